@@ -1,0 +1,1 @@
+"""gangboard: which gangs are whole, which wait and why, over all clusters."""

@@ -1,0 +1,1 @@
+"""REST: request to read model to JSON. May import readmodels."""

@@ -1,0 +1,59 @@
+"""The Celery application and the whole beat schedule."""
+
+from __future__ import annotations
+
+import os
+
+from celery import Celery
+from django.conf import settings
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangboard.settings")
+
+SEED_INTERVAL = 2.0
+"""Seconds between two looks for clusters that nobody holds."""
+HEARTBEAT_INTERVAL = 3.0
+
+
+def _file_broker() -> dict[str, object]:
+    folder = settings.CELERY_BROKER_FOLDER
+    for name in ("queue", "processed", "control"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    return {
+        # One folder for both directions: every process reads what any process wrote.
+        "data_folder_in": str(folder / "queue"),
+        "data_folder_out": str(folder / "queue"),
+        "processed_folder": str(folder / "processed"),
+        "control_folder": str(folder / "control"),
+        "store_processed": False,
+        "polling_interval": 0.1,
+    }
+
+
+app = Celery("gangboard")
+app.conf.update(
+    broker_url=settings.CELERY_BROKER_URL,
+    broker_transport_options={} if settings.REDIS_URL else _file_broker(),
+    broker_connection_retry_on_startup=True,
+    task_ignore_result=True,
+    task_serializer="json",
+    accept_content=["json"],
+    task_default_queue="poll",
+    task_create_missing_queues=True,
+    worker_prefetch_multiplier=1,
+    worker_hijack_root_logger=False,
+    worker_send_task_events=False,
+    timezone="UTC",
+    beat_schedule={
+        "seed polls": {
+            "task": "gangboard.polling.tasks.seed",
+            "schedule": SEED_INTERVAL,
+            "options": {"queue": "poll", "expires": SEED_INTERVAL * 2},
+        },
+        "housekeeping": {
+            "task": "gangboard.polling.tasks.housekeep",
+            "schedule": 300.0,
+            "options": {"queue": "poll", "expires": 300.0},
+        },
+    },
+)
+app.autodiscover_tasks(["gangboard.polling"])

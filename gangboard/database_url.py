@@ -1,0 +1,47 @@
+"""`DATABASE_URL` to Django's database settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from gangboard.env import SettingError
+
+
+def database_settings(url: str) -> dict[str, Any]:
+    """Return Django's settings for `sqlite:///PATH` or `postgresql://user:password@host:port/name`.
+
+    SQLite: write-ahead log, transactions that take the write lock at once (so that two writers
+    wait for each other instead of failing half-way), 20 s patience. Raises SettingError.
+    """
+    parts = urlsplit(url)
+    if parts.scheme == "sqlite":
+        path = unquote(parts.path).removeprefix("/")
+        if not path:
+            raise SettingError("DATABASE_URL names no file: write sqlite:///PATH")
+        Path(path).expanduser().resolve().parent.mkdir(parents=True, exist_ok=True)
+        return {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": str(Path(path).expanduser().resolve()),
+            "OPTIONS": {
+                "transaction_mode": "IMMEDIATE",
+                "timeout": 20,
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+            },
+        }
+    if parts.scheme in {"postgres", "postgresql"}:
+        return {
+            "ENGINE": "django.db.backends.postgresql",
+            "NAME": unquote(parts.path).lstrip("/"),
+            "USER": unquote(parts.username or ""),
+            "PASSWORD": unquote(parts.password or ""),
+            "HOST": unquote(parts.hostname or ""),
+            "PORT": str(parts.port or ""),
+            "CONN_MAX_AGE": 60,
+            "CONN_HEALTH_CHECKS": True,
+            "OPTIONS": {"connect_timeout": 5, **dict(parse_qsl(parts.query))},
+        }
+    raise SettingError(
+        f"DATABASE_URL begins with {parts.scheme!r}; it must begin with sqlite:/// or postgresql://"
+    )

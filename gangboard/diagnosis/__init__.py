@@ -1,0 +1,4 @@
+"""Put facts together, run the rules, rank, give one verdict.
+
+May import domain, placement and the four registries. Pure: no clock, no database, no network.
+"""

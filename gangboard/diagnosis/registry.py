@@ -1,0 +1,102 @@
+"""Finds the members of the four registries by their folder, once, and refuses half-made ones."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator
+from functools import cache
+from types import ModuleType
+from typing import TypeVar
+
+import gangboard.groups
+import gangboard.owners
+import gangboard.queues
+import gangboard.rules
+from gangboard.domain.registry import (
+    GangRule,
+    GroupingAPI,
+    OwnerKind,
+    QueueSystem,
+    UnitRule,
+)
+
+Member = TypeVar("Member")
+
+
+class RegistryError(RuntimeError):
+    """A file in a registry folder is half-made or says what another one says already."""
+
+
+def _modules(package: ModuleType) -> Iterator[ModuleType]:
+    """Import every module below the package; packages themselves are only folders."""
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        module = importlib.import_module(found.name)
+        if not found.ispkg:
+            yield module
+
+
+def find_members(
+    package: ModuleType,
+    constant: str,
+    types: tuple[type[Member], ...],
+    key: Callable[[Member], str],
+) -> tuple[Member, ...]:
+    """Return the constant of every module below `package`, ordered by key.
+
+    Raises RegistryError when a module lacks it, has another type there, or repeats a key.
+    """
+    members: dict[str, Member] = {}
+    for module in _modules(package):
+        member = getattr(module, constant, None)
+        if not isinstance(member, types):
+            names = " or ".join(type_.__name__ for type_ in types)
+            raise RegistryError(f"{module.__name__} has no constant {constant} of type {names}")
+        name = key(member)
+        if name in members:
+            raise RegistryError(f"{module.__name__} registers {name!r} a second time")
+        members[name] = member
+    return tuple(members[name] for name in sorted(members))
+
+
+@cache
+def owner_kinds() -> tuple[OwnerKind, ...]:
+    """All kinds of owners, by resource key."""
+    return find_members(gangboard.owners, "OWNER", (OwnerKind,), lambda kind: kind.resource.key)
+
+
+@cache
+def grouping_apis() -> tuple[GroupingAPI, ...]:
+    """All grouping APIs, by API group."""
+    return find_members(gangboard.groups, "GROUPING", (GroupingAPI,), lambda api: api.group)
+
+
+@cache
+def queue_systems() -> tuple[QueueSystem, ...]:
+    """All admission systems, by label."""
+    return find_members(gangboard.queues, "QUEUE", (QueueSystem,), lambda queue: queue.label)
+
+
+@cache
+def rules() -> tuple[GangRule | UnitRule, ...]:
+    """All reasons, by code."""
+    return find_members(gangboard.rules, "RULE", (GangRule, UnitRule), lambda rule: rule.code)
+
+
+@cache
+def gang_rules() -> tuple[GangRule, ...]:
+    """Rules about the whole gang, in the order in which they are tried."""
+    found = [rule for rule in rules() if isinstance(rule, GangRule)]
+    return tuple(sorted(found, key=lambda rule: (rule.order, rule.code)))
+
+
+@cache
+def unit_rules() -> tuple[UnitRule, ...]:
+    """Rules about one unit: those that override the stages first, then by stage and order."""
+    found = [rule for rule in rules() if isinstance(rule, UnitRule)]
+    return tuple(
+        sorted(
+            found,
+            key=lambda rule: (not rule.overrides, rule.stage.position, rule.order, rule.code),
+        )
+    )

@@ -1,0 +1,23 @@
+"""A Kubernetes event of one of the reasons that rules use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from gangboard.domain.objects import Meta, ObjectRef
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event, coalesced by uid: the newest note and time win."""
+
+    meta: Meta
+    regarding: ObjectRef
+    reason: str
+    type: str
+    note: str
+    count: int
+    first_seen: datetime | None
+    last_seen: datetime | None
+    reporter: str = ""

@@ -1,0 +1,151 @@
+"""What a rule is given: the objects of one gang, put together, and the time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from gangboard.domain.event import Event
+from gangboard.domain.group import Group
+from gangboard.domain.node import Node
+from gangboard.domain.owner import Owner, Part
+from gangboard.domain.pod import Pod
+from gangboard.domain.verdict import UnitMemory
+
+
+@dataclass(frozen=True, slots=True)
+class Blind:
+    """A resource that a verdict needs and that could not be looked at."""
+
+    resource: str
+    """Such as `pods` or `podgroups.scheduling.k8s.io`."""
+    state: str
+    """forbidden, failing, unknown-version or undecodable."""
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class GangFacts:
+    """Everything known about one gang at one moment.
+
+    `owner` is the topmost object of a known kind. A bare PodGroup, Workload or pod is presented as
+    an owner too, so that no rule needs a case of its own for it.
+    """
+
+    owner: Owner
+    now: datetime
+    jobs: tuple[Owner, ...] = ()
+    """Child Jobs of the current attempt. A standalone Job is its own only entry."""
+    groups: tuple[Group, ...] = ()
+    """Its PodGroups and CompositePodGroups, those that its pods name included."""
+    workloads: tuple[Group, ...] = ()
+    pods: tuple[Pod, ...] = ()
+    """Pods of the current attempt."""
+    strangers: tuple[Pod, ...] = ()
+    """Pods of other gangs that share one of its groups: the scheduler counts them too."""
+    events: tuple[Event, ...] = ()
+    nodes: Mapping[str, Node] = field(default_factory=dict)
+    """By name; only nodes that its pods are or were on."""
+    nodes_known: bool = True
+    """False when nodes cannot be looked at: then nothing is said about them."""
+    gang_api_version: str = ""
+    """Version of core PodGroups that the cluster serves, such as `v1beta1`; empty when none."""
+    groups_blind: bool = False
+    """Core groups are served and could not be read: their absence means nothing."""
+    events_known: bool = True
+    blind: tuple[Blind, ...] = ()
+    memory: Mapping[str, UnitMemory] = field(default_factory=dict)
+    memory_since: datetime | None = None
+    """When gangboard saw this gang first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The thing that gets a stage: a group; without groups a child Job, a part, or the owner."""
+
+    facts: GangFacts
+    name: str
+    """How a sentence calls it. Unique within the gang."""
+    noun: str
+    """`group`, `Job`, or the owner's kind: what stands before the name."""
+    desired: int
+    quorum: int | None
+    """None when it is scheduled pod by pod or by a basic group."""
+    jobs: tuple[Owner, ...] = ()
+    parts: tuple[Part, ...] = ()
+    """Parts of the owner whose pods belong here, their child Jobs made or not."""
+    pods: tuple[Pod, ...] = ()
+    strangers: tuple[Pod, ...] = ()
+    group: Group | None = None
+    group_name: str = ""
+    """The PodGroup that its pods name, there or not."""
+    held: int = 0
+    """Desired pods of suspended child Jobs."""
+    missing_jobs: tuple[str, ...] = ()
+    """Child Jobs that the owner should have and that do not exist."""
+    events: tuple[Event, ...] = ()
+    memory: UnitMemory = field(default_factory=UnitMemory)
+
+    @property
+    def now(self) -> datetime:
+        """The time of the assessment."""
+        return self.facts.now
+
+    @property
+    def owner(self) -> Owner:
+        """The gang's owner."""
+        return self.facts.owner
+
+    @property
+    def wanted(self) -> int:
+        """Pods that should exist now: desired without those of suspended Jobs."""
+        return self.desired - self.held
+
+    @property
+    def needed(self) -> int:
+        """The quorum, or without one all wanted pods."""
+        return self.quorum if self.quorum is not None else self.wanted
+
+    @property
+    def live(self) -> tuple[Pod, ...]:
+        """Pods that the scheduler counts as members."""
+        return tuple(pod for pod in self.pods if pod.is_live)
+
+    @property
+    def current(self) -> tuple[Pod, ...]:
+        """Live pods that are not on their way out."""
+        return tuple(pod for pod in self.pods if pod.is_live and not pod.is_terminating)
+
+    @property
+    def unplaced(self) -> tuple[Pod, ...]:
+        """Current pods without a node."""
+        return tuple(pod for pod in self.current if not pod.is_placed)
+
+    @property
+    def placed(self) -> tuple[Pod, ...]:
+        """Current pods on a node."""
+        return tuple(pod for pod in self.current if pod.is_placed)
+
+    @property
+    def ready(self) -> tuple[Pod, ...]:
+        """Pods that run and are ready."""
+        return tuple(pod for pod in self.pods if pod.is_ready)
+
+    @property
+    def succeeded(self) -> int:
+        """Pods of the current attempt that have succeeded."""
+        return sum(pod.phase == "Succeeded" for pod in self.pods)
+
+    @property
+    def is_whole(self) -> bool:
+        """Every wanted pod is ready or has succeeded."""
+        return len(self.ready) + self.succeeded >= self.wanted
+
+    @property
+    def was_whole(self) -> bool:
+        """It once had its quorum (without one: its size) running, as remembered or as its group says."""
+        if self.memory.whole_at is not None:
+            return True
+        placed = self.group.placed if self.group is not None else None
+        return placed is not None and placed.is_true

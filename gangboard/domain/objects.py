@@ -1,0 +1,69 @@
+"""What every Kubernetes object has: identity, controller, conditions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRef:
+    """Names one object of one cluster. The API group is part of it: four kinds are called PodGroup."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """The owner reference with `controller: true`."""
+
+    group: str
+    kind: str
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One entry of `status.conditions`; texts as they were on the wire."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    since: datetime | None = None
+
+    @property
+    def is_true(self) -> bool:
+        """Whether the status is the word `True`; any unknown word is not."""
+        return self.status == "True"
+
+    @property
+    def is_false(self) -> bool:
+        """Whether the status is the word `False`; any unknown word is not."""
+        return self.status == "False"
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """The part of `metadata` that gangboard keeps."""
+
+    api_version: str
+    """Version without the group, such as `v1` or `v1alpha2`."""
+    ref: ObjectRef
+    resource_version: str
+    generation: int
+    created_at: datetime | None
+    deleting_since: datetime | None = None
+    controller: Controller | None = None
+    owner_uids: tuple[str, ...] = ()
+    """uids of all owner references, the controller's included."""
+
+
+def find_condition(conditions: tuple[Condition, ...], type_: str) -> Condition | None:
+    """Return the condition of that type, or None."""
+    return next((condition for condition in conditions if condition.type == type_), None)

@@ -1,0 +1,123 @@
+"""An owner: an object a person makes and that stands for a gang, or one of its child Jobs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+
+from gangboard.domain.objects import Condition, Meta
+
+
+class Outcome(StrEnum):
+    """How a finished owner ended."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The end of an owner, in its controller's own words."""
+
+    outcome: Outcome
+    reason: str = ""
+    message: str = ""
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """A part waits for another part to reach a state (`Ready` or `Complete`)."""
+
+    part: str
+    status: str
+    origin: str = "dependsOn"
+    """`dependsOn` or `startupPolicy`: whose words the sentence uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodShape:
+    """Pods made from one template: how many, and what each of them asks for."""
+
+    count: int
+    requests: dict[str, Decimal] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A kind of child Job that the owner makes: a ReplicatedJob of a JobSet."""
+
+    name: str
+    replicas: int
+    pods: int
+    """Desired pods of each replica."""
+    requests: dict[str, Decimal] = field(default_factory=dict)
+    """Of one pod."""
+    depends_on: tuple[Dependency, ...] = ()
+    group_name: str = ""
+    """PodGroup that the pod template names (brought along), or empty."""
+    child_names: tuple[str, ...] = ()
+    """The names its child Jobs have or will have."""
+    ready: int | None = None
+    """Child Jobs that the controller counts as ready; None when it does not say."""
+    succeeded: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GangRequest:
+    """What an object asks of the scheduler as a group, in its own spec."""
+
+    policy: str
+    """`gang` or `basic`."""
+    quorum: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A JobSet, Job, …: filled by its file in `owners/`, read by every rule alike."""
+
+    meta: Meta
+    suspended: bool = False
+    """What its spec asks for, not what has been reached."""
+    desired: int = 0
+    """Pods it asks for, finished ones included."""
+    parts: tuple[Part, ...] = ()
+    shapes: tuple[PodShape, ...] = ()
+    finish: Finish | None = None
+    conditions: tuple[Condition, ...] = ()
+    restarts: int = 0
+    max_restarts: int | None = None
+    restarting: bool = False
+    """Its controller says that a restart is under way."""
+    job_restarts: dict[str, int] = field(default_factory=dict)
+    """Restarts of single child Jobs by child name."""
+    attempt: str = ""
+    """For a child Job: the restart attempt that it belongs to."""
+    part_name: str = ""
+    """For a child Job: the part of its owner that it was made from."""
+    retries: int = 0
+    """For a Job: failed pods so far."""
+    max_retries: int | None = None
+    """For a Job: `backoffLimit`."""
+    completions: int | None = None
+    parallelism: int | None = None
+    indexed: bool = False
+    succeeded_pods: int = 0
+    failed_pods: int = 0
+    active_pods: int | None = None
+    queue: str = ""
+    """Name of the queue of an admission system that holds it, or empty."""
+    managed_by: str = ""
+    """`spec.managedBy` when it names a controller other than the kind's own."""
+    gang_request: GangRequest | None = None
+    group_name: str = ""
+    """PodGroup that its pod template names (brought along), or empty."""
+    priority_class: str = ""
+    started_at: datetime | None = None
+    resumed_at: datetime | None = None
+    ending: str = ""
+    """Reason of a condition such as `FailureTarget` that announces the end before pods are gone."""
+    delegated_template: str = ""
+    """Annotation `scheduling.k8s.io/group-template-name` of a child Job."""

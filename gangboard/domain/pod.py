@@ -1,0 +1,88 @@
+"""A member of a gang, as narrow as the rules need it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+
+from gangboard.domain.objects import Condition, Meta
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """State of one container. `state` is waiting, running, terminated, or empty when not reported."""
+
+    name: str
+    init: bool
+    ready: bool
+    restarts: int
+    state: str = ""
+    reason: str = ""
+    message: str = ""
+    exit_code: int | None = None
+    last_reason: str = ""
+    """Reason of the last termination, such as `Error` or `OOMKilled`."""
+    last_exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """One pod: only the fields that rules and pages read (no env, args, annotations)."""
+
+    meta: Meta
+    phase: str
+    """As served; an unknown word is kept. Empty when the pod has no status yet."""
+    node: str = ""
+    nominated_node: str = ""
+    scheduler_name: str = ""
+    priority: int | None = None
+    priority_class: str = ""
+    gates: tuple[str, ...] = ()
+    group_name: str = ""
+    """`spec.schedulingGroup.podGroupName`: the core PodGroup in the same namespace, or empty."""
+    scheduled: Condition | None = None
+    """The condition `PodScheduled`."""
+    ready: Condition | None = None
+    disruption: Condition | None = None
+    """The condition `DisruptionTarget`."""
+    containers: tuple[Container, ...] = ()
+    requests: dict[str, Decimal] = field(default_factory=dict)
+    """What the scheduler counts, in base units (cores, bytes, devices)."""
+    grace_seconds: int | None = None
+    """`metadata.deletionGracePeriodSeconds` of a pod that is being deleted."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """Only the labels that a registered owner kind or grouping API asks for."""
+    reason: str = ""
+    message: str = ""
+    start_time: datetime | None = None
+
+    @property
+    def is_finished(self) -> bool:
+        """Succeeded or Failed: the scheduler no longer counts it as a member."""
+        return self.phase in ("Succeeded", "Failed")
+
+    @property
+    def is_live(self) -> bool:
+        """Not finished: the scheduler counts it for the quorum, also while it terminates."""
+        return not self.is_finished
+
+    @property
+    def is_terminating(self) -> bool:
+        """Deletion was asked for."""
+        return self.meta.deleting_since is not None
+
+    @property
+    def is_placed(self) -> bool:
+        """Bound to a node. A nominated node is not a placement."""
+        return bool(self.node)
+
+    @property
+    def is_ready(self) -> bool:
+        """Runs and passes its readiness; a terminating or finished pod is not ready."""
+        return (
+            self.phase == "Running"
+            and self.ready is not None
+            and self.ready.is_true
+            and not self.is_terminating
+        )

@@ -1,0 +1,106 @@
+"""What a file in `owners/`, `groups/`, `queues/` or `rules/` must offer to be found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gangboard.domain.facts import GangFacts, Unit
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.owner import Owner
+from gangboard.domain.verdict import Finding
+
+
+class DecodeError(ValueError):
+    """An object that cannot be understood. The text is one sentence for the Clusters page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One resource to list and watch, and how its objects become words of the domain."""
+
+    group: str
+    plural: str
+    kind: str
+    versions: tuple[str, ...]
+    """Versions that we can decode, the preferred first."""
+    wire: type[Any]
+    """The narrow struct that the bytes are decoded into."""
+    model: type[Any]
+    """The class of the domain that `build` returns and that the store keeps."""
+    build: Callable[[Any, str], Any]
+    """(wire object, version) → model. Raises DecodeError."""
+    needed: bool = False
+    """A verdict about any gang needs it, where it is served."""
+    query: tuple[tuple[str, str], ...] = ()
+    """Extra query parameters, such as a field selector."""
+
+    @property
+    def key(self) -> str:
+        """`pods`, `jobs.batch`: how kubectl and RBAC name it."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerKind:
+    """A kind of object a person makes. One file in `owners/` each, in a constant named OWNER."""
+
+    resource: Resource
+    label: str
+    """How pages call it."""
+    pod_labels: tuple[str, ...] = ()
+    """Labels of pods that its rules or pages need."""
+    own_managers: tuple[str, ...] = ()
+    """Values of `spec.managedBy` that mean its own controller."""
+    current: Callable[[Owner, Owner], bool] | None = None
+    """(owner, child) → whether the child belongs to the owner's current attempt. None: always."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupingAPI:
+    """An API that says which pods belong together. One file in `groups/`, constant GROUPING."""
+
+    label: str
+    group: str
+    resources: tuple[Resource, ...]
+    """Their models are domain.Group."""
+    pod_labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSystem:
+    """An admission system. One file in `queues/`, constant QUEUE."""
+
+    label: str
+    owner_label: str
+    """The label on an owner that names its queue."""
+    resources: tuple[Resource, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GangRule:
+    """A reason that is judged at the owner: finished, suspended, not observed. Constant RULE."""
+
+    code: str
+    stage: Stage
+    title: str
+    order: int
+    """Lower is tried first; the first that finds something decides the whole gang."""
+    find: Callable[[GangFacts], Finding | None]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitRule:
+    """A reason that is judged at one group, Job or part of a gang. Constant RULE."""
+
+    code: str
+    stage: Stage
+    title: str
+    order: int
+    """Within its stage: lower is nearer to the cause."""
+    find: Callable[[Unit], Finding | None]
+    overrides: bool = False
+    """It is judged before the stages: the unit ran and lost what it had (`quorum-lost`, `lost-members`)."""
+    health: Health | None = None
+    """The health that it normally has: for pages that list codes."""

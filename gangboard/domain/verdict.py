@@ -1,0 +1,130 @@
+"""Findings and verdicts: what a person is told about a gang."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.objects import ObjectRef
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One fact behind a sentence, with the object it was read from."""
+
+    label: str
+    value: str
+    source: ObjectRef | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one rule found about one unit of a gang."""
+
+    code: str
+    health: Health
+    stage: Stage
+    title: str
+    message: str
+    """One sentence with numbers and names."""
+    unit: str = ""
+    """Name of the group or Job it is about; empty when it is about the whole gang."""
+    advice: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    symptom: bool = False
+    """It waits for another unit of the same gang, whose own finding is nearer to the cause."""
+    recheck_at: datetime | None = None
+    """When waiting alone can change this finding."""
+    since: datetime | None = None
+    """When the state itself says it began; otherwise the time of the first sight is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """Counts of the current attempt, as defined in the words of the design."""
+
+    desired: int = 0
+    quorum: int | None = None
+    created: int = 0
+    scheduled: int = 0
+    ready: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    held: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class UnitMemory:
+    """What must be remembered of a unit between two assessments, because no object says it."""
+
+    created: int = 0
+    created_since: datetime | None = None
+    """Since when the number of its pods has not changed."""
+    whole_at: datetime | None = None
+    """Last time at which its quorum (without one: its size) was ready."""
+    reached_size_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduling:
+    """How the pods of a Job are scheduled, and why."""
+
+    mode: str
+    """gang, basic, brought-along, opted-out, not-eligible, owned, fallen-back, pod-by-pod, unknown."""
+    label: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """A child Job (or the Job itself) as the Gang page and the API show it."""
+
+    ref: ObjectRef
+    generation: int
+    part: str
+    suspended: bool
+    held: bool
+    finished: str
+    """`succeeded`, `failed` or empty."""
+    desired: int
+    created: int
+    ready: int
+    nodes: tuple[str, ...]
+    restarts: int
+    scheduling: Scheduling
+    finding: Finding | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemberState:
+    """A pod as the member grid shows it."""
+
+    ref: ObjectRef
+    job: str
+    node: str
+    state: Health
+    label: str
+    """Word for the square: ready, starting, waiting, terminating, succeeded, failed …"""
+    reason: str = ""
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The one verdict of a gang with everything that explains it."""
+
+    finding: Finding
+    findings: tuple[Finding, ...]
+    """All of them, ranked, the verdict's first."""
+    members: Members
+    requests: dict[str, str]
+    """Quantities as decimal strings in base units, over all desired pods."""
+    jobs: tuple[JobState, ...] = ()
+    pods: tuple[MemberState, ...] = ()
+    groups: tuple[ObjectRef, ...] = ()
+    recheck_at: datetime | None = None
+    memory: dict[str, UnitMemory] = field(default_factory=dict)
+    priority: str = ""
+    restarts: int = 0
+    max_restarts: int | None = None

@@ -1,0 +1,130 @@
+"""Typed readers of environment variables that fail loudly and remember what they read.
+
+Every variable of gangboard goes through here, so `manage.py print_settings` can list them all.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class SettingError(ValueError):
+    """A variable has a value that cannot be used. The text names it and what is wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One variable as it was read. `shown` hides secrets."""
+
+    name: str
+    meaning: str
+    shown: str
+    is_set: bool
+
+
+_read: dict[str, Variable] = {}
+
+
+def variables() -> tuple[Variable, ...]:
+    """All variables read so far, by name."""
+    return tuple(_read[name] for name in sorted(_read))
+
+
+def _record(name: str, meaning: str, shown: str, raw: str | None) -> None:
+    _read[name] = Variable(name, meaning, shown, raw is not None)
+
+
+def _convert(name: str, raw: str, convert: Callable[[str], T], wanted: str) -> T:
+    try:
+        return convert(raw)
+    except ValueError as error:
+        raise SettingError(f"{name} is {raw!r}; it must be {wanted}") from error
+
+
+def read_text(name: str, default: str, meaning: str) -> str:
+    """Return the text of a variable, or the default when it is not set."""
+    raw = os.environ.get(name)
+    value = default if raw is None else raw
+    _record(name, meaning, value, raw)
+    return value
+
+
+def read_bool(name: str, *, default: bool, meaning: str) -> bool:
+    """Return on/off, yes/no, true/false, 1/0 as a bool."""
+
+    def convert(raw: str) -> bool:
+        word = raw.strip().lower()
+        if word in {"1", "true", "yes", "on"}:
+            return True
+        if word in {"0", "false", "no", "off", ""}:
+            return False
+        raise ValueError(raw)
+
+    raw = os.environ.get(name)
+    value = default if raw is None else _convert(name, raw, convert, "on or off")
+    _record(name, meaning, "on" if value else "off", raw)
+    return value
+
+
+def read_number(
+    name: str, default: float, meaning: str, *, least: float = 0, most: float = 1e9
+) -> float:
+    """Return a number between `least` and `most`; the unit stands in the meaning."""
+    raw = os.environ.get(name)
+    value = default if raw is None else _convert(name, raw, float, "a number")
+    if not least <= value <= most:
+        raise SettingError(f"{name} is {value:g}; it must be from {least:g} to {most:g}")
+    _record(name, meaning, f"{value:g}", raw)
+    return value
+
+
+def read_list(name: str, default: tuple[str, ...], meaning: str) -> tuple[str, ...]:
+    """Return a comma-separated list."""
+    raw = os.environ.get(name)
+    value = default
+    if raw is not None:
+        value = tuple(part.strip() for part in raw.split(",") if part.strip())
+    _record(name, meaning, ", ".join(value), raw)
+    return value
+
+
+def read_secret(name: str, made_in: Path, meaning: str, make: Callable[[], str]) -> str:
+    """Return a secret from NAME or the file that NAME_FILE names; else make it once, mode 0600.
+
+    A file that is named and cannot be read is an error, never a reason to make a new secret.
+    """
+    raw = os.environ.get(name)
+    file = os.environ.get(f"{name}_FILE")
+    _record(name, f"{meaning} ({name}_FILE names a file instead)", "set" if raw else "", raw)
+    if raw:
+        return raw
+    if file:
+        try:
+            return Path(file).read_text(encoding="utf-8").strip()
+        except OSError as error:
+            raise SettingError(f"{name}_FILE is {file!r}: {error.strerror}") from error
+    return _made_once(made_in / name.lower().removeprefix("gangboard_"), make)
+
+
+def _made_once(path: Path, make: Callable[[], str]) -> str:
+    """Read the file; when it is not there, write it so that of two processes one wins."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as draft_file:
+            draft_file.write(make())
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass  # another process was first; its secret counts
+        finally:
+            draft.unlink()
+    return path.read_text(encoding="utf-8").strip()

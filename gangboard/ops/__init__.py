@@ -1,0 +1,1 @@
+"""Doors for operators: management commands that parse, call one function, print."""

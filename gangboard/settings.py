@@ -1,0 +1,176 @@
+"""The one settings file. Everything that may differ between installations is an environment variable."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cryptography.fernet import Fernet
+from django.core.management.utils import get_random_secret_key
+
+from gangboard import env
+from gangboard.database_url import database_settings
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+STATE_DIR = Path(
+    env.read_text("GANGBOARD_STATE", str(BASE_DIR / ".state"), "folder for what is kept locally")
+)
+
+DEBUG = env.read_bool("GANGBOARD_DEBUG", default=False, meaning="Django's debug pages")
+SECRET_KEY = env.read_secret(
+    "GANGBOARD_SECRET_KEY", STATE_DIR, "key that signs sessions", get_random_secret_key
+)
+ENCRYPTION_KEY = env.read_secret(
+    "GANGBOARD_ENCRYPTION_KEY",
+    STATE_DIR,
+    "Fernet key that encrypts cluster credentials",
+    lambda: Fernet.generate_key().decode(),
+)
+ALLOWED_HOSTS = list(
+    env.read_list(
+        "GANGBOARD_HOSTS", ("localhost", "127.0.0.1", "[::1]"), "host names that are served"
+    )
+)
+CSRF_TRUSTED_ORIGINS = list(
+    env.read_list("GANGBOARD_ORIGINS", (), "origins (https://…) behind a proxy that end TLS")
+)
+HTTPS = env.read_bool(
+    "GANGBOARD_HTTPS", default=False, meaning="pages are reached over https: secure cookies, HSTS"
+)
+
+DATABASES = {
+    "default": database_settings(
+        env.read_text(
+            "DATABASE_URL",
+            f"sqlite:///{STATE_DIR / 'gangboard.sqlite3'}",
+            "sqlite:///PATH or postgresql://user:password@host/name",
+        )
+    )
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+REDIS_URL = env.read_text("REDIS_URL", "", "Redis for the task queue; a folder serves when empty")
+POLL_WINDOW = env.read_number(
+    "GANGBOARD_POLL_WINDOW", 10, "seconds for which a poll holds a cluster", least=1, most=300
+)
+POLL_SLOTS = int(
+    env.read_number(
+        "GANGBOARD_POLL_SLOTS", 8, "clusters that one poll worker watches at once", least=1, most=64
+    )
+)
+REPAIR_INTERVAL = env.read_number(
+    "GANGBOARD_REPAIR_INTERVAL", 900, "seconds between complete lists as repair", least=30
+)
+WAITERS = int(
+    env.read_number(
+        "GANGBOARD_WAITERS", 300, "open pages that may wait for news at once", least=1, most=5000
+    )
+)
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "django_filters",
+    "rest_framework",
+    "drf_spectacular",
+    "gangboard.store",
+    "gangboard.web",
+    "gangboard.ops",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "gangboard.web.security.SecurityHeadersMiddleware",
+]
+ROOT_URLCONF = "gangboard.urls"
+WSGI_APPLICATION = "gangboard.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": False,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+            ],
+            "loaders": [
+                (
+                    "django.template.loaders.cached.Loader",
+                    ["django.template.loaders.filesystem.Loader"],
+                )
+            ],
+        },
+    }
+]
+
+AUTH_PASSWORD_VALIDATORS = [
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "/sign-in/"
+LOGIN_REDIRECT_URL = "/"
+SESSION_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 12 * 3600
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+X_FRAME_OPTIONS = "DENY"
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+
+STATIC_URL = "/static/"
+STATIC_ROOT = BASE_DIR / ".static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+# Files are served straight from static/ and from installed packages: no collect step to forget.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+
+REST_FRAMEWORK = {
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "gangboard.api.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "gangboard.api.errors.problem_details",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "gangboard",
+    "DESCRIPTION": "Which Kubernetes gangs are whole, which wait and why.",
+    "VERSION": "v1",
+    "OAS_VERSION": "3.1.1",
+    "SERVE_INCLUDE_SCHEMA": False,
+}
+
+CELERY_BROKER_URL = REDIS_URL or "filesystem://"
+CELERY_BROKER_FOLDER = STATE_DIR / "broker"
+LOG_LEVEL = env.read_text("GANGBOARD_LOG_LEVEL", "INFO", "DEBUG, INFO, WARNING or ERROR")
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"()": "gangboard.logs.LineFormatter"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
+}

@@ -1,0 +1,93 @@
+"""Who may see what: the one gate through which every query of a viewer goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db.models import Q
+
+from gangboard.store.models import Grant
+
+ROLES = ("viewer", "operator", "admin")
+"""Each may all that the ones before it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One place in which a person may see: a namespace of a cluster. None and "" mean all."""
+
+    cluster_id: int | None
+    namespace: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """A person (or token) with the places that it may see. No place: it sees nothing."""
+
+    user_id: int
+    name: str
+    scopes: tuple[Scope, ...]
+    may_act: bool = True
+    """False for a token that is read-only."""
+
+    @property
+    def sees_everything(self) -> bool:
+        """Whether some grant covers every namespace of every cluster."""
+        return any(scope.cluster_id is None and not scope.namespace for scope in self.scopes)
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether some grant makes it an admin of everything."""
+        return any(
+            scope.role == "admin" and scope.cluster_id is None and not scope.namespace
+            for scope in self.scopes
+        )
+
+    def gang_filter(self, prefix: str = "") -> Q:
+        """Condition on rows that have `cluster` and `namespace` columns."""
+        if self.sees_everything:
+            return Q()
+        condition = Q(pk__in=[])
+        for scope in self.scopes:
+            place: dict[str, Any] = {}
+            if scope.cluster_id is not None:
+                place[f"{prefix}cluster_id"] = scope.cluster_id
+            if scope.namespace:
+                place[f"{prefix}namespace"] = scope.namespace
+            condition |= Q(**place)
+        return condition
+
+    def cluster_filter(self) -> Q:
+        """Condition on Cluster rows: those of which it may see at least one namespace."""
+        if any(scope.cluster_id is None for scope in self.scopes):
+            return Q()
+        return Q(pk__in=[scope.cluster_id for scope in self.scopes])
+
+    def sees_cluster(self, cluster_id: int) -> bool:
+        """Whether it may see all namespaces of that cluster: nodes and cluster-wide texts."""
+        return any(
+            not scope.namespace and scope.cluster_id in (None, cluster_id) for scope in self.scopes
+        )
+
+    def sees(self, cluster_id: int, namespace: str) -> bool:
+        """Whether it may see that namespace."""
+        return any(
+            scope.cluster_id in (None, cluster_id) and scope.namespace in ("", namespace)
+            for scope in self.scopes
+        )
+
+
+def viewer_of(user: AbstractBaseUser | AnonymousUser, *, may_act: bool = True) -> Viewer:
+    """Return the viewer for a signed-in user (one query), or one that sees nothing."""
+    if not user.is_authenticated:
+        return Viewer(0, "", (), may_act=False)
+    scopes = tuple(
+        Scope(cluster_id, namespace, role)
+        for cluster_id, namespace, role in Grant.objects.filter(user_id=user.pk).values_list(
+            "cluster_id", "namespace", "role"
+        )
+    )
+    return Viewer(int(user.pk), str(user), scopes, may_act=may_act)

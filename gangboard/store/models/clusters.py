@@ -1,0 +1,85 @@
+"""Clusters, who polls them, and what each of them lets us see."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class Cluster(models.Model):
+    """One API server that is watched."""
+
+    name = models.CharField(max_length=63, unique=True)
+    server = models.CharField(max_length=500)
+    """Address of the API server, to show."""
+    credentials = models.BinaryField()
+    """Encrypted document of kube.credentials; see store.secrets."""
+    credentials_expire_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    data_version = models.BigIntegerField(default=0)
+    """Goes up in the same transaction as every change that a page could show."""
+    server_version = models.CharField(max_length=64, default="")
+    discovered_at = models.DateTimeField(null=True)
+    contact_at = models.DateTimeField(null=True)
+    """Last time at which the API server answered as it should."""
+    problem = models.CharField(max_length=32, default="")
+    """Code of the error that keeps us from looking at all (kube.errors), empty when none."""
+    sentence = models.TextField(default="")
+    problem_since = models.DateTimeField(null=True)
+    listed_at = models.DateTimeField(null=True)
+    """When everything needed had been listed once; before that, absence means nothing."""
+
+    class Meta:
+        """Ordered by name wherever a list is shown."""
+
+        ordering = ("name",)
+
+
+class Lease(models.Model):
+    """Who polls a cluster now. Every write of a poll begins by confirming its number here."""
+
+    cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, primary_key=True)
+    holder = models.CharField(max_length=200, default="")
+    number = models.BigIntegerField(default=0)
+    """Fencing number: one more at each change of hands."""
+    expires_at = models.DateTimeField(null=True)
+    """By the clock of the database."""
+
+
+class ResourceState(models.Model):
+    """How one resource of one cluster can be seen."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="resources")
+    resource = models.CharField(max_length=200)
+    """Key such as `jobs.batch`."""
+    version = models.CharField(max_length=32, default="")
+    state = models.CharField(max_length=20)
+    """ok, listing, not-served, forbidden, failing, unknown-version, undecodable."""
+    sentence = models.TextField(default="")
+    needed = models.BooleanField(default=False)
+    resource_version = models.CharField(max_length=128, default="")
+    """From which the next watch goes on; empty: list first."""
+    listed_at = models.DateTimeField(null=True)
+    contact_at = models.DateTimeField(null=True)
+    objects_count = models.IntegerField(default=0)
+    problems = models.JSONField(default=list)
+    """Objects that could not be understood: [{namespace, name, sentence}], capped."""
+    problems_count = models.IntegerField(default=0)
+
+    class Meta:
+        """One row per cluster and resource."""
+
+        ordering = ("resource",)
+        constraints = [
+            models.UniqueConstraint(fields=("cluster", "resource"), name="one_state_per_resource")
+        ]
+
+
+class Heartbeat(models.Model):
+    """A process that should be alive: poll workers and beat."""
+
+    name = models.CharField(max_length=200, primary_key=True)
+    kind = models.CharField(max_length=16)
+    """poll or beat."""
+    beat_at = models.DateTimeField()
+    slots = models.IntegerField(default=0)
+    """Clusters that it can watch at once."""

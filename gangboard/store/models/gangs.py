@@ -1,0 +1,75 @@
+"""Gangs with their verdicts."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from gangboard.store.models.clusters import Cluster
+
+
+class Gang(models.Model):
+    """One gang and what is said about it. Written only when something changed."""
+
+    id = models.CharField(max_length=32, primary_key=True)
+    """Stable name for links and the API: made from the cluster's name and the owner's uid."""
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="gangs")
+    api_group = models.CharField(max_length=253)
+    api_version = models.CharField(max_length=32)
+    kind = models.CharField(max_length=63)
+    namespace = models.CharField(max_length=253)
+    name = models.CharField(max_length=253)
+    uid = models.CharField(max_length=64)
+    generation = models.BigIntegerField(default=0)
+    health = models.CharField(max_length=16)
+    severity = models.SmallIntegerField()
+    """Health.severity: 0 is worst; for sorting."""
+    stage = models.CharField(max_length=16)
+    code = models.CharField(max_length=64)
+    title = models.CharField(max_length=200)
+    message = models.TextField()
+    advice = models.JSONField(default=list)
+    """[sentence, …], the next step first."""
+    desired = models.IntegerField(default=0)
+    quorum = models.IntegerField(null=True)
+    created = models.IntegerField(default=0)
+    scheduled = models.IntegerField(default=0)
+    ready = models.IntegerField(default=0)
+    succeeded = models.IntegerField(default=0)
+    failed = models.IntegerField(default=0)
+    held = models.IntegerField(default=0)
+    requests = models.JSONField(default=dict)
+    """Quantities as decimal strings in base units."""
+    accelerators = models.FloatField(default=0)
+    """Sum of the devices in `requests`, for sorting and tiles."""
+    queue = models.CharField(max_length=253, default="")
+    priority = models.CharField(max_length=253, default="")
+    restarts = models.IntegerField(default=0)
+    max_restarts = models.IntegerField(null=True)
+    created_at = models.DateTimeField(null=True)
+    since = models.DateTimeField()
+    """Since when the verdict has been this one."""
+    observed_at = models.DateTimeField()
+    recheck_at = models.DateTimeField(null=True)
+    changed_version = models.BigIntegerField(default=0)
+    """The cluster's data_version at which this row last changed."""
+    gone_at = models.DateTimeField(null=True)
+    """When its owner was seen deleted; such rows are kept a while so that pages notice."""
+    detail = models.BinaryField()
+    """msgpack of store.gangs.Detail: findings, jobs, members, groups."""
+    memory = models.BinaryField()
+    """msgpack of the verdict's memory."""
+    first_seen_at = models.DateTimeField()
+
+    class Meta:
+        """Indexes for the Board's orders and filters."""
+
+        constraints = [
+            models.UniqueConstraint(fields=("cluster", "uid"), name="one_gang_per_owner")
+        ]
+        indexes = [
+            models.Index(fields=("gone_at", "severity", "-since", "id")),
+            models.Index(fields=("cluster", "namespace")),
+            models.Index(fields=("cluster", "changed_version")),
+            models.Index(fields=("cluster", "recheck_at")),
+            models.Index(fields=("code",)),
+        ]

@@ -1,0 +1,28 @@
+"""Objects of the clusters, as narrow as decode makes them."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from gangboard.store.models.clusters import Cluster
+
+
+class WatchedObject(models.Model):
+    """One object that was seen and not seen deleted."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    resource = models.CharField(max_length=200)
+    uid = models.CharField(max_length=64)
+    namespace = models.CharField(max_length=253)
+    name = models.CharField(max_length=253)
+    resource_version = models.CharField(max_length=128)
+    data = models.BinaryField()
+    """msgpack of the domain's dataclass; see store.objects."""
+
+    class Meta:
+        """A uid is one object of one cluster."""
+
+        constraints = [
+            models.UniqueConstraint(fields=("cluster", "uid"), name="one_row_per_object")
+        ]
+        indexes = [models.Index(fields=("cluster", "resource", "namespace", "name"))]

@@ -1,0 +1,56 @@
+"""Who may see and do what."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from gangboard.store.models.clusters import Cluster
+
+
+class Grant(models.Model):
+    """A role of a person on (cluster, namespace); null means all of them."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="grants"
+    )
+    role = models.CharField(max_length=16)
+    """viewer, operator or admin."""
+    cluster = models.ForeignKey(Cluster, null=True, on_delete=models.CASCADE)
+    namespace = models.CharField(max_length=253, default="")
+    """Empty: every namespace."""
+
+    class Meta:
+        """The same grant is not given twice."""
+
+        constraints = [
+            models.UniqueConstraint(
+                fields=("user", "role", "cluster", "namespace"),
+                name="grant_once",
+                nulls_distinct=False,
+            )
+        ]
+
+
+class AccessToken(models.Model):
+    """A bearer token `gb_<id>_<secret>`; only the hash of the secret is kept."""
+
+    id = models.CharField(max_length=16, primary_key=True)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="access_tokens"
+    )
+    secret_hash = models.CharField(max_length=64)
+    may_act = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True)
+
+
+class SignInLink(models.Model):
+    """A one-time sign-in link; only the hash of its secret is kept."""
+
+    secret_hash = models.CharField(max_length=64, primary_key=True)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True)

@@ -1,0 +1,1 @@
+"""HTML: request to read model to template. May import readmodels."""

@@ -1,0 +1,3 @@
+"""Fixtures that every tier may use. Each room's own fixtures live beside its tests."""
+
+pytest_plugins: list[str] = []

@@ -1,0 +1,17 @@
+"""A real Kubernetes control plane on this machine, for tests whose judge is the real scheduler.
+
+What may enter: the standard library, cryptography, urllib3 and PyYAML. Never `gangboard` itself:
+the product must not be its own witness.
+
+| Module | What it is for |
+|---|---|
+| `build` | Go tool modules under `modules/` -> binaries in the user's cache (`make controlplane`) |
+| `profiles` | which binaries, gates and served versions make up "1.37", "1.36", "plain" |
+| `cluster` | `ControlPlane`: start, restart, pause, stop; leaves nothing behind |
+| `guard` | the small process that owns the others and outlives a killed test |
+| `client` | a plain JSON client for any API server |
+| `objects` | Jobs, JobSets, PodGroups, ... as dicts |
+| `fixtures` | pytest fixtures |
+| `fleet`, `run` | a filled cluster to look at (`make testcluster`) |
+| `states`, `capture` | states brought about on the real thing, written to `tests/captures/` |
+"""

@@ -1,0 +1,140 @@
+"""The certificates of one control plane: made in its folder at start, gone with it."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+# A machine whose clock jumps back a little must not make a fresh certificate invalid.
+_SKEW = datetime.timedelta(minutes=10)
+_LIFETIME = datetime.timedelta(days=7)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A certificate and its key, both PEM files."""
+
+    certificate: Path
+    key: Path
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """All files that the processes are told about."""
+
+    ca: Path
+    server: Pair
+    admin: Pair
+    webhook: Pair
+    service_account_key: Path
+
+
+def make_certificates(folder: Path) -> Certificates:
+    """Write one authority and everything that it signs into `folder`, which must exist.
+
+    The webhook pair is called tls.crt and tls.key in a folder of its own, as controllers that
+    serve webhooks expect it.
+    """
+    authority_key = ec.generate_private_key(ec.SECP256R1())
+    authority = _sign(_name("gangboard-test-ca"), authority_key, None, authority_key)
+    _write_certificate(folder / "ca.crt", authority)
+
+    def pair(stem: Path, subject: x509.Name, *, serves: bool) -> Pair:
+        key = ec.generate_private_key(ec.SECP256R1())
+        signed = _sign(subject, key, authority, authority_key, serves=serves)
+        made = Pair(stem.with_suffix(".crt"), stem.with_suffix(".key"))
+        _write_certificate(made.certificate, signed)
+        _write_key(made.key, key)
+        return made
+
+    (folder / "webhook").mkdir()
+    _write_key(folder / "service-account.key", ec.generate_private_key(ec.SECP256R1()))
+    return Certificates(
+        ca=folder / "ca.crt",
+        server=pair(folder / "server", _name("kube-apiserver"), serves=True),
+        admin=pair(folder / "admin", _name("admin", "system:masters"), serves=False),
+        webhook=pair(folder / "webhook" / "tls", _name("webhook"), serves=True),
+        service_account_key=folder / "service-account.key",
+    )
+
+
+def _name(common_name: str, organisation: str = "") -> x509.Name:
+    parts = [x509.NameAttribute(NameOID.COMMON_NAME, common_name)]
+    if organisation:  # for a client this is its group
+        parts.append(x509.NameAttribute(NameOID.ORGANIZATION_NAME, organisation))
+    return x509.Name(parts)
+
+
+def _sign(
+    subject: x509.Name,
+    key: ec.EllipticCurvePrivateKey,
+    issuer: x509.Certificate | None,
+    issuer_key: ec.EllipticCurvePrivateKey,
+    *,
+    serves: bool = False,
+) -> x509.Certificate:
+    now = datetime.datetime.now(datetime.UTC)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer.subject if issuer else subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _SKEW)
+        .not_valid_after(now + _LIFETIME)
+        .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()),
+            critical=False,
+        )
+        .add_extension(_key_usage(signs=issuer is None), critical=True)
+    )
+    if issuer is not None:
+        purpose = ExtendedKeyUsageOID.SERVER_AUTH if serves else ExtendedKeyUsageOID.CLIENT_AUTH
+        builder = builder.add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
+    if serves:
+        names = [
+            x509.DNSName("localhost"),
+            x509.DNSName("kubernetes.default.svc"),
+            x509.IPAddress(ipaddress.ip_address("127.0.0.1")),
+        ]
+        builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
+    return builder.sign(issuer_key, hashes.SHA256())
+
+
+def _key_usage(*, signs: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=signs,
+        crl_sign=signs,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _write_certificate(path: Path, certificate: x509.Certificate) -> None:
+    path.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+
+
+def _write_key(path: Path, key: ec.EllipticCurvePrivateKey) -> None:
+    path.touch(mode=0o600)
+    path.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            # The API server does not find a public key in a PKCS#8 service account key.
+            serialization.PrivateFormat.TraditionalOpenSSL,
+            serialization.NoEncryption(),
+        )
+    )

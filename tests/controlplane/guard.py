@@ -1,0 +1,142 @@
+"""The small process that owns a control plane's processes, so that none outlives the test.
+
+Run by `cluster` as a script, in a session of its own, with the standard library only. It reads
+commands from standard input, one JSON object a line, and answers each with one line:
+
+    {"do": "start", "name": N, "argv": [...], "env": {...}, "log": FILE}  -> {"pid": 1}
+    {"do": "signal", "name": N, "signal": 19}                            -> {}
+    {"do": "stop", "name": N}                                            -> {}
+    {"do": "status", "name": N}                                          -> {"exit": null | code}
+
+Its first line is {"folder": F}: the one it was given, or a temporary one that it has made. Any
+failure is answered as {"error": text}. When standard input ends, when the process that started it
+is gone, or on SIGTERM, SIGINT or SIGHUP it kills what it started, removes the folder if it made it,
+and ends.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+_PR_SET_PDEATHSIG = 1
+# An API server with watches open would take a minute to say goodbye.
+_STOP_SECONDS = 2.0
+
+
+class _Over(Exception):
+    """Time to clean up and go."""
+
+
+class _Guard:
+    def __init__(self) -> None:
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._libc = ctypes.CDLL(None, use_errno=True)
+
+    def answer(self, command: dict[str, Any]) -> dict[str, Any]:
+        name = command["name"]
+        if command["do"] == "start":
+            if name in self.processes and self.processes[name].poll() is None:
+                raise RuntimeError(f"{name} runs already")
+            return {"pid": self._start(name, command)}
+        process = self.processes[name]
+        if command["do"] == "status":
+            return {"exit": process.poll()}
+        if command["do"] == "signal":
+            process.send_signal(command["signal"])
+        elif command["do"] == "stop":
+            process.terminate()
+            process.send_signal(signal.SIGCONT)  # a paused process does not hear SIGTERM
+            try:
+                process.wait(_STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        else:
+            raise RuntimeError(f"no command {command['do']!r}")
+        return {}
+
+    def _start(self, name: str, command: dict[str, Any]) -> int:
+        with Path(command["log"]).open("ab") as log:
+            process = subprocess.Popen(
+                command["argv"],
+                env=command["env"],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                preexec_fn=self._die_with_parent,
+            )
+        self.processes[name] = process
+        return process.pid
+
+    def _die_with_parent(self) -> None:
+        # For the case that this guard itself is killed.
+        self._libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+    def end_all(self) -> None:
+        # Everything they know goes away with the folder: no reason to let them say goodbye.
+        for process in self.processes.values():
+            if process.poll() is None:
+                process.kill()
+        for process in self.processes.values():
+            process.wait()
+
+
+def _serve(guard: _Guard, parent: int) -> None:
+    unread = b""
+    while True:
+        readable, _, _ = select.select([0], [], [], 1.0)
+        if os.getppid() != parent:  # another process may still hold the other end of the pipe
+            return
+        if not readable:
+            continue
+        chunk = os.read(0, 65536)
+        if not chunk:
+            return
+        *lines, unread = (unread + chunk).split(b"\n")
+        for line in lines:
+            try:
+                reply = guard.answer(json.loads(line))
+            except _Over:
+                raise
+            except Exception as error:  # noqa: BLE001 - the edge of this process: told to the caller
+                reply = {"error": f"{type(error).__name__}: {error}"}
+            os.write(1, json.dumps(reply).encode() + b"\n")
+
+
+def _raise_over(_number: int, _frame: object) -> None:
+    raise _Over
+
+
+def main() -> None:
+    """Arguments: the process id of the parent, and the folder to use, or nothing for a temporary one."""
+    parent, given = int(sys.argv[1]), sys.argv[2]
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, _raise_over)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    guard = _Guard()
+    folder = given or tempfile.mkdtemp(prefix="gangboard-controlplane-")
+    try:
+        os.write(1, json.dumps({"folder": folder}).encode() + b"\n")
+        _serve(guard, parent)
+    except (_Over, BrokenPipeError):
+        pass
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        guard.end_all()
+        if not given:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""Fake nodes: made with their status, silenced, broken and mended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tests.controlplane.client import Client, Json, wait
+from tests.controlplane.processes import SILENT_LABEL
+
+_HEALTHY = (
+    ("MemoryPressure", "False", "KubeletHasSufficientMemory"),
+    ("DiskPressure", "False", "KubeletHasNoDiskPressure"),
+    ("PIDPressure", "False", "KubeletHasSufficientPID"),
+    ("Ready", "True", "KubeletReady"),
+)
+# Put on every new node by the API server, taken away by the controller manager when it is Ready.
+_NOT_READY_TAINT = "node.kubernetes.io/not-ready"
+
+
+def node(
+    name: str,
+    *,
+    cpu: str = "8",
+    memory: str = "32Gi",
+    gpus: int = 0,
+    pods: int = 110,
+    labels: Mapping[str, str] | None = None,
+    taints: Iterable[Json] = (),
+    unschedulable: bool = False,
+    extra: Mapping[str, str] | None = None,
+) -> Json:
+    """Return a node with its status; `extra` are further resources, such as {"rdma/hca": "8"}."""
+    room = {"cpu": cpu, "memory": memory, "pods": str(pods), **(extra or {})}
+    if gpus:
+        room["nvidia.com/gpu"] = str(gpus)
+    spec: Json = {"taints": list(taints)}
+    if unschedulable:
+        spec["unschedulable"] = True
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "labels": {
+                "kubernetes.io/hostname": name,
+                "kubernetes.io/arch": "amd64",
+                "kubernetes.io/os": "linux",
+                **(labels or {}),
+            },
+        },
+        "spec": spec,
+        # The API server keeps a status that comes with a new node. Patched in later it could lose
+        # against KWOK's own, and the test would run on nodes of another size.
+        "status": {
+            "phase": "Running",
+            "capacity": dict(room),
+            "allocatable": dict(room),
+            "conditions": [
+                {"type": kind, "status": status, "reason": reason, "message": ""}
+                for kind, status, reason in _HEALTHY
+            ],
+            "addresses": [{"type": "Hostname", "address": name}],
+            "nodeInfo": _NODE_INFO,
+        },
+    }
+
+
+_NODE_INFO = {
+    "architecture": "amd64",
+    "bootID": "",
+    "containerRuntimeVersion": "fake",
+    "kernelVersion": "fake",
+    "kubeProxyVersion": "",
+    "kubeletVersion": "fake",
+    "machineID": "",
+    "operatingSystem": "linux",
+    "osImage": "fake",
+    "systemUUID": "",
+}
+
+
+def make_node(
+    client: Client,
+    name: str,
+    *,
+    cpu: str = "8",
+    memory: str = "32Gi",
+    gpus: int = 0,
+    labels: Mapping[str, str] | None = None,
+    taints: Iterable[Json] = (),
+    unschedulable: bool = False,
+) -> Json:
+    """Create one node and wait until pods can be placed on it; return it."""
+    made = node(
+        name,
+        cpu=cpu,
+        memory=memory,
+        gpus=gpus,
+        labels=labels,
+        taints=taints,
+        unschedulable=unschedulable,
+    )
+    return make_nodes(client, [made])[0]
+
+
+def make_nodes(client: Client, nodes: Iterable[Json], *, timeout: float = 30.0) -> list[Json]:
+    """Create all of them, then wait until the last is open for pods; return them as they are."""
+    made = [client.create(item) for item in nodes]
+    return [
+        client.wait_for("v1", "Node", item["metadata"]["name"], until=_is_open, timeout=timeout)
+        for item in made
+    ]
+
+
+def _is_open(found: Json) -> bool:
+    keys = {taint["key"] for taint in found["spec"].get("taints", [])}
+    cordoned = bool(found["spec"].get("unschedulable"))
+    # A cordon becomes a taint as well, a moment later: the scheduler's text depends on it.
+    return _NOT_READY_TAINT not in keys and (
+        cordoned == ("node.kubernetes.io/unschedulable" in keys)
+    )
+
+
+def delete_nodes(client: Client, names: Iterable[str] | None = None) -> None:
+    """Delete the named nodes, or all, and wait until they are gone."""
+    gone = list(names) if names is not None else [_name(n) for n in client.list("v1", "Node")]
+    for name in gone:
+        client.delete("v1", "Node", name)
+    wait(
+        lambda: not {_name(n) for n in client.list("v1", "Node")} & set(gone),
+        what=f"nodes {gone} to be gone",
+    )
+
+
+def silence_node(client: Client, name: str) -> None:
+    """Let its kubelet die: nothing happens to it or its pods any more.
+
+    Some 20 s later the controller manager says Ready=Unknown and taints it.
+    """
+    client.patch("v1", "Node", name, {"metadata": {"labels": {SILENT_LABEL: "true"}}})
+
+
+def wake_node(client: Client, name: str) -> None:
+    """Let a silenced node report again."""
+    client.patch("v1", "Node", name, {"metadata": {"labels": {SILENT_LABEL: None}}})
+
+
+def set_node_ready(client: Client, name: str, ready: bool, *, reason: str = "KubeletNotReady") -> None:
+    """Let the node say Ready=False (its kubelet lives and is unwell), or True again. It sticks."""
+    condition = {
+        "type": "Ready",
+        "status": str(ready),
+        "reason": "KubeletReady" if ready else reason,
+        "message": "" if ready else "container runtime is down",
+    }
+    client.patch_status("v1", "Node", name, {"conditions": [condition]}, type="strategic")
+
+
+def cordon(client: Client, name: str, unschedulable: bool = True) -> None:
+    """Cordon or uncordon a node and wait until the taint has followed."""
+    client.patch("v1", "Node", name, {"spec": {"unschedulable": unschedulable or None}})
+    client.wait_for("v1", "Node", name, until=_is_open)
+
+
+def _name(obj: Json) -> str:
+    name: str = obj["metadata"]["name"]
+    return name

@@ -1,0 +1,230 @@
+"""The command lines of a control plane: facts about flags, nothing started here."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from tests.controlplane.build import binary, manifests
+from tests.controlplane.certificates import Certificates
+from tests.controlplane.client import Json
+from tests.controlplane.profiles import Profile
+
+HOST = "127.0.0.1"
+STAGES = Path(__file__).with_name("kwok-stages.yaml")
+# KWOK leaves nodes with this label alone, as if their kubelet had died.
+SILENT_LABEL = "test.gangboard.dev/silent"
+
+# Shorter than the stock 50 s so that a lost node is a matter of half a minute, long enough for a
+# busy machine to renew its leases.
+_NODE_GRACE = "20s"
+_NODE_LEASE_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Loopback ports, one for each thing that listens."""
+
+    etcd: int
+    etcd_peer: int
+    apiserver: int
+    controller_manager: int
+    scheduler: int
+    kwok: int
+    jobset_health: int
+    jobset_webhook: int
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process: what to run, and the address that answers 200 once it is ready."""
+
+    name: str
+    argv: list[str]
+    ready: str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Everything the command lines depend on."""
+
+    profile: Profile
+    folder: Path
+    ports: Ports
+    certificates: Certificates
+    kubeconfig: Path
+
+    @property
+    def url(self) -> str:
+        """Address of the API server."""
+        return f"https://{HOST}:{self.ports.apiserver}"
+
+
+def processes(layout: Layout) -> dict[str, Process]:
+    """Return the processes by name, in the order in which they have to start."""
+    made = (
+        _etcd(layout),
+        _apiserver(layout),
+        _controller_manager(layout),
+        _scheduler(layout),
+        _kwok(layout),
+        _jobset(layout),
+    )
+    return {process.name: process for process in made}
+
+
+def _etcd(layout: Layout) -> Process:
+    client = f"http://{HOST}:{layout.ports.etcd}"
+    peer = f"http://{HOST}:{layout.ports.etcd_peer}"
+    argv = [
+        str(binary("etcd", "etcd")),
+        f"--data-dir={layout.folder / 'etcd'}",
+        f"--listen-client-urls={client}",
+        f"--advertise-client-urls={client}",
+        f"--listen-peer-urls={peer}",
+        f"--initial-advertise-peer-urls={peer}",
+        f"--initial-cluster=default={peer}",
+        "--unsafe-no-fsync",  # nothing here has to survive a power cut
+        "--log-level=warn",
+    ]
+    return Process("etcd", argv, f"{client}/health")
+
+
+def _gates(profile: Profile) -> list[str]:
+    gates = ",".join(f"{name}={str(on).lower()}" for name, on in profile.gates.items())
+    return [f"--feature-gates={gates}"] if gates else []
+
+
+def _serving(layout: Layout, port: int) -> list[str]:
+    return [
+        f"--bind-address={HOST}",
+        f"--secure-port={port}",
+        f"--tls-cert-file={layout.certificates.server.certificate}",
+        f"--tls-private-key-file={layout.certificates.server.key}",
+    ]
+
+
+def _apiserver(layout: Layout) -> Process:
+    key = layout.certificates.service_account_key
+    argv = [
+        str(binary(layout.profile.kubernetes, "kube-apiserver")),
+        *_serving(layout, layout.ports.apiserver),
+        f"--advertise-address={HOST}",
+        "--endpoint-reconciler-type=none",  # there is no network to announce it in
+        f"--etcd-servers=http://{HOST}:{layout.ports.etcd}",
+        f"--client-ca-file={layout.certificates.ca}",
+        f"--service-account-key-file={key}",
+        f"--service-account-signing-key-file={key}",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        "--service-cluster-ip-range=10.0.0.0/24",
+        "--authorization-mode=RBAC",
+        # Pods would need their account and its token: the fake nodes run none of them.
+        "--disable-admission-plugins=ServiceAccount",
+        "--allow-privileged=true",
+        *_gates(layout.profile),
+    ]
+    if layout.profile.runtime_config:
+        argv.append(f"--runtime-config={','.join(layout.profile.runtime_config)}")
+    return Process("kube-apiserver", argv, f"{layout.url}/readyz")
+
+
+def _controller_manager(layout: Layout) -> Process:
+    argv = [
+        str(binary(layout.profile.kubernetes, "kube-controller-manager")),
+        *_serving(layout, layout.ports.controller_manager),
+        f"--kubeconfig={layout.kubeconfig}",
+        "--leader-elect=false",
+        f"--controllers={','.join(layout.profile.controllers)}",
+        f"--node-monitor-grace-period={_NODE_GRACE}",
+        "--node-monitor-period=2s",
+        *_gates(layout.profile),
+    ]
+    url = f"https://{HOST}:{layout.ports.controller_manager}/healthz"
+    return Process("kube-controller-manager", argv, url)
+
+
+def _scheduler(layout: Layout) -> Process:
+    argv = [
+        str(binary(layout.profile.kubernetes, "kube-scheduler")),
+        *_serving(layout, layout.ports.scheduler),
+        f"--kubeconfig={layout.kubeconfig}",
+        "--leader-elect=false",
+        *_gates(layout.profile),
+    ]
+    url = f"https://{HOST}:{layout.ports.scheduler}/readyz"
+    return Process("kube-scheduler", argv, url)
+
+
+def _kwok(layout: Layout) -> Process:
+    address = f"{HOST}:{layout.ports.kwok}"
+    argv = [
+        str(binary("kwok", "kwok")),
+        f"--kubeconfig={layout.kubeconfig}",
+        f"--config={STAGES}",
+        f"--manage-nodes-with-label-selector=!{SILENT_LABEL}",
+        f"--node-lease-duration-seconds={_NODE_LEASE_SECONDS}",
+        f"--server-address={address}",
+    ]
+    return Process("kwok", argv, f"http://{address}/healthz")
+
+
+def _jobset(layout: Layout) -> Process:
+    health = f"{HOST}:{layout.ports.jobset_health}"
+    config = {
+        "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
+        "kind": "Configuration",
+        "leaderElection": {"leaderElect": False},
+        "internalCertManagement": {"enable": False},
+        "webhook": {
+            "host": HOST,
+            "port": layout.ports.jobset_webhook,
+            "certDir": str(layout.certificates.webhook.certificate.parent),
+        },
+        "metrics": {"bindAddress": "0"},
+        "health": {"healthProbeBindAddress": health},
+    }
+    file = layout.folder / "jobset.json"
+    file.write_text(json.dumps(config))
+    argv = [
+        str(binary("jobset", "jobset")),
+        f"--kubeconfig={layout.kubeconfig}",
+        f"--config={file}",
+        "--leader-elect=false",
+        "--metrics-bind-address=0",
+        f"--health-probe-bind-address={health}",
+    ]
+    return Process("jobset", argv, f"http://{health}/readyz")
+
+
+def jobset_objects(layout: Layout) -> tuple[list[Json], list[Json]]:
+    """Return JobSet's CRDs, and its webhook configurations pointed at the process here."""
+    crds, webhooks = [], []
+    bundle = (layout.certificates.ca).read_bytes()
+    for file in manifests("jobset"):
+        for document in yaml.safe_load_all(file.read_text()):
+            if not document:
+                continue
+            if document["kind"] == "CustomResourceDefinition":
+                crds.append(document)
+            else:
+                webhooks.append(_pointed(document, layout.ports.jobset_webhook, bundle))
+    return crds, webhooks
+
+
+def _pointed(configuration: Json, port: int, bundle: bytes) -> Json:
+    configuration["metadata"]["name"] = f"jobset-{configuration['metadata']['name']}"
+    for hook in configuration["webhooks"]:
+        path = hook["clientConfig"]["service"]["path"]
+        hook["clientConfig"] = {
+            "url": f"https://{HOST}:{port}{path}",
+            "caBundle": base64.b64encode(bundle).decode(),
+        }
+        if any("pods" in rule["resources"] for rule in hook["rules"]):
+            # As in JobSet's own installation: other pods must not wait for it.
+            key = "jobset.sigs.k8s.io/jobset-name"
+            hook["objectSelector"] = {"matchExpressions": [{"key": key, "operator": "Exists"}]}
+    return configuration

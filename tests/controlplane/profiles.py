@@ -1,0 +1,105 @@
+"""What makes up each control plane that tests can ask for: data only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+_CONTROLLERS = (
+    "cronjob-controller",
+    "daemonset-controller",
+    "deployment-controller",
+    "disruption-controller",
+    "garbage-collector-controller",
+    "job-controller",
+    "namespace-controller",
+    "node-lifecycle-controller",
+    "persistentvolume-binder-controller",
+    "pod-garbage-collector-controller",
+    "replicaset-controller",
+    "resourcequota-controller",
+    "serviceaccount-controller",
+    "statefulset-controller",
+    "taint-eviction-controller",
+    "ttl-after-finished-controller",
+    "validatingadmissionpolicy-status-controller",
+)
+# A name that a minor does not know ends its controller manager at once (1.35 has not this one).
+_PODGROUP_PROTECTION = "podgroup-protection-controller"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One kind of control plane.
+
+    `kubernetes` is the module (see `build.MODULES`) of its binaries, `gates` and `runtime_config`
+    go to the command lines as they are, `scheduling_versions` are those of `scheduling.k8s.io`
+    with gangs that it must then serve. `gang_version` is the one that `objects` should speak.
+    """
+
+    name: str
+    kubernetes: str
+    gates: dict[str, bool] = field(default_factory=dict)
+    runtime_config: tuple[str, ...] = ()
+    scheduling_versions: tuple[str, ...] = ()
+    gang_version: str | None = None
+    controllers: tuple[str, ...] = (*_CONTROLLERS, _PODGROUP_PROTECTION)
+
+    @property
+    def minor(self) -> int:
+        """The Kubernetes minor: 37 for 1.37."""
+        return int(self.kubernetes.rpartition(".")[2])
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The modules that must be built for it."""
+        return ("etcd", "kwok", "jobset", self.kubernetes)
+
+
+PROFILES: dict[str, Profile] = {
+    profile.name: profile
+    for profile in (
+        Profile(
+            name="1.37",
+            kubernetes="kubernetes-1.37",
+            gates={
+                "GenericWorkload": True,
+                "WorkloadWithJob": True,
+                "TopologyAwareWorkloadScheduling": True,
+                "CompositePodGroup": True,
+            },
+            runtime_config=(
+                "scheduling.k8s.io/v1beta1=true",
+                "scheduling.k8s.io/v1alpha3=true",
+            ),
+            scheduling_versions=("v1beta1", "v1alpha3"),
+            gang_version="v1beta1",
+        ),
+        Profile(
+            name="1.36",
+            kubernetes="kubernetes-1.36",
+            gates={
+                "GenericWorkload": True,
+                "GangScheduling": True,
+                "WorkloadAwarePreemption": True,
+                "WorkloadWithJob": True,
+            },
+            runtime_config=("scheduling.k8s.io/v1alpha2=true",),
+            scheduling_versions=("v1alpha2",),
+            gang_version="v1alpha2",
+        ),
+        # What most clusters are today: no gang API, every pod scheduled for itself.
+        Profile(
+            name="plain",
+            kubernetes="kubernetes-1.37",
+            gates={"GenericWorkload": False, "WorkloadWithJob": False},
+        ),
+    )
+}
+
+
+def profile_named(name: str) -> Profile:
+    """Return the profile. Raises `ValueError` naming those there are."""
+    try:
+        return PROFILES[name]
+    except KeyError:
+        raise ValueError(f"no profile {name!r}; there are {', '.join(PROFILES)}") from None
