@@ -21,6 +21,8 @@ class Gang(models.Model):
     uid = models.CharField(max_length=64)
     generation = models.BigIntegerField(default=0)
     health = models.CharField(max_length=16)
+    last_health = models.CharField(max_length=16, default="")
+    """What it was before it became unknown."""
     severity = models.SmallIntegerField()
     """Health.severity: 0 is worst; for sorting."""
     stage = models.CharField(max_length=16)

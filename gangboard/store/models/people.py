@@ -25,10 +25,13 @@ class Grant(models.Model):
 
         constraints = [
             models.UniqueConstraint(
-                fields=("user", "role", "cluster", "namespace"),
-                name="grant_once",
-                nulls_distinct=False,
-            )
+                fields=("user", "role", "cluster", "namespace"), name="grant_once_per_cluster"
+            ),
+            models.UniqueConstraint(
+                fields=("user", "role", "namespace"),
+                condition=models.Q(cluster=None),
+                name="grant_once_everywhere",
+            ),
         ]
 
 
