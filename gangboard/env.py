@@ -102,7 +102,7 @@ def read_secret(name: str, made_in: Path, meaning: str, make: Callable[[], str])
     """
     raw = os.environ.get(name)
     file = os.environ.get(f"{name}_FILE")
-    _record(name, f"{meaning} ({name}_FILE names a file instead)", "set" if raw else "", raw)
+    _record(name, f"{meaning} ({name}_FILE names a file instead)", "(hidden)", raw or file)
     if raw:
         return raw
     if file:

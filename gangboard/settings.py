@@ -33,6 +33,9 @@ ALLOWED_HOSTS = list(
 CSRF_TRUSTED_ORIGINS = list(
     env.read_list("GANGBOARD_ORIGINS", (), "origins (https://…) behind a proxy that end TLS")
 )
+PUBLIC_URL = env.read_text(
+    "GANGBOARD_URL", "", "address under which people reach the pages, for links that commands print"
+)
 HTTPS = env.read_bool(
     "GANGBOARD_HTTPS", default=False, meaning="pages are reached over https: secure cookies, HSTS"
 )

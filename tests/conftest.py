@@ -1,3 +1,3 @@
-"""Fixtures that every tier may use. Each room's own fixtures live beside its tests."""
+"""Plugins that every tier may use. Each room's own fixtures live beside its tests."""
 
-pytest_plugins: list[str] = []
+pytest_plugins = ["tests.tiers", "tests.services", "tests.controlplane.fixtures"]

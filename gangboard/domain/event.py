@@ -21,3 +21,5 @@ class Event:
     first_seen: datetime | None
     last_seen: datetime | None
     reporter: str = ""
+    related: ObjectRef | None = None
+    """The other object of it: for `Preempted` the pod or PodGroup that took the room."""

@@ -89,6 +89,9 @@ class Owner:
     conditions: tuple[Condition, ...] = ()
     restarts: int = 0
     max_restarts: int | None = None
+    """None when the owner does not restart at all: its first failed child Job ends it."""
+    counted_restarts: int = 0
+    """Those restarts that count towards `max_restarts`."""
     restarting: bool = False
     """Its controller says that a restart is under way."""
     job_restarts: dict[str, int] = field(default_factory=dict)

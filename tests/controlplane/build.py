@@ -157,8 +157,7 @@ def _go(module: Module, arguments: Sequence[str], **environment: str) -> str:
         [go, *arguments],
         cwd=MODULES_FOLDER / module.name,
         env=os.environ | {"CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": ""} | environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
         check=False,
     )

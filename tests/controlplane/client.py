@@ -81,7 +81,7 @@ class Client:
         body: object = None,
         *,
         content_type: str = "application/json",
-        **query: str | int,
+        query: Mapping[str, str | int] | None = None,
     ) -> Json:
         """Send one request and return the decoded answer. Raises `ApiError` from 400 upwards.
 
@@ -164,7 +164,7 @@ class Client:
         found = self.request(
             "GET",
             self.path(api_version, kind, namespace),
-            **{key: value for key, value in query.items() if value},
+            query={key: value for key, value in query.items() if value},
         )
         # Lists leave these two out of their items; a saved object needs them.
         return [{"apiVersion": api_version, "kind": kind, **item} for item in found["items"]]
@@ -173,7 +173,7 @@ class Client:
 
     def create(self, obj: Json, *, dry_run: bool = False) -> Json:
         """Create one object (namespace `default` when it says none) and return it as stored."""
-        return self.request("POST", self._address(obj), obj, **_dry(dry_run))
+        return self.request("POST", self._address(obj), obj, query=_dry(dry_run))
 
     def create_all(self, objects: Iterable[Json]) -> JsonList:
         """Create each in order; one that exists already is merged with what is given."""
@@ -211,7 +211,7 @@ class Client:
             f"{path}/{subresource}" if subresource else path,
             body,
             content_type=_CONTENT_TYPES[type],
-            **query,
+            query=query,
         )
 
     def patch_status(
@@ -226,9 +226,7 @@ class Client:
     ) -> Json:
         """Patch the status subresource; `status` is what stands under that key."""
         body = {"status": dict(status)}
-        return self.patch(
-            api_version, kind, name, body, namespace, type=type, subresource="status"
-        )
+        return self.patch(api_version, kind, name, body, namespace, type=type, subresource="status")
 
     def delete(
         self,

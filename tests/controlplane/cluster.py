@@ -12,21 +12,15 @@ even when this process is killed.
 from __future__ import annotations
 
 import base64
-import contextlib
-import json
 import os
 import random
-import select
 import signal
 import socket
-import subprocess
-import sys
-import threading
 import time
 from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import urllib3
 import yaml
@@ -35,13 +29,11 @@ from tests.controlplane.certificates import make_certificates
 from tests.controlplane.client import ApiError, Client, Json, WaitError
 from tests.controlplane.processes import HOST, Layout, Ports, Process, jobset_objects, processes
 from tests.controlplane.profiles import Profile, profile_named
+from tests.controlplane.supervisor import StartError, Supervisor
+
+__all__ = ["ControlPlane", "StartError"]
 
 _READY_SECONDS = 90.0  # generous: machines that run tests are busy
-_GUARD_SECONDS = 30.0
-
-
-class StartError(Exception):
-    """A process did not become ready; the message ends with the tail of its log."""
 
 
 class ControlPlane:
@@ -58,10 +50,9 @@ class ControlPlane:
         self.minor = profile.minor
         self.started_in = 0.0
         began = time.monotonic()
-        self._lock = threading.Lock()
-        self._guard = _spawn_guard(directory)
+        self._supervisor = Supervisor(directory)
+        self.folder = self._supervisor.folder
         try:
-            self.folder = Path(self._answer(_GUARD_SECONDS)["folder"])
             self._bring_up()
         except BaseException:
             self.stop()
@@ -101,7 +92,11 @@ class ControlPlane:
             self._start(name)
             self._wait_ready(name)
         crds, webhooks = jobset_objects(self._layout)
-        self.client.create_all(crds)
+        for crd in self.client.create_all(crds):
+            # JobSet looks for its kind once at its start and then not for another ten seconds.
+            self.client.wait_for(
+                crd["apiVersion"], crd["kind"], crd["metadata"]["name"], until=_is_established
+            )
         rest = [name for name in self._processes if name not in ("etcd", "kube-apiserver")]
         for name in rest:
             self._start(name)
@@ -115,11 +110,11 @@ class ControlPlane:
 
     def stop_process(self, name: str) -> None:
         """End one process (`kube-apiserver`, `kube-scheduler`, `jobset`, ...) and wait for it."""
-        self._ask(do="stop", name=name)
+        self._supervisor.stop(name)
 
     def kill_process(self, name: str) -> None:
         """Kill one process with SIGKILL, as a crash would."""
-        self._ask(do="signal", name=name, signal=int(signal.SIGKILL))
+        self._supervisor.signal(name, signal.SIGKILL)
 
     def restart_process(self, name: str) -> None:
         """Start a process (ended before if it still runs) and wait until it is ready again."""
@@ -129,11 +124,11 @@ class ControlPlane:
 
     def pause_process(self, name: str) -> None:
         """Stop a process in its tracks (SIGSTOP): it holds its connections and says nothing."""
-        self._ask(do="signal", name=name, signal=int(signal.SIGSTOP))
+        self._supervisor.signal(name, signal.SIGSTOP)
 
     def continue_process(self, name: str) -> None:
         """Let a paused process go on."""
-        self._ask(do="signal", name=name, signal=int(signal.SIGCONT))
+        self._supervisor.signal(name, signal.SIGCONT)
 
     def log_of(self, name: str, lines: int = 40) -> str:
         """Return the end of a process's log."""
@@ -151,19 +146,14 @@ class ControlPlane:
             "TMPDIR": str(self.folder),
             "NO_PROXY": "*",
         }
-        self._ask(
-            do="start",
-            name=name,
-            argv=self._processes[name].argv,
-            env=environment,
-            log=str(self.folder / f"{name}.log"),
-        )
+        log = self.folder / f"{name}.log"
+        self._supervisor.start(name, self._processes[name].argv, environment, log)
 
     def _wait_ready(self, name: str) -> None:
         process = self._processes[name]
         deadline = time.monotonic() + _READY_SECONDS
         while not self._is_ready(process):
-            code = self._ask(do="status", name=name)["exit"]
+            code = self._supervisor.exit_code(name)
             if code is not None:
                 raise StartError(f"{name} ended with {code}:\n{self.log_of(name)}")
             if time.monotonic() > deadline:
@@ -187,7 +177,9 @@ class ControlPlane:
             "apiVersion": "jobset.x-k8s.io/v1alpha2",
             "kind": "JobSet",
             "metadata": {"name": name, "namespace": "default"},
-            "spec": {"replicatedJobs": [{"name": "j", "template": {"spec": {"template": template}}}]},
+            "spec": {
+                "replicatedJobs": [{"name": "j", "template": {"spec": {"template": template}}}]
+            },
         }
         deadline = time.monotonic() + _READY_SECONDS
         said = "no defaults set"
@@ -245,45 +237,12 @@ class ControlPlane:
         path.touch(mode=0o600)
         path.write_text(yaml.safe_dump(config))
 
-    # The guard
-
-    def _ask(self, **command: object) -> dict[str, Any]:
-        assert self._guard.stdin is not None
-        with self._lock:
-            try:
-                self._guard.stdin.write(json.dumps(command).encode() + b"\n")
-                self._guard.stdin.flush()
-            except BrokenPipeError:
-                raise StartError("the guard process is gone") from None
-            answer = self._answer(_GUARD_SECONDS)
-        if "error" in answer:
-            raise StartError(f"{command['do']} {command['name']}: {answer['error']}")
-        return answer
-
-    def _answer(self, seconds: float) -> dict[str, Any]:
-        assert self._guard.stdout is not None
-        readable, _, _ = select.select([self._guard.stdout], [], [], seconds)
-        line = self._guard.stdout.readline() if readable else b""
-        if not line:
-            raise StartError(f"the guard process said nothing for {seconds:g} s")
-        decoded: dict[str, Any] = json.loads(line)
-        return decoded
-
     def stop(self) -> None:
         """End everything and remove the temporary folder. Safe to call twice."""
-        assert self._guard.stdin is not None
-        assert self._guard.stdout is not None
-        with contextlib.suppress(BrokenPipeError):
-            self._guard.stdin.close()
-        try:
-            self._guard.wait(_GUARD_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._guard.kill()  # its children die with it
-            self._guard.wait()
-        self._guard.stdout.close()
-        for pool in ("client", "_probe"):
-            if hasattr(self, pool):
-                (self.client.close if pool == "client" else self._probe.clear)()
+        self._supervisor.close()
+        if hasattr(self, "client"):  # not when the start failed early
+            self.client.close()
+            self._probe.clear()
 
     def __enter__(self) -> Self:
         return self
@@ -295,20 +254,6 @@ class ControlPlane:
         trace: TracebackType | None,
     ) -> None:
         self.stop()
-
-
-def _spawn_guard(directory: Path | None) -> subprocess.Popen[bytes]:
-    if directory is not None:
-        directory.mkdir(parents=True, exist_ok=True)
-    script = Path(__file__).with_name("guard.py")
-    given = str(directory.resolve()) if directory is not None else ""
-    return subprocess.Popen(
-        [sys.executable, "-I", str(script), str(os.getpid()), given],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        bufsize=0,  # select must not miss a line that waits in a buffer
-        start_new_session=True,  # Ctrl-C in the terminal is for the parent, which then tells it
-    )
 
 
 def _free_ports() -> Ports:
@@ -327,6 +272,11 @@ def _free_ports() -> Ports:
         if port not in found:
             found.append(port)
     return Ports(**dict(zip(wanted, found, strict=True)))
+
+
+def _is_established(crd: Json) -> bool:
+    conditions = crd.get("status", {}).get("conditions") or []  # null in the first moment
+    return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 
 
 def _inlined(path: Path) -> str:

@@ -33,7 +33,7 @@ _PR_SET_PDEATHSIG = 1
 _STOP_SECONDS = 2.0
 
 
-class _Over(Exception):
+class _Over(Exception):  # noqa: N818 - the ordinary end, no error
     """Time to clean up and go."""
 
 

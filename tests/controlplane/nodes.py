@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Mapping
 
 from tests.controlplane.client import Client, Json, wait
@@ -55,10 +56,7 @@ def node(
             "phase": "Running",
             "capacity": dict(room),
             "allocatable": dict(room),
-            "conditions": [
-                {"type": kind, "status": status, "reason": reason, "message": ""}
-                for kind, status, reason in _HEALTHY
-            ],
+            "conditions": [_condition(kind, status, reason) for kind, status, reason in _HEALTHY],
             "addresses": [{"type": "Hostname", "address": name}],
             "nodeInfo": _NODE_INFO,
         },
@@ -141,18 +139,31 @@ def silence_node(client: Client, name: str) -> None:
 
 
 def wake_node(client: Client, name: str) -> None:
-    """Let a silenced node report again."""
+    """Let a silenced node report again, it and its pods: what was ready before is ready again."""
     client.patch("v1", "Node", name, {"metadata": {"labels": {SILENT_LABEL: None}}})
+    client.wait_for("v1", "Node", name, until=lambda found: _is(found, "Ready"))
+    for pod in client.list("v1", "Pod", fields=f"spec.nodeName={name},status.phase=Running"):
+        # The controller manager touched only Ready; a kubelet would put it right by itself.
+        if _is(pod, "ContainersReady") and not _is(pod, "Ready"):
+            ready = _condition("Ready", "True", "") | {"reason": None, "message": None}
+            del ready["lastHeartbeatTime"]  # nodes only
+            where = pod["metadata"]
+            client.patch_status(
+                "v1",
+                "Pod",
+                where["name"],
+                {"conditions": [ready]},
+                where["namespace"],
+                type="strategic",
+            )
 
 
-def set_node_ready(client: Client, name: str, ready: bool, *, reason: str = "KubeletNotReady") -> None:
+def set_node_ready(
+    client: Client, name: str, ready: bool, *, reason: str = "KubeletNotReady"
+) -> None:
     """Let the node say Ready=False (its kubelet lives and is unwell), or True again. It sticks."""
-    condition = {
-        "type": "Ready",
-        "status": str(ready),
-        "reason": "KubeletReady" if ready else reason,
-        "message": "" if ready else "container runtime is down",
-    }
+    said = "KubeletReady" if ready else reason
+    condition = _condition("Ready", str(ready), said, "" if ready else "container runtime is down")
     client.patch_status("v1", "Node", name, {"conditions": [condition]}, type="strategic")
 
 
@@ -160,6 +171,23 @@ def cordon(client: Client, name: str, unschedulable: bool = True) -> None:
     """Cordon or uncordon a node and wait until the taint has followed."""
     client.patch("v1", "Node", name, {"spec": {"unschedulable": unschedulable or None}})
     client.wait_for("v1", "Node", name, until=_is_open)
+
+
+def _condition(kind: str, status: str, reason: str, message: str = "") -> Json:
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {
+        "type": kind,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastHeartbeatTime": now,
+        "lastTransitionTime": now,
+    }
+
+
+def _is(obj: Json, condition: str) -> bool:
+    conditions = obj.get("status", {}).get("conditions") or []
+    return any(c["type"] == condition and c["status"] == "True" for c in conditions)
 
 
 def _name(obj: Json) -> str:

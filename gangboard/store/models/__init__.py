@@ -3,7 +3,7 @@
 from gangboard.store.models.clusters import Cluster, Heartbeat, Lease, ResourceState
 from gangboard.store.models.gangs import Gang
 from gangboard.store.models.objects import WatchedObject
-from gangboard.store.models.people import AccessToken, Grant, SignInLink
+from gangboard.store.models.people import AccessToken, Grant, SignInAttempts, SignInLink
 
 __all__ = [
     "AccessToken",
@@ -13,6 +13,7 @@ __all__ = [
     "Heartbeat",
     "Lease",
     "ResourceState",
+    "SignInAttempts",
     "SignInLink",
     "WatchedObject",
 ]

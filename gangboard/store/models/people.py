@@ -57,3 +57,12 @@ class SignInLink(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
+
+
+class SignInAttempts(models.Model):
+    """Password attempts of one user name or from one address, within the window that runs now."""
+
+    key = models.CharField(max_length=64, primary_key=True)
+    """Hash of the name or address: what people mistype into the name field is often a password."""
+    attempts = models.IntegerField(default=0)
+    first_at = models.DateTimeField(db_index=True)

@@ -1,0 +1,26 @@
+# One image; web, poll worker and beat are different commands of it (see docker-compose.yml).
+
+FROM python:3.11-slim AS packages
+WORKDIR /build
+COPY requirements/runtime.txt .
+# Exactly the locked files: anything whose hash is not in the list is refused.
+RUN python -m venv /opt/venv \
+    && /opt/venv/bin/pip install --no-cache-dir --require-hashes --only-binary :all: -r runtime.txt
+
+FROM python:3.11-slim
+RUN useradd --uid 10001 --create-home --home-dir /home/gangboard --shell /usr/sbin/nologin gangboard \
+    && install -d -o gangboard -g gangboard -m 0700 /state
+COPY --from=packages /opt/venv /opt/venv
+WORKDIR /app
+COPY manage.py CHANGELOG.md LICENSE ./
+COPY gangboard gangboard
+COPY templates templates
+COPY static static
+ENV PATH=/opt/venv/bin:$PATH \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    GANGBOARD_STATE=/state
+USER 10001
+EXPOSE 8000
+# Blocking threads: each open page waits for news in one of them.
+CMD ["granian", "--interface", "wsgi", "--workers", "1", "--blocking-threads", "400", "--workers-kill-timeout", "10", "--host", "0.0.0.0", "--port", "8000", "gangboard.wsgi:application"]

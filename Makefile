@@ -1,0 +1,51 @@
+# `make run` and `make test` need Python 3.11+, Go and git on the machine, nothing else.
+PYTHON ?= python3
+PROFILE ?= 1.37
+PORT ?= 8000
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test check fmt venv controlplane packages testcluster screenshots lock
+
+run: venv
+	@$(BIN)/python manage.py up --port $(PORT)
+
+test: venv packages controlplane check
+	$(BIN)/python -m pytest
+
+check: venv
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+
+fmt: venv
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+venv: $(VENV)/.made
+
+$(VENV)/.made: requirements/dev.txt
+	@echo "Making $(VENV) with the locked dependencies (about half a minute) ..."
+	@$(PYTHON) -c 'import sys; sys.exit("gangboard needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+controlplane: venv
+	@$(BIN)/python -m tests.controlplane.build
+
+packages:
+	@sh tests/packages.sh
+
+testcluster: controlplane
+	@$(BIN)/python -m tests.controlplane.run --profile $(PROFILE)
+
+screenshots: venv packages
+	@$(BIN)/python -m tests.screenshots
+
+lock:
+	for name in runtime dev; do \
+	  uv pip compile --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+	    --no-annotate --custom-compile-command "make lock" --quiet requirements/$$name.in -o requirements/$$name.txt; \
+	done

@@ -1,0 +1,132 @@
+"""Events of events.k8s.io/v1: only the reasons that a rule can use."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from gangboard.decode.wire import Int32, Wire, WireMeta, api_group, read_meta, read_text, read_time
+from gangboard.domain.event import Event
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.registry import Resource
+
+EVENT_REASONS = frozenset(
+    {
+        # Controllers that could not make pods, Jobs, Workloads or what a Job needs.
+        "FailedCreate",
+        "FailedWorkloadCompilation",
+        "FailedWorkloadCreate",
+        "HeadlessServiceCreationFailed",
+        "JobCreationFailed",
+        "PVCCreationFailed",
+        # The scheduler, and autoscalers that answer it.
+        "FailedScheduling",
+        "Preempted",
+        "NotTriggerScaleUp",
+        "TriggeredScaleUp",
+        # The kubelet and volumes: why a container does not start.
+        "BackOff",
+        "Failed",
+        "FailedAttachVolume",
+        "FailedBinding",
+        "FailedCreatePodSandBox",
+        "FailedMount",
+        "InspectFailed",
+        "ProvisioningFailed",
+        # Members that are lost.
+        "DeletingNode",
+        "Evicted",
+        "NodeNotReady",
+        "TaintManagerEviction",
+    }
+)
+"""Reasons that are kept; events of all others are dropped when the model is built."""
+
+
+class _WireReference(Wire):
+    api_version: str | None = None
+    kind: str | None = None
+    namespace: str | None = None
+    name: str | None = None
+    uid: str | None = None
+
+
+class _WireSeries(Wire):
+    count: Int32 | None = None
+    last_observed_time: str | None = None
+
+
+class _WireSource(Wire):
+    component: str | None = None
+
+
+class WireEvent(Wire):
+    """An event; the `deprecated` fields are what a core v1 event fills."""
+
+    metadata: WireMeta
+    reason: str | None = None
+    type: str | None = None
+    note: str | None = None
+    regarding: _WireReference | None = None
+    related: _WireReference | None = None
+    event_time: str | None = None
+    series: _WireSeries | None = None
+    reporting_controller: str | None = None
+    deprecated_count: Int32 | None = None
+    deprecated_first_timestamp: str | None = None
+    deprecated_last_timestamp: str | None = None
+    deprecated_source: _WireSource | None = None
+
+
+def _build(wire: WireEvent, version: str) -> Event | None:
+    """Return the event, or None when no rule uses its reason."""
+    if wire.reason not in EVENT_REASONS:
+        return None
+    series = wire.series or _WireSeries()
+    first_seen, last_seen = _times(wire, series)
+    source = wire.deprecated_source and wire.deprecated_source.component
+    return Event(
+        meta=read_meta(wire.metadata, "events.k8s.io", "Event", version),
+        regarding=_reference(wire.regarding or _WireReference()),
+        related=_reference(wire.related) if wire.related else None,
+        reason=wire.reason,
+        type=wire.type or "",
+        note=read_text(wire.note),
+        count=series.count or wire.deprecated_count or 1,
+        first_seen=first_seen,
+        last_seen=last_seen,
+        reporter=wire.reporting_controller or source or "",
+    )
+
+
+def _times(wire: WireEvent, series: _WireSeries) -> tuple[datetime | None, datetime | None]:
+    """Return first and last sight. Each recorder fills other fields; creation is the fallback."""
+    given = (
+        series.last_observed_time,
+        wire.event_time,
+        wire.deprecated_first_timestamp,
+        wire.deprecated_last_timestamp,
+    )
+    times = [time for time in map(read_time, given) if time is not None]
+    created = read_time(wire.metadata.creation_timestamp)
+    return min(times, default=created), max(times, default=created)
+
+
+def _reference(wire: _WireReference) -> ObjectRef:
+    return ObjectRef(
+        group=api_group(wire.api_version or ""),
+        kind=wire.kind or "",
+        namespace=wire.namespace or "",
+        name=wire.name or "",
+        uid=wire.uid or "",
+    )
+
+
+EVENT = Resource(
+    group="events.k8s.io",
+    plural="events",
+    kind="Event",
+    versions=("v1",),
+    wire=WireEvent,
+    model=Event,
+    build=_build,
+)

@@ -1,0 +1,70 @@
+"""`spec` of a batch/v1 Job and its pod template: of a Job itself, and of what makes Jobs."""
+
+from __future__ import annotations
+
+from gangboard.decode.podspec import WirePodSpec
+from gangboard.decode.unions import WireUnion, read_union
+from gangboard.decode.wire import Int32, Wire
+from gangboard.domain.owner import GangRequest
+
+# What `backoffLimit` is set to when the limit is per index: no limit at all.
+_NO_LIMIT = 2**31 - 1
+
+
+class WirePodTemplate(Wire):
+    """A pod template: of it only the spec is read."""
+
+    spec: WirePodSpec | None = None
+
+
+class WireScheduling(Wire):
+    """`spec.scheduling` of a Job (1.37)."""
+
+    scheduling_policy: WireUnion | None = None
+
+
+class WireJobSpec(Wire):
+    """`spec` of a Job."""
+
+    parallelism: Int32 | None = None
+    completions: Int32 | None = None
+    completion_mode: str | None = None
+    backoff_limit: Int32 | None = None
+    suspend: bool | None = None
+    managed_by: str | None = None
+    scheduling: WireScheduling | None = None
+    template: WirePodTemplate | None = None
+
+    @property
+    def pod(self) -> WirePodSpec:
+        """The spec of its pods; an empty one when the template has none."""
+        return (self.template and self.template.spec) or WirePodSpec()
+
+    @property
+    def width(self) -> int:
+        """Pods that it runs at a time when none is done: `parallelism`, at most `completions`.
+
+        JobSet counts a child Job as ready by the same number (jobset_controller.go).
+        """
+        parallelism = 1 if self.parallelism is None else self.parallelism
+        return parallelism if self.completions is None else min(parallelism, self.completions)
+
+    @property
+    def retry_limit(self) -> int | None:
+        """`backoffLimit`, or None when there is no limit for the Job as a whole."""
+        return None if self.backoff_limit == _NO_LIMIT else self.backoff_limit
+
+
+def read_gang_request(
+    scheduling: WireScheduling | None, quorum: int | None, default: str
+) -> GangRequest | None:
+    """Return what `spec.scheduling` asks for, None without it.
+
+    `quorum` is that of a gang without `minCount`, `default` the policy when none is named.
+    """
+    if scheduling is None:
+        return None
+    policy = read_union(scheduling.scheduling_policy)
+    if (policy.member or default) != "gang":
+        return GangRequest(policy.member or default)
+    return GangRequest("gang", quorum if policy.min_count is None else policy.min_count)

@@ -1,0 +1,240 @@
+"""Gangs of Kubernetes itself: scheduling.k8s.io of 1.36 (v1alpha2) and 1.37 (v1beta1, v1alpha3).
+
+One struct per kind reads all versions, because a version only adds or renames fields. v1alpha1
+(1.35) has other objects and is not read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from gangboard.decode.unions import WireUnion, read_union, set_members
+from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
+from gangboard.domain.group import Group, GroupTemplate, Policy
+from gangboard.domain.objects import Condition, find_condition
+from gangboard.domain.registry import GroupingAPI, Resource
+
+_GROUP = "scheduling.k8s.io"
+_PLACED = (
+    "PodGroupInitiallyScheduled",  # 1.37: stays True for ever after the first placement
+    "PodGroupScheduled",  # 1.36
+    "CompositePodGroupInitiallyScheduled",
+)
+_POLICIES = {"gang": Policy.GANG, "basic": Policy.BASIC}
+
+
+class _WireTopology(Wire):
+    key: str = ""
+
+
+class _WireConstraints(Wire):
+    topology: list[_WireTopology] | None = None
+
+
+class _WireWorkloadRef(Wire):
+    """`workloadRef` (1.37)."""
+
+    workload_name: str | None = None
+    template_name: str | None = None
+
+
+class _WireTemplateWorkload(Wire):
+    workload_name: str | None = None
+    pod_group_template_name: str | None = None
+
+
+class _WireTemplateRef(Wire):
+    """`podGroupTemplateRef` (1.36)."""
+
+    workload: _WireTemplateWorkload | None = None
+
+
+class _WireGroupSpec(Wire):
+    """What a PodGroup, a CompositePodGroup and a template of either have in common."""
+
+    scheduling_policy: WireUnion | None = None
+    scheduling_constraints: _WireConstraints | None = None
+    disruption_mode: str | WireUnion | None = None
+    priority: Int32 | None = None
+    workload_ref: _WireWorkloadRef | None = None
+    pod_group_template_ref: _WireTemplateRef | None = None
+    parent_composite_pod_group_name: str | None = None
+
+
+class _WireGroupStatus(Wire):
+    conditions: list[WireCondition] | None = None
+
+
+class WireGroup(Wire):
+    """A PodGroup or CompositePodGroup."""
+
+    metadata: WireMeta
+    spec: _WireGroupSpec | None = None
+    status: _WireGroupStatus | None = None
+
+
+class _WireTemplate(_WireGroupSpec):
+    name: str = ""
+    pod_group_templates: list[_WireTemplate] | None = None
+    composite_pod_group_templates: list[_WireTemplate] | None = None
+
+
+class _WireControllerRef(Wire):
+    api_group: str | None = None
+    kind: str | None = None
+    name: str | None = None
+
+    def read(self) -> tuple[str, str, str]:
+        """Return (API group, kind, name)."""
+        return self.api_group or "", self.kind or "", self.name or ""
+
+
+class _WireWorkloadSpec(Wire):
+    controller_ref: _WireControllerRef | None = None
+    pod_group_templates: list[_WireTemplate] | None = None
+    composite_pod_group_templates: list[_WireTemplate] | None = None
+
+
+class WireWorkload(Wire):
+    """A Workload. It has no status in any version."""
+
+    metadata: WireMeta
+    spec: _WireWorkloadSpec | None = None
+
+
+def _build_group(wire: WireGroup, version: str, kind: str) -> Group:
+    spec = wire.spec or _WireGroupSpec()
+    policy = read_union(spec.scheduling_policy)
+    conditions = read_conditions(wire.status.conditions if wire.status else None)
+    workload_name, template_name = _origin(spec)
+    return Group(
+        meta=read_meta(wire.metadata, _GROUP, kind, version),
+        policy=_POLICIES.get(policy.member, Policy.UNKNOWN),
+        quorum=policy.min_count,
+        workload_name=workload_name,
+        template_name=template_name,
+        parent_name=spec.parent_composite_pod_group_name or "",
+        topology_keys=_topology_keys(spec),
+        priority=spec.priority,
+        disruption_mode=_disruption_mode(spec.disruption_mode),
+        conditions=conditions,
+        placed=_placed(conditions),
+        policy_text=policy.text,
+    )
+
+
+def _origin(spec: _WireGroupSpec) -> tuple[str, str]:
+    """Return the names of the Workload and of its template, from where this version keeps them."""
+    if spec.workload_ref is not None:
+        return spec.workload_ref.workload_name or "", spec.workload_ref.template_name or ""
+    old = spec.pod_group_template_ref and spec.pod_group_template_ref.workload
+    return (old.workload_name or "", old.pod_group_template_name or "") if old else ("", "")
+
+
+def _topology_keys(spec: _WireGroupSpec) -> tuple[str, ...]:
+    constraints = spec.scheduling_constraints
+    return tuple(topology.key for topology in (constraints and constraints.topology) or ())
+
+
+def _disruption_mode(mode: str | WireUnion | None) -> str:
+    """Return `Pod` or `PodGroup` (1.36), `single` or `all` (1.37); other words as served."""
+    return mode if isinstance(mode, str) else ", ".join(set_members(mode))
+
+
+def _placed(conditions: tuple[Condition, ...]) -> Condition | None:
+    """Return the condition that says whether the scheduler placed the group, with its own type.
+
+    The API documents the reason `Invalid` (a cycle, too deep, several Workloads) together with
+    the status True: such a group is not placed, whatever the status; `conditions` keeps it.
+    """
+    found = (find_condition(conditions, type_) for type_ in _PLACED)
+    placed = next((condition for condition in found if condition is not None), None)
+    if placed is not None and placed.reason == "Invalid":
+        return replace(placed, status="False")
+    return placed
+
+
+def _build_workload(wire: WireWorkload, version: str) -> Group:
+    """Return a Workload: its templates have policies, it has none of its own."""
+    spec = wire.spec or _WireWorkloadSpec()
+    return Group(
+        meta=read_meta(wire.metadata, _GROUP, "Workload", version),
+        templates=tuple(_templates(spec)),
+        controller_ref=spec.controller_ref.read() if spec.controller_ref else None,
+    )
+
+
+def _templates(spec: _WireWorkloadSpec) -> Iterator[GroupTemplate]:
+    """Yield all templates; those inside a composite one follow it."""
+    waiting: list[tuple[_WireTemplate, bool]] = _inner(spec)
+    while waiting:
+        template, composite = waiting.pop(0)
+        policy = read_union(template.scheduling_policy)
+        yield GroupTemplate(
+            name=template.name,
+            policy=_POLICIES.get(policy.member, Policy.UNKNOWN),
+            quorum=policy.min_count,
+            topology_keys=_topology_keys(template),
+            composite=composite,
+        )
+        waiting[:0] = _inner(template)
+
+
+def _inner(spec: _WireWorkloadSpec | _WireTemplate) -> list[tuple[_WireTemplate, bool]]:
+    """Return the templates directly inside, each with whether it is a composite one."""
+    return [
+        *((template, False) for template in spec.pod_group_templates or ()),
+        *((template, True) for template in spec.composite_pod_group_templates or ()),
+    ]
+
+
+def _resource(
+    plural: str,
+    kind: str,
+    versions: tuple[str, ...],
+    wire: type[msgspec.Struct],
+    build: Callable[[Any, str], Group],
+) -> Resource:
+    return Resource(
+        group=_GROUP,
+        plural=plural,
+        kind=kind,
+        versions=versions,
+        wire=wire,
+        model=Group,
+        build=build,
+        needed=True,
+    )
+
+
+GROUPING = GroupingAPI(
+    label="Kubernetes",
+    group=_GROUP,
+    resources=(
+        _resource(
+            "podgroups",
+            "PodGroup",
+            ("v1beta1", "v1alpha3", "v1alpha2"),
+            WireGroup,
+            lambda wire, version: _build_group(wire, version, "PodGroup"),
+        ),
+        _resource(
+            "compositepodgroups",
+            "CompositePodGroup",
+            ("v1alpha3",),
+            WireGroup,
+            lambda wire, version: _build_group(wire, version, "CompositePodGroup"),
+        ),
+        _resource(
+            "workloads",
+            "Workload",
+            ("v1beta1", "v1alpha3", "v1alpha2"),
+            WireWorkload,
+            _build_workload,
+        ),
+    ),
+)

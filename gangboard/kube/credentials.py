@@ -1,0 +1,159 @@
+"""Who we are to one cluster, and where it is: from a kubeconfig, a pod's own account, or the store."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+from gangboard.kube.errors import CredentialError, clean_text
+from gangboard.kube.kubeconfig import selected_entry
+from gangboard.kube.pem import certificate_expiry, check_pair, load_certificates
+from gangboard.kube.tokens import check_token, read_small_file, token_expiry
+
+__all__ = [
+    "Credentials",
+    "certificate_expiry",
+    "in_cluster",
+    "read_kubeconfig",
+    "token_expiry",
+]
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Credentials:
+    """All that is needed to talk to one API server. Checked when made: CredentialError."""
+
+    server: str
+    """https://host[:port][/prefix], without a slash at the end."""
+    ca_pem: str | None = None
+    """Authorities to trust. None: those of the system. Never: no verification."""
+    token: str | None = None
+    client_certificate_pem: str | None = None
+    client_key_pem: str | None = None
+    tls_server_name: str | None = None
+    """The name to expect in the server's certificate, where it differs from the host."""
+    token_file: str | None = None
+    """Absolute path of a token that is renewed in place; goes before `token`."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "server", _checked_server(self.server))
+        if self.ca_pem is not None:
+            load_certificates(self.ca_pem, "The certificate authority (CA)")
+        if self.token is not None:
+            object.__setattr__(self, "token", check_token(self.token, "The token"))
+        if self.token_file is not None and not Path(self.token_file).is_absolute():
+            raise CredentialError(f"The token file {self.token_file} needs an absolute path.")
+        if (self.client_certificate_pem is None) != (self.client_key_pem is None):
+            missing = "key" if self.client_key_pem is None else "certificate"
+            raise CredentialError(
+                f"The client {missing} is missing: certificate and key are needed together."
+            )
+        if self.client_certificate_pem is not None and self.client_key_pem is not None:
+            check_pair(self.client_certificate_pem, self.client_key_pem)
+        elif self.token is None and self.token_file is None:
+            raise CredentialError("There is neither a token nor a client certificate.")
+
+    def __repr__(self) -> str:
+        kinds = ("token", "token_file", "client_certificate_pem")
+        held = ", ".join(kind for kind in kinds if getattr(self, kind) is not None)
+        return f"Credentials(server={self.server!r}, with {held})"
+
+    @property
+    def host(self) -> str:
+        """`host:port` or `host`, as sentences name the server."""
+        return urlsplit(self.server).netloc
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port to connect to."""
+        parts = urlsplit(self.server)
+        return parts.hostname or "", parts.port or 443
+
+    @property
+    def prefix(self) -> str:
+        """Path in front of every API path, where a proxy serves many clusters. Mostly empty."""
+        return urlsplit(self.server).path
+
+    def to_document(self) -> dict[str, str]:
+        """All fields that are set, secrets in clear: for the store, which encrypts it."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in found.items() if value is not None}
+
+    @classmethod
+    def from_document(cls, document: Any) -> Credentials:
+        """The reverse of `to_document`. Raises CredentialError when it is something else."""
+        names = {field.name for field in fields(cls)}
+        if not isinstance(document, dict) or not document.get("server"):
+            raise CredentialError("The stored credentials have no server.")
+        if not set(document) <= names:
+            raise CredentialError(
+                "The stored credentials have fields that this release cannot read."
+            )
+        if not all(isinstance(value, str) for value in document.values()):
+            raise CredentialError("The stored credentials are not text.")
+        return cls(**document)
+
+
+def read_kubeconfig(
+    text: str, *, context: str | None = None, directory: Path | None = None
+) -> Credentials:
+    """Take server, CA, token or client certificate of one context, and refuse all that is a program.
+
+    `context`: its name; None means `current-context`. `directory`: where relative file names start;
+    None means that files are not read at all, as for text that came over the network.
+    Raises CredentialError with the offending key and what to do.
+    """
+    return Credentials(**selected_entry(text, context=context, directory=directory))
+
+
+def in_cluster(directory: Path = SERVICE_ACCOUNT) -> Credentials:
+    """The pod's own service account. Its token is read again while it is used (`token_file`).
+
+    Raises CredentialError when this process does not run in a pod, or the account is not mounted.
+    """
+    host = os.environ.get("KUBERNETES_SERVICE_HOST", "")
+    port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
+    if not host:
+        raise CredentialError(
+            "KUBERNETES_SERVICE_HOST is not set: this process does not run in a Kubernetes pod."
+        )
+    token_file = directory / "token"
+    check_token(read_small_file(token_file, "The token file"), f"The token file {token_file}")
+    return Credentials(
+        server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
+        ca_pem=read_small_file(directory / "ca.crt", "The CA file"),
+        token_file=str(token_file.absolute()),
+    )
+
+
+def _checked_server(server: str) -> str:
+    """The address without a slash at the end. Refuses anything but plain https."""
+    shown = clean_text(server, 200)
+    if not server.isascii() or any(character.isspace() for character in server):
+        raise CredentialError("The server address has characters that do not belong there.")
+    try:
+        parts = urlsplit(server)
+        usable = bool(parts.hostname) and parts.port != 0
+    except ValueError as error:
+        raise CredentialError(
+            "The server address is not an address (https://host:port)."
+        ) from error
+    _refuse_secrets(parts)
+    if parts.scheme != "https":
+        raise CredentialError(
+            f"The server {shown} is not https; credentials are never sent unencrypted."
+        )
+    if not usable or parts.query or parts.fragment or not server.isprintable():
+        raise CredentialError(f"The server {shown} is not of the form https://host:port.")
+    return server.rstrip("/")
+
+
+def _refuse_secrets(parts: SplitResult) -> None:
+    if parts.username is not None or parts.password is not None:
+        # Not repeated: it may hold a password.
+        raise CredentialError("The server address must not hold a user name or password.")

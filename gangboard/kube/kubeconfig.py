@@ -1,0 +1,202 @@
+"""Reads a kubeconfig for what it is: a program of others. An allow-list of keys, nothing is run."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gangboard.kube.errors import CredentialError, clean_text
+from gangboard.kube.safe_yaml import load_document
+from gangboard.kube.tokens import check_token, read_small_file
+
+Section = Mapping[str, Any]
+
+_CONFIG = "kubectl config --kubeconfig=gangboard.kubeconfig"
+_HERE = "kubectl config view --raw --minify --flatten --output"
+COMMANDS = (
+    "kubectl create namespace gangboard",
+    "kubectl create serviceaccount gangboard-reader --namespace=gangboard",
+    "kubectl create clusterrolebinding gangboard-reader --clusterrole=gangboard-reader"
+    " --serviceaccount=gangboard:gangboard-reader",
+    f"{_HERE} jsonpath='{{.clusters[0].cluster.certificate-authority-data}}' | base64 --decode > ca.crt",
+    f"{_CONFIG} set-cluster gangboard --embed-certs --certificate-authority=ca.crt"
+    f" --server=\"$({_HERE} jsonpath='{{.clusters[0].cluster.server}}')\"",
+    f"{_CONFIG} set-credentials gangboard-reader"
+    ' --token="$(kubectl create token gangboard-reader --namespace=gangboard --duration=8760h)"',
+    f"{_CONFIG} set-context gangboard --cluster=gangboard --user=gangboard-reader",
+    f"{_CONFIG} use-context gangboard",
+)
+"""Make a kubeconfig of a service account; the ClusterRole is what `manage.py print_rbac` prints."""
+
+_CLUSTER_KEYS = {
+    "server",
+    "certificate-authority",
+    "certificate-authority-data",
+    "tls-server-name",
+}
+_USER_KEYS = {
+    "token",
+    "tokenFile",
+    "client-certificate",
+    "client-certificate-data",
+    "client-key",
+    "client-key-data",
+}
+_CONTEXT_KEYS = {"cluster", "user", "namespace"}
+_HARMLESS = {"extensions", "disable-compression", "insecure-skip-tls-verify"}
+"""Known and not used; the last one only where it says false."""
+_UNSET: tuple[object, ...] = (None, "", False, {}, [])
+
+
+def selected_entry(
+    text: str, *, context: str | None, directory: Path | None
+) -> dict[str, str | None]:
+    """The arguments of `Credentials` for one context. Raises CredentialError."""
+    document = load_document(text)
+    if not isinstance(document, dict) or not ({"clusters", "contexts"} & document.keys()):
+        raise CredentialError("This is not a kubeconfig: it has neither clusters nor contexts.")
+    chosen = _context(document, context)
+    cluster = _entry(document, "cluster", chosen.get("cluster"))
+    user = _entry(document, "user", chosen.get("user"))
+    _refuse_cluster(cluster)
+    _refuse_user(user)
+    server = _text(cluster, "server")
+    if server is None:
+        raise CredentialError("The cluster of this context has no server.")
+    return {
+        "server": server,
+        "ca_pem": _pem(cluster, "certificate-authority", directory),
+        "tls_server_name": _text(cluster, "tls-server-name"),
+        "token": _text(user, "token"),
+        "token_file": _token_file(user, directory),
+        "client_certificate_pem": _pem(user, "client-certificate", directory),
+        "client_key_pem": _pem(user, "client-key", directory),
+    }
+
+
+def _context(document: Section, name: str | None) -> Section:
+    entries = _named(document, "contexts", "context")
+    wanted = name if name is not None else document.get("current-context")
+    known = ", ".join(sorted(clean_text(entry, 100) for entry in entries)) or "none"
+    if not wanted:
+        raise CredentialError(f"No context was chosen and none is current; there are: {known}.")
+    found = entries.get(str(wanted))
+    if found is None:
+        raise CredentialError(
+            f"There is no context {clean_text(str(wanted), 100)}; there are: {known}."
+        )
+    _refuse_unknown(found, _CONTEXT_KEYS, "context")
+    return found
+
+
+def _entry(document: Section, kind: str, name: object) -> Section:
+    found = _named(document, f"{kind}s", kind).get(str(name)) if name else None
+    if found is None:
+        shown = clean_text(str(name), 100) if name else "(none named)"
+        raise CredentialError(f"The {kind} of this context, {shown}, is not in the kubeconfig.")
+    return found
+
+
+def _named(document: Section, plural: str, kind: str) -> dict[str, Section]:
+    """`contexts: [{name: a, context: {…}}]` as a dict. The first of a name counts, as in kubectl."""
+    entries = document.get(plural) or []
+    if not isinstance(entries, list):
+        raise CredentialError(f"{plural} in the kubeconfig is not a list.")
+    found: dict[str, Section] = {}
+    for entry in entries:
+        body = entry.get(kind) if isinstance(entry, dict) else None
+        if isinstance(body, dict) and all(isinstance(key, str) for key in body):
+            found.setdefault(str(entry.get("name", "")), body)
+    return found
+
+
+def _refuse_cluster(cluster: Section) -> None:
+    if cluster.get("insecure-skip-tls-verify") not in _UNSET:
+        raise CredentialError(
+            "The kubeconfig says insecure-skip-tls-verify: the server would not be verified, and"
+            " anybody in between could read the token. Give certificate-authority-data instead."
+        )
+    if cluster.get("proxy-url") not in _UNSET:
+        raise CredentialError(
+            "The kubeconfig sends requests through a proxy (proxy-url), which is not supported:"
+            " gangboard must reach the API server itself."
+        )
+    _refuse_unknown(cluster, _CLUSTER_KEYS, "cluster")
+
+
+def _refuse_user(user: Section) -> None:
+    for key, what in (("exec", "runs a program"), ("auth-provider", "uses a login plug-in")):
+        if user.get(key) not in _UNSET:
+            raise CredentialError(
+                f"The kubeconfig {what} to log in ({key}), which gangboard never does. Make a"
+                " kubeconfig of a service account instead (its role: manage.py print_rbac):",
+                commands=COMMANDS,
+            )
+    for key in ("username", "password"):
+        if user.get(key) not in _UNSET:
+            raise CredentialError(
+                f"The kubeconfig logs in with a password ({key}), which Kubernetes dropped in 1.19."
+                " Give a token or a client certificate."
+            )
+    for key in ("as", "as-uid", "as-groups", "as-user-extra"):
+        if user.get(key) not in _UNSET:
+            raise CredentialError(
+                f"The kubeconfig acts as somebody else ({key}), which is not supported: give"
+                " credentials of an account that has just the rights it needs."
+            )
+    _refuse_unknown(user, _USER_KEYS, "user")
+
+
+def _refuse_unknown(section: Section, allowed: set[str], kind: str) -> None:
+    for key, value in section.items():
+        if key not in allowed and key not in _HARMLESS and value not in _UNSET:
+            raise CredentialError(
+                f"The {kind} in the kubeconfig has the key {clean_text(key, 60)}, which is not one"
+                f" of {', '.join(sorted(allowed))}."
+            )
+
+
+def _text(section: Section, key: str) -> str | None:
+    value = section.get(key)
+    if value in _UNSET:
+        return None
+    if not isinstance(value, str):
+        raise CredentialError(f"{key} in the kubeconfig is not text.")
+    return value
+
+
+def _pem(section: Section, key: str, directory: Path | None) -> str | None:
+    """Inline data goes before a file, as in kubectl."""
+    data = _text(section, f"{key}-data")
+    if data is not None:
+        try:
+            return base64.b64decode("".join(data.split()), validate=True).decode()
+        except (binascii.Error, ValueError) as error:
+            raise CredentialError(f"{key}-data in the kubeconfig is not valid base64.") from error
+    name = _text(section, key)
+    return None if name is None else read_small_file(_path(name, key, directory), f"{key}:")
+
+
+def _token_file(user: Section, directory: Path | None) -> str | None:
+    name = _text(user, "tokenFile")
+    if name is None:
+        return None
+    path = _path(name, "tokenFile", directory)
+    # Read once, so that a wrong file is refused now and never sent anywhere.
+    check_token(read_small_file(path, "tokenFile:"), f"tokenFile {clean_text(str(path))}")
+    return str(path.absolute())
+
+
+def _path(name: str, key: str, directory: Path | None) -> Path:
+    if directory is None:
+        inline = "token" if key == "tokenFile" else f"{key}-data"
+        raise CredentialError(
+            f"The kubeconfig refers to a file ({key}); files are not read from here."
+            f" Put the content into {inline} (kubectl config view --raw --flatten)."
+        )
+    if "\0" in name:
+        raise CredentialError(f"{key} in the kubeconfig is not a file name.")
+    return directory / name

@@ -1,0 +1,98 @@
+"""Bearer tokens: what one looks like, when it ends, and the file that a kubelet keeps fresh."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from gangboard.kube.errors import CredentialError, clean_text
+
+TOKEN = re.compile(r"[A-Za-z0-9._~+/:=-]+")
+"""Anything else does not belong into a header, and is the content of some other file."""
+
+LARGEST_FILE = 1024 * 1024
+REREAD_SECONDS = 60.0
+
+
+class _Claims(msgspec.Struct):
+    exp: float | None = None
+
+
+def token_expiry(token: str) -> datetime | None:
+    """When a JWT ends, by its own `exp` claim; the signature is not verified. None: it does not say."""
+    parts = token.split(".")
+    if len(parts) != 3:
+        return None
+    try:
+        claims = base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
+        seconds = msgspec.json.decode(claims, type=_Claims).exp
+        return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    except (binascii.Error, ValueError, OverflowError, OSError, RecursionError):
+        return None
+
+
+def check_token(token: str, source: str) -> str:
+    """Return the token without surrounding space, or raise CredentialError naming the source."""
+    stripped = token.strip()
+    if not stripped:
+        raise CredentialError(f"{source} is empty; a bearer token is needed.")
+    if not TOKEN.fullmatch(stripped):
+        raise CredentialError(f"{source} does not hold a bearer token (one word on one line).")
+    return stripped
+
+
+def read_small_file(path: Path, what: str) -> str:
+    """Text of a file of at most 1 MiB, or CredentialError. Devices and pipes are refused."""
+    name = clean_text(str(path))
+    try:
+        if not path.is_file():
+            problem = "is not a plain file" if path.exists() else "does not exist"
+            raise CredentialError(f"{what} {name} {problem}.")
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise CredentialError(f"{what} {name} cannot be read: {why}.") from error
+    if len(content) > LARGEST_FILE:
+        raise CredentialError(f"{what} {name} is larger than 1 MiB.")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise CredentialError(f"{what} {name} is not text.") from error
+
+
+class TokenFile:
+    """A token that somebody else renews in a file. May be asked from many threads."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._token = ""
+        self._stamp: tuple[int, int, int] | None = None
+        self._read_at = 0.0
+
+    def current(self) -> str:
+        """The token as it is now: read again when the file changed, and every 60 s in any case."""
+        with self._lock:
+            stamp = self._look()
+            stale = time.monotonic() - self._read_at >= REREAD_SECONDS
+            if stamp is None or stamp != self._stamp or stale:
+                content = read_small_file(self._path, "The token file")
+                self._token = check_token(content, f"The token file {self._path}")
+                self._stamp, self._read_at = stamp, time.monotonic()
+            return self._token
+
+    def _look(self) -> tuple[int, int, int] | None:
+        try:
+            # Follows the symbolic link that a kubelet swaps, so a new target shows.
+            seen = self._path.stat()
+        except OSError:
+            return None
+        return (seen.st_mtime_ns, seen.st_ino, seen.st_size)

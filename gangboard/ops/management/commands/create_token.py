@@ -1,0 +1,42 @@
+"""`manage.py create_token USER [--act] [--days N]`."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from gangboard.store import people
+
+
+class Command(BaseCommand):
+    help = (
+        "Make a token for the REST API and print it alone on the last line. It is not shown again. "
+        "It sees what its user sees, and can change nothing unless --act is given."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("user")
+        parser.add_argument("--act", action="store_true", help="the token may also act")
+        parser.add_argument(
+            "--days",
+            type=int,
+            default=people.TOKEN_DAYS,
+            help=f"how long it works, up to {people.LONGEST_TOKEN_DAYS} (default %(default)s)",
+        )
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        user = people.find_user(name=options["user"])
+        if user is None:
+            raise CommandError(
+                f"there is no user {options['user']!r}; make one with manage.py create_user"
+            )
+        try:
+            token = people.issue_token(user=user, may_act=options["act"], days=options["days"])
+        except people.PeopleError as error:
+            raise CommandError(str(error)) from error
+        # To stderr, so that TOKEN=$(manage.py create_token ...) holds the token alone.
+        self.stderr.write(
+            f"Token of {user.username}, {'may act' if options['act'] else 'read-only'}, "
+            f"for {options['days']} days:",
+            self.style.SUCCESS,
+        )
+        self.stdout.write(token)

@@ -1,0 +1,39 @@
+"""`manage.py create_user NAME --role viewer|operator|admin [--cluster C] [--namespace N]`."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from gangboard.ops.links import sign_in_url
+from gangboard.store import people
+from gangboard.store.access import ROLES
+from gangboard.store.clusters import ClusterError
+
+
+class Command(BaseCommand):
+    help = (
+        "Make a user, or give an existing one another role, and print a sign-in link on the last "
+        "line. The link works once, for one hour; run the command again for a new one."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name")
+        parser.add_argument("--role", required=True, choices=ROLES)
+        parser.add_argument("--cluster", help="only on this cluster (default: on every cluster)")
+        parser.add_argument("--namespace", default="", help="only in this namespace (default: all)")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        try:
+            user, _created = people.create_user(
+                name=options["name"],
+                role=options["role"],
+                cluster_name=options["cluster"],
+                namespace=options["namespace"],
+            )
+        except (people.PeopleError, ClusterError) as error:
+            raise CommandError(str(error)) from error
+        place = f"namespace {options['namespace']}" if options["namespace"] else "every namespace"
+        cluster = f"cluster {options['cluster']}" if options["cluster"] else "every cluster"
+        self.stdout.write(f"{user.username} is {options['role']} of {place} of {cluster}.")
+        self.stdout.write("This link signs in once, within one hour:")
+        self.stdout.write(sign_in_url(people.create_sign_in_link(user=user)))

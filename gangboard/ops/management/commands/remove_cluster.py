@@ -1,0 +1,24 @@
+"""`manage.py remove_cluster NAME`."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from gangboard.store import clusters
+
+
+class Command(BaseCommand):
+    help = (
+        "Stop watching a cluster and delete what is known about it, with the roles that people "
+        "were given on it. The cluster itself is not touched."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        try:
+            clusters.remove_cluster(name=options["name"])
+        except clusters.ClusterError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"Cluster {options['name']} is no longer watched.")

@@ -1,0 +1,210 @@
+"""Keeps a few child processes running and ends all of them: what `manage.py up` stands on.
+
+Each child leads a session of its own, so a whole tree can be ended by its group, and Ctrl-C in the
+terminal reaches the supervisor alone, which then ends the children in order. The kernel ends the
+children (Linux: PR_SET_PDEATHSIG) when the supervisor itself is killed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 30.0
+SETTLED = 30.0
+"""Seconds after which a child counts as having started well: the next pause is the first again."""
+GRACE = 4.0
+"""Seconds between asking the children to end and killing them."""
+LOOK_INTERVAL = 0.1
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A process to keep running."""
+
+    name: str
+    """How messages call it."""
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Added to our own environment."""
+    folder: Path | None = None
+    """Where it runs; None: where we run."""
+
+
+@dataclass(slots=True)
+class _Running:
+    child: Child
+    process: subprocess.Popen[bytes] | None = None
+    started_at: float = 0.0
+    start_again_at: float = 0.0
+    pause: float = FIRST_PAUSE
+
+
+class Supervisor:
+    """Starts children, restarts those that die, and leaves none behind. Not thread-safe.
+
+    `say` gets one sentence per death and restart.
+    """
+
+    def __init__(
+        self, say: Callable[[str], None], *, grace: float = GRACE, first_pause: float = FIRST_PAUSE
+    ) -> None:
+        self._say = say
+        self._grace = grace
+        self._first_pause = first_pause
+        self._children: list[_Running] = []
+        self._stop_asked = False
+
+    def __enter__(self) -> Supervisor:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._ask_to_stop)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def stop_asked(self) -> bool:
+        """Whether a signal has asked us to end."""
+        return self._stop_asked
+
+    def start(self, child: Child) -> None:
+        """Start a child and keep it running from now on."""
+        running = _Running(child, pause=self._first_pause)
+        self._children.append(running)
+        self._start(running)
+
+    def pids(self) -> dict[str, int]:
+        """Return the process ids of the children that run, by name."""
+        return {
+            running.child.name: running.process.pid
+            for running in self._children
+            if running.process is not None
+        }
+
+    def wait(self, until: Callable[[], bool], seconds: float = float("inf")) -> bool:
+        """Look after the children until `until` is true, a signal comes or the time is over.
+
+        Returns whether `until` became true.
+        """
+        deadline = time.monotonic() + seconds
+        while not self._stop_asked:
+            if until():
+                return True
+            if time.monotonic() > deadline:
+                return False
+            self._look_after()
+            time.sleep(LOOK_INTERVAL)
+        return False
+
+    def run(self) -> None:
+        """Look after the children until a signal comes."""
+        self.wait(lambda: False)
+
+    def stop(self) -> None:
+        """End all children with everything that they started; returns when they are gone."""
+        started = [running.process for running in self._children if running.process is not None]
+        for process in started:
+            _signal_group(process.pid, signal.SIGTERM)
+        deadline = time.monotonic() + self._grace
+        while time.monotonic() < deadline and not all(_has_ended(process) for process in started):
+            time.sleep(0.05)
+        for process in started:
+            # Also when the child itself has ended: what it started may live on.
+            _signal_group(process.pid, signal.SIGKILL)
+            process.wait()
+        self._children.clear()
+
+    def _ask_to_stop(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        self._stop_asked = True
+
+    def _start(self, running: _Running) -> None:
+        child = running.child
+        running.process = subprocess.Popen(  # noqa: S603  # our own commands, no shell
+            child.argv,
+            env={**os.environ, **child.env},
+            cwd=child.folder,
+            stdin=subprocess.DEVNULL,
+            # Standard output belongs to the command itself: its last line is the sign-in link.
+            stdout=2,
+            start_new_session=True,
+            preexec_fn=_end_with(os.getpid()),  # safe: no threads run here
+        )
+        running.started_at = time.monotonic()
+
+    def _look_after(self) -> None:
+        now = time.monotonic()
+        for running in self._children:
+            if running.process is None:
+                if now >= running.start_again_at:
+                    self._start(running)
+                    self._say(f"{running.child.name} was started again")
+            elif _has_ended(running.process):
+                self._bury(running, now)
+
+    def _bury(self, running: _Running, now: float) -> None:
+        process = running.process
+        assert process is not None  # noqa: S101  # the caller has looked
+        # Before its id is given back: nothing of the old one may keep a port or a lease.
+        _signal_group(process.pid, signal.SIGKILL)
+        code = process.wait()
+        running.process = None
+        if now - running.started_at >= SETTLED:
+            running.pause = self._first_pause
+        running.start_again_at = now + running.pause
+        self._say(
+            f"{running.child.name} {_how_it_ended(code)}; "
+            f"it is started again in {running.pause:g} s"
+        )
+        running.pause = min(running.pause * 2, LONGEST_PAUSE)
+
+
+def _end_with(parent: int) -> Callable[[], None] | None:
+    """Return what a child calls before exec, so that it ends when `parent` is killed."""
+    if _libc is None:
+        return None
+    libc = _libc
+
+    def ask_kernel() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:  # it was killed before we had asked
+            os._exit(1)
+
+    return ask_kernel
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Whether the child has ended; it keeps its process id, which nobody else can get meanwhile."""
+    if process.returncode is not None:
+        return True
+    flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    return os.waitid(os.P_PID, process.pid, flags) is not None
+
+
+def _signal_group(group: int, number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):  # macOS answers EPERM for zombies
+        os.killpg(group, number)
+
+
+def _how_it_ended(code: int) -> str:
+    if code < 0:
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"ended with exit code {code}"
+
+
+def python_module(module: str, *arguments: str) -> tuple[str, ...]:
+    """Return the command that runs a module with the interpreter that runs us."""
+    return (sys.executable, "-m", module, *arguments)

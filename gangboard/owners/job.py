@@ -1,0 +1,163 @@
+"""Jobs (batch/v1): standing alone as an owner, or as child Jobs of another owner."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from gangboard.decode.jobs import WireJobSpec, read_gang_request
+from gangboard.decode.podspec import pod_requests
+from gangboard.decode.problems import deliver
+from gangboard.decode.wire import (
+    Int32,
+    Wire,
+    WireCondition,
+    WireMeta,
+    read_conditions,
+    read_meta,
+    read_time,
+)
+from gangboard.domain.objects import Condition, find_condition
+from gangboard.domain.owner import Finish, Outcome, Owner, PodShape
+from gangboard.domain.registry import OwnerKind, Resource
+
+_OWN_MANAGERS = ("kubernetes.io/job-controller",)
+
+
+class _WireLabels(Wire):
+    """The labels that say what a Job was made for."""
+
+    queue: str | None = msgspec.field(default=None, name="kueue.x-k8s.io/queue-name")
+    part: str | None = msgspec.field(default=None, name="jobset.sigs.k8s.io/replicatedjob-name")
+    attempt: str | None = msgspec.field(default=None, name="jobset.sigs.k8s.io/restart-attempt")
+    job_attempt: str | None = msgspec.field(
+        default=None, name="jobset.sigs.k8s.io/job-restart-attempt"
+    )
+
+
+class _WireAnnotations(Wire):
+    template: str | None = msgspec.field(default=None, name="scheduling.k8s.io/group-template-name")
+
+
+class _WireJobMeta(WireMeta):
+    labels: _WireLabels | None = None
+    annotations: _WireAnnotations | None = None
+
+
+class _WireJobStatus(Wire):
+    active: Int32 | None = None
+    ready: Int32 | None = None
+    succeeded: Int32 | None = None
+    failed: Int32 | None = None
+    start_time: str | None = None
+    conditions: list[WireCondition] | None = None
+
+    @property
+    def active_pods(self) -> int | None:
+        """`active`, of which zero is omitted; None when no controller has written a status yet."""
+        if self.active is None and self.ready is None and not self.conditions:
+            return None
+        return self.active or 0
+
+
+class WireJob(Wire):
+    """A Job as narrow as it is kept."""
+
+    metadata: _WireJobMeta
+    spec: WireJobSpec | None = None
+    status: _WireJobStatus | None = None
+
+
+def _build(wire: WireJob, version: str) -> Owner:
+    labels = wire.metadata.labels or _WireLabels()
+    annotations = wire.metadata.annotations or _WireAnnotations()
+    spec, status = wire.spec or WireJobSpec(), wire.status or _WireJobStatus()
+    conditions = read_conditions(status.conditions)
+    requests, faults = pod_requests(spec.pod)
+    parallelism = 1 if spec.parallelism is None else spec.parallelism
+    finish = _finish(conditions)
+    owner = Owner(
+        meta=read_meta(wire.metadata, "batch", "Job", version),
+        suspended=bool(spec.suspend),
+        desired=_desired(spec, status),
+        shapes=(PodShape(spec.width, requests),),
+        finish=finish,
+        conditions=conditions,
+        attempt=".".join(filter(None, (labels.attempt, labels.job_attempt))),
+        part_name=labels.part or "",
+        retries=status.failed or 0,
+        max_retries=spec.retry_limit,
+        completions=spec.completions,
+        parallelism=parallelism,
+        indexed=spec.completion_mode == "Indexed",
+        succeeded_pods=status.succeeded or 0,
+        failed_pods=status.failed or 0,
+        active_pods=status.active_pods,
+        queue=labels.queue or "",
+        managed_by="" if spec.managed_by in _OWN_MANAGERS else spec.managed_by or "",
+        gang_request=read_gang_request(spec.scheduling, quorum=parallelism, default="basic"),
+        group_name=spec.pod.group_name,
+        priority_class=spec.pod.priority_class_name or "",
+        started_at=read_time(status.start_time),
+        resumed_at=_resumed_at(conditions),
+        ending="" if finish else _ending(conditions),
+        delegated_template=annotations.template or "",
+    )
+    return deliver(owner, faults)
+
+
+def _desired(spec: WireJobSpec, status: _WireJobStatus) -> int:
+    """Return the pods that must have succeeded or be there now, by the Job controller's manageJob.
+
+    With `completions`: those that succeeded and at most `parallelism` of the rest, so a gang
+    (completions = parallelism) always asks for its size, and a queue of ten with two at a time
+    asks for 2, then 3 when one is done, …, at last for 10. Without `completions`: `parallelism`
+    until the first pod succeeds; from then on nothing is replaced and what is there is left to end.
+    """
+    succeeded = status.succeeded or 0
+    parallelism = 1 if spec.parallelism is None else spec.parallelism
+    if spec.completions is not None:
+        return succeeded + max(0, min(parallelism, spec.completions - succeeded))
+    return succeeded + (status.active or 0) if succeeded else parallelism
+
+
+def _finish(conditions: tuple[Condition, ...]) -> Finish | None:
+    """Return the end of the Job by its terminal condition, `Failed` or `Complete`."""
+    for type_, outcome in (("Failed", Outcome.FAILED), ("Complete", Outcome.SUCCEEDED)):
+        found = find_condition(conditions, type_)
+        if found is not None and found.is_true:
+            return Finish(outcome, found.reason, found.message, found.since)
+    return None
+
+
+def _ending(conditions: tuple[Condition, ...]) -> str:
+    """Return why the Job will end although its pods are not all gone (KEP-3998, KEP-3939)."""
+    for type_ in ("FailureTarget", "SuccessCriteriaMet"):
+        found = find_condition(conditions, type_)
+        if found is not None and found.is_true:
+            return found.reason or type_
+    return ""
+
+
+def _resumed_at(conditions: tuple[Condition, ...]) -> datetime | None:
+    """Return when it was resumed last; a Job that never was suspended has no such condition."""
+    found = find_condition(conditions, "Suspended")
+    return found.since if found is not None and found.is_false else None
+
+
+OWNER = OwnerKind(
+    resource=Resource(
+        group="batch",
+        plural="jobs",
+        kind="Job",
+        versions=("v1",),
+        wire=WireJob,
+        model=Owner,
+        build=_build,
+        needed=True,
+    ),
+    label="Job",
+    pod_labels=("batch.kubernetes.io/job-completion-index",),
+    own_managers=_OWN_MANAGERS,
+)

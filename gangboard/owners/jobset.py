@@ -1,0 +1,293 @@
+"""JobSets (jobset.x-k8s.io/v1alpha2, JobSet v0.4 to v0.12) and what their controller reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from gangboard.decode.jobs import WireJobSpec, WireScheduling, read_gang_request
+from gangboard.decode.podspec import pod_requests
+from gangboard.decode.problems import deliver
+from gangboard.decode.wire import (
+    Int32,
+    Name,
+    Wire,
+    WireCondition,
+    WireMeta,
+    read_conditions,
+    read_meta,
+)
+from gangboard.domain.objects import Condition, find_condition
+from gangboard.domain.owner import (
+    Dependency,
+    Finish,
+    GangRequest,
+    Outcome,
+    Owner,
+    Part,
+    PodShape,
+)
+from gangboard.domain.registry import OwnerKind, Resource
+
+_OWN_MANAGERS = ("jobset.sigs.k8s.io/jobset-controller",)
+# More child Jobs of one part than a control plane can carry; names beyond are not made up.
+MAX_CHILDREN = 10_000
+
+
+class _WireLabels(Wire):
+    queue: str | None = msgspec.field(default=None, name="kueue.x-k8s.io/queue-name")
+
+
+class _WireJobSetMeta(WireMeta):
+    labels: _WireLabels | None = None
+
+
+class _WireJobTemplate(Wire):
+    spec: WireJobSpec | None = None
+
+
+class _WireDependsOn(Wire):
+    name: str = ""
+    status: str = ""
+
+
+class _WireReplicatedJob(Wire):
+    name: Name
+    replicas: Int32 | None = None
+    template: _WireJobTemplate | None = None
+    depends_on: list[_WireDependsOn] | None = None
+
+    @property
+    def job(self) -> WireJobSpec:
+        """The spec of its Jobs."""
+        return (self.template and self.template.spec) or WireJobSpec()
+
+    @property
+    def count(self) -> int:
+        """Jobs that it asks for; the CRD's default is one."""
+        return 1 if self.replicas is None else self.replicas
+
+
+class _WireFailurePolicy(Wire):
+    max_restarts: Int32 | None = None
+
+
+class _WireStartupPolicy(Wire):
+    startup_policy_order: str | None = None
+
+
+class _WireGangItem(Wire):
+    """One entry of `spec.scheduling.replicatedJobs`; only that it is there is read."""
+
+
+class _WireScheduling(WireScheduling):
+    """`spec.scheduling`, planned for JobSet v0.13 (KEP-969): read as far as it is certain."""
+
+    replicated_jobs: list[_WireGangItem] | None = None
+
+
+class _WireJobSetSpec(Wire):
+    suspend: bool | None = None
+    replicated_jobs: list[_WireReplicatedJob] | None = None
+    failure_policy: _WireFailurePolicy | None = None
+    startup_policy: _WireStartupPolicy | None = None
+    managed_by: str | None = None
+    scheduling: _WireScheduling | None = None
+
+
+class _WirePartStatus(Wire):
+    name: str = ""
+    ready: Int32 | None = None
+    succeeded: Int32 | None = None
+    job_restarts: list[Int32] | None = None
+    job_restarts_count_towards_max: list[Int32] | None = None
+
+
+class _WireJobSetStatus(Wire):
+    conditions: list[WireCondition] | None = None
+    restarts: Int32 | None = None
+    restarts_count_towards_max: Int32 | None = None
+    current_in_place_restart_attempt: Int32 | None = None
+    terminal_state: str | None = None
+    replicated_jobs_status: list[_WirePartStatus] | None = None
+
+
+class WireJobSet(Wire):
+    """A JobSet as narrow as it is kept."""
+
+    metadata: _WireJobSetMeta
+    spec: _WireJobSetSpec | None = None
+    status: _WireJobSetStatus | None = None
+
+
+def _build(wire: WireJobSet, version: str) -> Owner:
+    labels = wire.metadata.labels or _WireLabels()
+    spec, status = wire.spec or _WireJobSetSpec(), wire.status or _WireJobSetStatus()
+    conditions = read_conditions(status.conditions)
+    faults: list[str] = []
+    parts = _parts(wire.metadata.name, spec, status, faults)
+    pods = [replicated.job.pod for replicated in spec.replicated_jobs or ()]
+    restarting = find_condition(conditions, "RestartingJobSet")
+    owner = Owner(
+        meta=read_meta(wire.metadata, "jobset.x-k8s.io", "JobSet", version),
+        suspended=bool(spec.suspend),
+        desired=sum(part.replicas * part.pods for part in parts),
+        parts=parts,
+        shapes=tuple(PodShape(part.replicas * part.pods, part.requests) for part in parts),
+        finish=_finish(conditions, status),
+        conditions=conditions,
+        restarts=status.restarts or 0,
+        max_restarts=(spec.failure_policy.max_restarts or 0) if spec.failure_policy else None,
+        counted_restarts=_counted_restarts(status),
+        restarting=restarting is not None and restarting.is_true,
+        job_restarts=dict(_job_restarts(wire.metadata.name, status)),
+        queue=labels.queue or "",
+        managed_by="" if spec.managed_by in _OWN_MANAGERS else spec.managed_by or "",
+        gang_request=_gang_request(spec.scheduling),
+        group_name=_only(part.group_name for part in parts),
+        priority_class=_only(pod.priority_class_name or "" for pod in pods),
+        resumed_at=_resumed_at(conditions),
+    )
+    return deliver(owner, faults)
+
+
+def child_name(jobset: str, part: str, index: int) -> str:
+    """Return the name of a child Job (JobSet's placement.GenJobName)."""
+    return f"{jobset}-{part}-{index}"
+
+
+def _parts(
+    jobset: str, spec: _WireJobSetSpec, status: _WireJobSetStatus, faults: list[str]
+) -> tuple[Part, ...]:
+    """Return the ReplicatedJobs in their order; half sentences about bad ones go to `faults`."""
+    reported = {part.name: part for part in status.replicated_jobs_status or ()}
+    started_after = _startup_order(spec)
+    parts = []
+    for replicated in spec.replicated_jobs or ():
+        requests, malformed = pod_requests(replicated.job.pod)
+        faults.extend(f"in {replicated.name} {fault}" for fault in malformed)
+        if replicated.count > MAX_CHILDREN:
+            faults.append(
+                f"{replicated.name} asks for {replicated.count:,} Jobs, of which only the first "
+                f"{MAX_CHILDREN:,} are followed by name"
+            )
+        own = reported.get(replicated.name)
+        parts.append(
+            Part(
+                name=replicated.name,
+                replicas=replicated.count,
+                pods=replicated.job.width,
+                requests=requests,
+                depends_on=(
+                    *(Dependency(on.name, on.status) for on in replicated.depends_on or ()),
+                    *started_after.get(replicated.name, ()),
+                ),
+                group_name=replicated.job.pod.group_name,
+                child_names=tuple(
+                    child_name(jobset, replicated.name, index)
+                    for index in range(min(replicated.count, MAX_CHILDREN))
+                ),
+                ready=own.ready if own else None,
+                succeeded=own.succeeded if own else None,
+            )
+        )
+    return tuple(parts)
+
+
+def _startup_order(spec: _WireJobSetSpec) -> dict[str, tuple[Dependency, ...]]:
+    """Return, for `InOrder`, the dependency of each part on the one before it being ready."""
+    policy = spec.startup_policy
+    if policy is None or policy.startup_policy_order != "InOrder":
+        return {}
+    return {
+        after.name: (Dependency(before.name, "Ready", origin="startupPolicy"),)
+        for before, after in pairwise(spec.replicated_jobs or ())
+    }
+
+
+def _finish(conditions: tuple[Condition, ...], status: _WireJobSetStatus) -> Finish | None:
+    """Return the end: by its condition, or by `terminalState` when that came without one."""
+    for type_, outcome in (("Failed", Outcome.FAILED), ("Completed", Outcome.SUCCEEDED)):
+        found = find_condition(conditions, type_)
+        if found is not None and found.is_true:
+            return Finish(outcome, found.reason, found.message, found.since)
+    outcomes = {"Failed": Outcome.FAILED, "Completed": Outcome.SUCCEEDED}
+    ended = outcomes.get(status.terminal_state or "")
+    return Finish(ended) if ended else None
+
+
+def _counted_restarts(status: _WireJobSetStatus) -> int:
+    """Return the restarts that JobSet holds against `maxRestarts` (failure_policy.go, v0.12).
+
+    Restarts of single Jobs count too. A restart in place is counted by the attempt that the pods
+    have reached, less the restarts that were not to be counted (in_place_restart.go).
+    """
+    of_all = status.restarts_count_towards_max or 0
+    of_single_jobs = sum(
+        sum(part.job_restarts_count_towards_max or ())
+        for part in status.replicated_jobs_status or ()
+    )
+    uncounted = (status.restarts or 0) - of_all
+    in_place = (status.current_in_place_restart_attempt or 0) - uncounted
+    return max(of_all + of_single_jobs, in_place)
+
+
+def _job_restarts(jobset: str, status: _WireJobSetStatus) -> Iterator[tuple[str, int]]:
+    for part in status.replicated_jobs_status or ():
+        for index, restarts in enumerate(part.job_restarts or ()):
+            if restarts:
+                yield child_name(jobset, part.name, index), restarts
+
+
+def _gang_request(scheduling: _WireScheduling | None) -> GangRequest | None:
+    """Return the gang asked for: `scheduling: {}` is one gang of all pods, entries are several."""
+    if scheduling is not None and scheduling.replicated_jobs:
+        return GangRequest("gang")
+    return read_gang_request(scheduling, quorum=None, default="gang")
+
+
+def _only(names: Any) -> str:
+    """Return the name when all say the same one, else empty text."""
+    found = set(names)
+    return found.pop() if len(found) == 1 else ""
+
+
+def _resumed_at(conditions: tuple[Condition, ...]) -> datetime | None:
+    found = find_condition(conditions, "Suspended")
+    return found.since if found is not None and found.is_false else None
+
+
+def is_current(owner: Owner, child: Owner) -> bool:
+    """Whether JobSet counts a child Job: its attempts are not behind (getChildJobs, v0.12).
+
+    A child without a readable attempt is counted: to hide it would be a guess. One that is ahead
+    was made for a restart whose JobSet status has not been seen yet.
+    """
+    attempt, _, job_attempt = child.attempt.partition(".")
+    target = owner.job_restarts.get(child.meta.ref.name, 0)
+    return not _is_behind(attempt, owner.restarts) and not _is_behind(job_attempt, target)
+
+
+def _is_behind(attempt: str, target: int) -> bool:
+    return attempt.isdecimal() and len(attempt) <= 10 and int(attempt) < target
+
+
+OWNER = OwnerKind(
+    resource=Resource(
+        group="jobset.x-k8s.io",
+        plural="jobsets",
+        kind="JobSet",
+        versions=("v1alpha2",),
+        wire=WireJobSet,
+        model=Owner,
+        build=_build,
+        needed=True,
+    ),
+    label="JobSet",
+    own_managers=_OWN_MANAGERS,
+    current=is_current,
+)

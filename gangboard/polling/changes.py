@@ -1,0 +1,60 @@
+"""What the threads that read a cluster hand to the one writer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gangboard.decode.page import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A new or changed object."""
+
+    uid: str
+    resource_version: str
+    namespace: str
+    name: str
+    model: Any
+
+
+@dataclass(slots=True)
+class Batch:
+    """What one read of one resource brought."""
+
+    resource: str
+    changed: list[Changed] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    understood: list[tuple[str, str]] = field(default_factory=list)
+    """(namespace, name) of objects that were a problem before and are not any more."""
+    resource_version: str = ""
+    """From which the next watch goes on once this is stored; empty: not yet."""
+
+    def __len__(self) -> int:
+        return len(self.changed) + len(self.deleted) + len(self.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A complete list came to its end: what was not in it is gone."""
+
+    resource: str
+    resource_version: str
+    seen: frozenset[str]
+    """uids of every object in it, those that were not understood included."""
+    nameless: frozenset[tuple[str, str]]
+    """(namespace, name) of objects whose uid could not be read: they exist all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """How a resource can be seen has changed."""
+
+    resource: str
+    state: str
+    sentence: str = ""
+
+
+News = Batch | Listed | Seen

@@ -1,0 +1,215 @@
+"""One thread per resource: list it where needed, then watch it, and hand on what changed."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from gangboard.decode.events import EVENT
+from gangboard.decode.page import Page, build_model, read_event, read_page
+from gangboard.domain.registry import DecodeError
+from gangboard.kube.connection import Connection
+from gangboard.kube.discovery import path_for
+from gangboard.kube.errors import KubeError
+from gangboard.kube.listing import pages
+from gangboard.kube.watching import Watch
+from gangboard.polling.changes import Batch, Changed, Listed, News, Seen
+from gangboard.polling.session import Watched
+
+BACKOFF = (1.0, 2.0, 4.0, 8.0)
+"""Seconds between tries after a failure."""
+
+FAILURES_BEFORE_LIST = 3
+"""Failed watches in a row after which the resourceVersion itself is suspected and listed anew:
+a server restored from a backup, say, does not know the one we have."""
+
+_KINDS_OF_BLINDNESS = {"forbidden": "forbidden", "unauthorized": "forbidden"}
+
+
+class Follower(threading.Thread):
+    """Follows one resource until `stop` is set or its time is over.
+
+    It never touches the database: what it finds goes into `out`, in order.
+    """
+
+    def __init__(
+        self,
+        *,
+        connection: Connection,
+        watched: Watched,
+        versions: dict[str, str],
+        out: queue.Queue[News],
+        ends_at: float,
+        list_only: bool,
+        on_contact: Callable[[], None],
+    ) -> None:
+        super().__init__(name=f"follow {watched.resource.key}", daemon=True)
+        self._connection = connection
+        self._watched = watched
+        self._versions = versions
+        self._out = out
+        self._ends_at = ends_at
+        self._list_only = list_only
+        self._on_contact = on_contact
+        self._halted = threading.Event()
+        self._watch: Watch | None = None
+        self._resource_version = watched.resource_version
+        self.error: KubeError | None = None
+        """The last failure; None after a success."""
+        self.vanished = False
+        """The API server does not serve it any more."""
+        self.crash: BaseException | None = None
+        """A defect of our own; the writer raises it."""
+
+    def halt(self) -> None:
+        """End soon; may be called from another thread."""
+        self._halted.set()
+        if self._watch is not None:
+            self._watch.close()
+
+    def run(self) -> None:
+        """Follow until told to stop. A defect of our own is kept for the writer to raise."""
+        try:
+            self._follow()
+        except Exception as defect:  # noqa: BLE001  # a thread's edge: recorded, raised by the writer
+            self.crash = defect
+
+    def _follow(self) -> None:
+        failures = 0
+        while not self._halted.is_set() and time.monotonic() < self._ends_at:
+            try:
+                if not self._resource_version or self._list_only:
+                    self._list()
+                if self._list_only:
+                    return
+                self._look()
+                failures = 0
+            except KubeError as error:
+                if self._halted.is_set():
+                    return
+                if error.code == "gone" or failures >= FAILURES_BEFORE_LIST:
+                    self._resource_version = ""
+                    if failures == 0:
+                        failures = 1
+                        continue  # the history was cut: list again at once, but only once
+                self._report(error)
+                if self._list_only or self.vanished:
+                    return
+                pause = error.retry_after or BACKOFF[min(failures, len(BACKOFF) - 1)]
+                failures += 1
+                self._halted.wait(min(pause, max(0.0, self._ends_at - time.monotonic())))
+
+    def _report(self, error: KubeError) -> None:
+        self.error = error
+        self.vanished = error.code == "not-found"
+        state = _KINDS_OF_BLINDNESS.get(error.code, "failing")
+        self._out.put(Seen(self._watched.resource.key, state, error.sentence))
+
+    def _contact(self) -> None:
+        self.error = None
+        self._watched.contact_at = datetime.now(UTC)
+        self._on_contact()
+
+    @property
+    def _path(self) -> str:
+        resource = self._watched.resource
+        return path_for(resource.group, self._watched.version, resource.plural)
+
+    def _list(self) -> None:
+        """Hand on all pages and then the end, from which the watch goes on."""
+        seen: set[str] = set()
+        nameless: set[tuple[str, str]] = set()
+        version = ""
+        for page in pages(
+            self._connection, self._path, self._read_page, query=dict(self._watched.resource.query)
+        ):
+            self._contact()
+            self._hand_on(page, seen, nameless)
+            version = page.resource_version
+            if self._halted.is_set() and not self._list_only:
+                return
+        key = self._watched.resource.key
+        self._out.put(Listed(key, version, frozenset(seen), frozenset(nameless)))
+        self._resource_version = version
+
+    def _read_page(self, body: bytes) -> Page:
+        try:
+            return read_page(body, self._watched.resource)
+        except DecodeError as error:
+            raise KubeError("not-json", str(error)) from error
+
+    def _hand_on(self, page: Page, seen: set[str], nameless: set[tuple[str, str]]) -> None:
+        batch = Batch(self._watched.resource.key, problems=list(page.problems))
+        for problem in page.problems:
+            if problem.uid:
+                seen.add(problem.uid)
+            else:
+                nameless.add((problem.namespace, problem.name))
+        for wire in page.objects:
+            meta = wire.metadata
+            seen.add(meta.uid)
+            if self._versions.get(meta.uid) != meta.resource_version:
+                self._take(batch, wire)
+        self._out.put(batch)
+
+    def _take(self, batch: Batch, wire: object) -> None:
+        """Build the model of a changed object into the batch."""
+        model, problem = build_model(self._watched.resource, wire, self._watched.version)
+        if problem is not None:
+            batch.problems.append(problem)
+        if model is None:
+            return
+        ref = model.meta.ref
+        if (ref.namespace, ref.name) in self._watched.problems and problem is None:
+            batch.understood.append((ref.namespace, ref.name))
+        batch.changed.append(
+            Changed(ref.uid, model.meta.resource_version, ref.namespace, ref.name, model)
+        )
+
+    def _look(self) -> None:
+        """Watch until the time is over; hand on each read as one batch."""
+        seconds = max(1, int(self._ends_at - time.monotonic() + 0.5))
+        self._watch = Watch(
+            self._connection,
+            self._path,
+            self._resource_version,
+            timeout_seconds=seconds,
+            query=dict(self._watched.resource.query),
+            on_open=self._opened,
+        )
+        try:
+            for lines in self._watch:
+                self._contact()
+                self._digest(lines)
+        finally:
+            self._watch.close()
+
+    def _opened(self) -> None:
+        self._contact()
+        self._out.put(Seen(self._watched.resource.key, "ok"))
+
+    def _digest(self, lines: list[bytes]) -> None:
+        resource = self._watched.resource
+        batch = Batch(resource.key)
+        for line in lines:
+            try:
+                event = read_event(line, resource)
+            except DecodeError as error:
+                raise KubeError("broken-off", str(error)) from error
+            if event.type == "ERROR":
+                code = "gone" if event.status_code == 410 else "server-error"
+                raise KubeError(code, event.message or "the watch ended with an error")
+            if event.problem is not None and event.type != "DELETED":
+                batch.problems.append(event.problem)
+            elif event.type == "DELETED":
+                # Events expire after an hour; what they told is kept as long as their object.
+                if resource.key != EVENT.key and event.object is not None:
+                    batch.deleted.append(event.object.metadata.uid)
+            elif event.object is not None and event.type != "BOOKMARK":
+                self._take(batch, event.object)
+            if event.resource_version:
+                batch.resource_version = self._resource_version = event.resource_version
+        self._out.put(batch)

@@ -1,0 +1,194 @@
+"""A poll: lease, session, window. Called by the task and by `manage.py poll --once`."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from django.conf import settings
+
+from gangboard.kube.connection import Connection
+from gangboard.kube.credentials import Credentials
+from gangboard.kube.errors import KubeError
+from gangboard.logs import get_logger
+from gangboard.polling.session import Session, Watched, resources
+from gangboard.polling.window import Window
+from gangboard.store.leases import LEASE_SECONDS, Claim, LeaseLostError, claim, release
+from gangboard.store.models import Cluster, Gang
+from gangboard.store.observations import save_contact
+from gangboard.store.secrets import SecretUnreadableError, unseal
+
+log = get_logger(__name__)
+
+ONCE_SECONDS = 120.0
+"""The most that `poll --once` gives one cluster."""
+
+_sessions: dict[int, Session] = {}
+_sessions_lock = threading.Lock()
+"""Sessions of this process by cluster: sticky between windows while the lease number is the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class PollReport:
+    """What one poll of one cluster did, for a person to read."""
+
+    cluster: str
+    sentence: str
+    """Why the cluster could not be looked at; empty when it could."""
+    resources: dict[str, str] = field(default_factory=dict)
+    """Resource key → state."""
+    objects: int = 0
+    written: int = 0
+    """Rows written."""
+    gangs: int = 0
+    problems: int = 0
+    """Objects that could not be understood."""
+    seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """Whether the cluster could be looked at."""
+        return not self.sentence
+
+
+def poll_window(cluster_id: int, holder: str) -> bool:
+    """Hold the cluster for one window. False: another worker holds it, or it is not there."""
+    held = claim(cluster_id, holder)
+    if held is None:
+        drop_session(cluster_id)
+        return False
+    try:
+        session = _session(held)
+        if session is not None:
+            _window(session, settings.POLL_WINDOW).run()
+    except LeaseLostError as lost:
+        log.warning("lease lost", cluster=cluster_id, why=str(lost))
+        drop_session(cluster_id)
+        return False
+    except BaseException:
+        # A defect or the end of the process: the caches may be half-way, the store is not.
+        drop_session(cluster_id)
+        raise
+    return True
+
+
+def _window(session: Session, seconds: float, *, list_only: bool = False) -> Window:
+    return Window(
+        session,
+        seconds=seconds,
+        repair_interval=settings.REPAIR_INTERVAL,
+        list_only=list_only,
+    )
+
+
+def drop_session(cluster_id: int) -> None:
+    """Forget the caches of a cluster."""
+    with _sessions_lock:
+        session = _sessions.pop(cluster_id, None)
+    if session is not None:
+        session.connection.close()
+
+
+def hand_back(cluster_id: int, holder: str) -> None:
+    """Give a cluster back so that another worker can take it."""
+    drop_session(cluster_id)
+    held = claim(cluster_id, holder)
+    if held is not None:
+        release(held)
+
+
+def _session(held: Claim) -> Session | None:
+    """Return the session that goes with the lease, a new one after a change of hands."""
+    cluster = Cluster.objects.filter(pk=held.cluster_id).first()
+    if cluster is None:
+        drop_session(held.cluster_id)
+        return None
+    with _sessions_lock:
+        session = _sessions.get(held.cluster_id)
+    stamp = bytes(cluster.credentials)
+    if session is not None and session.claim == held and session.credentials_stamp == stamp:
+        return session
+    drop_session(held.cluster_id)
+    session = _new_session(held, cluster)
+    if session is not None:
+        with _sessions_lock:
+            _sessions[held.cluster_id] = session
+    return session
+
+
+def _new_session(held: Claim, cluster: Cluster) -> Session | None:
+    try:
+        credentials = Credentials.from_document(unseal(cluster.credentials))
+        connection = Connection(credentials)
+    except (SecretUnreadableError, KubeError) as error:
+        sentence = error.sentence if isinstance(error, KubeError) else str(error)
+        save_contact(
+            held.cluster_id,
+            contact_at=None,
+            problem="credentials",
+            sentence=sentence,
+            now=datetime.now(UTC),
+        )
+        log.warning("credentials unusable", cluster=cluster.name, why=sentence)
+        return None
+    session = Session(
+        claim=held,
+        cluster_name=cluster.name,
+        credentials_stamp=bytes(cluster.credentials),
+        connection=connection,
+        watched={resource.key: Watched(resource) for resource in resources()},
+    )
+    session.warm_up()
+    return session
+
+
+def poll_once(cluster_name: str | None = None) -> list[PollReport]:
+    """List everything of one cluster or all, apply and assess it; return when that is done.
+
+    Takes the lease of each cluster in turn. A worker that watches it keeps it; then the report
+    says so after the lease time. Raises LookupError for an unknown name.
+    """
+    clusters = Cluster.objects.order_by("name")
+    if cluster_name is not None:
+        clusters = clusters.filter(name=cluster_name)
+        if not clusters.exists():
+            raise LookupError(f"there is no cluster named {cluster_name!r}")
+    return [_poll_one(cluster) for cluster in clusters]
+
+
+def _poll_one(cluster: Cluster) -> PollReport:
+    holder = f"poll --once {threading.get_native_id()} {time.time_ns()}"
+    give_up_at = time.monotonic() + LEASE_SECONDS + 1
+    while (held := claim(cluster.pk, holder)) is None:
+        if time.monotonic() > give_up_at:
+            return PollReport(cluster.name, "a running poll worker holds this cluster")
+        time.sleep(0.2)
+    started = time.monotonic()
+    try:
+        session = _new_session(held, cluster)
+        if session is None:
+            cluster.refresh_from_db()
+            return PollReport(cluster.name, cluster.sentence)
+        window = _window(session, ONCE_SECONDS, list_only=True)
+        window.run()
+        return _report(cluster, session, window, time.monotonic() - started)
+    except LeaseLostError:
+        return PollReport(cluster.name, "another worker took this cluster over meanwhile")
+    finally:
+        release(held)
+
+
+def _report(cluster: Cluster, session: Session, window: Window, seconds: float) -> PollReport:
+    session.connection.close()
+    return PollReport(
+        cluster=cluster.name,
+        sentence=window.error.sentence if window.error else "",
+        resources={key: watched.state for key, watched in session.watched.items()},
+        objects=sum(len(versions) for versions in session.versions.values()),
+        written=window.writer.written,
+        gangs=Gang.objects.filter(cluster=cluster, gone_at=None).count(),
+        problems=sum(len(watched.problems) for watched in session.watched.values()),
+        seconds=seconds,
+    )

@@ -1,0 +1,176 @@
+"""What the holder of a cluster keeps in memory while the lease is its own."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from gangboard.decode.events import EVENT
+from gangboard.decode.nodes import NODE
+from gangboard.decode.pods import pod_resource
+from gangboard.diagnosis import registry
+from gangboard.diagnosis.kinship import Kinship
+from gangboard.domain.event import Event
+from gangboard.domain.facts import Blind
+from gangboard.domain.node import Node
+from gangboard.domain.registry import Resource
+from gangboard.kube.connection import Connection
+from gangboard.kube.discovery import Discovery
+from gangboard.store.leases import Claim
+from gangboard.store.models import Gang, ResourceState, WatchedObject
+from gangboard.store.objects import unpack
+
+EVENTS_PER_OBJECT = 20
+"""The newest events kept of one object; a crash loop makes thousands."""
+
+
+def resources() -> tuple[Resource, ...]:
+    """Everything that is listed and watched, as the registries say."""
+    owners = registry.owner_kinds()
+    groupings = registry.grouping_apis()
+    labels = {label for kind in owners for label in kind.pod_labels}
+    labels.update(label for api in groupings for label in api.pod_labels)
+    found = [pod_resource(frozenset(labels)), NODE, EVENT]
+    found += [kind.resource for kind in owners]
+    found += [resource for api in groupings for resource in api.resources]
+    found += [resource for queue in registry.queue_systems() for resource in queue.resources]
+    return tuple(found)
+
+
+@dataclass(slots=True)
+class Watched:
+    """One resource of one cluster: from where its watch goes on and how it can be seen."""
+
+    resource: Resource
+    version: str = ""
+    state: str = "listing"
+    sentence: str = ""
+    resource_version: str = ""
+    listed_at: datetime | None = None
+    contact_at: datetime | None = None
+    problems: dict[tuple[str, str], str] = field(default_factory=dict)
+    """(namespace, name) of objects that could not be understood → sentence."""
+    changed: bool = True
+    """The row in the store is behind."""
+
+    def show(self, state: str, sentence: str = "") -> bool:
+        """Set the state; return whether that is news."""
+        news = (self.state, self.sentence) != (state, sentence)
+        self.state, self.sentence = state, sentence
+        self.changed |= news
+        return news
+
+
+@dataclass(slots=True)
+class Session:
+    """Caches of one cluster. Thrown away when the lease is lost."""
+
+    claim: Claim
+    cluster_name: str
+    credentials_stamp: bytes
+    """The sealed credentials that the connection was made from; others mean a new session."""
+    connection: Connection
+    watched: dict[str, Watched]
+    """By resource key: what is served and what is not."""
+    discovery: Discovery | None = None
+    discovered_at: datetime | None = None
+    kinship: Kinship = field(default_factory=Kinship)
+    versions: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
+    """Resource key → uid → resourceVersion, to skip what has not changed."""
+    names: dict[str, dict[str, tuple[str, str]]] = field(default_factory=lambda: defaultdict(dict))
+    """Resource key → uid → (namespace, name)."""
+    nodes: dict[str, Node] = field(default_factory=dict)
+    events: dict[str, dict[str, tuple[float, str]]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    """uid of the object an event is about → uid of the event → (last seen, resource)."""
+    due: list[tuple[float, str]] = field(default_factory=list)
+    """Heap of (unix time, root uid): verdicts that waiting alone can change."""
+    blind: tuple[Blind, ...] = ()
+    """As of the last assessment of everything."""
+
+    def models(self) -> dict[str, type[Any]]:
+        """Resource key → class of the domain, to read stored objects back."""
+        return {key: watched.resource.model for key, watched in self.watched.items()}
+
+    def warm_up(self) -> None:
+        """Fill the caches from the store: what an earlier holder left is where we go on."""
+        for state in ResourceState.objects.filter(cluster_id=self.claim.cluster_id):
+            watched = self.watched.get(state.resource)
+            if watched is None:
+                continue
+            watched.version = state.version
+            watched.state = state.state
+            watched.sentence = state.sentence
+            watched.resource_version = state.resource_version
+            watched.listed_at = state.listed_at
+            watched.contact_at = state.contact_at
+            watched.problems = {
+                (problem["namespace"], problem["name"]): problem["sentence"]
+                for problem in state.problems
+            }
+        models = self.models()
+        rows = WatchedObject.objects.filter(cluster_id=self.claim.cluster_id).values_list(
+            "resource", "uid", "namespace", "name", "resource_version", "data"
+        )
+        for resource, uid, namespace, name, version, data in rows.iterator(chunk_size=2000):
+            self.versions[resource][uid] = version
+            self.names[resource][uid] = (namespace, name)
+            if resource in models:
+                self.remember(unpack(bytes(data), models[resource]))
+        gangs = Gang.objects.filter(cluster_id=self.claim.cluster_id, gone_at=None)
+        for uid, recheck_at in gangs.exclude(recheck_at=None).values_list("uid", "recheck_at"):
+            self.schedule(uid, recheck_at)
+
+    def remember(self, model: Any) -> set[str]:  # any class of the domain
+        """Take a new state of an object into the caches; return the uids of gangs it touches."""
+        if isinstance(model, Node):
+            before = self.nodes.get(model.meta.ref.name)
+            self.nodes[model.meta.ref.name] = model
+            if before is not None and (before.ready, before.unschedulable) == (
+                model.ready,
+                model.unschedulable,
+            ):
+                return set()
+            return self.kinship.roots_on_node(model.meta.ref.name)
+        if isinstance(model, Event):
+            return self._remember_event(model)
+        return self.kinship.put(model)
+
+    def _remember_event(self, event: Event) -> set[str]:
+        about = self.events[event.regarding.uid]
+        seen = event.last_seen.timestamp() if event.last_seen else 0.0
+        about[event.meta.ref.uid] = (seen, event.meta.ref.name)
+        if len(about) > EVENTS_PER_OBJECT:
+            del about[min(about, key=lambda uid: about[uid])]
+        root = self.kinship.root_of(event.regarding.uid)
+        return {root} if root else set()
+
+    def forget(self, resource: str, uid: str) -> set[str]:
+        """Take a deleted object out of the caches; return the uids of gangs it touches."""
+        self.versions[resource].pop(uid, None)
+        namespace_name = self.names[resource].pop(uid, None)
+        self.events.pop(uid, None)
+        if resource == NODE.key and namespace_name is not None:
+            self.nodes.pop(namespace_name[1], None)
+            return self.kinship.roots_on_node(namespace_name[1])
+        return self.kinship.remove(uid)
+
+    def schedule(self, root: str, at: datetime) -> None:
+        """Remember to look at a gang again at that time."""
+        heapq.heappush(self.due, (at.timestamp(), root))
+
+    def take_due(self, now: datetime) -> set[str]:
+        """Return the gangs whose time has come, and forget their appointments."""
+        taken: set[str] = set()
+        while self.due and self.due[0][0] <= now.timestamp():
+            taken.add(heapq.heappop(self.due)[1])
+        return taken
+
+    def event_uids(self, regarding: Iterable[str]) -> list[str]:
+        """Return the uids of the events kept about these objects."""
+        return [event for uid in regarding for event in self.events.get(uid, ())]

@@ -1,0 +1,62 @@
+"""Celery's doors to the read side: take ids, call one service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery import shared_task
+from celery.signals import celeryd_after_setup, worker_ready, worker_shutting_down
+
+from gangboard.polling.poll import hand_back, poll_window
+from gangboard.polling.retention import clean_up
+from gangboard.polling.worker import HOLDER, OWN_QUEUE, Pulse, slot
+from gangboard.store.heartbeats import beat, slots_are_short
+from gangboard.store.leases import free_clusters
+
+EXPIRES = 10.0
+"""Seconds after which an order to poll is stale: somebody gives it again."""
+
+_pulse = Pulse()
+
+
+@shared_task(name="gangboard.polling.tasks.seed")
+def seed() -> None:
+    """Order a poll of every cluster that nobody holds; its running shows that beat is alive."""
+    beat("beat", "beat")
+    for cluster_id in free_clusters():
+        poll.apply_async((cluster_id,), queue="poll", expires=EXPIRES)
+
+
+@shared_task(name="gangboard.polling.tasks.poll")
+def poll(cluster_id: int) -> None:
+    """Hold the cluster for a window, then order the next one from this same worker."""
+    with slot() as taken:
+        going_on = taken and poll_window(cluster_id, HOLDER)
+    if going_on and slots_are_short():
+        hand_back(cluster_id, HOLDER)
+    elif going_on:
+        poll.apply_async((cluster_id,), queue=OWN_QUEUE, expires=EXPIRES)
+
+
+@shared_task(name="gangboard.polling.tasks.housekeep")
+def housekeep() -> None:
+    """Drop what nobody will ask for any more."""
+    clean_up()
+
+
+@celeryd_after_setup.connect
+def read_own_queue(sender: str, instance: Any, **_: object) -> None:
+    """Let this worker read its own queue as well."""
+    instance.app.amqp.queues.select_add(OWN_QUEUE)
+
+
+@worker_ready.connect
+def start_pulse(**_: object) -> None:
+    """Begin to say that this worker is alive."""
+    _pulse.start()
+
+
+@worker_shutting_down.connect
+def end_pulse(**_: object) -> None:
+    """A worker that is told to stop is not dead."""
+    _pulse.end()

@@ -1,0 +1,198 @@
+"""One window of one cluster: discover, follow everything at once, write, and stop in time."""
+
+from __future__ import annotations
+
+import queue
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from gangboard.kube.discovery import Discovery, discover
+from gangboard.kube.errors import KubeError
+from gangboard.logs import get_logger
+from gangboard.polling.assessor import Assessor
+from gangboard.polling.changes import News
+from gangboard.polling.follower import Follower
+from gangboard.polling.session import Session, Watched, resources
+from gangboard.polling.writer import Writer, is_overdue
+from gangboard.store.observations import save_discovery
+
+log = get_logger(__name__)
+
+DISCOVERY_INTERVAL = timedelta(minutes=5)
+COMMIT_AT_LEAST_EVERY = 0.5
+"""Seconds: under constant load what came is stored this often."""
+SILENCE = 0.02
+"""Seconds without news after which what came is stored."""
+QUEUED = 64
+"""Batches that may wait for the writer; readers pause beyond that."""
+ROWS_AT_ONCE = 2000
+JOIN_SECONDS = 5.0
+
+
+@dataclass(slots=True)
+class Contact:
+    """The last time that the API server answered, and what it said when it did not."""
+
+    at: datetime | None = None
+
+    def now(self) -> None:
+        """It has answered."""
+        self.at = datetime.now(UTC)
+
+
+class Window:
+    """Follows one cluster for some seconds, or (`list_only`) until everything was listed once."""
+
+    def __init__(
+        self, session: Session, *, seconds: float, repair_interval: float, list_only: bool = False
+    ) -> None:
+        self._session = session
+        self._repair_interval = repair_interval
+        self._list_only = list_only
+        self._ends_at = time.monotonic() + seconds
+        self._news: queue.Queue[News] = queue.Queue(maxsize=QUEUED)
+        self._contact = Contact()
+        self._assessor = Assessor(session)
+        self.writer = Writer(session, self._assessor)
+        self.error: KubeError | None = None
+        """Why the cluster as a whole could not be looked at."""
+
+    def run(self) -> None:
+        """Do all of it. Raises LeaseLostError when another worker took the cluster."""
+        if not self._discover():
+            self.writer.write_contact(None, *self._problem(), at_once=True)
+            self._wait_out()
+            return
+        followers = [self._follower(watched) for watched in self._served()]
+        for follower in followers:
+            follower.start()
+        try:
+            self._write_until_done(followers)
+        finally:
+            for follower in followers:
+                follower.halt()
+        self._finish(followers)
+
+    def _wait_out(self) -> None:
+        """A cluster that does not answer is tried again soon, not in a tight circle."""
+        if not self._list_only:
+            time.sleep(max(0.0, min(2.0, self._ends_at - time.monotonic())))
+
+    def _discover(self) -> bool:
+        """Learn what is served where that is due; an old answer serves while a new one fails."""
+        session = self._session
+        now = datetime.now(UTC)
+        fresh = session.discovered_at is not None and (
+            now - session.discovered_at < DISCOVERY_INTERVAL
+        )
+        if session.discovery is not None and fresh:
+            return True
+        try:
+            found = discover(session.connection, groups={item.group for item in resources()})
+        except KubeError as error:
+            self.error = error
+            log.warning("cluster unreachable", cluster=session.cluster_name, why=error.sentence)
+            return session.discovery is not None
+        self._contact.now()
+        session.discovery, session.discovered_at = found, now
+        self._apply_discovery(found)
+        save_discovery(session.claim, server_version=found.server_version, at=now)
+        return True
+
+    def _apply_discovery(self, found: Discovery) -> None:
+        """Set for each resource whether it is served, and in which version we read it."""
+        for watched in self._session.watched.values():
+            resource = watched.resource
+            served = {item.version for item in found.resources.get((resource.group, resource.plural), ())}
+            failure = found.failure_of(resource.group)
+            version = next((known for known in resource.versions if known in served), "")
+            if version:
+                if version != watched.version:
+                    watched.version, watched.resource_version = version, ""
+                if watched.state in ("not-served", "unknown-version"):
+                    watched.show("listing")
+            elif served:
+                names = ", ".join(sorted(served))
+                watched.show(
+                    "unknown-version",
+                    f"{resource.key} is served as {names}, which this release cannot read",
+                )
+            elif failure is not None:
+                watched.show("failing", failure.sentence)
+            else:
+                watched.show("not-served")
+                self._forget_all(watched)
+
+    def _forget_all(self, watched: Watched) -> None:
+        """A resource that is not served any more has no objects any more."""
+        watched.version = watched.resource_version = ""
+        self.writer.forget_resource(watched.resource.key)
+
+    def _served(self) -> list[Watched]:
+        return [watched for watched in self._session.watched.values() if watched.version]
+
+    def _follower(self, watched: Watched) -> Follower:
+        key = watched.resource.key
+        if is_overdue(watched.listed_at, self._repair_interval, datetime.now(UTC)):
+            watched.resource_version = ""
+        return Follower(
+            connection=self._session.connection,
+            watched=watched,
+            versions=self._session.versions[key],
+            out=self._news,
+            ends_at=self._ends_at,
+            list_only=self._list_only,
+            on_contact=self._contact.now,
+        )
+
+    def _write_until_done(self, followers: list[Follower]) -> None:
+        first_pending: float | None = None
+        while any(follower.is_alive() for follower in followers):
+            self._raise_defects(followers)
+            if time.monotonic() > self._ends_at and not self._list_only:
+                return
+            try:
+                self.writer.take(self._news.get(timeout=SILENCE if first_pending else 0.1))
+                first_pending = first_pending or time.monotonic()
+                overdue = time.monotonic() - first_pending > COMMIT_AT_LEAST_EVERY
+                if not overdue and len(self.writer) < ROWS_AT_ONCE:
+                    continue
+            except queue.Empty:
+                pass
+            self.writer.commit()
+            first_pending = None
+            self.error = self._common_error(followers)
+            self.writer.write_contact(self._contact.at, *self._problem())
+
+    def _finish(self, followers: list[Follower]) -> None:
+        """Take what is still queued while the readers end, and store from where to go on."""
+        give_up_at = time.monotonic() + JOIN_SECONDS
+        while any(follower.is_alive() for follower in followers) or not self._news.empty():
+            try:
+                self.writer.take(self._news.get(timeout=SILENCE))
+            except queue.Empty:
+                if time.monotonic() > give_up_at:
+                    break
+        self._raise_defects(followers)
+        self.writer.commit()
+        if any(follower.vanished for follower in followers):
+            self._session.discovered_at = None
+        self.error = self._common_error(followers)
+        self.writer.write_contact(self._contact.at, *self._problem(), at_once=True)
+        self.writer.store_everything()
+
+    def _raise_defects(self, followers: list[Follower]) -> None:
+        for follower in followers:
+            if follower.crash is not None:
+                raise follower.crash
+
+    def _common_error(self, followers: list[Follower]) -> KubeError | None:
+        """The cluster has a problem as a whole only when nothing of it can be read."""
+        errors = [follower.error for follower in followers]
+        if errors and all(error is not None for error in errors):
+            return errors[0]
+        return None
+
+    def _problem(self) -> tuple[str, str]:
+        return (self.error.code, self.error.sentence) if self.error else ("", "")

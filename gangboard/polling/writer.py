@@ -1,0 +1,223 @@
+"""The one writer of a cluster: news of the followers into the store, then verdicts of what they touch."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+from gangboard.decode.events import EVENT
+from gangboard.decode.page import Problem
+from gangboard.polling.assessor import Assessor
+from gangboard.polling.changes import Batch, Changed, Listed, News, Seen
+from gangboard.polling.session import Session, Watched
+from gangboard.store.leases import renew
+from gangboard.store.objects import pack
+from gangboard.store.observations import (
+    CHUNK,
+    ObjectRow,
+    ResourceView,
+    delete_objects,
+    next_version,
+    save_contact,
+    save_objects,
+    save_views,
+    writing,
+)
+
+PROBLEMS_SHOWN = 50
+"""Objects that were not understood are named up to this number; the count is always true."""
+CONTACT_EVERY = 3.0
+"""Seconds between two writes of the time of the last contact, which also renew the lease."""
+
+
+class Writer:
+    """Applies news in order. Every transaction confirms the lease first."""
+
+    def __init__(self, session: Session, assessor: Assessor) -> None:
+        self._session = session
+        self._assessor = assessor
+        self._changed: dict[str, tuple[str, Changed]] = {}
+        self._deleted: set[str] = set()
+        self._touched: set[str] = set()
+        self._pages_differ = False
+        self._contact_written = 0.0
+        self.written = 0
+        """Rows written so far."""
+
+    def __len__(self) -> int:
+        return len(self._changed) + len(self._deleted)
+
+    @property
+    def is_pending(self) -> bool:
+        """Something was taken that is not stored yet."""
+        return bool(
+            self._changed
+            or self._deleted
+            or self._touched
+            or any(watched.changed for watched in self._session.watched.values())
+        )
+
+    def take(self, news: News) -> None:
+        """Take news into the caches; `commit` stores them."""
+        watched = self._session.watched[news.resource]
+        if isinstance(news, Batch):
+            self._take_batch(watched, news)
+        elif isinstance(news, Listed):
+            self._take_end_of_list(watched, news)
+        elif isinstance(news, Seen):
+            self._pages_differ |= watched.show(news.state, news.sentence)
+
+    def _take_batch(self, watched: Watched, batch: Batch) -> None:
+        key = batch.resource
+        for change in batch.changed:
+            self._session.versions[key][change.uid] = change.resource_version
+            self._session.names[key][change.uid] = (change.namespace, change.name)
+            self._changed[change.uid] = (key, change)
+            self._deleted.discard(change.uid)
+            self._touched |= self._session.remember(change.model)
+        for uid in batch.deleted:
+            self._delete(key, uid)
+        self._take_problems(watched, batch.problems, batch.understood)
+        if batch.resource_version and batch.resource_version != watched.resource_version:
+            watched.resource_version = batch.resource_version
+            watched.changed |= len(batch) > 0
+
+    def _take_problems(
+        self, watched: Watched, problems: list[Problem], understood: list[tuple[str, str]]
+    ) -> None:
+        for problem in problems:
+            watched.problems[problem.namespace, problem.name] = problem.sentence
+        for name in understood:
+            watched.problems.pop(name, None)
+        if problems or understood:
+            watched.changed = True
+            self._pages_differ = True
+
+    def _take_end_of_list(self, watched: Watched, listed: Listed) -> None:
+        """Drop what a complete list did not have. Events stay: they expire, what they say does not."""
+        key = listed.resource
+        if key != EVENT.key:
+            names = self._session.names[key]
+            for uid in [uid for uid in self._session.versions[key] if uid not in listed.seen]:
+                if names.get(uid) not in listed.nameless:
+                    self._delete(key, uid)
+        still = listed.nameless | {
+            names for uid, names in self._session.names[key].items() if uid in listed.seen
+        }
+        for name in [name for name in watched.problems if name not in still]:
+            if name[1]:
+                watched.problems.pop(name)
+        watched.resource_version = listed.resource_version
+        watched.listed_at = datetime.now(UTC)
+        watched.show("ok")
+        watched.changed = True
+        self._pages_differ = True
+
+    def _delete(self, key: str, uid: str) -> None:
+        self._touched |= self._session.forget(key, uid)
+        self._changed.pop(uid, None)
+        self._deleted.add(uid)
+
+    def forget_resource(self, key: str) -> None:
+        """Take all objects of a resource as deleted: it is not served any more."""
+        for uid in list(self._session.versions[key]):
+            self._delete(key, uid)
+
+    def commit(self) -> None:
+        """Store what was taken, then assess what it touched. Raises LeaseLostError."""
+        now = datetime.now(UTC)
+        changed = list(self._changed.values())
+        deleted = list(self._deleted)
+        self._changed.clear()
+        self._deleted.clear()
+        for start in range(0, len(changed), CHUNK):
+            self._store(changed[start : start + CHUNK], [])
+        self._store([], deleted)
+        self._store_views()
+        touched, self._touched = self._touched, set()
+        pages_differ, self._pages_differ = self._pages_differ, False
+        if self._assessor.assess(touched | self._session.take_due(now), now):
+            pages_differ = False  # the verdicts have moved the data version already
+        if pages_differ:
+            with writing(self._session.claim):
+                next_version(self._session.claim.cluster_id)
+
+    def _store(self, changed: list[tuple[str, Changed]], deleted: list[str]) -> None:
+        if not changed and not deleted:
+            return
+        rows = [
+            ObjectRow(
+                key,
+                change.uid,
+                change.namespace,
+                change.name,
+                change.resource_version,
+                pack(change.model),
+            )
+            for key, change in changed
+        ]
+        with writing(self._session.claim):
+            save_objects(self._session.claim.cluster_id, rows)
+            delete_objects(self._session.claim.cluster_id, deleted)
+        self.written += len(rows) + len(deleted)
+
+    def _store_views(self) -> None:
+        views = [watched for watched in self._session.watched.values() if watched.changed]
+        if not views:
+            return
+        with writing(self._session.claim):
+            save_views(self._session.claim.cluster_id, self._views(views))
+        for watched in views:
+            watched.changed = False
+
+    def _views(self, views: Iterable[Watched]) -> list[ResourceView]:
+        return [
+            ResourceView(
+                resource=watched.resource.key,
+                state=watched.state,
+                version=watched.version,
+                sentence=watched.sentence,
+                needed=watched.resource.needed,
+                resource_version=watched.resource_version,
+                listed_at=watched.listed_at,
+                contact_at=watched.contact_at,
+                objects_count=len(self._session.versions[watched.resource.key]),
+                problems=tuple(
+                    {"namespace": namespace, "name": name, "sentence": sentence}
+                    for (namespace, name), sentence in list(watched.problems.items())[
+                        :PROBLEMS_SHOWN
+                    ]
+                ),
+                problems_count=len(watched.problems),
+            )
+            for watched in views
+        ]
+
+    def write_contact(
+        self, contact_at: datetime | None, problem: str, sentence: str, *, at_once: bool = False
+    ) -> None:
+        """Record the last contact and the cluster's problem, a few times a minute; renew the lease."""
+        if not at_once and time.monotonic() - self._contact_written < CONTACT_EVERY:
+            return
+        self._contact_written = time.monotonic()
+        with writing(self._session.claim):
+            save_contact(
+                self._session.claim.cluster_id,
+                contact_at=contact_at,
+                problem=problem,
+                sentence=sentence,
+                now=datetime.now(UTC),
+            )
+
+    def store_everything(self) -> None:
+        """At the end of a window: also the resourceVersions that moved without any change."""
+        for watched in self._session.watched.values():
+            watched.changed = True
+        self._store_views()
+        renew(self._session.claim)
+
+
+def is_overdue(listed_at: datetime | None, interval: float, now: datetime) -> bool:
+    """Whether a complete list is due as repair."""
+    return listed_at is not None and now - listed_at > timedelta(seconds=interval)

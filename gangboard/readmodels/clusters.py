@@ -1,0 +1,266 @@
+"""Clusters: how each can be reached, what it serves and lets us see, who polls it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Count
+
+from gangboard.readmodels.ages import duration_text
+from gangboard.readmodels.freshness import Freshness, Level, level_of
+from gangboard.readmodels.liveness import Liveness, read_liveness
+from gangboard.readmodels.printable import printable
+from gangboard.readmodels.words import Face
+from gangboard.store.access import Viewer
+from gangboard.store.models import Cluster, Gang, Lease, ResourceState
+
+EXPIRY_WARNING = timedelta(days=7)
+
+_RESOURCE_FACES = {
+    "ok": Face("ok", "Read", "✓", "running"),
+    "listing": Face("listing", "Being listed", "◌", "starting"),
+    "not-served": Face("not-served", "Not served", "–", "unknown"),
+    "forbidden": Face("forbidden", "Forbidden", "✕", "blocked"),
+    "failing": Face("failing", "Failing", "✕", "failed"),
+    "unknown-version": Face("unknown-version", "Unknown version", "?", "degraded"),
+    "undecodable": Face("undecodable", "Not understood", "?", "degraded"),
+}
+_SEEN = frozenset({"ok", "listing", "not-served"})
+"""States that are no fault of anybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectProblem:
+    """One object that was read and not understood."""
+
+    namespace: str
+    name: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRow:
+    """How one resource of a cluster can be seen."""
+
+    resource: str
+    version: str
+    state: str
+    face: Face
+    sentence: str
+    needed: bool
+    """Without it no verdict can be given."""
+    objects: int | None
+    """None when they cannot be counted: that is not zero."""
+    listed_at: datetime | None
+    contact_at: datetime | None
+    problems: tuple[ObjectProblem, ...]
+    problems_count: int
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether somebody should look at it."""
+        return self.state not in _SEEN or self.problems_count > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    """When the credentials of a cluster end."""
+
+    at: datetime
+    sentence: str
+    tone: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterState:
+    """One cluster as a viewer is shown it."""
+
+    name: str
+    freshness: Freshness
+    reachable: bool
+    """It answered lately and nothing keeps us from looking."""
+    stale: bool
+    contact_at: datetime | None
+    problem: str
+    """Code of the error that keeps us from looking at all, or empty."""
+    sentence: str
+    problem_since: datetime | None
+    server: str
+    server_version: str
+    discovered_at: datetime | None
+    listed_at: datetime | None
+    resources: tuple[ResourceRow, ...]
+    expiry: Expiry | None
+    holder: str
+    """The worker that polls it now, or empty."""
+    gangs: int
+    """Gangs of it that the viewer may see."""
+
+    @property
+    def headline(self) -> str:
+        """One sentence about the cluster, without ages."""
+        if self.freshness.level is Level.NEVER:
+            return self.sentence or "It has not answered yet."
+        if self.sentence:
+            return self.sentence
+        if self.freshness.is_silent:
+            return "It does not answer: all of its gangs count as unknown."
+        if self.freshness.is_stale:
+            return "It has not answered lately: what is shown may be out of date."
+        if self.listed_at is None:
+            return "It is being read for the first time: what is missing may only not be read yet."
+        faults = [row.resource for row in self.resources if row.is_fault]
+        if faults:
+            return f"It answers; not everything can be read: {', '.join(faults)}."
+        return "It answers and everything that is served can be read."
+
+    @property
+    def faults(self) -> tuple[ResourceRow, ...]:
+        """The resources that somebody should look at."""
+        return tuple(row for row in self.resources if row.is_fault)
+
+    @property
+    def objects(self) -> int:
+        """Objects that are kept of it."""
+        return sum(row.objects or 0 for row in self.resources)
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """Room for polling, when there is too little of it."""
+
+    clusters: int
+    slots: int
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong and what to do."""
+        slots = "1 slot" if self.slots == 1 else f"{self.slots} slots"
+        return (
+            f"{self.clusters} clusters share {slots} of poll workers, so they are read in turns and "
+            "changes show late. Start another poll worker or raise GANGBOARD_POLL_SLOTS."
+        )
+
+
+def list_clusters(*, viewer: Viewer, now: datetime) -> tuple[ClusterState, ...]:
+    """Return the clusters of which the viewer may see something, by name (4 queries)."""
+    return _states(viewer, now, Cluster.objects.filter(viewer.cluster_filter()))
+
+
+def cluster_detail(name: str, *, viewer: Viewer, now: datetime) -> ClusterState | None:
+    """Return one cluster, or None when there is none or the viewer may not see it."""
+    found = Cluster.objects.filter(viewer.cluster_filter(), name=name)
+    return next(iter(_states(viewer, now, found)), None)
+
+
+def find_slots(*, viewer: Viewer, liveness: Liveness | None = None, now: datetime) -> Slots | None:
+    """Return the finding that there are fewer slots than clusters, to who sees all of them."""
+    if not viewer.sees_everything:
+        return None
+    slots = (liveness or read_liveness(now=now)).slots
+    clusters = Cluster.objects.count()
+    # Without any living worker the banner of liveness says more.
+    return Slots(clusters, slots) if 0 < slots < clusters else None
+
+
+def _states(viewer: Viewer, now: datetime, found: Iterable[Cluster]) -> tuple[ClusterState, ...]:
+    clusters = list(found)
+    ids = [cluster.pk for cluster in clusters]
+    resources: dict[int, list[ResourceRow]] = {id_: [] for id_ in ids}
+    for state in ResourceState.objects.filter(cluster_id__in=ids):
+        resources[state.cluster_id].append(_resource_row(state, viewer))
+    holders = {
+        lease.cluster_id: lease.holder
+        for lease in Lease.objects.filter(cluster_id__in=ids, expires_at__gt=now)
+    }
+    gangs = dict(
+        Gang.objects.filter(viewer.gang_filter(), cluster_id__in=ids, gone_at=None)
+        .values_list("cluster_id")
+        .annotate(number=Count("id"))
+    )
+    return tuple(
+        _state(cluster, viewer, now, tuple(resources[cluster.pk]), holders, gangs)
+        for cluster in clusters
+    )
+
+
+def _state(
+    cluster: Cluster,
+    viewer: Viewer,
+    now: datetime,
+    resources: tuple[ResourceRow, ...],
+    holders: Mapping[int, str],
+    gangs: Mapping[int, int],
+) -> ClusterState:
+    wide = viewer.sees_cluster(cluster.pk)
+    level = level_of(cluster.contact_at, now)
+    sentence = printable(cluster.sentence) if wide else ""
+    freshness = Freshness(
+        cluster_id=cluster.pk,
+        cluster=cluster.name,
+        level=level,
+        contact_at=cluster.contact_at,
+        problem=cluster.problem,
+        sentence=sentence,
+        data_version=cluster.data_version,
+    )
+    return ClusterState(
+        name=cluster.name,
+        freshness=freshness,
+        reachable=not freshness.is_silent and not cluster.problem,
+        stale=freshness.is_stale,
+        contact_at=cluster.contact_at,
+        problem=cluster.problem,
+        sentence=sentence,
+        problem_since=cluster.problem_since,
+        server=printable(cluster.server) if wide else "",
+        server_version=printable(cluster.server_version),
+        discovered_at=cluster.discovered_at,
+        listed_at=cluster.listed_at,
+        resources=resources,
+        expiry=_expiry(cluster.credentials_expire_at, now) if wide else None,
+        holder=holders.get(cluster.pk, "") if wide else "",
+        gangs=gangs.get(cluster.pk, 0),
+    )
+
+
+def _resource_row(state: ResourceState, viewer: Viewer) -> ResourceRow:
+    wide = viewer.sees_cluster(state.cluster_id)
+    problems = [
+        ObjectProblem(
+            printable(str(problem.get("namespace", ""))),
+            printable(str(problem.get("name", ""))),
+            printable(str(problem.get("sentence", ""))),
+        )
+        for problem in state.problems
+        if wide or viewer.sees(state.cluster_id, str(problem.get("namespace", "")))
+    ]
+    return ResourceRow(
+        resource=printable(state.resource),
+        version=printable(state.version),
+        state=state.state,
+        face=_RESOURCE_FACES.get(state.state, Face(state.state, state.state, "?", "unknown")),
+        sentence=printable(state.sentence) if wide else "",
+        needed=state.needed,
+        # How many pods other people have is not for everybody.
+        objects=state.objects_count if wide and state.state == "ok" else None,
+        listed_at=state.listed_at,
+        contact_at=state.contact_at,
+        problems=tuple(problems),
+        problems_count=state.problems_count if wide else len(problems),
+    )
+
+
+def _expiry(at: datetime | None, now: datetime) -> Expiry | None:
+    if at is None:
+        return None
+    left = at - now
+    if left <= timedelta():
+        return Expiry(at, "The token of this cluster has expired.", "failed")
+    if left <= EXPIRY_WARNING:
+        return Expiry(
+            at, f"The token of this cluster expires in {duration_text(left)}.", "degraded"
+        )
+    return Expiry(at, f"The token is good for {duration_text(left)}.", "running")

@@ -1,0 +1,108 @@
+"""Names of what a viewer may not see are not printed, also where a sentence about its gang has them.
+
+Rules keep references in the evidence of a finding; here they become names or are taken out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from gangboard.diagnosis import registry
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.store.access import Viewer
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What discretion needs of a stored Detail; the decoder skips everything else."""
+
+    findings: tuple[Finding, ...] = ()
+    members: tuple[_Member, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    node: str = ""
+
+
+_decoder = msgspec.msgpack.Decoder(_Part)
+
+
+@dataclass(frozen=True, slots=True)
+class Discretion:
+    """What may be named to one viewer in the texts about one gang."""
+
+    viewer: Viewer
+    cluster_id: int
+    own_nodes: frozenset[str] = field(default_factory=frozenset)
+    """Nodes on which the gang's own pods are: their names may be told with the pods."""
+
+    def may_name(self, ref: ObjectRef) -> bool:
+        """Whether the viewer may read the object's name."""
+        if ref.namespace:
+            return self.viewer.sees(self.cluster_id, ref.namespace)
+        if ref.kind == "Node":
+            return self.viewer.sees_cluster(self.cluster_id) or ref.name in self.own_nodes
+        return True
+
+    def hidden_refs(self, findings: Iterable[Finding]) -> tuple[ObjectRef, ...]:
+        """Return the objects of the findings that must not be named, the longest name first."""
+        hidden = {
+            evidence.source
+            for finding in findings
+            for evidence in finding.evidence
+            if evidence.source is not None and not self.may_name(evidence.source)
+        }
+        return tuple(sorted(hidden, key=lambda ref: (-len(ref.name), ref.namespace, ref.name)))
+
+    def finding(self, finding: Finding, hidden: tuple[ObjectRef, ...]) -> Finding:
+        """Return the finding with the hidden objects unnamed."""
+        if not hidden:
+            return finding
+        return replace(
+            finding,
+            message=unnamed(finding.message, hidden),
+            advice=tuple(unnamed(text, hidden) for text in finding.advice),
+            evidence=tuple(self._evidence(item, hidden) for item in finding.evidence),
+        )
+
+    def _evidence(self, item: Evidence, hidden: tuple[ObjectRef, ...]) -> Evidence:
+        source = item.source
+        if source is not None and not self.may_name(source):
+            return Evidence(unnamed(item.label, hidden), stand_in(source), None)
+        return Evidence(unnamed(item.label, hidden), unnamed(item.value, hidden), source)
+
+
+def hidden_in_detail(viewer: Viewer, cluster_id: int, detail: bytes) -> tuple[ObjectRef, ...]:
+    """Return what a stored Detail names and the viewer may not read."""
+    if not detail:
+        return ()
+    part = _decoder.decode(detail)
+    own_nodes = frozenset(member.node for member in part.members if member.node)
+    return Discretion(viewer, cluster_id, own_nodes).hidden_refs(part.findings)
+
+
+def stand_in(ref: ObjectRef) -> str:
+    """Return what is printed in place of the name."""
+    if ref.kind == "Node":
+        return "a node you may not see"
+    gangs = {kind.resource.kind for kind in registry.owner_kinds()}
+    noun = "gang" if ref.kind in gangs or ref.kind in ("PodGroup", "Workload") else ref.kind.lower()
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun or 'object'} you may not see"
+
+
+def unnamed(text: str, hidden: tuple[ObjectRef, ...]) -> str:
+    """Return the text with every mention of the objects replaced."""
+    for ref in hidden:
+        if not ref.name:
+            continue
+        place = rf"(?:{re.escape(ref.namespace)}\s?/\s?)?" if ref.namespace else ""
+        # A name ends where no further character of a Kubernetes name follows.
+        mention = rf"(?<![\w.-]){place}{re.escape(ref.name)}(?![\w-]|\.\w)"
+        text = re.sub(mention, stand_in(ref), text)
+    return text

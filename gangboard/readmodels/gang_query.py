@@ -1,0 +1,156 @@
+"""Which gangs a list shows and in which order: filters over what a person is shown.
+
+A gang of a silent cluster counts as unknown here too, so that filters, counts and rows agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db.models import Case, CharField, F, Q, QuerySet, SmallIntegerField, Value, When
+from django.db.models.functions import Coalesce
+
+from gangboard.domain.health import Health
+from gangboard.readmodels.cursors import SortKey
+from gangboard.readmodels.words import NOT_OBSERVED
+from gangboard.store.access import Viewer
+from gangboard.store.models import Gang
+
+_WORST_FIRST = (SortKey("shown_severity"), SortKey("since"), SortKey("id"))
+_ORDERINGS: dict[str, SortKey] = {
+    "name": SortKey("name"),
+    "since": SortKey("since"),
+    "accelerators": SortKey("accelerators"),
+    "priority": SortKey("priority"),
+    "created_at": SortKey("made_at"),
+}
+ORDERINGS: tuple[str, ...] = (
+    "health",
+    *(sign + name for name in _ORDERINGS for sign in ("", "-")),
+)
+"""What `ordering` may be. `health`: worst first, then longest waiting."""
+_GROUPINGS: dict[str, tuple[SortKey, ...]] = {
+    "reason": (SortKey("shown_severity"), SortKey("shown_code")),
+    "namespace": (SortKey("namespace"),),
+    "cluster": (SortKey("cluster__name"),),
+}
+GROUPINGS: tuple[str, ...] = tuple(_GROUPINGS)
+"""What `group_by` may be."""
+MOST_WORDS = 8
+"""Words of a search that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class GangFilters:
+    """Which gangs are asked for. Empty and None mean all."""
+
+    cluster: str = ""
+    namespace: str = ""
+    api_group: str | None = None
+    """None: any. Empty: the core group."""
+    kind: str = ""
+    health: tuple[str, ...] = ()
+    code: str = ""
+    queue: str = ""
+    stage: str = ""
+    q: str = ""
+    """Words that must all occur in name, namespace, kind, queue or reason."""
+    show_finished: bool | None = None
+    """False hides gangs that have succeeded, unless a health is asked for."""
+    ordering: str = "health"
+    """One of ORDERINGS."""
+    group_by: str = ""
+    """One of GROUPINGS or empty: rows of one group stand together."""
+
+    @property
+    def hides_finished(self) -> bool:
+        """Whether succeeded gangs are left out."""
+        return self.show_finished is False and not self.health
+
+    def of_any_health(self) -> GangFilters:
+        """Return the same filters for all states: what the tiles count."""
+        return replace(self, health=(), show_finished=None)
+
+
+def sort_keys(filters: GangFilters) -> tuple[SortKey, ...]:
+    """Return the columns of the order; the last one makes it stable. ValueError for unknown words."""
+    if filters.ordering not in ORDERINGS:
+        raise ValueError(f"ordering must be one of {', '.join(ORDERINGS)}")
+    if filters.group_by and filters.group_by not in _GROUPINGS:
+        raise ValueError(f"group_by must be one of {', '.join(GROUPINGS)}")
+    keys: Sequence[SortKey] = _WORST_FIRST
+    if filters.ordering != "health":
+        key = _ORDERINGS[filters.ordering.removeprefix("-")]
+        keys = (SortKey(key.field, filters.ordering.startswith("-")), SortKey("id"))
+    group = _GROUPINGS.get(filters.group_by, ())
+    return (*group, *(key for key in keys if key not in group))
+
+
+def select_gangs(*, viewer: Viewer, filters: GangFilters, silent: Sequence[int]) -> QuerySet[Any]:
+    """Return the gangs that the viewer may see and asked for, unordered.
+
+    Rows have `shown_health`, `shown_severity`, `shown_code` and `made_at` besides their columns.
+    """
+    gangs: QuerySet[Any] = Gang.objects.filter(viewer.gang_filter(), gone_at=None).annotate(
+        made_at=Coalesce("created_at", "first_seen_at")
+    )
+    is_silent = Q(cluster_id__in=silent)
+    if silent:
+        gangs = gangs.annotate(
+            shown_health=Case(
+                When(is_silent, then=Value(Health.UNKNOWN.value)),
+                default=F("health"),
+                output_field=CharField(),
+            ),
+            shown_severity=Case(
+                When(is_silent, then=Value(Health.UNKNOWN.severity)),
+                default=F("severity"),
+                output_field=SmallIntegerField(),
+            ),
+            shown_code=Case(
+                When(is_silent, then=Value(NOT_OBSERVED)),
+                default=F("code"),
+                output_field=CharField(),
+            ),
+        )
+    else:
+        # Plain columns keep the indexes of the usual case in use.
+        gangs = gangs.annotate(
+            shown_health=F("health"), shown_severity=F("severity"), shown_code=F("code")
+        )
+    return gangs.filter(_conditions(filters, is_silent if silent else None))
+
+
+def _conditions(filters: GangFilters, is_silent: Q | None) -> Q:
+    columns = {
+        "cluster__name": filters.cluster,
+        "namespace": filters.namespace,
+        "kind": filters.kind,
+        "queue": filters.queue,
+        "stage": filters.stage,
+        "shown_code": filters.code,
+    }
+    condition = Q(**{column: value for column, value in columns.items() if value})
+    if filters.api_group is not None:
+        condition &= Q(api_group=filters.api_group)
+    if filters.health:
+        condition &= Q(shown_health__in=filters.health)
+    if filters.hides_finished:
+        # By what was stored: when a cluster falls silent, its finished gangs stay hidden.
+        condition &= ~Q(health=Health.SUCCEEDED.value)
+    for word in filters.q.split()[:MOST_WORDS]:
+        condition &= _has_word(word, is_silent)
+    return condition
+
+
+def _has_word(word: str, is_silent: Q | None) -> Q:
+    named = Q(pk__in=[])
+    for column in ("name", "namespace", "kind", "queue", "cluster__name"):
+        named |= Q(**{f"{column}__icontains": word})
+    said = Q(pk__in=[])
+    for column in ("title", "message", "code"):
+        said |= Q(**{f"{column}__icontains": word})
+    # What was said of a gang of a silent cluster is not on the page any more.
+    return named | (said if is_silent is None else said & ~is_silent)

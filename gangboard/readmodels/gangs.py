@@ -1,0 +1,277 @@
+"""Gangs as rows: what the Board prints and `GET gangs/` answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from django.db.models import Count, Q, Sum
+
+from gangboard.domain.health import Health
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.verdict import Members
+from gangboard.readmodels.cursors import CursorError, after_cursor, write_cursor
+from gangboard.readmodels.discretion import hidden_in_detail, unnamed
+from gangboard.readmodels.freshness import (
+    Freshness,
+    Level,
+    joined,
+    read_freshness,
+    silence_parts,
+    silent_ids,
+)
+from gangboard.readmodels.gang_query import (
+    GROUPINGS,
+    ORDERINGS,
+    GangFilters,
+    select_gangs,
+    sort_keys,
+)
+from gangboard.readmodels.printable import printable
+from gangboard.readmodels.words import NOT_OBSERVED, NOT_OBSERVED_TITLE, Face, face_of
+from gangboard.store.access import Viewer
+from gangboard.store.models import Gang
+
+__all__ = [
+    "GROUPINGS",
+    "ORDERINGS",
+    "CursorError",
+    "GangFilters",
+    "GangPage",
+    "GangRow",
+    "Tile",
+    "list_gangs",
+]
+
+LARGEST_PAGE = 500
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """The members bar, in percent of the desired pods."""
+
+    ready: float
+    held: float
+    quorum: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class GangRow:
+    """One gang as a viewer is shown it. The fields up to `stale` are the API's Gang."""
+
+    id: str
+    cluster: str
+    api_group: str
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    generation: int
+    health: str
+    last_health: str
+    """What it was before it became unknown; otherwise empty."""
+    stage: str
+    code: str
+    title: str
+    message: str
+    advice: tuple[str, ...]
+    """What would let it go, the next step first."""
+    members: Members
+    requests: Mapping[str, str]
+    queue: str
+    priority: str
+    created_at: datetime | None
+    since: datetime
+    observed_at: datetime
+    stale: bool
+
+    face: Face
+    message_parts: tuple[str, datetime | None, str]
+    """The message around an age that goes on while nothing else changes."""
+    accelerators: float
+    bar: Bar
+    restarts: int
+    max_restarts: int | None
+    gone_at: datetime | None
+
+    @property
+    def next_step(self) -> str:
+        """The first advice, or empty."""
+        return self.advice[0] if self.advice else ""
+
+    @property
+    def shown(self) -> GangRow:
+        """The row without what a clock changes: equal means that a page has nothing new to print."""
+        return replace(self, message="", observed_at=_LONG_AGO)
+
+
+@dataclass(frozen=True, slots=True)
+class GangPage:
+    """Some gangs in order, and the cursor of the next page (None: there is none)."""
+
+    rows: tuple[GangRow, ...]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """How many gangs have one health."""
+
+    face: Face
+    gangs: int
+    accelerators: float
+    last_succeeded: int = 0
+    """Those of them that had succeeded when last seen."""
+
+
+def list_gangs(
+    *,
+    viewer: Viewer,
+    filters: GangFilters,
+    limit: int = 50,
+    cursor: str | None = None,
+    now: datetime,
+    clusters: Mapping[int, Freshness] | None = None,
+) -> GangPage:
+    """Return one page of the gangs that the viewer may see (1 query, 2 without `clusters`).
+
+    `clusters` is what read_freshness has given for the same viewer and time.
+    Raises CursorError, and ValueError for an unknown ordering or group_by.
+    """
+    if clusters is None:
+        clusters = read_freshness(viewer=viewer, now=now)
+    keys = sort_keys(filters)
+    gangs = select_gangs(viewer=viewer, filters=filters, silent=silent_ids(clusters))
+    if cursor:
+        gangs = gangs.filter(after_cursor(keys, cursor))
+    unread = ("memory", "detail") if viewer.sees_everything else ("memory",)
+    limit = max(1, min(limit, LARGEST_PAGE))
+    found = list(gangs.order_by(*(key.order_by for key in keys)).defer(*unread)[: limit + 1])
+    page = found[:limit]
+    rows = tuple(build_row(gang, viewer=viewer, clusters=clusters, now=now) for gang in page)
+    more = len(found) > limit
+    return GangPage(rows, write_cursor(keys, _SortValues(page[-1], clusters)) if more else None)
+
+
+class _SortValues:
+    """The values of a row's sort keys, the cluster's name without a query."""
+
+    def __init__(self, gang: Gang, clusters: Mapping[int, Freshness]) -> None:
+        self.gang = gang
+        self.cluster__name = clusters[gang.cluster_id].cluster
+
+    def __getattr__(self, field: str) -> object:
+        return getattr(self.gang, field)
+
+
+def count_by_health(
+    *, viewer: Viewer, filters: GangFilters, clusters: Mapping[int, Freshness]
+) -> tuple[Tile, ...]:
+    """Return a tile per health, worst first, zeros included (1 query). `health` is not filtered."""
+    silent = silent_ids(clusters)
+    gangs = select_gangs(viewer=viewer, filters=filters.of_any_health(), silent=silent)
+    rows = gangs.values_list("shown_health").annotate(
+        gangs=Count("id"),
+        devices=Sum("accelerators"),
+        ended=Count("id", filter=Q(health=Health.SUCCEEDED.value)),
+    )
+    found = {health: (gangs, devices, ended) for health, gangs, devices, ended in rows}
+    words = [*(health.value for health in Health), *sorted(set(found) - set(Health))]
+    return tuple(Tile(face_of(word), *found.get(word, (0, 0.0, 0))) for word in words)
+
+
+def build_row(
+    gang: Gang, *, viewer: Viewer, clusters: Mapping[int, Freshness], now: datetime
+) -> GangRow:
+    """Return the gang as this viewer is shown it at this time."""
+    cluster = clusters.get(gang.cluster_id) or _unlisted(gang)
+    hidden = _hidden(gang, viewer)
+    members = Members(
+        desired=gang.desired,
+        quorum=gang.quorum,
+        created=gang.created,
+        scheduled=gang.scheduled,
+        ready=gang.ready,
+        succeeded=gang.succeeded,
+        failed=gang.failed,
+        held=gang.held,
+    )
+    message = printable(unnamed(gang.message, hidden))
+    row = GangRow(
+        id=gang.id,
+        cluster=cluster.cluster,
+        api_group=printable(gang.api_group),
+        api_version=printable(gang.api_version),
+        kind=printable(gang.kind),
+        namespace=printable(gang.namespace),
+        name=printable(gang.name),
+        uid=gang.uid,
+        generation=gang.generation,
+        health=gang.health,
+        last_health=gang.last_health if gang.health == Health.UNKNOWN else "",
+        stage=gang.stage,
+        code=gang.code,
+        title=printable(gang.title),
+        message=message,
+        advice=tuple(printable(unnamed(str(text), hidden)) for text in gang.advice),
+        members=members,
+        requests={printable(name): str(value) for name, value in gang.requests.items()},
+        queue=printable(gang.queue),
+        priority=printable(gang.priority),
+        created_at=gang.created_at,
+        since=gang.since,
+        observed_at=max(filter(None, (gang.observed_at, cluster.contact_at))),
+        stale=cluster.is_stale,
+        face=face_of(gang.health),
+        message_parts=(message, None, ""),
+        accelerators=gang.accelerators,
+        bar=_bar(members),
+        restarts=gang.restarts,
+        max_restarts=gang.max_restarts,
+        gone_at=gang.gone_at,
+    )
+    return _silenced(row, cluster, now) if cluster.is_silent else row
+
+
+def _silenced(row: GangRow, cluster: Freshness, now: datetime) -> GangRow:
+    """Return the row as unknown: its cluster has been silent for too long."""
+    last = row.last_health if row.health == Health.UNKNOWN else row.health
+    parts = silence_parts(cluster, last)
+    return replace(
+        row,
+        health=Health.UNKNOWN.value,
+        last_health=last,
+        code=NOT_OBSERVED,
+        title=NOT_OBSERVED_TITLE,
+        message=joined(parts, now),
+        message_parts=parts,
+        advice=(cluster.sentence,) if cluster.sentence else (),
+        face=face_of(Health.UNKNOWN),
+    )
+
+
+def _unlisted(gang: Gang) -> Freshness:
+    """A cluster that was added between two queries: nothing is known of it yet."""
+    return Freshness(gang.cluster_id, "", Level.NEVER, None, "", "", 0)
+
+
+def _hidden(gang: Gang, viewer: Viewer) -> tuple[ObjectRef, ...]:
+    if viewer.sees_cluster(gang.cluster_id):
+        return ()
+    return hidden_in_detail(viewer, gang.cluster_id, bytes(gang.detail))
+
+
+def _bar(members: Members) -> Bar:
+    size = max(members.desired, 1)
+
+    def percent(pods: int) -> float:
+        return round(min(max(pods, 0) / size, 1.0) * 100, 1)
+
+    return Bar(
+        ready=percent(members.ready + members.succeeded),
+        held=percent(members.held),
+        quorum=None if members.quorum is None else percent(members.quorum),
+    )

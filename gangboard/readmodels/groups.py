@@ -1,0 +1,290 @@
+"""Workloads, PodGroups and CompositePodGroups as they are stored, each with its gang."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q
+
+from gangboard.diagnosis import registry
+from gangboard.domain.group import Group, GroupTemplate, Policy
+from gangboard.domain.objects import Condition
+from gangboard.readmodels.cursors import SortKey, after_cursor, write_cursor
+from gangboard.readmodels.freshness import Freshness, read_freshness
+from gangboard.readmodels.group_gangs import GangName, find_gangs
+from gangboard.readmodels.printable import printable
+from gangboard.readmodels.words import Face
+from gangboard.store.access import Viewer
+from gangboard.store.models import WatchedObject
+from gangboard.store.objects import unpack
+
+LARGEST_PAGE = 500
+_KEYS = (
+    SortKey("cluster__name"),
+    SortKey("namespace"),
+    SortKey("name"),
+    SortKey("resource"),
+    SortKey("uid"),
+)
+_POLICIES = {
+    Policy.GANG: "gang: all or nothing",
+    Policy.BASIC: "basic: pod by pod",
+    Policy.UNKNOWN: "not known to this release",
+}
+_PLACED = Face("placed", "Placed", "●", "running")
+_NOT_PLACED = Face("not-placed", "Not placed", "◔", "waiting")
+_SILENT = Face("no-word", "No word yet", "?", "unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFilters:
+    """Which groups are asked for. Empty means all."""
+
+    cluster: str = ""
+    namespace: str = ""
+    kind: str = ""
+    q: str = ""
+    """Part of the name or namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """One Workload, PodGroup or CompositePodGroup."""
+
+    id: str
+    cluster: str
+    api_group: str
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    generation: int
+    policy: str
+    policy_label: str
+    policy_text: str
+    """The policy as served when this release does not know it."""
+    quorum: int | None
+    """Its own: `minCount`, for a CompositePodGroup `minGroupCount`."""
+    template_name: str
+    template_quorum: int | None
+    """What the template in its Workload asks for now; None when there is none or it is not known."""
+    workload: str
+    parent: str
+    topology_keys: tuple[str, ...]
+    priority: int | None
+    disruption_mode: str
+    placed: Condition | None
+    """What the scheduler said last; it is not taken back when members are lost."""
+    placed_face: Face | None
+    """None for a Workload, which is never placed itself."""
+    templates: tuple[GroupTemplate, ...]
+    controller: str
+    """`Kind name` of what made it, or empty."""
+    created_at: datetime | None
+    deleting_since: datetime | None
+    gang: GangName | None
+    stale: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPage:
+    """Some groups in order, and the cursor of the next page (None: there is none)."""
+
+    rows: tuple[GroupRow, ...]
+    next_cursor: str | None
+
+
+def list_groups(
+    *,
+    viewer: Viewer,
+    filters: GroupFilters,
+    limit: int = 50,
+    cursor: str | None = None,
+    now: datetime,
+    clusters: Mapping[int, Freshness] | None = None,
+) -> GroupPage:
+    """Return one page of the groups that the viewer may see. Raises CursorError."""
+    if clusters is None:
+        clusters = read_freshness(viewer=viewer, now=now)
+    found = _visible(viewer).filter(_conditions(filters))
+    if cursor:
+        found = found.filter(after_cursor(_KEYS, cursor))
+    limit = max(1, min(limit, LARGEST_PAGE))
+    stored = list(found.order_by(*(key.order_by for key in _KEYS))[: limit + 1])
+    rows = build_rows(stored[:limit], viewer=viewer, clusters=clusters)
+    if len(stored) <= limit:
+        return GroupPage(rows, None)
+    return GroupPage(rows, write_cursor(_KEYS, _SortValues(stored[limit - 1], clusters)))
+
+
+def group_detail(*, viewer: Viewer, group_id: str, now: datetime) -> GroupRow | None:
+    """Return one group, or None when there is none or the viewer may not see it."""
+    cluster, _, uid = group_id.partition("~")
+    if "\x00" in group_id:
+        return None
+    stored = _visible(viewer).filter(cluster__name=cluster, uid=uid)[:1]
+    clusters = read_freshness(viewer=viewer, now=now)
+    return next(iter(build_rows(stored, viewer=viewer, clusters=clusters)), None)
+
+
+def groups_by_uid(
+    uids: Iterable[str], *, cluster_id: int, viewer: Viewer, clusters: Mapping[int, Freshness]
+) -> tuple[GroupRow, ...]:
+    """Return the stored groups with these uids that the viewer may see, by kind and name."""
+    stored = _visible(viewer).filter(cluster_id=cluster_id, uid__in=list(uids))
+    rows = build_rows(stored, viewer=viewer, clusters=clusters, with_gangs=False)
+    return tuple(sorted(rows, key=lambda row: (row.kind != "Workload", row.kind, row.name)))
+
+
+def group_kinds() -> tuple[str, ...]:
+    """Return the kinds that a filter can ask for."""
+    return tuple(sorted(set(_resources().values())))
+
+
+def _resources() -> dict[str, str]:
+    """Resource key → kind of everything that groups pods."""
+    return {
+        resource.key: resource.kind
+        for api in registry.grouping_apis()
+        for resource in api.resources
+        if resource.model is Group
+    }
+
+
+def _visible(viewer: Viewer):  # type: ignore[no-untyped-def]
+    return WatchedObject.objects.filter(viewer.gang_filter(), resource__in=list(_resources()))
+
+
+def _conditions(filters: GroupFilters) -> Q:
+    condition = Q()
+    if filters.cluster:
+        condition &= Q(cluster__name=filters.cluster)
+    if filters.namespace:
+        condition &= Q(namespace=filters.namespace)
+    if filters.kind:
+        condition &= Q(
+            resource__in=[key for key, kind in _resources().items() if kind == filters.kind]
+        )
+    for word in filters.q.split()[:8]:
+        condition &= Q(name__icontains=word) | Q(namespace__icontains=word)
+    return condition
+
+
+class _SortValues:
+    """The values of a row's sort keys, the cluster's name without a query."""
+
+    def __init__(self, stored: WatchedObject, clusters: Mapping[int, Freshness]) -> None:
+        self.stored = stored
+        self.cluster__name = clusters[stored.cluster_id].cluster
+
+    def __getattr__(self, field: str) -> object:
+        return getattr(self.stored, field)
+
+
+def build_rows(
+    stored: Iterable[WatchedObject],
+    *,
+    viewer: Viewer,
+    clusters: Mapping[int, Freshness],
+    with_gangs: bool = True,
+) -> tuple[GroupRow, ...]:
+    """Return the stored groups as rows (2 to 4 queries more: templates, gangs)."""
+    groups = [(row.cluster_id, unpack(bytes(row.data), Group)) for row in stored]
+    workloads = _templates(groups)
+    gangs = find_gangs(groups, viewer=viewer) if with_gangs else {}
+    return tuple(
+        _row(
+            group,
+            clusters[cluster_id],
+            workloads.get((cluster_id, group.meta.ref.namespace, group.workload_name), ()),
+            gangs.get((cluster_id, group.meta.ref.uid)),
+        )
+        for cluster_id, group in groups
+        if cluster_id in clusters
+    )
+
+
+def _templates(
+    groups: Iterable[tuple[int, Group]],
+) -> dict[tuple[int, str, str], tuple[GroupTemplate, ...]]:
+    """Return the templates of the Workloads that the groups name, by place and name (1 query)."""
+    wanted = {
+        (cluster_id, group.meta.ref.namespace, group.workload_name)
+        for cluster_id, group in groups
+        if group.workload_name
+    }
+    if not wanted:
+        return {}
+    keys = [key for key, kind in _resources().items() if kind == "Workload"]
+    rows = WatchedObject.objects.filter(
+        resource__in=keys,
+        cluster_id__in={place[0] for place in wanted},
+        namespace__in={place[1] for place in wanted},
+        name__in={place[2] for place in wanted},
+    )
+    return {
+        (row.cluster_id, row.namespace, row.name): unpack(bytes(row.data), Group).templates
+        for row in rows
+    }
+
+
+def _row(
+    group: Group,
+    cluster: Freshness,
+    templates: tuple[GroupTemplate, ...],
+    gang: GangName | None,
+) -> GroupRow:
+    ref, meta = group.meta.ref, group.meta
+    template = next((found for found in templates if found.name == group.template_name), None)
+    controller = meta.controller
+    return GroupRow(
+        id=f"{cluster.cluster}~{ref.uid}",
+        cluster=cluster.cluster,
+        api_group=printable(ref.group),
+        api_version=printable(meta.api_version),
+        kind=printable(ref.kind),
+        namespace=printable(ref.namespace),
+        name=printable(ref.name),
+        uid=ref.uid,
+        generation=meta.generation,
+        policy=group.policy.value,
+        policy_label="" if group.templates else _POLICIES[group.policy],
+        policy_text=printable(group.policy_text),
+        quorum=group.quorum,
+        template_name=printable(group.template_name),
+        template_quorum=template.quorum if template else None,
+        workload=printable(group.workload_name),
+        parent=printable(group.parent_name),
+        topology_keys=tuple(printable(key) for key in group.topology_keys),
+        priority=group.priority,
+        disruption_mode=printable(group.disruption_mode),
+        placed=_printable_condition(group.placed),
+        placed_face=None if group.templates else _placed_face(group.placed),
+        templates=group.templates,
+        controller=printable(f"{controller.kind} {controller.name}") if controller else "",
+        created_at=meta.created_at,
+        deleting_since=meta.deleting_since,
+        gang=gang,
+        stale=cluster.is_stale,
+    )
+
+
+def _printable_condition(condition: Condition | None) -> Condition | None:
+    if condition is None:
+        return None
+    return Condition(
+        printable(condition.type),
+        printable(condition.status),
+        printable(condition.reason),
+        printable(condition.message),
+        condition.since,
+    )
+
+
+def _placed_face(placed: Condition | None) -> Face:
+    if placed is None:
+        return _SILENT
+    return _PLACED if placed.is_true else _NOT_PLACED

@@ -1,0 +1,47 @@
+"""Whether anything that a viewer may see has moved: data, freshness, or the life of the workers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from gangboard.readmodels.freshness import Level, level_of
+from gangboard.readmodels.liveness import read_liveness
+from gangboard.store.access import Viewer
+from gangboard.store.models import Cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The positions of everything at one time, for all viewers."""
+
+    clusters: Mapping[int, tuple[int, Level]] = field(default_factory=dict)
+    """Data version and freshness by cluster id."""
+    dead: tuple[str, ...] = ()
+    """Kinds of process of which none is alive."""
+
+
+def read_moment(*, now: datetime) -> Moment:
+    """Return the positions of now (2 queries)."""
+    rows = Cluster.objects.order_by("id").values_list("id", "data_version", "contact_at")
+    clusters = {id_: (version, level_of(contact, now)) for id_, version, contact in rows}
+    return Moment(clusters, tuple(kind for kind, _ in read_liveness(now=now).dead))
+
+
+def position_in(moment: Moment, *, viewer: Viewer) -> str:
+    """Return what of the moment concerns the viewer: it differs when there is news."""
+    everywhere = any(scope.cluster_id is None for scope in viewer.scopes)
+    own = {scope.cluster_id for scope in viewer.scopes}
+    seen = [
+        (id_, version, level.value)
+        for id_, (version, level) in moment.clusters.items()
+        if everywhere or id_ in own
+    ]
+    return hashlib.blake2b(repr((seen, moment.dead)).encode(), digest_size=8).hexdigest()
+
+
+def position(*, viewer: Viewer, now: datetime) -> str:
+    """Return the viewer's position now (2 queries)."""
+    return position_in(read_moment(now=now), viewer=viewer)

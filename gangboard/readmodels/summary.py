@@ -1,0 +1,76 @@
+"""How many gangs are how, over everything that a viewer may see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Sum
+
+from gangboard.domain.health import Health
+from gangboard.readmodels.freshness import Freshness, read_freshness, silent_ids
+from gangboard.readmodels.gang_query import GangFilters, select_gangs
+from gangboard.store.access import Viewer
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Gangs of one health, code or cluster."""
+
+    key: str
+    gangs: int = 0
+    accelerators: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Counts that add up: every gang is in one line of each of the three lists."""
+
+    by_health: tuple[Tally, ...]
+    """Every health word, worst first, zeros included."""
+    by_code: tuple[Tally, ...]
+    """Codes that occur, most gangs first."""
+    by_cluster: tuple[Tally, ...]
+    """Every cluster that the viewer sees, by name."""
+    gangs: int
+    accelerators: float
+    observed_at: datetime | None
+    """The oldest of the clusters' last contacts: nothing here is older. None: not known."""
+    stale: bool
+    """Some cluster has not answered for a while; its gangs may count as unknown."""
+
+
+def summary(*, viewer: Viewer, now: datetime) -> Summary:
+    """Return the counts (2 queries)."""
+    clusters = read_freshness(viewer=viewer, now=now)
+    gangs = select_gangs(viewer=viewer, filters=GangFilters(), silent=silent_ids(clusters))
+    rows = gangs.values_list("shown_health", "shown_code", "cluster_id").annotate(
+        gangs=Count("id"), devices=Sum("accelerators")
+    )
+    health = {word.value: Tally(word.value) for word in Health}
+    codes: dict[str, Tally] = {}
+    places = {id_: Tally(cluster.cluster) for id_, cluster in clusters.items()}
+    for word, code, cluster_id, number, devices in rows:
+        health[word] = _more(health.get(word, Tally(word)), number, devices)
+        codes[code] = _more(codes.get(code, Tally(code)), number, devices)
+        places[cluster_id] = _more(places.get(cluster_id, Tally("")), number, devices)
+    return Summary(
+        by_health=tuple(health.values()),
+        by_code=tuple(sorted(codes.values(), key=lambda count: (-count.gangs, count.key))),
+        by_cluster=tuple(places.values()),
+        gangs=sum(count.gangs for count in health.values()),
+        accelerators=sum(count.accelerators for count in health.values()),
+        observed_at=_oldest_contact(clusters.values()),
+        stale=any(cluster.is_stale for cluster in clusters.values()),
+    )
+
+
+def _more(count: Tally, gangs: int, accelerators: float) -> Tally:
+    return Tally(count.key, count.gangs + gangs, count.accelerators + accelerators)
+
+
+def _oldest_contact(clusters: Iterable[Freshness]) -> datetime | None:
+    times = [cluster.contact_at for cluster in clusters]
+    known = [time for time in times if time is not None]
+    return min(known) if known and len(known) == len(times) else None

@@ -1,0 +1,85 @@
+"""How states look and are called on every page: icon, word and tone, each written once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from gangboard.diagnosis import registry
+from gangboard.domain.health import Health, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """How one state is printed. Colour never stands alone: icon and word say the same."""
+
+    word: str
+    """The state as API and address spell it."""
+    label: str
+    """The state as a page spells it."""
+    icon: str
+    tone: str
+    """Which pair of colours; the stylesheets know these names."""
+
+
+_ICONS = {
+    Health.FAILED: "✕",
+    Health.BLOCKED: "■",
+    Health.DEGRADED: "▲",
+    Health.WAITING: "◔",
+    Health.STARTING: "◌",
+    Health.SUSPENDED: "❚❚",
+    Health.RUNNING: "●",
+    Health.SUCCEEDED: "✓",
+    Health.UNKNOWN: "?",
+}
+
+_FACES = {
+    health: Face(health.value, health.value.capitalize(), _ICONS[health], health.value)
+    for health in Health
+}
+
+_PAST = {Health.FAILED: "It had failed.", Health.SUCCEEDED: "It had succeeded."}
+
+STAGE_LABELS = {
+    Stage.ADMISSION: "Admitted",
+    Stage.FORMATION: "Formed",
+    Stage.PLACEMENT: "Placed",
+    Stage.START: "Started",
+    Stage.RUN: "Running",
+}
+"""What a gang is when it has passed the stage."""
+
+NOT_OBSERVED = "not-observed"
+"""Code of a gang that could not be looked at."""
+NOT_OBSERVED_TITLE = "Not observed"
+
+
+def face_of(health: str) -> Face:
+    """Return the face of a health word; one from a newer release still prints, as unknown."""
+    try:
+        return _FACES[Health(health)]
+    except ValueError:
+        return Face(health, health.capitalize(), "?", Health.UNKNOWN.value)
+
+
+def past_sentence(health: str) -> str:
+    """Return `It was running.` for a health word, nothing for the empty word and for unknown."""
+    if health in ("", Health.UNKNOWN):
+        return ""
+    try:
+        return _PAST.get(Health(health), f"It was {health}.")
+    except ValueError:
+        return f"It was {health}."
+
+
+@cache
+def _titles() -> dict[str, str]:
+    return {rule.code: rule.title for rule in registry.rules()}
+
+
+def reason_title(code: str) -> str:
+    """Return the title of a reason code; an unknown code prints as words."""
+    if code == NOT_OBSERVED:
+        return NOT_OBSERVED_TITLE
+    return _titles().get(code) or code.replace("-", " ").capitalize()

@@ -1,0 +1,34 @@
+"""Events: stored in the form of events.k8s.io/v1, shown in the core form as well."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+Json = dict[str, Any]
+
+_TO_CORE = {
+    "regarding": "involvedObject",
+    "note": "message",
+    "deprecatedSource": "source",
+    "deprecatedFirstTimestamp": "firstTimestamp",
+    "deprecatedLastTimestamp": "lastTimestamp",
+    "deprecatedCount": "count",
+    "reportingController": "reportingComponent",
+}
+_FROM_CORE = {core: new for new, core in _TO_CORE.items()}
+
+
+def core_form(body: bytes) -> bytes:
+    """Return the wire bytes of a stored event as core/v1 shows it."""
+    event: Json = json.loads(body)
+    shown = {_TO_CORE.get(key, key): value for key, value in event.items()}
+    shown.setdefault("firstTimestamp", None)
+    shown.setdefault("lastTimestamp", None)
+    shown.setdefault("source", {})
+    return json.dumps(shown, separators=(",", ":")).encode()
+
+
+def stored_form(event: Json) -> Json:
+    """Return a core/v1 event as it is stored."""
+    return {_FROM_CORE.get(key, key): value for key, value in event.items()}

@@ -1,0 +1,136 @@
+"""What the simulated API server serves, per Kubernetes minor: data only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MINORS = ("1.37", "1.36", "plain")
+"""`plain` is 1.37 without any gang API, as most clusters are today."""
+
+_VERSIONS = {"1.37": "v1.37.0", "1.36": "v1.36.3", "plain": "v1.37.0"}
+_GANG_VERSIONS: dict[str, tuple[str, ...]] = {
+    "1.37": ("v1beta1", "v1alpha3"),
+    "1.36": ("v1alpha2",),
+    "plain": (),
+}
+_VERBS = ("create", "delete", "get", "list", "patch", "update", "watch")
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One kind of object. `versions` are those that serve it, the preferred one first."""
+
+    group: str
+    versions: tuple[str, ...]
+    plural: str
+    kind: str
+    namespaced: bool = True
+    has_status: bool = True
+    short: tuple[str, ...] = ()
+    custom: bool = False
+    """Made by a CustomResourceDefinition: list items then carry apiVersion and kind."""
+    verbs: tuple[str, ...] = _VERBS
+
+    @property
+    def full(self) -> str:
+        """The name that error texts use, such as `jobs.batch`; core resources have no suffix."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def singular(self) -> str:
+        """The lower-case kind, as discovery says it."""
+        return self.kind.lower()
+
+    def api_version(self, version: str | None = None) -> str:
+        """Return what stands under `apiVersion` of its objects."""
+        chosen = version or self.versions[0]
+        return f"{self.group}/{chosen}" if self.group else chosen
+
+
+PODS = Resource("", ("v1",), "pods", "Pod", short=("po",))
+NODES = Resource("", ("v1",), "nodes", "Node", namespaced=False, short=("no",))
+NAMESPACES = Resource("", ("v1",), "namespaces", "Namespace", namespaced=False, short=("ns",))
+EVENTS = Resource("events.k8s.io", ("v1",), "events", "Event", has_status=False, short=("ev",))
+CORE_EVENTS = Resource("", ("v1",), "events", "Event", has_status=False, short=("ev",))
+"""The same objects as `EVENTS` in the older form; nothing is stored under it."""
+JOBS = Resource("batch", ("v1",), "jobs", "Job")
+JOBSETS = Resource("jobset.x-k8s.io", ("v1alpha2",), "jobsets", "JobSet", custom=True)
+HOLDS = Resource("gangboard.dev", ("v1alpha1",), "holds", "Hold", has_status=False, custom=True)
+
+_ALWAYS = (
+    PODS,
+    NODES,
+    NAMESPACES,
+    CORE_EVENTS,
+    EVENTS,
+    Resource("", ("v1",), "resourcequotas", "ResourceQuota", short=("quota",)),
+    JOBS,
+    Resource("batch", ("v1",), "cronjobs", "CronJob", short=("cj",)),
+    JOBSETS,
+    Resource(
+        "scheduling.k8s.io",
+        ("v1",),
+        "priorityclasses",
+        "PriorityClass",
+        namespaced=False,
+        has_status=False,
+        short=("pc",),
+    ),
+    Resource(
+        "admissionregistration.k8s.io",
+        ("v1",),
+        "mutatingadmissionpolicies",
+        "MutatingAdmissionPolicy",
+        namespaced=False,
+        has_status=False,
+    ),
+    Resource(
+        "admissionregistration.k8s.io",
+        ("v1",),
+        "mutatingadmissionpolicybindings",
+        "MutatingAdmissionPolicyBinding",
+        namespaced=False,
+        has_status=False,
+    ),
+    Resource(
+        "apiextensions.k8s.io",
+        ("v1",),
+        "customresourcedefinitions",
+        "CustomResourceDefinition",
+        namespaced=False,
+        short=("crd", "crds"),
+    ),
+)
+
+
+def gang_version(minor: str) -> str | None:
+    """Return the version of core PodGroups that a minor speaks, None without gangs."""
+    versions = _GANG_VERSIONS[minor]
+    return versions[0] if versions else None
+
+
+def git_version(minor: str) -> str:
+    """Return what `/version` says."""
+    return _VERSIONS[minor]
+
+
+def served(minor: str, *, hold: bool, extra: tuple[Resource, ...] = ()) -> tuple[Resource, ...]:
+    """Return everything a server of this minor serves. Raises `ValueError` for another minor."""
+    if minor not in MINORS:
+        raise ValueError(f"no minor {minor!r}; there are {', '.join(MINORS)}")
+    gangs = tuple(_gang_resources(minor))
+    return (*_ALWAYS, *gangs, *((HOLDS,) if hold else ()), *extra)
+
+
+def _gang_resources(minor: str) -> list[Resource]:
+    versions = _GANG_VERSIONS[minor]
+    if not versions:
+        return []
+    group = "scheduling.k8s.io"
+    found = [
+        Resource(group, versions, "workloads", "Workload", has_status=False),
+        Resource(group, versions, "podgroups", "PodGroup"),
+    ]
+    if "v1alpha3" in versions:
+        found.append(Resource(group, ("v1alpha3",), "compositepodgroups", "CompositePodGroup"))
+    return found

@@ -1,0 +1,84 @@
+"""Leases of clusters: sticky, and fenced by a number that only goes up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import models, transaction
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from gangboard.store.models import Cluster, Lease
+
+LEASE_SECONDS = 15.0
+"""How long a holder may be silent before another worker takes its clusters."""
+
+
+class LeaseLostError(RuntimeError):
+    """Somebody else holds the cluster now: nothing may be written, all caches are stale."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Proof of holding a cluster: valid as long as the row still says the same."""
+
+    cluster_id: int
+    holder: str
+    number: int
+
+
+def _expiry() -> models.Expression:
+    """Now plus the lease time by the clock of the database, which all workers share."""
+    seconds = models.Value(timedelta(seconds=LEASE_SECONDS))
+    return models.ExpressionWrapper(Now() + seconds, output_field=models.DateTimeField())
+
+
+def claim(cluster_id: int, holder: str) -> Claim | None:
+    """Take the cluster, or keep it when `holder` has it already. None: another one holds it.
+
+    The number stays when the same holder goes on, and goes up at each change of hands.
+    """
+    Lease.objects.get_or_create(cluster_id=cluster_id)
+    row = Lease.objects.filter(cluster_id=cluster_id)
+    kept = row.filter(holder=holder, expires_at__gte=Now()).update(expires_at=_expiry())
+    if not kept:
+        free = row.filter(Q(expires_at=None) | Q(expires_at__lt=Now()))
+        if not free.update(holder=holder, number=F("number") + 1, expires_at=_expiry()):
+            return None
+    number = row.filter(holder=holder).values_list("number", flat=True).first()
+    return None if number is None else Claim(cluster_id, holder, number)
+
+
+def confirm(held: Claim) -> None:
+    """Begin a write transaction: extend the lease on exactly one row.
+
+    Must run inside `transaction.atomic`. Raises LeaseLostError, which rolls the transaction back.
+    A lease that ran out and that nobody took is still ours: the number says so.
+    """
+    if not transaction.get_connection().in_atomic_block:
+        raise RuntimeError("a lease is confirmed inside the transaction that it guards")
+    rows = Lease.objects.filter(
+        cluster_id=held.cluster_id, holder=held.holder, number=held.number
+    ).update(expires_at=_expiry())
+    if rows != 1:
+        raise LeaseLostError(f"lease {held.number} of cluster {held.cluster_id} was taken over")
+
+
+def renew(held: Claim) -> None:
+    """Extend the lease without writing anything else. Raises LeaseLostError."""
+    with transaction.atomic():
+        confirm(held)
+
+
+def release(held: Claim) -> None:
+    """Give the cluster back so that another worker can take it at once."""
+    Lease.objects.filter(cluster_id=held.cluster_id, holder=held.holder, number=held.number).update(
+        expires_at=None
+    )
+
+
+def free_clusters() -> list[int]:
+    """Return the ids of clusters that nobody holds."""
+    held = Lease.objects.filter(expires_at__gte=Now()).values("cluster_id")
+    return list(Cluster.objects.exclude(pk__in=held).order_by("pk").values_list("pk", flat=True))

@@ -1,0 +1,181 @@
+"""What a poll writes: objects, gangs, and how each resource could be seen.
+
+Every function that changes something belongs inside one `writing(claim)` block.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import F
+from psycopg.types.json import Jsonb
+
+from gangboard.store.bulk import upsert_rows
+from gangboard.store.leases import Claim, confirm
+from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
+
+CHUNK = 500
+"""Rows of one statement; keeps each transaction well under 100 ms."""
+
+_OBJECT_COLUMNS = (
+    "cluster_id",
+    "resource",
+    "uid",
+    "namespace",
+    "name",
+    "resource_version",
+    "data",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRow:
+    """One object to store."""
+
+    resource: str
+    uid: str
+    namespace: str
+    name: str
+    resource_version: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceView:
+    """How a resource can be seen now."""
+
+    resource: str
+    state: str
+    version: str = ""
+    sentence: str = ""
+    needed: bool = False
+    resource_version: str = ""
+    listed_at: datetime | None = None
+    contact_at: datetime | None = None
+    objects_count: int = 0
+    problems: tuple[dict[str, str], ...] = ()
+    problems_count: int = 0
+
+
+@contextmanager
+def writing(held: Claim) -> Iterator[None]:
+    """Open a transaction that is only committed while the lease is ours. Raises LeaseLostError."""
+    with transaction.atomic():
+        confirm(held)
+        yield
+
+
+def save_objects(cluster_id: int, rows: Sequence[ObjectRow]) -> None:
+    """Insert or update objects."""
+    values = [
+        (
+            cluster_id,
+            row.resource,
+            row.uid,
+            row.namespace,
+            row.name,
+            row.resource_version,
+            row.data,
+        )
+        for row in rows
+    ]
+    upsert_rows(WatchedObject._meta.db_table, _OBJECT_COLUMNS, ("cluster_id", "uid"), values)
+
+
+def delete_objects(cluster_id: int, uids: Sequence[str]) -> None:
+    """Delete objects that were seen deleted."""
+    for start in range(0, len(uids), CHUNK):
+        WatchedObject.objects.filter(
+            cluster_id=cluster_id, uid__in=uids[start : start + CHUNK]
+        ).delete()
+
+
+def save_views(cluster_id: int, views: Iterable[ResourceView]) -> None:
+    """Insert or update how resources can be seen."""
+    for view in views:
+        values: dict[str, Any] = {
+            name: getattr(view, name) for name in ResourceView.__dataclass_fields__
+        }
+        values["problems"] = list(view.problems)
+        resource = values.pop("resource")
+        ResourceState.objects.update_or_create(
+            cluster_id=cluster_id, resource=resource, defaults=values
+        )
+
+
+def next_version(cluster_id: int) -> int:
+    """Raise the cluster's data version and return it."""
+    Cluster.objects.filter(pk=cluster_id).update(data_version=F("data_version") + 1)
+    return Cluster.objects.values_list("data_version", flat=True).get(pk=cluster_id)
+
+
+_GANG_COLUMNS = tuple(str(field.column) for field in Gang._meta.concrete_fields)
+_JSON_COLUMNS = {"advice", "requests"}
+
+
+def _adapt(column: str, value: Any) -> Any:  # a value of any column
+    if column in _JSON_COLUMNS:
+        return Jsonb(value) if connection.vendor == "postgresql" else json.dumps(value)
+    if isinstance(value, datetime) and connection.vendor == "sqlite":
+        return connection.ops.adapt_datetimefield_value(value)
+    return value
+
+
+def save_gangs(rows: Sequence[dict[str, Any]]) -> None:
+    """Insert or update gangs; each row has a value for every column of the table."""
+    values = [tuple(_adapt(name, row[name]) for name in _GANG_COLUMNS) for row in rows]
+    upsert_rows(Gang._meta.db_table, _GANG_COLUMNS, ("id",), values)
+
+
+def mark_gangs_gone(cluster_id: int, uids: Sequence[str], *, at: datetime, version: int) -> int:
+    """Say that the owners of these gangs were seen deleted; return how many were there."""
+    changed = 0
+    for start in range(0, len(uids), CHUNK):
+        changed += Gang.objects.filter(
+            cluster_id=cluster_id, uid__in=uids[start : start + CHUNK], gone_at=None
+        ).update(gone_at=at, changed_version=version)
+    return changed
+
+
+def save_contact(
+    cluster_id: int, *, contact_at: datetime | None, problem: str, sentence: str, now: datetime
+) -> bool:
+    """Record when the cluster last answered and what is wrong; return whether a page would differ.
+
+    A new contact alone is no news: pages count the age by themselves.
+    """
+    row = Cluster.objects.filter(pk=cluster_id)
+    before = row.values_list("problem", "sentence").first()
+    if before is None:
+        return False
+    changed = before != (problem, sentence)
+    values: dict[str, Any] = {"problem": problem, "sentence": sentence}
+    if contact_at is not None:
+        values["contact_at"] = contact_at
+    if changed:
+        values["problem_since"] = now if problem else None
+        values["data_version"] = F("data_version") + 1
+    row.update(**values)
+    return changed
+
+
+def save_discovery(held: Claim, *, server_version: str, at: datetime) -> None:
+    """Record that the cluster said what it serves. Raises LeaseLostError."""
+    with writing(held):
+        Cluster.objects.filter(pk=held.cluster_id).update(
+            server_version=server_version, discovered_at=at
+        )
+
+
+def save_first_listing(held: Claim, *, at: datetime) -> None:
+    """Record that everything needed has been listed once. Raises LeaseLostError."""
+    with writing(held):
+        Cluster.objects.filter(pk=held.cluster_id, listed_at=None).update(
+            listed_at=at, data_version=F("data_version") + 1
+        )

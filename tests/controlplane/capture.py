@@ -1,0 +1,94 @@
+"""Write down what a real control plane says about known states.
+
+`python -m tests.controlplane.capture --profile 1.37 --out DIR [--only STATE ...]` brings about
+every state of `state_list` that the profile can have, one after the other, and writes
+`DIR/<state>.json`: {resource path: [objects]}, one object a line. They are the truth that decoders
+are tested with and that the simulator imitates.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.controlplane.client import Json, WaitError
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.profiles import PROFILES
+from tests.controlplane.state_list import STATES
+from tests.controlplane.states import Place, State, bring_about, clear, snapshot
+
+
+def capture(plane: ControlPlane, state: State, folder: Path) -> Path:
+    """Bring the state about, write it into the folder, clear it away; return the file."""
+    place = bring_about(state, plane)
+    found = snapshot(place)
+    clear(place)
+    file = folder / f"{state.name}.json"
+    file.write_text(_printed(found))
+    return file
+
+
+def _printed(found: dict[str, list[Json]]) -> str:
+    parts = []
+    for path, objects in sorted(found.items()):
+        lines = ",\n  ".join(json.dumps(_anonymous(obj), sort_keys=True) for obj in objects)
+        parts.append(f" {json.dumps(path)}: [\n  {lines}\n ]")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _anonymous(obj: Json) -> Json:
+    """Take this machine's name out: events say which instance of a component wrote them."""
+    host = socket.gethostname()
+    for key in ("reportingInstance", "reportingController"):
+        if isinstance(obj.get(key), str):
+            obj[key] = obj[key].replace(host, "host")
+    return obj
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Parse the command line and capture. Ends non-zero when a state did not come about."""
+    parser = argparse.ArgumentParser(prog="python -m tests.controlplane.capture")
+    parser.add_argument("--profile", required=True, choices=PROFILES)
+    parser.add_argument("--out", required=True, type=Path)
+    parser.add_argument("--only", nargs="+", choices=STATES, default=[])
+    given = parser.parse_args(arguments)
+    wanted = [
+        state
+        for state in STATES.values()
+        if given.profile in state.on and (not given.only or state.name in given.only)
+    ]
+    given.out.mkdir(parents=True, exist_ok=True)
+    failed = []
+    with ControlPlane.start(given.profile) as plane:
+        print(f"{given.profile}: up in {plane.started_in:.1f} s", flush=True)
+        for state in wanted:
+            began = time.monotonic()
+            try:
+                file = capture(plane, state, given.out)
+            except WaitError as error:
+                failed.append(state.name)
+                print(f"  {state.name}: {error}", file=sys.stderr, flush=True)
+                _forget(plane, state)
+                continue
+            size = file.stat().st_size / 1024
+            print(
+                f"  {state.name}: {time.monotonic() - began:.1f} s, {size:.0f} kB",
+                flush=True,
+            )
+    if failed:
+        print(f"did not come about: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _forget(plane: ControlPlane, state: State) -> None:
+    """Clear away what a failed attempt left."""
+    clear(Place(plane.client, state.name, plane.profile))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""pytest fixtures: one control plane per profile and session, one fresh namespace per test.
+
+Loaded by `pytest_plugins = ["tests.controlplane.fixtures"]` in the root conftest. A test that asks
+for one of them is marked `controlplane` by that.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+
+import pytest
+
+from tests.controlplane.build import missing
+from tests.controlplane.client import Client
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.nodes import delete_nodes
+from tests.controlplane.objects import namespace as namespace_object
+from tests.controlplane.profiles import profile_named
+
+_FIXTURES = {"controlplane", "controlplane_137", "controlplane_136", "controlplane_plain"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test that uses a control plane, so that `-m "not controlplane"` leaves them out."""
+    for item in items:
+        if _FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.controlplane)
+
+
+def _started(profile: str) -> Iterator[ControlPlane]:
+    """Start the profile. Unbuilt binaries skip the test, or fail it where CI is set."""
+    unbuilt = missing(profile_named(profile).modules)
+    if unbuilt:
+        said = f"control plane not built ({', '.join(unbuilt)}): run make controlplane"
+        if os.environ.get("CI") == "true":
+            pytest.fail(said)
+        pytest.skip(said)
+    with ControlPlane.start(profile) as plane:
+        yield plane
+
+
+@pytest.fixture(scope="session")
+def controlplane_137() -> Iterator[ControlPlane]:
+    """Kubernetes 1.37 with gangs: scheduling.k8s.io/v1beta1 and v1alpha3."""
+    yield from _started("1.37")
+
+
+@pytest.fixture(scope="session")
+def controlplane_136() -> Iterator[ControlPlane]:
+    """Kubernetes 1.36 with gangs: scheduling.k8s.io/v1alpha2."""
+    yield from _started("1.36")
+
+
+@pytest.fixture(scope="session")
+def controlplane_plain() -> Iterator[ControlPlane]:
+    """Kubernetes 1.37 as most clusters run it: no gang API at all."""
+    yield from _started("plain")
+
+
+@pytest.fixture(params=["1.37", "1.36", "plain"])
+def controlplane(request: pytest.FixtureRequest) -> ControlPlane:
+    """Each of the three in turn."""
+    name = f"controlplane_{request.param.replace('.', '')}"
+    plane: ControlPlane = request.getfixturevalue(name)
+    return plane
+
+
+class Namespaces:
+    """Makes namespaces with names of their own and deletes them, unwaited, at the end of a test."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._made: list[tuple[Client, str]] = []
+
+    def __call__(self, plane: ControlPlane) -> str:
+        """Return the name of a fresh namespace on that control plane."""
+        name = f"t-{secrets.token_hex(4)}"
+        plane.client.create(namespace_object(name))
+        self._made.append((plane.client, name))
+        return name
+
+    def delete(self) -> None:
+        """Ask for the deletion of all of them."""
+        for client, name in self._made:
+            client.delete("v1", "Namespace", name)
+
+
+@pytest.fixture
+def namespace() -> Iterator[Namespaces]:
+    """`namespace(plane)` makes a fresh namespace and returns its name."""
+    made = Namespaces()
+    yield made
+    made.delete()
+
+
+class Fleets:
+    """Makes sure that a control plane has no nodes but those of this test."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._used: list[Client] = []
+
+    def __call__(self, plane: ControlPlane) -> Client:
+        """Delete all nodes of that control plane, now and after the test; return its client."""
+        delete_nodes(plane.client)
+        self._used.append(plane.client)
+        return plane.client
+
+
+@pytest.fixture
+def no_nodes() -> Iterator[Fleets]:
+    """`client = no_nodes(plane)` gives a cluster without nodes, for a test to make its own."""
+    fleets = Fleets()
+    yield fleets
+    for client in fleets._used:
+        delete_nodes(client)

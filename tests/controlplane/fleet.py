@@ -1,0 +1,84 @@
+"""A small fleet to look at: twelve nodes, three teams, a gang in every usual state."""
+
+from __future__ import annotations
+
+from tests.controlplane.client import Json
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.nodes import make_nodes, node
+from tests.controlplane.objects import job, jobset, namespace, pod, podgroup, quota
+from tests.controlplane.profiles import Profile
+
+
+def fill(plane: ControlPlane) -> None:
+    """Create the nodes and the gangs; returns when the nodes take pods."""
+    make_nodes(plane.client, _nodes())
+    plane.client.create_all(namespace(team) for team in ("team-a", "team-b", "team-c"))
+    plane.client.create_all(_gangs(plane.profile))
+
+
+def _nodes() -> list[Json]:
+    racks = [{"example.com/rack": f"r{i // 4}", "pool": "a100"} for i in range(8)]
+    return [
+        *(
+            node(f"gpu-{i}", cpu="64", memory="512Gi", gpus=8, labels=labels)
+            for i, labels in enumerate(racks)
+        ),
+        node("gpu-8", cpu="64", gpus=8, labels={"pool": "a100"}, unschedulable=True),
+        node(
+            "gpu-9",
+            cpu="64",
+            gpus=8,
+            labels={"pool": "l40"},
+            taints=[{"key": "reserved", "value": "inference", "effect": "NoSchedule"}],
+        ),
+        node("cpu-0", cpu="16", memory="64Gi"),
+        node("cpu-1", cpu="16", memory="64Gi"),
+    ]
+
+
+def _gangs(profile: Profile) -> list[Json]:
+    made = [
+        # team-a: the large runs
+        jobset(
+            "llama-ft",
+            "team-a",
+            jobs={"driver": {"cpu": "2"}, "workers": {"replicas": 2, "pods": 4, "gpu": 4}},
+        ),
+        job("pretrain", "team-a", parallelism=12, gpu=8, gang=12),
+        jobset("eval", "team-a", jobs={"workers": {"pods": 4, "gpu": 1}}, suspend=True),
+        job("h100-only", "team-a", parallelism=2, gpu=8, gang=2, node_selector={"pool": "h100"}),
+        # team-b: small ones, and what goes wrong with them
+        quota("few-pods", "team-b", pods="10"),
+        job("embed", "team-b", parallelism=4, gpu=1, gang=4),
+        job(
+            "finetune",
+            "team-b",
+            parallelism=2,
+            gpu=1,
+            gang=2,
+            backoff_limit=50,
+            restart_policy="OnFailure",
+            never_ready="crash-loop",
+            restarts=5,
+        ),
+        jobset("ingest", "team-b", jobs={"workers": {"pods": 2, "never_ready": "image-pull"}}),
+        job("sweep", "team-b", parallelism=8, gang=8),
+        # team-c: order, ends
+        jobset(
+            "rlhf",
+            "team-c",
+            jobs={
+                "reward": {"gpu": 1, "never_ready": "pending"},
+                "policy": {"replicas": 2, "pods": 2, "gpu": 2, "depends_on": {"reward": "Ready"}},
+            },
+        ),
+        job("report", "team-c", parallelism=2, complete_after="2s"),
+        jobset("nightly", "team-c", jobs={"workers": {"pods": 2, "fail_after": "2s"}}),
+        jobset(
+            "flaky", "team-c", jobs={"workers": {"pods": 2, "fail_after": "45s"}}, max_restarts=100
+        ),
+    ]
+    if profile.gang_version:
+        made.append(podgroup("ring", "team-c", version=profile.gang_version, gang=4))
+        made += [pod(f"ring-{i}", "team-c", gpu=1, pod_group="ring") for i in range(3)]
+    return made

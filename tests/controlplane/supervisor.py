@@ -1,0 +1,94 @@
+"""Our end of the guard process: asks it to start, signal and stop, and ends it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+_ANSWER_SECONDS = 30.0
+
+
+class StartError(Exception):
+    """A process did not do what it was told; the message ends with the tail of its log, if any."""
+
+
+class Supervisor:
+    """Owns one guard process (see `guard`). `folder` is where everything of it happens."""
+
+    def __init__(self, directory: Path | None) -> None:
+        """Start the guard. It keeps `directory` at the end; None means a temporary one."""
+        if directory is not None:
+            directory.mkdir(parents=True, exist_ok=True)
+        script = Path(__file__).with_name("guard.py")
+        given = str(directory.resolve()) if directory is not None else ""
+        self._lock = threading.Lock()
+        self._guard = subprocess.Popen(
+            [sys.executable, "-I", str(script), str(os.getpid()), given],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,  # select must not miss a line that waits in a buffer
+            start_new_session=True,  # Ctrl-C in the terminal is for us, and we tell the guard
+        )
+        assert self._guard.stdin is not None
+        assert self._guard.stdout is not None
+        self._asks, self._answers = self._guard.stdin, self._guard.stdout
+        try:
+            self.folder = Path(self._answer()["folder"])
+        except BaseException:
+            self.close()
+            raise
+
+    def start(self, name: str, argv: Sequence[str], env: Mapping[str, str], log: Path) -> None:
+        """Start a process under a name that is free, appending what it says to `log`."""
+        self._ask(do="start", name=name, argv=list(argv), env=dict(env), log=str(log))
+
+    def stop(self, name: str) -> None:
+        """End a process, with SIGKILL where SIGTERM takes too long, and wait for it."""
+        self._ask(do="stop", name=name)
+
+    def signal(self, name: str, number: int) -> None:
+        """Send a signal."""
+        self._ask(do="signal", name=name, signal=int(number))
+
+    def exit_code(self, name: str) -> int | None:
+        """Return None while it runs."""
+        code: int | None = self._ask(do="status", name=name)["exit"]
+        return code
+
+    def close(self) -> None:
+        """End the guard and with it everything that it started. Safe to call twice."""
+        with contextlib.suppress(BrokenPipeError):
+            self._asks.close()
+        try:
+            self._guard.wait(_ANSWER_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._guard.kill()  # its children die with it
+            self._guard.wait()
+        self._answers.close()
+
+    def _ask(self, **command: object) -> dict[str, Any]:
+        with self._lock:
+            try:
+                self._asks.write(json.dumps(command).encode() + b"\n")
+            except (BrokenPipeError, ValueError):
+                raise StartError("the control plane has ended") from None
+            answer = self._answer()
+        if "error" in answer:
+            raise StartError(f"{command['do']} {command['name']}: {answer['error']}")
+        return answer
+
+    def _answer(self) -> dict[str, Any]:
+        readable, _, _ = select.select([self._answers], [], [], _ANSWER_SECONDS)
+        line = self._answers.readline() if readable else b""
+        if not line:
+            raise StartError("the guard process does not answer")
+        decoded: dict[str, Any] = json.loads(line)
+        return decoded

@@ -1,0 +1,70 @@
+"""Building: once, whole or not at all, and a clear word where there is nothing built."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.controlplane import build
+from tests.controlplane.fixtures import _started
+
+# Stands in for Go: takes its time, then leaves what `go install tool` leaves.
+_GO = """#!/bin/sh
+echo "$@" >> "$GO_CALLS"
+sleep 0.5
+[ -z "$GO_FAILS" ] || { echo "no such package" >&2; exit 1; }
+touch "$GOBIN/server"
+"""
+
+
+@pytest.fixture
+def fake_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put a stand-in for Go on PATH and an empty cache in place; return the log of its calls."""
+    (tmp_path / "bin").mkdir()
+    script = tmp_path / "bin" / "go"
+    script.write_text(_GO)
+    script.chmod(0o755)
+    calls = tmp_path / "calls"
+    monkeypatch.setenv("PATH", f"{script.parent}:/usr/bin:/bin")
+    monkeypatch.setenv("GO_CALLS", str(calls))
+    monkeypatch.setenv("GANGBOARD_CACHE", str(tmp_path / "cache"))
+    return calls
+
+
+def test_two_at_once_build_once(fake_go: Path) -> None:
+    command = [sys.executable, "-m", "tests.controlplane.build", "etcd"]
+    root = Path(__file__).parents[2]
+    both = [subprocess.Popen(command, cwd=root, stdout=subprocess.DEVNULL) for _ in range(2)]
+    assert [process.wait(30) for process in both] == [0, 0]
+    assert len(fake_go.read_text().splitlines()) == 1
+    assert build.binary("etcd", "etcd").is_file()
+    assert build.missing(["etcd"]) == []
+
+
+def test_failed_build_leaves_nothing(fake_go: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GO_FAILS", "1")
+    with pytest.raises(build.BuildError, match="no such package"):
+        build.build(["etcd"])
+    assert build.missing(["etcd"]) == ["etcd"]
+    assert [path.name for path in build.cache_folder().iterdir()] == [".lock"]
+
+
+def test_every_module_has_its_two_files_and_no_registry() -> None:
+    folders = {path.name for path in build.MODULES_FOLDER.iterdir()}
+    assert folders == set(build.MODULES)
+    for name in folders:
+        files = sorted((build.MODULES_FOLDER / name).iterdir())
+        assert [file.name for file in files] == ["go.mod", "go.sum"]
+
+
+@pytest.mark.usefixtures("fake_go")
+def test_unbuilt_skips_here_and_fails_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="run make controlplane"):
+        next(_started("1.37"))
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(pytest.fail.Exception, match="run make controlplane"):
+        next(_started("1.37"))

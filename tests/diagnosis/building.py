@@ -1,0 +1,315 @@
+"""Builders of domain objects for tests: short to call, plausible by default, all overridable.
+
+Everything happens at NOW in namespace `team-a`. A uid is `uid-<name>` unless given. `of=` is the
+controlling owner. Any field of the domain class can be given by its name as the last word:
+`a_pod("train-0", of=job, priority=7)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from gangboard.domain.event import Event
+from gangboard.domain.facts import GangFacts, Unit
+from gangboard.domain.group import Group, GroupTemplate, Policy
+from gangboard.domain.node import Node
+from gangboard.domain.objects import Condition, Controller, Meta, ObjectRef
+from gangboard.domain.owner import Finish, Outcome, Owner, Part, PodShape
+from gangboard.domain.pod import Container, Pod
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+NAMESPACE = "team-a"
+SCHEDULING = "scheduling.k8s.io"
+
+Made = Owner | Pod | Group | Node | Event
+
+
+def ago(seconds: float) -> datetime:
+    """That many seconds before NOW."""
+    return NOW - timedelta(seconds=seconds)
+
+
+def requests(**amounts: str) -> dict[str, Decimal]:
+    """`requests(cpu="2", gpu="8")`; gpu stands for nvidia.com/gpu."""
+    return {
+        "nvidia.com/gpu" if name == "gpu" else name: Decimal(amount)
+        for name, amount in amounts.items()
+    }
+
+
+def a_condition(type_: str, status: str = "True", **fields: Any) -> Condition:
+    return Condition(type=type_, status=status, **{"since": ago(60), **fields})
+
+
+def controller_of(of: Made | Controller | None) -> Controller | None:
+    if of is None or isinstance(of, Controller):
+        return of
+    ref = of.meta.ref
+    return Controller(group=ref.group, kind=ref.kind, name=ref.name, uid=ref.uid)
+
+
+def a_meta(
+    group: str,
+    kind: str,
+    name: str,
+    *,
+    uid: str = "",
+    namespace: str = NAMESPACE,
+    version: str = "v1",
+    of: Made | Controller | None = None,
+    **fields: Any,
+) -> Meta:
+    controller = controller_of(of)
+    ref = ObjectRef(group, kind, namespace, name, uid or f"uid-{name}")
+    given = {
+        "resource_version": "1",
+        "generation": 1,
+        "created_at": ago(600),
+        "controller": controller,
+        "owner_uids": (controller.uid,) if controller else (),
+        **fields,
+    }
+    return Meta(api_version=version, ref=ref, **given)
+
+
+def _split(fields: dict[str, Any]) -> dict[str, Any]:
+    """Take the words that belong to the metadata out of `fields`."""
+    words = (
+        "uid namespace version of generation created_at deleting_since owner_uids resource_version"
+    )
+    return {word: fields.pop(word) for word in words.split() if word in fields}
+
+
+def a_job(name: str = "train", *, pods: int = 2, ask: str = "1", **fields: Any) -> Owner:
+    """A Job of `pods` pods with `ask` cpu each; indexed, completions = parallelism = pods."""
+    meta = a_meta("batch", "Job", name, **_split(fields))
+    shape = PodShape(pods, fields.pop("requests", requests(cpu=ask)))
+    given = {
+        "desired": pods,
+        "shapes": (shape,),
+        "completions": pods,
+        "parallelism": pods,
+        "indexed": True,
+        "max_retries": 6,
+        "active_pods": None if fields.get("suspended") else pods,
+        **fields,
+    }
+    return Owner(meta=meta, **given)
+
+
+def a_part(
+    name: str = "workers", *, jobs: int = 1, pods: int = 2, ask: str = "1", **fields: Any
+) -> Part:
+    """A ReplicatedJob; child names are filled in by `a_jobset`."""
+    given = {"requests": requests(cpu=ask), **fields}
+    return Part(name=name, replicas=jobs, pods=pods, **given)
+
+
+def a_jobset(name: str = "run", *parts: Part, **fields: Any) -> Owner:
+    """A JobSet of these parts (by default one, `workers`: one Job of two pods)."""
+    meta = a_meta("jobset.x-k8s.io", "JobSet", name, version="v1alpha2", **_split(fields))
+    named = tuple(
+        part
+        if part.child_names
+        else replace(
+            part,
+            child_names=tuple(f"{name}-{part.name}-{index}" for index in range(part.replicas)),
+        )
+        for part in parts or (a_part(),)
+    )
+    given = {
+        "desired": sum(part.replicas * part.pods for part in named),
+        "parts": named,
+        "shapes": tuple(PodShape(part.replicas * part.pods, part.requests) for part in named),
+        **fields,
+    }
+    return Owner(meta=meta, **given)
+
+
+def child_jobs(jobset: Owner, **fields: Any) -> tuple[Owner, ...]:
+    """All child Jobs of a JobSet made by `a_jobset`, of its current attempt."""
+    return tuple(
+        a_job(
+            child,
+            of=jobset,
+            pods=part.pods,
+            **{
+                "part_name": part.name,
+                "attempt": str(jobset.restarts),
+                "requests": part.requests,
+                "group_name": part.group_name,
+                **fields,
+            },
+        )
+        for part in jobset.parts
+        for child in part.child_names
+    )
+
+
+def a_pod(name: str = "train-0", *, on: str = "", group: str | Group = "", **fields: Any) -> Pod:
+    """A pod: pending, or running and ready when `on` names its node.
+
+    `index` is its completion index; `text` the scheduler's text of an unplaced pod; `ready=False`
+    on a node means that it runs and is not ready.
+    """
+    meta = a_meta("", "Pod", name, **_split(fields))
+    text, index, ready = fields.pop("text", ""), fields.pop("index", None), fields.pop("ready", on)
+    labels = dict(fields.pop("labels", {}))
+    if index is not None:
+        labels["batch.kubernetes.io/job-completion-index"] = str(index)
+    scheduled = None
+    if on:
+        scheduled = a_condition("PodScheduled")
+    elif text:
+        scheduled = a_condition("PodScheduled", "False", reason="Unschedulable", message=text)
+    given = {
+        "phase": "Running" if on else "Pending",
+        "node": on,
+        "scheduler_name": "default-scheduler",
+        "priority": 0,
+        "group_name": group.meta.ref.name if isinstance(group, Group) else group,
+        "scheduled": scheduled,
+        "ready": a_condition("Ready", "True" if ready else "False") if on else None,
+        "requests": requests(cpu="1"),
+        "labels": labels,
+        "containers": (a_container(running=bool(on), ready=bool(ready and on)),),
+        **fields,
+    }
+    return Pod(meta=meta, **given)
+
+
+def a_container(name: str = "worker", *, running: bool = True, **fields: Any) -> Container:
+    given = {
+        "init": False,
+        "ready": running,
+        "restarts": 0,
+        "state": "running" if running else "",
+        **fields,
+    }
+    return Container(name=name, **given)
+
+
+def pods_of(job: Owner, count: int, *, on: str = "", **fields: Any) -> tuple[Pod, ...]:
+    """`count` indexed pods of a Job, each with the Job's requests; `on` is the node of all."""
+    given = {"requests": job.shapes[0].requests, "group": job.group_name, **fields}
+    return tuple(
+        a_pod(f"{job.meta.ref.name}-{index}", of=job, index=index, on=on, **given)
+        for index in range(count)
+    )
+
+
+def a_group(name: str = "train-group", *, quorum: int | None = None, **fields: Any) -> Group:
+    """A PodGroup: gang with that quorum, or basic when none is given."""
+    return _a_group("PodGroup", name, quorum, fields)
+
+
+def a_composite(name: str = "tree", *, quorum: int | None = None, **fields: Any) -> Group:
+    """A CompositePodGroup (`minGroupCount` = quorum)."""
+    return _a_group("CompositePodGroup", name, quorum, {"version": "v1alpha3", **fields})
+
+
+def _a_group(kind: str, name: str, quorum: int | None, fields: dict[str, Any]) -> Group:
+    meta = a_meta(SCHEDULING, kind, name, **{"version": "v1beta1", **_split(fields)})
+    given = {"policy": Policy.GANG if quorum is not None else Policy.BASIC, **fields}
+    return Group(meta=meta, quorum=quorum, **given)
+
+
+def placed(status: str = "True", message: str = "", reason: str = "") -> Condition:
+    """The condition by which the scheduler says whether it placed a group (1.37)."""
+    reason = reason or ("Scheduled" if status == "True" else "Unschedulable")
+    return a_condition("PodGroupInitiallyScheduled", status, reason=reason, message=message)
+
+
+def a_workload(name: str = "train-workload", *, quorum: int | None = None, **fields: Any) -> Group:
+    """A core Workload with one template."""
+    meta = a_meta(SCHEDULING, "Workload", name, **{"version": "v1beta1", **_split(fields)})
+    policy = Policy.GANG if quorum is not None else Policy.BASIC
+    given = {"templates": (GroupTemplate(f"{name}-pgt-0", policy, quorum),), **fields}
+    return Group(meta=meta, **given)
+
+
+def a_node(name: str = "n0", *, ready: bool | None = True, **fields: Any) -> Node:
+    """A node; `ready=None` is one whose kubelet went silent (`Ready=Unknown`)."""
+    meta = a_meta("", "Node", name, **{"namespace": "", **_split(fields)})
+    status = "Unknown" if ready is None else str(ready)
+    given = {"ready": a_condition("Ready", status), **fields}
+    return Node(meta=meta, **given)
+
+
+def an_event(about: Made, reason: str, note: str = "", **fields: Any) -> Event:
+    """A Warning event about an object, seen once 30 seconds ago."""
+    name = fields.pop("name", f"{about.meta.ref.name}.{reason.lower()}")
+    meta = a_meta("events.k8s.io", "Event", name, **_split(fields))
+    given = {
+        "type": "Warning",
+        "count": 1,
+        "first_seen": ago(30),
+        "last_seen": ago(30),
+        **fields,
+    }
+    return Event(meta=meta, regarding=about.meta.ref, reason=reason, note=note, **given)
+
+
+def succeeded(reason: str = "CompletionsReached", message: str = "") -> Finish:
+    return Finish(Outcome.SUCCEEDED, reason, message, ago(60))
+
+
+def failed(reason: str = "BackoffLimitExceeded", message: str = "") -> Finish:
+    return Finish(Outcome.FAILED, reason, message, ago(60))
+
+
+def facts_of(owner: Owner, *objects: Made, **fields: Any) -> GangFacts:
+    """Facts put together by hand, without the code under test: objects are sorted by their class.
+
+    A standalone Job is its own only entry of `jobs`. All else is by the names of GangFacts.
+    """
+    jobs = [thing for thing in objects if isinstance(thing, Owner)]
+    if not jobs and owner.meta.ref.kind == "Job":
+        jobs = [owner]
+    groups = [thing for thing in objects if isinstance(thing, Group)]
+    given = {
+        "now": NOW,
+        "jobs": tuple(jobs),
+        "groups": tuple(one for one in groups if one.meta.ref.kind != "Workload"),
+        "workloads": tuple(one for one in groups if one.meta.ref.kind == "Workload"),
+        "pods": tuple(thing for thing in objects if isinstance(thing, Pod)),
+        "events": tuple(thing for thing in objects if isinstance(thing, Event)),
+        "nodes": {thing.meta.ref.name: thing for thing in objects if isinstance(thing, Node)},
+        "gang_api_version": "v1beta1",
+        "memory_since": ago(600),
+        **fields,
+    }
+    return GangFacts(owner=owner, **given)
+
+
+def a_unit(facts: GangFacts, **fields: Any) -> Unit:
+    """One unit of everything in `facts`: its only PodGroup, or the owner when it has none.
+
+    Name, noun, desired, quorum and held follow from the objects; give them to say otherwise.
+    """
+    only = [one for one in facts.groups if one.meta.ref.kind == "PodGroup"]
+    group = only[0] if len(only) == 1 else None
+    named = next((pod.group_name for pod in facts.pods if pod.group_name), "")
+    name = group.meta.ref.name if group else named or facts.owner.meta.ref.name
+    held = 0
+    if not facts.owner.suspended:
+        held = sum(job.desired for job in facts.jobs if job.suspended and not job.finish)
+    given = {
+        "name": name,
+        "noun": "group" if group or named else facts.owner.meta.ref.kind,
+        "desired": facts.owner.desired,
+        "quorum": group.quorum if group and group.policy is Policy.GANG else None,
+        "jobs": facts.jobs,
+        "parts": facts.owner.parts,
+        "pods": facts.pods,
+        "strangers": facts.strangers,
+        "group": group,
+        "group_name": group.meta.ref.name if group else named,
+        "held": held,
+        "events": facts.events,
+        **fields,
+    }
+    return Unit(facts=facts, **given)

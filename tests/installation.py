@@ -1,0 +1,195 @@
+"""A whole gangboard as an operator runs it: `manage.py up` with a state folder of its own.
+
+Everything goes through the outside doors: management commands, pages and the REST API.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import urllib3
+
+from tests.services import free_port
+
+Json = dict[str, Any]
+ROOT = Path(__file__).resolve().parent.parent
+START_SECONDS = 90.0
+STOP_SECONDS = 20.0
+
+
+class Installation:
+    """Runs `manage.py up` with the given kubeconfigs; a context manager that leaves nothing behind."""
+
+    def __init__(
+        self,
+        kubeconfigs: Mapping[str, Path],
+        *,
+        environment: Mapping[str, str] | None = None,
+        arguments: Sequence[str] = (),
+    ) -> None:
+        """`kubeconfigs` maps cluster names to files; none of them means the simulated fleet."""
+        self.folder = Path(tempfile.mkdtemp(prefix="gangboard-installation-"))
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.environment = {
+            **os.environ,
+            "GANGBOARD_STATE": str(self.folder),
+            "GANGBOARD_LOG_LEVEL": "WARNING",
+            "DJANGO_SETTINGS_MODULE": "gangboard.settings",
+            **(environment or {}),
+        }
+        self.log = self.folder / "log"
+        self.output: list[str] = []
+        self._arguments = tuple(arguments)
+        self._kubeconfigs = dict(kubeconfigs)
+        self._process: subprocess.Popen[str] | None = None
+        self._pool = urllib3.PoolManager(maxsize=8, retries=False)
+        self.token = ""
+
+    def manage(self, *arguments: str) -> str:
+        """Run a management command and return what it printed. Raises with its errors."""
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        if done.returncode:
+            raise AssertionError(f"manage.py {' '.join(arguments)}: {done.stdout}{done.stderr}")
+        return done.stdout.strip()
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def _start(self) -> None:
+        self.manage("migrate", "--verbosity", "0")
+        for name, kubeconfig in self._kubeconfigs.items():
+            self.manage("add_cluster", name, "--kubeconfig", str(kubeconfig))
+        with self.log.open("w") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "manage.py", "up", "--port", str(self.port), *self._arguments],
+                cwd=ROOT,
+                env=self.environment,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                start_new_session=True,
+            )
+        reader = threading.Thread(target=self._read_output, daemon=True)
+        reader.start()
+        self._wait_answering()
+        self.manage("create_user", "robot", "--role", "admin")
+        self.token = self.manage("create_token", "robot").splitlines()[-1]
+
+    def _read_output(self) -> None:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.output.append(line.rstrip())
+
+    def _wait_answering(self) -> None:
+        give_up_at = time.monotonic() + START_SECONDS
+        while time.monotonic() < give_up_at:
+            if self._process is not None and self._process.poll() is not None:
+                break
+            try:
+                if self._pool.request("GET", f"{self.url}/healthz", timeout=2).status == 200:
+                    return
+            except urllib3.exceptions.HTTPError:
+                pass
+            time.sleep(0.1)
+        output = "\n".join([*self.output, self.log.read_text()[-3000:]])
+        raise AssertionError(f"gangboard did not answer in {START_SECONDS:g} s: {output}")
+
+    def sign_in_link(self) -> str:
+        """Return the one-time sign-in link that `up` printed."""
+        give_up_at = time.monotonic() + 20
+        while time.monotonic() < give_up_at:
+            for line in reversed(self.output):
+                if "/sign-in/" in line:
+                    return line.split()[-1]
+            time.sleep(0.1)
+        raise AssertionError(f"no sign-in link in: {self.output}")
+
+    def new_sign_in_link(self, user: str = "robot") -> str:
+        """Return the path of a fresh one-time sign-in link."""
+        link = self.manage("create_user", user, "--role", "admin").splitlines()[-1].split()[-1]
+        return f"{self.url}/sign-in/{link.split('/sign-in/')[1]}"
+
+    def get(self, path: str, **query: str) -> Json:
+        """Ask the API (`gangs/`) and return the answer. Raises AssertionError unless it is 200."""
+        answer = self._pool.request(
+            "GET",
+            f"{self.url}/api/v1/{path}",
+            fields=query or None,
+            headers={"Authorization": f"Bearer {self.token}"},
+            timeout=10,
+        )
+        body: Json = json.loads(answer.data)
+        assert answer.status == 200, body
+        return body
+
+    def gangs(self, **query: str) -> list[Json]:
+        """Return all gangs that match, over all pages of the answer."""
+        found: list[Json] = []
+        answer = self.get("gangs/", limit="500", **query)
+        found += answer["results"]
+        while answer["next"]:
+            answer = self._next(answer["next"])
+            found += answer["results"]
+        return found
+
+    def _next(self, url: str) -> Json:
+        answer = self._pool.request(
+            "GET", url, headers={"Authorization": f"Bearer {self.token}"}, timeout=10
+        )
+        body: Json = json.loads(answer.data)
+        assert answer.status == 200, body
+        return body
+
+    def children(self, words: str) -> list[int]:
+        """Return the pids of our processes whose command line contains the words."""
+        assert self._process is not None
+        found = []
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                environment = (entry / "environ").read_bytes().decode(errors="replace")
+            except OSError:
+                continue
+            if words in command and f"GANGBOARD_STATE={self.folder}\0" in environment:
+                found.append(int(entry.name))
+        return sorted(found)
+
+    def stop(self) -> None:
+        """End it as Ctrl-C does."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+            try:
+                self._process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait(10)
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()

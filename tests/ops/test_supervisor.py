@@ -1,0 +1,154 @@
+"""The supervisor restarts what dies, says so, and leaves nothing behind however it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gangboard.ops.supervisor import Child, Supervisor
+
+# Writes its own id and that of a child of its own, then sleeps: a tree to be ended as a whole.
+TREE = """
+import os, subprocess, sys, time
+below = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+with open(sys.argv[1], "a") as file:
+    file.write(f"{os.getpid()} {below.pid}\\n")
+time.sleep(600)
+"""
+DEAF = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + TREE
+LISTENS = (
+    "import signal, sys\n"
+    "signal.signal(signal.SIGTERM, lambda *_: (below.kill(), below.wait(), sys.exit()))\n" + TREE
+)
+
+# A supervisor in a process of its own, to be killed or signalled.
+OWNER = """
+import sys
+from gangboard.ops.supervisor import Child, Supervisor
+with Supervisor(lambda sentence: None, grace=1.0) as supervisor:
+    supervisor.start(Child("tree", (sys.executable, "-c", sys.argv[1], sys.argv[2])))
+    supervisor.run()
+"""
+
+
+def eventually(check: Callable[[], bool], seconds: float = 15) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if check():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def alive(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    # A zombie has ended; in a container nobody may be there to bury it.
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def trees(file: Path) -> list[list[int]]:
+    """Process ids of each tree that was started, in order."""
+    if not file.exists():
+        return []
+    return [[int(pid) for pid in line.split()] for line in file.read_text().splitlines()]
+
+
+@pytest.fixture(autouse=True)
+def _signal_handlers_as_before() -> Iterator[None]:
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in numbers}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[Path]:
+    path = tmp_path / "pids"
+    yield path
+    for tree in trees(path):
+        for pid in tree:
+            if alive(pid):
+                os.kill(pid, signal.SIGKILL)
+
+
+def test_a_killed_child_is_restarted_and_what_it_had_started_is_ended(file: Path) -> None:
+    said: list[str] = []
+    with Supervisor(said.append, first_pause=0.2) as supervisor:
+        supervisor.start(Child("tree", (sys.executable, "-c", TREE, str(file))))
+        assert supervisor.wait(lambda: len(trees(file)) == 1, 15)
+        parent, below = trees(file)[0]
+        os.kill(parent, signal.SIGKILL)
+        assert supervisor.wait(lambda: len(trees(file)) == 2, 15)
+        assert eventually(lambda: not alive(below))
+        assert all(alive(pid) for pid in trees(file)[1])
+    assert said == [
+        "tree was ended by SIGKILL; it is started again in 0.2 s",
+        "tree was started again",
+    ]
+    assert not any(alive(pid) for tree in trees(file) for pid in tree)
+
+
+def test_a_child_that_fails_at_once_is_retried_ever_more_slowly() -> None:
+    said: list[str] = []
+    with Supervisor(said.append, first_pause=0.1) as supervisor:
+        supervisor.start(Child("broken", (sys.executable, "-c", "raise SystemExit(3)")))
+        assert supervisor.wait(lambda: len(said) >= 5, 15)
+    assert [sentence for sentence in said if "ended" in sentence] == [
+        "broken ended with exit code 3; it is started again in 0.1 s",
+        "broken ended with exit code 3; it is started again in 0.2 s",
+        "broken ended with exit code 3; it is started again in 0.4 s",
+    ]
+
+
+def test_a_child_that_does_not_listen_is_killed_after_the_grace(file: Path) -> None:
+    with Supervisor(lambda _: None, grace=0.5) as supervisor:
+        supervisor.start(Child("deaf", (sys.executable, "-c", DEAF, str(file))))
+        assert supervisor.wait(lambda: len(trees(file)) == 1, 15)
+        began = time.monotonic()
+    assert time.monotonic() - began < 5
+    assert not any(alive(pid) for pid in trees(file)[0])
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], ids=lambda n: n.name
+)
+def test_nothing_is_left_when_the_supervisor_ends(file: Path, number: signal.Signals) -> None:
+    # After SIGKILL the kernel asks the child to end; what that has started is its own business.
+    script = LISTENS if number == signal.SIGKILL else TREE
+    owner = subprocess.Popen([sys.executable, "-c", OWNER, script, str(file)])
+    try:
+        assert eventually(lambda: len(trees(file)) == 1)
+        owner.send_signal(number)
+        owner.wait(10)
+        assert eventually(lambda: not any(alive(pid) for pid in trees(file)[0]), 5)
+    finally:
+        owner.kill()
+        owner.wait()
+
+
+def test_waiting_ends_with_its_time_and_says_that_it_was_in_vain() -> None:
+    with Supervisor(lambda _: None) as supervisor:
+        assert not supervisor.wait(lambda: False, 0.2)
+        assert not supervisor.stop_asked
+
+
+def test_a_child_gets_its_own_environment_and_folder(tmp_path: Path) -> None:
+    script = (
+        "import os; open('seen', 'w').write(os.environ['GREETING']); import time; time.sleep(99)"
+    )
+    with Supervisor(lambda _: None) as supervisor:
+        supervisor.start(
+            Child("one", (sys.executable, "-c", script), {"GREETING": "hello"}, tmp_path)
+        )
+        assert supervisor.wait(lambda: (tmp_path / "seen").exists(), 15)
+        assert set(supervisor.pids()) == {"one"}
+    assert (tmp_path / "seen").read_text() == "hello"

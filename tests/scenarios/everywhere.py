@@ -1,0 +1,194 @@
+"""Scenarios that mean the same on every cluster, with or without gang scheduling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tests.controlplane.client import Json
+from tests.controlplane.objects import job, jobset, pod, quota
+from tests.scenarios.scenario import Scenario, Stage
+
+Where = Mapping[str, str]
+
+
+def _suspended(ns: str, where: Where) -> list[Json]:
+    return [job("night-run", ns, parallelism=4, suspend=True)]
+
+
+def _queued(ns: str, where: Where) -> list[Json]:
+    labels = {"kueue.x-k8s.io/queue-name": "gpu-lq"}
+    return [job("queued-run", ns, parallelism=4, suspend=True, job_labels=labels)]
+
+
+def _refused(ns: str, where: Where) -> list[Json]:
+    return [
+        quota("pods-quota", ns, pods="2"),
+        job("refused", ns, parallelism=4, gang="all", node_selector=where),
+    ]
+
+
+def _jobset_running(ns: str, where: Where) -> list[Json]:
+    jobs = {"driver": {}, "workers": {"replicas": 2, "pods": 2}}
+    for entry in jobs.values():
+        entry["node_selector"] = where  # type: ignore[index]
+    return [jobset("whole", ns, jobs=jobs)]  # type: ignore[arg-type]
+
+
+def _depends(ns: str, where: Where) -> list[Json]:
+    return [
+        jobset(
+            "staged",
+            ns,
+            jobs={
+                "driver": {"never_ready": "pending", "node_selector": where},
+                "workers": {"pods": 3, "depends_on": {"driver": "Ready"}, "node_selector": where},
+            },
+        )
+    ]
+
+
+def _image(ns: str, where: Where) -> list[Json]:
+    return [
+        job(
+            "typo",
+            ns,
+            parallelism=2,
+            never_ready="image-pull",
+            image="registry.example/no-such:1",
+            node_selector=where,
+        )
+    ]
+
+
+def _crash(ns: str, where: Where) -> list[Json]:
+    return [
+        job(
+            "crashing",
+            ns,
+            parallelism=2,
+            never_ready="crash-loop",
+            restart_policy="OnFailure",
+            restarts=5,
+            node_selector=where,
+        )
+    ]
+
+
+def _starting(ns: str, where: Where) -> list[Json]:
+    return [job("pulling", ns, parallelism=2, never_ready="pending", node_selector=where)]
+
+
+def _failed(ns: str, where: Where) -> list[Json]:
+    return [
+        jobset("broken", ns, jobs={"w": {"pods": 2, "fail_after": "1s", "node_selector": where}})
+    ]
+
+
+def _succeeded(ns: str, where: Where) -> list[Json]:
+    return [job("done", ns, parallelism=2, complete_after="1s", node_selector=where)]
+
+
+def _restarting(ns: str, where: Where) -> list[Json]:
+    return [
+        jobset(
+            "flaky",
+            ns,
+            max_restarts=3,
+            jobs={
+                "a": {"pods": 2, "start_after": "15s", "node_selector": where},
+                "b": {"pods": 1, "start_after": "15s", "node_selector": where},
+            },
+        )
+    ]
+
+
+def _fail_one(stage: Stage) -> None:
+    first = stage.wait_running(3)[0]
+    stage.script(first, fail_after="1s")
+
+
+def _lone_pod(ns: str, where: Where) -> list[Json]:
+    return [pod("notebook", ns, node_selector=where)]
+
+
+def _gated_pod(ns: str, where: Where) -> list[Json]:
+    return [pod("gated", ns, gates=["example.com/data-staged"], node_selector=where)]
+
+
+def _nobody(ns: str, where: Where) -> list[Json]:
+    return [pod("orphaned", ns, scheduler="retired-scheduler", node_selector=where)]
+
+
+def _managed(ns: str, where: Where) -> list[Json]:
+    return [
+        job("delegated", ns, parallelism=2, job_spec={"managedBy": "example.com/other-controller"})
+    ]
+
+
+EVERYWHERE = (
+    Scenario(
+        "suspended", "Job", "night-run", "suspended", "suspended", _suspended,
+        members={"desired": 4, "created": 0, "ready": 0}, twin="queue-evaluating",
+    ),
+    Scenario(
+        "queue-evaluating", "Job", "queued-run", "queue-evaluating", "waiting", _queued,
+        says=("gpu-lq",), members={"desired": 4, "created": 0}, twin="suspended",
+    ),
+    Scenario(
+        "refused", "Job", "refused", "pod-creation-refused", "blocked", _refused,
+        says=("2 of 4", "pods-quota"), members={"desired": 4, "created": 2}, nodes=1,
+        twin="starting",
+    ),
+    Scenario(
+        "whole", "JobSet", "whole", "running", "running", _jobset_running,
+        members={"desired": 5, "created": 5, "scheduled": 5, "ready": 5, "held": 0}, nodes=1,
+        twin="staged",
+    ),
+    Scenario(
+        "staged", "JobSet", "staged", "dependency-waiting", "waiting", _depends,
+        says=("workers", "driver"), members={"desired": 4, "created": 1, "ready": 0}, nodes=1,
+        twin="whole",
+    ),
+    Scenario(
+        "image-pull", "Job", "typo", "image-pull", "blocked", _image,
+        says=("registry.example/no-such:1",), members={"scheduled": 2, "ready": 0}, nodes=1,
+        twin="crash-loop",
+    ),
+    Scenario(
+        "crash-loop", "Job", "crashing", "crash-loop", "blocked", _crash,
+        says=("main", "5"), members={"scheduled": 2, "ready": 0}, nodes=1, twin="image-pull",
+    ),
+    Scenario(
+        "starting", "Job", "pulling", "starting", "starting", _starting,
+        says=("2 of 2",), members={"scheduled": 2, "ready": 0}, nodes=1, twin="image-pull",
+    ),
+    Scenario(
+        "failed", "JobSet", "broken", "failed", "failed", _failed,
+        says=("broken-w-0",), nodes=1, twin="succeeded",
+    ),
+    Scenario(
+        "succeeded", "Job", "done", "succeeded", "succeeded", _succeeded,
+        members={"desired": 2, "succeeded": 2}, nodes=1, twin="failed",
+    ),
+    Scenario(
+        "restarting", "JobSet", "flaky", "restarting", "degraded", _restarting,
+        says=("1 of 3",), members={"desired": 3}, nodes=1, act=_fail_one, twin="failed",
+    ),
+    Scenario(
+        "lone-pod", "Pod", "notebook", "running", "running", _lone_pod,
+        members={"desired": 1, "ready": 1, "quorum": None}, nodes=1, twin="gated",
+    ),
+    Scenario(
+        "gated", "Pod", "gated", "scheduling-gated", "waiting", _gated_pod,
+        says=("example.com/data-staged",), members={"scheduled": 0}, nodes=1, twin="lone-pod",
+    ),
+    Scenario(
+        "not-attempted", "Pod", "orphaned", "not-attempted", "blocked", _nobody,
+        says=("retired-scheduler",), members={"scheduled": 0}, nodes=1, twin="gated", within=120,
+    ),
+    Scenario(
+        "managed-by", "Job", "delegated", "pods-not-created", "starting", _managed,
+        says=("example.com/other-controller",), members={"desired": 2, "created": 0},
+        twin="suspended",
+    ),
+)  # fmt: skip

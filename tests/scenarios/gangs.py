@@ -1,0 +1,283 @@
+"""Scenarios of gang scheduling: on 1.37 and, where the older API has the same, on 1.36."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tests.controlplane.client import Json
+from tests.controlplane.nodes import cordon, silence_node
+from tests.controlplane.objects import job, jobset, pod, podgroup, priority_class
+from tests.scenarios.scenario import Scenario, Stage
+
+Where = Mapping[str, str]
+VERSION = {"1.37": "v1beta1", "1.36": "v1alpha2"}
+
+
+def _members(ns: str, where: Where, count: int, group: str, **options: object) -> list[Json]:
+    return [
+        pod(f"m-{index}", ns, pod_group=group, node_selector=where, **options)  # type: ignore[arg-type]
+        for index in range(count)
+    ]
+
+
+def _gang_runs(ns: str, where: Where) -> list[Json]:
+    return [job("gang", ns, parallelism=3, gang="all", node_selector=where)]
+
+
+def _short_of_gpus(ns: str, where: Where) -> list[Json]:
+    return [job("big", ns, parallelism=6, gang="all", gpu=4, node_selector=where)]
+
+
+def _no_such_node(ns: str, where: Where) -> list[Json]:
+    selector = {**where, "zone": "moon"}
+    return [job("lunar", ns, parallelism=3, gang="all", node_selector=selector)]
+
+
+def _lose_one(stage: Stage) -> None:
+    """Cordon the node of one member and delete it: its replacement has nowhere to go."""
+    victim = stage.wait_running(3)[0]
+    cordon(stage.client, victim["spec"]["nodeName"])
+    stage.delete_pod(victim)
+
+
+def _lost(ns: str, where: Where) -> list[Json]:
+    return [job("bereft", ns, parallelism=3, gang="all", cpu="6", node_selector=where)]
+
+
+def _silence_one(stage: Stage) -> None:
+    victim = stage.wait_running(3)[0]
+    silence_node(stage.client, victim["spec"]["nodeName"])
+
+
+def _finish_one_lose_one(stage: Stage) -> None:
+    """One member finishes its work; then another dies and its replacement must wait forever."""
+    first, second = stage.wait_running(3)[:2]
+    stage.script(first, complete_after="1s")
+    stage.client.wait_for(
+        "v1",
+        "Pod",
+        first["metadata"]["name"],
+        stage.namespace,
+        until=lambda found: found["status"]["phase"] == "Succeeded",
+    )
+    stage.delete_pod(second)
+
+
+def _quorum_of(version: str) -> tuple[Scenario, ...]:
+    """Scenarios with hand-made PodGroups of one API version."""
+
+    def below_quorum(ns: str, where: Where) -> list[Json]:
+        group = podgroup("half", ns, version=version, gang=4)
+        return [group, *_members(ns, where, 2, "half")]
+
+    def at_quorum(ns: str, where: Where) -> list[Json]:
+        group = podgroup("enough", ns, version=version, gang=2)
+        return [group, *_members(ns, where, 2, "enough")]
+
+    def missing(ns: str, where: Where) -> list[Json]:
+        return _members(ns, where, 1, "no-such-group")
+
+    def job_missing(ns: str, where: Where) -> list[Json]:
+        return [job("stray", ns, parallelism=2, pod_group="lost-group", node_selector=where)]
+
+    def gates(ns: str, where: Where) -> list[Json]:
+        group = podgroup("gated-gang", ns, version=version, gang=2)
+        return [group, *_members(ns, where, 2, "gated-gang", gates=["example.com/quota"])]
+
+    def mixed(ns: str, where: Where) -> list[Json]:
+        return [
+            podgroup("mixed", ns, version=version, gang=2),
+            pod("m-0", ns, pod_group="mixed", node_selector=where),
+            pod("m-1", ns, pod_group="mixed", scheduler="second-scheduler", node_selector=where),
+        ]
+
+    def nobody(ns: str, where: Where) -> list[Json]:
+        group = podgroup("forgotten", ns, version=version, gang=2)
+        members = _members(ns, where, 2, "forgotten", scheduler="retired-scheduler")
+        return [group, *members]
+
+    def below_size(ns: str, where: Where) -> list[Json]:
+        group = podgroup("partial", ns, version=version, gang=2)
+        return [group, *_members(ns, where, 4, "partial", cpu="6")]
+
+    def terminating(ns: str, where: Where) -> list[Json]:
+        group = podgroup("going", ns, version=version, gang=3)
+        return [group, *_members(ns, where, 2, "going")]
+
+    def delete_group(stage: Stage) -> None:
+        api = f"scheduling.k8s.io/{version}"
+        stage.client.wait_for(
+            api,
+            "PodGroup",
+            "going",
+            stage.namespace,
+            until=lambda found: found["metadata"].get("finalizers"),
+        )
+        stage.client.delete(api, "PodGroup", "going", stage.namespace)
+
+    def deadlock(ns: str, where: Where) -> list[Json]:
+        return [
+            podgroup("shared", ns, version=version, gang=3),
+            jobset(
+                "locked",
+                ns,
+                jobs={
+                    "driver": {"pod_group": "shared", "node_selector": where},
+                    "workers": {
+                        "pods": 2,
+                        "pod_group": "shared",
+                        "depends_on": {"driver": "Ready"},
+                        "node_selector": where,
+                    },
+                },
+            ),
+        ]
+
+    return (
+        Scenario(
+            "below-quorum", "PodGroup", "half", "below-quorum", "blocked", below_quorum,
+            says=("2", "4"), members={"desired": 4, "quorum": 4, "created": 2}, nodes=1,
+            twin="at-quorum",
+        ),
+        Scenario(
+            "at-quorum", "PodGroup", "enough", "running", "running", at_quorum,
+            members={"desired": 2, "quorum": 2, "ready": 2}, nodes=1, twin="below-quorum",
+        ),
+        Scenario(
+            "podgroup-missing", "Pod", "m-0", "podgroup-missing", "blocked", missing,
+            says=("no-such-group",), nodes=1, twin="below-quorum",
+        ),
+        Scenario(
+            "podgroup-missing-job", "Job", "stray", "podgroup-missing", "blocked", job_missing,
+            says=("lost-group",), members={"created": 2, "scheduled": 0}, nodes=1,
+            twin="gang-runs",
+        ),
+        Scenario(
+            "podgroup-terminating", "PodGroup", "going", "podgroup-terminating", "blocked",
+            terminating, says=("going",), nodes=1, act=delete_group, twin="below-quorum",
+        ),
+        Scenario(
+            "gated-gang", "PodGroup", "gated-gang", "scheduling-gated", "waiting", gates,
+            says=("example.com/quota", "2"), members={"quorum": 2, "scheduled": 0}, nodes=1,
+            twin="not-attempted-gang",
+        ),
+        Scenario(
+            "mixed-schedulers", "PodGroup", "mixed", "mixed-schedulers", "blocked", mixed,
+            says=("default-scheduler", "second-scheduler"), nodes=1, twin="not-attempted-gang",
+        ),
+        Scenario(
+            "not-attempted-gang", "PodGroup", "forgotten", "not-attempted", "blocked", nobody,
+            says=("retired-scheduler", "2"), nodes=1, twin="mixed-schedulers", within=120,
+        ),
+        Scenario(
+            "below-size", "PodGroup", "partial", "below-size", "degraded", below_size,
+            says=("2 of 4",), members={"desired": 4, "quorum": 2, "created": 4, "scheduled": 2},
+            nodes=2, twin="partly-placed", within=150,
+        ),
+        Scenario(
+            "quorum-deadlock", "JobSet", "locked", "quorum-deadlock", "blocked", deadlock,
+            says=("shared", "driver", "workers"), members={"desired": 3, "created": 1}, nodes=1,
+            twin="staged",
+        ),
+    )  # fmt: skip
+
+
+def _partly_placed(ns: str, where: Where) -> list[Json]:
+    # NonIndexed: no gang in 1.36; a basic group in 1.37. Both place pod by pod.
+    return [job("sweep", ns, parallelism=4, cpu="6", indexed=False, node_selector=where)]
+
+
+GANG_JOBS = (
+    Scenario(
+        "gang-runs", "Job", "gang", "running", "running", _gang_runs,
+        members={"desired": 3, "quorum": 3, "ready": 3}, nodes=1, twin="short-of-gpus",
+    ),
+    Scenario(
+        "short-of-gpus", "Job", "big", "unschedulable", "waiting", _short_of_gpus,
+        says=("6", "nvidia.com/gpu"), members={"desired": 6, "quorum": 6, "created": 6, "scheduled": 0},
+        nodes=4, gpus=4, twin="partly-placed",
+    ),
+    Scenario(
+        "no-such-node", "Job", "lunar", "unschedulable", "waiting", _no_such_node,
+        says=("3", "node affinity/selector"), members={"quorum": 3, "scheduled": 0}, nodes=1,
+        twin="short-of-gpus",
+    ),
+    Scenario(
+        "partly-placed", "Job", "sweep", "partly-placed", "degraded", _partly_placed,
+        says=("2 of 4",), members={"desired": 4, "quorum": None, "created": 4, "scheduled": 2},
+        nodes=2, twin="below-size",
+    ),
+    Scenario(
+        "lost-members", "Job", "bereft", "lost-members", "degraded", _lost,
+        says=("2 of 3",), members={"desired": 3, "quorum": 3, "ready": 2}, nodes=3, act=_lose_one,
+        twin="quorum-lost",
+    ),
+    Scenario(
+        "quorum-lost", "Job", "bereft", "quorum-lost", "blocked", _lost,
+        says=("1", "3"), members={"desired": 3, "quorum": 3, "succeeded": 1}, nodes=3,
+        act=_finish_one_lose_one, twin="lost-members",
+    ),
+    Scenario(
+        "node-lost", "Job", "bereft", "node-lost", "degraded", _lost,
+        says=("node-lost-",), members={"desired": 3, "quorum": 3}, nodes=3, act=_silence_one,
+        twin="lost-members", within=150,
+    ),
+)  # fmt: skip
+
+
+def _priority_mismatch(ns: str, where: Where) -> list[Json]:
+    return [
+        priority_class(f"{ns}-urgent", 1000),
+        podgroup("ranked", ns, gang=2),
+        *_members(ns, where, 2, "ranked", priority_class=f"{ns}-urgent"),
+    ]
+
+
+def _grow(stage: Stage) -> None:
+    """One member more, which takes a while to start."""
+    stage.wait_running(2)
+    spec = {"parallelism": 3, "completions": 3}
+    stage.client.patch("batch/v1", "Job", "elastic", {"spec": spec}, stage.namespace)
+
+
+def _slow_job(ns: str, where: Where) -> list[Json]:
+    return [job("elastic", ns, parallelism=2, gang=2, start_after="20s", node_selector=where)]
+
+
+def _long_name(ns: str, where: Where) -> list[Json]:
+    # The controller makes a template named <job>-pgt-0, which may have 63 characters at most.
+    name = "a-very-long-name-for-a-training-run-that-somebody-generated"
+    return [job(name, ns, parallelism=2, gang="all", node_selector=where)]
+
+
+def _topology(ns: str, where: Where) -> list[Json]:
+    return [
+        job("racked", ns, parallelism=3, gang="all", cpu="6", topology="rack", node_selector=where)
+    ]
+
+
+ON_137 = (
+    Scenario(
+        "priority-mismatch", "PodGroup", "ranked", "priority-mismatch", "blocked",
+        _priority_mismatch, says=("1000",), nodes=1, twin="at-quorum",
+    ),
+    Scenario(
+        "resizing", "Job", "elastic", "resizing", "starting", _slow_job,
+        says=("2 of 3",), members={"desired": 3, "quorum": 2, "ready": 2}, nodes=1, act=_grow,
+        twin="below-size",
+    ),
+    Scenario(
+        "group-creation-failed", "Job",
+        "a-very-long-name-for-a-training-run-that-somebody-generated",
+        "group-creation-failed", "blocked", _long_name, nodes=1, twin="gang-runs",
+    ),
+    Scenario(
+        "topology", "Job", "racked", "unschedulable", "waiting", _topology,
+        says=("3",), members={"quorum": 3, "scheduled": 0}, nodes=2, twin="short-of-gpus",
+    ),
+)  # fmt: skip
+
+
+def scenarios_of(minor: str) -> tuple[Scenario, ...]:
+    """Return the gang scenarios that a minor with gang scheduling can show."""
+    return (*GANG_JOBS, *_quorum_of(VERSION[minor]), *(ON_137 if minor == "1.37" else ()))

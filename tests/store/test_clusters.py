@@ -1,0 +1,113 @@
+"""Adding, re-pointing and removing clusters."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from gangboard.store import clusters, people
+from gangboard.store.models import Cluster, Gang, Grant, Lease, ResourceState, WatchedObject
+from gangboard.store.secrets import unseal
+
+pytestmark = pytest.mark.django_db
+
+DOCUMENT = {"server": "https://east", "token": "sesame"}
+
+
+@pytest.fixture
+def east() -> Cluster:
+    return clusters.add_cluster(name="east", document=DOCUMENT, server="https://east")
+
+
+def test_an_added_cluster_keeps_its_credentials_encrypted() -> None:
+    expires = datetime(2027, 1, 1, tzinfo=UTC)
+    cluster = clusters.add_cluster(
+        name="east", document=DOCUMENT, server="https://east", expires_at=expires
+    )
+    cluster.refresh_from_db()
+    assert b"sesame" not in bytes(cluster.credentials)
+    assert unseal(cluster.credentials) == DOCUMENT
+    assert (cluster.server, cluster.credentials_expire_at) == ("https://east", expires)
+
+
+@pytest.mark.parametrize("name", ["", "East", "a_b", "-a", "a-", "a.b", "a" * 64, "a\n", "é"])
+def test_the_name_must_be_a_dns_label(name: str) -> None:
+    with pytest.raises(clusters.ClusterError, match="cannot be the name of a cluster"):
+        clusters.add_cluster(name=name, document=DOCUMENT, server="https://east")
+    assert not Cluster.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["a", "0", "a-b", "a" * 63])
+def test_names_that_kubernetes_would_take_are_taken(name: str) -> None:
+    clusters.add_cluster(name=name, document=DOCUMENT, server="https://east")
+    assert clusters.cluster_names() == [name]
+
+
+def test_a_name_is_used_once(east: Cluster) -> None:
+    with pytest.raises(clusters.ClusterError, match="there is a cluster 'east' already"):
+        clusters.add_cluster(name="east", document=DOCUMENT, server="https://other")
+    assert Cluster.objects.get().server == "https://east"
+
+
+def test_at_a_new_address_everything_is_listed_again_and_the_present_poller_is_fenced_off(
+    east: Cluster,
+) -> None:
+    ResourceState.objects.create(
+        cluster=east, resource="pods", state="ok", resource_version="41", listed_at=timezone.now()
+    )
+    Lease.objects.create(
+        cluster=east, holder="worker-1", number=7, expires_at=timezone.now() + timedelta(hours=1)
+    )
+    Cluster.objects.update(discovered_at=timezone.now(), data_version=3)
+    clusters.replace_credentials(name="east", document={"token": "new"}, server="https://moved")
+    after = Cluster.objects.get()
+    assert unseal(after.credentials) == {"token": "new"}
+    assert (after.server, after.discovered_at, after.data_version) == ("https://moved", None, 4)
+    assert ResourceState.objects.get().resource_version == ""
+    lease = Lease.objects.get()
+    assert (lease.number, lease.holder, lease.expires_at) == (8, "", None)
+
+
+def test_new_credentials_for_the_same_address_keep_what_was_read(east: Cluster) -> None:
+    ResourceState.objects.create(cluster=east, resource="pods", state="ok", resource_version="41")
+    clusters.replace_credentials(name="east", document={"token": "new"}, server="https://east")
+    assert ResourceState.objects.get().resource_version == "41"
+
+
+def test_a_removed_cluster_takes_along_what_is_known_about_it(east: Cluster) -> None:
+    people.create_user(name="ada", role="viewer", cluster_name="east")
+    WatchedObject.objects.create(
+        cluster=east,
+        resource="pods",
+        uid="u",
+        namespace="n",
+        name="p",
+        resource_version="1",
+        data=b"",
+    )
+    now = timezone.now()
+    Gang.objects.create(
+        id="1",
+        cluster=east,
+        uid="u",
+        severity=0,
+        since=now,
+        observed_at=now,
+        first_seen_at=now,
+        detail=b"",
+        memory=b"",
+    )
+    clusters.remove_cluster(name="east")
+    for model in (Cluster, WatchedObject, Gang, Grant):
+        assert not model._default_manager.exists()
+
+
+def test_an_unknown_cluster_is_named_with_those_that_there_are(east: Cluster) -> None:
+    for change in (
+        lambda: clusters.remove_cluster(name="west"),
+        lambda: clusters.replace_credentials(name="west", document={}, server=""),
+    ):
+        with pytest.raises(
+            clusters.ClusterError, match="there is no cluster 'west'; the clusters are: east"
+        ):
+            change()

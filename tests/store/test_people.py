@@ -1,0 +1,212 @@
+"""Roles, sign-in links, tokens and the limit on password attempts."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from gangboard.store import clusters, people
+from gangboard.store.models import AccessToken, Grant, SignInAttempts, SignInLink
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def ada() -> User:
+    return people.create_user(name="ada", role="viewer")[0]
+
+
+# --- users and roles
+
+
+def test_a_new_user_has_the_role_and_no_password() -> None:
+    user, created = people.create_user(name="ada", role="operator", namespace="team-a")
+    assert created
+    assert not user.has_usable_password()
+    grant = Grant.objects.get(user=user)
+    assert (grant.role, grant.cluster, grant.namespace) == ("operator", None, "team-a")
+
+
+def test_creating_a_user_again_adds_the_role_and_keeps_the_user(ada: User) -> None:
+    again, created = people.create_user(name="ada", role="admin")
+    assert not created
+    assert again.pk == ada.pk
+    assert sorted(ada.grants.values_list("role", flat=True)) == ["admin", "viewer"]
+    people.create_user(name="ada", role="admin")
+    assert ada.grants.count() == 2
+
+
+def test_a_role_can_be_for_one_cluster_only(ada: User) -> None:
+    cluster = clusters.add_cluster(name="east", document={}, server="https://east")
+    assert people.grant_role(user=ada, role="operator", cluster_name="east", namespace="team-a")
+    assert Grant.objects.get(user=ada, role="operator").cluster == cluster
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"role": "god"}, "there is no role 'god'; the roles are viewer, operator, admin"),
+        ({"cluster_name": "west"}, "there is no cluster 'west'; the clusters are: none"),
+        ({"namespace": "Team A"}, "'Team A' cannot be the name of a namespace"),
+        ({"name": "a b"}, "'a b' cannot be a user name"),
+        ({"name": ""}, "'' cannot be a user name"),
+    ],
+)
+def test_what_cannot_be_granted_leaves_no_user_behind(
+    changes: dict[str, str], sentence: str
+) -> None:
+    with pytest.raises((people.PeopleError, clusters.ClusterError), match=sentence):
+        people.create_user(**{"name": "eve", "role": "viewer", **changes})
+    assert not User.objects.exists()
+
+
+# --- sign-in links
+
+
+def test_a_link_signs_in_once(ada: User) -> None:
+    secret = people.create_sign_in_link(user=ada)
+    assert people.consume_sign_in_link(secret) == ada
+    assert people.consume_sign_in_link(secret) is None
+
+
+def test_a_link_that_is_too_old_does_not_work(ada: User) -> None:
+    secret = people.create_sign_in_link(user=ada, life=timedelta(seconds=-1))
+    assert people.consume_sign_in_link(secret) is None
+
+
+def test_a_link_of_a_disabled_user_does_not_work(ada: User) -> None:
+    secret = people.create_sign_in_link(user=ada)
+    User.objects.update(is_active=False)
+    assert people.consume_sign_in_link(secret) is None
+
+
+def test_other_words_are_not_a_link(ada: User) -> None:
+    people.create_sign_in_link(user=ada)
+    assert people.consume_sign_in_link("") is None
+    assert people.consume_sign_in_link("\x00") is None
+
+
+def test_the_secret_of_a_link_is_not_stored(ada: User) -> None:
+    secret = people.create_sign_in_link(user=ada)
+    assert secret not in str(list(SignInLink.objects.values()))
+
+
+# --- tokens
+
+
+def test_a_token_stands_for_its_user_and_is_read_only_unless_said(ada: User) -> None:
+    reading = people.find_token(people.issue_token(user=ada))
+    acting = people.find_token(people.issue_token(user=ada, may_act=True))
+    assert reading is not None
+    assert acting is not None
+    assert (reading.user, reading.may_act) == (ada, False)
+    assert (acting.user, acting.may_act) == (ada, True)
+
+
+def test_the_token_has_the_written_form_and_its_secret_is_not_stored(ada: User) -> None:
+    token = people.issue_token(user=ada)
+    prefix, token_id, secret = token.split("_")
+    assert prefix == "gb"
+    assert len(secret) * 4 >= 256
+    stored = str(list(AccessToken.objects.values()))
+    assert token_id in stored
+    assert secret not in stored
+
+
+def test_tokens_that_are_not_valid_are_not_found(ada: User) -> None:
+    token = people.issue_token(user=ada)
+    _, token_id, secret = token.split("_")
+    for wrong in (
+        "",
+        "gb",
+        "gb__",
+        f"gb_{token_id}_",
+        f"gb_{token_id}_{secret[:-1]}",
+        f"gb_{token_id}_{secret}0",
+        f"gb_0000000000000000_{secret}",
+        f"xx_{token_id}_{secret}",
+        secret,
+        f"gb_{token_id}\x00_{secret}",
+        f"gb_é_{secret}",
+    ):
+        assert people.find_token(wrong) is None, wrong
+
+
+def test_a_token_ends_with_its_time_its_revocation_or_its_user(ada: User) -> None:
+    old, revoked, kept = (people.issue_token(user=ada) for _ in range(3))
+    AccessToken.objects.filter(pk=old.split("_")[1]).update(expires_at=timezone.now())
+    assert people.find_token(old) is None
+    assert people.revoke_token(user=ada, token_id=revoked.split("_")[1])
+    assert people.find_token(revoked) is None
+    assert people.find_token(kept) is not None
+    User.objects.update(is_active=False)
+    assert people.find_token(kept) is None
+
+
+def test_nobody_can_revoke_the_token_of_another(ada: User) -> None:
+    bob = people.create_user(name="bob", role="admin")[0]
+    token = people.issue_token(user=ada)
+    assert not people.revoke_token(user=bob, token_id=token.split("_")[1])
+    assert people.find_token(token) is not None
+
+
+@pytest.mark.parametrize("days", [0, -1, 367])
+def test_a_token_must_end(ada: User, days: int) -> None:
+    with pytest.raises(people.PeopleError, match="from 1 to 366 days"):
+        people.issue_token(user=ada, days=days)
+
+
+def test_the_use_of_a_token_is_noted_at_most_once_a_minute(ada: User) -> None:
+    token = people.issue_token(user=ada)
+    assert AccessToken.objects.get().last_used_at is None
+    people.find_token(token)
+    first = AccessToken.objects.get().last_used_at
+    assert first is not None
+    people.find_token(token)
+    assert AccessToken.objects.get().last_used_at == first
+    earlier = timezone.now() - timedelta(seconds=61)
+    AccessToken.objects.update(last_used_at=earlier)
+    people.find_token(token)
+    noted = AccessToken.objects.get().last_used_at
+    assert noted is not None
+    assert noted > first
+
+
+# --- password attempts
+
+
+def test_the_eleventh_attempt_on_a_name_has_to_wait() -> None:
+    waits = [people.count_password_attempt(name="ada", address=f"10.0.0.{n}") for n in range(11)]
+    assert waits[:10] == [0] * 10
+    assert 290 <= waits[10] <= 300
+    assert people.count_password_attempt(name="bob", address="10.0.1.1") == 0
+
+
+def test_the_case_of_a_name_does_not_give_more_attempts() -> None:
+    for name in ["ada", "ADA"] * 5:
+        people.count_password_attempt(name=name, address="10.0.0.1")
+    assert people.count_password_attempt(name="Ada", address="10.0.0.1") > 0
+
+
+def test_an_address_that_tries_many_names_has_to_wait() -> None:
+    waits = [people.count_password_attempt(name=f"u{n}", address="10.0.0.1") for n in range(51)]
+    assert waits[:50] == [0] * 50
+    assert waits[50] > 0
+
+
+def test_attempts_are_forgotten_after_the_window_and_after_success() -> None:
+    for _ in range(11):
+        people.count_password_attempt(name="ada", address="10.0.0.1")
+    people.forget_password_attempts(name="ada")
+    assert people.count_password_attempt(name="ada", address="10.0.0.1") == 0
+    for _ in range(11):
+        people.count_password_attempt(name="ada", address="10.0.0.1")
+    SignInAttempts.objects.update(first_at=timezone.now() - timedelta(minutes=5))
+    assert people.count_password_attempt(name="ada", address="10.0.0.1") == 0
+    assert SignInAttempts.objects.count() == 2
+
+
+def test_what_was_typed_as_a_name_is_not_stored() -> None:
+    people.count_password_attempt(name="my-password", address="10.0.0.1")
+    assert "my-password" not in str(list(SignInAttempts.objects.values()))
