@@ -165,6 +165,11 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "v1",
     "OAS_VERSION": "3.1.1",
     "SERVE_INCLUDE_SCHEMA": False,
+    "ENUM_NAME_OVERRIDES": {
+        "Health": "gangboard.api.parameters.HEALTHS",
+        "Stage": "gangboard.api.parameters.STAGES",
+    },
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
 }
 
 CELERY_BROKER_URL = REDIS_URL or "filesystem://"

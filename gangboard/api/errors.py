@@ -15,7 +15,7 @@ from rest_framework.views import set_rollback
 
 from gangboard.logs import get_logger
 
-CONTENT_TYPE = "application/problem+json"
+PROBLEM_TYPE = "application/problem+json"
 NOT_FOUND = "There is no such object, or you may not see it."
 """For missing and forbidden objects alike: the answer must not tell which of the two it is."""
 
@@ -61,7 +61,7 @@ def _problem(
     }
     if errors:
         document["errors"] = errors
-    return Response(document, status=status, headers=headers, content_type=CONTENT_TYPE)
+    return Response(document, status=status, headers=headers, content_type=PROBLEM_TYPE)
 
 
 def _fields(detail: Any) -> dict[str, list[str]]:

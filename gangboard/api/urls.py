@@ -1,5 +1,25 @@
 """The addresses of the REST API and of the health checks."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from gangboard.api.clusters import ClusterListView, ClusterView
+from gangboard.api.gangs import GangListView, GangView
+from gangboard.api.groups import GroupListView, GroupView
+from gangboard.api.probes import healthz, readyz
+from gangboard.api.schema import SchemaView
+from gangboard.api.summary import SummaryView
+from gangboard.api.views import NoSuchView
+
+urlpatterns: list[URLPattern] = [
+    path("healthz", healthz),
+    path("readyz", readyz),
+    path("api/v1/gangs/", GangListView.as_view(), name="api-gangs"),
+    path("api/v1/gangs/<str:gang_id>/", GangView.as_view(), name="api-gang"),
+    path("api/v1/groups/", GroupListView.as_view(), name="api-groups"),
+    path("api/v1/groups/<str:group_id>/", GroupView.as_view(), name="api-group"),
+    path("api/v1/clusters/", ClusterListView.as_view(), name="api-clusters"),
+    path("api/v1/clusters/<str:name>/", ClusterView.as_view(), name="api-cluster"),
+    path("api/v1/summary/", SummaryView.as_view(), name="api-summary"),
+    path("api/v1/schema/", SchemaView.as_view(), name="api-schema"),
+    path("api/v1/<path:rest>/", NoSuchView.as_view()),
+]

@@ -13,8 +13,10 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from gangboard.decode.problems import PartlyDecoded, Problem
-from gangboard.decode.wire import Wire
+from gangboard.decode.wire import Wire, read_text
 from gangboard.domain.registry import DecodeError, Resource
+
+__all__ = ["ListPage", "Page", "Problem", "WatchEvent", "build_model", "read_event", "read_page"]
 
 Item = TypeVar("Item")
 
@@ -213,7 +215,7 @@ def _identity(raw: msgspec.Raw) -> dict[str, str]:
     found = {}
     for key in ("namespace", "name", "uid", "resourceVersion"):
         try:
-            text = _decoder(str).decode(metadata[key])
+            text = read_text(_decoder(str).decode(metadata[key]))
         except (KeyError, *BAD_DATA):
             continue
         if len(text) <= 253:

@@ -9,9 +9,10 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from gangboard.kube.errors import CredentialError, clean_text
+from gangboard.kube.files import read_small_file
 from gangboard.kube.kubeconfig import selected_entry
 from gangboard.kube.pem import certificate_expiry, check_pair, load_certificates
-from gangboard.kube.tokens import check_token, read_small_file, token_expiry
+from gangboard.kube.tokens import check_token, token_expiry
 
 __all__ = [
     "Credentials",

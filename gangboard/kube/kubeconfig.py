@@ -6,11 +6,12 @@ import base64
 import binascii
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from gangboard.kube.errors import CredentialError, clean_text
+from gangboard.kube.files import read_small_file
 from gangboard.kube.safe_yaml import load_document
-from gangboard.kube.tokens import check_token, read_small_file
+from gangboard.kube.tokens import check_token
 
 Section = Mapping[str, Any]
 
@@ -51,10 +52,20 @@ _HARMLESS = {"extensions", "disable-compression", "insecure-skip-tls-verify"}
 _UNSET: tuple[object, ...] = (None, "", False, {}, [])
 
 
-def selected_entry(
-    text: str, *, context: str | None, directory: Path | None
-) -> dict[str, str | None]:
-    """The arguments of `Credentials` for one context. Raises CredentialError."""
+class Entry(TypedDict):
+    """The arguments of `Credentials`."""
+
+    server: str
+    ca_pem: str | None
+    tls_server_name: str | None
+    token: str | None
+    token_file: str | None
+    client_certificate_pem: str | None
+    client_key_pem: str | None
+
+
+def selected_entry(text: str, *, context: str | None, directory: Path | None) -> Entry:
+    """What one context says. Raises CredentialError."""
     document = load_document(text)
     if not isinstance(document, dict) or not ({"clusters", "contexts"} & document.keys()):
         raise CredentialError("This is not a kubeconfig: it has neither clusters nor contexts.")

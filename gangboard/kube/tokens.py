@@ -12,12 +12,12 @@ from pathlib import Path
 
 import msgspec
 
-from gangboard.kube.errors import CredentialError, clean_text
+from gangboard.kube.errors import CredentialError
+from gangboard.kube.files import read_small_file
 
 TOKEN = re.compile(r"[A-Za-z0-9._~+/:=-]+")
 """Anything else does not belong into a header, and is the content of some other file."""
 
-LARGEST_FILE = 1024 * 1024
 REREAD_SECONDS = 60.0
 
 
@@ -46,26 +46,6 @@ def check_token(token: str, source: str) -> str:
     if not TOKEN.fullmatch(stripped):
         raise CredentialError(f"{source} does not hold a bearer token (one word on one line).")
     return stripped
-
-
-def read_small_file(path: Path, what: str) -> str:
-    """Text of a file of at most 1 MiB, or CredentialError. Devices and pipes are refused."""
-    name = clean_text(str(path))
-    try:
-        if not path.is_file():
-            problem = "is not a plain file" if path.exists() else "does not exist"
-            raise CredentialError(f"{what} {name} {problem}.")
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
-    except OSError as error:
-        why = error.strerror or type(error).__name__
-        raise CredentialError(f"{what} {name} cannot be read: {why}.") from error
-    if len(content) > LARGEST_FILE:
-        raise CredentialError(f"{what} {name} is larger than 1 MiB.")
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        raise CredentialError(f"{what} {name} is not text.") from error
 
 
 class TokenFile:

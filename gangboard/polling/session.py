@@ -92,6 +92,8 @@ class Session:
     """Heap of (unix time, root uid): verdicts that waiting alone can change."""
     blind: tuple[Blind, ...] = ()
     """As of the last assessment of everything."""
+    assessed_all: bool = False
+    """Every gang was judged since these caches were made."""
 
     def models(self) -> dict[str, type[Any]]:
         """Resource key → class of the domain, to read stored objects back."""

@@ -45,7 +45,7 @@ def housekeep() -> None:
 
 
 @celeryd_after_setup.connect
-def read_own_queue(sender: str, instance: Any, **_: object) -> None:
+def read_own_queue(instance: Any, **_: object) -> None:
     """Let this worker read its own queue as well."""
     instance.app.amqp.queues.select_add(OWN_QUEUE)
 

@@ -104,7 +104,9 @@ class Window:
         """Set for each resource whether it is served, and in which version we read it."""
         for watched in self._session.watched.values():
             resource = watched.resource
-            served = {item.version for item in found.resources.get((resource.group, resource.plural), ())}
+            served = {
+                item.version for item in found.resources.get((resource.group, resource.plural), ())
+            }
             failure = found.failure_of(resource.group)
             version = next((known for known in resource.versions if known in served), "")
             if version:

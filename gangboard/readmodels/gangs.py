@@ -56,6 +56,11 @@ class Bar:
     held: float
     quorum: float | None
 
+    @property
+    def held_from(self) -> float:
+        """Where the held part begins: at the end of the bar."""
+        return round(100 - self.held, 1)
+
 
 @dataclass(frozen=True, slots=True)
 class GangRow:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from gangboard.diagnosis import registry
 from gangboard.domain.group import Group, GroupTemplate, Policy
@@ -154,7 +154,7 @@ def _resources() -> dict[str, str]:
     }
 
 
-def _visible(viewer: Viewer):  # type: ignore[no-untyped-def]
+def _visible(viewer: Viewer) -> QuerySet[WatchedObject]:
     return WatchedObject.objects.filter(viewer.gang_filter(), resource__in=list(_resources()))
 
 

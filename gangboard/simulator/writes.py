@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from gangboard.simulator import managers, refusals
+from gangboard.simulator.defaults import fill_in
 from gangboard.simulator.resources import Resource
 from gangboard.simulator.store import Json, Key, Store, Written, encode
 
@@ -17,6 +18,11 @@ Admission = Callable[[Resource, Json | None, Json], Json]
 """Given old (None on create) and new object, returns what is written instead of the new one."""
 
 _TRACKED = ("jobs", "jobsets", "holds")
+_GENERATIONS = frozenset(
+    "pods jobs cronjobs mutatingadmissionpolicies mutatingadmissionpolicybindings "
+    "customresourcedefinitions".split()
+)
+"""Built-in kinds whose objects have a generation; PodGroups and nodes were seen without one."""
 _SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
 _SERVER_FIELDS = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 
@@ -71,8 +77,9 @@ class Writer:
             meta = obj["metadata"]
             meta.setdefault("uid", self.new_uid())
             meta.setdefault("creationTimestamp", timestamp())
-            if resource.has_status or resource.plural == "workloads" or resource.custom:
+            if resource.custom or resource.plural in _GENERATIONS:
                 meta.setdefault("generation", 1)
+            fill_in(resource, obj)
             self._own(resource, None, obj, manager, "")
             return self._commit(resource, key, obj, dry_run)
 

@@ -20,6 +20,8 @@ from tests.controlplane.profiles import PROFILES, Profile
 ALL = frozenset(PROFILES)
 GANG = frozenset(name for name, profile in PROFILES.items() if profile.gang_version)
 NEWEST = frozenset({"1.37"})
+# Long enough for a scheduler that has something to say to have said it.
+QUIET = 4.0
 
 _ALWAYS = (("v1", "Pod"), ("v1", "Event"), ("v1", "ResourceQuota"), ("batch/v1", "Job"))
 
@@ -99,7 +101,7 @@ def bring_about(state: State, plane: ControlPlane) -> Place:
             lambda until=step.until: until(place),  # type: ignore[misc]
             timeout=60.0,
             what=f"{state.name}, step {number}",
-            seen=lambda: [(_name(pod), pod.get("status")) for pod in place.pods()],
+            seen=lambda: [_summary(pod) for pod in place.pods()],
         )
         time.sleep(step.quiet)
     return place
@@ -202,6 +204,11 @@ def pods_exist(count: int) -> Test:
     return lambda place: len(place.pods()) == count
 
 
+def terminating(place: Place) -> bool:
+    """Some pod has been told to go and is still there."""
+    return any("deletionTimestamp" in pod["metadata"] for pod in place.pods())
+
+
 def jobset_counts(name: str, **counts: int) -> Test:
     """The sums over the JobSet's replicatedJobsStatus are these."""
 
@@ -236,6 +243,7 @@ def _waiting_reasons(pod: Json) -> set[str]:
     return {item["state"].get("waiting", {}).get("reason", "") for item in containers}
 
 
-def _name(obj: Json) -> str:
-    name: str = obj["metadata"]["name"]
-    return name
+def _summary(pod: Json) -> str:
+    said = [c.get("message", "") for c in _conditions(pod) if c["status"] == "False"]
+    waits = sorted(_waiting_reasons(pod) - {""})
+    return " ".join([pod["metadata"]["name"], pod["status"].get("phase", ""), *waits, *said])

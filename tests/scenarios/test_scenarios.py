@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -80,7 +79,6 @@ def play(
                 playing.started[name, scenario.name] = time.monotonic()
                 playing.acts[name, scenario.name] = pool.submit(_perform, plane, scenario)
         yield playing
-    threading.Event().wait(0)
 
 
 def _cases() -> Iterator[Any]:

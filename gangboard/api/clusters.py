@@ -1,0 +1,43 @@
+"""`clusters/` and `clusters/{name}/`."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gangboard.api.errors import NOT_FOUND
+from gangboard.api.parameters import Query, read_query
+from gangboard.api.serializers import ClusterListSerializer, ClusterSerializer, problems
+from gangboard.api.views import ReadView
+from gangboard.readmodels.clusters import cluster_detail, list_clusters
+
+
+class ClusterListView(ReadView):
+    """All clusters of which the caller may see something."""
+
+    @extend_schema(
+        operation_id="list_clusters",
+        responses={200: ClusterListSerializer, **problems(400, 401)},
+    )
+    def get(self, request: Request) -> Response:
+        """List clusters by name, all on one page."""
+        read_query(request, Query)
+        found = list_clusters(viewer=self.viewer(), now=self.now())
+        return Response({"next": None, "results": ClusterSerializer(found, many=True).data})
+
+
+class ClusterView(ReadView):
+    """One cluster."""
+
+    @extend_schema(
+        operation_id="get_cluster", responses={200: ClusterSerializer, **problems(400, 401, 404)}
+    )
+    def get(self, request: Request, name: str) -> Response:
+        """Return a cluster: whether it answers, what it serves, what is forbidden."""
+        read_query(request, Query)
+        found = cluster_detail(name, viewer=self.viewer(), now=self.now())
+        if found is None:
+            raise NotFound(NOT_FOUND)
+        return Response(ClusterSerializer(found).data)

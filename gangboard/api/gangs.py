@@ -1,0 +1,59 @@
+"""`gangs/` and `gangs/{id}/`."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gangboard.api.errors import NOT_FOUND
+from gangboard.api.parameters import GangQuery, Query, read_query
+from gangboard.api.serializers import (
+    GangDetailSerializer,
+    GangListSerializer,
+    GangSerializer,
+    problems,
+)
+from gangboard.api.views import ReadView, next_url
+from gangboard.readmodels.cursors import CursorError
+from gangboard.readmodels.gang_page import gang_detail
+from gangboard.readmodels.gangs import GangFilters, list_gangs
+
+
+class GangListView(ReadView):
+    """All gangs that the caller may see."""
+
+    @extend_schema(
+        operation_id="list_gangs",
+        parameters=[GangQuery],
+        responses={200: GangListSerializer, **problems(400, 401)},
+    )
+    def get(self, request: Request) -> Response:
+        """List gangs, the worst first, finished ones included."""
+        query = read_query(request, GangQuery)
+        limit, cursor = query.pop("limit"), query.pop("cursor", None)
+        filters = GangFilters(**query)
+        try:
+            page = list_gangs(
+                viewer=self.viewer(), filters=filters, limit=limit, cursor=cursor, now=self.now()
+            )
+        except CursorError as error:
+            raise ValidationError({"cursor": [str(error)]}) from error
+        results = GangSerializer(page.rows, many=True).data
+        return Response({"next": next_url(request, page.next_cursor), "results": results})
+
+
+class GangView(ReadView):
+    """One gang."""
+
+    @extend_schema(
+        operation_id="get_gang", responses={200: GangDetailSerializer, **problems(400, 401, 404)}
+    )
+    def get(self, request: Request, gang_id: str) -> Response:
+        """Return a gang with its findings, groups, Jobs and pods."""
+        read_query(request, Query)
+        found = gang_detail(viewer=self.viewer(), gang_id=gang_id, now=self.now())
+        if found is None or found.row.gone_at is not None:
+            raise NotFound(NOT_FOUND)
+        return Response(GangDetailSerializer(found).data)

@@ -1,0 +1,54 @@
+"""`groups/` and `groups/{id}/`."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gangboard.api.errors import NOT_FOUND
+from gangboard.api.parameters import GroupQuery, Query, read_query
+from gangboard.api.serializers import GroupListSerializer, GroupWithGangSerializer, problems
+from gangboard.api.views import ReadView, next_url
+from gangboard.readmodels.cursors import CursorError
+from gangboard.readmodels.groups import GroupFilters, group_detail, list_groups
+
+
+class GroupListView(ReadView):
+    """All groups that the caller may see."""
+
+    @extend_schema(
+        operation_id="list_groups",
+        parameters=[GroupQuery],
+        responses={200: GroupListSerializer, **problems(400, 401)},
+    )
+    def get(self, request: Request) -> Response:
+        """List Workloads, PodGroups, CompositePodGroups and their equivalents, by name."""
+        query = read_query(request, GroupQuery)
+        limit, cursor = query.pop("limit"), query.pop("cursor", None)
+        filters = GroupFilters(**query)
+        try:
+            page = list_groups(
+                viewer=self.viewer(), filters=filters, limit=limit, cursor=cursor, now=self.now()
+            )
+        except CursorError as error:
+            raise ValidationError({"cursor": [str(error)]}) from error
+        results = GroupWithGangSerializer(page.rows, many=True).data
+        return Response({"next": next_url(request, page.next_cursor), "results": results})
+
+
+class GroupView(ReadView):
+    """One group."""
+
+    @extend_schema(
+        operation_id="get_group",
+        responses={200: GroupWithGangSerializer, **problems(400, 401, 404)},
+    )
+    def get(self, request: Request, group_id: str) -> Response:
+        """Return a group as it is stored, with its gang."""
+        read_query(request, Query)
+        found = group_detail(viewer=self.viewer(), group_id=group_id, now=self.now())
+        if found is None:
+            raise NotFound(NOT_FOUND)
+        return Response(GroupWithGangSerializer(found).data)

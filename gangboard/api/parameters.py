@@ -1,0 +1,107 @@
+"""Query parameters: what is not known is refused, so that a typing error never means "all"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+
+from gangboard.domain.health import Health, Stage
+from gangboard.readmodels.gangs import LARGEST_PAGE, ORDERINGS
+
+USUAL_PAGE = 100
+HEALTHS = [health.value for health in Health]
+STAGES = [stage.value for stage in Stage]
+
+# Lengths are those of the columns; codes, kinds and queues are open lists: an unknown one is empty.
+_NAME = 253
+
+
+class HealthsField(serializers.CharField):
+    """Health words, separated by commas."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the words as a tuple. Raises ValidationError naming the unknown one."""
+        words = tuple(word.strip() for word in super().to_internal_value(data).split(","))
+        for word in words:
+            if word not in HEALTHS:
+                raise ValidationError(f"“{word}” is not one of {', '.join(HEALTHS)}.")
+        return words
+
+
+class Query(serializers.Serializer[Any]):
+    """The query of an operation without parameters."""
+
+
+class PageQuery(Query):
+    """The query of any list."""
+
+    limit = serializers.IntegerField(
+        min_value=1, max_value=LARGEST_PAGE, default=USUAL_PAGE, help_text="Results on one page."
+    )
+    cursor = serializers.CharField(
+        required=False, help_text="Where the page begins: from `next` of the page before."
+    )
+
+
+class GangQuery(PageQuery):
+    """The query of `gangs/`."""
+
+    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
+    namespace = serializers.CharField(required=False, max_length=_NAME)
+    api_group = serializers.CharField(
+        required=False,
+        max_length=_NAME,
+        allow_blank=True,
+        help_text="API group of the owner; empty for the core group.",
+    )
+    kind = serializers.CharField(
+        required=False, max_length=63, help_text="Kubernetes kind of the owner, such as `JobSet`."
+    )
+    health = HealthsField(
+        required=False,
+        help_text=f"One or more of {', '.join(HEALTHS)}; separated by commas.",
+    )
+    code = serializers.CharField(
+        required=False, max_length=64, help_text="Reason code, such as `fragmented`."
+    )
+    queue = serializers.CharField(required=False, max_length=_NAME)
+    stage = serializers.ChoiceField(STAGES, required=False)
+    q = serializers.CharField(
+        required=False, max_length=200, help_text="Words that must all occur in name or reason."
+    )
+    ordering = serializers.ChoiceField(
+        ORDERINGS, default="health", help_text="`health`: worst first, then longest."
+    )
+
+
+class GroupQuery(PageQuery):
+    """The query of `groups/`."""
+
+    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
+    namespace = serializers.CharField(required=False, max_length=_NAME)
+    kind = serializers.CharField(required=False, max_length=63, help_text="Such as `PodGroup`.")
+    q = serializers.CharField(
+        required=False, max_length=200, help_text="Words that must all occur in name or namespace."
+    )
+
+
+def read_query(request: Request, query: type[Query]) -> dict[str, Any]:
+    """Return the typed parameters of a request. Raises ValidationError with a sentence per parameter."""
+    given = request.query_params
+    known = query().fields
+    errors: dict[str, list[str]] = {}
+    for name, values in given.lists():
+        if name not in known:
+            names = ", ".join(known) or "none"
+            errors[name] = [f"There is no parameter “{name}”; the parameters are: {names}."]
+        elif len(values) > 1:
+            errors[name] = [f"“{name}” is given {len(values)} times; once is allowed."]
+    if errors:
+        raise ValidationError(errors)
+    # A plain dict: an absent parameter must not read as an empty one, as it does for forms.
+    serializer = query(data={name: given[name] for name in given})
+    serializer.is_valid(raise_exception=True)
+    return dict(serializer.validated_data)

@@ -1,0 +1,55 @@
+"""`/healthz` and `/readyz`: for whoever restarts and routes. No sign-in, and no names in them."""
+
+from __future__ import annotations
+
+from django.db import DEFAULT_DB_ALIAS, Error, connections
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from gangboard.logs import get_logger
+from gangboard.readmodels.liveness import read_liveness
+
+CHECKS = ("database", "migrations", "poll", "beat")
+log = get_logger(__name__)
+
+
+@require_safe
+def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001  # Django's signature
+    """Answer that this process is alive. The database is not asked."""
+    return JsonResponse({"status": "alive"})
+
+
+@require_safe
+def readyz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001  # Django's signature
+    """Answer 200 when pages are and stay true, else 503; each check is true or false.
+
+    database: it answers. migrations: all are applied. poll, beat: a worker and beat gave a sign
+    of life lately. What could not be looked at is false.
+    """
+    checks = dict.fromkeys(CHECKS, False)
+    try:
+        checks.update(_look())
+    except Error as error:
+        log.warning("not ready: the database failed", error=str(error))
+    ready = all(checks.values())
+    return JsonResponse(
+        {"status": "ready" if ready else "not ready", "checks": checks},
+        status=200 if ready else 503,
+    )
+
+
+def _look() -> dict[str, bool]:
+    connection = connections[DEFAULT_DB_ALIAS]
+    connection.ensure_connection()
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        return {"database": True}
+    dead = {kind for kind, _ in read_liveness(now=timezone.now()).dead}
+    return {
+        "database": True,
+        "migrations": True,
+        "poll": "poll" not in dead,
+        "beat": "beat" not in dead,
+    }

@@ -1,0 +1,24 @@
+"""`summary/`."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gangboard.api.parameters import Query, read_query
+from gangboard.api.serializers import SummarySerializer, problems
+from gangboard.api.views import ReadView
+from gangboard.readmodels.summary import summary
+
+
+class SummaryView(ReadView):
+    """How many gangs are how."""
+
+    @extend_schema(
+        operation_id="get_summary", responses={200: SummarySerializer, **problems(400, 401)}
+    )
+    def get(self, request: Request) -> Response:
+        """Count the gangs that the caller may see, by health, code and cluster."""
+        read_query(request, Query)
+        return Response(SummarySerializer(summary(viewer=self.viewer(), now=self.now())).data)

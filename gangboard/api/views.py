@@ -1,0 +1,64 @@
+"""What every operation of the API has in common."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+from django.utils.http import urlencode
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import NotFound
+from rest_framework.permissions import IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from gangboard.api.errors import NOT_FOUND
+from gangboard.store.access import Viewer, viewer_of
+from gangboard.store.people import KnownToken
+
+
+class ReadView(APIView):
+    """An operation that only reads, for whoever is signed in or has a token."""
+
+    permission_classes = (IsAuthenticated,)
+    http_method_names = ["get", "head"]  # noqa: RUF012  # a list, as in its base class
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Refuse what no object is called, before it reaches the database."""
+        super().initial(request, *args, **kwargs)
+        if any("\x00" in str(value) for value in kwargs.values()):
+            raise NotFound(NOT_FOUND)  # PostgreSQL cannot even compare a NUL
+
+    def viewer(self) -> Viewer:
+        """Return for whom the answer is: rights of the user now, actions as the token allows."""
+        token = self.request.auth
+        may_act = token.may_act if isinstance(token, KnownToken) else True
+        return viewer_of(self.request.user, may_act=may_act)
+
+    def now(self) -> datetime:
+        """Return the time of the answer, with its zone."""
+        return timezone.now()
+
+
+def next_url(request: Request, cursor: str | None) -> str | None:
+    """Return the address of the next page: this one with another cursor. None: there is none."""
+    if cursor is None:
+        return None
+    query = [(name, value) for name, value in _pairs(request) if name != "cursor"]
+    path = request.build_absolute_uri(request.path)
+    return f"{path}?{urlencode([*query, ('cursor', cursor)])}"
+
+
+def _pairs(request: Request) -> list[tuple[str, str]]:
+    return [(name, value) for name, values in request.query_params.lists() for value in values]
+
+
+@extend_schema(exclude=True)
+class NoSuchView(ReadView):
+    """Every other address below /api/v1/: the same problem document as for a missing object."""
+
+    def get(self, request: Request, **_: str) -> Response:  # noqa: ARG002  # DRF's signature
+        """Answer 404."""
+        raise NotFound(NOT_FOUND)

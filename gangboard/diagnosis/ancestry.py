@@ -1,0 +1,299 @@
+"""Reads gangs out of the links between objects: who is on top of whom, who is shown where.
+
+Every answer is computed from the links as they are, so it is the same however they came. The rules
+are those of `kinship`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from gangboard.diagnosis.links import (
+    COMPOSITE,
+    CORE,
+    POD_GROUP,
+    WORKLOAD,
+    GroupLink,
+    Links,
+    Place,
+    PodLink,
+)
+
+# Owners stand at most three deep (TrainJob, JobSet, Job); deeper ones are looked at for rings.
+_USUAL_DEPTH = 4
+
+
+class Ancestry:
+    """The gangs of one cluster, by the links of its objects."""
+
+    def __init__(self, links: Links) -> None:
+        self._links = links
+
+    def root_of(self, uid: str) -> str | None:
+        """Return the root of the gang that an object belongs to; None for none or unknown ones.
+
+        A group or Workload that belongs to several gangs answers with the first by name.
+        """
+        links = self._links
+        if uid in links.owners:
+            return self.top(uid)
+        if uid in links.pods:
+            return self._pod_root(uid, links.pods[uid])
+        return self._homes(uid)[0] if uid in links.groups else None
+
+    def gangs_of(self, uid: str) -> set[str]:
+        """Return the roots of all gangs that show an object."""
+        if uid not in self._links.groups:
+            root = self.root_of(uid)
+            return {root} if root else set()
+        found = set(self._homes(uid))
+        for group in (uid, *self._groups_naming(uid)):
+            found.update(self._homes(group))
+            for place in self._places_below(group):
+                found |= self._owned_by(place)[0] | self._templated_by(place)
+        return found
+
+    def roots(self) -> set[str]:
+        """Return the roots of all gangs."""
+        links = self._links
+        found = {self.top(uid) for uid in links.owners}
+        found.update(home for uid in links.groups for home in self._homes(uid))
+        for uid, pod in links.pods.items():
+            if pod.controller not in links.owners:
+                root = self._pod_root(uid, pod)
+                if root is not None:
+                    found.add(root)
+        return found
+
+    def members(self, root: str) -> tuple[str, ...]:
+        """Return the uids of everything that belongs to a gang or is shown in it, in order.
+
+        The root is among them. Nothing when there is no gang of that root.
+        """
+        if self.root_of(root) != root:
+            return ()
+        owners = self.family(root) if root in self._links.owners else []
+        pods = {pod for owner in owners for pod in self._pods_under(owner)}
+        if root in self._links.pods:
+            pods.add(root)
+        groups = self._groups_shown(root, owners, pods)
+        for group in groups:
+            pods |= self._bare_pods(group, root)
+        return tuple(sorted({*owners, *pods, *groups}))
+
+    def strangers(self, root: str) -> tuple[str, ...]:
+        """Return the uids of pods outside a gang that name one of its groups, in order."""
+        links = self._links
+        found: set[str] = set()
+        for group in self.members(root):
+            place = self._place(group)
+            if place is not None:
+                found |= links.pods_naming[place]
+        return tuple(sorted(pod for pod in found if self.root_of(pod) != root))
+
+    # Owners and their pods
+
+    def top(self, uid: str) -> str:
+        """Return the topmost known owner above an owner."""
+        owners = self._links.owners
+        for _ in range(_USUAL_DEPTH):
+            controller = owners[uid].controller
+            if controller not in owners:
+                return uid
+            uid = controller
+
+        def above(one: str) -> str | None:
+            controller = owners[one].controller
+            return controller if controller in owners else None
+
+        return _climb(uid, above)[-1]
+
+    def family(self, uid: str) -> list[str]:
+        """Return an owner and every owner below it."""
+        found = {uid: None}
+        for owner in (waiting := [uid]):
+            new = [one for one in self._links.owners_under[owner] if one not in found]
+            found.update(dict.fromkeys(new))
+            waiting.extend(new)
+        return list(found)
+
+    def _pods_under(self, owner: str) -> Iterator[str]:
+        pods = self._links.pods
+        return (pod for pod in self._links.pods_under[owner] if not pods[pod].infrastructure)
+
+    def _pod_root(self, uid: str, pod: PodLink) -> str | None:
+        if pod.infrastructure:
+            return None
+        if pod.controller in self._links.owners:
+            return self.top(pod.controller)
+        group = self._links.named((CORE, POD_GROUP, *pod.place)) if pod.group else None
+        return self._homes(group)[0] if group is not None else uid
+
+    # Groups
+
+    def _homes(self, uid: str) -> tuple[str, ...]:
+        """Return the roots that a group or Workload belongs to, the first by name first."""
+        link = self._links.groups[uid]
+        if link.kind == WORKLOAD:
+            owner = self._owner_of(link)
+            if owner is not None:
+                return (owner,)
+            found = {home for group in self._groups_naming(uid) for home in self._homes(group)}
+            return self._in_order(found) or (uid,)
+        chain = self.chain(uid)
+        for one in chain:
+            owner = self._owner_of(self._links.groups[one])
+            if owner is not None:
+                return (owner,)
+        return self._in_order(self._homes_by_pods(chain[-1])) or (chain[-1],)
+
+    def _homes_by_pods(self, top: str) -> set[str]:
+        """Return the gangs of a tree of groups that nobody owns; empty when it is its own."""
+        owned: set[str] = set()
+        templated: set[str] = set()
+        has_bare = False
+        for place in self._places_below(top):
+            roots, bare = self._owned_by(place)
+            owned |= roots
+            has_bare = has_bare or bare
+            templated |= self._templated_by(place)
+        return owned | templated if templated or not has_bare else set()
+
+    def _owner_of(self, link: GroupLink) -> str | None:
+        """Return the root above a group or Workload by references, the Workload's included."""
+        links = self._links
+        for uid in link.owners:
+            if uid in links.owners:
+                return self.top(uid)
+        named = links.named(link.controller_ref) if link.controller_ref else None
+        if named in links.owners:
+            return self.top(named)
+        workload = self.workload_of(link)
+        return self._owner_of(links.groups[workload]) if workload is not None else None
+
+    def chain(self, uid: str) -> list[str]:
+        """Return a group and the CompositePodGroups above it, up to the topmost known."""
+        links = self._links
+
+        def above(one: str) -> str | None:
+            return self.parent_of(links.groups[one])
+
+        return _climb(uid, above)
+
+    def _below(self, uid: str) -> list[str]:
+        """Return a group and all groups below it."""
+        links = self._links
+        found = {uid: None}
+        for one in (waiting := [uid]):
+            name = links.groups[one].name
+            if name[1] != COMPOSITE or links.named(name) != one:
+                continue
+            new = [child for child in links.children_of[name] if child not in found]
+            found.update(dict.fromkeys(new))
+            waiting.extend(new)
+        return list(found)
+
+    def _places_below(self, uid: str) -> Iterator[Place]:
+        """Yield what pods can name of a group and those below it."""
+        for one in self._below(uid):
+            place = self._place(one)
+            if place is not None:
+                yield place
+
+    def _place(self, uid: str) -> Place | None:
+        """Return under what pods name this object; None when it is none, or not it any more."""
+        link = self._links.groups.get(uid)
+        if link is None or link.place is None or self._links.named(link.name) != uid:
+            return None
+        return link.place
+
+    def _owned_by(self, place: Place) -> tuple[set[str], bool]:
+        """Return the gangs of the owned pods that name a group, and whether bare ones do too."""
+        controllers = tuple(self._links.controllers_naming(place))
+        known = [uid for uid in controllers if uid in self._links.owners]
+        return {self.top(uid) for uid in known}, len(known) < len(controllers)
+
+    def _templated_by(self, place: Place) -> set[str]:
+        return {self.top(owner) for owner in self._links.templates_naming[place]}
+
+    def _groups_naming(self, uid: str) -> Iterable[str]:
+        """Return the groups that name a Workload; none for other objects."""
+        name = self._links.groups[uid].name
+        if name[1] != WORKLOAD or self._links.named(name) != uid:
+            return ()
+        return self._links.groups_of[name]
+
+    def _bare_pods(self, group: str, root: str) -> set[str]:
+        """Return the pods that belong to a gang only because they name this group."""
+        place = self._place(group)
+        if place is None or self._homes(group)[0] != root or not self._owned_by(place)[1]:
+            return set()
+        return {pod for pod in self._links.pods_naming[place] if self.root_of(pod) == root}
+
+    def _groups_shown(self, root: str, owners: Iterable[str], pods: Iterable[str]) -> set[str]:
+        """Return the groups and Workloads of a gang, going from one to the next."""
+        found: set[str] = set()
+        waiting = list(self._groups_near(owners, pods))
+        if root in self._links.groups:
+            waiting.append(root)
+        seen = set(waiting)
+        for uid in waiting:
+            if root not in self.gangs_of(uid):
+                continue
+            found.add(uid)
+            new = self._neighbours(uid) - seen
+            seen |= new
+            waiting.extend(new)
+        return found
+
+    def _groups_near(self, owners: Iterable[str], pods: Iterable[str]) -> set[str]:
+        """Return the groups that owners own and that their templates or pods name."""
+        links = self._links
+        found: set[str] = set()
+        places = {links.pods[pod].place for pod in pods}
+        for owner in owners:
+            link = links.owners[owner]
+            found |= links.groups_under[owner] | links.workloads_for[link.name]
+            places.update(link.templates)
+        groups = (links.named((CORE, POD_GROUP, *place)) for place in places)
+        return found.union(group for group in groups if group is not None)
+
+    def _neighbours(self, uid: str) -> set[str]:
+        links = self._links
+        link = links.groups[uid]
+        found = {*links.children_of[link.name], *self._groups_naming(uid), *self.chain(uid)}
+        workload = self.workload_of(link)
+        return found | {workload} if workload is not None else found
+
+    def workload_of(self, link: GroupLink) -> str | None:
+        """Return the Workload that a group names, if it is known."""
+        if not link.workload or link.kind == WORKLOAD:
+            return None
+        return self._links.named(link.beside(WORKLOAD, link.workload))
+
+    def parent_of(self, link: GroupLink) -> str | None:
+        """Return the CompositePodGroup that a group names as its parent, if it is known."""
+        return self._links.named(link.beside(COMPOSITE, link.parent)) if link.parent else None
+
+    def _in_order(self, roots: set[str]) -> tuple[str, ...]:
+        """Return roots by name, so that the first is the same however they came."""
+        return tuple(sorted(roots, key=lambda uid: (self._name_of(uid), uid)))
+
+    def _name_of(self, uid: str) -> str:
+        link = self._links.owners.get(uid) or self._links.groups.get(uid)
+        return link.name[3] if link is not None else ""
+
+
+def _climb(start: str, above: Callable[[str], str | None]) -> list[str]:
+    """Return the way up from an object to its topmost known one.
+
+    References can be made to form a ring; then the way ends at the least uid of the ring, so that
+    all in it agree who is on top.
+    """
+    way = [start]
+    while (up := above(way[-1])) is not None:
+        if up in way:
+            top = min(way[way.index(up) :])
+            return way[: way.index(top) + 1]
+        way.append(up)
+    return way

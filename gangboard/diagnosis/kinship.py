@@ -1,0 +1,185 @@
+"""Which gang each object of a cluster belongs to, kept up to date object by object.
+
+The order in which objects come does not matter: everything is answered from the links of the
+objects that are known now, and nothing is remembered about how it came to be.
+
+- An owner, and a pod of an owner: the topmost owner reached by controller references.
+- A pod without a known owner: the gang of the core PodGroup that it names; else it is a gang.
+- A PodGroup or CompositePodGroup: its owner's gang (its own owner, else that of its Workload, else
+  the same of its parent); else the gangs of the owners whose templates name it; else, when every
+  pod that names it has a known owner, the gangs of those; else its topmost parent is a gang.
+- A Workload: its owner's gang, by reference or `spec.controllerRef`; else the gangs of the groups
+  that name it; else it is a gang.
+- Pods of DaemonSets and of nodes belong to no gang.
+
+A group is shown in every gang whose pods or templates name it, wherever it belongs.
+"""
+
+from __future__ import annotations
+
+from gangboard.diagnosis.ancestry import Ancestry
+from gangboard.diagnosis.links import (
+    CORE,
+    POD_GROUP,
+    GroupLink,
+    Link,
+    Links,
+    OwnerLink,
+    Place,
+    PodLink,
+    link_of,
+)
+from gangboard.domain.event import Event
+from gangboard.domain.group import Group
+from gangboard.domain.node import Node
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+
+
+class Kinship:
+    """The gangs of one cluster. A gang is named by the uid of its root object."""
+
+    def __init__(self) -> None:
+        self._links = Links()
+        self._ancestry = Ancestry(self._links)
+
+    def put(self, model: Owner | Pod | Group | Node | Event) -> set[str]:
+        """Take in the state of an object; return the roots of the gangs that it touches.
+
+        Touched are the gangs that it or anything that follows it belonged to before or belongs to
+        now, and those that share a group with it.
+        """
+        if isinstance(model, Node):
+            return self.roots_on_node(model.meta.ref.name)
+        if isinstance(model, Event):
+            return self.touch_event(model)
+        uid, link = model.meta.ref.uid, link_of(model)
+        before = self._links.get(uid)
+        if before is not None and _is_same(before, link):
+            return self._move(uid, before, link)
+        return self._replace(uid, before, link)
+
+    def remove(self, uid: str) -> set[str]:
+        """Forget an object; return the roots of the gangs that it touched, those gone included."""
+        return self._replace(uid, self._links.get(uid), None)
+
+    def root_of(self, uid: str) -> str | None:
+        """Return the root of the gang that an object belongs to; None for none or unknown ones.
+
+        A group or Workload that belongs to several gangs answers with the first by name.
+        """
+        return self._ancestry.root_of(uid)
+
+    def gangs_of(self, uid: str) -> set[str]:
+        """Return the roots of all gangs that show an object: several for a shared group."""
+        return self._ancestry.gangs_of(uid)
+
+    def roots(self) -> set[str]:
+        """Return the roots of all gangs."""
+        return self._ancestry.roots()
+
+    def members(self, root: str) -> tuple[str, ...]:
+        """Return the uids of everything that belongs to a gang or is shown in it, in order.
+
+        The root is among them. Nothing when there is no gang of that root.
+        """
+        return self._ancestry.members(root)
+
+    def strangers(self, root: str) -> tuple[str, ...]:
+        """Return the uids of pods outside a gang that name one of its groups, in order."""
+        return self._ancestry.strangers(root)
+
+    def pods_on_node(self, name: str) -> tuple[str, ...]:
+        """Return the uids of the pods on a node, those of no gang included, in order."""
+        return tuple(sorted(self._links.pods_on[name]))
+
+    def roots_on_node(self, name: str) -> set[str]:
+        """Return the roots of the gangs with a pod on a node."""
+        roots = {self.root_of(pod) for pod in self._links.pods_on[name]}
+        return {root for root in roots if root is not None}
+
+    def touch_event(self, event: Event) -> set[str]:
+        """Return the roots of the gangs that an event is about.
+
+        A kubelet's events about its node carry the node's name as uid, so nodes go by name.
+        """
+        if event.regarding.kind == "Node" and not event.regarding.group:
+            return self.roots_on_node(event.regarding.name)
+        return self.gangs_of(event.regarding.uid)
+
+    # What one change touches
+
+    def _replace(self, uid: str, before: Link | None, after: Link | None) -> set[str]:
+        states = [link for link in (before, after) if link is not None]
+        touched = {root for link in states for root in self._around(uid, link)}
+        self._links.drop(uid)
+        if after is not None:
+            self._links.put(uid, after)
+        return touched.union(*(self._around(uid, link) for link in states))
+
+    def _move(self, uid: str, before: Link, after: Link) -> set[str]:
+        """Take in a state that changes no gang: at most the pod has another node."""
+        if before != after:
+            self._links.drop(uid)
+            self._links.put(uid, after)
+        touched = self._ancestry.gangs_of(uid)
+        if isinstance(after, PodLink):
+            touched |= self._gangs_at(after.place)
+        return touched
+
+    def _around(self, uid: str, link: Link) -> set[str]:
+        """Return the gangs now of an object and of all that its coming or going can move."""
+        if isinstance(link, PodLink):
+            return self._ancestry.gangs_of(uid) | self._gangs_at(link.place)
+        if isinstance(link, OwnerLink):
+            return self._around_owner(uid, link)
+        return self._around_group(uid, link)
+
+    def _around_owner(self, uid: str, link: OwnerLink) -> set[str]:
+        links, ancestry = self._links, self._ancestry
+        found: set[str] = set()
+        places: set[Place] = set(link.templates)
+        groups: set[str] = set(links.workloads_for[link.name])
+        for owner in ancestry.family(uid):
+            found |= ancestry.gangs_of(owner)
+            groups |= links.groups_under[owner]
+            if owner in links.owners:
+                places.update(links.owners[owner].templates)
+                groups |= links.workloads_for[links.owners[owner].name]
+            for pod in links.pods_under[owner]:
+                found |= ancestry.gangs_of(pod)
+                places.add(links.pods[pod].place)
+        for place in places:
+            found |= self._gangs_at(place)
+        return found.union(*(ancestry.gangs_of(group) for group in groups))
+
+    def _around_group(self, uid: str, link: GroupLink) -> set[str]:
+        links, ancestry = self._links, self._ancestry
+        near = {uid, *links.children_of[link.name], *links.groups_of[link.name]}
+        parent = ancestry.parent_of(link)
+        if parent is not None:
+            near.update(ancestry.chain(parent))
+        others = (links.named(link.name), ancestry.workload_of(link))
+        near.update(other for other in others if other is not None)
+        found: set[str] = set()
+        found = found.union(*(ancestry.gangs_of(one) for one in near))
+        if link.place is not None:
+            pods = links.pods_naming[link.place]
+            found = found.union(*(ancestry.gangs_of(pod) for pod in pods))
+        return found
+
+    def _gangs_at(self, place: Place) -> set[str]:
+        """Return the gangs that show a group or one above it; nothing when it is not there."""
+        group = self._links.named((CORE, POD_GROUP, *place)) if place[1] else None
+        if group is None:
+            return set()
+        return self._ancestry.gangs_of(group).union(
+            *(self._ancestry.gangs_of(one) for one in self._ancestry.chain(group)[1:])
+        )
+
+
+def _is_same(before: Link, after: Link) -> bool:
+    """Whether two states of an object connect it alike; on which node a pod is does not count."""
+    if isinstance(before, PodLink) and isinstance(after, PodLink):
+        return before._replace(node=after.node) == after
+    return before == after

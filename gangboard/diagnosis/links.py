@@ -1,0 +1,276 @@
+"""What connects the objects of one cluster: owner references and names, indexed both ways.
+
+Nothing is decided here; `kinship` reads gangs out of it. It holds no object of the domain: one
+small tuple per object, because a cluster has 150,000 pods.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Set
+from sys import intern
+from typing import Generic, NamedTuple, TypeVar
+
+from gangboard.domain.group import Group
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+
+CORE = "scheduling.k8s.io"
+POD_GROUP, COMPOSITE, WORKLOAD = "PodGroup", "CompositePodGroup", "Workload"
+
+# Pods that belong to the node they run on; they leave no room and wait for nobody.
+_INFRASTRUCTURE = {("apps", "DaemonSet"), ("", "Node")}
+_NOTHING: frozenset[str] = frozenset()
+
+Place = tuple[str, str]
+"""(namespace, name) of a core PodGroup, as pods and templates name it."""
+Name = tuple[str, str, str, str]
+"""(API group, kind, namespace, name)."""
+Key = TypeVar("Key", bound=Hashable)
+
+
+class OwnerLink(NamedTuple):
+    """What connects an owner: who controls it, which PodGroups its pod templates name."""
+
+    name: Name
+    controller: str
+    """uid, or empty."""
+    templates: tuple[Place, ...]
+    created: float
+
+
+class PodLink(NamedTuple):
+    """What connects a pod."""
+
+    namespace: str
+    controller: str
+    """uid, or empty."""
+    group: str
+    """Name of the core PodGroup that it names, or empty."""
+    node: str
+    infrastructure: bool
+    """Made by a DaemonSet or by the node itself."""
+
+    @property
+    def place(self) -> Place:
+        """The group that it names."""
+        return self.namespace, self.group
+
+
+class GroupLink(NamedTuple):
+    """What connects a PodGroup, CompositePodGroup or Workload."""
+
+    name: Name
+    owners: tuple[str, ...]
+    """uids, the controller's first."""
+    parent: str
+    workload: str
+    controller_ref: Name | None
+    created: float
+
+    @property
+    def kind(self) -> str:
+        """PodGroup, CompositePodGroup or Workload."""
+        return self.name[1]
+
+    @property
+    def place(self) -> Place | None:
+        """Under what pods name it; None for what pods cannot name."""
+        group, kind, namespace, name = self.name
+        return (namespace, name) if group == CORE and kind == POD_GROUP else None
+
+    def beside(self, kind: str, name: str) -> Name:
+        """The name of another object of its API group and namespace."""
+        return self.name[0], kind, self.name[2], name
+
+
+Link = OwnerLink | PodLink | GroupLink
+
+
+def link_of(model: Owner | Pod | Group) -> Link:
+    """Return what connects an object."""
+    if isinstance(model, Pod):
+        return _pod_link(model)
+    if isinstance(model, Owner):
+        return _owner_link(model)
+    return _group_link(model)
+
+
+def _name(ref: ObjectRef) -> Name:
+    return intern(ref.group), intern(ref.kind), intern(ref.namespace), ref.name
+
+
+def _created(model: Owner | Group) -> float:
+    return model.meta.created_at.timestamp() if model.meta.created_at else 0.0
+
+
+def _pod_link(pod: Pod) -> PodLink:
+    controller = pod.meta.controller
+    return PodLink(
+        namespace=intern(pod.meta.ref.namespace),
+        controller=intern(controller.uid) if controller else "",
+        group=intern(pod.group_name),
+        node=intern(pod.node),
+        infrastructure=controller is not None
+        and (controller.group, controller.kind) in _INFRASTRUCTURE,
+    )
+
+
+def _owner_link(owner: Owner) -> OwnerLink:
+    names = {owner.group_name, *(part.group_name for part in owner.parts)} - {""}
+    return OwnerLink(
+        name=_name(owner.meta.ref),
+        controller=owner.meta.controller.uid if owner.meta.controller else "",
+        templates=tuple((owner.meta.ref.namespace, name) for name in sorted(names)),
+        created=_created(owner),
+    )
+
+
+def _group_link(group: Group) -> GroupLink:
+    controller = group.meta.controller
+    uids = dict.fromkeys((*((controller.uid,) if controller else ()), *group.meta.owner_uids))
+    ref = group.controller_ref
+    return GroupLink(
+        name=_name(group.meta.ref),
+        owners=tuple(uids),
+        parent=group.parent_name,
+        workload=group.workload_name,
+        controller_ref=(ref[0], ref[1], group.meta.ref.namespace, ref[2]) if ref else None,
+        created=_created(group),
+    )
+
+
+class _Index(Generic[Key]):
+    """Key → uids."""
+
+    def __init__(self) -> None:
+        self._uids: dict[Key, set[str]] = {}
+
+    def __getitem__(self, key: Key) -> Set[str]:
+        return self._uids.get(key, _NOTHING)
+
+    def set(self, key: Key, uid: str, *, there: bool) -> None:
+        """Add or take away one uid."""
+        if there:
+            self._uids.setdefault(key, set()).add(uid)
+            return
+        found = self._uids.get(key)
+        if found is not None:
+            found.discard(uid)
+            if not found:
+                del self._uids[key]
+
+
+class Links:
+    """All links of one cluster, by uid, with an index for every way to ask."""
+
+    def __init__(self) -> None:
+        self.owners: dict[str, OwnerLink] = {}
+        self.pods: dict[str, PodLink] = {}
+        self.groups: dict[str, GroupLink] = {}
+        self.owners_under: _Index[str] = _Index()
+        self.pods_under: _Index[str] = _Index()
+        self.groups_under: _Index[str] = _Index()
+        """Controller or owner uid → uids, whether that owner is known or not."""
+        self.pods_naming: _Index[Place] = _Index()
+        self.templates_naming: _Index[Place] = _Index()
+        """Core PodGroup → uids of owners whose pod templates name it."""
+        self.children_of: _Index[Name] = _Index()
+        """CompositePodGroup → groups that name it as their parent."""
+        self.groups_of: _Index[Name] = _Index()
+        """Workload → groups that name it."""
+        self.workloads_for: _Index[Name] = _Index()
+        """Name of an owner → Workloads that name it as their controller."""
+        self.pods_on: _Index[str] = _Index()
+        self._named: _Index[Name] = _Index()
+        self._controllers_naming: dict[Place, dict[str, int]] = defaultdict(dict)
+
+    def get(self, uid: str) -> Link | None:
+        """Return the link of an object, None when it is not known."""
+        return self.owners.get(uid) or self.pods.get(uid) or self.groups.get(uid)
+
+    def put(self, uid: str, link: Link) -> None:
+        """Add an object that is not there."""
+        self._set(uid, link, there=True)
+
+    def drop(self, uid: str) -> None:
+        """Take an object away, if it is there."""
+        link = self.get(uid)
+        if link is not None:
+            self._set(uid, link, there=False)
+
+    def named(self, name: Name) -> str | None:
+        """Return the uid of the object of that name; of two (one deleted unseen) the newer."""
+        found = self._named[name]
+        if not found:
+            return None
+        return max(found, key=lambda uid: (self._created(uid), uid))
+
+    def controllers_naming(self, place: Place) -> Iterable[str]:
+        """Return the controllers' uids (empty: none) of the pods that name a group.
+
+        DaemonSet and static pods are left out: they belong to no gang.
+        """
+        return self._controllers_naming.get(place, ())
+
+    def _created(self, uid: str) -> float:
+        link = self.groups.get(uid) or self.owners[uid]
+        return link.created
+
+    def _set(self, uid: str, link: Link, *, there: bool) -> None:
+        if isinstance(link, PodLink):
+            self._set_pod(uid, link, there=there)
+        elif isinstance(link, OwnerLink):
+            self._set_owner(uid, link, there=there)
+        else:
+            self._set_group(uid, link, there=there)
+
+    def _set_pod(self, uid: str, link: PodLink, *, there: bool) -> None:
+        _set_item(self.pods, uid, link, there=there)
+        if link.controller:
+            self.pods_under.set(link.controller, uid, there=there)
+        if link.node:
+            self.pods_on.set(link.node, uid, there=there)
+        if link.group:
+            self.pods_naming.set(link.place, uid, there=there)
+            if not link.infrastructure:
+                self._count(link, 1 if there else -1)
+
+    def _count(self, link: PodLink, change: int) -> None:
+        counts = self._controllers_naming[link.place]
+        counts[link.controller] = counts.get(link.controller, 0) + change
+        if not counts[link.controller]:
+            del counts[link.controller]
+        if not counts:
+            del self._controllers_naming[link.place]
+
+    def _set_owner(self, uid: str, link: OwnerLink, *, there: bool) -> None:
+        _set_item(self.owners, uid, link, there=there)
+        self._named.set(link.name, uid, there=there)
+        if link.controller:
+            self.owners_under.set(link.controller, uid, there=there)
+        for place in link.templates:
+            self.templates_naming.set(place, uid, there=there)
+
+    def _set_group(self, uid: str, link: GroupLink, *, there: bool) -> None:
+        _set_item(self.groups, uid, link, there=there)
+        self._named.set(link.name, uid, there=there)
+        for owner in link.owners:
+            self.groups_under.set(owner, uid, there=there)
+        if link.parent:
+            self.children_of.set(link.beside(COMPOSITE, link.parent), uid, there=there)
+        if link.workload:
+            self.groups_of.set(link.beside(WORKLOAD, link.workload), uid, there=there)
+        if link.controller_ref:
+            self.workloads_for.set(link.controller_ref, uid, there=there)
+
+
+Kept = TypeVar("Kept")
+
+
+def _set_item(found: dict[str, Kept], uid: str, link: Kept, *, there: bool) -> None:
+    if there:
+        found[uid] = link
+    else:
+        del found[uid]

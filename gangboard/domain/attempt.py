@@ -1,0 +1,134 @@
+"""What a unit was in its current attempt: whether it ran, what it lost, what it comes back from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.progress import active_jobs, is_full, on_sick_nodes, ready_count
+
+# API servers, kubelets and gangboard have clocks of their own.
+_SKEW = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """A restart or retry that is under way."""
+
+    word: str
+    """`Restart` of an owner or Job by its owner, `Retry` of pods by their Job."""
+    number: int
+    limit: int | None
+    source: ObjectRef
+    counted: int = 0
+    """Of a restart: how many count towards the limit; 0 when nobody says."""
+
+    @property
+    def text(self) -> str:
+        """Return `Restart 1 of 3`, or with restarts that are not counted `Restart 5 (2 of 3 counted)`."""
+        if self.limit is None:
+            return f"{self.word} {self.number}"
+        if self.word == "Restart" and (self.number > self.limit or 0 < self.counted < self.number):
+            return f"{self.word} {self.number} ({self.counted} of {self.limit} counted)"
+        return f"{self.word} {min(self.number, self.limit)} of {self.limit}"
+
+
+def attempt_start(unit: Unit) -> datetime | None:
+    """Return when the current attempt began: a restart makes new Jobs, a resume new pods."""
+    jobs = active_jobs(unit) or (unit.owner,)
+    return latest(time for job in jobs for time in (job.meta.created_at, job.resumed_at))
+
+
+def whole_in_attempt(unit: Unit) -> bool:
+    """Whether its quorum (without one: its size) was seen ready since the attempt began."""
+    start, whole = attempt_start(unit), unit.memory.whole_at
+    return whole is not None and (start is None or whole >= start)
+
+
+def was_placed_whole(unit: Unit) -> bool:
+    """Whether the scheduler placed the gang since the attempt began.
+
+    The condition stays True for ever (1.37) and over suspends and restarts (observed on 1.36.3),
+    so one that is older than the attempt says nothing. Of a basic group it says nothing at all.
+    """
+    placed = unit.group.placed if unit.group is not None else None
+    if unit.quorum is None or placed is None or not placed.is_true:
+        return False
+    start = attempt_start(unit)
+    return start is None or placed.since is None or placed.since >= start
+
+
+def has_lost(unit: Unit) -> bool:
+    """Whether it ran, fell below its quorum (without one: its size), and some member still runs.
+
+    Without a memory of it running, an unready member may never have been ready: then only
+    members without a place count as lost.
+    """
+    if is_full(unit) or not unit.ready:
+        return False
+    if whole_in_attempt(unit):
+        return ready_count(unit) + unit.succeeded < unit.needed
+    if not was_placed_whole(unit):
+        return False
+    others = sum(pod.is_live and pod.is_placed for pod in unit.strangers)
+    there = len(unit.placed) - len(on_sick_nodes(unit))
+    return there + unit.succeeded + others < unit.needed
+
+
+def restart_under_way(unit: Unit) -> Restart | None:
+    """Return the restart or retry that it is still coming back from; None when all are ready."""
+    if is_full(unit) or not active_jobs(unit):
+        return None
+    return _restart_of_owner(unit) or _restart_of_job(unit) or _retry(unit)
+
+
+def _restart_of_owner(unit: Unit) -> Restart | None:
+    owner = unit.owner
+    if whole_in_attempt(unit):
+        return None
+    # JobSet v0.12 says when a restart is over; before that only the count is there.
+    says_over = any(one.type.startswith("Restarting") and one.is_false for one in owner.conditions)
+    if owner.restarting or (owner.restarts and not says_over):
+        number = max(owner.restarts, owner.counted_restarts, 1)
+        limit, counted = owner.max_restarts, owner.counted_restarts
+        return Restart("Restart", number, limit, owner.meta.ref, counted)
+    return None
+
+
+def _restart_of_job(unit: Unit) -> Restart | None:
+    if whole_in_attempt(unit):
+        return None
+    for job in active_jobs(unit):
+        restarts = unit.owner.job_restarts.get(job.meta.ref.name, 0)
+        if restarts:
+            return Restart("Restart", restarts, unit.owner.max_restarts, job.meta.ref)
+    return None
+
+
+def _retry(unit: Unit) -> Restart | None:
+    """Return the retry of a Job: pods of it failed, and since then it has not been whole."""
+    retrying = [job for job in active_jobs(unit) if job.retries]
+    if not retrying or (whole_in_attempt(unit) and not _failed_lately(unit)):
+        return None
+    job = max(retrying, key=lambda job: job.retries)
+    return Restart("Retry", job.retries, job.max_retries, job.meta.ref)
+
+
+def _failed_lately(unit: Unit) -> bool:
+    """Whether a pod failed after the unit was last whole, within what clocks may differ."""
+    whole = unit.memory.whole_at
+    failures = [
+        pod.ready.since if pod.ready is not None else pod.meta.created_at
+        for pod in unit.pods
+        if pod.phase == "Failed"
+    ]
+    return whole is not None and any(at is not None and at >= whole - _SKEW for at in failures)
+
+
+def latest(times: Iterable[datetime | None]) -> datetime | None:
+    """Return the latest of the times that are known; None when none is."""
+    known = [time for time in times if time is not None]
+    return max(known) if known else None

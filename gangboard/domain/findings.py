@@ -1,0 +1,90 @@
+"""How a rule says what it found: its own words filled in, the rest given."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from gangboard.domain.registry import GangRule, UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.wording import scope
+
+
+def gang_finding(
+    rule: GangRule,
+    health: Health,
+    message: str,
+    *,
+    advice: tuple[str, ...] = (),
+    evidence: tuple[Evidence, ...] = (),
+    since: datetime | None = None,
+) -> Finding:
+    """Return the finding of a rule about the whole gang."""
+    return Finding(
+        code=rule.code,
+        health=health,
+        stage=rule.stage,
+        title=rule.title,
+        message=message,
+        advice=advice,
+        evidence=evidence,
+        since=since,
+    )
+
+
+def unit_finding(
+    rule: UnitRule,
+    unit: Unit,
+    message: str,
+    *,
+    health: Health | None = None,
+    advice: tuple[str, ...] = (),
+    evidence: tuple[Evidence, ...] = (),
+    symptom: bool = False,
+    recheck_at: datetime | None = None,
+    since: datetime | None = None,
+) -> Finding:
+    """Return the finding of a rule about one unit, with the unit's name before the sentence.
+
+    `health` is the rule's own unless given.
+    """
+    return Finding(
+        code=rule.code,
+        health=health or rule.health or Health.UNKNOWN,
+        stage=rule.stage,
+        title=rule.title,
+        message=_scoped(unit, message),
+        unit=unit.name,
+        advice=advice,
+        evidence=evidence,
+        symptom=symptom,
+        recheck_at=recheck_at,
+        since=since,
+    )
+
+
+def still_starting(
+    rule: UnitRule,
+    unit: Unit,
+    message: str,
+    *,
+    evidence: tuple[Evidence, ...] = (),
+    recheck_at: datetime | None = None,
+) -> Finding:
+    """Return the finding `starting` in the rule's stage: what it judges is too young to judge."""
+    return Finding(
+        code="starting",
+        health=Health.STARTING,
+        stage=rule.stage,
+        title="Starting",
+        message=_scoped(unit, message),
+        unit=unit.name,
+        evidence=evidence,
+        recheck_at=recheck_at,
+    )
+
+
+def _scoped(unit: Unit, message: str) -> str:
+    """Put the unit's name before a sentence that does not name it."""
+    return message if unit.name in message else f"{scope(unit)}{message}"

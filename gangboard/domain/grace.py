@@ -1,0 +1,80 @@
+"""How long a young state is given before it is news, and when to look again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from gangboard.domain.attempt import attempt_start, latest
+from gangboard.domain.facts import Unit
+from gangboard.domain.pod import Pod
+from gangboard.domain.progress import missing
+
+COUNT_GRACE = timedelta(seconds=30)
+"""Pods and groups come one by one: a count below what is needed is news after this long."""
+CREATION_GRACE = timedelta(minutes=2)
+"""A controller that has made nothing for this long will not without somebody's help."""
+ATTEMPT_GRACE = timedelta(seconds=60)
+"""A scheduler that says nothing about a pod for this long has not tried it."""
+RESIZE_GRACE = timedelta(minutes=2)
+"""A gang at its quorum that changed within this time is still growing."""
+
+
+def unchanged_since(unit: Unit) -> datetime | None:
+    """Return since when the number of pods has not changed.
+
+    What was remembered at the very first sight says only when gangboard came: then the newest
+    pod tells more.
+    """
+    newest = newest_creation(unit.current)
+    if _is_first_sight(unit):
+        return newest or attempt_start(unit)
+    return latest((unit.memory.created_since, newest))
+
+
+def _is_first_sight(unit: Unit) -> bool:
+    remembered, first_sight = unit.memory.created_since, unit.facts.memory_since
+    return remembered is None or (first_sight is not None and remembered <= first_sight)
+
+
+def creation_due(unit: Unit) -> datetime | None:
+    """Return when its controller should have made everything that can be made now."""
+    owner = unit.owner
+    times: list[datetime | None] = [attempt_start(unit), owner.meta.created_at, owner.resumed_at]
+    times += [one.since for one in owner.conditions]
+    times += [pod.meta.deleting_since for pod in unit.pods]
+    times += list(_dependencies_met(unit))
+    if not _is_first_sight(unit):
+        times.append(unit.memory.created_since)
+    start = latest(times)
+    return start + CREATION_GRACE if start is not None else None
+
+
+def _dependencies_met(unit: Unit) -> Iterator[datetime | None]:
+    """Return when the parts that this unit depended on moved last."""
+    names = {dependency.part for part in unit.parts for dependency in part.depends_on}
+    for job in unit.facts.jobs:
+        if job.part_name not in names:
+            continue
+        if job.finish is not None:
+            yield job.finish.at
+        for pod in unit.facts.pods:
+            if pod.meta.controller is not None and pod.meta.controller.uid == job.meta.ref.uid:
+                yield pod.ready.since if pod.ready is not None else None
+
+
+def newest_creation(pods: tuple[Pod, ...]) -> datetime | None:
+    """Return when the newest of these pods was made; None without pods or times."""
+    return latest(pod.meta.created_at for pod in pods)
+
+
+def next_recheck(unit: Unit) -> datetime | None:
+    """Return the next time at which waiting alone can change what is said of its start."""
+    newest, unchanged = newest_creation(unit.unplaced), unchanged_since(unit)
+    times = (
+        creation_due(unit) if missing(unit) else None,
+        newest + ATTEMPT_GRACE if newest is not None else None,
+        unchanged + COUNT_GRACE if unchanged is not None else None,
+    )
+    later = [time for time in times if time is not None and time > unit.now]
+    return min(later) if later else None

@@ -1,0 +1,135 @@
+"""What the scheduler says about a unit: the most specific of its texts, without what says nothing.
+
+Formats as written by kube-scheduler 1.35 to 1.37 (framework/types.go, schedule_one_podgroup.go) and
+as observed. Text is no API: reasons of conditions decide, text is only quoted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.objects import Condition, ObjectRef
+from gangboard.domain.pod import Pod
+from gangboard.domain.progress import lacks_room
+
+_PREFIX = "pod group is unschedulable"
+_NODES = re.compile(r"\d+/\d+ nodes are available|no nodes available to schedule pods")
+# After five minutes at the gate; the count before it is 1 whatever the cluster's size (1.35, 1.36).
+_TIMEOUT = re.compile(r"rejected due to timeout after waiting .* at plugin GangScheduling")
+# With the gate TopologyAwareWorkloadScheduling every text has this part, topology or not.
+_ONE_PLACEMENT = re.compile(r"0/1 placements are available, (?:first|reported) placement status: ")
+_PREEMPTION = re.compile(r"[ ,]*(?:no new claims to deallocate, )?(?:pod group )?preemption: .*")
+_TELLING = ("preemptionPolicy=Never", "terminating pod on the nominated node")
+_EMPTY_TAILS = (
+    "No preemption victims found for incoming preemptor",
+    "one or more plugins asked to wait and no plugin rejected pod",
+    "workload aware preemption is not supported for pod groups with scheduling constraints",
+    "default preemption plugin is not registered, workload aware preemption is disabled",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """One text of the scheduler."""
+
+    text: str
+    """Cleaned, without a full stop."""
+    raw: str
+    source: ObjectRef
+    since: datetime | None
+
+
+def clean(text: str) -> str:
+    """Return the text without empty preemption tails, doubled prefixes and a trailing comma."""
+    line = " ".join(text.split())
+    tail = _PREEMPTION.search(line)
+    if tail is not None and not any(word in tail.group() for word in _TELLING):
+        line = line[: tail.start()]
+    line = _strip_tails(line)
+    while line.startswith(f"{_PREFIX}, "):
+        line = line.removeprefix(f"{_PREFIX}, ")
+    return _ONE_PLACEMENT.sub("", line).rstrip(" .,")
+
+
+def _strip_tails(line: str) -> str:
+    for tail in _EMPTY_TAILS:
+        line = line.rstrip(" .,").removesuffix(tail)
+    return line.rstrip(" ,")
+
+
+def refused_pods(unit: Unit) -> tuple[Pod, ...]:
+    """Return current pods without a node of which the scheduler says Unschedulable."""
+    return tuple(pod for pod in unit.unplaced if _says(pod, "Unschedulable"))
+
+
+def erring_pods(unit: Unit) -> tuple[Pod, ...]:
+    """Return current pods without a node whose last attempt ended in an error of the scheduler."""
+    return tuple(pod for pod in unit.unplaced if _says(pod, "SchedulerError"))
+
+
+def _says(pod: Pod, reason: str) -> bool:
+    return pod.scheduled is not None and pod.scheduled.is_false and pod.scheduled.reason == reason
+
+
+def group_refusal(unit: Unit) -> Condition | None:
+    """Return the condition by which the scheduler refuses the group as it is now.
+
+    It stays False with its old text while a gang is suspended (observed on 1.36.3). So it says
+    nothing when all pods that wait are younger and none of them has been tried.
+    """
+    placed = unit.group.placed if unit.group is not None else None
+    if placed is None or not placed.is_false or not lacks_room(unit):
+        return None
+    if any(pod.scheduled is not None for pod in unit.unplaced) or placed.since is None:
+        return placed
+    made = [pod.meta.created_at for pod in unit.unplaced if pod.meta.created_at is not None]
+    return None if made and min(made) > placed.since else placed
+
+
+def sayings(unit: Unit, reason: str) -> tuple[Saying, ...]:
+    """Return what is said with that reason of the pods that wait, and of their group."""
+    found = [
+        _saying(pod.scheduled, pod.meta.ref)
+        for pod in unit.unplaced
+        if pod.scheduled is not None and _says(pod, reason)
+    ]
+    condition = group_refusal(unit)
+    if condition is not None and unit.group is not None and condition.reason == reason:
+        found.append(_saying(condition, unit.group.meta.ref))
+    return tuple(found)
+
+
+def _saying(condition: Condition, source: ObjectRef) -> Saying:
+    return Saying(clean(condition.message), condition.message, source, condition.since)
+
+
+def best_saying(said: tuple[Saying, ...]) -> Saying | None:
+    """Return the most specific text: `0/4 nodes are available: …` before any text of the group.
+
+    Of several equally specific ones it is the one said of most pods.
+    """
+    often = Counter(saying.text for saying in said)
+    ranked = sorted(
+        said, key=lambda one: (-_rank(one.text), -often[one.text], one.text, one.source.name)
+    )
+    return next((saying for saying in ranked if saying.text), None)
+
+
+def _rank(text: str) -> int:
+    if text == _PREFIX:
+        return 0
+    if _TIMEOUT.search(text):
+        return 2
+    if _NODES.search(text):
+        return 4
+    return 1 if "minCount" in text or "placements are available" in text else 3
+
+
+def earliest(said: tuple[Saying, ...]) -> datetime | None:
+    """Return since when the scheduler says so."""
+    times = [saying.since for saying in said if saying.since is not None]
+    return min(times, default=None)

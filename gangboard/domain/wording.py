@@ -1,0 +1,87 @@
+"""How sentences name and count things. Pure text: nothing is decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.pod import Pod
+
+_SHOWN = 3
+# Longer quotes drown the sentence; the whole text is always shown as evidence.
+_QUOTE_LIMIT = 300
+
+
+def count(number: int, noun: str) -> str:
+    """Return `1 pod`, `4 pods`; the noun is one that takes a plain s."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def out_of(part: int, whole: int, noun: str) -> str:
+    """Return `2 of 4 pods`, `0 of 1 pods`."""
+    return f"{part} of {whole} {noun}s"
+
+
+def names(found: Iterable[str]) -> str:
+    """Return `a`, `a and b`, `a, b and c`; of more than three the first two `and 5 more`."""
+    listed = list(found)
+    if len(listed) > _SHOWN:
+        return f"{', '.join(listed[:2])} and {len(listed) - 2} more"
+    if len(listed) < 2:
+        return "".join(listed)
+    return f"{', '.join(listed[:-1])} and {listed[-1]}"
+
+
+def is_or_are(number: int) -> str:
+    """Return the verb for that many."""
+    return "is" if number == 1 else "are"
+
+
+def plural(number: int, verb: str) -> str:
+    """Return the verb for that many: `waits` for one, `wait` for several."""
+    return f"{verb}s" if number == 1 else verb
+
+
+def sentence(text: str) -> str:
+    """Return the text with exactly one full stop at its end; empty text stays empty."""
+    bare = text.strip().rstrip(" .,;:")
+    if not bare:
+        return ""
+    return bare if bare[-1] in "!?…”" else f"{bare}."
+
+
+def shorten(text: str) -> str:
+    """Return the text on one line, cut at about 300 characters with an ellipsis."""
+    line = " ".join(text.split())
+    if len(line) <= _QUOTE_LIMIT:
+        return line
+    return f"{line[:_QUOTE_LIMIT].rstrip()}…"
+
+
+def pods_left(pods: Iterable[Pod]) -> str:
+    """Return `2 pods still terminate and 1 pod is still there` of the live ones; empty for none."""
+    live = [pod for pod in pods if pod.is_live]
+    ending = sum(pod.is_terminating for pod in live)
+    staying = len(live) - ending
+    texts = []
+    if ending:
+        texts.append(f"{count(ending, 'pod')} still {plural(ending, 'terminate')}")
+    if staying:
+        texts.append(f"{count(staying, 'pod')} {is_or_are(staying)} still there")
+    return " and ".join(texts)
+
+
+def label(ref: ObjectRef) -> str:
+    """Return `Job train`, `PodGroup ring`."""
+    return f"{ref.kind} {ref.name}"
+
+
+def scope(unit: Unit) -> str:
+    """Return `Job run-workers-1: ` where the unit is a part of its gang, else nothing.
+
+    A gang of one unit needs no such word: the sentence is about all of it.
+    """
+    if unit.desired >= unit.owner.desired:
+        return ""
+    return f"{unit.noun[:1].upper()}{unit.noun[1:]} {unit.name}: "

@@ -1,0 +1,208 @@
+"""From what was seen on the wire to a KubeError: one place that writes these sentences."""
+
+from __future__ import annotations
+
+import email.utils
+import http.client
+import re
+import socket
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import msgspec
+import urllib3.exceptions
+
+from gangboard.kube.errors import KubeError, clean_text
+from gangboard.kube.transport import HandshakeTimeoutError, ResolveTimeoutError
+
+WIRE_FAULTS = (OSError, http.client.HTTPException, urllib3.exceptions.HTTPError)
+"""Whatever the network, TLS and HTTP can raise."""
+
+LONGEST_RETRY_AFTER = 60.0
+LONGEST_MESSAGE = 300
+"""Characters of what the server says."""
+
+_STATUS_CODES = {
+    401: ("unauthorized", "rejected our credentials"),
+    403: ("forbidden", "forbids"),
+    404: ("not-found", "does not have"),
+    410: ("gone", "no longer has this state of"),
+    429: ("throttled", "asks us to slow down for"),
+}
+_CERTIFICATE_FAULTS = {
+    9: "is not valid yet",
+    10: "has expired",
+    18: "is self-signed and not the one we were told to trust",
+    19: "was signed by an authority that we were not told to trust",
+    20: "was signed by an authority that we were not told to trust",
+    21: "was signed by an authority that we were not told to trust",
+}
+"""By OpenSSL's verify codes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked of whom, for the sentence."""
+
+    host: str
+    path: str
+    connect_seconds: float
+    seconds: float
+    """The total deadline, as the sentence says it."""
+    until: float
+    """The same as a moment of `time.monotonic()`."""
+    secret: str = ""
+    """The token that was sent. A server that repeats it does not get it onto a page."""
+
+    def __repr__(self) -> str:
+        return f"Asked({self.host}, {self.path})"
+
+
+class _Status(msgspec.Struct):
+    kind: str = ""
+    message: str = ""
+
+
+def connect_fault(error: Exception, asked: Asked) -> KubeError:
+    """Why there is no connection."""
+    host = asked.host
+    if isinstance(error, ssl.SSLError):
+        return KubeError("tls", _tls_sentence(error, host))
+    if isinstance(error, socket.gaierror):
+        why = clean_text(error.strerror or "unknown", 100)
+        return KubeError("unreachable", f"The name of {host} was not resolved ({why}).")
+    within = f"within {asked.connect_seconds:g} s"
+    if isinstance(error, ResolveTimeoutError):
+        return KubeError("unreachable", f"The name of {host} was not resolved {within}.")
+    if isinstance(error, HandshakeTimeoutError):
+        return KubeError("timeout", f"{host} did not finish the TLS handshake {within}.")
+    if isinstance(error, TimeoutError):
+        return KubeError("unreachable", f"{host} did not take a connection {within}.")
+    if isinstance(error, ConnectionRefusedError):
+        return KubeError("unreachable", f"{host} refuses connections: nothing listens there.")
+    if isinstance(error, ConnectionError):
+        return KubeError("unreachable", f"{host} broke off while we connected.")
+    why = clean_text(getattr(error, "strerror", None) or str(error), 100)
+    return KubeError("unreachable", f"{host} cannot be reached ({why}).")
+
+
+def _tls_sentence(error: ssl.SSLError, host: str) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        what = _CERTIFICATE_FAULTS.get(error.verify_code)
+        if what is None:
+            what = f"is not valid: {clean_text(error.verify_message, 200).rstrip('.')}"
+        return f"The certificate of {host} {what}."
+    reason = (error.reason or "").replace("_", " ").lower()
+    if isinstance(error, ssl.SSLEOFError):
+        return f"{host} broke off the TLS handshake."
+    if "wrong version number" in reason or "http request" in reason:
+        return f"{host} does not speak TLS on this port."
+    if "alert" in reason:
+        return (
+            f"{host} refused our TLS connection or client certificate ({clean_text(reason, 100)})."
+        )
+    return f"No secure connection to {host} ({clean_text(reason or 'unknown reason', 100)})."
+
+
+def answer_fault(error: Exception, asked: Asked) -> KubeError:
+    """Why the answer did not arrive, or not to its end."""
+    request = f"GET {asked.path}"
+    if isinstance(error, TimeoutError | urllib3.exceptions.TimeoutError):
+        return KubeError(
+            "timeout", f"{asked.host} did not complete {request} within {asked.seconds:g} s."
+        )
+    if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
+        return KubeError("tls", _tls_sentence(error, asked.host))
+    if isinstance(error, http.client.RemoteDisconnected):
+        return KubeError(
+            "broken-off", f"{asked.host} closed the connection without an answer to {request}."
+        )
+    if isinstance(error, urllib3.exceptions.DecodeError):
+        return KubeError(
+            "broken-off", f"{asked.host} sent an answer to {request} with damaged compression."
+        )
+    if isinstance(error, http.client.BadStatusLine | http.client.LineTooLong) or (
+        type(error) is http.client.HTTPException
+    ):
+        return KubeError("not-json", f"{asked.host} does not speak HTTP: {request} got no headers.")
+    return KubeError(
+        "broken-off", f"{asked.host} broke off in the middle of its answer to {request}."
+    )
+
+
+def status_fault(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) -> KubeError:
+    """Why a complete answer is not the one that was asked for."""
+    if 300 <= status < 400:
+        return KubeError(
+            "redirected",
+            f"{asked.host} redirects GET {asked.path} elsewhere ({status}), which is not followed;"
+            " an API server does not do this.",
+            status=status,
+        )
+    if status >= 500:
+        code, verb = "server-error", "failed to answer"
+    else:
+        code, verb = _STATUS_CODES.get(status, ("bad-request", "does not understand"))
+    said = _said(headers, body, asked)
+    return KubeError(
+        code,
+        f"{asked.host} {verb} GET {asked.path} ({status}): {said}",
+        status=status,
+        retry_after=_retry_after(headers.get("Retry-After")),
+    )
+
+
+def _said(headers: Mapping[str, str], body: bytes, asked: Asked) -> str:
+    """The message of a Kubernetes Status, or what kind of page came instead."""
+    try:
+        status = msgspec.json.decode(body, type=_Status)
+    except (msgspec.DecodeError, RecursionError):
+        status = _Status()
+    if status.kind != "Status" or not status.message:
+        return f"it sent {describe(headers, body)}, not a Kubernetes status."
+    message = clean_text(status.message, LONGEST_MESSAGE * 4)
+    if asked.secret:
+        message = message.replace(asked.secret, "[token]")
+    return clean_text(message, LONGEST_MESSAGE)
+
+
+def not_json_fault(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) -> KubeError:
+    """A success whose content cannot be an answer of Kubernetes."""
+    return KubeError(
+        "not-json",
+        f"{asked.host} answered GET {asked.path} with {describe(headers, body, status)} instead of"
+        " JSON: something between us and the API server, or no API server at all.",
+        status=status,
+    )
+
+
+def describe(headers: Mapping[str, str], body: bytes, status: int | None = None) -> str:
+    """`an HTML page (200, text/html)`."""
+    kind = clean_text(headers.get("Content-Type", "").partition(";")[0], 60) or "no content type"
+    start = body[:64].lstrip().lower()
+    if "html" in kind or start.startswith((b"<!doctype html", b"<html")):
+        what = "an HTML page"
+    elif not body:
+        what = "nothing"
+    elif start.startswith((b"{", b"[")):
+        what = "other JSON" if "json" in kind else "content"
+    else:
+        what = "plain text" if kind.startswith("text/") else "content"
+    return f"{what} ({kind})" if status is None else f"{what} ({status}, {kind})"
+
+
+def _retry_after(value: str | None) -> float | None:
+    """Seconds, from a number or a date, at most 60. None: it says nothing usable."""
+    if not value:
+        return None
+    if re.fullmatch(r"[0-9]{1,9}", value.strip()):
+        return min(float(value), LONGEST_RETRY_AFTER)
+    try:
+        moment = email.utils.parsedate_to_datetime(value)
+    except (ValueError, TypeError):
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, min((moment - datetime.now(UTC)).total_seconds(), LONGEST_RETRY_AFTER))

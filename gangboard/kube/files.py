@@ -1,0 +1,30 @@
+"""Reads files that a kubeconfig or a pod's mount names, and nothing that is not a small text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gangboard.kube.errors import CredentialError, clean_text
+
+LARGEST_FILE = 1024 * 1024
+"""Bytes."""
+
+
+def read_small_file(path: Path, what: str) -> str:
+    """Text of a file of at most 1 MiB, or CredentialError. Devices and pipes are refused."""
+    name = clean_text(str(path))
+    try:
+        if not path.is_file():
+            problem = "is not a plain file" if path.exists() else "does not exist"
+            raise CredentialError(f"{what} {name} {problem}.")
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise CredentialError(f"{what} {name} cannot be read: {why}.") from error
+    if len(content) > LARGEST_FILE:
+        raise CredentialError(f"{what} {name} is larger than 1 MiB.")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise CredentialError(f"{what} {name} is not text.") from error

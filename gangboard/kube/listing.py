@@ -1,0 +1,83 @@
+"""Lists in pages: memory stays small, the snapshot stays one, and an end is certain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol, TypeVar
+
+from gangboard.kube.connection import Connection, Query
+from gangboard.kube.errors import KubeError
+
+PAGE_BYTES_TARGET = 64 * 1024 * 1024
+MOST_PAGES = 1_000_000
+
+
+class Page(Protocol):
+    """What `pages` must know of a decoded page: its `metadata`."""
+
+    @property
+    def continue_token(self) -> str:
+        """`metadata.continue`; empty on the last page."""
+
+    @property
+    def resource_version(self) -> str:
+        """`metadata.resourceVersion`: from where a watch goes on. The same on every page."""
+
+
+P = TypeVar("P", bound=Page)
+
+
+def pages(
+    connection: Connection,
+    path: str,
+    decode: Callable[[bytes], P],
+    *,
+    limit: int = 500,
+    page_bytes_target: int = PAGE_BYTES_TARGET,
+    query: Query = None,
+) -> Iterator[P]:
+    """Each page of one list, decoded, in order; each has the connection's total deadline for itself.
+
+    `limit` is in objects and is halved whenever a page is larger than `page_bytes_target` bytes.
+    Raises KubeError; with code `gone` the snapshot is lost and the whole list must start again,
+    and what was yielded so far is no proof that anything else does not exist.
+    """
+    fixed = list(query.items() if isinstance(query, Mapping) else query or ())
+    token = ""
+    seen: set[str] = set()
+    for _ in range(MOST_PAGES):
+        body, limit = _page(connection, path, fixed, limit, token)
+        if len(body) > page_bytes_target:
+            limit = max(1, limit // 2)
+        page = decode(body)
+        del body  # while the caller works on the page, its text need not stay in memory
+        token = page.continue_token
+        if token in seen:
+            raise KubeError(
+                "server-error",
+                f"{connection.host} goes round in circles: it gave the same continue token twice"
+                f" while listing {path}.",
+            )
+        seen.add(token)
+        yield page
+        if not token:
+            return
+    raise KubeError(
+        "server-error", f"{connection.host} finds no end: {MOST_PAGES} pages while listing {path}."
+    )
+
+
+def _page(
+    connection: Connection, path: str, fixed: list[tuple[str, str]], limit: int, token: str
+) -> tuple[bytes, int]:
+    """The text of one page, and the limit with which it fitted."""
+    while True:
+        asked = [*fixed, ("limit", str(limit))]
+        if token:
+            asked.append(("continue", token))
+        try:
+            return connection.get(path, asked), limit
+        except KubeError as error:
+            if error.code != "too-large" or limit == 1:
+                raise
+        limit //= 2

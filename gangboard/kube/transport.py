@@ -1,0 +1,238 @@
+"""One TLS connection whose deadline is a moment, not a pause between bytes, and that can be cut."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import ipaddress
+import math
+import queue
+import socket
+import ssl
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from urllib3.connection import HTTPSConnection
+from urllib3.response import HTTPResponse
+
+from gangboard.kube.credentials import Credentials
+from gangboard.kube.errors import CredentialError
+
+Address = tuple[socket.AddressFamily, Any]
+
+
+class ResolveTimeoutError(TimeoutError):
+    """The resolver did not answer in time."""
+
+
+class HandshakeTimeoutError(TimeoutError):
+    """The other side took the connection and then did not speak TLS in time."""
+
+
+class DeadlineSocket(ssl.SSLSocket):
+    """Before each read and write the time that is left becomes its timeout.
+
+    An ordinary timeout starts again with every byte, so a server that drips never meets it.
+    """
+
+    until: float = math.inf
+    """Moment of `time.monotonic()` after which reading and writing raise TimeoutError."""
+    reader: io.BufferedReader
+    """What the answer is read from, once a request was sent."""
+
+    def recv_into(self, buffer: Any, nbytes: int | None = None, flags: int = 0) -> int:
+        """As for every socket, until the deadline."""
+        self._arm()
+        return super().recv_into(buffer, nbytes, flags)
+
+    def send(self, data: Any, flags: int = 0) -> int:
+        """As for every socket, until the deadline."""
+        self._arm()
+        return super().send(data, flags)
+
+    def makefile(self, *args: Any, **kwargs: Any) -> Any:
+        """Keep what http.client reads from: a watch takes over after the headers."""
+        self.reader = super().makefile(*args, **kwargs)
+        return self.reader
+
+    def _arm(self) -> None:
+        if self.until == math.inf:
+            self.settimeout(None)
+            return
+        left = self.until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the deadline is over")
+        self.settimeout(left)
+
+
+class Line(HTTPSConnection):
+    """One connection to one API server. Used by one thread; `cut` may come from another."""
+
+    def __init__(
+        self, credentials: Credentials, context: ssl.SSLContext, connect_deadline: float
+    ) -> None:
+        host, port = credentials.address
+        super().__init__(host, port, ssl_context=context, timeout=None)
+        self._context = context
+        self._tls_name = credentials.tls_server_name or host
+        self._connect_deadline = connect_deadline
+        self._lock = threading.Lock()
+        self._handle: socket.socket | None = None
+        self._is_cut = False
+        self._until = math.inf
+        self.wire: DeadlineSocket
+        """The TLS socket, once connected. It outlives `sock` when the server asks to close."""
+
+    def connect_until(self, until: float) -> None:
+        """Connect, and give up at the moment `until` at the latest. Raises OSError."""
+        self._until = until
+        self.connect()
+
+    def connect(self) -> None:
+        """Find and reach the server, then shake hands: each within the connect deadline."""
+        raw = self._dial(time.monotonic() + self._patience())
+        try:
+            raw.settimeout(self._patience())
+            sock = self._context.wrap_socket(raw, server_hostname=self._tls_name)
+        except TimeoutError as error:
+            raw.close()
+            raise HandshakeTimeoutError("no TLS handshake in time") from error
+        except (OSError, ValueError):
+            raw.close()
+            raise
+        if not isinstance(sock, DeadlineSocket):
+            raise TypeError("the context was not made by tls_context")
+        self.sock = self.wire = sock
+
+    def exchange(self, target: str, headers: Mapping[str, str], until: float) -> HTTPResponse:
+        """Send a GET on the open connection and read the headers of the answer."""
+        self.wire.until = until
+        self.request("GET", target, headers=headers, preload_content=False)
+        return self.getresponse()
+
+    def cut(self) -> None:
+        """End whatever the other thread waits for, at once. It meets an end of file or an OSError."""
+        with self._lock:
+            self._is_cut = True
+            if self._handle is not None:
+                with contextlib.suppress(OSError):
+                    self._handle.shutdown(socket.SHUT_RDWR)
+
+    def dispose(self) -> None:
+        """Give the sockets back. Only the thread that uses the line may do this."""
+        self.close()
+        with self._lock:
+            if self._handle is not None:
+                self._handle.close()
+                self._handle = None
+
+    def _patience(self) -> float:
+        return max(min(self._connect_deadline, self._until - time.monotonic()), 0.001)
+
+    def _dial(self, until: float) -> socket.socket:
+        """TCP to the first address that answers; each gets its share of the time that is left."""
+        addresses = resolve(self.host, self.port, until - time.monotonic())
+        failure: OSError = OSError("the name has no address")
+        for position, (family, address) in enumerate(addresses):
+            raw = socket.socket(family, socket.SOCK_STREAM)
+            try:
+                self._hold(raw)
+                raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                share = (until - time.monotonic()) / (len(addresses) - position)
+                raw.settimeout(max(share, 0.001))
+                raw.connect(address)
+            except OSError as error:
+                raw.close()
+                failure = error
+            else:
+                return raw
+        raise failure
+
+    def _hold(self, raw: socket.socket) -> None:
+        """Keep a second handle: it stays valid while TLS takes the first one over."""
+        with self._lock:
+            if self._is_cut:
+                raise ConnectionAbortedError("the connection was cut by us")
+            if self._handle is not None:
+                self._handle.close()
+            self._handle = raw.dup()
+
+
+def resolve(host: str, port: int, seconds: float) -> list[Address]:
+    """Addresses of a host, or OSError; TimeoutError when the resolver needs longer than `seconds`.
+
+    getaddrinfo knows no deadline, so it runs in a thread that is left behind when it is late.
+    """
+    if is_address(host):
+        return _lookup(host, port)
+    answers: queue.SimpleQueue[list[Address] | OSError] = queue.SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answers.put(_lookup(host, port))
+        except UnicodeError:
+            answers.put(socket.gaierror(socket.EAI_NONAME, "the name is not valid"))
+        except OSError as error:
+            answers.put(error)
+
+    threading.Thread(target=ask, daemon=True, name="resolve").start()
+    try:
+        answer = answers.get(timeout=max(seconds, 0.001))
+    except queue.Empty:
+        raise ResolveTimeoutError("the name was not resolved in time") from None
+    if isinstance(answer, OSError):
+        raise answer
+    return answer
+
+
+def is_address(host: str) -> bool:
+    """Whether it is an IP address and needs no resolver."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _lookup(host: str, port: int) -> list[Address]:
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [(family, address) for family, _, _, _, address in found]
+
+
+def tls_context(credentials: Credentials) -> ssl.SSLContext:
+    """TLS 1.2 or later, always verified, with our client certificate. Raises CredentialError."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.sslsocket_class = DeadlineSocket
+    if credentials.ca_pem is None:
+        context.load_default_certs()
+    else:
+        # As kubectl does: what the kubeconfig trusts is trusted, an intermediate authority too.
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        try:
+            context.load_verify_locations(cadata=credentials.ca_pem)
+        except (ssl.SSLError, ValueError) as error:
+            raise CredentialError(
+                "The certificate authority (CA) cannot be used by OpenSSL."
+            ) from error
+    if credentials.client_certificate_pem and credentials.client_key_pem:
+        _load_client_certificate(
+            context, credentials.client_certificate_pem, credentials.client_key_pem
+        )
+    return context
+
+
+def _load_client_certificate(context: ssl.SSLContext, certificate: str, key: str) -> None:
+    """OpenSSL takes these from a file only: one that nobody else may read, gone right after."""
+    with tempfile.NamedTemporaryFile(prefix="gangboard-") as file:
+        file.write(f"{certificate.strip()}\n{key.strip()}\n".encode())
+        file.flush()
+        try:
+            context.load_cert_chain(file.name)
+        except ssl.SSLError as error:
+            raise CredentialError(
+                f"OpenSSL refuses the client certificate: {error.reason or 'no reason given'}."
+            ) from error

@@ -1,0 +1,156 @@
+"""One watch: lines as they arrive, an end in time, and no silence that nobody notices."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from types import TracebackType
+
+from gangboard.kube.connection import Connection, Query
+from gangboard.kube.errors import KubeError
+from gangboard.kube.faults import WIRE_FAULTS
+from gangboard.kube.framing import FramingError, LineSplitter, LineTooLongError, Unchunker
+from gangboard.kube.transport import DeadlineSocket, Line
+
+READ_SIZE = 256 * 1024
+
+
+class Watch:
+    """Changes of one resource since a resourceVersion. Iterate it once, in one thread.
+
+    Yields `list[bytes]`: the complete JSON lines of one read, bookmarks too. The iteration ends when
+    the server ends the watch after `timeout_seconds`, or after `close`. Raises KubeError: `gone` (list
+    again), `timeout` (silently dead), `broken-off`, `too-large` (a line over 16 MiB), and all that a
+    GET can raise.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        path: str,
+        resource_version: str,
+        *,
+        timeout_seconds: int,
+        silence_deadline: float = 90.0,
+        overdue: float = 5.0,
+        query: Query = None,
+        on_open: Callable[[], None] | None = None,
+    ) -> None:
+        """Times in seconds.
+
+        `silence_deadline`: without a byte for so long, not even a bookmark, the watch is dead.
+        `overdue`: how much later than `timeout_seconds` the server may end it. `on_open` is called
+        when the server has accepted the watch, which may be long before the first change.
+        """
+        fixed = query.items() if isinstance(query, Mapping) else query or ()
+        self._query = [
+            *fixed,
+            ("watch", "1"),
+            ("resourceVersion", resource_version),
+            ("allowWatchBookmarks", "true"),
+            ("timeoutSeconds", str(timeout_seconds)),
+        ]
+        self._connection = connection
+        self._path = path
+        self._timeout_seconds = timeout_seconds
+        self._silence_deadline = silence_deadline
+        self._overdue = overdue
+        self._on_open = on_open
+        self._closed = threading.Event()
+        self._line = connection.new_line()
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the iteration at once, without an error. From any thread, any number of times."""
+        self._closed.set()
+        self._line.cut()
+
+    def __iter__(self) -> Iterator[list[bytes]]:
+        line = self._line
+        try:
+            yield from self._batches(line)
+        except KubeError:
+            # Cutting the connection makes errors; they mean nothing any more.
+            if not self._closed.is_set():
+                raise
+        finally:
+            line.dispose()
+
+    def _batches(self, line: Line) -> Iterator[list[bytes]]:
+        if self._closed.is_set():
+            return
+        response = self._connection.open(line, self._path, self._query)
+        try:
+            ends_at = time.monotonic() + self._timeout_seconds
+            if self._on_open is not None:
+                self._on_open()
+            chunked = response.headers.get("Transfer-Encoding", "").lower() == "chunked"
+            yield from self._lines(line.wire, Unchunker() if chunked else None, ends_at)
+        finally:
+            response.close()
+
+    def _lines(
+        self, wire: DeadlineSocket, frames: Unchunker | None, ends_at: float
+    ) -> Iterator[list[bytes]]:
+        splitter = LineSplitter()
+        heard_at = time.monotonic()
+        while not (frames and frames.finished):
+            data = self._read(wire, heard_at, ends_at)
+            if data is None or self._closed.is_set():
+                return
+            if not data:
+                break
+            heard_at = time.monotonic()
+            lines = self._split(data, frames, splitter)
+            if lines:
+                yield lines
+            if self._closed.is_set():
+                return
+        if splitter.has_rest or (frames and not frames.finished):
+            raise self._error("broken-off", "broke off in the middle of")
+
+    def _read(self, wire: DeadlineSocket, heard_at: float, ends_at: float) -> bytes | None:
+        """What has arrived, waiting for at least one byte. Empty: the end. None: we end it."""
+        last = ends_at + self._overdue
+        if time.monotonic() >= last:
+            # It speaks, but does not know timeoutSeconds. The next watch goes on from here.
+            return None
+        wire.until = min(time.monotonic() + self._silence_deadline, last)
+        try:
+            return wire.reader.read1(READ_SIZE)
+        except TimeoutError as error:
+            if heard_at > ends_at:
+                return None
+            silent = f"{time.monotonic() - heard_at:.3g} s"
+            raise self._error(
+                "timeout", "is silently dead: nothing, not even a bookmark, came for", silent
+            ) from error
+        except WIRE_FAULTS as error:
+            raise self._error("broken-off", "broke off in the middle of") from error
+
+    def _split(self, data: bytes, frames: Unchunker | None, splitter: LineSplitter) -> list[bytes]:
+        try:
+            return splitter.feed(frames.feed(data) if frames else data)
+        except LineTooLongError as error:
+            raise self._error("too-large", "sent a line over 16 MiB in") from error
+        except FramingError as error:
+            raise self._error("broken-off", "garbled") from error
+
+    def _error(self, code: str, verb: str, silent: str = "") -> KubeError:
+        what = f"the watch of {self._path}"
+        if silent:
+            return KubeError(
+                code, f"{what.capitalize()} on {self._connection.host} {verb} {silent}."
+            )
+        return KubeError(code, f"{self._connection.host} {verb} {what}.")

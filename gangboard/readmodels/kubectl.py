@@ -1,0 +1,42 @@
+"""The commands with which a person looks at a gang by hand."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gangboard.readmodels.gangs import GangRow
+
+_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+"""What a Kubernetes name can be. Anything else is not offered for a shell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command to copy."""
+
+    meaning: str
+    text: str
+
+
+def commands_for(row: GangRow) -> tuple[Command, ...]:
+    """Return the commands for a gang; none when a name of it is not fit for a shell.
+
+    A kind is written `kind.version.group`, which kubectl takes for every API group: four
+    different kinds are called PodGroup.
+    """
+    kind = row.kind.lower()
+    if row.api_group:
+        kind = f"{kind}.{row.api_version}.{row.api_group}"
+    if not all(_SAFE.fullmatch(part) for part in (kind, row.namespace, row.name, row.uid)):
+        return ()
+    place = f"-n {row.namespace}"
+    return (
+        Command("The object", f"kubectl get {kind} {row.name} {place} -o yaml"),
+        Command("What its controller says", f"kubectl describe {kind} {row.name} {place}"),
+        Command("Pods and where they are", f"kubectl get pods {place} -o wide"),
+        Command(
+            "What happened to it",
+            f"kubectl get events {place} --field-selector involvedObject.uid={row.uid}",
+        ),
+    )

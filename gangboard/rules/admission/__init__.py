@@ -1,0 +1,1 @@
+"""Reasons of the stage `admission`: May it run?"""

@@ -1,0 +1,34 @@
+"""`paused`: every Job that could run has `parallelism: 0`, so no pods are asked for.
+
+Kubernetes documents 0 as pausing a Job; JobSet keeps counting such a Job as ready (observed on
+1.37.0 with JobSet v0.12.0, real-control-plane.md §3). It is not suspended and is not called so.
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.progress import active_jobs, is_paused
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.wording import names
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding when all Jobs of the unit that could run ask for no pods."""
+    if not is_paused(unit):
+        return None
+    jobs = active_jobs(unit)
+    listed = names(job.meta.ref.name for job in jobs)
+    verb = "asks" if len(jobs) == 1 else "ask"
+    subject = f"Job {listed}" if len(jobs) == 1 else f"Jobs {listed}"
+    return unit_finding(
+        RULE,
+        unit,
+        f"{subject} {verb} for no pods: parallelism is 0.",
+        evidence=tuple(Evidence("spec.parallelism", "0", job.meta.ref) for job in jobs),
+    )
+
+
+RULE = UnitRule("paused", Stage.ADMISSION, "Paused", 20, find, health=Health.SUSPENDED)

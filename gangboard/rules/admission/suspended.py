@@ -1,0 +1,58 @@
+"""`suspended`: the owner is suspended by hand, or each of its unfinished child Jobs is.
+
+`Suspended=True` of an owner can be computed from its spec alone (Trainer v2.2.0 sets it in 46 ms,
+real-owners.md §1.3), so whether it has come to rest is counted from pods. The PodGroup keeps its
+old condition while the gang is suspended: it is not shown.
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.facts import GangFacts
+from gangboard.domain.findings import gang_finding
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.objects import ObjectRef, find_condition
+from gangboard.domain.owner import Owner
+from gangboard.domain.registry import GangRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.wording import count, is_or_are, names, pods_left
+
+
+def find(facts: GangFacts) -> Finding | None:
+    """Return a finding when nothing of the gang is meant to run and no queue holds it."""
+    owner = facts.owner
+    if owner.finish is not None:
+        return None
+    if owner.suspended:
+        if owner.queue:
+            return None
+        return _finding(facts, f"The {owner.meta.ref.kind} is suspended", (owner,))
+    unfinished = tuple(job for job in facts.jobs if job.finish is None)
+    if not unfinished or not all(job.suspended for job in unfinished):
+        return None
+    listed = names(job.meta.ref.name for job in unfinished)
+    number = len(unfinished)
+    what = f"{count(number, 'unfinished Job')} {is_or_are(number)} suspended ({listed})"
+    return _finding(facts, what if number == 1 else f"All {what}", unfinished)
+
+
+def _finding(facts: GangFacts, what: str, suspended: tuple[Owner, ...]) -> Finding:
+    left = pods_left(facts.pods)
+    message = f"{what}; {left}." if left else f"{what}."
+    sources: tuple[ObjectRef, ...] = tuple(owner.meta.ref for owner in suspended)
+    since = [
+        condition.since
+        for owner in suspended
+        if (condition := find_condition(owner.conditions, "Suspended")) is not None
+        and condition.is_true
+        and condition.since is not None
+    ]
+    return gang_finding(
+        RULE,
+        Health.SUSPENDED,
+        message,
+        evidence=tuple(Evidence("spec.suspend", "true", source) for source in sources),
+        since=max(since, default=None),
+    )
+
+
+RULE = GangRule("suspended", Stage.ADMISSION, "Suspended", 50, find)

@@ -1,0 +1,1 @@
+"""Reasons of the stage `formation`: Do its pods and groups exist?"""

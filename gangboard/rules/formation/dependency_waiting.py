@@ -1,0 +1,63 @@
+"""`dependency-waiting`: a part waits for another part of its owner to be Ready or Complete.
+
+JobSet makes the Jobs of a ReplicatedJob with `dependsOn`, or late in the startup order, only when
+the one before has reached its state (jobset-kueue.md §2.1, §2.2). It is a symptom: whatever the
+other part lacks is nearer to the cause.
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.dependencies import Waiting, reached_jobs, waiting_parts
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.progress import is_formed
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.wording import is_or_are, out_of
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding when pods of the unit are not made because of a part outside of it."""
+    if unit.current and is_formed(unit):
+        return None
+    inner = {part.name for part in unit.parts}
+    waits = [wait for wait in waiting_parts(unit) if wait.dependency.part not in inner]
+    if not waits:
+        return None
+    wait = waits[0]
+    return unit_finding(RULE, unit, _message(wait), evidence=_evidence(unit, wait), symptom=True)
+
+
+def _message(wait: Waiting) -> str:
+    waiter, dependency = wait.part.name, wait.dependency
+    verb = "wait" if waiter.endswith("s") else "waits"
+    why = " (startup order)" if dependency.origin == "startupPolicy" else ""
+    until = f"{waiter} {verb} until {dependency.part} is {dependency.status}{why}"
+    if wait.on is None:
+        return f"{until}, but there is no part {dependency.part}."
+    reached = reached_jobs(wait.on, dependency)
+    if reached is None:
+        return f"{until}."
+    return f"{until}: {out_of(reached, wait.on.replicas, 'Job')} {is_or_are(reached)}."
+
+
+def _evidence(unit: Unit, wait: Waiting) -> tuple[Evidence, ...]:
+    found = [Evidence(wait.dependency.origin, wait.dependency.part, unit.owner.meta.ref)]
+    if wait.on is not None:
+        reached = reached_jobs(wait.on, wait.dependency)
+        if reached is not None:
+            value = f"{reached} of {wait.on.replicas}"
+            label = f"{wait.on.name} {wait.dependency.status.lower()}"
+            found.append(Evidence(label, value, unit.owner.meta.ref))
+    return tuple(found)
+
+
+RULE = UnitRule(
+    "dependency-waiting",
+    Stage.FORMATION,
+    "Waits for another part",
+    20,
+    find,
+    health=Health.WAITING,
+)

@@ -1,0 +1,60 @@
+"""`group-creation-failed`: the Workload or PodGroup of a Job could not be made.
+
+The Job controller (1.37) says so in events on the Job, `FailedWorkloadCompilation` and
+`FailedWorkloadCreate`; a PodGroup that cannot be made leaves no event (k8s-gang-api.md §4.4).
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.event import Event
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.grace import newest_creation
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.progress import missing
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.wording import sentence, shorten
+
+_REASONS = frozenset({"FailedWorkloadCompilation", "FailedWorkloadCreate"})
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding while pods are missing, no group exists and nothing newer disproves it."""
+    if unit.group is not None or unit.group_name or not missing(unit):
+        return None
+    event = _newest(unit)
+    if event is None:
+        return None
+    kind, name = event.regarding.kind, event.regarding.name
+    note = event.note.removeprefix(f"Failed to create Workload for Job {name}: ")
+    note = note.removeprefix(f"Failed to compile Workload for Job {name}: ")
+    message = f"The group of {kind} {name} cannot be made: {sentence(shorten(note))}"
+    return unit_finding(
+        RULE, unit, message, evidence=(Evidence(event.reason, event.note, event.regarding),)
+    )
+
+
+def _newest(unit: Unit) -> Event | None:
+    """Return the newest such event about a Job of the unit, younger than every pod of it."""
+    jobs = {job.meta.ref.uid for job in unit.jobs}
+    newest_pod = newest_creation(unit.current)
+    found = [
+        event
+        for event in (*unit.events, *unit.facts.events)
+        if event.reason in _REASONS
+        and event.regarding.uid in jobs
+        and event.last_seen is not None
+        and (newest_pod is None or event.last_seen >= newest_pod)
+    ]
+    return max(found, key=lambda event: (event.last_seen, event.meta.ref.name), default=None)
+
+
+RULE = UnitRule(
+    "group-creation-failed",
+    Stage.FORMATION,
+    "Group not created",
+    30,
+    find,
+    health=Health.BLOCKED,
+)

@@ -1,0 +1,91 @@
+"""`not-ganged`: a gang was asked for, and pods exist that belong to no group.
+
+Two ways lead here and neither leaves an event: the Job controller (1.37) falls back to plain
+scheduling when it finds several Workloads or groups for a Job; and `schedulingGroup` of a template
+is dropped where the gate of the API server is off or a CRD does not know the field
+(k8s-gang-api.md §2.4, §5.1; real-owners.md §1.2).
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.wording import count, is_or_are, label
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding when pods of the unit are scheduled one by one against what was asked."""
+    jobs = {job.meta.ref.uid: job for job in unit.jobs}
+    loose = [pod for pod in unit.current if not pod.group_name]
+    asked = [
+        (pod, job)
+        for pod in loose
+        if (job := _maker(pod, jobs, unit.owner)) is not None and _asks(unit, job)
+    ]
+    if not asked:
+        return None
+    number = len(asked)
+    _, job = asked[0]
+    wish, source = _wish(unit, job)
+    message = (
+        f"{label(source.meta.ref)} asks for {wish}, but {count(number, 'pod')} "
+        f"{is_or_are(number)} scheduled one by one: {_why(unit, job)}."
+    )
+    return unit_finding(
+        RULE,
+        unit,
+        message,
+        evidence=(
+            Evidence("asked for", wish, source.meta.ref),
+            Evidence("pods without a group", str(number), asked[0][0].meta.ref),
+        ),
+    )
+
+
+def _maker(pod: Pod, jobs: dict[str, Owner], owner: Owner) -> Owner | None:
+    controller = pod.meta.controller
+    if controller is None:
+        return None
+    return owner if controller.uid == owner.meta.ref.uid else jobs.get(controller.uid)
+
+
+def _asks(unit: Unit, job: Owner) -> bool:
+    return bool(_template_group(unit, job)) or any(
+        one.gang_request is not None and one.gang_request.policy == "gang"
+        for one in (job, unit.owner)
+    )
+
+
+def _template_group(unit: Unit, job: Owner) -> str:
+    """Return the PodGroup that the template of the Job, or of its part, names."""
+    parts = [part.group_name for part in unit.owner.parts if part.name == job.part_name]
+    return job.group_name or next((name for name in parts if name), "")
+
+
+def _wish(unit: Unit, job: Owner) -> tuple[str, Owner]:
+    name = _template_group(unit, job)
+    if name:
+        return f"PodGroup {name}", job if job.group_name else unit.owner
+    asking = (
+        job if job.gang_request is not None and job.gang_request.policy == "gang" else unit.owner
+    )
+    quorum = asking.gang_request.quorum if asking.gang_request is not None else None
+    return (f"a gang of {quorum}" if quorum is not None else "a gang"), asking
+
+
+def _why(unit: Unit, job: Owner) -> str:
+    if not unit.facts.gang_api_version:
+        return "this cluster serves no PodGroups"
+    if _template_group(unit, job):
+        return "schedulingGroup was dropped on the way to the pods"
+    return "its controller fell back without saying so"
+
+
+RULE = UnitRule(
+    "not-ganged", Stage.FORMATION, "Not scheduled as a gang", 90, find, health=Health.DEGRADED
+)

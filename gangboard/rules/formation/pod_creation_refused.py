@@ -1,0 +1,87 @@
+"""`pod-creation-refused`: a quota, a webhook or another admission turns the missing pods away.
+
+The Job controller writes `FailedCreate` on the Job with the refusing text (observed with a
+ResourceQuota on 1.36.3 and 1.37.0), JobSet `JobCreationFailed` on the JobSet. A gang that has its
+quorum is past this: what it lacks is then below its size.
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.progress import is_formed, missing
+from gangboard.domain.refusal import Limit, Refusal, newest_refusal
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.wording import count, is_or_are, names, out_of
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding while pods are missing that a newer refusal explains."""
+    if is_formed(unit) or not missing(unit):
+        return None
+    refusal = newest_refusal(unit)
+    if refusal is None:
+        return None
+    there = len(unit.current) + unit.succeeded
+    evidence = [Evidence("refused", refusal.event.note, refusal.event.regarding)]
+    evidence += [
+        Evidence(f"{limit.resource} used", f"{limit.used} of {limit.limited}")
+        for limit in refusal.limits
+    ]
+    evidence.append(Evidence("pods", f"{there} of {unit.wanted}"))
+    return unit_finding(
+        RULE,
+        unit,
+        _message(unit, refusal, there),
+        advice=_advice(unit, refusal),
+        evidence=tuple(evidence),
+        since=refusal.event.first_seen,
+    )
+
+
+def _message(unit: Unit, refusal: Refusal, there: int) -> str:
+    if refusal.event.reason != "FailedCreate":
+        number = len(unit.missing_jobs)
+        missed = f"{count(number, 'Job')} {is_or_are(number)} not made: {names(unit.missing_jobs)}."
+        return f"{missed} {refusal.about('them' if number > 1 else 'it')}"
+    exist = f"{out_of(there, unit.wanted, 'pod')} {'exists' if there == 1 else 'exist'}."
+    return f"{exist} {refusal.about('the rest' if there else 'them')}"
+
+
+def _advice(unit: Unit, refusal: Refusal) -> tuple[str, ...]:
+    """Say by how much a quota is short, where its numbers are plain and all pods count alike.
+
+    `pods` counts every pod as one; other resources only where one Job makes all the pods.
+    """
+    if refusal.event.reason != "FailedCreate":
+        return ()
+    short = [
+        f"{limit.resource} by {amount}"
+        for limit in refusal.limits
+        if (amount := _shortage(limit, missing(unit))) > 0
+        and (limit.resource == "pods" or len(unit.jobs) == 1)
+    ]
+    if not short or len(short) < len(refusal.limits):
+        return ()
+    return (f"Raise {names(short)} in ResourceQuota “{refusal.quota}”, or free as much.",)
+
+
+def _shortage(limit: Limit, pods: int) -> int:
+    """Return what the quota lacks for that many pods; 0 when its numbers are not plain integers."""
+    amounts = (limit.requested, limit.used, limit.limited)
+    if not all(amount.isdecimal() for amount in amounts):
+        return 0
+    requested, used, limited = (int(amount) for amount in amounts)
+    return pods * requested - (limited - used)
+
+
+RULE = UnitRule(
+    "pod-creation-refused",
+    Stage.FORMATION,
+    "Pods refused",
+    60,
+    find,
+    health=Health.BLOCKED,
+)

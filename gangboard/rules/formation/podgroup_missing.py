@@ -1,0 +1,42 @@
+"""`podgroup-missing`: pods wait for a PodGroup that does not exist.
+
+The scheduler keeps such pods back without a condition and without an event (observed on 1.36.3 and
+1.37.0), so it can only be seen by comparing names. Pods and groups come by different watches and
+may be made in any order: a name is missed only when its pods are 30 seconds old.
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import still_starting, unit_finding
+from gangboard.domain.grace import COUNT_GRACE, newest_creation
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.wording import count, plural
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding while pods of the unit wait and the group they name is not there."""
+    waiting = [pod for pod in unit.unplaced if pod.group_name == unit.group_name]
+    if not unit.group_name or unit.group is not None or not waiting:
+        return None
+    if unit.facts.groups_blind or not unit.facts.gang_api_version:
+        return None
+    number = len(waiting)
+    message = (
+        f"{count(number, 'pod')} {plural(number, 'wait')} for PodGroup {unit.group_name}, "
+        "which does not exist."
+    )
+    evidence = (Evidence("schedulingGroup", unit.group_name, waiting[0].meta.ref),)
+    newest = newest_creation(tuple(waiting))
+    if newest is not None and newest + COUNT_GRACE > unit.now:
+        due = newest + COUNT_GRACE
+        message = f"{count(number, 'pod')} {plural(number, 'wait')} for PodGroup {unit.group_name}."
+        return still_starting(RULE, unit, message, evidence=evidence, recheck_at=due)
+    return unit_finding(RULE, unit, message, evidence=evidence)
+
+
+RULE = UnitRule(
+    "podgroup-missing", Stage.FORMATION, "PodGroup missing", 40, find, health=Health.BLOCKED
+)

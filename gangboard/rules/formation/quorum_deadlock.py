@@ -1,0 +1,65 @@
+"""`quorum-deadlock`: the missing members are made only when a member of the same group is up.
+
+The scheduler places no member of a gang below its quorum, so the one that the others wait for
+never starts. Observed on 1.37.0 with JobSet v0.12.0: one PodGroup over driver and workers, workers
+dependsOn driver Ready: permanent, `status: {}` (real-control-plane.md §3).
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.dependencies import Waiting, held_back_pods, waiting_parts
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.progress import live_count, seats
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.wording import count
+
+# Versions in which `gang.minCount` can be changed (1.37); in 1.36 a PodGroup is immutable.
+_MUTABLE = ("v1beta1", "v1alpha3")
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding when the quorum cannot be reached before a member of it is up."""
+    inner = [wait for wait in waiting_parts(unit) if wait.on is not None and wait.on in unit.parts]
+    if not inner or unit.quorum is None or unit.placed:
+        return None
+    others = sum(pod.is_live for pod in unit.strangers)
+    possible = max(len(unit.current), seats(unit) - held_back_pods(unit)) + others
+    if possible >= unit.quorum:
+        return None
+    wait = inner[0]
+    late = count(held_back_pods(unit) or unit.quorum - possible, "pod")
+    message = (
+        f"{wait.dependency.part} cannot be placed before group {unit.group_name} has "
+        f"{count(unit.quorum, 'pod')}, and the {late} of {wait.part.name} are made only when "
+        f"{wait.dependency.part} is {wait.dependency.status}."
+    )
+    return unit_finding(
+        RULE, unit, message, advice=_advice(unit, wait, possible), evidence=_evidence(unit)
+    )
+
+
+def _advice(unit: Unit, wait: Waiting, possible: int) -> tuple[str, ...]:
+    """Lowering minCount is possible on 1.37 and lasts where no controller owns the PodGroup."""
+    apart = f"Give {wait.dependency.part} and {wait.part.name} a PodGroup each (recreate)."
+    group = unit.group
+    if group is None or group.meta.api_version not in _MUTABLE or group.meta.controller is not None:
+        return (apart,)
+    if possible < 1:
+        return (apart,)
+    return (f"Lower minCount of PodGroup {group.meta.ref.name} to {possible}.", apart)
+
+
+def _evidence(unit: Unit) -> tuple[Evidence, ...]:
+    source = unit.group.meta.ref if unit.group is not None else None
+    return (
+        Evidence("quorum", str(unit.quorum), source),
+        Evidence("live pods", str(live_count(unit)), source),
+    )
+
+
+RULE = UnitRule(
+    "quorum-deadlock", Stage.FORMATION, "Quorum deadlock", 10, find, health=Health.BLOCKED
+)

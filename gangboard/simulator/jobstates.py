@@ -1,0 +1,176 @@
+"""The status of Jobs and JobSets, computed from what they own, as their controllers compute it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+Json = dict[str, Any]
+
+_COMPLETE = "Reached expected number of succeeded pods"
+_BACKOFF = "Job has reached the specified backoff limit"
+
+
+def condition_of(obj: Json, kind: str) -> Json | None:
+    """Return a condition by its type, None when it is not there."""
+    for condition in obj.get("status", {}).get("conditions", []):
+        if condition["type"] == kind:
+            found: Json = condition
+            return found
+    return None
+
+
+def has_condition(obj: Json, kind: str) -> bool:
+    """Whether a condition is there and True."""
+    found = condition_of(obj, kind)
+    return found is not None and found["status"] == "True"
+
+
+def set_condition(conditions: list[Json], new: Json) -> bool:
+    """Put a condition in, in place of its older form. Returns whether status or reason changed."""
+    for index, old in enumerate(conditions):
+        if old["type"] == new["type"]:
+            if (old["status"], old.get("reason")) == (new["status"], new.get("reason")):
+                return False
+            conditions[index] = new
+            return True
+    conditions.append(new)
+    return True
+
+
+def is_ready(pod: Json) -> bool:
+    """Whether the pod is ready."""
+    return has_condition(pod, "Ready")
+
+
+def phase(pod: Json) -> str:
+    """Return the phase."""
+    return str(pod.get("status", {}).get("phase", "Pending"))
+
+
+def job_condition(kind: str, status: str, reason: str, message: str, now: str) -> Json:
+    """Return a condition in the form of Jobs."""
+    return {
+        "lastProbeTime": now,
+        "lastTransitionTime": now,
+        "message": message,
+        "reason": reason,
+        "status": status,
+        "type": kind,
+    }
+
+
+def plain_condition(kind: str, status: str, reason: str, message: str, now: str) -> Json:
+    """Return a condition in the form of JobSets and PodGroups."""
+    return {
+        "lastTransitionTime": now,
+        "message": message,
+        "reason": reason,
+        "status": status,
+        "type": kind,
+    }
+
+
+def count_pods(pods: Sequence[Json]) -> Json:
+    """Return the counts of a Job's status for its pods; zero counts that the API omits are left out."""
+    going = [pod for pod in pods if "deletionTimestamp" in pod["metadata"]]
+    staying = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
+    live = [pod for pod in staying if phase(pod) not in ("Succeeded", "Failed")]
+    terminating = [pod for pod in going if phase(pod) not in ("Succeeded", "Failed")]
+    counts: Json = {"ready": sum(map(is_ready, live)), "terminating": len(terminating)}
+    counts["uncountedTerminatedPods"] = {}
+    if live:
+        counts["active"] = len(live)
+    done = [pod for pod in pods if phase(pod) == "Succeeded"]
+    failed = [pod for pod in pods if phase(pod) == "Failed"]
+    if done:
+        counts["succeeded"] = len(done)
+        indexes = sorted({int(completion_index(pod)) for pod in done})
+        counts["completedIndexes"] = ranges(indexes)
+    if failed:
+        counts["failed"] = len(failed)
+    return counts
+
+
+def completion_index(pod: Json) -> str:
+    """Return the index of a Job's pod."""
+    labels = pod["metadata"].get("labels", {})
+    return str(labels.get("batch.kubernetes.io/job-completion-index", "0"))
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Return sorted numbers as `0,2-4`, the way Jobs list their indexes."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and parts[-1][-1] == number - 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ",".join(_range(part) for part in parts)
+
+
+def _range(part: list[int]) -> str:
+    if len(part) == 1:
+        return str(part[0])
+    # Two neighbours are listed, three or more become a range.
+    return f"{part[0]},{part[1]}" if len(part) == 2 else f"{part[0]}-{part[-1]}"
+
+
+def completed(now: str) -> list[Json]:
+    """Return the conditions of a Job that is complete."""
+    return [
+        job_condition("SuccessCriteriaMet", "True", "CompletionsReached", _COMPLETE, now),
+        job_condition("Complete", "True", "CompletionsReached", _COMPLETE, now),
+    ]
+
+
+def job_failed(now: str) -> list[Json]:
+    """Return the conditions of a Job with too many failed pods."""
+    return [
+        job_condition("FailureTarget", "True", "BackoffLimitExceeded", _BACKOFF, now),
+        job_condition("Failed", "True", "BackoffLimitExceeded", _BACKOFF, now),
+    ]
+
+
+def job_suspended(now: str) -> Json:
+    """Return the condition of a Job that is suspended."""
+    return job_condition("Suspended", "True", "JobSuspended", "Job suspended", now)
+
+
+def job_resumed(now: str) -> Json:
+    """Return the condition of a Job that was suspended once."""
+    return job_condition("Suspended", "False", "JobResumed", "Job resumed", now)
+
+
+def is_finished(obj: Json) -> bool:
+    """Whether a Job or a JobSet has come to its end."""
+    return any(has_condition(obj, kind) for kind in ("Complete", "Completed", "Failed"))
+
+
+def replicated_status(jobset: Json, jobs: Sequence[Json]) -> list[Json]:
+    """Return `replicatedJobsStatus`, the last entry first as the real one tends to have it."""
+    found = []
+    for entry in reversed(jobset["spec"]["replicatedJobs"]):
+        mine = [job for job in jobs if _entry_name(job) == entry["name"]]
+        open_jobs = [job for job in mine if not is_finished(job)]
+        found.append(
+            {
+                "active": sum(job.get("status", {}).get("active", 0) > 0 for job in open_jobs),
+                "failed": sum(has_condition(job, "Failed") for job in mine),
+                "name": entry["name"],
+                "ready": sum(_is_ready_job(job) for job in open_jobs),
+                "succeeded": sum(has_condition(job, "Complete") for job in mine),
+                "suspended": sum(bool(job["spec"].get("suspend")) for job in open_jobs),
+            }
+        )
+    return found
+
+
+def _entry_name(job: Json) -> str:
+    return str(job["metadata"].get("labels", {}).get("jobset.sigs.k8s.io/replicatedjob-name", ""))
+
+
+def _is_ready_job(job: Json) -> bool:
+    spec, status = job["spec"], job.get("status", {})
+    wanted = min(spec["parallelism"], spec.get("completions") or spec["parallelism"])
+    return bool(status.get("succeeded", 0) + status.get("ready", 0) >= wanted)

@@ -1,0 +1,181 @@
+"""The Board."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from gangboard.readmodels.board import Board, Line, read_board
+from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.gangs import GROUPINGS, CursorError, Tile
+from gangboard.readmodels.liveness import read_liveness
+from gangboard.readmodels.words import reason_title
+from gangboard.store.access import Viewer
+from gangboard.web import live
+from gangboard.web.addresses import BoardAddress, make_select
+from gangboard.web.frame import frame_parts, render_page
+from gangboard.web.gate import signed_in
+from gangboard.web.parts import Part, Rows
+
+_COLUMNS = (
+    ("Status", "health", "column-status"),
+    ("Gang", "name", "column-gang"),
+    ("Members ready", "", "column-members"),
+    ("Why", "", "column-why"),
+    ("Queue", "", "column-queue"),
+    ("For", "since", "column-since"),
+    ("Accelerators", "-accelerators", "column-accelerators"),
+    ("Priority", "priority", "column-priority"),
+)
+"""(label, ordering at the first click, class)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One heading of the table, with its link where rows can be sorted by it."""
+
+    label: str
+    css: str
+    href: str
+    sort: str
+    """Value of aria-sort, or empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class TileButton:
+    """One tile: a press shows only these gangs, a second one all again."""
+
+    tile: Tile
+    value: str
+    pressed: bool
+
+
+@signed_in
+@require_GET
+def board(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+    """Show the Board; to a request for `#board` only that element."""
+    now = timezone.now()
+    address = BoardAddress.read(request.GET)
+    shown, page, address = _read(viewer, address, now)
+    whole = request.headers.get("HX-Target") != "board"
+    return render_page(
+        request,
+        "board/page.html" if whole else "board/board.html",
+        viewer=viewer,
+        now=now,
+        page=page,
+        section="board",
+        live=_live(address),
+        context=_context(shown, address),
+    )
+
+
+@signed_in
+@require_GET
+def board_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+    """Answer the Board's waiting request."""
+    address = BoardAddress.read(request.GET)
+
+    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+        return _read(viewer, address, timezone.now())[1]
+
+    return live.answer(request, viewer, _live(address), read)
+
+
+def _live(address: BoardAddress) -> str:
+    return f"{reverse('board-news')}?{address.live_query()}"
+
+
+def _read(
+    viewer: Viewer, address: BoardAddress, now: datetime
+) -> tuple[Board, tuple[Part | Rows, ...], BoardAddress]:
+    """Return the Board, its parts, and the address as it was understood."""
+    clusters = read_freshness(viewer=viewer, now=now)
+    liveness = read_liveness(now=now)
+    try:
+        shown = read_board(
+            viewer=viewer,
+            filters=address.filters,
+            cursor=address.cursor,
+            clusters=clusters,
+            now=now,
+        )
+    except CursorError:
+        # An old link to a later page: the first page is better than an error.
+        address = replace(address, cursor="")
+        shown = read_board(viewer=viewer, filters=address.filters, clusters=clusters, now=now)
+    return shown, (*frame_parts(clusters, liveness), *_parts(shown, address)), address
+
+
+def _parts(shown: Board, address: BoardAddress) -> tuple[Part | Rows, ...]:
+    tiles = tuple(_tile(tile, address) for tile in shown.tiles)
+    rest = address.without("health")
+    count = {
+        "total": shown.total,
+        "hidden": shown.hidden,
+        "show_all": address.link(show_finished="1"),
+        "any_cluster": shown.any_cluster,
+        "filtered": any(name not in ("ordering", "group_by") for name, _ in address.pairs),
+    }
+    cursor = shown.next_cursor
+    pager = {
+        "next": f"/?{urlencode([*address.pairs, ('cursor', cursor)])}" if cursor else "",
+        "first": address.link() if address.cursor else "",
+    }
+    return (
+        Part("tiles", "board/tiles.html", {"tiles": tiles, "pairs": rest}, (tiles, rest)),
+        Part("count", "board/count.html", count, tuple(count.values())),
+        Rows("gangs", tuple(_line(line) for line in shown.lines)),
+        Part("nothing", "board/nothing.html", {**count, "lines": bool(shown.lines)}, count),
+        Part("pager", "board/pager.html", pager, tuple(pager.values())),
+    )
+
+
+def _line(line: Line) -> Part:
+    template = "board/heading.html" if line.row is None else "board/row.html"
+    return Part(line.id, template, {"heading": line.heading, "row": line.row}, line.shown)
+
+
+def _tile(tile: Tile, address: BoardAddress) -> TileButton:
+    pressed = tile.face.word in address.filters.health
+    return TileButton(tile, "" if pressed else tile.face.word, pressed)
+
+
+def _context(shown: Board, address: BoardAddress) -> dict[str, object]:
+    filters, choices = address.filters, shown.choices
+    return {
+        "filters": filters,
+        "selects": (
+            make_select("cluster", "Cluster", choices.clusters, filters.cluster),
+            make_select("namespace", "Namespace", choices.namespaces, filters.namespace),
+            make_select("kind", "Kind", choices.kinds, filters.kind),
+            make_select("queue", "Queue", choices.queues, filters.queue),
+            make_select("group_by", "Group by", GROUPINGS, filters.group_by, "none"),
+        ),
+        "columns": tuple(_column(*column, address) for column in _COLUMNS),
+        "kept": tuple(
+            pair for pair in address.pairs if pair[0] in ("health", "code", "stage", "ordering")
+        ),
+        "reason": reason_title(filters.code) if filters.code else "",
+        "without_reason": address.link(code=""),
+    }
+
+
+def _column(label: str, ordering: str, css: str, address: BoardAddress) -> Column:
+    if not ordering:
+        return Column(label, css, "", "")
+    name, current = ordering.removeprefix("-"), address.filters.ordering
+    if current.removeprefix("-") != name:
+        return Column(label, css, address.link(ordering=ordering), "")
+    if name == "health":
+        return Column(label, css, "", "descending")
+    other = name if current.startswith("-") else f"-{name}"
+    sort = "descending" if current.startswith("-") else "ascending"
+    return Column(label, css, address.link(ordering=other), sort)

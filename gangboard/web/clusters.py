@@ -1,0 +1,126 @@
+"""The Clusters page and the page of one cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from gangboard.readmodels.clusters import ClusterState, cluster_detail, find_slots, list_clusters
+from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.liveness import read_liveness
+from gangboard.store.access import Viewer
+from gangboard.web import live
+from gangboard.web.frame import frame_parts, render_page
+from gangboard.web.gate import signed_in
+from gangboard.web.parts import Part, Rows
+
+
+@signed_in
+@require_GET
+def clusters(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+    """Show all clusters of which the viewer may see something."""
+    now = timezone.now()
+    return render_page(
+        request,
+        "clusters/page.html",
+        viewer=viewer,
+        now=now,
+        page=_page(viewer, now),
+        section="clusters",
+        live=f"{reverse('clusters-news')}?",
+        context={},
+    )
+
+
+@signed_in
+@require_GET
+def clusters_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+    """Answer the waiting request of the Clusters page."""
+
+    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+        return _page(viewer, timezone.now())
+
+    return live.answer(request, viewer, f"{reverse('clusters-news')}?", read)
+
+
+@signed_in
+@require_GET
+def cluster(request: HttpRequest, viewer: Viewer, name: str) -> HttpResponse:
+    """Show one cluster with every resource; missing and forbidden look the same."""
+    now = timezone.now()
+    page = _detail_page(viewer, name, now)
+    if not page:
+        raise Http404
+    return render_page(
+        request,
+        "clusters/detail.html",
+        viewer=viewer,
+        now=now,
+        page=page,
+        section="clusters",
+        live=f"{reverse('cluster-news', args=[name])}?",
+        context={"name": name},
+    )
+
+
+@signed_in
+@require_GET
+def cluster_news(request: HttpRequest, viewer: Viewer, name: str) -> HttpResponse:
+    """Answer the waiting request of a cluster's page."""
+
+    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+        return _detail_page(viewer, name, timezone.now())
+
+    return live.answer(request, viewer, f"{reverse('cluster-news', args=[name])}?", read)
+
+
+def _page(viewer: Viewer, now: datetime) -> tuple[Part | Rows, ...]:
+    liveness = read_liveness(now=now)
+    states = list_clusters(viewer=viewer, now=now)
+    slots = find_slots(viewer=viewer, liveness=liveness, now=now)
+    return (
+        *frame_parts(read_freshness(viewer=viewer, now=now), liveness),
+        Part("slots", "clusters/slots.html", {"slots": slots}, slots),
+        Rows("clusters", tuple(_card(state) for state in states)),
+        Part("nothing", "clusters/nothing.html", {"empty": not states}, not states),
+    )
+
+
+def _detail_page(viewer: Viewer, name: str, now: datetime) -> tuple[Part | Rows, ...]:
+    state = cluster_detail(name, viewer=viewer, now=now)
+    if state is None:
+        return ()
+    clusters = read_freshness(viewer=viewer, now=now)
+    resources = tuple(replace(row, contact_at=None) for row in state.resources)
+    return (
+        *frame_parts(clusters, read_liveness(now=now)),
+        _card(state),
+        Part("resources", "clusters/resources.html", {"state": state}, resources),
+    )
+
+
+def _card(state: ClusterState) -> Part:
+    return Part(f"c-{state.name}", "clusters/card.html", {"state": state}, _shown(state))
+
+
+def _shown(state: ClusterState) -> tuple[object, ...]:
+    """All that a card prints besides what a clock changes."""
+    return (
+        state.freshness.shown,
+        state.headline,
+        state.problem_since,
+        state.server,
+        state.server_version,
+        state.listed_at,
+        tuple(replace(row, contact_at=None) for row in state.faults),
+        state.objects,
+        state.expiry and state.expiry.tone,
+        state.holder,
+        state.gangs,
+    )

@@ -1,0 +1,75 @@
+"""What stands around every page: navigation, freshness of each cluster, loud banners."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from gangboard.readmodels.freshness import Freshness
+from gangboard.readmodels.liveness import Liveness
+from gangboard.store.access import Viewer
+from gangboard.web.parts import Part, Rows, write_version
+
+NAVIGATION = (("board", "Board"), ("groups", "Groups"), ("clusters", "Clusters"))
+"""(name of the address, label)."""
+
+
+@dataclass(frozen=True, slots=True)
+class NavigationItem:
+    """One entry of the navigation."""
+
+    label: str
+    href: str
+    current: bool
+
+
+def frame_parts(clusters: Mapping[int, Freshness], liveness: Liveness) -> tuple[Part, ...]:
+    """Return the parts that every page has."""
+    bar = tuple(clusters.values())
+    banners = liveness.banners
+    return (
+        Part(
+            "freshness",
+            "frame/freshness.html",
+            {"clusters": bar},
+            tuple(cluster.shown for cluster in bar),
+        ),
+        Part("banners", "frame/banners.html", {"banners": banners}, banners),
+    )
+
+
+def render_page(
+    request: HttpRequest,
+    template: str,
+    *,
+    viewer: Viewer,
+    now: datetime,
+    page: Sequence[Part | Rows],
+    section: str,
+    live: str,
+    context: Mapping[str, object],
+    status: int = 200,
+) -> HttpResponse:
+    """Return a page. `live` is the address that it asks for news, without the version."""
+    parts = {piece.id.replace("-", "_"): piece for piece in page}
+    return render(
+        request,
+        template,
+        {
+            **context,
+            "now": now,
+            "viewer": viewer,
+            "parts": parts,
+            "live": live,
+            "version": write_version(page),
+            "navigation": [
+                NavigationItem(label, reverse(name), name == section) for name, label in NAVIGATION
+            ],
+        },
+        status=status,
+    )

@@ -1,0 +1,94 @@
+"""The page of one gang."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.gang_page import GangDetail, MemberBlock, gang_detail
+from gangboard.readmodels.liveness import read_liveness
+from gangboard.store.access import Viewer
+from gangboard.web import live
+from gangboard.web.frame import frame_parts, render_page
+from gangboard.web.gate import signed_in
+from gangboard.web.parts import Part, Rows
+
+
+@signed_in
+@require_GET
+def gang(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpResponse:
+    """Show a gang; one that is not there and one that may not be seen look the same."""
+    now = timezone.now()
+    detail = gang_detail(viewer=viewer, gang_id=gang_id, now=now)
+    if detail is None:
+        raise Http404
+    return render_page(
+        request,
+        "gang/page.html",
+        viewer=viewer,
+        now=now,
+        page=_page(viewer, detail, now),
+        section="board",
+        live=_live(gang_id),
+        context={"row": detail.row},
+    )
+
+
+@signed_in
+@require_GET
+def gang_news(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpResponse:
+    """Answer the waiting request of a gang's page."""
+
+    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+        now = timezone.now()
+        detail = gang_detail(viewer=viewer, gang_id=gang_id, now=now)
+        return () if detail is None else _page(viewer, detail, now)
+
+    return live.answer(request, viewer, _live(gang_id), read)
+
+
+def _live(gang_id: str) -> str:
+    return f"{reverse('gang-news', args=[gang_id])}?"
+
+
+def _page(viewer: Viewer, detail: GangDetail, now: datetime) -> tuple[Part | Rows, ...]:
+    clusters = read_freshness(viewer=viewer, now=now)
+    row = detail.row
+    verdict = {
+        "row": row,
+        "verdict": detail.verdict,
+        "steps": detail.steps,
+        "cluster_sentence": detail.cluster_sentence,
+    }
+    shown = (row.shown, detail.verdict, detail.steps, detail.cluster_sentence)
+    return (
+        *frame_parts(clusters, read_liveness(now=now)),
+        Part("verdict", "gang/verdict.html", verdict, shown),
+        _part("findings", detail.others),
+        _part("jobs", detail.jobs),
+        Rows("members", tuple(_block(block) for block in detail.blocks)),
+        Part(
+            "members-count",
+            "gang/members_count.html",
+            {"row": row, "members": row.members},
+            row.members,
+        ),
+        _part("groups", detail.groups),
+        _part("events", detail.events),
+        Part("facts", "gang/facts.html", {"row": row}, row.shown),
+        _part("commands", detail.commands),
+    )
+
+
+def _part(name: str, items: tuple[object, ...]) -> Part:
+    return Part(name, f"gang/{name}.html", {name: items}, items)
+
+
+def _block(block: MemberBlock) -> Part:
+    return Part(f"block-{block.key}", "gang/block.html", {"block": block}, block)

@@ -1,0 +1,121 @@
+"""A page is made of parts. Each knows what it shows, so a live page is sent only what is new.
+
+A page's version is the set of the fingerprints of its parts: the browser sends it back, and what
+is not in it is what the browser does not have. A forged or broken version gets a complete answer.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from django.template.loader import render_to_string
+
+SIZE = 6
+"""Bytes of a fingerprint."""
+LONGEST_VERSION = 60_000
+"""Characters; a page of 100 rows has less than a thousand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One element that is replaced as a whole; its template's root element has the part's id."""
+
+    id: str
+    template: str
+    context: Mapping[str, object]
+    shown: object
+    """What is printed, without what a clock changes: ages tick in the browser."""
+
+    @property
+    def fingerprint(self) -> bytes:
+        """Equal for what looks equal."""
+        return _digest((self.id, self.shown))
+
+    def render(self, frame: Mapping[str, object]) -> str:
+        """Return its HTML. `frame` is what every template may use, such as `now`."""
+        return render_to_string(self.template, {**frame, **self.context, "part_id": self.id})
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """An element whose children are parts that come, go and move."""
+
+    id: str
+    parts: tuple[Part, ...]
+
+    @property
+    def fingerprint(self) -> bytes:
+        """Changes with the order and the number of children, not with what is in them."""
+        return _digest((self.id, [part.id for part in self.parts]))
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What a page has to be told."""
+
+    parts: tuple[Part, ...] = ()
+    rows: tuple[RowsNews, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.parts or self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class RowsNews:
+    """New or changed children of one element; the order when children came, went or moved."""
+
+    id: str
+    order: tuple[str, ...] | None
+    parts: tuple[Part, ...] = field(default_factory=tuple)
+
+
+def write_version(page: Iterable[Part | Rows]) -> str:
+    """Return the version of a page: opaque, and of no use for anything but a comparison."""
+    return base64.urlsafe_b64encode(b"".join(sorted(_fingerprints(page)))).decode()
+
+
+def read_version(text: str) -> frozenset[bytes]:
+    """Return the fingerprints in a version; none when it is not one."""
+    if len(text) > LONGEST_VERSION:
+        return frozenset()
+    try:
+        raw = base64.b64decode(text.encode("ascii"), altchars=b"-_", validate=True)
+    except (UnicodeEncodeError, binascii.Error):
+        return frozenset()
+    if len(raw) % SIZE:
+        return frozenset()
+    return frozenset(raw[start : start + SIZE] for start in range(0, len(raw), SIZE))
+
+
+def find_news(page: Iterable[Part | Rows], known: frozenset[bytes]) -> News:
+    """Return what of the page is not in the version that the browser has."""
+    parts: list[Part] = []
+    rows: list[RowsNews] = []
+    for piece in page:
+        if isinstance(piece, Part):
+            if piece.fingerprint not in known:
+                parts.append(piece)
+            continue
+        changed = tuple(part for part in piece.parts if part.fingerprint not in known)
+        moved = piece.fingerprint not in known
+        if changed or moved:
+            order = tuple(part.id for part in piece.parts) if moved else None
+            rows.append(RowsNews(piece.id, order, changed))
+    return News(tuple(parts), tuple(rows))
+
+
+def _fingerprints(page: Iterable[Part | Rows]) -> Iterator[bytes]:
+    for piece in page:
+        yield piece.fingerprint
+        if isinstance(piece, Rows):
+            for part in piece.parts:
+                yield part.fingerprint
+
+
+def _digest(value: object) -> bytes:
+    # repr of frozen dataclasses names every field: nothing that is shown can be forgotten.
+    return hashlib.blake2b(repr(value).encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()

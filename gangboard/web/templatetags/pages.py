@@ -1,0 +1,52 @@
+"""What the templates need beyond printing and looping: ages, numbers, parts of a page."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from gangboard.readmodels.ages import age_text
+from gangboard.web.parts import Part
+
+register = template.Library()
+
+
+@register.simple_tag(takes_context=True)
+def age(context: dict[str, Any], since: datetime | None) -> str:
+    """Print how long ago a time was; the exact time shows on hover, the age goes on by script."""
+    if since is None:
+        return ""
+    now: datetime = context["now"]
+    return format_html(
+        '<time datetime="{}" title="{}" data-age>{}</time>',
+        since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        exact(since),
+        age_text(since, now),
+    )
+
+
+@register.filter
+def exact(time: datetime | None) -> str:
+    """Print a time in full."""
+    return "" if time is None else time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+@register.filter
+def number(value: float | None) -> str:
+    """Print a number with commas, without a fraction where it has none; a dash for none."""
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+@register.simple_tag(takes_context=True)
+def part(context: dict[str, Any], piece: Part) -> SafeString:
+    """Print a part of the page; the live answer prints it the same way."""
+    frame: dict[str, object] = {
+        name: context[name] for name in ("now", "viewer", "csrf_token") if name in context
+    }
+    return mark_safe(piece.render(frame))  # noqa: S308  # the part's own template escaped it

@@ -1,0 +1,121 @@
+"""Requests that wait until there is news: one notifier thread for all of them.
+
+A waiting request holds a thread and never a database connection.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.db import DatabaseError, InterfaceError, connection
+from django.utils import timezone
+
+from gangboard.logs import get_logger
+from gangboard.readmodels.news import Moment, position_in, read_moment
+from gangboard.store.access import Viewer
+
+POLL_INTERVAL = 0.1
+"""Seconds between two looks at the positions while somebody waits."""
+RETRY_INTERVAL = 1.0
+"""Seconds to the next look after the database has failed."""
+
+log = get_logger(__name__)
+
+
+class TooManyWaiting(RuntimeError):  # noqa: N818  # a state, named like it
+    """The bound on waiting requests is reached: the page must ask again by itself."""
+
+
+@dataclass(eq=False, slots=True)
+class Ticket:
+    """One waiting request."""
+
+    page: str
+    """The open page that waits; a newer request of it takes the place of this one."""
+    superseded: bool = False
+
+
+class Notifier:
+    """Looks at the positions for all waiting requests of this process."""
+
+    def __init__(self, read: Callable[[], Moment]) -> None:
+        self._read = read
+        self._changed = threading.Condition()
+        self._waiting: dict[str, Ticket] = {}
+        self._moment: Moment | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait now."""
+        return len(self._waiting)
+
+    def enter(self, page: str, *, most: int) -> Ticket:
+        """Register a request; an older one of the same page is let go. Raises TooManyWaiting."""
+        with self._changed:
+            older = self._waiting.pop(page, None)
+            if older is not None:
+                older.superseded = True
+                self._changed.notify_all()
+            if len(self._waiting) >= most:
+                raise TooManyWaiting
+            ticket = self._waiting[page] = Ticket(page)
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="notifier", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+        return ticket
+
+    def leave(self, ticket: Ticket) -> None:
+        """Forget a request that has its answer."""
+        with self._changed:
+            if self._waiting.get(ticket.page) is ticket:
+                del self._waiting[ticket.page]
+
+    def position(self, viewer: Viewer) -> str:
+        """Return the viewer's position as last seen; take it before reading what it stands for."""
+        return "" if self._moment is None else position_in(self._moment, viewer=viewer)
+
+    def wait(self, ticket: Ticket, viewer: Viewer, seen: str, timeout: float) -> bool:
+        """Wait until the viewer's position is not `seen`; False when time is up or superseded."""
+        deadline = time.monotonic() + timeout
+        with self._changed:
+            while not ticket.superseded:
+                moment = self._moment
+                if moment is not None and position_in(moment, viewer=viewer) != seen:
+                    return True
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return False
+                self._changed.wait(left)
+        return False
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                if not self._waiting:
+                    # Nobody to tell: hold nothing until somebody comes.
+                    connection.close()
+                    self._changed.wait_for(lambda: bool(self._waiting))
+            time.sleep(self._look())
+
+    def _look(self) -> float:
+        """Read the positions, tell the waiters when they moved; return seconds to the next look."""
+        try:
+            moment = self._read()
+        except (DatabaseError, InterfaceError) as error:
+            log.warning("the positions could not be read", error=str(error))
+            connection.close()
+            return RETRY_INTERVAL
+        if moment != self._moment:
+            with self._changed:
+                self._moment = moment
+                self._changed.notify_all()
+        return POLL_INTERVAL
+
+
+notifier = Notifier(lambda: read_moment(now=timezone.now()))
+"""The one of this process; its thread starts with the first waiting request."""

@@ -1,0 +1,148 @@
+"""Every object that a real control plane gave is read whole, and says what its state is called."""
+
+from pathlib import Path
+
+import pytest
+
+from gangboard.decode.events import EVENT, EVENT_REASONS
+from gangboard.decode.nodes import NODE
+from gangboard.decode.pods import pod_resource
+from gangboard.diagnosis.registry import grouping_apis, owner_kinds
+from tests.decode.reading import captured, captures
+
+INDEX = "batch.kubernetes.io/job-completion-index"
+POD = pod_resource(frozenset({INDEX}))
+ALL = [
+    POD,
+    NODE,
+    EVENT,
+    *(kind.resource for kind in owner_kinds()),
+    *(resource for api in grouping_apis() for resource in api.resources),
+]
+
+# State → (pods that are ready, pods that the scheduler refused).
+COUNTS = {
+    "job-running": (4, 0),
+    "job-unschedulable": (0, 6),
+    "job-partly-placed": (4, 2),
+    "job-fragmented": (0, 3),
+    "job-no-matching-node": (0, 3),
+    "job-nodes-cordoned": (0, 3),
+    "job-topology-does-not-fit": (0, 3),
+    "job-basic-running": (3, 0),
+    "job-basic-partly-placed": (4, 2),
+    "job-at-quorum": (4, 2),
+    "job-suspended": (0, 0),
+    "job-suspended-after-running": (0, 0),
+    "job-member-lost": (3, 1),
+    "job-image-pull": (0, 0),
+    "job-starting": (0, 0),
+    "job-unready": (0, 0),
+    "group-running": (3, 0),
+    "group-basic": (3, 0),
+    "pods-partly-placed": (4, 2),
+    "jobset-running": (5, 0),
+    "jobset-partly-placed": (5, 2),
+    "jobset-resumed": (5, 0),
+    "jobset-suspended": (0, 0),
+}
+WAITING = {
+    "job-image-pull": ("ImagePullBackOff", False),
+    "job-container-config": ("CreateContainerConfigError", False),
+    "job-crash-loop": ("CrashLoopBackOff", False),
+    "job-init-crash-loop": ("CrashLoopBackOff", True),
+    "job-starting": ("ContainerCreating", False),
+    "jobset-image-pull": ("ImagePullBackOff", False),
+}
+
+
+def files(states: dict[str, object]) -> list[Path]:
+    return [file for file in captures() if file.stem in states]
+
+
+def name(file: Path) -> str:
+    return f"{file.parent.name}/{file.stem}"
+
+
+def test_there_are_captures_of_every_profile() -> None:
+    assert {file.parent.name for file in captures()} >= {"1.36", "1.37", "plain"}
+
+
+@pytest.mark.parametrize("file", captures(), ids=name)
+def test_everything_is_read_without_a_problem(file: Path) -> None:
+    for resource in ALL:
+        for model in captured(file, resource):
+            assert model is None or isinstance(model, resource.model)
+
+
+@pytest.mark.parametrize("file", files({**COUNTS}), ids=name)
+def test_pods_are_ready_or_refused_as_the_state_says(file: Path) -> None:
+    pods = captured(file, POD)
+    refused = [pod for pod in pods if pod.scheduled and pod.scheduled.reason == "Unschedulable"]
+    assert (sum(pod.is_ready for pod in pods), len(refused)) == COUNTS[file.stem]
+    assert not any(pod.is_placed for pod in refused)
+    for pod in pods:
+        assert pod.requests
+        if pod.meta.controller is not None and pod.meta.controller.kind == "Job":
+            assert pod.labels[INDEX].isdecimal()
+
+
+@pytest.mark.parametrize("file", files({**WAITING}), ids=name)
+def test_containers_wait_for_what_the_state_says(file: Path) -> None:
+    reason, init = WAITING[file.stem]
+    containers = [one for pod in captured(file, POD) for one in pod.containers]
+    waiting = [one for one in containers if (one.reason, one.init) == (reason, init)]
+    assert len(waiting) >= 2
+    assert {one.state for one in waiting} == {"waiting"}
+
+
+@pytest.mark.parametrize("file", captures("job-preempting"), ids=name)
+def test_victims_are_on_their_way_out(file: Path) -> None:
+    victims = [pod for pod in captured(file, POD) if pod.is_terminating]
+    assert victims
+    for pod in victims:
+        assert pod.disruption is not None
+        assert (pod.disruption.status, pod.disruption.reason) == ("True", "PreemptionByScheduler")
+        assert not pod.is_ready
+        assert pod.grace_seconds is not None
+    preempted = [event for event in captured(file, EVENT) if event and event.reason == "Preempted"]
+    assert {event.regarding.name for event in preempted} == {pod.meta.ref.name for pod in victims}
+    assert {event.related.name for event in preempted if event.related} != set()
+
+
+@pytest.mark.parametrize("file", captures("job-nodes-cordoned"), ids=name)
+def test_cordoned_nodes(file: Path) -> None:
+    nodes = captured(file, NODE)
+    assert len(nodes) == 2
+    assert all(node.unschedulable and node.is_ready for node in nodes)
+
+
+@pytest.mark.parametrize("file", captures("job-node-silent"), ids=name)
+def test_a_silent_node_and_its_pod(file: Path) -> None:
+    silent = [node for node in captured(file, NODE) if not node.is_ready]
+    assert [node.ready.status for node in silent] == ["Unknown"]
+    lost = [pod for pod in captured(file, POD) if pod.node == silent[0].meta.ref.name]
+    assert [(pod.phase, pod.is_ready) for pod in lost] == [("Running", False)]
+
+
+@pytest.mark.parametrize("file", captures("job-quota-refused"), ids=name)
+def test_a_refused_pod_is_an_event_of_its_job(file: Path) -> None:
+    refused = [event for event in captured(file, EVENT) if event and event.reason == "FailedCreate"]
+    assert refused
+    assert all("exceeded quota" in event.note for event in refused)
+    assert {event.regarding.kind for event in refused} == {"Job"}
+    assert all(event.last_seen is not None for event in refused)
+
+
+@pytest.mark.parametrize("file", captures(), ids=name)
+def test_only_events_of_known_reasons_are_kept(file: Path) -> None:
+    reasons = {event.reason for event in captured(file, EVENT) if event is not None}
+    assert reasons <= EVENT_REASONS
+
+
+@pytest.mark.parametrize("file", captures("group-scheduling-gate"), ids=name)
+def test_gated_pods(file: Path) -> None:
+    for pod in captured(file, POD):
+        assert pod.gates == ("example.com/hold",)
+        assert pod.scheduled.reason == "SchedulingGated"
+        assert pod.group_name == "ring"

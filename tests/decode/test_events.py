@@ -1,0 +1,93 @@
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from gangboard.decode.events import EVENT, EVENT_REASONS
+from gangboard.decode.page import build_model, read_page
+from gangboard.domain.event import Event
+from tests.decode.reading import list_body, model, with_identity
+
+
+def event(**fields: Any) -> Event:
+    built: Event = model(EVENT, with_identity({"reason": "FailedCreate", **fields}))
+    return built
+
+
+def test_an_event_of_the_scheduler_with_a_series() -> None:
+    found = event(
+        reason="FailedScheduling",
+        type="Warning",
+        note="0/4 nodes are available: 4 Insufficient nvidia.com/gpu.",
+        eventTime="2026-11-21T09:53:35.883684Z",
+        deprecatedFirstTimestamp=None,
+        deprecatedLastTimestamp=None,
+        series={"count": 2, "lastObservedTime": "2026-11-21T09:54:35.100000Z"},
+        reportingController="default-scheduler",
+        regarding={
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "namespace": "team-a",
+            "name": "p",
+            "uid": "u",
+        },
+    )
+    assert found.count == 2
+    assert found.first_seen == datetime(2026, 11, 21, 9, 53, 35, 883684, tzinfo=UTC)
+    assert found.last_seen == datetime(2026, 11, 21, 9, 54, 35, 100000, tzinfo=UTC)
+    assert found.reporter == "default-scheduler"
+    assert (found.regarding.group, found.regarding.kind, found.regarding.uid) == ("", "Pod", "u")
+    assert found.related is None
+
+
+def test_an_event_of_an_old_recorder_uses_the_deprecated_fields() -> None:
+    found = event(
+        eventTime=None,
+        deprecatedFirstTimestamp="2026-11-21T09:53:34Z",
+        deprecatedLastTimestamp="2026-11-21T09:58:34Z",
+        deprecatedCount=5,
+        deprecatedSource={"component": "job-controller"},
+        regarding={"apiVersion": "batch/v1", "kind": "Job", "name": "train"},
+    )
+    assert found.count == 5
+    assert found.first_seen == datetime(2026, 11, 21, 9, 53, 34, tzinfo=UTC)
+    assert found.last_seen == datetime(2026, 11, 21, 9, 58, 34, tzinfo=UTC)
+    assert found.reporter == "job-controller"
+    assert found.regarding.group == "batch"
+
+
+def test_an_event_without_any_time_has_that_of_its_creation() -> None:
+    found = event(metadata={"creationTimestamp": "2026-11-21T09:53:34Z"})
+    assert found.first_seen == found.last_seen == datetime(2026, 11, 21, 9, 53, 34, tzinfo=UTC)
+    assert found.count == 1
+
+
+def test_a_preemption_names_who_took_the_room() -> None:
+    found = event(
+        reason="Preempted",
+        note="Preempted by podgroup 17 on node cluster",
+        related={
+            "apiVersion": "scheduling.k8s.io/v1beta1",
+            "kind": "PodGroup",
+            "name": "urgent",
+            "uid": "17",
+        },
+    )
+    assert found.related is not None
+    assert (found.related.group, found.related.name) == ("scheduling.k8s.io", "urgent")
+
+
+@pytest.mark.parametrize("reason", ["Scheduled", "Pulled", "SuccessfulCreate", "Started", "", None])
+def test_other_reasons_are_not_kept_and_no_problem(reason: str | None) -> None:
+    page = read_page(list_body([with_identity({"reason": reason})]), EVENT)
+    assert build_model(EVENT, page.objects[0], "v1") == (None, None)
+
+
+@pytest.mark.parametrize("reason", sorted(EVENT_REASONS))
+def test_reasons_of_rules_are_kept(reason: str) -> None:
+    assert event(reason=reason).reason == reason
+
+
+def test_the_key_tells_it_from_core_events() -> None:
+    assert EVENT.key == "events.events.k8s.io"
+    assert not EVENT.needed

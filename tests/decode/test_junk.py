@@ -1,0 +1,86 @@
+"""Whatever a server sends, only DecodeError comes out, and what is well is kept."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gangboard.decode.events import EVENT
+from gangboard.decode.nodes import NODE
+from gangboard.decode.page import build_model, read_event, read_page
+from gangboard.decode.pods import pod_resource
+from gangboard.diagnosis.registry import grouping_apis, owner_kinds
+from gangboard.domain.registry import DecodeError, Resource
+from tests.decode.reading import with_identity
+
+POD = pod_resource(frozenset({"batch.kubernetes.io/job-completion-index"}))
+RESOURCES = [
+    POD,
+    NODE,
+    EVENT,
+    *(kind.resource for kind in owner_kinds()),
+    *(resource for api in grouping_apis() for resource in api.resources),
+]
+# The words of the API, so that junk reaches the fields that are read.
+WORDS = st.sampled_from(
+    [
+        "metadata", "name", "uid", "namespace", "labels", "ownerReferences", "spec", "status",
+        "conditions", "type", "status", "items", "object", "containers", "resources", "requests",
+        "cpu", "template", "replicatedJobs", "replicas", "schedulingPolicy", "gang", "basic",
+        "minCount", "podGroupTemplates", "disruptionMode", "parallelism", "completions", "phase",
+        "scheduling", "state", "waiting", "reason", "series", "regarding", "topology",
+    ]
+)  # fmt: skip
+VALUES: Any = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(min_value=-(2**70), max_value=2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8)
+    | st.sampled_from(["True", "ADDED", "ERROR", "BOOKMARK", "1Gi", "FailedCreate"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=4),
+    max_leaves=20,
+)
+BODIES = st.binary(max_size=40) | VALUES.map(lambda value: json.dumps(value).encode())
+
+
+def poll(body: bytes, resource: Resource) -> None:
+    """Do with bytes what a poll does with them; only DecodeError is allowed out."""
+    try:
+        page = read_page(body, resource)
+    except DecodeError:
+        return
+    for wire in page.objects:
+        built, problem = build_model(resource, wire, resource.versions[0])
+        assert built is not None or problem is not None or resource is EVENT
+
+
+@pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.key)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(body=BODIES, item=VALUES, more=st.dictionaries(WORDS, VALUES, max_size=3))
+def test_junk_never_raises_anything_else(
+    resource: Resource, body: bytes, item: Any, more: dict[str, Any]
+) -> None:
+    poll(body, resource)
+    poll(json.dumps({"metadata": {}, "items": [item]}).encode(), resource)
+    spoiled = with_identity({**more, "metadata": {}}, "spoiled")
+    good = with_identity({"reason": "FailedCreate"}, "good")
+    body = json.dumps({"metadata": {}, "items": [spoiled, good]}).encode()
+    poll(body, resource)
+    names = {wire.metadata.name for wire in read_page(body, resource).objects}
+    assert "good" in names
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    line=BODIES, type_=st.sampled_from(["ADDED", "DELETED", "BOOKMARK", "ERROR", "?"]), obj=VALUES
+)
+def test_junk_in_a_watch_never_raises_anything_else(line: bytes, type_: str, obj: Any) -> None:
+    for sent in (line, json.dumps({"type": type_, "object": obj}).encode()):
+        try:
+            event = read_event(sent, POD)
+        except DecodeError:
+            continue
+        assert event.object is None or event.problem is None

@@ -1,0 +1,156 @@
+"""The order in which objects come and go must not matter, and every gang that changes is named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gangboard.diagnosis.kinship import Kinship
+from gangboard.domain.group import Group
+from gangboard.domain.objects import Controller
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+from tests.diagnosis.building import a_composite, a_group, a_job, a_pod, a_workload, ago
+
+Model = Owner | Pod | Group
+
+OWNERS, PODS = ["o0", "o1", "o2", "o3"], ["p0", "p1", "p2", "p3"]
+GROUPS, COMPOSITES, WORKLOADS = ["g0", "g1", "g2"], ["c0", "c1", "c2"], ["w0", "w1"]
+ALL = [*OWNERS, *PODS, *GROUPS, *COMPOSITES, *WORKLOADS]
+
+owner_uid = st.none() | st.sampled_from([*OWNERS, "unknown"])
+
+
+def _controller(uid: str | None) -> Controller | None:
+    return Controller("batch", "Job", f"name-{uid}", uid) if uid else None
+
+
+@st.composite
+def owners(draw: Any) -> Model:
+    return a_job(
+        draw(st.sampled_from(["n0", "n1"])),
+        uid=draw(st.sampled_from(OWNERS)),
+        of=_controller(draw(owner_uid)),
+        group_name=draw(st.sampled_from(["", "", *GROUPS])),
+        created_at=ago(draw(st.integers(0, 2))),
+    )
+
+
+@st.composite
+def pods(draw: Any) -> Model:
+    uid = draw(st.sampled_from(PODS))
+    other = st.sampled_from(
+        [
+            Controller("apps", "DaemonSet", "agent", "ds"),
+            Controller("", "Node", "n0", "node"),
+            Controller("apps", "ReplicaSet", "web", "rs"),
+        ]
+    )
+    return a_pod(
+        uid,
+        uid=uid,
+        of=draw(owner_uid.map(_controller) | other),
+        group=draw(st.sampled_from(["", *GROUPS])),
+        on=draw(st.sampled_from(["", "n0", "n1"])),
+    )
+
+
+@st.composite
+def groups(draw: Any) -> Model:
+    uid = draw(st.sampled_from([*GROUPS, *COMPOSITES]))
+    builder = a_group if uid in GROUPS else a_composite
+    return builder(
+        # Two objects of one name: the deletion of the older has not been seen yet.
+        draw(st.sampled_from([uid, uid, uid[0] + "0"])),
+        uid=uid,
+        created_at=ago(draw(st.integers(0, 2))),
+        of=_controller(draw(owner_uid)),
+        parent_name=draw(st.sampled_from(["", *COMPOSITES])),
+        workload_name=draw(st.sampled_from(["", *WORKLOADS])),
+    )
+
+
+@st.composite
+def workloads(draw: Any) -> Model:
+    uid = draw(st.sampled_from(WORKLOADS))
+    ref = st.sampled_from([("batch", "Job", "n0"), ("batch", "Job", "n1"), ("x.io", "Y", "y")])
+    return a_workload(
+        draw(st.sampled_from([uid, "w0"])),
+        uid=uid,
+        of=_controller(draw(owner_uid)),
+        controller_ref=draw(st.none() | ref),
+    )
+
+
+steps = st.lists(
+    owners() | pods() | groups() | workloads() | st.sampled_from(ALL), min_size=1, max_size=25
+)
+
+def _short(step: Model | str) -> str:
+    if isinstance(step, str):
+        return f"remove {step}"
+    meta = step.meta
+    said = [f"{meta.ref.uid}={meta.ref.kind}/{meta.ref.name}"]
+    said += [f"under {meta.controller.kind} {meta.controller.uid}"] if meta.controller else []
+    for word in ("group_name", "parent_name", "workload_name", "controller_ref", "node"):
+        if getattr(step, word, None):
+            said.append(f"{word}={getattr(step, word)}")
+    return " ".join([*said, f"{meta.created_at:%M:%S}"])
+
+
+Picture = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
+
+
+def _picture(kinship: Kinship) -> Picture:
+    """All gangs: root → its members and the strangers of its groups."""
+    return {root: (kinship.members(root), kinship.strangers(root)) for root in kinship.roots()}
+
+
+@settings(max_examples=400, deadline=None)
+@given(steps)
+def test_any_order_gives_what_building_from_scratch_gives(taken: Sequence[Model | str]) -> None:
+    kinship, there = Kinship(), dict[str, Model]()
+    for step in taken:
+        before = _picture(kinship)
+        if isinstance(step, str):
+            touched = kinship.remove(step)
+            there.pop(step, None)
+        else:
+            touched = kinship.put(step)
+            there[step.meta.ref.uid] = step
+            assert kinship.gangs_of(step.meta.ref.uid) <= touched
+        after = _picture(kinship)
+        moved = {
+            root for root in before.keys() | after.keys() if before.get(root) != after.get(root)
+        }
+        assert moved <= touched, f"{moved - touched} {[_short(m) for m in taken[: taken.index(step) + 1]]}"
+
+    scratch = Kinship()
+    for uid in sorted(there, reverse=True):
+        scratch.put(there[uid])
+    assert _picture(kinship) == _picture(scratch)
+    assert {uid: kinship.root_of(uid) for uid in ALL} == {uid: scratch.root_of(uid) for uid in ALL}
+
+
+@settings(max_examples=400, deadline=None)
+@given(steps)
+def test_every_object_is_where_its_root_says(taken: Sequence[Model | str]) -> None:
+    kinship, there = Kinship(), dict[str, Model]()
+    for step in taken:
+        if not isinstance(step, str):
+            kinship.put(step)
+            there[step.meta.ref.uid] = step
+    picture = _picture(kinship)
+    for root, (members, _strangers) in picture.items():
+        assert kinship.root_of(root) == root
+        assert root in members
+    for uid in there:
+        shown_in = {root for root, (members, _) in picture.items() if uid in members}
+        assert shown_in == kinship.gangs_of(uid)
+        root = kinship.root_of(uid)
+        assert (root is None and not shown_in) or root in shown_in
+        if not isinstance(there[uid], Group):
+            assert len(shown_in) <= 1

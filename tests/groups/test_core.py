@@ -1,0 +1,294 @@
+from typing import Any
+
+import pytest
+
+from gangboard.domain.group import Group, GroupTemplate, Policy
+from gangboard.groups.core import GROUPING
+from tests.decode.reading import Json, captured, captures, model, read, with_identity
+
+RESOURCES = {resource.plural: resource for resource in GROUPING.resources}
+PODGROUP = RESOURCES["podgroups"]
+COMPOSITE = RESOURCES["compositepodgroups"]
+WORKLOAD = RESOURCES["workloads"]
+
+
+def group(
+    policy: Any = None, conditions: Any = None, version: str = "v1beta1", **spec: Any
+) -> Group:
+    obj = {"spec": {"schedulingPolicy": policy, **spec}, "status": {"conditions": conditions}}
+    built: Group = model(PODGROUP, with_identity(obj), version)
+    return built
+
+
+# k8s-gang-api.md §2.2 and §2.3.
+WORKLOAD_1_36: Json = {
+    "metadata": {"name": "llm-train-5f7b9d6c44", "namespace": "team-a", "uid": "a1"},
+    "spec": {
+        "controllerRef": {"apiGroup": "batch", "kind": "Job", "name": "llm-train"},
+        "podGroupTemplates": [
+            {"name": "llm-train-pgt-0", "schedulingPolicy": {"gang": {"minCount": 4}},
+             "schedulingConstraints": None}
+        ],
+    },
+}  # fmt: skip
+PODGROUP_1_36: Json = {
+    "metadata": {
+        "name": "llm-train-5f7b9d6c44-llm-train-pgt-0-76c9d8", "namespace": "team-a", "uid": "b2",
+        "generation": 1, "finalizers": ["scheduling.k8s.io/podgroup-protection"],
+        "ownerReferences": [
+            {"apiVersion": "batch/v1", "kind": "Job", "name": "llm-train", "uid": "77aa",
+             "controller": True, "blockOwnerDeletion": True},
+            {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "Workload",
+             "name": "llm-train-5f7b9d6c44", "uid": "a1"},
+        ],
+    },
+    "spec": {
+        "podGroupTemplateRef": {"workload": {"workloadName": "llm-train-5f7b9d6c44",
+                                             "podGroupTemplateName": "llm-train-pgt-0"}},
+        "schedulingPolicy": {"gang": {"minCount": 4}}, "disruptionMode": "Pod", "priority": 0,
+    },
+    "status": {"conditions": [
+        {"type": "PodGroupScheduled", "status": "False", "reason": "Unschedulable",
+         "observedGeneration": 1, "lastTransitionTime": "2026-05-04T10:00:07Z",
+         "message": "pod group is unschedulable"}]},
+}  # fmt: skip
+PODGROUP_1_37: Json = {
+    "metadata": {
+        "name": "llm-train-6b8c5d7f99-llm-train-pgt-0-84b7c", "namespace": "team-a", "uid": "d4",
+        "generation": 1, "resourceVersion": "55190", "creationTimestamp": "2026-10-02T08:00:00Z",
+        "ownerReferences": [
+            {"apiVersion": "batch/v1", "kind": "Job", "name": "llm-train", "uid": "77aa",
+             "controller": True, "blockOwnerDeletion": True},
+            {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "Workload",
+             "name": "llm-train-6b8c5d7f99", "uid": "c3"},
+        ],
+    },
+    "spec": {
+        "workloadRef": {"workloadName": "llm-train-6b8c5d7f99", "templateName": "llm-train-pgt-0"},
+        "schedulingPolicy": {"gang": {"minCount": 4}}, "disruptionMode": {"all": {}}, "priority": 0,
+    },
+    "status": {"conditions": [
+        {"type": "PodGroupInitiallyScheduled", "status": "False", "reason": "Unschedulable",
+         "observedGeneration": 1, "lastTransitionTime": "2026-10-02T08:00:03Z",
+         "message": "pod group is unschedulable, minCount (4) cannot be satisfied: 1 scheduled, "
+                    "2 remaining, pod group preemption: No preemption victims found for incoming "
+                    "preemptor"}]},
+}  # fmt: skip
+
+
+def test_a_pod_group_of_1_36() -> None:
+    found: Group = model(PODGROUP, PODGROUP_1_36, "v1alpha2")
+    assert found.meta.api_version == "v1alpha2"
+    assert (found.policy, found.quorum) == (Policy.GANG, 4)
+    assert (found.workload_name, found.template_name) == ("llm-train-5f7b9d6c44", "llm-train-pgt-0")
+    assert (found.disruption_mode, found.priority) == ("Pod", 0)
+    assert found.meta.controller is not None
+    assert found.meta.controller.name == "llm-train"
+    assert found.meta.owner_uids == ("77aa", "a1")
+    assert found.placed is not None
+    assert (found.placed.type, found.placed.status) == ("PodGroupScheduled", "False")
+    assert found.conditions == (found.placed,)
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v1alpha3"])
+def test_a_pod_group_of_1_37(version: str) -> None:
+    found: Group = model(PODGROUP, PODGROUP_1_37, version)
+    assert found.meta.api_version == version
+    assert (found.policy, found.quorum, found.policy_text) == (Policy.GANG, 4, "")
+    assert (found.workload_name, found.template_name) == ("llm-train-6b8c5d7f99", "llm-train-pgt-0")
+    assert found.disruption_mode == "all"
+    assert found.placed is not None
+    assert found.placed.type == "PodGroupInitiallyScheduled"
+    assert found.placed.reason == "Unschedulable"
+    assert "1 scheduled, 2 remaining" in found.placed.message
+
+
+def test_a_workload_has_templates_and_no_policy() -> None:
+    found: Group = model(WORKLOAD, WORKLOAD_1_36, "v1alpha2")
+    assert found.templates == (GroupTemplate("llm-train-pgt-0", Policy.GANG, 4),)
+    assert found.controller_ref == ("batch", "Job", "llm-train")
+    assert (found.policy, found.quorum, found.policy_text) == (Policy.UNKNOWN, None, "")
+    assert (found.conditions, found.placed) == ((), None)
+
+
+def test_templates_of_composite_groups_follow_each_other() -> None:
+    def leaf(name: str) -> Json:
+        return {"name": name, "schedulingPolicy": {"gang": {"minCount": 2}}}
+
+    tree = {
+        "podGroupTemplates": None,
+        "compositePodGroupTemplates": [
+            {
+                "name": "serve",
+                "schedulingPolicy": {"gang": {"minGroupCount": 3}},
+                "schedulingConstraints": {"topology": [{"key": "example.com/zone"}]},
+                "podGroupTemplates": [leaf("router")],
+                "compositePodGroupTemplates": [
+                    {"name": "replica", "schedulingPolicy": {"basic": {}},
+                     "podGroupTemplates": [leaf("prefill"), leaf("decode")]},
+                ],
+            },
+        ],
+    }  # fmt: skip
+    found: Group = model(WORKLOAD, with_identity({"spec": tree}), "v1alpha3")
+    assert found.templates == (
+        GroupTemplate("serve", Policy.GANG, 3, ("example.com/zone",), composite=True),
+        GroupTemplate("router", Policy.GANG, 2),
+        GroupTemplate("replica", Policy.BASIC, composite=True),
+        GroupTemplate("prefill", Policy.GANG, 2),
+        GroupTemplate("decode", Policy.GANG, 2),
+    )
+    assert found.controller_ref is None
+
+
+def test_a_composite_pod_group() -> None:
+    obj = {
+        "metadata": {"name": "serve-rank-set", "namespace": "team-a", "uid": "f6", "generation": 1},
+        "spec": {
+            "workloadRef": {"workloadName": "serve", "templateName": "replica"},
+            "schedulingPolicy": {"gang": {"minGroupCount": 2}},
+            "disruptionMode": {"single": {}},
+        },
+        "status": {},
+    }
+    found: Group = model(COMPOSITE, obj)
+    assert found.meta.ref.kind == "CompositePodGroup"
+    assert (found.policy, found.quorum) == (Policy.GANG, 2)
+    assert found.disruption_mode == "single"
+    assert found.placed is None
+
+
+def test_an_invalid_composite_group_is_not_placed_whatever_its_status_says() -> None:
+    conditions = [
+        {"type": "CompositePodGroupInitiallyScheduled", "status": "True", "reason": "Invalid"}
+    ]
+    found: Group = model(COMPOSITE, with_identity({"status": {"conditions": conditions}}))
+    assert found.placed is not None
+    assert not found.placed.is_true
+    assert found.conditions[0].status == "True"
+
+
+def test_a_child_of_a_composite_group_names_its_parent() -> None:
+    assert group(parentCompositePodGroupName="serve-0").parent_name == "serve-0"
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected", "quorum", "text"),
+    [
+        ({"basic": {}}, Policy.BASIC, None, ""),
+        ({"gang": {"minCount": 1}}, Policy.GANG, 1, ""),
+        ({"gang": {"minCount": 4}, "basic": None}, Policy.GANG, 4, ""),
+        ({}, Policy.UNKNOWN, None, "{}"),
+        (None, Policy.UNKNOWN, None, ""),
+        ({"elastic": {}}, Policy.UNKNOWN, None, '{"elastic":{}}'),
+        ({"gang": {"minCount": 4}, "elastic": {}}, Policy.UNKNOWN, None,
+         '{"gang":{"minCount":4},"elastic":{}}'),
+    ],
+)  # fmt: skip
+def test_the_presence_of_a_member_is_the_policy(
+    policy: Json | None, expected: Policy, quorum: int | None, text: str
+) -> None:
+    found = group(policy)
+    assert (found.policy, found.quorum) == (expected, quorum)
+    assert found.policy_text.replace(" ", "") == text
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("Pod", "Pod"),
+        ("PodGroup", "PodGroup"),
+        ("Rack", "Rack"),
+        ({"single": {}}, "single"),
+        ({"all": {}}, "all"),
+        ({"rack": {}}, "rack"),
+        (None, ""),
+    ],
+)
+def test_the_disruption_mode_is_text_or_object(mode: Any, expected: str) -> None:
+    assert group(disruptionMode=mode).disruption_mode == expected
+
+
+def test_nulls() -> None:
+    found = group(schedulingConstraints=None, workloadRef=None, podGroupTemplateRef=None)
+    assert (found.topology_keys, found.workload_name, found.conditions) == ((), "", ())
+    made_by_hand = group({"gang": {"minCount": 2}}, podGroupTemplateRef={"workload": None})
+    assert made_by_hand.workload_name == ""
+    topology = {"topology": [{"key": "example.com/rack"}]}
+    assert group(schedulingConstraints=topology).topology_keys == ("example.com/rack",)
+
+
+def test_a_condition_of_another_name_does_not_place_it() -> None:
+    found = group(conditions=[{"type": "DisruptionTarget", "status": "True"}])
+    assert found.placed is None
+    assert found.conditions[0].type == "DisruptionTarget"
+
+
+def test_a_gang_that_is_no_object_is_a_problem_with_its_name() -> None:
+    obj = with_identity({"spec": {"schedulingPolicy": {"gang": "four"}}}, "ring")
+    found, problem = read(PODGROUP, obj)
+    assert found is None
+    assert problem is not None
+    assert problem.resource_key == "podgroups.scheduling.k8s.io"
+    assert problem.sentence.startswith("PodGroup team-a/ring cannot be read")
+
+
+def test_versions_that_are_read() -> None:
+    assert PODGROUP.versions == WORKLOAD.versions == ("v1beta1", "v1alpha3", "v1alpha2")
+    assert COMPOSITE.versions == ("v1alpha3",)
+    assert all(resource.needed for resource in GROUPING.resources)
+
+
+PLACED = {
+    "job-running": "True",
+    "job-at-quorum": "True",
+    "job-basic-running": "True",
+    "job-unschedulable": "False",
+    "job-fragmented": "False",
+    "job-no-matching-node": "False",
+    "job-topology-does-not-fit": "False",
+    "job-suspended": None,
+    "job-quota-refused": None,
+    "job-scheduler-of-nobody": None,
+    "group-running": "True",
+    "group-below-quorum": None,
+    "group-scheduling-gate": None,
+    "group-mixed-schedulers": None,
+}
+GANG_FILES = [
+    file
+    for profile in ("1.36", "1.37")
+    for file in captures(profile=profile)
+    if file.stem in PLACED
+]
+
+
+@pytest.mark.parametrize("file", GANG_FILES, ids=lambda file: f"{file.parent.name}/{file.stem}")
+def test_captured_groups_say_whether_the_scheduler_placed_them(file: Any) -> None:
+    groups = captured(file, PODGROUP)
+    assert groups
+    condition = {"1.36": "PodGroupScheduled", "1.37": "PodGroupInitiallyScheduled"}
+    for found in groups:
+        assert (found.placed.status if found.placed else None) == PLACED[file.stem]
+        assert found.policy is (Policy.BASIC if "basic" in file.stem else Policy.GANG)
+        if found.placed:
+            assert found.placed.type == condition[file.parent.name]
+        if found.workload_name:
+            workloads = captured(file, WORKLOAD)
+            assert found.workload_name in {workload.meta.ref.name for workload in workloads}
+            templates = {template.name for workload in workloads for template in workload.templates}
+            assert found.template_name in templates
+
+
+@pytest.mark.parametrize("file", captures("group-composite"), ids=lambda file: file.parent.name)
+def test_a_captured_tree_of_groups(file: Any) -> None:
+    (root,) = captured(file, COMPOSITE)
+    assert (root.policy, root.quorum) == (Policy.GANG, 2)
+    children = captured(file, PODGROUP)
+    assert {child.parent_name for child in children} >= {root.meta.ref.name}
+    templates = {
+        (template.name, template.composite)
+        for workload in captured(file, WORKLOAD)
+        for template in workload.templates
+    }
+    assert {("replica", True), ("left", False), ("right", False)} <= templates

@@ -1,0 +1,35 @@
+"""Walks the registry of grouping APIs: nobody is in it without a test, and none is half-made."""
+
+from pathlib import Path
+
+import pytest
+
+import gangboard.groups
+from gangboard.diagnosis.registry import grouping_apis
+from gangboard.domain.group import Group
+from gangboard.domain.registry import Resource
+from tests.decode.reading import Json, model, with_identity
+
+ROOM = Path(gangboard.groups.__path__[0])
+MEMBERS = sorted(file.stem for file in ROOM.glob("*.py") if file.stem != "__init__")
+RESOURCES = [resource for api in grouping_apis() for resource in api.resources]
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+def test_every_member_has_a_test_file(member: str) -> None:
+    assert (Path(__file__).parent / f"test_{member}.py").is_file()
+
+
+def test_every_member_is_found() -> None:
+    assert len(grouping_apis()) == len(MEMBERS)
+
+
+@pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.key)
+def test_every_resource_reads_an_object_without_spec_and_status(resource: Resource) -> None:
+    assert resource.versions
+    objects: list[Json] = [{}, {"spec": None, "status": None}, {"spec": {}, "status": {}}]
+    for obj in objects:
+        group: Group = model(resource, with_identity(obj))
+        assert resource.model is Group
+        assert (group.meta.ref.group, group.meta.ref.kind) == (resource.group, resource.kind)
+        assert group.placed is None

@@ -1,0 +1,203 @@
+"""A real HTTPS server on localhost that does to its clients whatever a test's script says."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import ssl
+import struct
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from tests.kube.certificates import Issued
+
+
+@dataclass(frozen=True)
+class Request:
+    target: str
+    headers: Mapping[str, str]
+    line: str
+
+    @property
+    def path(self) -> str:
+        return urlsplit(self.target).path
+
+    @property
+    def query(self) -> dict[str, str]:
+        return {name: values[0] for name, values in parse_qs(urlsplit(self.target).query).items()}
+
+
+class Wire:
+    """The server's end of one connection."""
+
+    def __init__(self, sock: ssl.SSLSocket, stopping: threading.Event) -> None:
+        self._sock = sock
+        self._stopping = stopping
+        self.is_open = True
+
+    def send(self, data: bytes) -> None:
+        self._sock.sendall(data)
+
+    def head(self, status: int = 200, **headers: str) -> None:
+        """Status and headers; `Content_Type` and so on, JSON by default."""
+        named = {"Content_Type": "application/json", **headers}
+        lines = [f"HTTP/1.1 {status} Something"]
+        lines += [f"{name.replace('_', '-')}: {value}" for name, value in named.items()]
+        self.send(("\r\n".join(lines) + "\r\n\r\n").encode())
+
+    def answer(self, body: bytes, status: int = 200, **headers: str) -> None:
+        self.head(status, Content_Length=str(len(body)), **headers)
+        self.send(body)
+
+    def json(self, document: Any, status: int = 200, **headers: str) -> None:
+        self.answer(json.dumps(document).encode(), status, **headers)
+
+    def stream(self) -> None:
+        self.head(Transfer_Encoding="chunked", Content_Type="application/json;stream=watch")
+
+    def chunk(self, data: bytes) -> None:
+        self.send(b"%x\r\n%b\r\n" % (len(data), data))
+
+    def end_chunks(self) -> None:
+        self.send(b"0\r\n\r\n")
+
+    def drip(self, data: bytes, pause: float) -> None:
+        """One byte at a time, as long as the client listens."""
+        for position in range(len(data)):
+            self.send(data[position : position + 1])
+            if self._stopping.wait(pause):
+                return
+
+    def hold(self) -> None:
+        """Say nothing more until the test is over."""
+        self._stopping.wait(20)
+        self.is_open = False
+
+    def close(self) -> None:
+        self.is_open = False
+
+    def reset(self) -> None:
+        """RST instead of FIN."""
+        self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.is_open = False
+
+
+Script = Callable[[Request, Wire], None]
+
+
+class Server:
+    """Serves until `stop`; one thread per connection."""
+
+    def __init__(self, issued: Issued, script: Script, client_ca: str | None = None) -> None:
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        with tempfile.NamedTemporaryFile() as file:
+            file.write((issued.certificate_pem + issued.key_pem).encode())
+            file.flush()
+            self._context.load_cert_chain(file.name)
+        if client_ca is not None:
+            self._context.verify_mode = ssl.CERT_REQUIRED
+            self._context.load_verify_locations(cadata=client_ca)
+        self._script = script
+        self._stopping = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener.settimeout(0.02)
+        self.requests: list[Request] = []
+        self.connections = 0
+        self.crashes: list[BaseException] = []
+        self._acceptor = threading.Thread(target=self._accept)
+        self._acceptor.start()
+
+    @property
+    def port(self) -> int:
+        return int(self._listener.getsockname()[1])
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.port}"
+
+    def stop(self) -> None:
+        self._stopping.set()
+        for thread in (self._acceptor, *self._threads):
+            thread.join(5)
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while not self._stopping.is_set():
+            with contextlib.suppress(TimeoutError):
+                raw, _ = self._listener.accept()
+                self.connections += 1
+                thread = threading.Thread(target=self._serve, args=(raw,))
+                self._threads.append(thread)
+                thread.start()
+
+    def _serve(self, raw: socket.socket) -> None:
+        raw.settimeout(0.02)
+        try:
+            raw.settimeout(5)
+            with self._context.wrap_socket(raw, server_side=True) as sock:
+                wire = Wire(sock, self._stopping)
+                while wire.is_open:
+                    request = self._read(sock)
+                    if request is None:
+                        return
+                    self.requests.append(request)
+                    self._script(request, wire)
+        except OSError:
+            pass  # the client went away, which is what many tests are about
+        except BaseException as crash:  # noqa: BLE001  # shown by the fixture
+            self.crashes.append(crash)
+        finally:
+            raw.close()
+
+    def _read(self, sock: ssl.SSLSocket) -> Request | None:
+        sock.settimeout(0.05)
+        data = b""
+        while b"\r\n\r\n" not in data:
+            try:
+                piece = sock.recv(65536)
+            except TimeoutError:
+                if self._stopping.is_set():
+                    return None
+                continue
+            if not piece:
+                return None
+            data += piece
+        sock.settimeout(20)
+        line, *fields = data.decode().split("\r\n\r\n")[0].split("\r\n")
+        pairs = (field.partition(": ") for field in fields)
+        return Request(line.split(" ")[1], {name: value for name, _, value in pairs}, line)
+
+
+@contextlib.contextmanager
+def listening(behave: Callable[[socket.socket], None] | None = None) -> Iterator[int]:
+    """A TCP port without TLS; `behave` gets each connection, which is then closed."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        stopping = threading.Event()
+        kept: list[socket.socket] = []
+
+        def accept() -> None:
+            listener.settimeout(0.02)
+            while not stopping.is_set():
+                with contextlib.suppress(OSError):
+                    connection, _ = listener.accept()
+                    connection.settimeout(5)
+                    kept.append(connection)
+                    if behave is not None:
+                        behave(connection)
+                        connection.close()
+
+        thread = threading.Thread(target=accept)
+        thread.start()
+        try:
+            yield int(listener.getsockname()[1])
+        finally:
+            stopping.set()
+            thread.join()
+            for connection in kept:
+                connection.close()

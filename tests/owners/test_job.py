@@ -1,0 +1,255 @@
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from gangboard.domain.owner import GangRequest, Outcome, Owner, PodShape
+from gangboard.owners.job import OWNER
+from tests.decode.reading import Json, captured, captures, model, read, with_identity
+
+JOB = OWNER.resource
+
+
+def job(status: Json | None = None, metadata: Json | None = None, **spec: Any) -> Owner:
+    built: Owner = model(
+        JOB, with_identity({"spec": spec, "status": status, "metadata": metadata or {}})
+    )
+    return built
+
+
+def condition(type_: str, status: str = "True", reason: str = "", message: str = "") -> Json:
+    return {
+        "type": type_,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastProbeTime": "2026-10-02T09:00:00Z",
+        "lastTransitionTime": "2026-10-02T09:00:00Z",
+    }
+
+
+# k8s-gang-api.md §5.3.
+EXAMPLE: Json = {
+    "apiVersion": "batch/v1",
+    "kind": "Job",
+    "metadata": {"name": "llm-train", "namespace": "team-a", "uid": "77aa", "generation": 2},
+    "spec": {
+        "parallelism": 4, "completions": 4, "completionMode": "Indexed", "backoffLimit": 6,
+        "suspend": False, "podReplacementPolicy": "TerminatingOrFailed",
+        "scheduling": {"schedulingPolicy": {"gang": {"minCount": 4}}, "disruptionMode": {"all": {}}},
+        "template": {"spec": {"restartPolicy": "Never",
+                              "containers": [{"name": "w", "image": "example/train:1"}]}},
+    },
+    "status": {"startTime": "2026-10-02T08:00:00Z", "active": 4, "ready": 0, "terminating": 0,
+               "uncountedTerminatedPods": {}},
+}  # fmt: skip
+
+
+def test_the_example_of_1_37() -> None:
+    owner: Owner = model(JOB, EXAMPLE)
+    assert (owner.meta.ref.group, owner.meta.ref.kind, owner.meta.ref.name) == (
+        "batch",
+        "Job",
+        "llm-train",
+    )
+    assert owner.meta.generation == 2
+    assert owner.desired == 4
+    assert owner.shapes == (PodShape(4, {}),)
+    assert (owner.completions, owner.parallelism, owner.indexed) == (4, 4, True)
+    assert owner.gang_request == GangRequest("gang", 4)
+    assert owner.max_retries == 6
+    assert (owner.active_pods, owner.succeeded_pods, owner.failed_pods) == (4, 0, 0)
+    assert owner.started_at == datetime(2026, 10, 2, 8, 0, tzinfo=UTC)
+    assert not owner.suspended
+    assert owner.resumed_at is None
+
+
+def test_a_suspended_job_asks_for_its_pods_and_has_none() -> None:
+    owner = job(
+        {"ready": 0, "conditions": [condition("Suspended", reason="JobSuspended")]},
+        parallelism=4,
+        completions=4,
+        suspend=True,
+    )
+    assert owner.suspended
+    assert owner.desired == 4
+    assert owner.active_pods == 0
+    assert owner.resumed_at is None
+
+
+def test_a_resumed_job_says_when() -> None:
+    conditions = [condition("Suspended", "False", "JobResumed", "Job resumed")]
+    owner = job({"conditions": conditions, "active": 4}, suspend=False)
+    assert owner.resumed_at == datetime(2026, 10, 2, 9, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("parallelism", "completions", "succeeded", "active", "desired"),
+    [
+        (None, None, 0, 0, 1),  # both default to one pod
+        (4, 4, 0, 0, 4),
+        (4, 4, 3, 1, 4),  # a gang keeps its size while its members finish
+        (4, 4, 4, 0, 4),
+        (8, 4, 0, 4, 4),  # never more at a time than are left to do
+        (2, 10, 0, 2, 2),
+        (2, 10, 4, 2, 6),  # four are done, two run
+        (2, 10, 9, 1, 10),  # one is left
+        (2, 10, 10, 0, 10),
+        (0, 4, 0, 0, 0),  # paused
+        (0, 4, 1, 0, 1),
+        (3, None, 0, 3, 3),  # a work queue
+        (3, None, 1, 2, 3),  # nothing is replaced after the first success
+        (3, None, 1, 1, 2),
+        (2, 3, 5, 0, 5),  # completions lowered below what is done (elastic Indexed Job)
+    ],
+)
+def test_the_pods_it_asks_for(
+    parallelism: int | None, completions: int | None, succeeded: int, active: int, desired: int
+) -> None:
+    owner = job(
+        {"succeeded": succeeded, "active": active},
+        parallelism=parallelism,
+        completions=completions,
+    )
+    assert owner.desired == desired
+
+
+def test_what_runs_at_a_time_is_what_it_asks_room_for() -> None:
+    template = {"spec": {"containers": [{"resources": {"requests": {"nvidia.com/gpu": "8"}}}]}}
+    owner = job(parallelism=2, completions=1000, template=template)
+    assert owner.shapes == (PodShape(2, {"nvidia.com/gpu": Decimal(8)}),)
+
+
+def test_complete() -> None:
+    owner = job(
+        {
+            "conditions": [
+                condition("SuccessCriteriaMet", reason="CompletionsReached"),
+                condition(
+                    "Complete", reason="CompletionsReached", message="Reached expected number"
+                ),
+            ],
+            "succeeded": 2,
+        },
+        parallelism=2,
+        completions=2,
+    )
+    assert owner.finish is not None
+    assert owner.finish.outcome is Outcome.SUCCEEDED
+    assert owner.finish.reason == "CompletionsReached"
+    assert owner.finish.at == datetime(2026, 10, 2, 9, 0, tzinfo=UTC)
+    assert owner.ending == ""
+
+
+def test_failed() -> None:
+    owner = job({"conditions": [condition("Failed", reason="BackoffLimitExceeded")], "failed": 7})
+    assert owner.finish is not None
+    assert (owner.finish.outcome, owner.finish.reason) == (Outcome.FAILED, "BackoffLimitExceeded")
+    assert (owner.retries, owner.failed_pods) == (7, 7)
+
+
+def test_the_end_is_announced_before_the_pods_are_gone() -> None:
+    owner = job({"conditions": [condition("FailureTarget", reason="DeadlineExceeded")]})
+    assert (owner.finish, owner.ending) == (None, "DeadlineExceeded")
+    assert job({"conditions": [condition("SuccessCriteriaMet")]}).ending == "SuccessCriteriaMet"
+    assert job({"conditions": [condition("FailureTarget", "False")]}).ending == ""
+
+
+@pytest.mark.parametrize(
+    ("scheduling", "expected"),
+    [
+        (None, None),
+        ({}, GangRequest("basic")),  # 1.37: basic is the default
+        ({"schedulingPolicy": None}, GangRequest("basic")),
+        ({"schedulingPolicy": {"basic": {}}}, GangRequest("basic")),
+        ({"schedulingPolicy": {"gang": {}}}, GangRequest("gang", 3)),  # minCount = parallelism
+        ({"schedulingPolicy": {"gang": {"minCount": 2}}}, GangRequest("gang", 2)),
+        ({"schedulingPolicy": {"gang": {"minCount": 2}, "basic": None}}, GangRequest("gang", 2)),
+        ({"schedulingPolicy": {"elastic": {}}}, GangRequest("unknown")),
+    ],
+)
+def test_the_gang_it_asks_for(scheduling: Json | None, expected: GangRequest | None) -> None:
+    assert job(parallelism=3, completions=3, scheduling=scheduling).gang_request == expected
+
+
+def test_a_group_that_its_pods_bring_along() -> None:
+    template = {"spec": {"schedulingGroup": {"podGroupName": "ring"}, "priorityClassName": "high"}}
+    owner = job(template=template)
+    assert (owner.group_name, owner.priority_class) == ("ring", "high")
+
+
+def test_a_child_job_says_what_it_was_made_for() -> None:
+    labels = {
+        "jobset.sigs.k8s.io/replicatedjob-name": "workers",
+        "jobset.sigs.k8s.io/restart-attempt": "1",
+        "kueue.x-k8s.io/queue-name": "gpu-lq",
+    }
+    annotations = {"scheduling.k8s.io/group-template-name": "workers"}
+    owner = job(metadata={"labels": labels, "annotations": annotations})
+    assert (owner.part_name, owner.attempt, owner.queue) == ("workers", "1", "gpu-lq")
+    assert owner.delegated_template == "workers"
+    labels["jobset.sigs.k8s.io/job-restart-attempt"] = "2"
+    assert job(metadata={"labels": labels}).attempt == "1.2"
+
+
+@pytest.mark.parametrize(
+    ("managed_by", "foreign"),
+    [
+        (None, ""),
+        ("kubernetes.io/job-controller", ""),
+        ("kueue.x-k8s.io/multikueue", "kueue.x-k8s.io/multikueue"),
+    ],
+)
+def test_only_a_foreign_manager_is_named(managed_by: str | None, foreign: str) -> None:
+    assert job(managedBy=managed_by).managed_by == foreign
+
+
+def test_no_status_means_that_no_controller_has_spoken() -> None:
+    assert job(None).active_pods is None
+    assert job({}).active_pods is None
+    assert job({"ready": 0, "uncountedTerminatedPods": {}}).active_pods == 0
+
+
+def test_a_limit_per_index_is_no_limit_for_the_job() -> None:
+    assert job(backoffLimit=2147483647).max_retries is None
+    assert job(backoffLimit=0).max_retries == 0
+
+
+def test_a_malformed_request_is_said_and_the_job_kept() -> None:
+    template = {
+        "spec": {"containers": [{"resources": {"requests": {"cpu": "four", "memory": "1k"}}}]}
+    }
+    owner, problem = read(JOB, with_identity({"spec": {"template": template}}, "train"))
+    assert owner.shapes == (PodShape(1, {"memory": Decimal(1000)}),)
+    assert problem is not None
+    assert problem.sentence == (
+        "Job team-a/train is read only in part: its request of cpu is left out: "
+        "'four' is not a quantity."
+    )
+
+
+def test_a_gang_that_is_no_object_is_a_problem() -> None:
+    spec = {"scheduling": {"schedulingPolicy": {"gang": 4}}}
+    owner, problem = read(JOB, with_identity({"spec": spec}, "train"))
+    assert owner is None
+    assert problem is not None
+    assert problem.lost
+
+
+@pytest.mark.parametrize(
+    "file", captures("job-*"), ids=lambda file: f"{file.parent.name}/{file.stem}"
+)
+def test_captured_jobs_say_what_their_state_is_called(file: Any) -> None:
+    for owner in captured(file, JOB):
+        ended = {"job-completed": Outcome.SUCCEEDED, "job-failed": Outcome.FAILED}.get(file.stem)
+        assert (owner.finish.outcome if owner.finish else None) == ended
+        assert owner.suspended == file.stem.startswith("job-suspended")
+        assert owner.indexed
+        assert owner.desired == owner.completions == owner.parallelism
+        assert owner.shapes[0].count == owner.desired
+        assert owner.active_pods is not None
+        if file.stem == "job-failed":
+            assert owner.finish.reason == "BackoffLimitExceeded"
+            assert owner.max_retries == 0
+            assert owner.retries >= 1

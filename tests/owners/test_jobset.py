@@ -1,0 +1,311 @@
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import yaml
+
+from gangboard.domain.owner import Dependency, GangRequest, Outcome, Owner
+from gangboard.owners.job import OWNER as JOB
+from gangboard.owners.jobset import MAX_CHILDREN, OWNER, is_current
+from tests.decode.reading import Json, captured, captures, model, read, with_identity
+
+JOBSET = OWNER.resource
+
+# jobset-kueue.md §6.
+EXAMPLE: Json = yaml.safe_load("""
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata:
+  name: llama-ft
+  namespace: team-a
+  uid: 5b0e4d5c-7c0e-4a51-9f5e-0d6a3c1f2a10
+  generation: 3
+  labels: {kueue.x-k8s.io/queue-name: gpu-lq}
+spec:
+  suspend: false
+  network: {enableDNSHostnames: true, publishNotReadyAddresses: true}
+  successPolicy: {operator: All, targetReplicatedJobs: [driver]}
+  startupPolicy: {startupPolicyOrder: AnyOrder}
+  failurePolicy:
+    maxRestarts: 3
+    restartStrategy: Recreate
+    rules:
+    - {name: hostMaintenance, action: RestartJobSetAndIgnoreMaxRestarts}
+  coordinator: {replicatedJob: driver, jobIndex: 0, podIndex: 0}
+  replicatedJobs:
+  - name: driver
+    groupName: default
+    replicas: 1
+    template:
+      spec:
+        parallelism: 1
+        completions: 1
+        completionMode: Indexed
+        backoffLimit: 0
+        template:
+          spec:
+            restartPolicy: Never
+            containers:
+            - {name: main, image: example/driver, resources: {requests: {cpu: "2"}}}
+  - name: workers
+    groupName: default
+    replicas: 2
+    dependsOn: [{name: driver, status: Ready}]
+    template:
+      spec:
+        parallelism: 4
+        completions: 4
+        completionMode: Indexed
+        backoffLimit: 0
+        template:
+          spec:
+            restartPolicy: Never
+            terminationGracePeriodSeconds: 30
+            containers:
+            - {name: main, image: example/worker, resources: {requests: {cpu: "8", nvidia.com/gpu: "1"}, limits: {nvidia.com/gpu: "1"}}}
+status:
+  conditions:
+  - {type: Suspended, status: "False", reason: ResumeJobs, message: jobset is resumed, lastTransitionTime: "2026-11-20T09:00:05Z"}
+  - {type: RestartingJobSet, status: "False", reason: JobsReady, message: all jobs are ready, lastTransitionTime: "2026-11-20T09:20:41Z"}
+  restarts: 1
+  restartsCountTowardsMax: 1
+  replicatedJobsStatus:
+  - {name: workers, ready: 1, succeeded: 0, failed: 0, active: 2, suspended: 0}
+  - {name: driver, ready: 1, succeeded: 0, failed: 0, active: 1, suspended: 0}
+""")
+
+
+def part(name: str, **more: Any) -> Json:
+    return {"name": name, "template": {"spec": {}}, **more}
+
+
+def jobset(*parts: Json, status: Json | None = None, **spec: Any) -> Owner:
+    obj = with_identity({"spec": {"replicatedJobs": list(parts), **spec}, "status": status}, "run")
+    built: Owner = model(JOBSET, obj)
+    return built
+
+
+def child(name: str = "run-workers-0", **labels: str) -> Owner:
+    prefixed = {
+        f"jobset.sigs.k8s.io/{key.replace('_', '-')}": value for key, value in labels.items()
+    }
+    built: Owner = model(JOB.resource, with_identity({"metadata": {"labels": prefixed}}, name))
+    return built
+
+
+def test_the_example() -> None:
+    owner: Owner = model(JOBSET, EXAMPLE)
+    assert (owner.meta.ref.group, owner.meta.ref.kind) == ("jobset.x-k8s.io", "JobSet")
+    assert owner.desired == 9
+    assert owner.queue == "gpu-lq"
+    assert (owner.restarts, owner.counted_restarts, owner.max_restarts) == (1, 1, 3)
+    assert not owner.restarting
+    assert owner.finish is None
+    assert owner.resumed_at == datetime(2026, 11, 20, 9, 0, 5, tzinfo=UTC)
+    driver, workers = owner.parts
+    assert (driver.name, driver.replicas, driver.pods, driver.depends_on) == ("driver", 1, 1, ())
+    assert driver.child_names == ("llama-ft-driver-0",)
+    assert (driver.ready, driver.succeeded) == (1, 0)
+    assert (workers.replicas, workers.pods) == (2, 4)
+    assert workers.requests == {"cpu": 8, "nvidia.com/gpu": 1}
+    assert workers.depends_on == (Dependency("driver", "Ready"),)
+    assert workers.child_names == ("llama-ft-workers-0", "llama-ft-workers-1")
+    assert (workers.ready, workers.succeeded) == (1, 0)
+    assert [shape.count for shape in owner.shapes] == [1, 8]
+    assert owner.shapes[1].requests == {"cpu": 8, "nvidia.com/gpu": 1}
+
+
+def test_its_child_job_belongs_to_the_current_attempt() -> None:
+    owner: Owner = model(JOBSET, EXAMPLE)
+    assert is_current(owner, child("llama-ft-workers-1", restart_attempt="1"))
+    assert not is_current(owner, child("llama-ft-workers-1", restart_attempt="0"))
+    # Its status was not seen yet: the Job was made for the next attempt.
+    assert is_current(owner, child("llama-ft-workers-1", restart_attempt="2"))
+
+
+@pytest.mark.parametrize("attempt", ["", "first", "٣", "9" * 5000])
+def test_a_child_without_a_readable_attempt_is_not_hidden(attempt: str) -> None:
+    assert is_current(jobset(status={"restarts": 3}), child(restart_attempt=attempt))
+
+
+def test_restarts_of_single_jobs() -> None:
+    status = {
+        "restarts": 1,
+        "restartsCountTowardsMax": 0,
+        "replicatedJobsStatus": [
+            {"name": "workers", "jobRestarts": [0, 2], "jobRestartsCountTowardsMax": [0, 1]}
+        ],
+    }
+    owner = jobset(part("workers", replicas=2), status=status, failurePolicy={"maxRestarts": 2})
+    assert owner.job_restarts == {"run-workers-1": 2}
+    assert (owner.restarts, owner.counted_restarts, owner.max_restarts) == (1, 1, 2)
+    old = child("run-workers-1", restart_attempt="1", job_restart_attempt="1")
+    new = child("run-workers-1", restart_attempt="1", job_restart_attempt="2")
+    sibling = child("run-workers-0", restart_attempt="1", job_restart_attempt="0")
+    assert [is_current(owner, job) for job in (old, new, sibling)] == [False, True, True]
+
+
+def test_a_restart_in_place_counts_by_the_attempt_of_its_pods() -> None:
+    status = {"currentInPlaceRestartAttempt": 2, "previousInPlaceRestartAttempt": 1}
+    owner = jobset(part("workers"), status=status, failurePolicy={"maxRestarts": 3})
+    assert owner.restarts == 0
+    assert owner.counted_restarts == 2
+
+
+def test_in_order_each_part_waits_for_the_one_before() -> None:
+    owner = jobset(part("a"), part("b"), part("c"), startupPolicy={"startupPolicyOrder": "InOrder"})
+    assert [one.depends_on for one in owner.parts] == [
+        (),
+        (Dependency("a", "Ready", "startupPolicy"),),
+        (Dependency("b", "Ready", "startupPolicy"),),
+    ]
+
+
+def test_defaults_of_the_crd() -> None:
+    owner = jobset(part("workers", template=None))
+    (workers,) = owner.parts
+    assert (workers.replicas, workers.pods) == (1, 1)
+    assert workers.child_names == ("run-workers-0",)
+    assert (workers.ready, workers.succeeded) == (None, None)
+    assert owner.max_restarts is None
+    assert jobset(part("workers"), failurePolicy={}).max_restarts == 0
+
+
+@pytest.mark.parametrize(
+    ("spec", "pods"),
+    [({"parallelism": 4, "completions": 2}, 2), ({"parallelism": 3}, 3), ({"parallelism": 0}, 0)],
+)
+def test_pods_of_a_part(spec: Json, pods: int) -> None:
+    owner = jobset(part("workers", replicas=3, template={"spec": spec}))
+    assert owner.parts[0].pods == pods
+    assert owner.desired == 3 * pods
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome", "reason"),
+    [
+        ({"conditions": [{"type": "Completed", "status": "True", "reason": "AllJobsCompleted"}],
+          "terminalState": "Completed"}, Outcome.SUCCEEDED, "AllJobsCompleted"),
+        ({"conditions": [{"type": "Failed", "status": "True", "reason": "ReachedMaxRestarts"}]},
+         Outcome.FAILED, "ReachedMaxRestarts"),
+        ({"terminalState": "Failed"}, Outcome.FAILED, ""),
+    ],
+)  # fmt: skip
+def test_the_end(status: Json, outcome: Outcome, reason: str) -> None:
+    finish = jobset(status=status).finish
+    assert finish is not None
+    assert (finish.outcome, finish.reason) == (outcome, reason)
+
+
+def test_no_end() -> None:
+    for state in ("", "Paused"):
+        assert jobset(status={"terminalState": state}).finish is None
+
+
+def test_a_restart_that_is_under_way() -> None:
+    conditions = [{"type": "RestartingJobSet", "status": "True", "reason": "DefaultFailurePolicy"}]
+    assert jobset(status={"conditions": conditions}).restarting
+
+
+def test_a_group_that_all_parts_bring_along() -> None:
+    def bringing(name: str, group: str) -> Json:
+        pod = {"spec": {"schedulingGroup": {"podGroupName": group}, "priorityClassName": "high"}}
+        return part(name, template={"spec": {"template": pod}})
+
+    together = jobset(bringing("driver", "ring"), bringing("workers", "ring"))
+    assert (together.group_name, together.priority_class) == ("ring", "high")
+    apart = jobset(bringing("driver", "a"), bringing("workers", "b"))
+    assert apart.group_name == ""
+    assert [one.group_name for one in apart.parts] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("scheduling", "expected"),
+    [
+        (None, None),
+        ({}, GangRequest("gang")),
+        ({"schedulingPolicy": {"gang": {"minCount": 5}}}, GangRequest("gang", 5)),
+        ({"schedulingPolicy": {"basic": {}}}, GangRequest("basic")),
+        ({"replicatedJobs": [{"targetReplicatedJobs": ["workers"]}]}, GangRequest("gang")),
+    ],
+)
+def test_the_planned_scheduling_field(
+    scheduling: Json | None, expected: GangRequest | None
+) -> None:
+    assert jobset(scheduling=scheduling).gang_request == expected
+
+
+@pytest.mark.parametrize(
+    ("managed_by", "foreign"),
+    [
+        (None, ""),
+        ("jobset.sigs.k8s.io/jobset-controller", ""),
+        ("kueue.x-k8s.io/multikueue", "kueue.x-k8s.io/multikueue"),
+    ],
+)
+def test_only_a_foreign_manager_is_named(managed_by: str | None, foreign: str) -> None:
+    assert jobset(managedBy=managed_by).managed_by == foreign
+
+
+def test_two_billion_jobs_are_counted_and_not_named() -> None:
+    spec = {"replicatedJobs": [part("workers", replicas=2**31 - 1)]}
+    owner, problem = read(JOBSET, with_identity({"spec": spec}, "run"))
+    assert owner.desired == 2**31 - 1
+    assert len(owner.parts[0].child_names) == MAX_CHILDREN
+    assert problem is not None
+    assert not problem.lost
+    assert "workers asks for 2,147,483,647 Jobs" in problem.sentence
+
+
+def test_a_malformed_request_says_in_which_part() -> None:
+    containers = [{"resources": {"requests": {"cpu": "?"}}}]
+    bad = part("workers", template={"spec": {"template": {"spec": {"containers": containers}}}})
+    _, problem = read(JOBSET, with_identity({"spec": {"replicatedJobs": [bad]}}, "run"))
+    assert problem is not None
+    assert problem.sentence == (
+        "JobSet team-a/run is read only in part: in workers its request of cpu is left out: "
+        "'?' is not a quantity."
+    )
+
+
+@pytest.mark.parametrize(
+    "file", captures("jobset-*"), ids=lambda file: f"{file.parent.name}/{file.stem}"
+)
+def test_captured_jobsets_say_what_their_state_is_called(file: Any) -> None:
+    (owner,) = captured(file, JOBSET)
+    jobs = captured(file, JOB.resource)
+    state = file.stem.removeprefix("jobset-")
+    names = {name for one in owner.parts for name in one.child_names}
+    assert {job.meta.ref.name for job in jobs} <= names
+    for job in jobs:
+        assert job.meta.controller is not None
+        assert job.meta.controller.uid == owner.meta.ref.uid
+        assert job.part_name in {one.name for one in owner.parts}
+        assert job.attempt.partition(".")[0].isdecimal()
+    assert owner.suspended == state.startswith("suspended")
+    ended = {
+        "completed": Outcome.SUCCEEDED,
+        "failed": Outcome.FAILED,
+        "failed-after-restarts": Outcome.FAILED,
+    }
+    assert (owner.finish.outcome if owner.finish else None) == ended.get(state)
+    if state in ("running", "resumed", "shared-group"):
+        assert owner.desired == 5
+        assert {job.meta.ref.name for job in jobs} == names
+        assert [one.ready for one in owner.parts] == [1, 2]
+    if state == "resumed":
+        assert owner.resumed_at is not None
+    if state == "failed":
+        assert (owner.max_restarts, owner.finish.reason) == (None, "FailedJobs")
+    if state == "failed-after-restarts":
+        assert (owner.counted_restarts, owner.max_restarts) == (1, 1)
+        assert owner.finish.reason == "ReachedMaxRestarts"
+    if state == "restarting":
+        assert owner.restarting
+        assert owner.restarts >= 1
+    if state == "depends-on":
+        driver, workers = owner.parts
+        assert workers.depends_on == (Dependency("driver", "Ready"),)
+        assert {job.meta.ref.name for job in jobs} == set(driver.child_names)
+    if state == "shared-group":
+        assert owner.group_name == "ring"

@@ -1,0 +1,21 @@
+"""Walks the registry of admission systems: nobody is in it without a test."""
+
+from pathlib import Path
+
+import pytest
+
+import gangboard.queues
+from gangboard.diagnosis.registry import queue_systems
+
+ROOM = Path(gangboard.queues.__path__[0])
+MEMBERS = sorted(file.stem for file in ROOM.glob("*.py") if file.stem != "__init__")
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+def test_every_member_has_a_test_file(member: str) -> None:
+    assert (Path(__file__).parent / f"test_{member}.py").is_file()
+
+
+def test_every_member_is_found_and_says_its_label() -> None:
+    assert len(queue_systems()) == len(MEMBERS)
+    assert all(queue.owner_label for queue in queue_systems())

@@ -1,0 +1,113 @@
+"""Leases: one holder at a time, sticky, and a number that fences off whoever was stopped."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import transaction
+from django.db.models.functions import Now
+
+from gangboard.store.leases import (
+    LeaseLostError,
+    claim,
+    confirm,
+    free_clusters,
+    release,
+    renew,
+)
+from gangboard.store.models import Cluster, Lease
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster.objects.create(name="one", server="https://one.example", credentials=b"")
+
+
+def _expire(cluster: Cluster) -> None:
+    Lease.objects.filter(cluster=cluster).update(expires_at=Now() - timedelta(seconds=1))
+
+
+def test_a_free_cluster_is_claimed(cluster: Cluster) -> None:
+    held = claim(cluster.pk, "a")
+    assert held is not None
+    assert held.number == 1
+    assert free_clusters() == []
+
+
+def test_a_held_cluster_is_refused_to_another(cluster: Cluster) -> None:
+    claim(cluster.pk, "a")
+    assert claim(cluster.pk, "b") is None
+
+
+def test_the_holder_keeps_its_number(cluster: Cluster) -> None:
+    first = claim(cluster.pk, "a")
+    assert claim(cluster.pk, "a") == first
+
+
+def test_an_expired_lease_goes_to_another_with_a_higher_number(cluster: Cluster) -> None:
+    claim(cluster.pk, "a")
+    _expire(cluster)
+    assert free_clusters() == [cluster.pk]
+    taken = claim(cluster.pk, "b")
+    assert taken is not None
+    assert taken.number == 2
+
+
+def test_the_former_holder_cannot_confirm(cluster: Cluster) -> None:
+    held = claim(cluster.pk, "a")
+    assert held is not None
+    _expire(cluster)
+    claim(cluster.pk, "b")
+    with pytest.raises(LeaseLostError):
+        renew(held)
+
+
+def test_a_former_holder_that_comes_back_after_another_gets_a_new_number(cluster: Cluster) -> None:
+    first = claim(cluster.pk, "a")
+    _expire(cluster)
+    claim(cluster.pk, "b")
+    _expire(cluster)
+    again = claim(cluster.pk, "a")
+    assert first is not None
+    assert again is not None
+    assert again.number == 3
+    with pytest.raises(LeaseLostError):
+        renew(first)
+
+
+def test_an_expired_lease_that_nobody_took_is_still_ours(cluster: Cluster) -> None:
+    held = claim(cluster.pk, "a")
+    assert held is not None
+    _expire(cluster)
+    renew(held)
+    assert claim(cluster.pk, "b") is None
+
+
+def test_confirming_extends_the_lease(cluster: Cluster) -> None:
+    held = claim(cluster.pk, "a")
+    assert held is not None
+    soon = Now() + timedelta(seconds=1)
+    Lease.objects.filter(cluster=cluster).update(expires_at=soon)
+    with transaction.atomic():
+        confirm(held)
+    later = Now() + timedelta(seconds=10)
+    assert Lease.objects.filter(cluster=cluster, expires_at__gt=later).exists()
+
+
+def test_a_released_cluster_is_free_at_once(cluster: Cluster) -> None:
+    held = claim(cluster.pk, "a")
+    assert held is not None
+    release(held)
+    assert free_clusters() == [cluster.pk]
+    assert claim(cluster.pk, "b") is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_confirmation_outside_a_transaction_is_a_defect(cluster: Cluster) -> None:
+    held = claim(cluster.pk, "a")
+    assert held is not None
+    with pytest.raises(RuntimeError, match="inside the transaction"):
+        confirm(held)
