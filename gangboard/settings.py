@@ -141,7 +141,6 @@ USE_TZ = True
 USE_I18N = False
 
 STATIC_URL = "/static/"
-STATIC_ROOT = BASE_DIR / ".static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 # Files are served straight from static/ and from installed packages: no collect step to forget.
 WHITENOISE_USE_FINDERS = True

@@ -7,6 +7,6 @@ import tempfile
 os.environ.setdefault("GANGBOARD_STATE", tempfile.mkdtemp(prefix="gangboard-tests-"))
 os.environ.setdefault("GANGBOARD_LOG_LEVEL", "WARNING")
 
-from gangboard.settings import *  # noqa: E402,F403  # the product's settings are the base on purpose
+from gangboard.settings import *  # noqa: F403  # the product's settings are the base on purpose
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

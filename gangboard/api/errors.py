@@ -8,7 +8,13 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.core.signals import got_request_exception
 from django.http import Http404
-from rest_framework.exceptions import APIException, NotFound, ValidationError
+from rest_framework.exceptions import (
+    APIException,
+    ErrorDetail,
+    NotAuthenticated,
+    NotFound,
+    ValidationError,
+)
 from rest_framework.exceptions import PermissionDenied as ForbiddenByApi
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
@@ -16,6 +22,7 @@ from rest_framework.views import set_rollback
 from gangboard.logs import get_logger
 
 PROBLEM_TYPE = "application/problem+json"
+SIGN_IN = "Sign in, or send a token: Authorization: Bearer gb_<id>_<secret>."
 NOT_FOUND = "There is no such object, or you may not see it."
 """For missing and forbidden objects alike: the answer must not tell which of the two it is."""
 
@@ -27,6 +34,8 @@ def problem_details(error: Exception, context: dict[str, Any]) -> Response:
     set_rollback()
     if isinstance(error, Http404):
         error = NotFound(NOT_FOUND)
+    elif isinstance(error, NotAuthenticated):
+        error.detail = ErrorDetail(SIGN_IN)
     elif isinstance(error, PermissionDenied):
         error = ForbiddenByApi(str(error) or "You may not do that.")
     if not isinstance(error, APIException):

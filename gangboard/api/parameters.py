@@ -91,17 +91,15 @@ class GroupQuery(PageQuery):
 def read_query(request: Request, query: type[Query]) -> dict[str, Any]:
     """Return the typed parameters of a request. Raises ValidationError with a sentence per parameter."""
     given = request.query_params
-    known = query().fields
-    errors: dict[str, list[str]] = {}
+    # A plain dict: an absent parameter must not read as an empty one, as it does for forms.
+    serializer = query(data={name: given[name] for name in given})
+    errors: dict[str, Any] = {}
     for name, values in given.lists():
-        if name not in known:
-            names = ", ".join(known) or "none"
+        if name not in serializer.fields:
+            names = ", ".join(serializer.fields) or "none"
             errors[name] = [f"There is no parameter “{name}”; the parameters are: {names}."]
         elif len(values) > 1:
             errors[name] = [f"“{name}” is given {len(values)} times; once is allowed."]
-    if errors:
-        raise ValidationError(errors)
-    # A plain dict: an absent parameter must not read as an empty one, as it does for forms.
-    serializer = query(data={name: given[name] for name in given})
-    serializer.is_valid(raise_exception=True)
+    if not serializer.is_valid() or errors:
+        raise ValidationError({**serializer.errors, **errors})
     return dict(serializer.validated_data)

@@ -155,12 +155,14 @@ class Kinship:
 
     def _around_group(self, uid: str, link: GroupLink) -> set[str]:
         links, ancestry = self._links, self._ancestry
-        near = {uid, *links.children_of[link.name], *links.groups_of[link.name]}
+        near = {uid, *links.namesakes[link.name]}
+        near |= links.children_of[link.name] | links.groups_of[link.name]
         parent = ancestry.parent_of(link)
         if parent is not None:
             near.update(ancestry.chain(parent))
-        others = (links.named(link.name), ancestry.workload_of(link))
-        near.update(other for other in others if other is not None)
+        workload = ancestry.workload_of(link)
+        if workload is not None:
+            near.add(workload)
         found: set[str] = set()
         found = found.union(*(ancestry.gangs_of(one) for one in near))
         if link.place is not None:

@@ -183,7 +183,8 @@ class Links:
         self.workloads_for: _Index[Name] = _Index()
         """Name of an owner → Workloads that name it as their controller."""
         self.pods_on: _Index[str] = _Index()
-        self._named: _Index[Name] = _Index()
+        self.namesakes: _Index[Name] = _Index()
+        """Several uids while the deletion of one has not been seen yet."""
         self._controllers_naming: dict[Place, dict[str, int]] = defaultdict(dict)
 
     def get(self, uid: str) -> Link | None:
@@ -202,7 +203,7 @@ class Links:
 
     def named(self, name: Name) -> str | None:
         """Return the uid of the object of that name; of two (one deleted unseen) the newer."""
-        found = self._named[name]
+        found = self.namesakes[name]
         if not found:
             return None
         return max(found, key=lambda uid: (self._created(uid), uid))
@@ -247,7 +248,7 @@ class Links:
 
     def _set_owner(self, uid: str, link: OwnerLink, *, there: bool) -> None:
         _set_item(self.owners, uid, link, there=there)
-        self._named.set(link.name, uid, there=there)
+        self.namesakes.set(link.name, uid, there=there)
         if link.controller:
             self.owners_under.set(link.controller, uid, there=there)
         for place in link.templates:
@@ -255,7 +256,7 @@ class Links:
 
     def _set_group(self, uid: str, link: GroupLink, *, there: bool) -> None:
         _set_item(self.groups, uid, link, there=there)
-        self._named.set(link.name, uid, there=there)
+        self.namesakes.set(link.name, uid, there=there)
         for owner in link.owners:
             self.groups_under.set(owner, uid, there=there)
         if link.parent:

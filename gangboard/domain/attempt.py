@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.progress import active_jobs, is_full, on_sick_nodes, ready_count
+from gangboard.domain.progress import active_jobs, is_full, on_sick_nodes, ready_count, succeeded
 
 # API servers, kubelets and gangboard have clocks of their own.
 _SKEW = timedelta(seconds=60)
@@ -44,6 +44,8 @@ def attempt_start(unit: Unit) -> datetime | None:
 
 def whole_in_attempt(unit: Unit) -> bool:
     """Whether its quorum (without one: its size) was seen ready since the attempt began."""
+    if unit.missing_jobs and not active_jobs(unit):
+        return False
     start, whole = attempt_start(unit), unit.memory.whole_at
     return whole is not None and (start is None or whole >= start)
 
@@ -70,17 +72,18 @@ def has_lost(unit: Unit) -> bool:
     if is_full(unit) or not unit.ready:
         return False
     if whole_in_attempt(unit):
-        return ready_count(unit) + unit.succeeded < unit.needed
+        return ready_count(unit) + succeeded(unit) < unit.needed
     if not was_placed_whole(unit):
         return False
     others = sum(pod.is_live and pod.is_placed for pod in unit.strangers)
-    there = len(unit.placed) - len(on_sick_nodes(unit))
-    return there + unit.succeeded + others < unit.needed
+    sick = on_sick_nodes(unit)
+    there = sum(pod not in sick for pod in unit.placed)
+    return there + succeeded(unit) + others < unit.needed
 
 
 def restart_under_way(unit: Unit) -> Restart | None:
     """Return the restart or retry that it is still coming back from; None when all are ready."""
-    if is_full(unit) or not active_jobs(unit):
+    if is_full(unit) or not (active_jobs(unit) or unit.missing_jobs):
         return None
     return _restart_of_owner(unit) or _restart_of_job(unit) or _retry(unit)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
 from gangboard.domain.facts import Unit
@@ -87,4 +88,5 @@ def still_starting(
 
 def _scoped(unit: Unit, message: str) -> str:
     """Put the unit's name before a sentence that does not name it."""
-    return message if unit.name in message else f"{scope(unit)}{message}"
+    is_named = re.search(rf"(?<![\w.-]){re.escape(unit.name)}(?![\w-])", message)
+    return message if is_named else f"{scope(unit)}{message}"

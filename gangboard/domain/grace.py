@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from gangboard.domain.attempt import attempt_start, latest
 from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
-from gangboard.domain.progress import missing
+from gangboard.domain.progress import missing, on_sick_nodes
 
 COUNT_GRACE = timedelta(seconds=30)
 """Pods and groups come one by one: a count below what is needed is news after this long."""
@@ -61,6 +61,18 @@ def _dependencies_met(unit: Unit) -> Iterator[datetime | None]:
         for pod in unit.facts.pods:
             if pod.meta.controller is not None and pod.meta.controller.uid == job.meta.ref.uid:
                 yield pod.ready.since if pod.ready is not None else None
+
+
+def growing_until(unit: Unit) -> datetime | None:
+    """Return until when a gang at its quorum counts as still growing; None when it is not.
+
+    A member that is on its way out, or on a node that is not ready, is a loss and no growth.
+    """
+    if on_sick_nodes(unit) or any(pod.is_live and pod.is_terminating for pod in unit.pods):
+        return None
+    placed = [pod.scheduled.since for pod in unit.placed if pod.scheduled is not None]
+    last = latest((unchanged_since(unit), newest_creation(unit.current), *placed))
+    return last + RESIZE_GRACE if last is not None else None
 
 
 def newest_creation(pods: tuple[Pod, ...]) -> datetime | None:

@@ -15,9 +15,25 @@ from gangboard.domain.pod import Pod
 _GOOD_ENDINGS = frozenset({"SuccessPolicy", "CompletionsReached"})
 
 
+def succeeded(unit: Unit) -> int:
+    """Return how many members are done.
+
+    Succeeded pods are collected with their node; their Job still counts them. A Job that met its
+    success policy needs no more pods than it has.
+    """
+    by_jobs = sum(job.desired if _has_succeeded(job) else job.succeeded_pods for job in unit.jobs)
+    return max(unit.succeeded, by_jobs)
+
+
+def _has_succeeded(job: Owner) -> bool:
+    if job.finish is not None:
+        return job.finish.outcome is Outcome.SUCCEEDED
+    return job.ending in _GOOD_ENDINGS
+
+
 def seats(unit: Unit) -> int:
-    """Return how many pods should be alive now: wanted, without those that have succeeded."""
-    return max(0, unit.wanted - unit.succeeded)
+    """Return how many pods should be alive now: wanted, without those that are done."""
+    return max(0, unit.wanted - succeeded(unit))
 
 
 def missing(unit: Unit) -> int:
@@ -51,19 +67,22 @@ def is_formed(unit: Unit) -> bool:
 def lacks_room(unit: Unit) -> bool:
     """Whether members wait for a node that it needs: below the quorum, without one any member.
 
-    At the quorum a gang is past placement, and what still waits is below its size.
+    At the quorum a gang is past placement, and what still waits is below its size. Members that
+    are done keep no gang running: when no other has a node, it is back at placement.
     """
     if not unit.unplaced:
         return False
-    if unit.quorum is None:
+    if unit.quorum is None or not unit.placed:
         return True
     others = sum(pod.is_live and pod.is_placed for pod in unit.strangers)
-    return len(unit.placed) + unit.succeeded + others < unit.quorum
+    return len(unit.placed) + succeeded(unit) + others < unit.quorum
 
 
 def runs_enough(unit: Unit) -> bool:
     """Whether a gang has its quorum ready. False without a quorum: then only all is enough."""
-    return unit.quorum is not None and ready_count(unit) + unit.succeeded >= unit.quorum
+    if unit.quorum is None or not unit.ready:
+        return False
+    return ready_count(unit) + succeeded(unit) >= unit.quorum
 
 
 def active_jobs(unit: Unit) -> tuple[Owner, ...]:
@@ -109,3 +128,14 @@ def is_paused(unit: Unit) -> bool:
     """Whether all Jobs that could run have `parallelism: 0` and no pods are left of them."""
     jobs = active_jobs(unit)
     return bool(jobs) and all(job.parallelism == 0 for job in jobs) and not unit.current
+
+
+def is_bare_group(unit: Unit) -> bool:
+    """Whether the group has no owner that makes its pods: it stands for the gang itself."""
+    return unit.group is not None and unit.group.meta.ref.uid == unit.owner.meta.ref.uid
+
+
+def asks_for_nothing(unit: Unit) -> bool:
+    """Whether it is scaled to zero: no pods wanted, none there, and nothing that has ended."""
+    nothing = unit.desired == 0 and not unit.current and not unit.missing_jobs
+    return nothing and not is_bare_group(unit) and all(job.finish is None for job in unit.jobs)

@@ -66,9 +66,11 @@ def refused_pods(unit: Unit) -> tuple[Pod, ...]:
     return tuple(pod for pod in unit.unplaced if _says(pod, "Unschedulable"))
 
 
-def erring_pods(unit: Unit) -> tuple[Pod, ...]:
-    """Return current pods without a node whose last attempt ended in an error of the scheduler."""
-    return tuple(pod for pod in unit.unplaced if _says(pod, "SchedulerError"))
+def rejected_pods(unit: Unit) -> tuple[Pod, ...]:
+    """Return current pods without a node whose last attempt failed, for whatever reason."""
+    return tuple(
+        pod for pod in unit.unplaced if _says(pod, "Unschedulable") or _says(pod, "SchedulerError")
+    )
 
 
 def _says(pod: Pod, reason: str) -> bool:

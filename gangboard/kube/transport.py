@@ -58,6 +58,21 @@ class DeadlineSocket(ssl.SSLSocket):
         self.reader = super().makefile(*args, **kwargs)
         return self.reader
 
+    def arrived(self, most: int) -> bytes:
+        """What is here already, at most about `most` bytes, without waiting.
+
+        Only right after `reader.read1(n)` with a large n: then the reader itself holds nothing back.
+        """
+        pieces: list[bytes] = []
+        size = 0
+        self.settimeout(0)
+        # An end or an error shows again, or as an end, in the next read that waits.
+        with contextlib.suppress(OSError):
+            while size < most and (piece := self.recv(most)):
+                pieces.append(piece)
+                size += len(piece)
+        return b"".join(pieces)
+
     def _arm(self) -> None:
         if self.until == math.inf:
             self.settimeout(None)

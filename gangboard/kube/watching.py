@@ -104,7 +104,7 @@ class Watch:
         self, wire: DeadlineSocket, frames: Unchunker | None, ends_at: float
     ) -> Iterator[list[bytes]]:
         splitter = LineSplitter()
-        heard_at = time.monotonic()
+        heard_at = ends_at - self._timeout_seconds  # its headers were the first sign of life
         while not (frames and frames.finished):
             data = self._read(wire, heard_at, ends_at)
             if data is None or self._closed.is_set():
@@ -128,7 +128,9 @@ class Watch:
             return None
         wire.until = min(time.monotonic() + self._silence_deadline, last)
         try:
-            return wire.reader.read1(READ_SIZE)
+            # A server sends each event by itself; those that wait already are one batch.
+            data = wire.reader.read1(READ_SIZE)
+            return data + wire.arrived(READ_SIZE) if data else data
         except TimeoutError as error:
             if heard_at > ends_at:
                 return None
@@ -148,9 +150,7 @@ class Watch:
             raise self._error("broken-off", "garbled") from error
 
     def _error(self, code: str, verb: str, silent: str = "") -> KubeError:
-        what = f"the watch of {self._path}"
+        host = self._connection.host
         if silent:
-            return KubeError(
-                code, f"{what.capitalize()} on {self._connection.host} {verb} {silent}."
-            )
-        return KubeError(code, f"{self._connection.host} {verb} {what}.")
+            return KubeError(code, f"The watch of {self._path} on {host} {verb} {silent}.")
+        return KubeError(code, f"{host} {verb} the watch of {self._path}.")

@@ -14,8 +14,8 @@ from gangboard.kube.credentials import (
     read_kubeconfig,
     token_expiry,
 )
+from gangboard.kube.files import read_small_file
 from gangboard.kube.safe_yaml import load_document
-from gangboard.kube.tokens import read_small_file
 from gangboard.store import clusters
 
 
@@ -64,7 +64,7 @@ def save_access(name: str, access: Access) -> bool:
 
 def _expiry(credentials: Credentials) -> datetime | None:
     """When the first of what is needed ends; a token that is renewed in place does not count."""
-    ends = []
+    ends: list[datetime | None] = []
     if credentials.client_certificate_pem is not None:
         ends.append(certificate_expiry(credentials.client_certificate_pem))
     if credentials.token is not None and credentials.token_file is None:

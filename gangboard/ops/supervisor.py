@@ -110,12 +110,18 @@ class Supervisor:
             time.sleep(LOOK_INTERVAL)
         return False
 
-    def run(self) -> None:
-        """Look after the children until a signal comes."""
-        self.wait(lambda: False)
+    def run(self, chore: Callable[[], object] | None = None) -> None:
+        """Look after the children until a signal comes; `chore` is done at every look."""
+
+        def never() -> bool:
+            if chore is not None:
+                chore()
+            return False
+
+        self.wait(never)
 
     def stop(self) -> None:
-        """End all children with everything that they started; returns when they are gone."""
+        """End all children with everything that they started: asked first, killed after the grace."""
         started = [running.process for running in self._children if running.process is not None]
         for process in started:
             _signal_group(process.pid, signal.SIGTERM)

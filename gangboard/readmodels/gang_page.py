@@ -65,9 +65,8 @@ class JobRow:
     suspended: bool
     held: bool
     finished: str
-    face: Face
-    state: str
-    """The face's word, or `Held` and `Suspended` said apart."""
+    state: Face
+    """`Held` is said apart from `Suspended`."""
     desired: int
     created: int
     ready: int
@@ -136,6 +135,13 @@ class Step:
     face: Face | None
     """Of the step where the gang is."""
     note: str
+
+    @property
+    def state_label(self) -> str:
+        """The state in words, for who cannot see the line."""
+        return {"done": "done", "here": "now", "ahead": "not yet", "unknown": "not known"}[
+            self.state
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,17 +229,17 @@ def _finding(finding: Finding) -> FindingRow:
 
 
 def _job(job: JobState, hidden: tuple[ObjectRef, ...]) -> JobRow:
-    face = face_of(_job_health(job))
-    state = "Held" if job.held else face.label
+    state = face_of(_job_health(job))
+    if job.held and not job.finished:
+        state = replace(state, word="held", label="Held")
     return JobRow(
         name=printable(job.ref.name),
         uid=job.ref.uid,
         generation=job.generation,
-        part=printable(job.part),
+        part=printable(job.part) if job.part != job.ref.name else "",
         suspended=job.suspended,
         held=job.held,
         finished=job.finished,
-        face=face,
         state=state,
         desired=job.desired,
         created=job.created,

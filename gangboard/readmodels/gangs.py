@@ -62,6 +62,9 @@ class Bar:
         return round(100 - self.held, 1)
 
 
+_EMPTY = Bar(0.0, 0.0, None)
+
+
 @dataclass(frozen=True, slots=True)
 class GangRow:
     """One gang as a viewer is shown it. The fields up to `stale` are the API's Gang."""
@@ -98,6 +101,10 @@ class GangRow:
     """The message around an age that goes on while nothing else changes."""
     accelerators: float
     bar: Bar
+    members_known: bool
+    """False: its pods cannot be looked at, so their numbers are not numbers."""
+    members_were: bool
+    """The numbers of the members are those of the last look."""
     restarts: int
     max_restarts: int | None
     gone_at: datetime | None
@@ -130,6 +137,8 @@ class Tile:
     accelerators: float
     last_succeeded: int = 0
     """Those of them that had succeeded when last seen."""
+    note: str = ""
+    """What says more than the number of accelerators."""
 
 
 def list_gangs(
@@ -185,7 +194,18 @@ def count_by_health(
     )
     found = {health: (gangs, devices, ended) for health, gangs, devices, ended in rows}
     words = [*(health.value for health in Health), *sorted(set(found) - set(Health))]
-    return tuple(Tile(face_of(word), *found.get(word, (0, 0.0, 0))) for word in words)
+    notes = {Health.UNKNOWN.value: _silence_note(clusters), Health.SUCCEEDED.value: "finished"}
+    return tuple(
+        Tile(face_of(word), *found.get(word, (0, 0.0, 0)), note=notes.get(word, ""))
+        for word in words
+    )
+
+
+def _silence_note(clusters: Mapping[int, Freshness]) -> str:
+    silent = [cluster.cluster for cluster in clusters.values() if cluster.is_silent]
+    if len(silent) == 1:
+        return f"{silent[0]} is silent"
+    return f"{len(silent)} clusters are silent" if silent else ""
 
 
 def build_row(
@@ -205,6 +225,7 @@ def build_row(
         held=gang.held,
     )
     message = printable(unnamed(gang.message, hidden))
+    known = gang.health != Health.UNKNOWN
     row = GangRow(
         id=gang.id,
         cluster=cluster.cluster,
@@ -233,7 +254,9 @@ def build_row(
         face=face_of(gang.health),
         message_parts=(message, None, ""),
         accelerators=gang.accelerators,
-        bar=_bar(members),
+        bar=_bar(members) if known else _EMPTY,
+        members_known=known,
+        members_were=False,
         restarts=gang.restarts,
         max_restarts=gang.max_restarts,
         gone_at=gang.gone_at,
@@ -255,6 +278,8 @@ def _silenced(row: GangRow, cluster: Freshness, now: datetime) -> GangRow:
         message_parts=parts,
         advice=(cluster.sentence,) if cluster.sentence else (),
         face=face_of(Health.UNKNOWN),
+        bar=_EMPTY,
+        members_were=True,
     )
 
 

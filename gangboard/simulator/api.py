@@ -138,7 +138,7 @@ class API:
         stored = self.store.table(resource).objects.get(_key(request))
         if stored is None:
             raise refusals.not_found(resource, request.name)
-        body = render(resource, request.version, stored)
+        body = render(resource, stored)
         if alter:
             body = alter(body)
         return Answer(200, with_type(body, resource, request.version))
@@ -176,7 +176,7 @@ class API:
         made = self.writer.change(
             resource,
             _key(request),
-            lambda obj: _plain(change(_typed(obj, request, resource)), resource),
+            lambda obj: _plain(change(_typed(obj, request, resource))),
             manager=request.manager,
             subresource=request.subresource,
             dry_run=request.is_dry_run,
@@ -245,7 +245,7 @@ class API:
     def _object(
         self, request: Request, resource: Resource, obj: Json, *, code: int = 200
     ) -> Answer:
-        body = render(resource, request.version, Written(0, encode(obj)))
+        body = render(resource, Written(0, encode(obj)))
         return Answer(code, with_type(body, resource, request.version))
 
 
@@ -257,7 +257,7 @@ def _typed(obj: Json, request: Request, resource: Resource) -> Json:
     return {"apiVersion": resource.api_version(request.version), "kind": resource.kind, **obj}
 
 
-def _plain(obj: Any, resource: Resource) -> Json:
+def _plain(obj: Any) -> Json:
     if not isinstance(obj, dict) or not isinstance(obj.get("metadata"), dict):
         raise refusals.patch_not_applicable()
     return {key: value for key, value in obj.items() if key not in ("apiVersion", "kind")}
@@ -316,7 +316,9 @@ def _alteration(met: list[Fault]) -> Alter | None:
 def _spoil(fault: Fault, answer: Answer) -> None:
     """Change an answer that is otherwise right."""
     if fault.kind == "html":
-        page = b"<!DOCTYPE html><html><head><title>Sign in</title></head><body>Sign in</body></html>"
+        page = (
+            b"<!DOCTYPE html><html><head><title>Sign in</title></head><body>Sign in</body></html>"
+        )
         answer.code, answer.body, answer.pieces = 200, page, None
         answer.content_type = "text/html; charset=utf-8"
     elif fault.kind == "not_json":

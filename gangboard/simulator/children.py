@@ -25,7 +25,7 @@ def child_jobs(jobset: Json) -> list[tuple[Json, Json]]:
     """Return (entry, Job) for every Job that a JobSet wants, in the order of its spec."""
     entries = jobset["spec"]["replicatedJobs"]
     total = sum(entry["replicas"] for entry in entries)
-    made = []
+    made: list[tuple[Json, Json]] = []
     for entry in entries:
         for index in range(entry["replicas"]):
             made.append((entry, _child_job(jobset, entry, index, len(made), total)))
@@ -115,7 +115,7 @@ def wants_group(job: Json, version: str | None) -> bool:
         return False
     if version == "v1alpha2":
         full = spec["parallelism"] > 1 and spec.get("completions") == spec["parallelism"]
-        return full and spec.get("completionMode") == "Indexed"
+        return bool(full) and spec.get("completionMode") == "Indexed"
     return not any(ref.get("controller") for ref in job["metadata"].get("ownerReferences", []))
 
 

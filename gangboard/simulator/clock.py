@@ -54,9 +54,7 @@ class Clock:
     def _run(self) -> None:
         while True:
             with self._changed:
-                while not self._stopped and not (
-                    self._due and self._due[0][0] <= time.monotonic()
-                ):
+                while not self._stopped and not (self._due and self._due[0][0] <= time.monotonic()):
                     wait = self._due[0][0] - time.monotonic() if self._due else None
                     self._changed.wait(wait)
                 if self._stopped:

@@ -107,7 +107,7 @@ def aggregated(resources: tuple[Resource, ...], *, core: bool) -> Json:
             }
             for version in _versions(resources, group)
         ]
-        meta = {"name": group} if group else {}
+        meta: Json = {"name": group} if group else {}
         items.append({"metadata": {**meta, "creationTimestamp": None}, "versions": versions})
     return {
         "kind": "APIGroupDiscoveryList",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
-import bisect
 import binascii
+import bisect
 import json
 from collections.abc import Callable
 
@@ -34,7 +34,7 @@ def list_page(store: Store, request: Request, alter: Alter | None = None) -> byt
     picked: list[bytes] = []
     items, position = snapshot.items, start
     while position < len(items) and not (limit and len(picked) >= limit):
-        body = render(resource, request.version, items[position][1])
+        body = render(resource, items[position][1])
         position += 1
         if test is None or _passes(test, body):
             picked.append(alter(body) if alter else body)
@@ -56,7 +56,7 @@ def list_page(store: Store, request: Request, alter: Alter | None = None) -> byt
     )
 
 
-def render(resource: Resource, version: str, stored: Stored) -> bytes:
+def render(resource: Resource, stored: Stored) -> bytes:
     """Return an object's bytes, without apiVersion and kind, in the form that was asked for."""
     body = stored.body()
     if resource == CORE_EVENTS:

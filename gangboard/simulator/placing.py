@@ -162,12 +162,20 @@ class Room:
         return attempt
 
     def place_group(
-        self, pods: Sequence[Json], quorum: int, *, version: str, topology: str = "", placed: int = 0
+        self,
+        pods: Sequence[Json],
+        quorum: int,
+        *,
+        version: str,
+        topology: str = "",
+        placed: int = 0,
     ) -> Attempt:
         """Place pods of a group: at least `quorum` of them (with those `placed` before) or none."""
         domains: list[dict[str, str] | None] = [None]
         if topology:
-            found = {node.labels[topology] for node in self.nodes.values() if topology in node.labels}
+            found = {
+                node.labels[topology] for node in self.nodes.values() if topology in node.labels
+            }
             domains = [{topology: value} for value in sorted(found)]
         first: Attempt | None = None
         for domain in domains:
@@ -178,9 +186,7 @@ class Room:
             first = first or attempt
         return first or Attempt()
 
-    def _try(
-        self, pods: Sequence[Json], domain: dict[str, str] | None, limits: Limits
-    ) -> Attempt:
+    def _try(self, pods: Sequence[Json], domain: dict[str, str] | None, limits: Limits) -> Attempt:
         attempt = Attempt()
         left = [pod["metadata"]["name"] for pod in pods]
         for pod in pods:
@@ -224,6 +230,15 @@ def _explain(attempt: Attempt, scheduled: list[str], left: list[str], limits: Li
     attempt.group_text = f"{_GROUP}, {status}{_TAIL}"
     attempt.texts.update(dict.fromkeys(scheduled, f"{_GROUP}, {attempt.group_text}"))
     attempt.texts.update(dict.fromkeys(left, f"{_GROUP}, {status}"))
+
+
+def refused(names: Sequence[str], text: str, quorum: int | None, version: str) -> Attempt:
+    """Return what is said of pods whose first one is refused with this text, and then the rest."""
+    if quorum is None:
+        return Attempt(texts=dict.fromkeys(names, text))
+    attempt = Attempt(texts={names[0]: text})
+    _explain(attempt, [], list(names[1:]), Limits(quorum, 0, version, 1))
+    return attempt
 
 
 def _counts(reasons: Counter[str]) -> str:

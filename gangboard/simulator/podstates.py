@@ -8,12 +8,23 @@ from typing import Any
 Json = dict[str, Any]
 
 PLACED = frozenset(
-    "running creating image-pull config-error crash-loop init-crash-loop unready succeeded failed "
-    "evicted node-lost".split()
+    {
+        "running",
+        "creating",
+        "image-pull",
+        "config-error",
+        "crash-loop",
+        "init-crash-loop",
+        "unready",
+        "succeeded",
+        "failed",
+        "evicted",
+        "node-lost",
+    }
 )
 """States of a pod that has a node."""
 
-WORDS = PLACED | frozenset("silent unschedulable gated".split())
+WORDS = PLACED | {"silent", "unschedulable", "gated"}
 """All states: besides those, nobody has looked, the scheduler found no room, and gates."""
 
 

@@ -8,7 +8,7 @@ from gangboard.simulator.resources import Resource
 
 Json = dict[str, Any]
 
-_TOO_OLD_TOKEN = (
+_TOO_OLD_PAGE = (
     "The provided continue parameter is too old to display a consistent list result. You can start "
     "a new list without the continue parameter, or use the continue token in this response to "
     "retrieve the remainder of the results. Continuing with the provided token results in an "
@@ -156,7 +156,7 @@ def too_old_version(wanted: int, oldest: int) -> Refusal:
 
 def too_old_token(resume: str) -> Refusal:
     """A page whose snapshot is gone; `resume` goes on without consistency."""
-    return Refusal(410, "Expired", _TOO_OLD_TOKEN, meta={"continue": resume})
+    return Refusal(410, "Expired", _TOO_OLD_PAGE, meta={"continue": resume})
 
 
 def too_large_version(wanted: int, current: int) -> Refusal:

@@ -113,7 +113,7 @@ class Table:
         self.changed = threading.Condition(lock)
         self._sorted: list[Key] | None = None
 
-    def keys(self) -> list[Key]:
+    def ordered(self) -> list[Key]:
         """Return all keys in the order of lists."""
         if self._sorted is None:
             self._sorted = sorted(self.objects)
@@ -234,7 +234,7 @@ class Store:
         with self.lock:
             table = self.table(resource)
             objects = table.objects
-            keys = table.keys()
+            keys = table.ordered()
             if namespace:
                 start = bisect.bisect_left(keys, (namespace, ""))
                 end = bisect.bisect_left(keys, (namespace + "\0", ""))

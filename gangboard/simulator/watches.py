@@ -113,7 +113,7 @@ class Watch:
         return self._test is None or self._test(json.loads(stored.body()))
 
     def _shown(self, stored: Stored) -> bytes:
-        body = render(self._resource, self.request.version, stored)
+        body = render(self._resource, stored)
         if self.alter:
             body = self.alter(body)
         return with_type(body, self._resource, self.request.version)

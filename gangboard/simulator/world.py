@@ -22,9 +22,7 @@ Reconcile = Callable[[Resource, Record, Json], None]
 class World:
     """The cluster as controllers see it."""
 
-    def __init__(
-        self, store: Store, writer: Writer, clock: Clock, *, version: str | None
-    ) -> None:
+    def __init__(self, store: Store, writer: Writer, clock: Clock, *, version: str | None) -> None:
         """`version` is that of core PodGroups, None where there are none."""
         self.store = store
         self.writer = writer
@@ -99,20 +97,15 @@ class World:
     def set_status(self, resource: Resource, obj: Json, status: Json, manager: str) -> Json:
         """Replace an object's status."""
 
-        def put(found: Json) -> Json:
+        def write(found: Json) -> Json:
             found["status"] = status
             return found
-
-        def write(found: Json) -> Json:
-            return put(found)
 
         key = key_of(obj)
         with self.store.lock:
             if key not in self.store.table(resource).objects:
                 return obj
-            made = self.writer.change(
-                resource, key, write, manager=manager, subresource="status"
-            )
+            made = self.writer.change(resource, key, write, manager=manager, subresource="status")
         return typed(resource, made)
 
     # Scripts

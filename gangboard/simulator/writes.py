@@ -18,9 +18,13 @@ Admission = Callable[[Resource, Json | None, Json], Json]
 """Given old (None on create) and new object, returns what is written instead of the new one."""
 
 _TRACKED = ("jobs", "jobsets", "holds")
-_GENERATIONS = frozenset(
-    "pods jobs cronjobs mutatingadmissionpolicies mutatingadmissionpolicybindings "
-    "customresourcedefinitions".split()
+_GENERATIONS = (
+    "pods",
+    "jobs",
+    "cronjobs",
+    "mutatingadmissionpolicies",
+    "mutatingadmissionpolicybindings",
+    "customresourcedefinitions",
 )
 """Built-in kinds whose objects have a generation; PodGroups and nodes were seen without one."""
 _SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
@@ -113,10 +117,11 @@ class Writer:
             if "generation" in meta and _specification(new) != _specification(old):
                 meta["generation"] = old["metadata"].get("generation", 0) + 1
             self._own(resource, old, new, manager, subresource or "")
-            if meta.get("deletionTimestamp") and not meta.get("finalizers") and not dry_run:
-                if resource.plural != "pods":  # a pod waits for its kubelet, not for finalizers
-                    self.store.commit(resource, key, None)
-                    return new
+            going = meta.get("deletionTimestamp") and not meta.get("finalizers")
+            # A pod waits for its kubelet, everything else for its finalizers.
+            if going and resource.plural != "pods" and not dry_run:
+                self.store.commit(resource, key, None)
+                return new
             return self._commit(resource, key, new, dry_run)
 
     def remove(self, resource: Resource, key: Key) -> None:
@@ -173,7 +178,7 @@ class Writer:
 
 
 def _ordered(obj: Json) -> Json:
-    first = {key: obj[key] for key in ("metadata", "spec", "status") if key in obj}
+    first: Json = {key: obj[key] for key in ("metadata", "spec", "status") if key in obj}
     return {**first, **obj}
 
 

@@ -60,14 +60,14 @@ class TileButton:
 @signed_in
 @require_GET
 def board(request: HttpRequest, viewer: Viewer) -> HttpResponse:
-    """Show the Board; to a request for `#board` only that element."""
+    """Show the Board; to a change of its filters only what changes."""
     now = timezone.now()
     address = BoardAddress.read(request.GET)
     shown, page, address = _read(viewer, address, now)
     whole = request.headers.get("HX-Target") != "board"
     return render_page(
         request,
-        "board/page.html" if whole else "board/board.html",
+        "board/page.html" if whole else "board/answer.html",
         viewer=viewer,
         now=now,
         page=page,

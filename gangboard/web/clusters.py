@@ -65,7 +65,7 @@ def cluster(request: HttpRequest, viewer: Viewer, name: str) -> HttpResponse:
         page=page,
         section="clusters",
         live=f"{reverse('cluster-news', args=[name])}?",
-        context={"name": name},
+        context={"name": name, "card": page[2]},
     )
 
 

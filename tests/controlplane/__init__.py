@@ -8,10 +8,12 @@ the product must not be its own witness.
 | `build` | Go tool modules under `modules/` -> binaries in the user's cache (`make controlplane`) |
 | `profiles` | which binaries, gates and served versions make up "1.37", "1.36", "plain" |
 | `cluster` | `ControlPlane`: start, restart, pause, stop; leaves nothing behind |
-| `guard` | the small process that owns the others and outlives a killed test |
+| `certificates`, `processes` | the keys and the command lines of it |
+| `supervisor`, `guard` | the small process that owns the others and outlives a killed test, and our end of it |
 | `client` | a plain JSON client for any API server |
-| `objects` | Jobs, JobSets, PodGroups, ... as dicts |
-| `fixtures` | pytest fixtures |
+| `nodes`, `objects` | fake nodes; Jobs, JobSets, PodGroups, ... as dicts |
+| `kwok-stages.yaml` | what the fake kubelets do, and the annotations that script it |
+| `clearing`, `fixtures` | a clean cluster for the next test; pytest fixtures |
 | `fleet`, `run` | a filled cluster to look at (`make testcluster`) |
-| `states`, `capture` | states brought about on the real thing, written to `tests/captures/` |
+| `states`, `states_of_*`, `capture` | states brought about on the real thing, kept in `tests/captures/` |
 """

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.controlplane.build import missing
+from tests.controlplane.clearing import clear_nodes, delete_namespace
 from tests.controlplane.client import Client
 from tests.controlplane.cluster import ControlPlane
-from tests.controlplane.nodes import delete_nodes
 from tests.controlplane.objects import namespace as namespace_object
 from tests.controlplane.profiles import profile_named
 
@@ -68,7 +68,7 @@ def controlplane(request: pytest.FixtureRequest) -> ControlPlane:
 
 
 class Namespaces:
-    """Makes namespaces with names of their own and deletes them, unwaited, at the end of a test."""
+    """Makes namespaces with names of their own and deletes them at the end of a test."""
 
     def __init__(self) -> None:
         """Start with none."""
@@ -82,9 +82,9 @@ class Namespaces:
         return name
 
     def delete(self) -> None:
-        """Ask for the deletion of all of them."""
+        """Delete all of them; only their pods are waited for, as they hold room on nodes."""
         for client, name in self._made:
-            client.delete("v1", "Namespace", name)
+            delete_namespace(client, name)
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ class Fleets:
 
     def __call__(self, plane: ControlPlane) -> Client:
         """Delete all nodes of that control plane, now and after the test; return its client."""
-        delete_nodes(plane.client)
+        clear_nodes(plane.client)
         self._used.append(plane.client)
         return plane.client
 
@@ -115,4 +115,4 @@ def no_nodes() -> Iterator[Fleets]:
     fleets = Fleets()
     yield fleets
     for client in fleets._used:
-        delete_nodes(client)
+        clear_nodes(client)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.controlplane.client import Json
+from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.nodes import make_nodes, node
 from tests.controlplane.objects import job, jobset, namespace, pod, podgroup, quota
@@ -10,10 +10,25 @@ from tests.controlplane.profiles import Profile
 
 
 def fill(plane: ControlPlane) -> None:
-    """Create the nodes and the gangs; returns when the nodes take pods."""
-    make_nodes(plane.client, _nodes())
-    plane.client.create_all(namespace(team) for team in ("team-a", "team-b", "team-c"))
-    plane.client.create_all(_gangs(plane.profile))
+    """Create the nodes and the gangs; returns when those that can run have their room.
+
+    Those short of room or quota come last, so that the picture is the same every time, also where
+    no gangs keep them from taking what they can get.
+    """
+    client = plane.client
+    make_nodes(client, _nodes())
+    client.create_all(namespace(team) for team in ("team-a", "team-b", "team-c"))
+    client.create_all(_that_fit())
+    wait(lambda: _placed(client) == _FITTING, timeout=60, what=f"{_FITTING} pods with a node")
+    client.create_all(_that_do_not(plane.profile))
+
+
+def _placed(client: Client) -> int:
+    return sum("nodeName" in found["spec"] for found in client.list("v1", "Pod"))
+
+
+# 9 of llama-ft, 4 of embed, 2 each of finetune, ingest, report, nightly and flaky, 1 of rlhf.
+_FITTING = 24
 
 
 def _nodes() -> list[Json]:
@@ -36,17 +51,15 @@ def _nodes() -> list[Json]:
     ]
 
 
-def _gangs(profile: Profile) -> list[Json]:
-    made = [
+def _that_fit() -> list[Json]:
+    return [
         # team-a: the large runs
         jobset(
             "llama-ft",
             "team-a",
             jobs={"driver": {"cpu": "2"}, "workers": {"replicas": 2, "pods": 4, "gpu": 4}},
         ),
-        job("pretrain", "team-a", parallelism=12, gpu=8, gang=12),
         jobset("eval", "team-a", jobs={"workers": {"pods": 4, "gpu": 1}}, suspend=True),
-        job("h100-only", "team-a", parallelism=2, gpu=8, gang=2, node_selector={"pool": "h100"}),
         # team-b: small ones, and what goes wrong with them
         quota("few-pods", "team-b", pods="10"),
         job("embed", "team-b", parallelism=4, gpu=1, gang=4),
@@ -62,7 +75,6 @@ def _gangs(profile: Profile) -> list[Json]:
             restarts=5,
         ),
         jobset("ingest", "team-b", jobs={"workers": {"pods": 2, "never_ready": "image-pull"}}),
-        job("sweep", "team-b", parallelism=8, gang=8),
         # team-c: order, ends
         jobset(
             "rlhf",
@@ -72,11 +84,19 @@ def _gangs(profile: Profile) -> list[Json]:
                 "policy": {"replicas": 2, "pods": 2, "gpu": 2, "depends_on": {"reward": "Ready"}},
             },
         ),
-        job("report", "team-c", parallelism=2, complete_after="2s"),
-        jobset("nightly", "team-c", jobs={"workers": {"pods": 2, "fail_after": "2s"}}),
+        job("report", "team-c", parallelism=2, complete_after="10s"),
+        jobset("nightly", "team-c", jobs={"workers": {"pods": 2, "fail_after": "10s"}}),
         jobset(
             "flaky", "team-c", jobs={"workers": {"pods": 2, "fail_after": "45s"}}, max_restarts=100
         ),
+    ]
+
+
+def _that_do_not(profile: Profile) -> list[Json]:
+    made = [
+        job("pretrain", "team-a", parallelism=12, gpu=8, gang=12),
+        job("h100-only", "team-a", parallelism=2, gpu=8, gang=2, node_selector={"pool": "h100"}),
+        job("sweep", "team-b", parallelism=8, gang=8),  # the quota leaves it two pods
     ]
     if profile.gang_version:
         made.append(podgroup("ring", "team-c", version=profile.gang_version, gang=4))

@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.controlplane.clearing import clear_nodes, delete_namespace
 from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
-from tests.controlplane.nodes import delete_nodes, make_nodes, node
+from tests.controlplane.nodes import make_nodes, node
 from tests.controlplane.objects import JOBSET, namespace
 from tests.controlplane.profiles import PROFILES, Profile
 
@@ -108,15 +109,9 @@ def bring_about(state: State, plane: ControlPlane) -> Place:
 
 
 def clear(place: Place) -> None:
-    """Delete everything in the namespace and all nodes; the namespace itself follows unwaited."""
-    client, name = place.client, place.namespace
-    for api_version, kind in ((JOBSET, "JobSet"), ("batch/v1", "Job"), ("v1", "Pod")):
-        # Owners first, so that nobody replaces a pod; grace 0 needs no fake kubelet.
-        options = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
-        client.request("DELETE", client.path(api_version, kind, name), options)
-    wait(lambda: not place.pods(), timeout=60.0, what=f"pods of {name} to be gone")
-    client.delete("v1", "Namespace", name)
-    delete_nodes(client)
+    """Delete everything in the namespace, the namespace, and all nodes."""
+    delete_namespace(place.client, place.namespace)
+    clear_nodes(place.client)
 
 
 def snapshot(place: Place) -> dict[str, list[Json]]:

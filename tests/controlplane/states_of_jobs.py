@@ -158,6 +158,7 @@ STATES = (
             Step(
                 both(condition("Job", "train", "Suspended"), pods_exist(0)),
                 do=lambda p: p.patch("Job", "train", {"suspend": True}),
+                quiet=2.0,
             ),
         ],
     ),

@@ -62,6 +62,7 @@ STATES = (
                     jobset_counts("run", ready=0, suspended=3),
                 ),
                 do=lambda p: p.patch("JobSet", "run", {"suspend": True}),
+                quiet=2.0,
             ),
         ],
     ),

@@ -89,6 +89,7 @@ steps = st.lists(
     owners() | pods() | groups() | workloads() | st.sampled_from(ALL), min_size=1, max_size=25
 )
 
+
 def _short(step: Model | str) -> str:
     if isinstance(step, str):
         return f"remove {step}"
@@ -126,7 +127,9 @@ def test_any_order_gives_what_building_from_scratch_gives(taken: Sequence[Model 
         moved = {
             root for root in before.keys() | after.keys() if before.get(root) != after.get(root)
         }
-        assert moved <= touched, f"{moved - touched} {[_short(m) for m in taken[: taken.index(step) + 1]]}"
+        assert moved <= touched, (
+            f"{moved - touched} {[_short(m) for m in taken[: taken.index(step) + 1]]}"
+        )
 
     scratch = Kinship()
     for uid in sorted(there, reverse=True):

@@ -56,7 +56,9 @@ def issue(
         .not_valid_before(ends - timedelta(days=30))
         .not_valid_after(ends)
         .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName([_alternative(n) for n in names]), critical=False)
+        .add_extension(
+            x509.SubjectAlternativeName([_alternative(n) for n in names]), critical=False
+        )
     )
     return Issued(builder.sign(issuer.key if issuer else key, hashes.SHA256()), key)
 

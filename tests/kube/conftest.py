@@ -45,7 +45,9 @@ def connect(authority: Issued) -> Iterator[Callable[..., Connection]]:
     """`connect(server, **changes)` → a Connection that trusts the authority of the tests."""
     connections: list[Connection] = []
 
-    def make(server: Server | str, *, login: dict[str, Any] | None = None, **settings: Any) -> Connection:
+    def make(
+        server: Server | str, *, login: dict[str, Any] | None = None, **settings: Any
+    ) -> Connection:
         fields: dict[str, Any] = {"ca_pem": authority.certificate_pem, "token": TOKEN}
         fields |= login or {}
         url = server if isinstance(server, str) else server.url

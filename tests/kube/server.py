@@ -137,10 +137,12 @@ class Server:
                 thread.start()
 
     def _serve(self, raw: socket.socket) -> None:
-        raw.settimeout(0.02)
         try:
             raw.settimeout(5)
-            with self._context.wrap_socket(raw, server_side=True) as sock:
+            with self._context.wrap_socket(
+                raw, server_side=True, do_handshake_on_connect=False
+            ) as sock:
+                self._shake_hands(sock)
                 wire = Wire(sock, self._stopping)
                 while wire.is_open:
                     request = self._read(sock)
@@ -154,6 +156,14 @@ class Server:
             self.crashes.append(crash)
         finally:
             raw.close()
+
+    def _shake_hands(self, sock: ssl.SSLSocket) -> None:
+        try:
+            sock.do_handshake()
+        except ssl.SSLError:
+            # Closed at once, the alert would be lost to a reset before the client has read it.
+            self._stopping.wait(0.3)
+            raise
 
     def _read(self, sock: ssl.SSLSocket) -> Request | None:
         sock.settimeout(0.05)

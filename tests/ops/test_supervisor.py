@@ -94,7 +94,7 @@ def test_a_killed_child_is_restarted_and_what_it_had_started_is_ended(file: Path
         "tree was ended by SIGKILL; it is started again in 0.2 s",
         "tree was started again",
     ]
-    assert not any(alive(pid) for tree in trees(file) for pid in tree)
+    assert eventually(lambda: not any(alive(pid) for tree in trees(file) for pid in tree), 2)
 
 
 def test_a_child_that_fails_at_once_is_retried_ever_more_slowly() -> None:
@@ -115,7 +115,7 @@ def test_a_child_that_does_not_listen_is_killed_after_the_grace(file: Path) -> N
         assert supervisor.wait(lambda: len(trees(file)) == 1, 15)
         began = time.monotonic()
     assert time.monotonic() - began < 5
-    assert not any(alive(pid) for pid in trees(file)[0])
+    assert eventually(lambda: not any(alive(pid) for pid in trees(file)[0]), 2)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`paused`: every Job that could run has `parallelism: 0`, so no pods are asked for.
+"""`paused`: no pods are asked for: an owner scaled to zero, or Jobs with `parallelism: 0`.
 
 Kubernetes documents 0 as pausing a Job; JobSet keeps counting such a Job as ready (observed on
 1.37.0 with JobSet v0.12.0, real-control-plane.md §3). It is not suspended and is not called so.
@@ -9,14 +9,19 @@ from __future__ import annotations
 from gangboard.domain.facts import Unit
 from gangboard.domain.findings import unit_finding
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.progress import active_jobs, is_paused
+from gangboard.domain.progress import active_jobs, asks_for_nothing, is_paused
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import names
+from gangboard.domain.wording import label, names
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding when all Jobs of the unit that could run ask for no pods."""
+    """Return a finding when nothing of the unit that could run asks for pods."""
+    if asks_for_nothing(unit):
+        ref = unit.owner.meta.ref
+        return unit_finding(
+            RULE, unit, f"{label(ref)} asks for no pods.", evidence=(Evidence("pods", "0", ref),)
+        )
     if not is_paused(unit):
         return None
     jobs = active_jobs(unit)

@@ -13,7 +13,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.findings import still_starting, unit_finding
 from gangboard.domain.grace import COUNT_GRACE, unchanged_since
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.progress import failing_jobs, is_formed, is_full, live_count, seats
+from gangboard.domain.progress import failing_jobs, is_formed, is_full, live_count, seats, succeeded
 from gangboard.domain.refusal import newest_refusal
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -28,18 +28,20 @@ def find(unit: Unit) -> Finding | None:
     since = unchanged_since(unit)
     due = since + COUNT_GRACE if since is not None else None
     name = unit.group_name or unit.name
-    counts = f"{live_count(unit)} of the {unit.quorum} pods that group {name} needs"
+    live = live_count(unit)
+    counts = f"{live} of the {unit.quorum} pods that group {name} needs "
+    counts += "exists" if live == 1 else "exist"
     evidence = _evidence(unit)
     if due is not None and due > unit.now:
         if restart_under_way(unit) is not None:
             return None
-        return still_starting(RULE, unit, f"{counts} exist.", evidence=evidence, recheck_at=due)
-    return unit_finding(RULE, unit, f"{counts} exist{_rest(unit)}", evidence=evidence)
+        return still_starting(RULE, unit, f"{counts}.", evidence=evidence, recheck_at=due)
+    return unit_finding(RULE, unit, f"{counts}{_rest(unit)}", evidence=evidence)
 
 
 def _rest(unit: Unit) -> str:
     others = sum(pod.is_live for pod in unit.strangers)
-    if seats(unit) + others < (unit.quorum or 0) and not unit.succeeded and not unit.held:
+    if seats(unit) + others < (unit.quorum or 0) and not succeeded(unit) and not unit.held:
         return f", and its owner asks for only {seats(unit)}."
     if not unit.facts.events_known:
         return ". Events cannot be read, so a refusal would not be seen."

@@ -83,7 +83,7 @@ def _why(unit: Unit, job: Owner) -> str:
         return "this cluster serves no PodGroups"
     if _template_group(unit, job):
         return "schedulingGroup was dropped on the way to the pods"
-    return "its controller fell back without saying so"
+    return "no group was made for them"
 
 
 RULE = UnitRule(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from gangboard.domain.facts import Unit
 from gangboard.domain.findings import unit_finding
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.progress import is_formed, missing
+from gangboard.domain.progress import is_formed, missing, succeeded
 from gangboard.domain.refusal import Limit, Refusal, newest_refusal
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -24,7 +24,7 @@ def find(unit: Unit) -> Finding | None:
     refusal = newest_refusal(unit)
     if refusal is None:
         return None
-    there = len(unit.current) + unit.succeeded
+    there = len(unit.current) + succeeded(unit)
     evidence = [Evidence("refused", refusal.event.note, refusal.event.regarding)]
     evidence += [
         Evidence(f"{limit.resource} used", f"{limit.used} of {limit.limited}")

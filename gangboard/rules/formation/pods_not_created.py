@@ -13,7 +13,14 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.findings import unit_finding
 from gangboard.domain.grace import creation_due
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.progress import failing_jobs, is_formed, is_paused, missing
+from gangboard.domain.progress import (
+    failing_jobs,
+    is_bare_group,
+    is_formed,
+    is_paused,
+    missing,
+    succeeded,
+)
 from gangboard.domain.refusal import newest_refusal
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -22,7 +29,8 @@ from gangboard.domain.wording import count, label, names, out_of, plural
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while pods that should be made are not, and nothing refused them."""
-    if is_formed(unit) or missing(unit) <= held_back_pods(unit):
+    is_empty_group = is_bare_group(unit) and not unit.pods and not unit.strangers
+    if not is_empty_group and (is_formed(unit) or missing(unit) <= held_back_pods(unit)):
         return None
     if unit.quorum is not None and unit.current:
         return None
@@ -48,9 +56,10 @@ def _message(unit: Unit) -> str:
     if absent:
         listed = f"Job {absent[0]}" if len(absent) == 1 else f"{len(absent)} Jobs ({names(absent)})"
         return f"{label(unit.owner.meta.ref)} has not made {listed}."
-    there = len(unit.current) + unit.succeeded
-    if unit.owner.meta.ref.kind == "PodGroup":
-        return f"No pod names {label(unit.owner.meta.ref)}, which needs {unit.needed}."
+    there = len(unit.current) + succeeded(unit)
+    if is_bare_group(unit) and not there:
+        need = f", which needs {unit.needed}" if unit.needed else ""
+        return f"No pod names {label(unit.owner.meta.ref)}{need}."
     maker = label((unit.jobs[0] if len(unit.jobs) == 1 else unit.owner).meta.ref)
     if there:
         exist = f"{out_of(there, unit.wanted, 'pod')} {'exists' if there == 1 else 'exist'}"
@@ -74,7 +83,7 @@ def _remarks(unit: Unit) -> str:
 
 
 def _evidence(unit: Unit) -> tuple[Evidence, ...]:
-    there = len(unit.current) + unit.succeeded
+    there = len(unit.current) + succeeded(unit)
     found = [Evidence("pods", f"{there} of {unit.wanted}", unit.owner.meta.ref)]
     found += [
         Evidence("spec.managedBy", one.managed_by, one.meta.ref)

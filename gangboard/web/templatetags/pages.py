@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
 from django.utils.html import format_html
@@ -50,3 +51,9 @@ def part(context: dict[str, Any], piece: Part) -> SafeString:
         name: context[name] for name in ("now", "viewer", "csrf_token") if name in context
     }
     return mark_safe(piece.render(frame))  # noqa: S308  # the part's own template escaped it
+
+
+@register.simple_tag
+def query(**pairs: str) -> str:
+    """Print pairs as the query of an address."""
+    return urlencode(pairs)

@@ -1,0 +1,95 @@
+"""Puts the objects of one gang together into the facts that rules are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from gangboard.diagnosis.attempts import current_uids, natural
+from gangboard.diagnosis.links import WORKLOAD
+from gangboard.diagnosis.roots import as_owner
+from gangboard.domain.event import Event
+from gangboard.domain.facts import Blind, GangFacts
+from gangboard.domain.group import Group
+from gangboard.domain.node import Node
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+from gangboard.domain.verdict import UnitMemory
+
+Kept = TypeVar("Kept", Owner, Pod, Group)
+
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+_NO_NODES: Mapping[str, Node] = {}
+_NO_MEMORY: Mapping[str, UnitMemory] = {}
+
+
+def assemble(
+    root: Owner | Pod | Group,
+    objects: Iterable[Owner | Pod | Group],
+    *,
+    now: datetime,
+    strangers: Iterable[Pod] = (),
+    events: Iterable[Event] = (),
+    nodes: Mapping[str, Node] = _NO_NODES,
+    nodes_known: bool = True,
+    gang_api_version: str = "",
+    groups_blind: bool = False,
+    events_known: bool = True,
+    blind: tuple[Blind, ...] = (),
+    memory: Mapping[str, UnitMemory] = _NO_MEMORY,
+    memory_since: datetime | None = None,
+) -> GangFacts:
+    """Return the facts of the gang of `root`.
+
+    `objects` are the other members by kinship, `nodes` all nodes by name, `events` those about
+    any of the members. What former attempts of the owner left behind is taken out, its events
+    included. Jobs, groups and pods come in the order of their names, events newest first.
+    """
+    known = {thing.meta.ref.uid: thing for thing in (root, *objects)}
+    owners = [thing for thing in known.values() if isinstance(thing, Owner)]
+    current = current_uids(root, owners) if isinstance(root, Owner) else frozenset()
+    old = frozenset(owner.meta.ref.uid for owner in owners) - current
+    kept = [thing for thing in known.values() if not _is_left_behind(thing, old)]
+    pods = _ordered(thing for thing in kept if isinstance(thing, Pod))
+    all_groups = _ordered(thing for thing in kept if isinstance(thing, Group))
+    groups = tuple(group for group in all_groups if group.meta.ref.kind != WORKLOAD)
+    others = _ordered(strangers)
+    gone = known.keys() - {thing.meta.ref.uid for thing in kept}
+    return GangFacts(
+        owner=as_owner(root, groups, pods, others),
+        now=now,
+        jobs=_ordered(thing for thing in kept if isinstance(thing, Owner) and _is_job(thing)),
+        groups=groups,
+        workloads=tuple(group for group in all_groups if group.meta.ref.kind == WORKLOAD),
+        pods=pods,
+        strangers=others,
+        events=_newest_first(event for event in events if event.regarding.uid not in gone),
+        nodes={pod.node: nodes[pod.node] for pod in (*pods, *others) if pod.node in nodes},
+        nodes_known=nodes_known,
+        gang_api_version=gang_api_version,
+        groups_blind=groups_blind,
+        events_known=events_known,
+        blind=blind,
+        memory=memory,
+        memory_since=memory_since,
+    )
+
+
+def _is_left_behind(thing: Owner | Pod | Group, old: frozenset[str]) -> bool:
+    """Whether an object is an owner of a former attempt or was made by one."""
+    controller = thing.meta.controller
+    made_by = controller.uid if controller is not None else ""
+    return thing.meta.ref.uid in old or made_by in old
+
+
+def _is_job(owner: Owner) -> bool:
+    return (owner.meta.ref.group, owner.meta.ref.kind) == ("batch", "Job")
+
+
+def _ordered(things: Iterable[Kept]) -> tuple[Kept, ...]:
+    return tuple(sorted(things, key=lambda one: (natural(one.meta.ref.name), one.meta.ref.uid)))
+
+
+def _newest_first(events: Iterable[Event]) -> tuple[Event, ...]:
+    return tuple(sorted(events, key=lambda event: event.last_seen or _LONG_AGO, reverse=True))

@@ -1,0 +1,127 @@
+"""Numbers of a verdict: members, requests, and what is remembered of each unit."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+
+from gangboard.diagnosis.attempts import standing
+from gangboard.domain.facts import GangFacts, Unit
+from gangboard.domain.owner import PodShape
+from gangboard.domain.progress import is_full, ready_count, succeeded
+from gangboard.domain.resources import is_accelerator
+from gangboard.domain.verdict import Members, UnitMemory
+
+_MEMORY_OF_GONE = timedelta(days=1)
+"""A unit can go and come back under its name, as Jobs do in a restart of their JobSet."""
+
+
+def count_members(facts: GangFacts, units: Iterable[Unit]) -> Members:
+    """Return the counts of the current attempt.
+
+    `created` and `scheduled` count each member once: a pod that was replaced is left out, one that
+    has succeeded stays in, also when it was collected and only its Job still counts it.
+    `scheduled` leaves out members that failed or are on their way out. `failed` counts all failed
+    pods that are there, replaced or not: it tells of trouble, not of size.
+    """
+    found = list(units)
+    quorums = [unit.quorum for unit in found if unit.quorum is not None]
+    created = scheduled = done = 0
+    for unit in found:
+        pods = standing(unit.pods, unit.jobs)
+        gone = max(0, succeeded(unit) - unit.succeeded) if unit.jobs else 0
+        created += len(pods) + gone
+        scheduled += gone + sum(
+            pod.is_placed
+            and pod.phase != "Failed"
+            and (pod.phase == "Succeeded" or not pod.is_terminating)
+            for pod in pods
+        )
+        done += succeeded(unit)
+    return Members(
+        desired=max(facts.owner.desired, sum(unit.desired for unit in found)),
+        quorum=sum(quorums) if quorums else None,
+        created=created,
+        scheduled=scheduled,
+        ready=sum(len(unit.ready) for unit in found),
+        succeeded=done,
+        failed=sum(pod.phase == "Failed" for unit in found for pod in unit.pods),
+        held=sum(unit.held for unit in found),
+    )
+
+
+def decimal_text(amount: Decimal) -> str:
+    """Return an exact amount without exponent or needless zeros: `8`, `0.5`, `1000`."""
+    text = format(amount, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def total_requests(shapes: Iterable[PodShape]) -> dict[str, Decimal]:
+    """Return what all pods of these shapes ask for together, by resource."""
+    total: dict[str, Decimal] = defaultdict(Decimal)
+    for shape in shapes:
+        for resource, amount in shape.requests.items():
+            total[resource] += amount * shape.count
+    return {resource: total[resource] for resource in sorted(total)}
+
+
+def request_texts(facts: GangFacts) -> dict[str, str]:
+    """Return what all desired pods of a gang ask for, as decimal strings in base units."""
+    total = total_requests(facts.owner.shapes)
+    return {resource: decimal_text(amount) for resource, amount in total.items()}
+
+
+def weight(unit: Unit) -> tuple[Decimal, Decimal]:
+    """Return what a unit asks for: accelerators, then cores. The heavier unit is told first."""
+    shapes = [
+        PodShape(job.desired, shape.requests) for job in unit.jobs for shape in job.shapes[:1]
+    ]
+    by_name = {name: part for part in unit.owner.parts for name in part.child_names}
+    shapes += [
+        PodShape(by_name[name].pods, by_name[name].requests)
+        for name in unit.missing_jobs
+        if name in by_name
+    ]
+    if not shapes:
+        shapes = [PodShape(1, pod.requests) for pod in unit.pods]
+    total = total_requests(shapes)
+    accelerators = sum(
+        (amount for name, amount in total.items() if is_accelerator(name)), Decimal()
+    )
+    return accelerators, total.get("cpu", Decimal())
+
+
+def remember(facts: GangFacts, units: Iterable[Unit]) -> dict[str, UnitMemory]:
+    """Return what is to be remembered of each unit, by name.
+
+    While something needed cannot be looked at nothing new is learnt. A unit that is gone is
+    remembered for a day.
+    """
+    if facts.blind:
+        return dict(facts.memory)
+    kept = {name: memory for name, memory in facts.memory.items() if _is_fresh(memory, facts)}
+    return {**kept, **{unit.name: _remember_unit(unit, facts.memory) for unit in units}}
+
+
+def _remember_unit(unit: Unit, before: Mapping[str, UnitMemory]) -> UnitMemory:
+    old = before.get(unit.name, UnitMemory())
+    created = len(unit.current)
+    is_same = old.created_since is not None and old.created == created
+    runs = bool(unit.ready) and ready_count(unit) + succeeded(unit) >= unit.needed
+    is_at_size = bool(unit.ready) and is_full(unit)
+    return replace(
+        old,
+        created=created,
+        created_since=old.created_since if is_same else unit.now,
+        whole_at=unit.now if runs else old.whole_at,
+        reached_size_at=unit.now if is_at_size else old.reached_size_at,
+    )
+
+
+def _is_fresh(memory: UnitMemory, facts: GangFacts) -> bool:
+    times = (memory.created_since, memory.whole_at, memory.reached_size_at)
+    newest = max((time for time in times if time is not None), default=None)
+    return newest is not None and facts.now - newest < _MEMORY_OF_GONE

@@ -1,0 +1,177 @@
+"""Runs the rules over the facts of a gang and gives its one verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from gangboard.diagnosis import registry
+from gangboard.diagnosis.counting import count_members, remember, request_texts, weight
+from gangboard.diagnosis.states import job_states, member_states
+from gangboard.diagnosis.units import units
+from gangboard.domain.facts import GangFacts, Unit
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.owner import Owner
+from gangboard.domain.registry import GangRule, UnitRule
+from gangboard.domain.verdict import Evidence, Finding, Verdict
+
+Subject = TypeVar("Subject", GangFacts, Unit)
+
+# Worst first. A symptom waits for another unit, whose finding is nearer to the cause. What could
+# not be looked at must never look better than it may be, so it stands before all that goes well.
+_SYMPTOM, _UNKNOWN = 4, 5
+_RANKS = {
+    Health.FAILED: 0,
+    Health.BLOCKED: 1,
+    Health.DEGRADED: 2,
+    Health.WAITING: 3,
+    Health.UNKNOWN: _UNKNOWN,
+    Health.STARTING: 6,
+    Health.SUSPENDED: 7,
+    Health.RUNNING: 8,
+    Health.SUCCEEDED: 9,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Opinion:
+    """A finding about a unit with what stands behind it."""
+
+    finding: Finding
+    unit: Unit | None = None
+    behind: tuple[Finding, ...] = ()
+    """Why a member that was lost does not come back: shown next, never ranked on its own."""
+
+
+def assess(facts: GangFacts) -> Verdict:
+    """Return the verdict on a gang, with everything that explains it.
+
+    The first gang rule that finds something decides. Otherwise each unit gets the first override
+    rule that finds something, else the first rule of the first stage, and the gang shows its worst
+    unit. A rule that crashes is a finding `not-observed`; the others are asked all the same.
+    """
+    parts = units(facts)
+    crashes: list[Finding] = []
+    decided = _first(registry.gang_rules(), facts, crashes)
+    opinions = [_Opinion(decided)] if decided else [_judge(unit, crashes) for unit in parts]
+    opinions += [_Opinion(crash) for crash in crashes]
+    ranked = sorted(opinions, key=_rank)
+    findings = _without_repeats(
+        finding for opinion in ranked for finding in (opinion.finding, *opinion.behind)
+    )
+    by_unit = {one.unit.name: one.finding for one in ranked if one.unit is not None}
+    rechecks = [finding.recheck_at for finding in findings if finding.recheck_at is not None]
+    restarts, max_restarts = _restarts(facts.owner)
+    return Verdict(
+        finding=findings[0],
+        findings=findings,
+        members=count_members(facts, parts),
+        requests=request_texts(facts),
+        jobs=job_states(facts, parts, by_unit),
+        pods=member_states(facts),
+        groups=tuple(group.meta.ref for group in (*facts.workloads, *facts.groups)),
+        recheck_at=min(rechecks, default=None),
+        memory=remember(facts, parts),
+        priority=_priority(facts),
+        restarts=restarts,
+        max_restarts=max_restarts,
+    )
+
+
+def _judge(unit: Unit, crashes: list[Finding]) -> _Opinion:
+    """Return the finding about one unit."""
+    rules = registry.unit_rules()
+    reason = _first([rule for rule in rules if not rule.overrides], unit, crashes)
+    lost = _first([rule for rule in rules if rule.overrides], unit, crashes)
+    if lost is None:
+        return _Opinion(reason or _unexplained(unit), unit)
+    behind = (reason,) if reason is not None and reason.stage is not Stage.RUN else ()
+    return _Opinion(lost, unit, behind)
+
+
+def _first(
+    rules: Sequence[GangRule] | Sequence[UnitRule], subject: Subject, crashes: list[Finding]
+) -> Finding | None:
+    for rule in rules:
+        find: Callable[..., Finding | None] = rule.find
+        try:
+            finding = find(subject)
+        # A defect in one rule must not silence all others; what it says is what is recorded.
+        except Exception as error:  # noqa: BLE001
+            crashes.append(_crash(rule, subject, error))
+            continue
+        if finding is not None:
+            return finding
+    return None
+
+
+def _crash(rule: GangRule | UnitRule, subject: GangFacts | Unit, error: Exception) -> Finding:
+    unit = subject.name if isinstance(subject, Unit) else ""
+    about = f" of {unit}" if unit else ""
+    return Finding(
+        code="not-observed",
+        health=Health.UNKNOWN,
+        stage=rule.stage,
+        title="Not observed",
+        message=f"The rule {rule.code}{about} ended in a defect of gangboard, "
+        "so whether it holds is not known.",
+        unit=unit,
+        advice=("Report this defect of gangboard with the evidence.",),
+        evidence=(Evidence("defect", f"{type(error).__name__}: {error}"),),
+    )
+
+
+def _unexplained(unit: Unit) -> Finding:
+    """Return what is said when no rule has a word: never nothing, never that all is well."""
+    return Finding(
+        code="not-observed",
+        health=Health.UNKNOWN,
+        stage=Stage.RUN,
+        title="Not observed",
+        message=f"gangboard knows no reason that fits {unit.noun} {unit.name}: "
+        f"{len(unit.ready)} of {unit.wanted} pods are ready.",
+        unit=unit.name,
+    )
+
+
+def _rank(opinion: _Opinion) -> tuple[int, float, float, str]:
+    """Return the sort key: worst health, then the larger request, then the name."""
+    finding = opinion.finding
+    rank = _RANKS[finding.health]
+    if finding.symptom:
+        rank = max(rank, _SYMPTOM)
+    accelerators, cores = weight(opinion.unit) if opinion.unit is not None else (0, 0)
+    return rank, -float(accelerators), -float(cores), finding.unit
+
+
+def _without_repeats(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return the findings without those that say again what an earlier one said."""
+    found: dict[tuple[str, str], Finding] = {}
+    for finding in findings:
+        said = finding.code, finding.message
+        first = found.get(said)
+        if first is None:
+            found[said] = finding
+        elif first.unit != finding.unit:
+            found[said] = replace(first, unit="", recheck_at=_earlier(first, finding))
+    return tuple(found.values())
+
+
+def _earlier(*findings: Finding):  # type: ignore[no-untyped-def]
+    return min((one.recheck_at for one in findings if one.recheck_at is not None), default=None)
+
+
+def _restarts(owner: Owner) -> tuple[int, int | None]:
+    """Return how often the gang began anew and how often it may: a Job counts its failed pods."""
+    if owner.max_retries is not None or owner.retries:
+        return owner.retries, owner.max_retries
+    if owner.max_restarts is None:
+        return owner.restarts, None
+    return owner.counted_restarts, owner.max_restarts
+
+
+def _priority(facts: GangFacts) -> str:
+    """Return the priority class of the owner, else the one that all pods have."""
+    classes = {pod.priority_class for pod in facts.pods}
+    return facts.owner.priority_class or (classes.pop() if len(classes) == 1 else "")

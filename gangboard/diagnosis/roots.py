@@ -1,0 +1,121 @@
+"""A bare pod, PodGroup, CompositePodGroup or Workload, presented as an owner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from gangboard.diagnosis.links import COMPOSITE, POD_GROUP
+from gangboard.domain.group import Group, Policy
+from gangboard.domain.owner import Finish, Outcome, Owner, PodShape
+from gangboard.domain.pod import Pod
+
+
+def as_owner(
+    root: Owner | Pod | Group,
+    groups: Sequence[Group],
+    pods: Sequence[Pod],
+    strangers: Sequence[Pod],
+) -> Owner:
+    """Return the root as an owner. `groups` and `pods` are all of its gang, the root included."""
+    if isinstance(root, Owner):
+        return root
+    if isinstance(root, Pod):
+        return _pod_as_owner(root)
+    return Owner(
+        meta=root.meta,
+        desired=sum(group_size(group, pods, strangers) for group in _units_of(root, groups))
+        if root.meta.ref.kind in (POD_GROUP, COMPOSITE)
+        else _template_size(root),
+        shapes=tuple(PodShape(1, pod.requests) for pod in pods),
+        finish=_finish_of_group(root, groups, pods, strangers),
+        priority_class=_only_class(pods),
+    )
+
+
+def group_size(group: Group, pods: Sequence[Pod], strangers: Sequence[Pod]) -> int:
+    """Return how many pods a group nobody owns should have: those that exist, at least its quorum.
+
+    Pods of other gangs in the same group count towards the quorum.
+    """
+    name = group.meta.ref.name
+    own = sum(pod.group_name == name for pod in pods)
+    others = sum(pod.group_name == name for pod in strangers)
+    return max(own, quorum_of(group) - others)
+
+
+def quorum_of(group: Group) -> int:
+    """Return `gang.minCount` of a PodGroup with gang policy, else 0."""
+    return (group.quorum or 0) if group.policy is Policy.GANG else 0
+
+
+def _units_of(root: Group, groups: Sequence[Group]) -> tuple[Group, ...]:
+    """Return the PodGroups that a bare PodGroup or CompositePodGroup stands for."""
+    if root.meta.ref.kind == POD_GROUP:
+        return (root,)
+    return tuple(group for group in groups if group.meta.ref.kind == POD_GROUP)
+
+
+def _template_size(workload: Group) -> int:
+    """Return the quorums of a Workload that no group names yet: each template wants one group."""
+    return sum(
+        template.quorum or 0
+        for template in workload.templates
+        if template.policy is Policy.GANG and not template.composite
+    )
+
+
+def _pod_as_owner(pod: Pod) -> Owner:
+    return Owner(
+        meta=pod.meta,
+        desired=1,
+        shapes=(PodShape(1, pod.requests),),
+        finish=_finish_of_pod(pod),
+        group_name=pod.group_name,
+        priority_class=pod.priority_class,
+        started_at=pod.start_time,
+    )
+
+
+def _finish_of_pod(pod: Pod) -> Finish | None:
+    """Return the end of a pod that no controller will replace."""
+    at = pod.ready.since if pod.ready is not None else None
+    if pod.phase == "Succeeded":
+        return Finish(Outcome.SUCCEEDED, pod.reason, pod.message, at)
+    if pod.phase != "Failed":
+        return None
+    reason = pod.reason
+    for container in pod.containers:
+        if not reason and container.exit_code:
+            reason = container.reason or "Error"
+    return Finish(Outcome.FAILED, reason, pod.message or _exit_text(pod), at)
+
+
+def _exit_text(pod: Pod) -> str:
+    ended = [one for one in pod.containers if one.exit_code]
+    if not ended:
+        return ""
+    return f"container {ended[0].name} ended with exit code {ended[0].exit_code}"
+
+
+def _finish_of_group(
+    root: Group, groups: Sequence[Group], pods: Sequence[Pod], strangers: Sequence[Pod]
+) -> Finish | None:
+    """Return the end of a group whose pods nobody replaces: all have finished, none is missing."""
+    if not pods or any(pod.is_live for pod in pods):
+        return None
+    units = _units_of(root, groups)
+    if sum(group_size(group, pods, strangers) for group in units) > len(pods):
+        return None
+    ends = [finish.at for pod in pods if (finish := _finish_of_pod(pod)) and finish.at]
+    at: datetime | None = max(ends, default=None)
+    failed = sum(pod.phase == "Failed" for pod in pods)
+    if not failed:
+        return Finish(Outcome.SUCCEEDED, "", "", at)
+    noun = "pod" if len(pods) == 1 else "pods"
+    return Finish(Outcome.FAILED, "", f"{failed} of {len(pods)} {noun} failed", at)
+
+
+def _only_class(pods: Sequence[Pod]) -> str:
+    names = {pod.priority_class for pod in pods}
+    return names.pop() if len(names) == 1 else ""

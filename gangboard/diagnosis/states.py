@@ -1,0 +1,105 @@
+"""Child Jobs and pods as the Gang page and the API show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from gangboard.diagnosis.attempts import natural, pods_by_job, standing
+from gangboard.diagnosis.scheduling_mode import scheduling_of
+from gangboard.domain.facts import GangFacts, Unit
+from gangboard.domain.health import Health
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+from gangboard.domain.verdict import Finding, JobState, MemberState
+
+# What a container waits for in every ordinary start.
+_ORDINARY = frozenset({"", "ContainerCreating", "PodInitializing"})
+
+
+def job_states(
+    facts: GangFacts, units: Iterable[Unit], findings: Mapping[str, Finding]
+) -> tuple[JobState, ...]:
+    """Return the state of each Job, in the order of the facts; `findings` are by unit name."""
+    unit_of = {job.meta.ref.uid: unit.name for unit in units for job in unit.jobs}
+    pods = pods_by_job(facts.pods, facts.jobs)
+    return tuple(
+        _job_state(facts, job, pods[job.meta.ref.uid], findings.get(unit_of[job.meta.ref.uid]))
+        for job in facts.jobs
+    )
+
+
+def _job_state(
+    facts: GangFacts, job: Owner, pods: tuple[Pod, ...], finding: Finding | None
+) -> JobState:
+    nodes = {pod.node for pod in pods if pod.is_live and pod.is_placed}
+    return JobState(
+        ref=job.meta.ref,
+        generation=job.meta.generation,
+        part=job.part_name,
+        suspended=job.suspended,
+        held=False,  # a Hold is an object of ours that the store knows, not the cluster's Job
+        finished=job.finish.outcome.value if job.finish is not None else "",
+        desired=job.desired,
+        created=len(standing(pods, (job,))),
+        ready=sum(pod.is_ready for pod in pods),
+        nodes=tuple(sorted(nodes, key=natural)),
+        restarts=facts.owner.job_restarts.get(job.meta.ref.name, 0) or job.retries,
+        scheduling=scheduling_of(facts, job, pods),
+        finding=finding,
+    )
+
+
+def member_states(facts: GangFacts) -> tuple[MemberState, ...]:
+    """Return the state of each pod, in the order of the facts."""
+    jobs = {job.meta.ref.uid: job.meta.ref.name for job in facts.jobs}
+    stays = {pod.meta.ref.uid for pod in standing(facts.pods, facts.jobs)}
+    return tuple(
+        MemberState(
+            ref=pod.meta.ref,
+            job=jobs.get(pod.meta.controller.uid, "") if pod.meta.controller is not None else "",
+            node=pod.node,
+            state=state,
+            label=label if pod.meta.ref.uid in stays else f"{label}, replaced",
+            reason=reason,
+            group=pod.group_name,
+        )
+        for pod in facts.pods
+        for state, label, reason in (_member(facts, pod),)
+    )
+
+
+def _member(facts: GangFacts, pod: Pod) -> tuple[Health, str, str]:
+    """Return state, word and reason of one pod."""
+    if pod.phase == "Succeeded":
+        return Health.SUCCEEDED, "succeeded", ""
+    if pod.phase == "Failed":
+        return Health.FAILED, "failed", pod.reason or _exit_reason(pod)
+    if pod.is_terminating:
+        disrupted = pod.disruption is not None and pod.disruption.is_true
+        return Health.DEGRADED, "terminating", pod.disruption.reason if disrupted else ""  # type: ignore[union-attr]
+    if not pod.is_placed:
+        return _unplaced(pod)
+    node = facts.nodes.get(pod.node)
+    if not pod.is_ready and node is not None and not node.is_ready and facts.nodes_known:
+        return Health.DEGRADED, "node not ready", pod.node
+    if pod.is_ready:
+        return Health.RUNNING, "ready", ""
+    for container in pod.containers:
+        if container.state == "waiting" and container.reason not in _ORDINARY:
+            return Health.DEGRADED, "not starting", container.reason
+    return Health.STARTING, "starting", ""
+
+
+def _unplaced(pod: Pod) -> tuple[Health, str, str]:
+    if pod.gates:
+        return Health.WAITING, "gated", ", ".join(pod.gates)
+    if pod.scheduled is not None and pod.scheduled.is_false:
+        return Health.WAITING, "waiting", pod.scheduled.reason
+    return Health.WAITING, "waiting", ""
+
+
+def _exit_reason(pod: Pod) -> str:
+    for container in pod.containers:
+        if container.exit_code:
+            return container.reason or f"exit code {container.exit_code}"
+    return ""

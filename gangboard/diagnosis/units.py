@@ -1,0 +1,280 @@
+"""Divides a gang into its units: what gets a stage of its own.
+
+Each PodGroup with pods, Jobs or parts of the gang is one, named after its Job when it is for that
+Job alone. Of what is in no group, each child Job is one, the missing Jobs of each part are one,
+and the pods that the owner makes itself are one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from gangboard.diagnosis.attempts import natural, pods_by_job
+from gangboard.diagnosis.links import COMPOSITE, CORE, POD_GROUP
+from gangboard.diagnosis.roots import group_size
+from gangboard.domain.event import Event
+from gangboard.domain.facts import GangFacts, Unit
+from gangboard.domain.group import Group, Policy
+from gangboard.domain.owner import Owner, Part
+from gangboard.domain.pod import Pod
+from gangboard.domain.verdict import UnitMemory
+
+
+@dataclass(slots=True)
+class _Share:
+    """What of a gang goes into one unit."""
+
+    jobs: list[Owner] = field(default_factory=list)
+    pods: list[Pod] = field(default_factory=list)
+    """Also those that no Job of the unit has made."""
+    parts: dict[str, Part] = field(default_factory=dict)
+    missing: list[tuple[str, Part]] = field(default_factory=list)
+    """Child Jobs that do not exist, each with its part."""
+
+
+def units(facts: GangFacts) -> tuple[Unit, ...]:
+    """Return the units of a gang, at least one, each with another name."""
+    return _with_events(facts, _unique(_Division(facts).units()))
+
+
+class _Division:
+    """Deals Jobs, pods and parts out to groups, Jobs and parts."""
+
+    def __init__(self, facts: GangFacts) -> None:
+        self._facts = facts
+        self._groups = {
+            group.meta.ref.name: group
+            for group in facts.groups
+            if group.meta.ref.kind == POD_GROUP and group.meta.ref.group == CORE
+        }
+        self._pods_of = pods_by_job(facts.pods, facts.jobs)
+        self._only_group = self._group_of_owner()
+        self._group_of = {job.meta.ref.uid: self._group_of_job(job) for job in facts.jobs}
+        self._in_group: dict[str, _Share] = defaultdict(_Share)
+        self._in_job: dict[str, _Share] = {}
+        self._in_part: dict[str, _Share] = {}
+        self._rest: list[Pod] = []
+
+    def units(self) -> Iterator[Unit]:
+        """Yield groups, then Jobs, missing Jobs of parts, and the owner's own pods."""
+        for job in self._facts.jobs:
+            self._deal_job(job)
+        for part in self._facts.owner.parts:
+            self._deal_part(part)
+        for pod in self._facts.pods:
+            self._deal_pod(pod)
+        if self._facts.owner.meta.ref.kind in (POD_GROUP, COMPOSITE):
+            for name in self._groups:
+                self._in_group.setdefault(name, _Share())  # also without pods
+        found = [self._group_unit(name) for name in sorted(self._in_group, key=natural)]
+        found += [self._job_unit(share) for share in self._in_job.values()]
+        found += [self._part_unit(name, share) for name, share in self._in_part.items()]
+        if self._rest or not found:
+            found.append(self._owner_unit(found))
+        yield from found
+
+    # Which group a Job or part is in
+
+    def _group_of_owner(self) -> str:
+        """Return the PodGroup that the owner made for all of its Jobs, when it made just one.
+
+        Planned for JobSet v0.13 (`spec.scheduling: {}`): until pods exist, nothing else tells.
+        """
+        owner = self._facts.owner.meta.ref
+        made = [
+            name
+            for name, group in self._groups.items()
+            if group.meta.controller is not None and group.meta.controller.uid == owner.uid
+        ]
+        return made[0] if len(made) == 1 and owner.kind != "Job" else ""
+
+    def _group_of_job(self, job: Owner) -> str:
+        """Return the group that a Job's pods are in or will be in; empty for none.
+
+        Pods that exist tell; before that its template, the group that the Job controller made for
+        it, the template that its owner names, or the owner's only group.
+        """
+        pods = self._pods_of[job.meta.ref.uid]
+        if pods:
+            names = Counter(pod.group_name for pod in pods if pod.group_name)
+            return max(names, key=lambda name: (names[name], name), default="")
+        if job.group_name:
+            return job.group_name
+        for name, group in self._groups.items():
+            controller = group.meta.controller
+            if controller is not None and controller.uid == job.meta.ref.uid:
+                return name
+        if job.delegated_template:
+            made = [
+                name
+                for name, group in self._groups.items()
+                if group.template_name == job.delegated_template
+            ]
+            return made[0] if len(made) == 1 else ""
+        return self._only_group
+
+    def _group_of_part(self, part: Part, jobs: list[Owner]) -> str:
+        """Return the group that the missing Jobs of a part will be in.
+
+        That of its template, or the one that all of its Jobs share; a group made by a Job is its
+        own.
+        """
+        if part.group_name:
+            return part.group_name
+        names = {self._group_of[job.meta.ref.uid] for job in jobs} or {self._only_group}
+        name = names.pop() if len(names) == 1 else ""
+        group = self._groups.get(name)
+        controller = group.meta.controller if group is not None else None
+        own = controller is not None and controller.kind == "Job"
+        return "" if own else name
+
+    # Dealing out
+
+    def _deal_job(self, job: Owner) -> None:
+        name = self._group_of[job.meta.ref.uid]
+        share = self._in_group[name] if name else self._in_job.setdefault(_uid(job), _Share())
+        share.jobs.append(job)
+        for part in self._facts.owner.parts:
+            if part.name == job.part_name:
+                share.parts[part.name] = part
+
+    def _deal_part(self, part: Part) -> None:
+        jobs = [job for job in self._facts.jobs if job.part_name == part.name]
+        made = {job.meta.ref.name for job in self._facts.jobs}
+        missing = [(name, part) for name in part.child_names if name not in made]
+        name = self._group_of_part(part, jobs)
+        if name and (missing or name in self._in_group):
+            share = self._in_group[name]
+        elif missing:
+            share = self._in_part.setdefault(part.name, _Share())
+        else:
+            return
+        share.parts[part.name] = part
+        share.missing += missing
+
+    def _deal_pod(self, pod: Pod) -> None:
+        controller = pod.meta.controller
+        job = self._group_of.get(controller.uid) if controller is not None else None
+        if pod.group_name:
+            self._in_group[pod.group_name].pods.append(pod)
+        elif job:
+            self._in_group[job].pods.append(pod)
+        elif job is not None and controller is not None:
+            self._in_job[controller.uid].pods.append(pod)
+        else:
+            self._rest.append(pod)
+
+    # Units
+
+    def _group_unit(self, name: str) -> Unit:
+        share, group = self._in_group[name], self._groups.get(name)
+        strangers = tuple(pod for pod in self._facts.strangers if pod.group_name == name)
+        made = [job.meta.ref.name for job in share.jobs] + [job for job, _ in share.missing]
+        bare = self._pods_without_job(share)
+        is_of_job = len(made) == 1 and not bare and not strangers
+        unit = self._unit(made[0] if is_of_job else name, "Job" if is_of_job else "group", share)
+        is_gang = group is not None and group.policy is Policy.GANG
+        return replace(
+            unit,
+            desired=unit.desired + self._size_of_bare(share, group, bare),
+            quorum=group.quorum if group is not None and is_gang else None,
+            strangers=strangers,
+            group=group,
+            group_name=name,
+        )
+
+    def _size_of_bare(self, share: _Share, group: Group | None, bare: list[Pod]) -> int:
+        """Return how many pods a group should have beside those of its Jobs."""
+        if share.jobs or share.missing:
+            return len(bare)
+        owner = self._facts.owner
+        if len(self._in_group) == 1 and not self._in_job and not self._in_part:
+            return max(0, owner.desired - len(self._rest))
+        if group is None or owner.meta.ref.kind != COMPOSITE:
+            return len(bare)
+        return group_size(group, self._facts.pods, self._facts.strangers)
+
+    def _pods_without_job(self, share: _Share) -> list[Pod]:
+        jobs = {_uid(job) for job in share.jobs}
+        return [
+            pod
+            for pod in share.pods
+            if pod.meta.controller is None or pod.meta.controller.uid not in jobs
+        ]
+
+    def _job_unit(self, share: _Share) -> Unit:
+        return self._unit(share.jobs[0].meta.ref.name, "Job", share)
+
+    def _part_unit(self, name: str, share: _Share) -> Unit:
+        missing = [job for job, _ in share.missing]
+        return self._unit(missing[0] if len(missing) == 1 else name, "Job", share)
+
+    def _owner_unit(self, others: list[Unit]) -> Unit:
+        """Return the unit of what the owner makes without a Job or group in between."""
+        owner = self._facts.owner
+        rest = owner.desired - sum(unit.desired for unit in others)
+        unit = self._unit(owner.meta.ref.name, owner.meta.ref.kind, _Share(pods=self._rest))
+        desired = max(rest, len(self._rest)) if others else owner.desired
+        return replace(unit, desired=desired)
+
+    def _unit(self, name: str, noun: str, share: _Share) -> Unit:
+        suspended = () if self._facts.owner.suspended else map(_held, share.jobs)
+        return Unit(
+            facts=self._facts,
+            name=name,
+            noun=noun,
+            desired=sum(job.desired for job in share.jobs)
+            + sum(part.pods for _, part in share.missing),
+            quorum=None,
+            jobs=tuple(share.jobs),
+            parts=tuple(share.parts.values()),
+            pods=tuple(share.pods),
+            held=sum(suspended),
+            missing_jobs=tuple(name for name, _ in share.missing),
+        )
+
+
+def _uid(job: Owner) -> str:
+    return job.meta.ref.uid
+
+
+def _held(job: Owner) -> int:
+    return job.desired if job.suspended and job.finish is None else 0
+
+
+def _unique(found: Iterable[Unit]) -> list[Unit]:
+    """Return the units, a name that is taken replaced by that of the group, or numbered."""
+    taken: dict[str, Unit] = {}
+    for unit in found:
+        name, noun, number = unit.name, unit.noun, 2
+        if name in taken and unit.group_name and unit.group_name not in taken:
+            name, noun = unit.group_name, "group"
+        while name in taken:
+            name, number = f"{unit.name} ({number})", number + 1
+        taken[name] = replace(unit, name=name, noun=noun)
+    return list(taken.values())
+
+
+def _with_events(facts: GangFacts, found: list[Unit]) -> tuple[Unit, ...]:
+    """Return the units with their memory and the events about them or about no unit in particular."""
+    unit_of: dict[str, str] = {}
+    for unit in found:
+        things = (*unit.jobs, *unit.pods, *((unit.group,) if unit.group is not None else ()))
+        unit_of.update(dict.fromkeys((thing.meta.ref.uid for thing in things), unit.name))
+    unit_of.pop(facts.owner.meta.ref.uid, None)
+    by_unit: dict[str, list[Event]] = defaultdict(list)
+    for event in facts.events:
+        name = unit_of.get(event.regarding.uid)
+        for unit in found:
+            if name is None or name == unit.name:
+                by_unit[unit.name].append(event)
+    return tuple(
+        replace(
+            unit,
+            events=tuple(by_unit[unit.name]),
+            memory=facts.memory.get(unit.name, UnitMemory()),
+        )
+        for unit in found
+    )

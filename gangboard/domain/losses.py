@@ -1,0 +1,86 @@
+"""Members that a running gang lost: the sentence about the numbers, and signs of why they left."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+
+from gangboard.domain.attempt import has_lost, restart_under_way, whole_in_attempt
+from gangboard.domain.facts import Unit
+from gangboard.domain.pod import Pod
+from gangboard.domain.progress import missing, on_sick_nodes, ready_count, succeeded
+from gangboard.domain.refusal import newest_refusal
+from gangboard.domain.scheduler_text import rejected_pods
+from gangboard.domain.wording import out_of
+
+NODE_REASONS = frozenset({"DeletionByTaintManager", "DeletionByPodGC"})
+"""Reasons of `DisruptionTarget` that say that the pod's node failed or is gone."""
+
+_SAID = {
+    "PreemptionByScheduler": "preempted by the scheduler",
+    "EvictionByEvictionAPI": "evicted",
+    "TerminationByKubelet": "ended by its kubelet",
+    "ExclusivePlacementViolation": "removed by JobSet for exclusive placement",
+}
+# API servers, kubelets and gangboard have clocks of their own.
+_SKEW = timedelta(seconds=60)
+
+
+def is_loss(unit: Unit) -> bool:
+    """Whether it lost members that no restart of its own is bringing back.
+
+    A restart or retry has a word of its own, as long as nothing keeps its pods away.
+    """
+    if not has_lost(unit):
+        return False
+    if on_sick_nodes(unit) or disrupted(unit):
+        return True
+    kept_away = rejected_pods(unit) or (missing(unit) and newest_refusal(unit) is not None)
+    return bool(kept_away) or restart_under_way(unit) is None
+
+
+def disrupted(unit: Unit) -> tuple[Pod, ...]:
+    """Return pods that were or are being taken away since the unit was last whole."""
+    whole = unit.memory.whole_at if whole_in_attempt(unit) else None
+    return tuple(
+        pod
+        for pod in unit.pods
+        if pod.disruption is not None
+        and pod.disruption.is_true
+        and (pod.is_terminating or pod.is_finished)
+        and (whole is None or pod.disruption.since is None or pod.disruption.since >= whole - _SKEW)
+    )
+
+
+def by_node(unit: Unit) -> tuple[Pod, ...]:
+    """Return members that were lost with their node."""
+    return tuple(
+        pod
+        for pod in disrupted(unit)
+        if pod.disruption is not None and pod.disruption.reason in NODE_REASONS
+    )
+
+
+def how_many_run(unit: Unit) -> str:
+    """Return `3 of 4 members run`, with the quorum where it is not the size."""
+    ready = ready_count(unit)
+    text = f"{out_of(ready, unit.wanted, 'member')} {'runs' if ready == 1 else 'run'}"
+    done = succeeded(unit)
+    if done:
+        text = f"{text}, {done} {'has' if done == 1 else 'have'} succeeded"
+    if unit.quorum is not None and unit.quorum != unit.wanted:
+        text = f"{text}, the quorum is {unit.quorum}"
+    return text
+
+
+def how_they_left(unit: Unit) -> str:
+    """Return ` 1 was evicted.`: what the pods that were taken away say of it; empty for none."""
+    reasons = Counter(
+        _SAID[pod.disruption.reason]
+        for pod in disrupted(unit)
+        if pod.disruption is not None and pod.disruption.reason in _SAID
+    )
+    return "".join(
+        f" {number} {'was' if number == 1 else 'were'} {said}."
+        for said, number in sorted(reasons.items())
+    )

@@ -1,0 +1,60 @@
+"""The processes of gangboard on one machine: what `manage.py up` keeps running."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from gangboard.ops.supervisor import Child, python_module
+
+WEB_THREADS = 400
+"""Each page that waits for news holds one of them, asleep; see GANGBOARD_WAITERS."""
+
+
+def web(host: str, port: int, *, folder: Path, env: Mapping[str, str]) -> Child:
+    """Return the web server."""
+    argv = python_module(
+        "granian",
+        *("--interface", "wsgi", "--workers", "1", "--blocking-threads", str(WEB_THREADS)),
+        # A page that waits for news would hold up the end for half a minute.
+        *("--workers-kill-timeout", "2", "--host", host, "--port", str(port)),
+        # It warns of so many threads, which is on purpose.
+        *("--log-level", "error", "gangboard.wsgi:application"),
+    )
+    return Child("The web server", argv, env, folder)
+
+
+def poll_worker(*, folder: Path) -> Child:
+    """Return the worker that watches the clusters."""
+    argv = python_module(
+        "celery",
+        *("--quiet", "-A", "gangboard.celery", "worker", "--queues", "poll"),
+        *("--loglevel", "WARNING", "--without-gossip", "--without-mingle"),
+    )
+    return Child("The poll worker", argv, folder=folder)
+
+
+def beat(schedule: Path, *, folder: Path) -> Child:
+    """Return the clock that orders polls of clusters that nobody holds.
+
+    A process of its own: inside the worker it would be a grandchild that outlives a killed worker.
+    """
+    argv = python_module(
+        "celery",
+        *("--quiet", "-A", "gangboard.celery", "beat", "--schedule", str(schedule)),
+        *("--loglevel", "WARNING"),
+    )
+    return Child("The beat process", argv, folder=folder)
+
+
+def simulator(
+    name: str, *, fleet: str, hold: bool, kubeconfig: Path, reader_kubeconfig: Path, folder: Path
+) -> Child:
+    """Return a simulated cluster, which writes both kubeconfigs when it listens."""
+    argv = python_module(
+        "gangboard.simulator",
+        *("--fleet", fleet, "--name", name, "--kubeconfig", str(kubeconfig)),
+        *("--reader-kubeconfig", str(reader_kubeconfig)),
+        *(() if hold else ("--no-hold",)),
+    )
+    return Child(f"The simulated cluster {name}", argv, folder=folder)

@@ -1,0 +1,103 @@
+"""The simulated clusters of `manage.py up`: started where no real cluster is configured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from django.db import Error
+
+from gangboard.ops import children
+from gangboard.ops.kubeconfigs import read_access, save_access
+from gangboard.ops.supervisor import Supervisor
+from gangboard.store import clusters
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """One simulated cluster."""
+
+    fleet: str
+    hold: bool
+    """Whether the Hold is installed in it."""
+
+
+FLEETS = {
+    "sim-east": Simulated("east", hold=True),
+    "sim-west": Simulated("west", hold=False),
+}
+"""By the name of the cluster."""
+_LOOPBACK = "https://127.0.0.1:"
+
+
+def is_simulated(name: str) -> bool:
+    """Whether a watched cluster is one that an earlier `up` has added."""
+    return name in FLEETS and clusters.find_cluster(name=name).server.startswith(_LOOPBACK)
+
+
+def real_clusters() -> list[str]:
+    """Return the names of the clusters that somebody has added."""
+    return [name for name in clusters.cluster_names() if not is_simulated(name)]
+
+
+def remove_simulated() -> list[str]:
+    """Forget the simulated clusters of earlier runs; return their names."""
+    names = [name for name in clusters.cluster_names() if is_simulated(name)]
+    for name in names:
+        clusters.remove_cluster(name=name)
+    return names
+
+
+@dataclass(slots=True)
+class Fleet:
+    """The simulated clusters of this run. A simulator chooses its port anew at each start."""
+
+    folder: Path
+    """Where their kubeconfigs are written."""
+    say: Callable[[str], None]
+    _seen: dict[str, str] = field(default_factory=dict)
+
+    def start(self, supervisor: Supervisor, *, code: Path) -> None:
+        """Start the simulators; `code` is the folder from which they run."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for name, simulated in FLEETS.items():
+            self._kubeconfig(name).unlink(missing_ok=True)
+            supervisor.start(
+                children.simulator(
+                    name,
+                    fleet=simulated.fleet,
+                    hold=simulated.hold,
+                    kubeconfig=self.folder / f"{name}-admin.kubeconfig",
+                    reader_kubeconfig=self._kubeconfig(name),
+                    folder=code,
+                )
+            )
+
+    def point(self) -> bool:
+        """Point the clusters to where the simulators listen now; return whether all do.
+
+        Called again and again: a simulator that was restarted has another port and authority.
+        """
+        pointed = [self._point(name) for name in FLEETS]  # each of them, also after a failure
+        return all(pointed)
+
+    def _point(self, name: str) -> bool:
+        path = self._kubeconfig(name)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError:
+            return False  # it does not listen yet
+        if text == self._seen.get(name):
+            return True
+        try:
+            save_access(name, read_access(path))
+        except (clusters.ClusterError, Error) as error:
+            self.say(f"Cluster {name} could not be added yet: {error}")
+            return False
+        self._seen[name] = text
+        return True
+
+    def _kubeconfig(self, name: str) -> Path:
+        """Of the account that only reads: that is all that watching needs."""
+        return self.folder / f"{name}.kubeconfig"

@@ -1,0 +1,168 @@
+"""Everything on one machine: what `make run` and `manage.py up` do."""
+
+from __future__ import annotations
+
+import fcntl
+import http.client
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connections
+
+from gangboard.ops import children, links
+from gangboard.ops.fleet import Fleet, real_clusters, remove_simulated
+from gangboard.ops.kubeconfigs import context_name, read_access, save_access
+from gangboard.ops.supervisor import Supervisor
+from gangboard.store import people
+
+ADMIN = "admin"
+PORTS_TRIED = 50
+START_SECONDS = 120.0
+"""Longer than any machine needs; then something is wrong that the log has told."""
+
+
+class LaunchError(RuntimeError):
+    """It cannot be started. The text is one sentence for the person who tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the web server listens."""
+
+    host: str
+    port: int
+
+    @property
+    def reached_at(self) -> str:
+        """The host to ask for it from this machine."""
+        return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104
+
+    @property
+    def url(self) -> str:
+        """The address to print."""
+        host = f"[{self.reached_at}]" if ":" in self.reached_at else self.reached_at
+        return f"http://{host}:{self.port}"
+
+    def answers(self) -> bool:
+        """Whether the web server says that it is alive."""
+        with closing(http.client.HTTPConnection(self.reached_at, self.port, timeout=1)) as asked:
+            try:
+                asked.request("GET", "/healthz")
+                return asked.getresponse().status == 200
+            except (OSError, http.client.HTTPException):
+                return False
+
+
+def launch(
+    *,
+    host: str,
+    port: int,
+    kubeconfig: Path | None,
+    say: Callable[[str], None],
+    announce: Callable[[str], None],
+) -> None:
+    """Migrate, start all processes, announce address and sign-in link, and stay until a signal.
+
+    `say` gets what happens, `announce` the lines that a person waits for, the link last.
+    Raises LaunchError, kube's CredentialError and ClusterError before anything runs; everything
+    that was started has ended when this returns.
+    """
+    with only_one():
+        call_command("migrate", verbosity=0, interactive=False)
+        people.create_user(name=ADMIN, role="admin")
+        if kubeconfig is not None:
+            access = read_access(kubeconfig)
+            name = context_name(kubeconfig)
+            new = save_access(name, access)
+            say(f"Cluster {name} {'is watched from now on' if new else 'has been watched before'}.")
+        place = Place(host, free_port(host, port))
+        with Supervisor(say) as supervisor:
+            try:
+                _run(supervisor, place, say, announce)
+            finally:
+                links.forget_address()
+
+
+def _run(
+    supervisor: Supervisor,
+    place: Place,
+    say: Callable[[str], None],
+    announce: Callable[[str], None],
+) -> None:
+    fleet = _start_simulated(supervisor, say)
+    _start_own(supervisor, place)
+
+    def is_up() -> bool:
+        return (fleet is None or fleet.point()) and place.answers()
+
+    if not supervisor.wait(is_up, START_SECONDS):
+        if supervisor.stop_asked:
+            return
+        raise LaunchError(f"gangboard did not answer within {START_SECONDS:g} seconds")
+    links.remember_address(place.url)
+    user = people.find_user(name=ADMIN)
+    assert user is not None  # noqa: S101  # made by our caller
+    announce(f"gangboard is at {place.url}/ (Ctrl-C ends it).")
+    announce(f"Sign in as {ADMIN}, once, within one hour:")
+    announce(links.sign_in_url(people.create_sign_in_link(user=user)))
+    connections.close_all()
+    supervisor.run(fleet.point if fleet is not None else None)
+    say("Ending.")
+
+
+def _start_simulated(supervisor: Supervisor, say: Callable[[str], None]) -> Fleet | None:
+    if real := real_clusters():
+        for name in remove_simulated():
+            say(f"The simulated cluster {name} is gone, because {real[0]} is configured.")
+        return None
+    fleet = Fleet(settings.STATE_DIR / "simulator", say)
+    fleet.start(supervisor, code=settings.BASE_DIR)
+    return fleet
+
+
+def _start_own(supervisor: Supervisor, place: Place) -> None:
+    code, state = settings.BASE_DIR, settings.STATE_DIR
+    if not settings.REDIS_URL:
+        # Orders of an earlier run; those of a worker that is gone would lie there for ever.
+        for message in (settings.CELERY_BROKER_FOLDER / "queue").glob("*.msg"):
+            message.unlink(missing_ok=True)
+    hosts = dict.fromkeys([*settings.ALLOWED_HOSTS, place.reached_at])
+    supervisor.start(
+        children.web(place.host, place.port, folder=code, env={"GANGBOARD_HOSTS": ",".join(hosts)})
+    )
+    supervisor.start(children.poll_worker(folder=code))
+    supervisor.start(children.beat(state / "beat-schedule", folder=code))
+
+
+def free_port(host: str, first: int) -> int:
+    """Return the first port from `first` on that nobody listens on. Raises LaunchError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for port in range(first, min(first + PORTS_TRIED, 65536)):
+        try:
+            socket.create_server((host, port), family=family).close()
+        except OSError as error:
+            reason = error
+            continue
+        return port
+    raise LaunchError(
+        f"cannot listen on {host}, port {first} or one of the next: {reason.strerror}"
+    )
+
+
+@contextmanager
+def only_one() -> Iterator[None]:
+    """Hold the state folder, so that no second `up` runs from it. Raises LaunchError."""
+    settings.STATE_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (settings.STATE_DIR / "up.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise LaunchError(
+                f"gangboard is running from this folder already, at {links.public_url()}/"
+            ) from error
+        yield

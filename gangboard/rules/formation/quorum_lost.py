@@ -1,0 +1,82 @@
+"""`quorum-lost`: a member waits that can never be placed, because the group cannot be full again.
+
+Finished pods do not count for the quorum, held ones do not exist. So a replacement waits for ever,
+without a condition, on a PodGroup that stays True, while others may still run: k/k#142330, and
+observed on 1.37.0 with one Job of a shared group held (real-control-plane.md §3). Only for groups
+of Kubernetes itself: other schedulers count finished members.
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.progress import live_count, seats, succeeded
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.wording import count, names, plural
+
+_CORE = "scheduling.k8s.io"
+# Versions in which `gang.minCount` can be changed (1.37); lowering it there lets the replacement
+# through at once (observed on 1.37.0). In 1.36 a PodGroup is immutable.
+_MUTABLE = ("v1beta1", "v1alpha3")
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding while a member waits and done or held members are missing to the quorum."""
+    group = unit.group
+    if unit.quorum is None or group is None or group.meta.ref.group != _CORE:
+        return None
+    done = succeeded(unit)
+    waiting = [pod for pod in unit.unplaced if not pod.gates]
+    if not waiting or not (done or unit.held):
+        return None
+    others = sum(pod.is_live and not pod.is_terminating for pod in unit.strangers)
+    possible = max(len(unit.current), seats(unit)) + others
+    if possible >= unit.quorum or live_count(unit) >= unit.quorum:
+        return None
+    return unit_finding(
+        RULE,
+        unit,
+        _message(unit, len(waiting), possible, done),
+        advice=_advice(unit, possible),
+        evidence=(
+            Evidence("quorum", str(unit.quorum), group.meta.ref),
+            Evidence("live pods", str(live_count(unit)), group.meta.ref),
+            Evidence("waits", waiting[0].meta.ref.name, waiting[0].meta.ref),
+        ),
+    )
+
+
+def _message(unit: Unit, waiting: int, possible: int, done: int) -> str:
+    gone = []
+    if done:
+        gone.append(f"{done} {'has' if done == 1 else 'have'} succeeded")
+    if unit.held:
+        gone.append(f"{count(unit.held, 'pod')} of suspended Jobs {plural(unit.held, 'stay')} away")
+    return (
+        f"{count(waiting, 'pod')} {plural(waiting, 'wait')} for ever: group {unit.group_name} needs "
+        f"{unit.quorum} live pods and can have only {possible}; {' and '.join(gone)}."
+    )
+
+
+def _advice(unit: Unit, possible: int) -> tuple[str, ...]:
+    found = []
+    held = [job.meta.ref.name for job in unit.jobs if job.suspended and job.finish is None]
+    if held and possible + unit.held >= (unit.quorum or 0):
+        found.append(f"Resume {names(held)}.")
+    group = unit.group
+    if group is not None and group.meta.api_version in _MUTABLE and group.meta.controller is None:
+        found.append(f"Lower minCount of PodGroup {group.meta.ref.name} to {possible}.")
+    return tuple(found)
+
+
+RULE = UnitRule(
+    "quorum-lost",
+    Stage.FORMATION,
+    "Quorum lost",
+    10,
+    find,
+    overrides=True,
+    health=Health.BLOCKED,
+)

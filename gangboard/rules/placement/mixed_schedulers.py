@@ -1,0 +1,46 @@
+"""`mixed-schedulers`: the pods of one group name different schedulers.
+
+Neither scheduler sees the whole group and nothing is written anywhere: no condition on the pods, an
+empty status on the PodGroup (observed on 1.36.3 and 1.37.0).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.progress import lacks_room
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.wording import count, names
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding while members wait in a group with several scheduler names."""
+    others = [pod for pod in unit.strangers if pod.is_live and not pod.is_terminating]
+    members = [pod for pod in (*unit.current, *others) if pod.group_name == unit.group_name]
+    schedulers = Counter(pod.scheduler_name for pod in members if pod.scheduler_name)
+    if not unit.group_name or len(schedulers) < 2 or not lacks_room(unit):
+        return None
+    ranked = sorted(schedulers.items(), key=lambda item: (-item[1], item[0]))
+    listed = names(f"{name} ({count(number, 'pod')})" for name, number in ranked)
+    examples = [
+        next(pod for pod in members if pod.scheduler_name == scheduler) for scheduler, _ in ranked
+    ]
+    return unit_finding(
+        RULE,
+        unit,
+        f"The pods of group {unit.group_name} name {len(schedulers)} schedulers, and no scheduler "
+        f"places a part of a group: {listed}.",
+        advice=("Give all pods of the group one schedulerName (recreate).",),
+        evidence=tuple(
+            Evidence("schedulerName", pod.scheduler_name, pod.meta.ref) for pod in examples
+        ),
+    )
+
+
+RULE = UnitRule(
+    "mixed-schedulers", Stage.PLACEMENT, "Mixed schedulers", 20, find, health=Health.BLOCKED
+)

@@ -1,0 +1,71 @@
+"""`not-attempted`: enough pods exist, and no scheduler has said a word about them for a minute.
+
+A scheduler name that nobody serves, a scheduler that is down, or one whose gate is off: pods stay
+Pending without a condition and without an event (observed on 1.37.0). On 1.35 a pod that waits at
+the gate for the rest of its gang has no condition either, but a nominated node: not meant here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gangboard.domain.attempt import restart_under_way
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import still_starting, unit_finding
+from gangboard.domain.grace import ATTEMPT_GRACE, newest_creation
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.pod import Pod
+from gangboard.domain.progress import is_formed, lacks_room
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.scheduler_text import group_refusal
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.wording import count, names, plural
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding while none of the pods that wait has been tried."""
+    if not lacks_room(unit) or not is_formed(unit) or group_refusal(unit) is not None:
+        return None
+    if unit.group_name and unit.group is None and not unit.facts.groups_blind:
+        return None
+    silent = tuple(pod for pod in unit.unplaced if pod.scheduled is None and not pod.nominated_node)
+    if not silent or any(pod.scheduled is not None for pod in unit.unplaced):
+        return None
+    newest = newest_creation(silent)
+    due = newest + ATTEMPT_GRACE if newest is not None else None
+    waiting = f"{count(len(silent), 'pod')} {plural(len(silent), 'wait')}"
+    if due is not None and due > unit.now:
+        if restart_under_way(unit) is not None:
+            return None
+        message = f"{waiting} for a first word from {_schedulers(silent)}."
+        return still_starting(RULE, unit, message, recheck_at=due)
+    return unit_finding(
+        RULE,
+        unit,
+        f"{waiting}, and for over a minute {_schedulers(silent)} said nothing about "
+        f"{'it' if len(silent) == 1 else 'them'}.",
+        evidence=_evidence(unit, silent),
+        since=newest,
+    )
+
+
+def _schedulers(pods: tuple[Pod, ...]) -> str:
+    found = Counter(pod.scheduler_name for pod in pods if pod.scheduler_name)
+    if not found:
+        return "the scheduler"
+    listed = names(name for name, _ in sorted(found.items(), key=lambda item: (-item[1], item[0])))
+    return f"scheduler {listed}" if len(found) == 1 else f"schedulers {listed}"
+
+
+def _evidence(unit: Unit, silent: tuple[Pod, ...]) -> tuple[Evidence, ...]:
+    first = silent[0]
+    found = [
+        Evidence("schedulerName", first.scheduler_name, first.meta.ref),
+        Evidence("PodScheduled", "absent", first.meta.ref),
+    ]
+    if unit.group is not None and unit.quorum is not None:
+        found.append(Evidence("quorum", str(unit.quorum), unit.group.meta.ref))
+    return tuple(found)
+
+
+RULE = UnitRule("not-attempted", Stage.PLACEMENT, "Not attempted", 95, find, health=Health.BLOCKED)

@@ -1,0 +1,41 @@
+"""`partly-placed`: pod by pod, some members hold a node and there is no room for the rest.
+
+What they hold is lost to everybody until the rest comes. Only where nothing keeps members together:
+without a group, or with a basic one, whose condition turns True with its first pod (observed on
+1.37.0).
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.scheduler_text import best_saying, earliest, refused_pods, sayings
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.wording import out_of, sentence, shorten
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding for a unit without a quorum that is split by the scheduler."""
+    refused = refused_pods(unit)
+    if unit.quorum is not None or not unit.placed or not refused:
+        return None
+    said = sayings(unit, "Unschedulable")
+    best = best_saying(said)
+    placed = len(unit.placed)
+    message = (
+        f"{out_of(placed, unit.wanted, 'pod')} {'holds' if placed == 1 else 'hold'} a node, and "
+        f"the scheduler finds no room for {len(refused)}"
+    )
+    if best is not None:
+        message = f"{message}: {shorten(best.text)}"
+    evidence = [Evidence("pods placed", f"{placed} of {unit.wanted}", unit.owner.meta.ref)]
+    if best is not None:
+        evidence.append(Evidence("scheduler says", best.raw, best.source))
+    return unit_finding(
+        RULE, unit, sentence(message), evidence=tuple(evidence), since=earliest(said)
+    )
+
+
+RULE = UnitRule("partly-placed", Stage.PLACEMENT, "Partly placed", 50, find, health=Health.DEGRADED)

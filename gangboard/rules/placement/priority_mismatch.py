@@ -1,0 +1,49 @@
+"""`priority-mismatch`: pods of a group have another priority than the group.
+
+The scheduler of 1.37 refuses with SchedulerError and the text below (k8s-gang-api.md §4.2, #15); a
+Job with a `priorityClassName` gets a group of that priority, so it takes a hand-made group.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.progress import lacks_room
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.scheduler_text import earliest, sayings
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.wording import count, is_or_are, names
+
+_TEXT = "should have the same priority"
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding when the scheduler itself names the priorities as the error."""
+    said = [one for one in sayings(unit, "SchedulerError") if _TEXT in one.raw]
+    if not said or not lacks_room(unit):
+        return None
+    found = Counter(pod.priority for pod in unit.current if pod.priority is not None)
+    ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    pods = names(
+        f"{count(number, 'pod')} {is_or_are(number)} at {priority}" for priority, number in ranked
+    )
+    own = unit.group.priority if unit.group is not None else None
+    group = f"group {unit.group_name}"
+    message = f"All pods of {group} need one priority, that of the group"
+    if own is not None and found and set(found) != {own}:
+        message = f"The priority of {group} is {own}, and {pods}: the scheduler wants them equal"
+    return unit_finding(
+        RULE,
+        unit,
+        f"{message}.",
+        evidence=(Evidence("scheduler says", said[0].raw, said[0].source),),
+        since=earliest(tuple(said)),
+    )
+
+
+RULE = UnitRule(
+    "priority-mismatch", Stage.PLACEMENT, "Priority mismatch", 30, find, health=Health.BLOCKED
+)

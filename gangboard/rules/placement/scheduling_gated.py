@@ -1,0 +1,41 @@
+"""`scheduling-gated`: pods carry scheduling gates, so the scheduler does not try them.
+
+The API server writes `PodScheduled=False/SchedulingGated` when it makes the pod; whoever put a
+gate there removes it. One gated member keeps a whole gang back.
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.progress import lacks_room
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.wording import names, out_of, plural
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding while members that the unit needs are gated."""
+    gated = [pod for pod in unit.unplaced if pod.gates]
+    if not gated or not lacks_room(unit):
+        return None
+    gates = sorted({gate for pod in gated for gate in pod.gates})
+    number = len(gated)
+    what = "scheduling gate" if len(gates) == 1 else "scheduling gates"
+    since = [pod.scheduled.since for pod in gated if pod.scheduled and pod.scheduled.since]
+    return unit_finding(
+        RULE,
+        unit,
+        f"{out_of(number, len(unit.current), 'pod')} {plural(number, 'wait')} for {what} "
+        f"{names(gates)}.",
+        evidence=tuple(
+            Evidence("schedulingGates", names(pod.gates), pod.meta.ref) for pod in gated[:3]
+        ),
+        since=min(since, default=None),
+    )
+
+
+RULE = UnitRule(
+    "scheduling-gated", Stage.PLACEMENT, "Scheduling gates", 10, find, health=Health.WAITING
+)

@@ -1,0 +1,43 @@
+"""`below-size`: a gang runs at or above its quorum and below its full size, and is not growing.
+
+The scheduler places a gang at its quorum and the rest as it fits (observed on 1.37.0: a gang of 2
+with 4 pods, 2 fit, group True, the rest Unschedulable).
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.attempt import restart_under_way
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.grace import growing_until
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.losses import how_many_run, how_they_left
+from gangboard.domain.progress import is_full, ready_count, runs_enough
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.replacement import hindrance, hindrance_evidence
+from gangboard.domain.scheduler_text import rejected_pods
+from gangboard.domain.verdict import Evidence, Finding
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding for a gang at its quorum whose other members cannot come or do not."""
+    if is_full(unit) or not runs_enough(unit):
+        return None
+    if not rejected_pods(unit):
+        until = growing_until(unit)
+        if restart_under_way(unit) is not None or (until is not None and until > unit.now):
+            return None
+    source = unit.group.meta.ref if unit.group is not None else None
+    return unit_finding(
+        RULE,
+        unit,
+        f"{how_many_run(unit)}.{how_they_left(unit)} {hindrance(unit)}".strip(),
+        evidence=(
+            Evidence("members ready", f"{ready_count(unit)} of {unit.wanted}", source),
+            Evidence("quorum", str(unit.quorum), source),
+            *hindrance_evidence(unit),
+        ),
+    )
+
+
+RULE = UnitRule("below-size", Stage.RUN, "Below its size", 30, find, health=Health.DEGRADED)

@@ -1,0 +1,39 @@
+"""`lost-members`: it ran, fell below its quorum (without one: its size), and some member still runs.
+
+Gang scheduling acts only when pods are placed: a gang that loses a member later runs on without
+it, and its PodGroup stays True (observed on 1.37.0). Why the replacement is not there is part of
+the sentence. With a node as the cause it is `node-lost`.
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.losses import by_node, disrupted, how_many_run, how_they_left, is_loss
+from gangboard.domain.progress import ready_count, sick_nodes
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.replacement import hindrance, hindrance_evidence
+from gangboard.domain.verdict import Evidence, Finding
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding when the unit fell below what it needs and no node is the cause."""
+    if not is_loss(unit) or sick_nodes(unit) or any(pod.node for pod in by_node(unit)):
+        return None
+    message = f"{how_many_run(unit)}.{how_they_left(unit)} {hindrance(unit)}"
+    source = unit.group.meta.ref if unit.group is not None else unit.owner.meta.ref
+    evidence = [Evidence("members ready", f"{ready_count(unit)} of {unit.wanted}", source)]
+    evidence += [
+        Evidence("DisruptionTarget", pod.disruption.reason, pod.meta.ref)
+        for pod in disrupted(unit)
+        if pod.disruption is not None
+    ]
+    return unit_finding(
+        RULE, unit, message.strip(), evidence=(*evidence, *hindrance_evidence(unit))
+    )
+
+
+RULE = UnitRule(
+    "lost-members", Stage.RUN, "Lost members", 20, find, overrides=True, health=Health.DEGRADED
+)

@@ -1,0 +1,54 @@
+"""`node-lost`: members that ran are gone or silent because their node is, and others still run.
+
+A silent node takes about 52 s to show; until its pods are deleted they stay `Running` and only
+`Ready` turns False (observed on 1.37.0). Pods of a deleted node go after about 60 s, with
+`DisruptionTarget` by the pod garbage collector.
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.losses import by_node, how_many_run, is_loss
+from gangboard.domain.progress import sick_nodes
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.replacement import hindrance, hindrance_evidence
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.wording import is_or_are, names
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding when the unit fell below what it needs and a node is the cause."""
+    if not is_loss(unit):
+        return None
+    sick = sick_nodes(unit)
+    gone = sorted({pod.node for pod in by_node(unit) if pod.node} - {n.meta.ref.name for n in sick})
+    if not sick and not gone:
+        return None
+    texts = []
+    if sick:
+        noun = "node" if len(sick) == 1 else "nodes"
+        listed = names(node.meta.ref.name for node in sick)
+        texts.append(f"{noun} {listed} {is_or_are(len(sick))} NotReady")
+    if gone:
+        noun = "node" if len(gone) == 1 else "nodes"
+        texts.append(f"members were lost with {noun} {names(gone)}")
+    message = f"{how_many_run(unit)}: {' and '.join(texts)}. {hindrance(unit)}"
+    evidence = [
+        Evidence("Ready", node.ready.status if node.ready else "never reported", node.meta.ref)
+        for node in sick
+    ]
+    evidence += [
+        Evidence("DisruptionTarget", pod.disruption.reason, pod.meta.ref)
+        for pod in by_node(unit)
+        if pod.disruption is not None
+    ]
+    return unit_finding(
+        RULE, unit, message.strip(), evidence=(*evidence, *hindrance_evidence(unit))
+    )
+
+
+RULE = UnitRule(
+    "node-lost", Stage.RUN, "Node lost", 10, find, overrides=True, health=Health.DEGRADED
+)

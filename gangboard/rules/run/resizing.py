@@ -1,0 +1,35 @@
+"""`resizing`: a gang has its quorum, not its full size, and its members changed just now."""
+
+from __future__ import annotations
+
+from gangboard.domain.attempt import restart_under_way
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.grace import growing_until
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.losses import how_many_run
+from gangboard.domain.progress import is_full, runs_enough
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.replacement import hindrance
+from gangboard.domain.scheduler_text import rejected_pods
+from gangboard.domain.verdict import Evidence, Finding
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding while a gang at its quorum grows and nothing keeps the rest away."""
+    if is_full(unit) or not runs_enough(unit) or rejected_pods(unit):
+        return None
+    until = growing_until(unit)
+    if until is None or until <= unit.now or restart_under_way(unit) is not None:
+        return None
+    source = unit.group.meta.ref if unit.group is not None else None
+    return unit_finding(
+        RULE,
+        unit,
+        f"{how_many_run(unit)}. {hindrance(unit)}".strip(),
+        evidence=(Evidence("quorum", str(unit.quorum), source),),
+        recheck_at=until,
+    )
+
+
+RULE = UnitRule("resizing", Stage.RUN, "Resizing", 20, find, health=Health.STARTING)

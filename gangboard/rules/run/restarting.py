@@ -1,0 +1,70 @@
+"""`restarting`: the owner restarts its Jobs, or a Job retries its pods; over when all are ready.
+
+JobSet v0.12 says `RestartingJobSet` until all Jobs are ready, older ones only count restarts. A Job
+counts a deleted pod as failed too (observed on 1.37.0). A replacement that cannot be placed is
+judged at placement.
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.attempt import Restart, restart_under_way
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.grace import next_recheck
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.owner import Owner
+from gangboard.domain.progress import failing_jobs, lacks_room, runs_enough
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.scheduler_text import rejected_pods
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.wording import label, out_of, sentence, shorten
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding while the unit comes back, or waits for its owner's answer to a failure."""
+    failing = failing_jobs(unit)
+    if failing:
+        return _failing(unit, failing[0])
+    restart = restart_under_way(unit)
+    if restart is None:
+        return None
+    if rejected_pods(unit) and (lacks_room(unit) or runs_enough(unit)):
+        return None
+    ready = out_of(len(unit.ready), unit.wanted, "pod")
+    verb = "is" if len(unit.ready) == 1 else "are"
+    return unit_finding(
+        RULE,
+        unit,
+        f"{restart.text}{_of(unit, restart)}: {ready} {verb} ready.",
+        evidence=(Evidence(restart.word.lower(), restart.text, restart.source),),
+        recheck_at=next_recheck(unit),
+    )
+
+
+def _of(unit: Unit, restart: Restart) -> str:
+    """Return ` of Job train-0` where a gang has several Jobs that could be meant."""
+    return f" of {label(restart.source)}" if len(unit.facts.jobs) > 1 else ""
+
+
+def _failing(unit: Unit, job: Owner) -> Finding:
+    """Tell of a child Job that has failed, or is about to, before its owner has reacted."""
+    finish = job.finish
+    reason = finish.reason if finish is not None else job.ending
+    said = finish.message if finish is not None else ""
+    verb = "failed" if finish is not None else "is failing"
+    message = f"{label(job.meta.ref)} {verb}" + (f" ({reason})" if reason else "")
+    if said:
+        message = f"{message}: {shorten(said)}"
+    owner = unit.owner
+    used = owner.counted_restarts or owner.restarts
+    limit = owner.max_restarts
+    answer = f" Restarts so far: {used} of {limit}." if limit is not None else ""
+    return unit_finding(
+        RULE,
+        unit,
+        f"{sentence(message)}{answer}",
+        evidence=(Evidence("reason", reason, job.meta.ref),),
+    )
+
+
+RULE = UnitRule("restarting", Stage.RUN, "Restarting", 10, find, health=Health.DEGRADED)

@@ -1,0 +1,49 @@
+"""`running`: every desired member is ready or has succeeded. Counted from pods, never a condition."""
+
+from __future__ import annotations
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.progress import (
+    asks_for_nothing,
+    failing_jobs,
+    is_bare_group,
+    is_full,
+    seats,
+    succeeded,
+)
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.wording import is_or_are
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding for a unit that lacks nobody; a unit that asks for nobody does not run."""
+    if not is_full(unit) or failing_jobs(unit) or asks_for_nothing(unit):
+        return None
+    if not unit.wanted and (unit.held or (is_bare_group(unit) and not unit.pods)):
+        return None
+    return unit_finding(
+        RULE,
+        unit,
+        _message(unit),
+        evidence=(
+            Evidence("pods ready", str(len(unit.ready)), unit.owner.meta.ref),
+            Evidence("pods asked for", str(unit.wanted), unit.owner.meta.ref),
+        ),
+    )
+
+
+def _message(unit: Unit) -> str:
+    ready, done, left = len(unit.ready), succeeded(unit), seats(unit)
+    if not left:
+        subject = f"All {done} pods have" if done > 1 else "Its pod has"
+        return f"{subject} succeeded." if done else "All pods that were asked for are done."
+    if not done:
+        return f"All {ready} pods are ready." if ready > 1 else "Its pod is ready."
+    have = "has" if done == 1 else "have"
+    return f"{ready} of {unit.wanted} pods {is_or_are(ready)} ready, {done} {have} succeeded."
+
+
+RULE = UnitRule("running", Stage.RUN, "Running", 90, find, health=Health.RUNNING)

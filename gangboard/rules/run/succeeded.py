@@ -1,0 +1,45 @@
+"""`succeeded`: the owner's controller says that it has completed, or met its success criteria.
+
+`SuccessCriteriaMet` comes before `Complete`, while the pods that are no longer needed still
+terminate (KEP-3998).
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.facts import GangFacts
+from gangboard.domain.findings import gang_finding
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.owner import Outcome
+from gangboard.domain.progress import is_bad_ending
+from gangboard.domain.registry import GangRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.wording import pods_left, sentence, shorten
+
+
+def find(facts: GangFacts) -> Finding | None:
+    """Return a finding for an owner that is done."""
+    owner, kind = facts.owner, facts.owner.meta.ref.kind
+    finish = owner.finish
+    if finish is None:
+        if not owner.ending or is_bad_ending(owner.ending):
+            return None
+        left = pods_left(facts.pods)
+        message = f"The {kind} has met its success criteria ({owner.ending})"
+        message = f"{message}; {left}." if left else f"{message}."
+        reason = owner.ending
+    elif finish.outcome is Outcome.SUCCEEDED:
+        said = shorten(finish.message)
+        message = f"The {kind} succeeded: {sentence(said)}" if said else f"The {kind} succeeded."
+        reason = finish.reason
+    else:
+        return None
+    return gang_finding(
+        RULE,
+        Health.SUCCEEDED,
+        message,
+        evidence=(Evidence("reason", reason, owner.meta.ref),) if reason else (),
+        since=finish.at if finish is not None else None,
+    )
+
+
+RULE = GangRule("succeeded", Stage.RUN, "Succeeded", 30, find)

@@ -1,0 +1,52 @@
+"""`container-config`: the kubelet cannot create or start a container from its spec.
+
+A secret or config map that does not exist, a mount that is wrong, a command that is not there:
+reasons of `state.waiting` (pkg/kubelet/kuberuntime, pkg/kubelet/container/sync_result.go).
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.containers import find_trouble, trouble_evidence, trouble_health
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.pod import Container
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Finding
+from gangboard.domain.wording import sentence, shorten
+
+_REASONS = frozenset(
+    {
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "PreCreateHookError",
+        "PreStartHookError",
+        "PostStartHookError",
+        "RunContainerError",
+    }
+)
+
+
+def _is_troubled(container: Container) -> bool:
+    return container.state == "waiting" and container.reason in _REASONS
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding while a container of the unit cannot be created."""
+    trouble = find_trouble(unit, _is_troubled)
+    if trouble is None:
+        return None
+    worst = trouble.worst
+    said = f"{worst.reason}: {shorten(worst.message)}" if worst.message else worst.reason
+    return unit_finding(
+        RULE,
+        unit,
+        sentence(f"{trouble.where} cannot be created: {said}"),
+        health=trouble_health(unit),
+        evidence=trouble_evidence(trouble),
+    )
+
+
+RULE = UnitRule(
+    "container-config", Stage.START, "Container not created", 20, find, health=Health.DEGRADED
+)

@@ -1,0 +1,49 @@
+"""`crash-loop`: a container ends with an error again and again.
+
+`CrashLoopBackOff`, or between two back-offs: ended with an error after it was restarted already.
+With `restartPolicy: OnFailure` each restart counts against the Job's backoffLimit (observed on
+1.37.0), so the Job can fail at once.
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.containers import find_trouble, last_end, trouble_evidence, trouble_health
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.pod import Container
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Finding
+from gangboard.domain.wording import count
+
+# One restart can be chance; the kubelet itself says CrashLoopBackOff after the first.
+_REPEATED = 2
+
+
+def _is_troubled(container: Container) -> bool:
+    if container.init or container.ready:
+        return False
+    if container.state == "waiting":
+        return container.reason == "CrashLoopBackOff"
+    failed = container.state == "terminated" and container.exit_code not in (None, 0)
+    return failed and container.restarts >= _REPEATED
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding while a container of the unit keeps crashing."""
+    trouble = find_trouble(unit, _is_troubled)
+    if trouble is None:
+        return None
+    worst = trouble.worst
+    end = last_end(worst)
+    last = f", last {end}" if end else ""
+    return unit_finding(
+        RULE,
+        unit,
+        f"{trouble.where} keeps crashing: {count(worst.restarts, 'restart')}{last}.",
+        health=trouble_health(unit),
+        evidence=trouble_evidence(trouble),
+    )
+
+
+RULE = UnitRule("crash-loop", Stage.START, "Crash loop", 40, find, health=Health.DEGRADED)

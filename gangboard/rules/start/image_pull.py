@@ -1,0 +1,73 @@
+"""`image-pull`: the kubelet cannot get the image of a container.
+
+Reasons of `state.waiting` as the kubelet writes them (pkg/kubelet/images/types.go). The image's
+name is only in the message: `Back-off pulling image "registry.example/train:1": ErrImagePull: …`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gangboard.domain.containers import (
+    Trouble,
+    find_trouble,
+    trouble_evidence,
+    trouble_health,
+)
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.pod import Container
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Finding
+from gangboard.domain.wording import count, sentence, shorten
+
+_REASONS = frozenset(
+    {
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "InvalidImageName",
+        "ErrImageNeverPull",
+        "ImageInspectError",
+        "RegistryUnavailable",
+        "SignatureValidationFailed",
+    }
+)
+_IMAGE = re.compile(r'[Ii]mage "(?P<image>[^"]+)"')
+# What comes before the registry's own words, in the order in which it is wrapped.
+_WRAPPING = re.compile(
+    r'^(?:Back-off pulling image "[^"]*"(?:: )?)?(?:ErrImagePull: )?'
+    r"(?:rpc error: code = \w+ desc = )?"
+)
+
+
+def _is_troubled(container: Container) -> bool:
+    return container.state == "waiting" and container.reason in _REASONS
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding while a container of the unit waits for an image that does not come."""
+    trouble = find_trouble(unit, _is_troubled)
+    if trouble is None:
+        return None
+    return unit_finding(
+        RULE,
+        unit,
+        _message(trouble),
+        health=trouble_health(unit),
+        evidence=trouble_evidence(trouble),
+    )
+
+
+def _message(trouble: Trouble) -> str:
+    messages = [container.message for _, container in trouble.found if container.message]
+    image = next((named["image"] for text in messages if (named := _IMAGE.search(text))), "")
+    # The text with a cause is longer than the bare `Back-off pulling image …`.
+    cause = max((_WRAPPING.sub("", text) for text in messages), key=len, default="")
+    what = f"image {image}" if image else f"the image of container {trouble.name}"
+    reason = trouble.worst.reason
+    said = f"{reason}: {shorten(cause)}" if cause else reason
+    return sentence(f"{count(trouble.pods, 'pod')} cannot get {what}: {said}")
+
+
+RULE = UnitRule("image-pull", Stage.START, "Image not pulled", 10, find, health=Health.DEGRADED)

@@ -1,0 +1,46 @@
+"""`init-failing`: an init container ends with an error again and again, so the others never start."""
+
+from __future__ import annotations
+
+from gangboard.domain.containers import find_trouble, last_end, trouble_evidence, trouble_health
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.pod import Container
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Finding
+from gangboard.domain.wording import count
+
+
+def _is_troubled(container: Container) -> bool:
+    if not container.init or container.ready:
+        return False
+    if container.state == "waiting":
+        return container.reason == "CrashLoopBackOff"
+    return container.state == "terminated" and container.exit_code not in (None, 0)
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding while an init container of the unit fails."""
+    trouble = find_trouble(unit, _is_troubled)
+    if trouble is None:
+        return None
+    worst = trouble.worst
+    end = last_end(worst)
+    message = f"Init container {trouble.name} of {count(trouble.pods, 'pod')} keeps failing"
+    if not worst.restarts:
+        message = f"Init container {trouble.name} of {count(trouble.pods, 'pod')} failed"
+    restarts = f": {count(worst.restarts, 'restart')}" if worst.restarts else ""
+    last = f", last {end}" if end and restarts else f": {end}" if end else ""
+    return unit_finding(
+        RULE,
+        unit,
+        f"{message}{restarts}{last}.",
+        health=trouble_health(unit),
+        evidence=trouble_evidence(trouble),
+    )
+
+
+RULE = UnitRule(
+    "init-failing", Stage.START, "Init container fails", 30, find, health=Health.DEGRADED
+)

@@ -1,0 +1,79 @@
+"""`starting`: members have their place, and not all of them are ready yet.
+
+It is the plain case of a start and the last resort of all stages before `run`: it is silent when
+the unit has its quorum, is whole, or comes back from a restart, for each of which there is a word.
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.attempt import restart_under_way
+from gangboard.domain.facts import Unit
+from gangboard.domain.findings import unit_finding
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.pod import Pod
+from gangboard.domain.progress import (
+    failing_jobs,
+    is_full,
+    is_paused,
+    lacks_room,
+    runs_enough,
+    sick_nodes,
+)
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.wording import count, is_or_are, names, plural
+
+_CREATING = frozenset({"ContainerCreating", "PodInitializing"})
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding while the unit comes up for the first time in its attempt."""
+    if is_full(unit) or runs_enough(unit) or is_paused(unit) or failing_jobs(unit):
+        return None
+    if restart_under_way(unit) is not None:
+        return None
+    placed = len(unit.placed)
+    message = f"{placed} of {unit.wanted} placed{_pending(unit)}."
+    sick = sick_nodes(unit)
+    if sick:
+        listed = names(node.meta.ref.name for node in sick)
+        noun = "Node" if len(sick) == 1 else "Nodes"
+        message = f"{message} {noun} {listed} {is_or_are(len(sick))} NotReady."
+    return unit_finding(
+        RULE,
+        unit,
+        message,
+        evidence=(
+            Evidence("pods placed", f"{placed} of {unit.wanted}", unit.owner.meta.ref),
+            Evidence("pods ready", f"{len(unit.ready)} of {unit.wanted}", unit.owner.meta.ref),
+        ),
+    )
+
+
+def _pending(unit: Unit) -> str:
+    """Return what the members that are placed are doing."""
+    unready = [pod for pod in unit.placed if not pod.is_ready]
+    creating = sum(_is_creating(pod) for pod in unready)
+    rest = len(unready) - creating
+    texts = []
+    if unit.unplaced and not lacks_room(unit):
+        texts.append(f"{len(unit.unplaced)} {plural(len(unit.unplaced), 'wait')} for a node")
+    if creating:
+        texts.append(f"{creating} {plural(creating, 'create')} containers")
+    if rest:
+        texts.append(f"{rest} {is_or_are(rest)} not ready yet")
+    leaving = sum(pod.is_live and pod.is_terminating for pod in unit.pods)
+    if leaving:
+        texts.append(f"{count(leaving, 'old pod')} still {plural(leaving, 'terminate')}")
+    return "".join(f", {text}" for text in texts)
+
+
+def _is_creating(pod: Pod) -> bool:
+    if pod.phase == "Running":
+        return False
+    return not pod.containers or any(
+        container.reason in _CREATING or not container.state for container in pod.containers
+    )
+
+
+RULE = UnitRule("starting", Stage.START, "Starting", 90, find, health=Health.STARTING)

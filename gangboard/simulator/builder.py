@@ -1,0 +1,336 @@
+"""Makes the objects of a fleet: what a real cluster would have if all this had happened on it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from gangboard.simulator import children, jobstates, shapes
+from gangboard.simulator.groupbuilder import GroupBuilder
+from gangboard.simulator.hold import INSTALLATION
+from gangboard.simulator.podstates import PLACED, pod_status, scheduler_error
+from gangboard.simulator.resources import HOLDS, JOBS, JOBSETS, NAMESPACES, NODES, PODS, Resource
+from gangboard.simulator.scripts import Fleet, Gang, NodePool, Part, span
+from gangboard.simulator.world import World, key_of, typed
+from gangboard.simulator.writes import timestamp
+
+Json = dict[str, Any]
+
+
+class FleetError(ValueError):
+    """A script says what cannot be on its nodes."""
+
+
+class Builder:
+    """Builds one fleet into an empty world."""
+
+    def __init__(self, world: World, fleet: Fleet, minor: str, *, hold: bool) -> None:
+        self._world = world
+        self._fleet = fleet
+        self._minor = minor
+        self._hold = hold
+        self._now = datetime.now(UTC)
+        self._groups = GroupBuilder(world, self._now)
+        self._texts: list[tuple[Gang, list[Json]]] = []
+
+    def build(self) -> None:
+        """Make everything; gangs that wait come last, when it is known what is free."""
+        self._make_cluster()
+        for gang in self._fleet.gangs_of(self._minor):
+            if not self._hold and any(part.held for part in gang.parts):
+                continue
+            try:
+                self._make_gang(gang)
+            except FleetError as error:
+                raise FleetError(f"{gang.key}: {error}") from error
+        for gang, pods in self._texts:
+            try:
+                self._groups.explain(gang, pods)
+            except ValueError as error:
+                raise FleetError(f"{gang.key}: {error}") from error
+            if not gang.error:
+                # They wait for room and nothing else: whoever makes room sees them placed.
+                self._world.thaw(PODS, key_of(pods[0]))
+
+    # The cluster itself
+
+    def _make_cluster(self) -> None:
+        since = self._now - timedelta(days=41)
+        for name in ("kube-system", *self._fleet.namespaces()):
+            self._create(NAMESPACES, {"metadata": {"name": name}}, since)
+        for pool in self._fleet.pools:
+            self._make_nodes(pool, since)
+        by_kind = {resource.kind: resource for resource in self._world.store.resources()}
+        for name, value in children.PRIORITIES.items():
+            if name:
+                priority: Json = {"metadata": {"name": name}, "value": value}
+                priority["globalDefault"] = False
+                self._create(by_kind["PriorityClass"], priority, since)
+        for obj in INSTALLATION if self._hold else ():
+            self._create(by_kind[obj["kind"]], obj, since)
+
+    def _make_nodes(self, pool: NodePool, since: datetime) -> None:
+        lost_at = timestamp(self._now - timedelta(minutes=14))
+        for number in range(1, pool.count + 1):
+            rack = f"{pool.name}-r{(number - 1) // pool.rack_size + 1}"
+            labels = {"pool": pool.name, shapes.RACK: rack, "topology.kubernetes.io/zone": "zone-a"}
+            if pool.product:
+                labels["nvidia.com/gpu.product"] = pool.product
+            taint = {"key": pool.taint, "value": "true", "effect": "NoSchedule"}
+            node = shapes.node(
+                f"{pool.name}-{number}",
+                timestamp(since),
+                gpus=pool.gpus,
+                cpu=pool.cpu,
+                memory=pool.memory,
+                labels=labels,
+                taints=[taint] if pool.taint else [],
+                cordoned=number in pool.cordoned,
+                lost_at=lost_at if number in pool.lost else "",
+            )
+            self._create(NODES, node, since)
+
+    # Gangs
+
+    def _make_gang(self, gang: Gang) -> None:
+        if gang.kind == "JobSet":
+            pods = self._make_jobset(gang)
+        elif gang.kind == "Job":
+            pods = self._make_standalone(gang)
+        else:
+            pods = self._make_bare(gang)
+        waiting = [pod for pod in pods if not pod["spec"].get("nodeName")]
+        for say in gang.events:
+            about = waiting if say.on == "pods" else [self._owner(gang)]
+            for obj in about:
+                self._say(obj, gang, say)
+        if any(pod["status"].get("message") == _LATER for pod in pods):
+            self._texts.append((gang, pods))
+
+    def _say(self, obj: Json, gang: Gang, say: Any) -> None:
+        at = self._now - min(span("4m"), span(gang.age) / 2)
+        self._world.recorder.record(
+            obj,
+            say.reason,
+            say.note,
+            source=say.source,
+            warning=say.warning,
+            at=at,
+            count=say.count,
+        )
+
+    def _owner(self, gang: Gang) -> Json:
+        groups = self._world.resource("podgroups")
+        resource = {"JobSet": JOBSETS, "Job": JOBS, "Pod": PODS}.get(gang.kind, groups)
+        assert resource is not None  # noqa: S101 - the minor serves what its gangs are
+        found = self._world.find(resource, (gang.namespace, gang.name))
+        assert found is not None  # noqa: S101 - it was just made
+        return found
+
+    def _make_jobset(self, gang: Gang) -> list[Json]:
+        entries = [
+            shapes.replicated_job(
+                part.name,
+                part.shape,
+                replicas=part.jobs,
+                pods=part.pods,
+                backoff_limit=part.backoff_limit,
+                depends_on=part.depends_on,
+            )
+            for part in gang.parts
+        ]
+        jobset = shapes.jobset(
+            gang.name,
+            gang.namespace,
+            entries,
+            suspend=gang.suspended,
+            max_restarts=gang.max_restarts,
+            labels=gang.labels,
+        )
+        jobset = self._create(JOBSETS, jobset, self._born(gang), manager="kubectl-create")
+        if gang.restarts:
+            jobset["status"] = {"restarts": gang.restarts}
+        self._groups.before_jobset(gang, jobset)
+        pods: list[Json] = []
+        jobs: list[Json] = []
+        wanted = children.child_jobs(jobset)
+        for part in gang.parts:
+            mine = [job for entry, job in wanted if entry["name"] == part.name]
+            for index, job in enumerate(mine if part.made else []):
+                job, made = self._make_job(gang, part, job, index)
+                jobs.append(job)
+                pods += made
+        self._finish_jobset(gang, jobset, jobs)
+        return pods
+
+    def _finish_jobset(self, gang: Gang, jobset: Json, jobs: list[Json]) -> None:
+        status: Json = {
+            "replicatedJobsStatus": jobstates.replicated_status(jobset, jobs),
+            "restarts": gang.restarts,
+        }
+        if gang.restarts:
+            status["restartsCountTowardsMax"] = gang.restarts
+        conditions = self._jobset_conditions(gang, jobs)
+        if conditions:
+            status["conditions"] = conditions
+        if gang.finish:
+            status["terminalState"] = "Completed" if gang.code == "succeeded" else "Failed"
+        self._world.set_status(JOBSETS, jobset, status, "jobset")
+
+    def _jobset_conditions(self, gang: Gang, jobs: list[Json]) -> list[Json]:
+        at = timestamp(self._began(gang))
+        failed = [job for job in jobs if jobstates.has_condition(job, "Failed")]
+        first = f"(first failed job: {(failed or jobs)[0]['metadata']['name']})" if jobs else ""
+        rows = []
+        if gang.suspended:
+            rows.append(("Suspended", "True", "SuspendedJobs", "jobset is suspended"))
+        if gang.restarting:
+            text = f"applying RestartJobSet failure policy action {first}"
+            rows.append(("RestartingJobSet", "True", "DefaultFailurePolicy", text))
+        elif gang.restarts and not gang.finish:
+            rows.append(("RestartingJobSet", "False", "JobsReady", "all jobs are ready"))
+        elif gang.restarts:
+            rows.append(("RestartingJobSet", "False", "JobSetFailed", "jobset failed"))
+        texts = {
+            "AllJobsCompleted": "jobset completed successfully",
+            "ReachedMaxRestarts": f"jobset failed due to reaching max number of restarts {first}",
+            "FailedJobs": f"jobset failed due to one or more job failures {first}",
+        }
+        if gang.finish:
+            kind = "Completed" if gang.finish == "AllJobsCompleted" else "Failed"
+            rows.append((kind, "True", gang.finish, texts[gang.finish]))
+        return [jobstates.plain_condition(*row, at) for row in rows]
+
+    def _make_standalone(self, gang: Gang) -> list[Json]:
+        part = gang.parts[0]
+        newest = self._world.version is None or self._world.version == "v1beta1"
+        spec = shapes.job_spec(
+            part.shape,
+            part.pods,
+            suspend=gang.suspended,
+            backoff_limit=part.backoff_limit or 6,
+            quorum=gang.quorum if newest else None,
+            topology=gang.topology,
+        )
+        job = shapes.job(gang.name, gang.namespace, spec, labels=gang.labels)
+        _, pods = self._make_job(gang, part, job, 0)
+        return pods
+
+    def _make_job(self, gang: Gang, part: Part, job: Json, index: int) -> tuple[Json, list[Json]]:
+        if index in part.held:
+            job["spec"]["suspend"] = True
+            marks = job["metadata"].setdefault("annotations", {})
+            marks["gangboard.dev/held-by"] = self._make_hold(gang, job)
+        born = self._began(gang) if gang.restarts else self._born(gang) + timedelta(seconds=1)
+        job = self._create(
+            JOBS, job, born, manager="jobset" if gang.kind == "JobSet" else "kubectl-create"
+        )
+        group = self._groups.of_job(gang, job, index, part)
+        pods = []
+        for number in range(part.pods):
+            position = index * part.pods + number
+            state = part.state(position)
+            if state == "absent" or job["spec"].get("suspend"):
+                continue
+            pod = children.pod_of(job, number, self._world.writer.suffix())
+            if group:
+                pod["spec"]["schedulingGroup"] = {"podGroupName": group}
+            node = part.nodes[position] if position < len(part.nodes) else ""
+            pods.append(self._make_pod(gang, pod, state, node))
+        self._groups.settle(gang, job["metadata"]["namespace"], group, pods)
+        return self._finish_job(gang, job, pods), pods
+
+    def _make_hold(self, gang: Gang, job: Json) -> str:
+        owner = job["metadata"]["ownerReferences"][0]
+        name = str(job["metadata"]["name"])
+        spec = {"jobName": name, "ownerUID": owner["uid"], "by": "ada@example.com"}
+        spec["reason"] = "bad data shard, looking into it"
+        meta = {"name": name, "namespace": gang.namespace, "ownerReferences": [dict(owner)]}
+        self._create(
+            HOLDS, {"metadata": meta, "spec": spec}, self._began(gang), manager="gangboard"
+        )
+        return name
+
+    def _finish_job(self, gang: Gang, job: Json, pods: list[Json]) -> Json:
+        began, now = timestamp(self._began(gang)), timestamp(self._ended(gang))
+        if not pods and gang.code in ("pods-not-created", "group-creation-failed"):
+            return job
+        status = jobstates.count_pods(pods)
+        if gang.failed_pods:
+            status["failed"] = gang.failed_pods
+        if job["spec"].get("suspend"):
+            status["conditions"] = [jobstates.job_suspended(began)]
+            return self._world.set_status(JOBS, job, status, "kube-controller-manager")
+        status["startTime"] = began
+        phases = {jobstates.phase(pod) for pod in pods}
+        if gang.finish and phases == {"Succeeded"}:
+            status |= {"completionTime": now, "conditions": jobstates.completed(now)}
+        elif gang.finish and "Failed" in phases:
+            status["conditions"] = jobstates.job_failed(now)
+        return self._world.set_status(JOBS, job, status, "kube-controller-manager")
+
+    def _make_bare(self, gang: Gang) -> list[Json]:
+        self._groups.bare(gang)
+        pods = []
+        for part in gang.parts:
+            for number in range(part.pods):
+                name = gang.name if gang.kind == "Pod" else f"{gang.name}-{part.name}{number}"
+                pod = shapes.bare_pod(name, gang.namespace, part.shape)
+                if gang.kind != "Pod":
+                    pod["spec"]["schedulingGroup"] = {"podGroupName": gang.name}
+                pods.append(self._make_pod(gang, pod, part.state(number), ""))
+        if gang.kind != "Pod":
+            self._groups.settle(gang, gang.namespace, gang.name, pods)
+        return pods
+
+    def _make_pod(self, gang: Gang, pod: Json, state: str, node: str) -> Json:
+        since = timestamp(self._ended(gang) if gang.finish else self._began(gang))
+        if state in PLACED:
+            pod["spec"]["nodeName"] = self._node_for(pod, node)
+        pod["metadata"]["uid"] = self._world.writer.new_uid()
+        if state == "error":
+            pod["status"] = scheduler_error(since, gang.error)
+        elif state == "unschedulable":
+            pod["status"] = {"phase": "Pending", "qosClass": "Burstable", "message": _LATER}
+        else:
+            pod["status"] = pod_status(state, pod, since)
+        made = self._create(PODS, pod, self._began(gang), manager="kube-controller-manager")
+        if state in PLACED:
+            meta, at = made["metadata"], self._began(gang)
+            note = f"Successfully assigned {meta['namespace']}/{meta['name']} to {made['spec']['nodeName']}"
+            self._world.recorder.record(made, "Scheduled", note, source="default-scheduler", at=at)
+        return made
+
+    def _node_for(self, pod: Json, node: str) -> str:
+        room = self._world.room()
+        if node:
+            return node
+        found, text, _ = room.place(pod)
+        if not found:
+            raise FleetError(f"pod {pod['metadata']['name']} is said to have a node, but {text}")
+        return found
+
+    # Times
+
+    def _born(self, gang: Gang) -> datetime:
+        return self._now - span(gang.age)
+
+    def _began(self, gang: Gang) -> datetime:
+        """When its pods came into their states."""
+        if gang.started:
+            return self._now - span(gang.started)
+        return self._born(gang) + timedelta(seconds=3)
+
+    def _ended(self, gang: Gang) -> datetime:
+        return self._born(gang) + (self._now - self._born(gang)) * 0.8
+
+    def _create(
+        self, resource: Resource, obj: Json, at: datetime, *, manager: str = "simulator"
+    ) -> Json:
+        obj["metadata"]["creationTimestamp"] = timestamp(at)
+        made = typed(resource, self._world.writer.create(resource, obj, manager=manager))
+        self._world.scripted.add(made["metadata"]["uid"])
+        return self._world.find(resource, key_of(made)) or made
+
+
+_LATER = "to be explained when all others have their places"

@@ -1,0 +1,19 @@
+"""East: everything together."""
+
+from __future__ import annotations
+
+from gangboard.simulator.fleets.east_forming import FORMING
+from gangboard.simulator.fleets.east_healthy import FINISHED, RUNNING, STOPPED
+from gangboard.simulator.fleets.east_troubled import TROUBLED
+from gangboard.simulator.fleets.east_waiting import NO_ROOM, REFUSED
+from gangboard.simulator.scripts import Gang
+
+GANGS: tuple[Gang, ...] = (
+    *RUNNING,
+    *STOPPED,
+    *FINISHED,
+    *FORMING,
+    *REFUSED,
+    *NO_ROOM,
+    *TROUBLED,
+)

@@ -1,0 +1,144 @@
+"""East: gangs whose pods or groups do not exist as they should."""
+
+from __future__ import annotations
+
+from gangboard.simulator.scripts import Gang, Part, Say
+from gangboard.simulator.shapes import PodShape
+
+_CPU = PodShape(cpu="4", pool="cpu")
+_ONE = PodShape(gpus=1, pool="a100")
+_QUOTA = (
+    'Error creating: pods "vocoder-2-k8bxx" is forbidden: exceeded quota: gpu-quota, requested: '
+    "requests.nvidia.com/gpu=1, used: requests.nvidia.com/gpu=2, limited: requests.nvidia.com/gpu=2"
+)
+_LONG = "nightly-regression-of-all-kernels-with-and-without-fusion-2026"
+_LONG_TEXT = (
+    f"Failed to create Workload for Job {_LONG}: Workload.scheduling.k8s.io "
+    f'"{_LONG}-86c5d4bb7" is invalid: spec.podGroupTemplates[0].name: Invalid value: '
+    f'"{_LONG}-pgt-0": must be no more than 63 bytes'
+)
+
+FORMING = (
+    Gang(
+        "team-infra",
+        "Job",
+        "burn-in",
+        "pods-not-created",
+        age="12m",
+        quorum=4,
+        parts=(Part("", _ONE, pods=4, states=("absent",)),),
+    ),
+    Gang(
+        "team-speech",
+        "Job",
+        "vocoder",
+        "pod-creation-refused",
+        age="52m",
+        quorum=4,
+        parts=(Part("", _ONE, pods=4, states=("silent", "silent", "absent")),),
+        events=(Say("FailedCreate", _QUOTA, "job-controller", count=9),),
+        minors=("1.37", "1.36"),
+    ),
+    Gang(
+        "team-infra",
+        "Job",
+        _LONG,
+        "group-creation-failed",
+        age="6h",
+        quorum=4,
+        group="none",
+        parts=(Part("", _ONE, pods=4, states=("absent",)),),
+        events=(Say("FailedWorkloadCreate", _LONG_TEXT, "job-controller", count=14),),
+        minors=("1.37",),
+    ),
+    Gang(
+        "team-rl",
+        "JobSet",
+        "selfplay",
+        "dependency-waiting",
+        age="47m",
+        parts=(
+            Part("replay-prep", PodShape(cpu="16", pool="cpu")),
+            Part(
+                "learners",
+                PodShape(gpus=4, pool="a100"),
+                pods=4,
+                depends_on={"replay-prep": "Complete"},
+                made=False,
+            ),
+        ),
+    ),
+    Gang(
+        "team-rl",
+        "JobSet",
+        "muzero-league",
+        "quorum-deadlock",
+        age="3h10m",
+        quorum=5,
+        parts=(
+            Part("driver", PodShape(cpu="8", group="muzero-league"), states=("silent",)),
+            Part(
+                "actors",
+                PodShape(gpus=1, pool="a100", group="muzero-league"),
+                pods=4,
+                depends_on={"driver": "Ready"},
+                made=False,
+            ),
+        ),
+        minors=("1.37", "1.36"),
+    ),
+    Gang(
+        "team-infra",
+        "PodGroup",
+        "allreduce-bench",
+        "below-quorum",
+        age="26m",
+        quorum=4,
+        parts=(Part("", _CPU, pods=2, states=("silent",)),),
+        minors=("1.37", "1.36"),
+    ),
+    Gang(
+        "team-rl",
+        "Job",
+        "ppo-arena",
+        "quorum-lost",
+        age="14h",
+        started="50m",
+        quorum=4,
+        failed_pods=1,
+        parts=(Part("", _ONE, pods=4, states=("succeeded", "succeeded", "running", "silent")),),
+        minors=("1.37", "1.36"),
+    ),
+    Gang(
+        "team-infra",
+        "Job",
+        "orphan-ring",
+        "podgroup-missing",
+        age="1h5m",
+        group="missing",
+        parts=(Part("", PodShape(cpu="4", group="ring-0"), pods=2, states=("silent",)),),
+        minors=("1.37", "1.36"),
+    ),
+    Gang(
+        "team-infra",
+        "Job",
+        "stale-ring",
+        "podgroup-terminating",
+        age="41m",
+        quorum=2,
+        group="going",
+        parts=(Part("", PodShape(cpu="4", group="stale-ring"), pods=2, states=("silent",)),),
+        minors=("1.37", "1.36"),
+    ),
+    Gang(
+        "team-rl",
+        "Job",
+        "rlhf-reward",
+        "not-ganged",
+        age="4h",
+        quorum=4,
+        group="none",
+        parts=(Part("", PodShape(gpus=1, pool="a100"), pods=4),),
+        minors=("1.37",),
+    ),
+)

@@ -1,0 +1,110 @@
+"""West: a smaller, older cluster (1.36) without the Hold; child Jobs get groups of their own."""
+
+from __future__ import annotations
+
+from gangboard.simulator.scripts import Gang, Part
+from gangboard.simulator.shapes import PodShape
+
+_DRIVER = PodShape(cpu="8", memory="32Gi", pool="cpu", image="registry.example/ml/driver:26.10")
+_A100 = PodShape(gpus=8, cpu="64", memory="256Gi", pool="a100")
+_T4 = PodShape(gpus=2, pool="t4")
+
+GANGS = (
+    Gang(
+        "team-ads",
+        "JobSet",
+        "ctr-ranker",
+        "running",
+        age="6d",
+        max_restarts=5,
+        restarts=1,
+        started="2d",
+        parts=(Part("driver", _DRIVER), Part("workers", _A100, jobs=2, pods=2)),
+    ),
+    Gang(
+        "team-ads",
+        "Job",
+        "lookalike-embed",
+        "running",
+        age="10h",
+        parts=(Part("", _T4, pods=4),),
+    ),
+    Gang(
+        "team-ads",
+        "Job",
+        "ads-llm-sft",
+        "exceeds-capacity",
+        age="5h20m",
+        coarse="unschedulable",
+        parts=(Part("", _A100, pods=8, states=("unschedulable",)),),
+        minors=("1.36",),
+    ),
+    Gang(
+        "team-maps",
+        "JobSet",
+        "road-segmenter",
+        "partly-placed",
+        age="3h",
+        parts=(
+            Part(
+                "tiles",
+                PodShape(gpus=3, pool="t4"),
+                jobs=3,
+                states=("running", "running", "unschedulable"),
+                nodes=("t4-3", "t4-4"),
+            ),
+        ),
+    ),
+    Gang(
+        "team-maps",
+        "JobSet",
+        "lidar-pretrain",
+        "suspended",
+        age="2d",
+        started="1d",
+        suspended=True,
+        parts=(Part("driver", _DRIVER), Part("workers", _A100, pods=2)),
+    ),
+    Gang(
+        "team-maps",
+        "Job",
+        "geo-tokenizer",
+        "crash-loop",
+        age="51m",
+        parts=(
+            Part(
+                "",
+                PodShape(cpu="8", pool="cpu", restart_policy="OnFailure"),
+                pods=2,
+                states=("crash-loop",),
+                backoff_limit=20,
+            ),
+        ),
+    ),
+    Gang(
+        "team-maps",
+        "JobSet",
+        "poi-matcher",
+        "failed",
+        age="20h",
+        finish="FailedJobs",
+        parts=(Part("workers", PodShape(cpu="8", pool="cpu"), pods=2, states=("failed",)),),
+    ),
+    Gang(
+        "team-maps",
+        "Job",
+        "tile-render",
+        "succeeded",
+        age="9h",
+        finish="CompletionsReached",
+        parts=(Part("", PodShape(cpu="8", pool="cpu"), pods=4, states=("succeeded",)),),
+    ),
+    Gang(
+        "team-ads",
+        "Job",
+        "bid-simulator",
+        "starting",
+        age="95s",
+        parts=(Part("", PodShape(cpu="16", pool="cpu"), pods=2, states=("creating",)),),
+    ),
+)

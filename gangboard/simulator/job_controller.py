@@ -1,0 +1,171 @@
+"""The Job controller: pods of Jobs, their suspension, their end, and (1.36, 1.37) their groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gangboard.simulator import children, jobstates
+from gangboard.simulator.kubelet import Kubelet
+from gangboard.simulator.resources import JOBS, PODS, Resource
+from gangboard.simulator.store import Key, Record
+from gangboard.simulator.world import World, key_of
+from gangboard.simulator.writes import timestamp
+
+Json = dict[str, Any]
+
+MANAGER = "kube-controller-manager"
+_SOURCE = "job-controller"
+_DELAY = 0.01  # a suspended Job loses its pods long before a JobSet can take the suspension back
+_FINISHED = ("Succeeded", "Failed")
+
+
+class JobController:
+    """Brings the pods of each Job to what its spec says."""
+
+    def __init__(self, world: World, kubelet: Kubelet) -> None:
+        self._world = world
+        self._kubelet = kubelet
+        self._asked: set[Key] = set()
+
+    def reconcile(self, resource: Resource, _record: Record, obj: Json) -> None:
+        """Note a Job to look at: itself or one of its pods has changed."""
+        if resource == JOBS:
+            self._ask(key_of(obj))
+        elif resource == PODS:
+            for reference in obj["metadata"].get("ownerReferences", []):
+                if reference["kind"] == "Job":
+                    self._ask((obj["metadata"]["namespace"], reference["name"]))
+
+    def _ask(self, key: Key) -> None:
+        if key not in self._asked:
+            self._asked.add(key)
+            self._world.clock.soon(lambda: self._sync(key), _DELAY)
+
+    def _sync(self, key: Key) -> None:
+        self._asked.discard(key)
+        world = self._world
+        with world.store.lock:
+            job = world.find(JOBS, key)
+            if job is None or job["metadata"]["uid"] in world.scripted:
+                return
+            if jobstates.is_finished(job) or "deletionTimestamp" in job["metadata"]:
+                return
+            if job["spec"].get("managedBy", "kubernetes.io/job-controller") != (
+                "kubernetes.io/job-controller"
+            ):
+                return
+            self._make_group(job)
+            before = world.owned(job["metadata"]["uid"], PODS)
+            conditions = list(job.get("status", {}).get("conditions", []))
+            status = self._new_status(job, before, conditions)
+            if conditions:
+                status["conditions"] = conditions
+            world.set_status(JOBS, job, status, MANAGER)
+
+    def _new_status(self, job: Json, pods: list[Json], conditions: list[Json]) -> Json:
+        """Act on the pods and return the counts; `conditions` are changed in place."""
+        now, old = timestamp(), job.get("status", {})
+        uid = job["metadata"]["uid"]
+        if job["spec"].get("suspend"):
+            self._remove_pods(job, pods)
+            if jobstates.set_condition(conditions, jobstates.job_suspended(now)):
+                self._world.recorder.record(job, "Suspended", "Job suspended", source=_SOURCE)
+            return self._counts(job, self._world.owned(uid, PODS))
+        start = old.get("startTime")
+        was = jobstates.has_condition(job, "Suspended")
+        if was:
+            jobstates.set_condition(conditions, jobstates.job_resumed(now))
+            self._world.recorder.record(job, "Resumed", "Job resumed", source=_SOURCE)
+        if was or start is None:
+            start = now
+        done = self._counts(job, pods)
+        wanted = job["spec"].get("completions")
+        if wanted is not None and done.get("succeeded", 0) >= wanted:
+            conditions.extend(jobstates.completed(now))
+            self._world.recorder.record(job, "Completed", "Job completed", source=_SOURCE)
+            return {**done, "startTime": start, "completionTime": now}
+        if done.get("failed", 0) > job["spec"]["backoffLimit"]:
+            self._remove_pods(job, pods)
+            conditions.extend(jobstates.job_failed(now))
+            text = "Job has reached the specified backoff limit"
+            self._world.recorder.record(
+                job, "BackoffLimitExceeded", text, source=_SOURCE, warning=True
+            )
+        else:
+            self._fill(job, pods)
+        return {**self._counts(job, self._world.owned(uid, PODS)), "startTime": start}
+
+    def _counts(self, job: Json, pods: list[Json]) -> Json:
+        counts = jobstates.count_pods(pods)
+        # Failures stay counted when the failed pods are gone.
+        failed = max(counts.get("failed", 0), job.get("status", {}).get("failed", 0))
+        return {**counts, "failed": failed} if failed else counts
+
+    def _remove_pods(self, job: Json, pods: list[Json]) -> None:
+        for pod in pods:
+            going = "deletionTimestamp" in pod["metadata"]
+            if going or pod["status"].get("phase") in _FINISHED:
+                continue
+            self._world.pardoned.add(pod["metadata"]["uid"])
+            self._kubelet.end(pod)
+            note = f"Deleted pod: {pod['metadata']['name']}"
+            self._world.recorder.record(job, "SuccessfulDelete", note, source=_SOURCE)
+
+    def _fill(self, job: Json, pods: list[Json]) -> None:
+        """Make the pods that are missing, and take away those beyond parallelism."""
+        spec = job["spec"]
+        live = [
+            pod
+            for pod in pods
+            if "deletionTimestamp" not in pod["metadata"]
+            and pod["status"].get("phase") not in _FINISHED
+        ]
+        if len(live) > spec["parallelism"]:
+            self._remove_pods(job, live[spec["parallelism"] :])
+            return
+        done = {
+            int(jobstates.completion_index(pod))
+            for pod in pods
+            if pod["status"].get("phase") == "Succeeded"
+        }
+        busy = {int(jobstates.completion_index(pod)) for pod in live}
+        total = spec.get("completions") or spec["parallelism"]
+        missing = [index for index in range(total) if index not in done and index not in busy]
+        for index in missing[: spec["parallelism"] - len(live)]:
+            self._make_pod(job, index)
+
+    def _make_pod(self, job: Json, index: int) -> None:
+        pod = children.pod_of(job, index, self._world.writer.suffix())
+        group = self._group_name(job)
+        if group:
+            pod["spec"]["schedulingGroup"] = {"podGroupName": group}
+        self._world.writer.create(PODS, pod, manager=MANAGER)
+        note = f"Created pod: {pod['metadata']['name']}"
+        self._world.recorder.record(job, "SuccessfulCreate", note, source=_SOURCE)
+
+    def _group_name(self, job: Json) -> str:
+        resource = self._world.resource("podgroups")
+        if resource is None:
+            return ""
+        for group in self._world.owned(job["metadata"]["uid"], resource):
+            return str(group["metadata"]["name"])
+        return ""
+
+    def _make_group(self, job: Json) -> None:
+        """Make Workload and PodGroup for a new Job, suspended or not."""
+        world, version = self._world, self._world.version
+        workloads, groups = world.resource("workloads"), world.resource("podgroups")
+        if version is None or workloads is None or groups is None:
+            return
+        if job.get("status") or not children.wants_group(job, version):
+            return
+        workload, group = children.group_of(job, version, world.writer.new_uid())
+        for resource, made, reason in (
+            (workloads, workload, "WorkloadCreated"),
+            (groups, group, "PodGroupCreated"),
+        ):
+            world.writer.create(resource, made, manager=MANAGER)
+            if version != "v1alpha2" or resource == workloads:
+                kind, name = made["kind"], made["metadata"]["name"]
+                note = f"Created {kind} {name} for Job {job['metadata']['name']}"
+                world.recorder.record(job, reason, note, source=_SOURCE)

@@ -1,0 +1,204 @@
+"""`Simulator`: a whole simulated cluster as one object.
+
+with Simulator(fleet="demo", story=False) as simulator:
+    print(simulator.url, simulator.token)
+    simulator.faults.throttled(5, resource="pods", verb="list", count=1)
+    simulator.objects.delete("v1", "Pod", "debug-shell", "team-infra")
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+import ssl
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from gangboard.simulator import fleet as fleets
+from gangboard.simulator import resources as served_resources
+from gangboard.simulator.api import API
+from gangboard.simulator.builder import Builder
+from gangboard.simulator.certificates import make_identity
+from gangboard.simulator.clock import Clock
+from gangboard.simulator.faults import Faults
+from gangboard.simulator.hold import HoldPolicy
+from gangboard.simulator.job_controller import JobController
+from gangboard.simulator.jobset_controller import JobSetController
+from gangboard.simulator.kubelet import Collector, Kubelet
+from gangboard.simulator.objects import Objects
+from gangboard.simulator.resources import Resource
+from gangboard.simulator.scheduler import Scheduler
+from gangboard.simulator.scripts import Fleet
+from gangboard.simulator.server import Server
+from gangboard.simulator.store import Store
+from gangboard.simulator.story import Story
+from gangboard.simulator.world import World
+from gangboard.simulator.writes import Writer
+
+_ADMIN = "system:serviceaccount:gangboard:actor"
+_READER = "system:serviceaccount:gangboard:reader"
+
+
+class Simulator:
+    """One simulated cluster: an HTTPS API server, its controllers, its fleet and its story.
+
+    `fleet` is the name of a fleet or one of your own; `minor` is 1.37, 1.36 or plain (no gang API)
+    and follows from the fleet when not given; `hold` installs the Hold; `speed` divides every
+    simulated delay; `history` is how many changes each resource remembers for watches.
+    """
+
+    def __init__(
+        self,
+        fleet: str | Fleet = "demo",
+        minor: str | None = None,
+        hold: bool = True,
+        story: bool = True,
+        seed: int = 1,
+        port: int = 0,
+        *,
+        name: str = "sim",
+        speed: float = 1.0,
+        bookmark_seconds: float = 10.0,
+        history: int = 20_000,
+        extra: tuple[Resource, ...] = (),
+    ) -> None:
+        chosen = fleets.fleet_named(fleet) if isinstance(fleet, str) else fleet
+        self.name = name
+        self.fleet = chosen
+        self.minor = minor or fleets.MINORS.get(chosen.name, "1.37")
+        self.faults = Faults()
+        self.token = secrets.token_urlsafe(24)
+        self.reader_token = secrets.token_urlsafe(24)
+        """A token of somebody who may only read."""
+        self.clock = Clock(speed)
+        served = served_resources.served(self.minor, hold=hold, extra=extra)
+        self.store = Store(served, history=history)
+        self.writer = Writer(self.store, seed=seed)
+        if hold:
+            self.writer.admission = HoldPolicy(self.store)
+        version = served_resources.gang_version(self.minor)
+        self.world = World(self.store, self.writer, self.clock, version=version)
+        Builder(self.world, chosen, self.minor, hold=hold).build()
+        self.kubelet = Kubelet(self.world)
+        self._attach_controllers()
+        self.api = API(
+            store=self.store,
+            writer=self.writer,
+            resources=served,
+            minor=self.minor,
+            faults=self.faults,
+            bookmark_seconds=bookmark_seconds,
+        )
+        self.api.on_write = self._let_go
+        self.objects = Objects(self.store, self.writer, self.world)
+        self._story = Story(self.world, self.kubelet, chosen, seed=seed) if story else None
+        self._identity = make_identity()
+        tokens = {self.token: (_ADMIN, False), self.reader_token: (_READER, True)}
+        self._server = Server(self.api, self._identity, tokens, port)
+        self._thread: threading.Thread | None = None
+
+    def _attach_controllers(self) -> None:
+        jobs = JobController(self.world, self.kubelet)
+        jobsets = JobSetController(self.world)
+        self.scheduler = Scheduler(self.world, self.kubelet)
+        collector = Collector(self.world, self.kubelet)
+        for part in (self.kubelet, jobs, jobsets, self.scheduler, collector):
+            self.world.watch(part.reconcile)
+
+    def _let_go(self, resource: Resource, key: tuple[str, str]) -> None:
+        """Hand a scripted gang to the controllers when a client writes to it."""
+        self.world.thaw(resource, key)
+        self.scheduler.look_again()
+
+    # Life
+
+    def start(self) -> Self:
+        """Begin to serve, and to tell the story."""
+        self._thread = threading.Thread(
+            target=self._server.serve_forever,
+            kwargs={"poll_interval": 0.05},
+            name="simulator-server",
+            daemon=True,
+        )
+        self._thread.start()
+        self.clock.start()
+        if self._story is not None and self.fleet.story_pool:
+            self.clock.soon(self._story.start)
+        return self
+
+    def stop(self) -> None:
+        """End every connection, watch and task."""
+        self.api.stopping.set()
+        self.faults.clear()
+        self.store.wake()
+        self.clock.stop()
+        if self._thread is not None:
+            self._server.shutdown()
+            self._thread.join(5)
+        self._server.drop_connections()
+        self._server.server_close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    # What clients need
+
+    @property
+    def url(self) -> str:
+        """Where the API server listens."""
+        return self._server.url
+
+    @property
+    def authority(self) -> str:
+        """The CA certificate, PEM."""
+        return self._identity.authority.decode()
+
+    def client_context(self) -> ssl.SSLContext:
+        """Return a TLS context that trusts this server and no other."""
+        return self._identity.client_context()
+
+    def kubeconfig_text(self, *, read_only: bool = False) -> str:
+        """Return a kubeconfig with everything inlined. JSON, which is YAML too."""
+        authority = base64.b64encode(self._identity.authority).decode()
+        token = self.reader_token if read_only else self.token
+        cluster = {"server": self.url, "certificate-authority-data": authority}
+        context = {"cluster": self.name, "user": self.name}
+        document = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": self.name, "cluster": cluster}],
+            "users": [{"name": self.name, "user": {"token": token}}],
+            "contexts": [{"name": self.name, "context": context}],
+            "current-context": self.name,
+        }
+        return json.dumps(document, indent=2) + "\n"
+
+    def expected(self) -> dict[tuple[str, str, str], str]:
+        """Return the verdict code of each static gang that this simulator has."""
+        return self.fleet.expected(self.minor)
+
+    # For tests
+
+    def compact(self) -> None:
+        """Forget all history: watches and pages that go on from before get 410."""
+        self.store.forget()
+
+    def drop_connections(self) -> None:
+        """End every connection at once; clients may come again."""
+        self._server.drop_connections()
+
+    def at_once(self, action: Callable[[], None]) -> None:
+        """Run something while no request and no controller changes anything."""
+        with self.store.lock:
+            action()

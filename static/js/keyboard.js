@@ -1,0 +1,37 @@
+// `/` search, `j` `k` rows, `p` pause, `?` help. Enter follows the row's own link.
+const LINKS = "tbody th a, .cards h2 a";
+
+export function startKeyboard() {
+  const help = document.getElementById("help");
+  const button = document.querySelector("[data-help]");
+  if (button && help) {
+    button.hidden = false;
+    button.addEventListener("click", () => help.showModal());
+  }
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest("input, select, textarea")) {
+      if (event.key === "Escape") event.target.blur();
+      return;
+    }
+    if (help?.open) return;
+    const action = {
+      "/": () => document.getElementById("q")?.focus(),
+      "?": () => help?.showModal(),
+      j: () => step(1),
+      k: () => step(-1),
+      p: () => document.getElementById("pause")?.click(),
+    }[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  });
+}
+
+function step(by) {
+  const links = [...document.querySelectorAll(LINKS)];
+  const row = document.activeElement?.closest("tr, section");
+  const here = links.findIndex((link) => link === document.activeElement || row?.contains(link));
+  const next = here < 0 ? (by > 0 ? 0 : links.length - 1) : here + by;
+  links[next]?.focus();
+}

@@ -1,0 +1,10 @@
+// Everything that a page does beyond links and forms. Without it each page still works.
+import { startAges } from "./ages.js";
+import { startForms } from "./forms.js";
+import { startKeyboard } from "./keyboard.js";
+import { startLive } from "./live.js";
+
+startLive();
+startAges();
+startForms();
+startKeyboard();

@@ -1,0 +1,179 @@
+"""A small world for the API: two clusters, two teams, and everybody who may ask."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from gangboard.domain.group import Group, Policy
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.objects import Meta, ObjectRef
+from gangboard.domain.verdict import Evidence, Finding, JobState, MemberState, Scheduling
+from gangboard.store import clusters, people
+from gangboard.store.gangs import Detail, gang_id, pack_detail
+from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
+from gangboard.store.objects import pack
+
+API = "/api/v1/"
+SINCE = datetime(2026, 11, 1, 8, 30, tzinfo=UTC)
+
+PERSONAS: dict[str, list[tuple[str, str | None, str]]] = {
+    "admin": [("admin", None, "")],
+    "reader": [("viewer", "east", "team-a")],
+    "stranger": [],
+}
+
+
+def make_cluster(name: str) -> Cluster:
+    """A cluster that has answered just now and lets us see pods, but not nodes."""
+    cluster = clusters.add_cluster(name=name, document={}, server=f"https://{name}.example")
+    now = timezone.now()
+    Cluster.objects.filter(pk=cluster.pk).update(
+        contact_at=now, listed_at=now, discovered_at=now, server_version="v1.37.0"
+    )
+    for resource, state in (
+        ("jobs.batch", "ok"),
+        ("nodes", "forbidden"),
+        ("workloads.kueue.x-k8s.io", "not-served"),
+    ):
+        ResourceState.objects.create(
+            cluster=cluster, resource=resource, state=state, version="v1", objects_count=3
+        )
+    return cluster
+
+
+def make_gang(
+    cluster: str, namespace: str, name: str, detail: Detail | None = None, **changes: Any
+) -> Gang:
+    """A JobSet whose eight pods with a GPU each do not fit; `changes` are columns."""
+    health = Health(changes.get("health", "waiting"))
+    uid = f"uid-{cluster}-{namespace}-{name}"
+    row: dict[str, Any] = {
+        "api_group": "jobset.x-k8s.io",
+        "api_version": "v1alpha2",
+        "kind": "JobSet",
+        "generation": 2,
+        "health": health.value,
+        "severity": health.severity,
+        "stage": "placement",
+        "code": "fragmented",
+        "title": "Fragmented",
+        "message": f"{name} needs 8 GPUs on one node.",
+        "advice": ["Drain node a.", "Or wait."],
+        "desired": 8,
+        "quorum": 8,
+        "created": 8,
+        "requests": {"nvidia.com/gpu": "8", "memory": "17179869184"},
+        "accelerators": 8.0,
+        "created_at": SINCE - timedelta(minutes=1),
+        "since": SINCE,
+        "observed_at": SINCE,
+        "first_seen_at": SINCE,
+        "detail": pack_detail(detail or Detail()),
+        "memory": b"",
+    }
+    return Gang.objects.create(
+        id=gang_id(cluster, uid),
+        cluster=Cluster.objects.get(name=cluster),
+        namespace=namespace,
+        name=name,
+        uid=uid,
+        **{**row, **changes},
+    )
+
+
+def make_group(cluster: str, namespace: str, name: str) -> WatchedObject:
+    """A core PodGroup of eight."""
+    ref = ObjectRef("scheduling.k8s.io", "PodGroup", namespace, name, f"uid-{cluster}-pg-{name}")
+    group = Group(
+        Meta("v1beta1", ref, "1", 1, SINCE), policy=Policy.GANG, quorum=8, workload_name="w"
+    )
+    return WatchedObject.objects.create(
+        cluster=Cluster.objects.get(name=cluster),
+        resource="podgroups.scheduling.k8s.io",
+        uid=ref.uid,
+        namespace=namespace,
+        name=name,
+        resource_version="1",
+        data=pack(group),
+    )
+
+
+def detail_of(namespace: str) -> Detail:
+    """One finding, one Job, one pod."""
+    pod = ObjectRef("", "Pod", namespace, "train-workers-0", "pod-0")
+    finding = Finding(
+        "fragmented",
+        Health.WAITING,
+        Stage.PLACEMENT,
+        "Fragmented",
+        "It needs 8 GPUs on one node.",
+        advice=("Drain node a.",),
+        evidence=(Evidence("free", "8 GPUs", pod),),
+        since=SINCE,
+    )
+    job = JobState(
+        ref=ObjectRef("batch", "Job", namespace, "train-workers", "job-0"),
+        generation=1,
+        part="workers",
+        suspended=False,
+        held=False,
+        finished="",
+        desired=8,
+        created=8,
+        ready=0,
+        nodes=("node-a",),
+        restarts=0,
+        scheduling=Scheduling("gang", "As a gang", "its PodGroup asks for 8"),
+    )
+    member = MemberState(pod, "train-workers", "", Health.WAITING, "waiting", "Unschedulable")
+    return Detail((finding,), (job,), (member,))
+
+
+@dataclass(frozen=True)
+class World:
+    """What there is: gangs and groups by the words of their place."""
+
+    gangs: dict[str, Gang]
+    groups: dict[str, WatchedObject]
+
+
+@pytest.fixture
+def world(db: None) -> World:
+    """East with team-a and team-b, west with team-a: one gang and one group in each."""
+    places = [("east", "team-a"), ("east", "team-b"), ("west", "team-a")]
+    for name in ("east", "west"):
+        make_cluster(name)
+    return World(
+        {f"{c}/{n}": make_gang(c, n, f"train-{c}-{n}", detail_of(n)) for c, n in places},
+        {f"{c}/{n}": make_group(c, n, f"group-{c}-{n}") for c, n in places},
+    )
+
+
+def token_of(persona: str) -> str:
+    """A read-only token of somebody, who is made when needed."""
+    user = people.find_user(name=persona)
+    if user is None:
+        user, _ = people.create_user(name=persona, role="viewer", namespace="nowhere")
+        user.grants.all().delete()
+        for role, cluster, namespace in PERSONAS[persona]:
+            people.grant_role(user=user, role=role, cluster_name=cluster, namespace=namespace)
+    return people.issue_token(user=user)
+
+
+@pytest.fixture
+def ask(world: World) -> Callable[..., Any]:
+    """Ask as a persona: ask("reader", "gangs/", q="x") → response."""
+    clients: dict[str, Client] = {"anonymous": Client()}
+
+    def get(persona: str, path: str, **query: Any) -> Any:
+        if persona not in clients:
+            clients[persona] = Client(headers={"authorization": f"Bearer {token_of(persona)}"})
+        address = path if path.startswith(("/", "http")) else API + path
+        return clients[persona].get(address, query or None)
+
+    return get

@@ -1,0 +1,207 @@
+"""Each address by everybody: the owner, a reader of one namespace, a stranger, an anonymous."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import URLPattern
+from django.utils import timezone
+
+from gangboard.api.urls import urlpatterns
+from gangboard.store import people
+from gangboard.store.models import AccessToken
+from tests.api.conftest import API, World, token_of
+
+Ask = Callable[..., Any]
+
+LISTS = ["gangs/", "groups/", "clusters/"]
+OTHERS = ["summary/", "schema/"]
+
+
+def object_paths(world: World, place: str) -> list[str]:
+    group = world.groups[place]
+    return [
+        f"gangs/{world.gangs[place].pk}/",
+        f"groups/{group.cluster.name}~{group.uid}/",
+        f"clusters/{place.partition('/')[0]}/",
+    ]
+
+
+def names(response: Any) -> list[str]:
+    return sorted(row["name"] for row in response.json()["results"])
+
+
+def test_every_address_of_the_api_is_tried_here(world: World) -> None:
+    tried = {path.partition("/")[0] for path in LISTS + OTHERS}
+    known = {
+        str(pattern.pattern).removeprefix("api/v1/").partition("/")[0]
+        for pattern in urlpatterns
+        if isinstance(pattern, URLPattern) and str(pattern.pattern).startswith("api/v1/")
+    }
+    assert known == tried | {"<path:rest>"}
+
+
+@pytest.mark.parametrize("path", LISTS + OTHERS + ["gangs/x/", "groups/x/", "clusters/x/", "x/"])
+def test_an_anonymous_is_asked_to_sign_in(ask: Ask, path: str) -> None:
+    response = ask("anonymous", path)
+    assert response.status_code == 401
+    assert response["WWW-Authenticate"] == "Bearer"
+    assert response["Content-Type"] == "application/problem+json"
+    assert response.json() == {
+        "type": "about:blank",
+        "title": "Unauthorized",
+        "status": 401,
+        "detail": "Sign in, or send a token: Authorization: Bearer gb_<id>_<secret>.",
+    }
+
+
+def test_an_anonymous_learns_nothing_of_what_exists(ask: Ask, world: World) -> None:
+    answers = {ask("anonymous", path).content for path in object_paths(world, "east/team-a")}
+    assert answers == {ask("anonymous", "gangs/none/").content}
+
+
+def test_the_admin_sees_all(ask: Ask, world: World) -> None:
+    assert names(ask("admin", "gangs/")) == [
+        "train-east-team-a",
+        "train-east-team-b",
+        "train-west-team-a",
+    ]
+    assert len(names(ask("admin", "groups/"))) == 3
+    assert names(ask("admin", "clusters/")) == ["east", "west"]
+    assert ask("admin", "summary/").json()["gangs"] == 3
+    for place in world.gangs:
+        for path in object_paths(world, place):
+            assert ask("admin", path).status_code == 200
+
+
+def test_a_reader_sees_its_namespace_only(ask: Ask, world: World) -> None:
+    assert names(ask("reader", "gangs/")) == ["train-east-team-a"]
+    assert names(ask("reader", "groups/")) == ["group-east-team-a"]
+    assert names(ask("reader", "clusters/")) == ["east"]
+    summary = ask("reader", "summary/").json()
+    assert summary["gangs"] == 1
+    assert list(summary["by_cluster"]) == ["east"]
+    for path in object_paths(world, "east/team-a"):
+        assert ask("reader", path).status_code == 200
+
+
+def test_a_filter_does_not_widen_what_a_reader_sees(ask: Ask) -> None:
+    assert names(ask("reader", "gangs/", namespace="team-b")) == []
+    assert names(ask("reader", "gangs/", cluster="west")) == []
+    assert names(ask("reader", "groups/", cluster="west")) == []
+
+
+def test_a_reader_of_one_namespace_is_not_told_what_is_cluster_wide(ask: Ask) -> None:
+    cluster = ask("reader", "clusters/east/").json()
+    assert cluster["server"] is None
+    assert all(row["objects"] is None for row in cluster["resources"])
+    assert ask("admin", "clusters/east/").json()["server"] == "https://east.example"
+
+
+def test_a_stranger_sees_nothing(ask: Ask, world: World) -> None:
+    for path in LISTS:
+        assert ask("stranger", path).json() == {"next": None, "results": []}
+    summary = ask("stranger", "summary/").json()
+    assert summary["gangs"] == 0
+    assert summary["by_cluster"] == {}
+    assert summary["observed_at"] is None
+    for path in object_paths(world, "east/team-a"):
+        assert ask("stranger", path).status_code == 404
+
+
+def test_missing_and_forbidden_cannot_be_told_apart(ask: Ask, world: World) -> None:
+    hidden = object_paths(world, "east/team-b")[:2] + object_paths(world, "west/team-a")
+    missing = ["gangs/0000000000000000/", "groups/east~none/", "clusters/north/", "nothing/at/all/"]
+    answers = {(ask("reader", path).status_code, ask("reader", path).content) for path in hidden}
+    answers |= {(ask("reader", path).status_code, ask("reader", path).content) for path in missing}
+    assert [status for status, _ in answers] == [404]
+    assert ask("reader", missing[0]).json() == {
+        "type": "about:blank",
+        "title": "Not Found",
+        "status": 404,
+        "detail": "There is no such object, or you may not see it.",
+    }
+
+
+@pytest.mark.parametrize("path", ["gangs/%00/", "groups/east~%00/", "clusters/%00/"])
+def test_a_nul_in_an_address_is_only_missing(ask: Ask, path: str) -> None:
+    assert ask("admin", path).status_code == 404
+
+
+def test_rights_that_are_taken_away_end_at_once(ask: Ask) -> None:
+    assert names(ask("reader", "gangs/")) == ["train-east-team-a"]
+    User.objects.get(username="reader").grants.all().delete()
+    assert names(ask("reader", "gangs/")) == []
+
+
+def test_nothing_can_be_written(world: World) -> None:
+    client = Client(headers={"authorization": f"Bearer {token_of('admin')}"})
+    for path in LISTS + OTHERS + object_paths(world, "east/team-a"):
+        for method in (client.post, client.put, client.patch, client.delete, client.options):
+            response = method(API + path)
+            assert response.status_code == 405
+            assert response.json()["title"] == "Method Not Allowed"
+
+
+# --- tokens and sessions
+
+
+def bearer(header: str) -> Any:
+    return Client(headers={"authorization": header}).get(API + "gangs/")
+
+
+@pytest.mark.usefixtures("world")
+def test_tokens_that_are_not_valid_get_one_and_the_same_401() -> None:
+    good = token_of("admin")
+    prefix, token_id, secret = good.split("_")
+    expired, revoked = token_of("admin"), token_of("admin")
+    AccessToken.objects.filter(pk=expired.split("_")[1]).update(
+        expires_at=timezone.now() - timedelta(seconds=1)
+    )
+    user = User.objects.get(username="admin")
+    people.revoke_token(user=user, token_id=revoked.split("_")[1])
+    wrong = f"{prefix}_{token_id}_{'0' * len(secret)}"
+    answers = [bearer(f"Bearer {token}") for token in (expired, revoked, wrong, "gb_x_y", "x", "")]
+    assert {answer.status_code for answer in answers} == {401}
+    assert {answer["WWW-Authenticate"] for answer in answers} == {"Bearer"}
+    assert len({answer.content for answer in answers}) == 1
+    assert bearer(f"Bearer {good}").status_code == 200
+    assert bearer(f"bearer {good}").status_code == 200
+
+
+@pytest.mark.usefixtures("world")
+def test_another_scheme_is_refused() -> None:
+    response = bearer("Basic YTpi")
+    assert response.status_code == 401
+    assert "Bearer gb_<id>_<secret>" in response.json()["detail"]
+
+
+@pytest.mark.usefixtures("world")
+def test_a_disabled_user_is_out() -> None:
+    token = token_of("admin")
+    User.objects.update(is_active=False)
+    assert bearer(f"Bearer {token}").status_code == 401
+
+
+def test_a_session_reads_too_and_cannot_be_made_to_write(ask: Ask) -> None:
+    ask("reader", "gangs/")
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(User.objects.get(username="reader"))
+    assert names(client.get(API + "gangs/")) == ["train-east-team-a"]
+    response = client.post(API + "gangs/")
+    assert response.status_code == 403
+    assert response["Content-Type"] == "application/problem+json"
+
+
+def test_a_wrong_token_is_not_saved_by_a_session(ask: Ask) -> None:
+    ask("reader", "gangs/")
+    client = Client()
+    client.force_login(User.objects.get(username="reader"))
+    assert client.get(API + "gangs/", headers={"authorization": "Bearer gb_x_y"}).status_code == 401
+
+
+def test_answers_are_not_kept_by_caches(ask: Ask) -> None:
+    assert ask("admin", "gangs/")["Cache-Control"] == "no-store"

@@ -1,0 +1,272 @@
+"""`groups/`, `clusters/`, `summary/`, `schema/`, what fails, and the health checks."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]  # no stubs are installed
+import pytest
+from django.db import OperationalError, connection
+from django.test import Client
+from django.utils import timezone
+from drf_spectacular.drainage import GENERATOR_STATS
+from drf_spectacular.validation import validate_schema
+
+from gangboard.store.heartbeats import beat
+from gangboard.store.models import Cluster, Heartbeat
+from tests.api.conftest import World, make_gang, make_group, token_of
+
+Ask = Callable[..., Any]
+
+
+def names(response: Any) -> list[str]:
+    assert response.status_code == 200, response.content
+    return [row["name"] for row in response.json()["results"]]
+
+
+# --- groups
+
+
+def test_a_group_is_shown_as_it_is_stored(ask: Ask, world: World) -> None:
+    group = ask("reader", "groups/").json()["results"][0]
+    assert group == ask("reader", f"groups/{group['id']}/").json()
+    expected = {
+        "id": "east~uid-east-pg-group-east-team-a",
+        "cluster": "east",
+        "api_group": "scheduling.k8s.io",
+        "api_version": "v1beta1",
+        "kind": "PodGroup",
+        "namespace": "team-a",
+        "name": "group-east-team-a",
+        "uid": "uid-east-pg-group-east-team-a",
+        "generation": 1,
+        "policy": "gang",
+        "quorum": 8,
+        "workload": "w",
+        "template": None,
+        "placed": None,
+        "gang": None,
+        "created_at": "2026-11-01T08:30:00Z",
+        "stale": False,
+    }
+    assert {key: group[key] for key in expected} == expected
+
+
+def test_groups_are_filtered_and_paged(ask: Ask) -> None:
+    for number in range(5):
+        make_group("west", "team-b", f"g{number}")
+    assert names(ask("admin", "groups/", cluster="east", namespace="team-b")) == [
+        "group-east-team-b"
+    ]
+    assert len(names(ask("admin", "groups/", kind="PodGroup"))) == 8
+    assert names(ask("admin", "groups/", kind="Workload")) == []
+    assert names(ask("admin", "groups/", q="g3")) == ["g3"]
+    walked: list[str] = []
+    following: str | None = "groups/?limit=3"
+    while following:
+        page = ask("admin", following)
+        walked += names(page)
+        following = page.json()["next"]
+    assert sorted(walked) == sorted(names(ask("admin", "groups/")))
+    assert len(walked) == 8
+    assert ask("admin", "groups/", health="failed").status_code == 400
+
+
+# --- clusters
+
+
+def test_a_cluster_says_what_is_served_and_forbidden(ask: Ask) -> None:
+    cluster = ask("admin", "clusters/east/").json()
+    assert cluster == ask("admin", "clusters/").json()["results"][0]
+    assert cluster["reachable"] is True
+    assert cluster["freshness"] == "live"
+    assert cluster["served"] == ["jobs.batch", "nodes"]
+    assert cluster["not_served"] == ["workloads.kueue.x-k8s.io"]
+    assert cluster["forbidden"] == ["nodes"]
+    assert cluster["credentials_expire_at"] is None
+    assert {row["resource"]: row["objects"] for row in cluster["resources"]} == {
+        "jobs.batch": 3,
+        "nodes": None,
+        "workloads.kueue.x-k8s.io": None,
+    }
+
+
+def test_a_cluster_that_cannot_be_reached_says_why(ask: Ask) -> None:
+    Cluster.objects.filter(name="east").update(
+        contact_at=None, problem="unauthorized", sentence="https://east refused the token."
+    )
+    cluster = ask("admin", "clusters/east/").json()
+    assert (cluster["reachable"], cluster["freshness"], cluster["problem"], cluster["message"]) == (
+        False,
+        "never",
+        "unauthorized",
+        "https://east refused the token.",
+    )
+
+
+# --- summary
+
+
+def test_the_summary_adds_up(ask: Ask) -> None:
+    make_gang("east", "team-a", "bad", health="failed", code="failed", accelerators=0.5)
+    summary = ask("admin", "summary/").json()
+    assert (summary["gangs"], summary["accelerators"]) == (4, "24.5")
+    assert summary["by_health"]["failed"] == {"gangs": 1, "accelerators": "0.5"}
+    assert summary["by_health"]["waiting"] == {"gangs": 3, "accelerators": "24"}
+    assert summary["by_health"]["running"] == {"gangs": 0, "accelerators": "0"}
+    assert len(summary["by_health"]) == 9
+    assert {code: line["gangs"] for code, line in summary["by_code"].items()} == {
+        "fragmented": 3,
+        "failed": 1,
+    }
+    assert {name: line["gangs"] for name, line in summary["by_cluster"].items()} == {
+        "east": 3,
+        "west": 1,
+    }
+    assert summary["observed_at"].endswith("Z")
+
+
+# --- schema
+
+
+def test_the_schema_is_valid_openapi_without_warnings(ask: Ask) -> None:
+    GENERATOR_STATS.reset()
+    response = ask("stranger", "schema/")
+    assert not GENERATOR_STATS
+    document = response.json()
+    assert document["openapi"].startswith("3.1")
+    validate_schema(document)  # type: ignore[no-untyped-call]
+    assert sorted(document["paths"]) == [
+        "/api/v1/clusters/",
+        "/api/v1/clusters/{name}/",
+        "/api/v1/gangs/",
+        "/api/v1/gangs/{gang_id}/",
+        "/api/v1/groups/",
+        "/api/v1/groups/{group_id}/",
+        "/api/v1/summary/",
+    ]
+    assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+
+
+def test_what_is_sent_is_what_the_schema_says(ask: Ask, world: World) -> None:
+    document = ask("admin", "schema/").json()
+    gang = world.gangs["east/team-a"]
+    group = world.groups["east/team-a"]
+    addresses = {
+        "/api/v1/clusters/": {},
+        "/api/v1/clusters/{name}/": {"name": "east"},
+        "/api/v1/gangs/": {},
+        "/api/v1/gangs/{gang_id}/": {"gang_id": gang.pk},
+        "/api/v1/groups/": {},
+        "/api/v1/groups/{group_id}/": {"group_id": f"east~{group.uid}"},
+        "/api/v1/summary/": {},
+    }
+    assert set(addresses) == set(document["paths"])
+    for path, parts in addresses.items():
+        answers = document["paths"][path]["get"]["responses"]
+        for address, status, media in (
+            (path.format(**parts), "200", "application/json"),
+            (path.format(**parts) + "?wrong=1", "400", "application/problem+json"),
+        ):
+            response = ask("admin", address)
+            assert (str(response.status_code), response["Content-Type"]) == (status, media)
+            schema = {**answers[status]["content"][media]["schema"], **_closed(document)}
+            jsonschema.validate(response.json(), schema, jsonschema.Draft202012Validator)
+
+
+def _closed(document: dict[str, Any]) -> dict[str, Any]:
+    """The document's components; objects with named properties may have no others."""
+    schemas = document["components"]["schemas"]
+    for schema in schemas.values():
+        if "properties" in schema:
+            schema["additionalProperties"] = False
+    return {"components": {"schemas": schemas}}
+
+
+# --- failures
+
+
+def test_a_failure_of_ours_is_a_problem_document_that_tells_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**_: object) -> None:
+        raise OperationalError("password=sesame")
+
+    monkeypatch.setattr("gangboard.api.summary.summary", fail)
+    client = Client(
+        headers={"authorization": f"Bearer {token_of('admin')}"}, raise_request_exception=False
+    )
+    response = client.get("/api/v1/summary/")
+    assert response.status_code == 500
+    assert response["Content-Type"] == "application/problem+json"
+    assert response.json() == {
+        "type": "about:blank",
+        "title": "Internal Server Error",
+        "status": 500,
+        "detail": "gangboard failed to answer; its log has the reason.",
+    }
+
+
+# --- health checks
+
+
+def test_healthz_answers_without_the_database() -> None:
+    # No database is allowed in this test: pytest-django would refuse.
+    response = Client().get("/healthz")
+    assert (response.status_code, response.json()) == (200, {"status": "alive"})
+
+
+@pytest.mark.django_db
+def test_readyz_wants_the_database_a_poll_worker_and_beat() -> None:
+    client = Client()
+    response = client.get("/readyz")
+    assert response.status_code == 503
+    assert response.json() == {
+        "status": "not ready",
+        "checks": {"database": True, "migrations": True, "poll": False, "beat": False},
+    }
+    beat("worker-1", "poll", 8)
+    assert client.get("/readyz").json()["checks"]["poll"] is True
+    beat("beat", "beat")
+    response = client.get("/readyz")
+    assert response.status_code == 200
+    assert response.json() == {
+        "status": "ready",
+        "checks": {"database": True, "migrations": True, "poll": True, "beat": True},
+    }
+    assert b"worker-1" not in response.content
+    Heartbeat.objects.filter(kind="poll").update(beat_at=timezone.now() - timedelta(minutes=1))
+    assert client.get("/readyz").json()["checks"]["poll"] is False
+
+
+@pytest.mark.django_db(transaction=True)
+def test_readyz_without_all_migrations_is_not_ready() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'store' AND name LIKE '0002%'")
+    try:
+        response = Client().get("/readyz")
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "INSERT INTO django_migrations (app, name, applied)"
+                " VALUES ('store', '0002_sign_in_attempts', CURRENT_TIMESTAMP)"
+            )
+    assert response.status_code == 503
+    assert response.json()["checks"] == {
+        "database": True,
+        "migrations": False,
+        "poll": False,
+        "beat": False,
+    }
+
+
+@pytest.mark.django_db
+def test_readyz_without_a_database_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise OperationalError("connection to server at 10.0.0.1 refused")
+
+    monkeypatch.setattr(connection, "ensure_connection", fail)
+    response = Client().get("/readyz")
+    assert response.status_code == 503
+    assert not any(response.json()["checks"].values())
+    assert b"10.0.0.1" not in response.content

@@ -1,0 +1,46 @@
+"""Debian's Chromium, headless, driven by Playwright, for tests and screenshots."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+# Nothing but the pages under test is asked for: no updates, no background requests of the browser.
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Start Chromium. Raises FileNotFoundError when it is not installed."""
+    path = shutil.which("chromium")
+    if path is None:
+        raise FileNotFoundError("chromium is not installed: run make packages as root")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A browser for the session; tests open contexts of their own."""
+    if shutil.which("chromium") is None and os.environ.get("CI") != "true":
+        pytest.skip("chromium is not installed: run make packages as root")
+    with chromium() as opened:
+        yield opened

@@ -1,0 +1,43 @@
+"""Leave nothing of one test in the way of the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.controlplane.client import Client, Json, wait
+from tests.controlplane.nodes import delete_nodes
+
+
+def delete_namespace(client: Client, name: str) -> None:
+    """Delete a namespace; returns when its pods are gone, the rest of it follows by itself."""
+    # From here on nobody can make new pods in it, whoever owns the old ones.
+    client.delete("v1", "Namespace", name)
+
+    def empty() -> bool:
+        return _force_away(client, lambda _pod: True, name)
+
+    wait(empty, timeout=60.0, what=f"pods of {name} to be gone")
+
+
+def clear_nodes(client: Client) -> None:
+    """Delete all nodes and whatever is bound to them, so that their names can be used again.
+
+    A pod whose node is deleted alone stays for a minute, and would take room on the next n0.
+    """
+    delete_nodes(client)
+    wait(
+        lambda: _force_away(client, lambda pod: "nodeName" in pod["spec"]),
+        timeout=60.0,
+        what="pods of deleted nodes to be gone",
+    )
+
+
+def _force_away(
+    client: Client, which: Callable[[Json], object], namespace: str | None = None
+) -> bool:
+    """Delete those pods at once (no kubelet is asked); return whether there were none."""
+    found = [pod for pod in client.list("v1", "Pod", namespace) if which(pod)]
+    for pod in found:
+        where = pod["metadata"]
+        client.delete("v1", "Pod", where["name"], where["namespace"], grace=0)
+    return not found

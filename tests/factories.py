@@ -1,0 +1,244 @@
+"""Rows as the poll would write them: for tests of what people and programs are shown."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from gangboard.domain.group import Group, Policy
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.objects import Condition, Controller, Meta, ObjectRef
+from gangboard.domain.verdict import (
+    Evidence,
+    Finding,
+    JobState,
+    MemberState,
+    Scheduling,
+)
+from gangboard.store.gangs import Detail, gang_id, pack_detail
+from gangboard.store.models import Cluster, Gang, Heartbeat, ResourceState, WatchedObject
+from gangboard.store.objects import pack
+
+NOW = datetime(2026, 11, 21, 10, 0, 0, tzinfo=UTC)
+"""The time of every test that does not need the real one."""
+
+PODGROUPS = "podgroups.scheduling.k8s.io"
+WORKLOADS = "workloads.scheduling.k8s.io"
+
+_numbers = itertools.count(1)
+
+
+def make_cluster(name: str = "eu-train", *, now: datetime = NOW, **columns: Any) -> Cluster:
+    """Make a cluster that answered two seconds ago."""
+    values = {
+        "server": f"https://{name}.example:6443",
+        "credentials": b"",
+        "contact_at": now - timedelta(seconds=2),
+        "listed_at": now - timedelta(hours=1),
+        "discovered_at": now - timedelta(minutes=2),
+        "server_version": "v1.37.0",
+        "data_version": 1,
+    }
+    return Cluster.objects.create(name=name, **{**values, **columns})
+
+
+def make_gang(cluster: Cluster, name: str = "", *, now: datetime = NOW, **columns: Any) -> Gang:
+    """Make a gang that waits for room: JobSet of 8 pods with one GPU each, queue gpu-prod."""
+    number = next(_numbers)
+    uid = columns.pop("uid", f"uid-{number}")
+    health = Health(columns.pop("health", Health.WAITING))
+    detail = columns.pop("detail", Detail())
+    values = {
+        "api_group": "jobset.x-k8s.io",
+        "api_version": "v1alpha2",
+        "kind": "JobSet",
+        "namespace": "research",
+        "name": name or f"run-{number}",
+        "generation": 1,
+        "health": health.value,
+        "severity": health.severity,
+        "stage": Stage.PLACEMENT.value,
+        "code": "insufficient-resources",
+        "title": "Too little is free",
+        "message": "8 pods need 1 GPU each; 3 are free on the eligible nodes.",
+        "advice": ["It goes when 5 GPUs become free."],
+        "desired": 8,
+        "quorum": 8,
+        "created": 8,
+        "requests": {"nvidia.com/gpu": "8"},
+        "accelerators": 8.0,
+        "queue": "gpu-prod",
+        "priority": "normal",
+        "created_at": now - timedelta(hours=3),
+        "since": now - timedelta(minutes=38),
+        "observed_at": now - timedelta(seconds=2),
+        "first_seen_at": now - timedelta(hours=3),
+    }
+    return Gang.objects.create(
+        id=gang_id(cluster.name, uid),
+        cluster=cluster,
+        uid=uid,
+        detail=pack_detail(detail),
+        memory=b"",
+        **{**values, **columns},
+    )
+
+
+def make_gangs(cluster: Cluster, number: int, *, now: datetime = NOW) -> list[Gang]:
+    """Make many gangs of all states, as a large fleet has them, with a few queries."""
+    healths = list(Health)
+    template = make_gang(cluster, now=now)
+    rows = []
+    for index in range(number - 1):
+        health = healths[index % len(healths)]
+        uid = f"many-{index}"
+        columns = {
+            field.attname: getattr(template, field.attname) for field in Gang._meta.concrete_fields
+        }
+        columns.update(
+            id=gang_id(cluster.name, uid),
+            uid=uid,
+            name=f"training-run-with-a-usual-name-{index:04}",
+            health=health.value,
+            severity=health.severity,
+            since=now - timedelta(minutes=index),
+        )
+        rows.append(Gang(**columns))
+    Gang.objects.bulk_create(rows, batch_size=500)
+    return [template, *rows]
+
+
+def make_ref(
+    kind: str, name: str, *, group: str = "", namespace: str = "research", uid: str = ""
+) -> ObjectRef:
+    """Make a reference."""
+    return ObjectRef(group, kind, namespace, name, uid or f"uid-of-{name}")
+
+
+def make_finding(code: str = "insufficient-resources", **fields: Any) -> Finding:
+    """Make a finding about a gang that waits for room."""
+    values: dict[str, Any] = {
+        "health": Health.WAITING,
+        "stage": Stage.PLACEMENT,
+        "title": "Too little is free",
+        "message": "8 pods need 1 GPU each; 3 are free on the eligible nodes.",
+        "advice": ("It goes when 5 GPUs become free.",),
+        "evidence": (Evidence("GPUs free", "3"), Evidence("GPUs needed", "8")),
+    }
+    return Finding(code=code, **{**values, **fields})
+
+
+def make_job(name: str, **fields: Any) -> JobState:
+    """Make a child Job of 8 pods of which none is placed."""
+    values: dict[str, Any] = {
+        "ref": make_ref("Job", name, group="batch"),
+        "generation": 1,
+        "part": "workers",
+        "suspended": False,
+        "held": False,
+        "finished": "",
+        "desired": 8,
+        "created": 8,
+        "ready": 0,
+        "nodes": (),
+        "restarts": 0,
+        "scheduling": Scheduling("gang", "as a gang", "The Job controller made its PodGroup."),
+    }
+    return JobState(**{**values, **fields})
+
+
+def make_members(
+    job: str, number: int, state: Health = Health.RUNNING, **fields: Any
+) -> tuple[MemberState, ...]:
+    """Make pods of one Job in one state."""
+    values: dict[str, Any] = {
+        "job": job,
+        "node": "gpu-01" if state is Health.RUNNING else "",
+        "state": state,
+        "label": "ready" if state is Health.RUNNING else "waiting",
+    }
+    return tuple(
+        MemberState(ref=make_ref("Pod", f"{job}-{index}"), **{**values, **fields})
+        for index in range(number)
+    )
+
+
+def make_podgroup(
+    cluster: Cluster,
+    name: str = "workers-0",
+    *,
+    namespace: str = "research",
+    uid: str = "",
+    owner_uids: Iterable[str] = (),
+    now: datetime = NOW,
+    **fields: Any,
+) -> Group:
+    """Store a core PodGroup of quorum 8 that the scheduler could not place."""
+    ref = ObjectRef(
+        "scheduling.k8s.io", "PodGroup", namespace, name, uid or f"group-{next(_numbers)}"
+    )
+    owners = tuple(owner_uids)
+    values: dict[str, Any] = {
+        "policy": Policy.GANG,
+        "quorum": 8,
+        "workload_name": "training",
+        "template_name": "workers",
+        "placed": Condition(
+            "PodGroupScheduled",
+            "False",
+            "Unschedulable",
+            "0/4 nodes are available: 4 Insufficient nvidia.com/gpu.",
+            now - timedelta(minutes=38),
+        ),
+    }
+    group = Group(
+        meta=Meta(
+            api_version="v1beta1",
+            ref=ref,
+            resource_version="10",
+            generation=1,
+            created_at=now - timedelta(hours=3),
+            controller=Controller("batch", "Job", name, owners[0]) if owners else None,
+            owner_uids=owners,
+        ),
+        **{**values, **fields},
+    )
+    store_group(cluster, PODGROUPS, group)
+    return group
+
+
+def store_group(cluster: Cluster, resource: str, group: Group) -> WatchedObject:
+    """Store a group as the poll does."""
+    ref = group.meta.ref
+    return WatchedObject.objects.create(
+        cluster=cluster,
+        resource=resource,
+        uid=ref.uid,
+        namespace=ref.namespace,
+        name=ref.name,
+        resource_version=group.meta.resource_version,
+        data=pack(group),
+    )
+
+
+def make_resource(cluster: Cluster, resource: str = "pods", **columns: Any) -> ResourceState:
+    """Make the state of one resource that is read."""
+    values = {
+        "version": "v1",
+        "state": "ok",
+        "needed": True,
+        "listed_at": NOW - timedelta(hours=1),
+        "contact_at": NOW - timedelta(seconds=2),
+        "objects_count": 12,
+    }
+    return ResourceState.objects.create(cluster=cluster, resource=resource, **{**values, **columns})
+
+
+def make_heartbeats(*, now: datetime = NOW, slots: int = 8) -> None:
+    """Make a poll worker and a beat that are alive."""
+    for kind, its_slots in (("poll", slots), ("beat", 0)):
+        Heartbeat.objects.update_or_create(
+            name=f"{kind}-1", defaults={"kind": kind, "beat_at": now, "slots": its_slots}
+        )

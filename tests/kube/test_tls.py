@@ -1,0 +1,109 @@
+"""Whom we trust, and who trusts us."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from gangboard.kube.connection import Connection
+from tests.kube.asking import PODS, ok, refused
+from tests.kube.certificates import Issued, issue
+from tests.kube.server import Server, listening
+
+Serve = Callable[..., Server]
+Connect = Callable[..., Connection]
+
+
+def test_a_port_that_speaks_plain_http_is_named(connect: Connect) -> None:
+    def behave(connection: socket.socket) -> None:
+        connection.recv(4096)
+        connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with listening(behave) as port:
+        error = refused(connect(f"https://127.0.0.1:{port}"))
+    assert error.code == "tls"
+    assert "does not speak TLS" in error.sentence
+
+
+def test_a_handshake_that_is_broken_off_is_named(connect: Connect) -> None:
+    with listening(lambda connection: None) as port:
+        error = refused(connect(f"https://127.0.0.1:{port}"))
+    assert error.code in ("tls", "unreachable")
+    assert "broke off" in error.sentence
+
+
+def test_a_certificate_of_an_unknown_authority_is_refused(serve: Serve, connect: Connect) -> None:
+    stranger = issue("stranger", names=(), is_authority=True)
+    server = serve(ok, issue("localhost", stranger))
+    error = refused(connect(server))
+    assert (error.code, error.permanent) == ("tls", True)
+    assert "authority that we were not told to trust" in error.sentence
+    assert server.requests == []
+
+
+def test_a_self_signed_certificate_is_refused_and_called_so(serve: Serve, connect: Connect) -> None:
+    assert "self-signed" in refused(connect(serve(ok, issue("localhost")))).sentence
+
+
+def test_a_certificate_that_has_expired_is_called_so(
+    serve: Serve, connect: Connect, authority: Issued
+) -> None:
+    expired = issue("localhost", authority, ends_in=timedelta(hours=-1))
+    assert "has expired" in refused(connect(serve(ok, expired))).sentence
+
+
+def test_a_certificate_for_another_name_is_called_so(
+    serve: Serve, connect: Connect, authority: Issued
+) -> None:
+    other = issue("other", authority, names=("other.example",))
+    assert "not valid for '127.0.0.1'" in refused(connect(serve(ok, other))).sentence
+
+
+def test_without_a_ca_the_authorities_of_the_system_decide(serve: Serve, connect: Connect) -> None:
+    server = serve(ok)
+    assert refused(connect(server, login={"ca_pem": None})).code == "tls"
+    assert server.requests == []
+
+
+def test_tls_server_name_is_what_the_certificate_must_carry(
+    serve: Serve, connect: Connect, authority: Issued
+) -> None:
+    server = serve(ok, issue("other", authority, names=("other.example",)))
+    assert connect(server, login={"tls_server_name": "other.example"}).get(PODS)
+
+
+def test_a_client_certificate_logs_in(serve: Serve, connect: Connect, authority: Issued) -> None:
+    server = serve(ok, client_ca=authority.certificate_pem)
+    reader = issue("reader", authority)
+    login = {
+        "token": None,
+        "client_certificate_pem": reader.certificate_pem,
+        "client_key_pem": reader.key_pem,
+    }
+    assert connect(server, login=login).get(PODS)
+    assert "Authorization" not in server.requests[0].headers
+
+
+def test_a_client_certificate_that_is_missing_is_named(
+    serve: Serve, connect: Connect, authority: Issued
+) -> None:
+    error = refused(connect(serve(ok, client_ca=authority.certificate_pem)))
+    assert error.code == "tls"
+    assert "refused our TLS connection or client certificate" in error.sentence
+
+
+def test_the_key_of_the_client_is_not_left_on_the_disk(
+    connect: Connect, authority: Issued, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    reader = issue("reader", authority)
+    login = {
+        "client_certificate_pem": reader.certificate_pem,
+        "client_key_pem": reader.key_pem,
+    }
+    connect("https://127.0.0.1:1", login=login)
+    assert list(tmp_path.iterdir()) == []

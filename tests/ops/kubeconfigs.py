@@ -1,0 +1,35 @@
+"""Kubeconfigs for tests."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+def jwt(expires: int) -> str:
+    """A token that says when it ends (seconds since 1970); nobody has signed it."""
+    parts = [{"alg": "none"}, {"exp": expires}]
+    encoded = [base64.urlsafe_b64encode(json.dumps(p).encode()).decode().rstrip("=") for p in parts]
+    return ".".join([*encoded, "x"])
+
+
+def write_kubeconfig(
+    path: Path,
+    *,
+    server: str = "https://127.0.0.1:1",
+    context: str = "dev",
+    user: dict[str, Any] | None = None,
+) -> Path:
+    """A kubeconfig with one context; port 1 answers nobody."""
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": context,
+        "contexts": [{"name": context, "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "users": [{"name": "u", "user": user or {"token": "sesame"}}],
+    }
+    path.write_text(yaml.safe_dump(document))
+    return path

@@ -1,0 +1,239 @@
+"""Each command as an operator types it: what it prints, where, and what it leaves behind."""
+
+import os
+import stat
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from gangboard.store import people
+from gangboard.store.models import Cluster, Grant
+from tests.ops.kubeconfigs import jwt, write_kubeconfig
+
+
+def run(*arguments: Any) -> tuple[str, str]:
+    """What the command prints to standard output and to standard error."""
+    out, err = StringIO(), StringIO()
+    call_command(*arguments, stdout=out, stderr=err, no_color=True)
+    return out.getvalue(), err.getvalue()
+
+
+def refused(*arguments: Any) -> str:
+    with pytest.raises(CommandError) as caught:
+        run(*arguments)
+    assert caught.value.returncode == 1
+    return str(caught.value)
+
+
+# --- create_user, create_token
+
+
+@pytest.mark.django_db
+def test_create_user_prints_a_link_that_signs_in_once() -> None:
+    out, _ = run("create_user", "ada", "--role", "viewer")
+    link = out.splitlines()[-1]
+    assert out.splitlines()[0] == "ada is viewer of every namespace of every cluster."
+    assert link.startswith("http://127.0.0.1:8000/sign-in/link/")
+    path = link.removeprefix("http://127.0.0.1:8000")
+    client = Client()
+    assert client.get(path).status_code == 302
+    assert client.get("/api/v1/gangs/").status_code == 200
+    assert Client().get(path).status_code == 403
+
+
+@pytest.mark.django_db
+def test_create_user_again_adds_the_role_and_prints_another_link(tmp_path: Path) -> None:
+    run("add_cluster", "east", "--kubeconfig", write_kubeconfig(tmp_path / "k"))
+    first, _ = run("create_user", "ada", "--role", "viewer")
+    second, _ = run(
+        "create_user", "ada", "--role", "admin", "--cluster", "east", "--namespace", "team-a"
+    )
+    assert second.splitlines()[0] == "ada is admin of namespace team-a of cluster east."
+    assert first.splitlines()[-1] != second.splitlines()[-1]
+    grants = Grant.objects.values_list("user__username", "role", "cluster__name", "namespace")
+    assert sorted(grants, key=str) == [
+        ("ada", "admin", "east", "team-a"),
+        ("ada", "viewer", None, ""),
+    ]
+
+
+@pytest.mark.django_db
+def test_links_go_to_the_address_that_people_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "PUBLIC_URL", "https://gangs.example/")
+    out, _ = run("create_user", "ada", "--role", "viewer")
+    assert out.splitlines()[-1].startswith("https://gangs.example/sign-in/link/")
+
+
+@pytest.mark.django_db
+def test_create_user_refuses_in_one_sentence() -> None:
+    assert refused("create_user", "ada", "--role", "viewer", "--cluster", "east") == (
+        "there is no cluster 'east'; the clusters are: none"
+    )
+    assert "invalid choice: 'god'" in refused("create_user", "ada", "--role", "god")
+    assert people.find_user(name="ada") is None
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("act", [False, True])
+def test_create_token_prints_the_token_alone(act: bool) -> None:
+    run("create_user", "ada", "--role", "viewer")
+    out, err = run("create_token", "ada", "--days", "7", *(["--act"] if act else []))
+    assert len(out.splitlines()) == 1
+    known = people.find_token(out.strip())
+    assert known is not None
+    assert (known.user.username, known.may_act) == ("ada", act)
+    assert err.strip() == f"Token of ada, {'may act' if act else 'read-only'}, for 7 days:"
+
+
+@pytest.mark.django_db
+def test_create_token_refuses_in_one_sentence() -> None:
+    assert refused("create_token", "ada") == (
+        "there is no user 'ada'; make one with manage.py create_user"
+    )
+    run("create_user", "ada", "--role", "viewer")
+    assert "from 1 to 366 days" in refused("create_token", "ada", "--days", "1000")
+
+
+# --- clusters
+
+
+@pytest.mark.django_db
+def test_add_cluster_needs_no_reachable_cluster(tmp_path: Path) -> None:
+    kubeconfig = write_kubeconfig(tmp_path / "k", user={"token": jwt(1_900_000_000)})
+    out, err = run("add_cluster", "east", "--kubeconfig", kubeconfig)
+    assert out.splitlines() == [
+        "Cluster east at https://127.0.0.1:1 is watched from now on.",
+        "These credentials expire at 2030-03-17 17:46 UTC.",
+    ]
+    assert err == ""
+    assert Cluster.objects.get().name == "east"
+
+
+@pytest.mark.django_db
+def test_add_cluster_again_renews_the_credentials_of_the_same_server(tmp_path: Path) -> None:
+    kubeconfig = write_kubeconfig(tmp_path / "k")
+    run("add_cluster", "east", "--kubeconfig", kubeconfig)
+    before = bytes(Cluster.objects.get().credentials)
+    out, _ = run("add_cluster", "east", "--kubeconfig", kubeconfig)
+    assert out == "Cluster east at https://127.0.0.1:1 has new credentials.\n"
+    assert bytes(Cluster.objects.get().credentials) != before
+    other = write_kubeconfig(tmp_path / "other", server="https://elsewhere")
+    assert refused("add_cluster", "east", "--kubeconfig", other) == (
+        "cluster east is at https://127.0.0.1:1 and the kubeconfig says https://elsewhere; "
+        "choose another name, or run manage.py remove_cluster east first"
+    )
+
+
+@pytest.mark.django_db
+def test_add_cluster_refuses_what_it_cannot_use(tmp_path: Path) -> None:
+    good = write_kubeconfig(tmp_path / "good")
+    program = write_kubeconfig(tmp_path / "exec", user={"exec": {"command": "aws"}})
+    assert "cannot be the name of a cluster" in refused(
+        "add_cluster", "East_1", "--kubeconfig", good
+    )
+    assert "There is no context prod; there are: dev." in refused(
+        "add_cluster", "east", "--kubeconfig", good, "--context", "prod"
+    )
+    assert "runs a program to log in (exec)" in refused(
+        "add_cluster", "east", "--kubeconfig", program
+    )
+    assert "does not exist" in refused("add_cluster", "east", "--kubeconfig", tmp_path / "none")
+    assert not Cluster.objects.exists()
+
+
+@pytest.mark.django_db
+def test_remove_cluster(tmp_path: Path) -> None:
+    run("add_cluster", "east", "--kubeconfig", write_kubeconfig(tmp_path / "k"))
+    assert run("remove_cluster", "east")[0] == "Cluster east is no longer watched.\n"
+    assert not Cluster.objects.exists()
+    assert refused("remove_cluster", "east") == "there is no cluster 'east'; the clusters are: none"
+
+
+# --- print_settings, and an installation that has nothing but DATABASE_URL
+
+
+def manage(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run manage.py in a process of its own, with no variables but these."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    return subprocess.run(
+        [sys.executable, "-W", "error", "manage.py", *arguments],
+        cwd=settings.BASE_DIR,
+        env={**kept, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_print_settings_names_every_variable_and_hides_secrets(tmp_path: Path) -> None:
+    done = manage(
+        "print_settings",
+        GANGBOARD_STATE=str(tmp_path),
+        DATABASE_URL="postgresql://gangboard:sesame@db/gangboard",
+        REDIS_URL="redis://:sesame@redis:6379/0",
+        GANGBOARD_SECRET_KEY="sesame" * 10,
+        GANGBOARD_POLL_SLOTS="3",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "sesame" not in done.stdout
+    lines = [line for line in done.stdout.splitlines() if not line.startswith(" ")]
+    assert "DATABASE_URL=postgresql://gangboard:(hidden)@db/gangboard  (set)" in lines
+    assert "REDIS_URL=redis://:(hidden)@redis:6379/0  (set)" in lines
+    assert "GANGBOARD_SECRET_KEY=(hidden)  (set)" in lines
+    assert "GANGBOARD_POLL_SLOTS=3  (set)" in lines
+    assert "GANGBOARD_HTTPS=off  (default)" in lines
+    printed = {line.partition("=")[0] for line in lines}
+    source = "\n".join(path.read_text() for path in Path(settings.BASE_DIR).glob("gangboard/*.py"))
+    for name in printed:
+        assert f'"{name}"' in source
+    assert source.count("env.read_") == len(printed)
+
+
+def test_a_setting_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    done = manage("print_settings", GANGBOARD_STATE=str(tmp_path), GANGBOARD_POLL_SLOTS="many")
+    assert done.returncode == 1
+    assert "GANGBOARD_POLL_SLOTS is 'many'; it must be a number" in done.stderr
+
+
+def test_a_database_is_all_that_an_installation_needs(tmp_path: Path) -> None:
+    env = {
+        "DATABASE_URL": f"sqlite:///{tmp_path}/db/gangs.sqlite3",
+        "GANGBOARD_STATE": str(tmp_path / "state"),
+    }
+    kubeconfig = write_kubeconfig(tmp_path / "k")
+    for arguments in (
+        ["migrate"],
+        ["check"],
+        ["create_user", "ada", "--role", "admin"],
+        ["add_cluster", "east", "--kubeconfig", str(kubeconfig)],
+    ):
+        done = manage(*arguments, **env)
+        assert done.returncode == 0, done.stderr
+    token = manage("create_token", "ada", **env)
+    assert token.stdout.startswith("gb_")
+    # The second process has read the key that the first has made.
+    polled = manage("poll", "--once", **env)
+    assert polled.returncode == 1
+    assert polled.stdout.startswith("east: not looked at: ")
+    assert "could not look at east" in polled.stderr
+    assert manage("remove_cluster", "east", **env).returncode == 0
+    for name in ("secret_key", "encryption_key"):
+        assert stat.S_IMODE((tmp_path / "state" / name).stat().st_mode) == 0o600
+
+
+def test_poll_refuses_an_unknown_cluster(tmp_path: Path) -> None:
+    env = {"DATABASE_URL": f"sqlite:///{tmp_path}/db", "GANGBOARD_STATE": str(tmp_path)}
+    assert manage("migrate", **env).returncode == 0
+    done = manage("poll", "--once", "--cluster", "north", **env)
+    assert done.returncode == 1
+    assert "there is no cluster named 'north'" in done.stderr
+    assert "There is no cluster to poll" in manage("poll", "--once", **env).stdout
+    assert manage("poll", **env).returncode == 2

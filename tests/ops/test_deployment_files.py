@@ -1,0 +1,115 @@
+"""docker-compose.yml and the Dockerfile name only what exists: they cannot be run everywhere."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.conf import settings
+from django.core.management import get_commands
+
+from gangboard import env
+from gangboard.celery import app
+
+ROOT = Path(settings.BASE_DIR)
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, Any]:
+    document = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    services: dict[str, Any] = document["services"]
+    return services
+
+
+def default_command() -> list[str]:
+    found = re.search(r"^CMD (\[.*\])$", DOCKERFILE, re.MULTILINE)
+    assert found is not None
+    command: list[str] = json.loads(found.group(1))
+    return command
+
+
+def own(services: dict[str, Any]) -> dict[str, Any]:
+    return {name: body for name, body in services.items() if body["image"] == "gangboard"}
+
+
+def test_the_services_of_the_design_are_there(services: dict[str, Any]) -> None:
+    assert {"web", "poll", "beat", "redis", "postgres"} <= set(services)
+
+
+def test_every_command_names_what_exists(services: dict[str, Any]) -> None:
+    for name, body in own(services).items():
+        command = body.get("command", default_command())
+        match command:
+            case ["python", "manage.py", subcommand, *_]:
+                assert subcommand in get_commands(), name
+            case ["celery", "-A", "gangboard.celery", "worker", "--queues", queue]:
+                routed = {
+                    str(entry["options"]["queue"]) for entry in app.conf.beat_schedule.values()
+                }
+                assert queue in routed, name
+            case ["celery", "-A", "gangboard.celery", "beat", "--schedule", path]:
+                assert path.startswith("/state/")
+            case ["granian", *_, "gangboard.wsgi:application"]:
+                assert "wsgi" in command
+            case _:
+                pytest.fail(f"{name}: {command}")
+
+
+def test_every_variable_is_one_that_is_read(services: dict[str, Any]) -> None:
+    known = {variable.name for variable in env.variables()}
+    for body in own(services).values():
+        assert set(body["environment"]) <= known
+
+
+def test_secrets_are_not_written_into_the_file(services: dict[str, Any]) -> None:
+    text = (ROOT / "docker-compose.yml").read_text()
+    assert "POSTGRES_PASSWORD:?" in text
+    assert "REDIS_PASSWORD:?" in text
+    for body in services.values():
+        for name, value in body["environment"].items():
+            if "PASSWORD" in name or "URL" in name:
+                assert value.startswith("${") or ":${" in value, name
+
+
+def test_everything_that_runs_for_long_has_a_health_check(services: dict[str, Any]) -> None:
+    for name, body in services.items():
+        assert ("healthcheck" in body) == (body["restart"] != "no"), name
+
+
+def test_what_is_waited_for_exists(services: dict[str, Any]) -> None:
+    for body in services.values():
+        for other, wanted in body.get("depends_on", {}).items():
+            if wanted["condition"] == "service_healthy":
+                assert "healthcheck" in services[other]
+            else:
+                assert services[other]["restart"] == "no"
+
+
+def test_volumes_are_declared(services: dict[str, Any]) -> None:
+    document = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    used = {volume.partition(":")[0] for body in services.values() for volume in body["volumes"]}
+    assert used == set(document["volumes"])
+
+
+def test_the_image_copies_what_exists_and_the_builder_is_sent_it() -> None:
+    sent = {
+        line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] == "!"
+    }
+    copied = set()
+    for line in DOCKERFILE.splitlines():
+        if line.startswith("COPY") and "--from" not in line:
+            copied |= set(shlex.split(line)[1:-1])
+    assert copied == sent
+    for name in copied:
+        assert (ROOT / name).exists(), name
+
+
+def test_the_image_installs_locked_files_and_does_not_run_as_root() -> None:
+    assert "--require-hashes" in DOCKERFILE
+    assert "index" not in DOCKERFILE
+    assert re.search(r"^USER (?!0|root)", DOCKERFILE, re.MULTILINE)
+    assert default_command()[0] == "granian"

@@ -1,0 +1,198 @@
+"""`manage.py up` as a person meets it: one command, an address, a link, and nothing left behind."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from django.conf import settings
+
+from tests.ops.kubeconfigs import write_kubeconfig
+from tests.ops.test_supervisor import alive, eventually
+
+pytestmark = pytest.mark.slow
+
+START = 60.0
+END = 10.0
+"""A worker needs a moment to see that it should end; then it is killed."""
+
+
+def descendants(pid: int) -> set[int]:
+    """All processes below one, by /proc."""
+    parents: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        parents[int(stat.parent.name)] = int(fields[1])
+    found, frontier = set(), {pid}
+    while frontier:
+        frontier = {child for child, parent in parents.items() if parent in frontier}
+        found |= frontier
+    return found
+
+
+def command_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def bare(folder: Path) -> dict[str, str]:
+    """The environment of a fresh clone: no variables but the place of its state."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    return {**kept, "GANGBOARD_STATE": str(folder / "state")}
+
+
+class Up:
+    """A running `up`, its output in files."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.out, self.err = folder / "out", folder / "err"
+        with self.out.open("w") as out, self.err.open("w") as err:
+            self.process = subprocess.Popen(
+                [sys.executable, "manage.py", "up", "--port", "18000", *arguments],
+                cwd=settings.BASE_DIR,
+                env=bare(folder),
+                stdout=out,
+                stderr=err,
+            )
+        assert eventually(lambda: "/sign-in/link/" in self.out.read_text(), START), self.log()
+        self.link = urlsplit(self.out.read_text().splitlines()[-1])
+
+    def log(self) -> str:
+        return self.out.read_text() + self.err.read_text()
+
+    def get(self, path: str, cookie: str = "") -> tuple[int, dict[str, str], bytes]:
+        assert self.link.hostname is not None
+        asked = http.client.HTTPConnection(self.link.hostname, self.link.port, timeout=10)
+        with closing(asked):
+            asked.request("GET", path, headers={"Cookie": cookie} if cookie else {})
+            answer = asked.getresponse()
+            return answer.status, dict(answer.getheaders()), answer.read()
+
+    def answers(self, path: str = "/healthz") -> bool:
+        try:
+            return self.get(path)[0] == 200
+        except (OSError, http.client.HTTPException):
+            return False
+
+    def sign_in(self) -> str:
+        status, headers, _ = self.get(self.link.path)
+        assert status == 302
+        found = re.search(r"sessionid=\w+", headers["set-cookie"])
+        assert found is not None
+        return found.group()
+
+    def clusters(self, cookie: str) -> dict[str, dict[str, object]]:
+        status, _, body = self.get("/api/v1/clusters/", cookie)
+        assert status == 200
+        return {cluster["name"]: cluster for cluster in json.loads(body)["results"]}
+
+    def pid_of(self, words: str) -> int:
+        return min(pid for pid in descendants(self.process.pid) if words in command_of(pid))
+
+
+@pytest.fixture
+def start_up(tmp_path: Path) -> Iterator[Callable[..., Up]]:
+    started: list[Up] = []
+
+    def start(*arguments: str) -> Up:
+        started.append(Up(tmp_path, *arguments))
+        return started[-1]
+
+    yield start
+    for up in started:
+        below = descendants(up.process.pid)
+        up.process.kill()
+        up.process.wait()
+        for pid in below:
+            if alive(pid):
+                os.kill(pid, signal.SIGKILL)
+
+
+def test_a_fresh_folder_becomes_a_board_over_two_simulated_clusters(
+    start_up: Callable[..., Up],
+) -> None:
+    up = start_up()
+    lines = up.out.read_text().splitlines()
+    assert lines[0] == f"gangboard is at http://{up.link.netloc}/ (Ctrl-C ends it)."
+    assert up.link.hostname == "127.0.0.1"
+    cookie = up.sign_in()
+    assert up.get(up.link.path)[0] == 403
+    assert set(up.clusters(cookie)) == {"sim-east", "sim-west"}
+    assert eventually(lambda: up.answers("/readyz"), START), up.log()
+    assert eventually(lambda: all(c["listed_at"] for c in up.clusters(cookie).values()), START)
+    assert json.loads(up.get("/api/v1/gangs/", cookie)[2])["results"]
+
+    second = subprocess.run(
+        [sys.executable, "manage.py", "up"],
+        cwd=settings.BASE_DIR,
+        env=bare(up.out.parent),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    assert second.returncode == 1
+    assert f"running from this folder already, at http://{up.link.netloc}/" in second.stderr
+
+    below = descendants(up.process.pid)
+    up.process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    assert up.process.wait(END) == 0
+    assert time.monotonic() - began < END
+    assert eventually(lambda: not any(alive(pid) for pid in below), 2)
+    assert not up.answers()
+
+
+def test_what_dies_is_started_again(start_up: Callable[..., Up]) -> None:
+    up = start_up()
+    cookie = up.sign_in()
+    web = up.pid_of("granian")
+    os.kill(web, signal.SIGKILL)
+    assert eventually(lambda: "The web server was started again" in up.err.read_text())
+    assert eventually(up.answers, START), up.log()
+    before = up.clusters(cookie)["sim-east"]["server"]
+    os.kill(up.pid_of("--fleet east"), signal.SIGKILL)
+    # The new simulator listens elsewhere; the cluster follows it.
+    assert eventually(lambda: up.clusters(cookie)["sim-east"]["server"] != before, START), up.log()
+
+
+def test_nothing_outlives_a_killed_up_and_the_next_one_takes_over(
+    start_up: Callable[..., Up],
+) -> None:
+    up = start_up()
+    below = descendants(up.process.pid)
+    assert len(below) >= 5
+    up.process.kill()
+    up.process.wait()
+    assert eventually(lambda: not any(alive(pid) for pid in below), 20), [
+        command_of(pid) for pid in below if alive(pid)
+    ]
+    again = start_up()
+    clusters = again.clusters(again.sign_in())
+    assert set(clusters) == {"sim-east", "sim-west"}
+
+
+def test_a_kubeconfig_takes_the_place_of_the_simulated_clusters(
+    start_up: Callable[..., Up], tmp_path: Path
+) -> None:
+    up = start_up()
+    up.process.send_signal(signal.SIGTERM)
+    assert up.process.wait(END) == 0
+    kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", context="arn:aws:cluster/Prod_1")
+    again = start_up("--kubeconfig", str(kubeconfig))
+    assert set(again.clusters(again.sign_in())) == {"prod-1"}
+    assert not any("gangboard.simulator" in command_of(p) for p in descendants(again.process.pid))

@@ -1,0 +1,52 @@
+"""The four people of every test of access: owner, reader, stranger and nobody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.test import Client
+
+from gangboard.store.access import Viewer, viewer_of
+from gangboard.store.models import Cluster, Grant
+
+PASSWORD = "correct horse battery staple"
+
+
+@dataclass(frozen=True)
+class Person:
+    """A user with its viewer and a browser that is signed in."""
+
+    user: User
+    client: Client
+
+    @property
+    def viewer(self) -> Viewer:
+        """What the person may see now."""
+        return viewer_of(self.user)
+
+
+def _person(name: str) -> Person:
+    user = User.objects.create_user(name, password=PASSWORD)
+    client = Client()
+    client.force_login(user)
+    return Person(user, client)
+
+
+def make_owner(name: str = "olga") -> Person:
+    """Make an admin of everything."""
+    person = _person(name)
+    Grant.objects.create(user=person.user, role="admin", cluster=None, namespace="")
+    return person
+
+
+def make_reader(cluster: Cluster, namespace: str = "research", name: str = "rene") -> Person:
+    """Make a viewer of one namespace of one cluster."""
+    person = _person(name)
+    Grant.objects.create(user=person.user, role="viewer", cluster=cluster, namespace=namespace)
+    return person
+
+
+def make_stranger(name: str = "stan") -> Person:
+    """Make somebody who has signed in and has no role."""
+    return _person(name)

@@ -1,0 +1,84 @@
+"""How the tests of rules ask: one rule about one unit, or all rules as the verdict would."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from datetime import datetime
+from typing import Any
+
+import gangboard.rules
+from gangboard.diagnosis.registry import gang_rules, unit_rules
+from gangboard.domain.facts import GangFacts, Unit
+from gangboard.domain.registry import GangRule, UnitRule
+from gangboard.domain.verdict import Finding, UnitMemory
+from tests.diagnosis.building import Made, a_unit, ago, facts_of
+
+
+def the_rule(code: str) -> GangRule | UnitRule:
+    """The rule in the file of that name; its code is the file's name with hyphens."""
+    module = code.replace("-", "_")
+    for found in pkgutil.walk_packages(gangboard.rules.__path__, "gangboard.rules."):
+        if found.name.endswith(f".{module}"):
+            rule: GangRule | UnitRule = importlib.import_module(found.name).RULE
+            assert rule.code == code
+            return rule
+    raise AssertionError(f"no file {module}.py below gangboard/rules")
+
+
+def ask_gang(code: str, facts: GangFacts) -> Finding | None:
+    rule = the_rule(code)
+    assert isinstance(rule, GangRule)
+    return rule.find(facts)
+
+
+def ask(code: str, unit: Unit) -> Finding | None:
+    rule = the_rule(code)
+    assert isinstance(rule, UnitRule)
+    finding = rule.find(unit)
+    if finding is not None:
+        assert finding.stage is rule.stage
+        assert finding.unit == unit.name
+        assert finding.code in (code, "starting")
+    return finding
+
+
+def found(code: str, unit: Unit) -> Finding:
+    finding = ask(code, unit)
+    assert finding is not None
+    return finding
+
+
+def found_gang(code: str, facts: GangFacts) -> Finding:
+    finding = ask_gang(code, facts)
+    assert finding is not None
+    return finding
+
+
+def first(unit: Unit) -> str:
+    """The code of the first rule that finds something: overrides, then stage by stage."""
+    for rule in unit_rules():
+        finding = rule.find(unit)
+        if finding is not None:
+            return finding.code
+    raise AssertionError("no rule finds anything")
+
+
+def first_gang(facts: GangFacts) -> str:
+    """The code of the first rule about the whole gang, or empty text."""
+    for rule in gang_rules():
+        finding = rule.find(facts)
+        if finding is not None:
+            return finding.code
+    return ""
+
+
+def unit_of(owner: Any, *objects: Made, facts: dict[str, Any] | None = None, **fields: Any) -> Unit:
+    """`a_unit` of the facts of these objects; `facts` are words of GangFacts."""
+    return a_unit(facts_of(owner, *objects, **(facts or {})), **fields)
+
+
+def ran(seconds_ago: float = 30, since: datetime | None = None) -> UnitMemory:
+    """The memory of a unit that was whole until then, with a count that has just changed."""
+    whole = ago(seconds_ago)
+    return UnitMemory(created_since=since or whole, whole_at=whole, reached_size_at=ago(300))

@@ -1,0 +1,135 @@
+"""Whatever the objects of a unit look like, some rule has a word for it, and it is well-formed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gangboard.diagnosis.registry import unit_rules
+from gangboard.domain.facts import Unit
+from gangboard.domain.owner import Dependency
+from gangboard.domain.verdict import UnitMemory
+from tests.diagnosis.building import (
+    NOW,
+    a_container,
+    a_group,
+    a_jobset,
+    a_node,
+    a_part,
+    a_pod,
+    a_unit,
+    ago,
+    an_event,
+    child_jobs,
+    facts_of,
+    failed,
+    placed,
+    succeeded,
+)
+
+AGES = st.sampled_from([0, 5, 29, 31, 59, 61, 119, 121, 599])
+
+
+@st.composite
+def pods(draw: Any, name: str, job: Any, group: str) -> Any:
+    kind = draw(
+        st.sampled_from(
+            ["silent", "refused", "erring", "gated", "nominated", "up", "unready", "crashed"]
+        )
+    )
+    on = draw(st.sampled_from(["n0", "n1"])) if kind in ("up", "unready", "crashed") else ""
+    fields: dict[str, Any] = {"created_at": ago(draw(AGES)), "group": group, "of": job, "on": on}
+    if kind == "refused":
+        fields["text"] = "0/4 nodes are available: 4 Insufficient cpu."
+    if kind == "gated":
+        fields["gates"] = ("example.com/gate",)
+    if kind == "nominated":
+        fields["nominated_node"] = "n0"
+    if kind in ("unready", "crashed"):
+        fields["ready"] = False
+    pod = a_pod(name, **fields)
+    if kind == "erring":
+        refused = a_pod("x", text="not found").scheduled
+        assert refused is not None
+        pod = replace(pod, scheduled=replace(refused, reason="SchedulerError"))
+    if kind == "crashed":
+        state = a_container(running=False, state="waiting", reason="CrashLoopBackOff", restarts=3)
+        pod = replace(pod, containers=(state,))
+    if draw(st.booleans()) and draw(st.booleans()):
+        pod = replace(pod, meta=replace(pod.meta, deleting_since=ago(draw(AGES))))
+    ends = draw(st.sampled_from(["", "", "", "Succeeded", "Failed"]))
+    return replace(pod, phase=ends, ready=None) if ends and on else pod
+
+
+@st.composite
+def units(draw: Any) -> Unit:
+    group_kind = draw(st.sampled_from(["none", "gang", "basic", "missing"]))
+    group = "" if group_kind == "none" else "ring"
+    driver = a_part("driver", pods=1, ready=draw(st.sampled_from([None, 0, 1])), group_name=group)
+    depends = draw(st.sampled_from([(), (Dependency("driver", "Ready"),)]))
+    workers = a_part("workers", pods=draw(st.integers(0, 3)), depends_on=depends, group_name=group)
+    jobset = a_jobset(
+        "run",
+        driver,
+        workers,
+        restarts=draw(st.sampled_from([0, 0, 1, 4])),
+        max_restarts=draw(st.sampled_from([None, 3])),
+        restarting=draw(st.booleans()),
+    )
+    jobs, made, missing_jobs = [], [], []
+    for job in child_jobs(jobset, created_at=ago(draw(AGES)), retries=draw(st.integers(0, 2))):
+        if draw(st.integers(0, 4)) == 0:
+            missing_jobs.append(job.meta.ref.name)
+            continue
+        suspended = draw(st.integers(0, 4)) == 0
+        finish = draw(st.sampled_from([None, None, None, None, failed(), succeeded()]))
+        job = replace(job, suspended=suspended, finish=finish)
+        jobs.append(job)
+        made += [
+            draw(pods(f"{job.meta.ref.name}-{index}", job, group))
+            for index in range(draw(st.integers(0, job.desired)))
+        ]
+    groups = []
+    if group_kind in ("gang", "basic"):
+        quorum = draw(st.integers(1, 5)) if group_kind == "gang" else None
+        condition = draw(st.sampled_from([None, placed(), placed("False", "no room")]))
+        groups = [a_group("ring", quorum=quorum, placed=condition)]
+    events = [an_event(job, "FailedCreate", "no") for job in jobs if draw(st.integers(0, 9)) == 0]
+    facts = facts_of(
+        jobset,
+        *jobs,
+        *made,
+        *groups,
+        *events,
+        a_node("n0"),
+        a_node("n1", ready=draw(st.sampled_from([True, False, None]))),
+        jobs=tuple(jobs),
+    )
+    whole = draw(st.sampled_from([None, ago(10), ago(300)]))
+    since = draw(st.sampled_from([None, ago(5), ago(400)]))
+    return a_unit(
+        facts,
+        missing_jobs=tuple(missing_jobs),
+        memory=UnitMemory(created_since=since, whole_at=whole),
+    )
+
+
+@given(units())
+def test_some_rule_finds_something(unit: Unit) -> None:
+    findings = [finding for rule in unit_rules() if (finding := rule.find(unit)) is not None]
+    assert findings
+    for finding in findings:
+        assert (
+            finding.message[0].isupper()
+            or finding.message[0].isdigit()
+            or ":" in (finding.message)
+            or finding.code in ("dependency-waiting", "quorum-deadlock")
+        )
+        assert finding.message.rstrip().endswith((".", "”", "…"))
+        assert "  " not in finding.message
+        if finding.recheck_at is not None:
+            assert NOW < finding.recheck_at <= NOW + timedelta(minutes=2)

@@ -1,0 +1,65 @@
+"""`failed`."""
+
+from gangboard.domain.health import Health
+from tests.diagnosis.building import (
+    a_container,
+    a_job,
+    a_jobset,
+    a_pod,
+    ago,
+    child_jobs,
+    facts_of,
+    failed,
+    succeeded,
+)
+from tests.rules import texts
+from tests.rules.asking import ask_gang, first_gang, found_gang
+
+
+def crashed(name: str, code: int = 1, reason: str = "Error") -> object:
+    state = a_container("main", running=False, state="terminated", exit_code=code, reason=reason)
+    return a_pod(name, on="n0", phase="Failed", ready=None, containers=(state,))
+
+
+def test_a_job() -> None:
+    job = a_job("train", finish=failed("BackoffLimitExceeded", texts.BACKOFF_LIMIT))
+    pods = [crashed("train-0"), crashed("train-1")]
+    finding = found_gang("failed", facts_of(job, *pods))  # type: ignore[arg-type]
+    assert finding.health is Health.FAILED
+    assert finding.message == (
+        "The Job failed (BackoffLimitExceeded): Job has reached the specified backoff limit. "
+        "Container main of 2 pods ended with exit code 1."
+    )
+    assert finding.since == ago(60)
+
+
+def test_a_jobset_names_the_job_behind_it() -> None:
+    jobset = a_jobset("run", finish=failed("FailedJobs", texts.JOBSET_FAILED))
+    (job,) = child_jobs(jobset, finish=failed("BackoffLimitExceeded", texts.BACKOFF_LIMIT))
+    killed = crashed("run-workers-0-0", 137, "OOMKilled")
+    finding = found_gang("failed", facts_of(jobset, job, killed))  # type: ignore[arg-type]
+    assert finding.message == (
+        "The JobSet failed (FailedJobs): jobset failed due to one or more job failures (first "
+        "failed job: run-workers-0). Job run-workers-0 failed (BackoffLimitExceeded): Job has "
+        "reached the specified backoff limit. Container main of 1 pod ended with exit code 137 "
+        "(OOMKilled)."
+    )
+
+
+def test_a_job_that_announces_its_failure() -> None:
+    job = a_job("train", ending="PodFailurePolicy")
+    leaving = a_pod("train-0", of=job, on="n0", deleting_since=ago(3))
+    finding = found_gang("failed", facts_of(job, leaving))
+    assert finding.message == "The Job is failing (PodFailurePolicy); 1 pod still terminates."
+
+
+def test_silent_twins() -> None:
+    assert ask_gang("failed", facts_of(a_job())) is None
+    assert first_gang(facts_of(a_job(finish=succeeded()))) == "succeeded"
+    assert first_gang(facts_of(a_job(ending="SuccessPolicy"))) == "succeeded"
+
+
+def test_a_failed_child_is_not_a_failed_owner() -> None:
+    jobset = a_jobset("run", max_restarts=3)
+    (job,) = child_jobs(jobset, finish=failed())
+    assert first_gang(facts_of(jobset, job)) == ""

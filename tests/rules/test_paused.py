@@ -1,0 +1,37 @@
+"""`paused`."""
+
+from gangboard.domain.health import Health
+from tests.diagnosis.building import a_job, a_jobset, a_part, a_pod, ago, child_jobs, pods_of
+from tests.rules.asking import ask, first, found, unit_of
+
+
+def test_parallelism_zero() -> None:
+    jobset = a_jobset("run", a_part("workers", jobs=2))
+    one, _ = child_jobs(jobset, parallelism=0)
+    unit = unit_of(jobset, one, desired=2, name="run-workers-0", noun="Job")
+    finding = found("paused", unit)
+    assert finding.health is Health.SUSPENDED
+    assert finding.message == "Job run-workers-0 asks for no pods: parallelism is 0."
+    assert first(unit) == "paused"
+
+
+def test_scaled_to_zero() -> None:
+    unit = unit_of(a_jobset("run", a_part("workers", jobs=0)))
+    assert found("paused", unit).message == "JobSet run asks for no pods."
+    assert first(unit) == "paused"
+
+
+def test_pods_that_still_run_are_no_pause() -> None:
+    job = a_job("train", parallelism=0)
+    assert ask("paused", unit_of(job, *pods_of(job, 2, on="n0"))) is None
+
+
+def test_suspended_is_another_word() -> None:
+    job = a_job("train", parallelism=0, suspended=True)
+    assert ask("paused", unit_of(job)) is None
+
+
+def test_a_pod_on_its_way_out_does_not_matter() -> None:
+    job = a_job("train", parallelism=0)
+    leaving = a_pod("train-0", of=job, on="n0", deleting_since=ago(1))
+    assert first(unit_of(job, leaving)) == "paused"

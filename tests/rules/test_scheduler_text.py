@@ -1,0 +1,91 @@
+"""The scheduler's texts: what is left of them, and which one is quoted."""
+
+import pytest
+
+from gangboard.domain.scheduler_text import best_saying, clean, sayings
+from tests.diagnosis.building import a_group, a_job, a_pod, ago, placed
+from tests.rules import texts
+from tests.rules.asking import unit_of
+
+
+@pytest.mark.parametrize(
+    ("raw", "left"),
+    [
+        (texts.GPU_SHORT, "0/4 nodes are available: 4 Insufficient nvidia.com/gpu"),
+        (texts.GPU_SHORT_NO_VICTIMS, "0/4 nodes are available: 4 Insufficient nvidia.com/gpu"),
+        (
+            texts.NO_MATCH_136,
+            "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector",
+        ),
+        (texts.GROUP_SHORT, "minCount (6) cannot be satisfied: 4 scheduled, 1 remaining"),
+        (texts.POD_OF_GROUP, "minCount (6) cannot be satisfied: 4 scheduled, 1 remaining"),
+        (texts.GROUP_136, "pod group is unschedulable"),
+        (texts.WAITS_136, "waiting for minCount pods from a gang to be scheduled"),
+        ("pod group is unschedulable", "pod group is unschedulable"),
+        (
+            "0/3 placements are available, reported placement status: pod group is unschedulable",
+            "0/3 placements are available, reported placement status: pod group is unschedulable",
+        ),
+        (
+            "pod group is unschedulable, minCount (4) cannot be satisfied: 1 scheduled, 2 "
+            "remaining, ",
+            "minCount (4) cannot be satisfied: 1 scheduled, 2 remaining",
+        ),
+        (
+            "pod group is unschedulable, minCount (4) cannot be satisfied: 1 scheduled, 2 "
+            "remaining, pod group preemption: not supported with topology constraints",
+            "minCount (4) cannot be satisfied: 1 scheduled, 2 remaining",
+        ),
+        (
+            "0/2 nodes are available: 2 Insufficient cpu. preemption: not eligible due to "
+            "preemptionPolicy=Never.",
+            "0/2 nodes are available: 2 Insufficient cpu. preemption: not eligible due to "
+            "preemptionPolicy=Never",
+        ),
+        (
+            "pod group is unschedulable, ongoing preemption on nominated nodes",
+            "ongoing preemption on nominated nodes",
+        ),
+        ("", ""),
+    ],
+)
+def test_what_says_nothing_is_left_out(raw: str, left: str) -> None:
+    assert clean(raw) == left
+
+
+@pytest.mark.parametrize(
+    ("said", "best"),
+    [
+        ([texts.POD_OF_GROUP, texts.GPU_SHORT], texts.GPU_SHORT),
+        ([texts.WAITS_136, texts.NO_MATCH_136], texts.NO_MATCH_136),
+        ([texts.PERMIT_TIMEOUT, texts.GPU_SHORT, texts.PERMIT_TIMEOUT], texts.GPU_SHORT),
+        ([texts.PERMIT_TIMEOUT, texts.POD_OF_GROUP], texts.PERMIT_TIMEOUT),
+        (
+            [texts.GPU_SHORT, "no nodes available to schedule pods", texts.GPU_SHORT],
+            texts.GPU_SHORT,
+        ),
+    ],
+)
+def test_the_most_specific_text_is_quoted(said: list[str], best: str) -> None:
+    pods = [a_pod(f"p{index}", group="ring", text=text) for index, text in enumerate(said)]
+    group = a_group("ring", quorum=6, placed=placed("False", texts.GROUP_SHORT))
+    unit = unit_of(a_job(pods=6), group, *pods)
+    found = best_saying(sayings(unit, "Unschedulable"))
+    assert found is not None
+    assert found.raw == best
+
+
+def test_the_group_speaks_when_its_pods_do_not() -> None:
+    group = a_group("ring", quorum=2, placed=placed("False", texts.GROUP_SHORT))
+    pods = [a_pod(f"p{index}", group=group) for index in range(2)]
+    unit = unit_of(a_job(), group, *pods)
+    found = best_saying(sayings(unit, "Unschedulable"))
+    assert found is not None
+    assert found.source == group.meta.ref
+
+
+def test_a_condition_from_before_the_resume_is_stale() -> None:
+    """1.36.3 leaves False with its old text on a gang that was suspended while it waited."""
+    group = a_group("ring", quorum=2, placed=placed("False", texts.GROUP_136))
+    pods = [a_pod(f"p{index}", group=group, created_at=ago(5)) for index in range(2)]
+    assert sayings(unit_of(a_job(), group, *pods), "Unschedulable") == ()

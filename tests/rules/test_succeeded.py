@@ -1,0 +1,38 @@
+"""`succeeded`."""
+
+from gangboard.domain.health import Health
+from tests.diagnosis.building import a_job, a_jobset, a_pod, ago, facts_of, failed, succeeded
+from tests.rules.asking import first_gang, found_gang
+
+
+def test_in_the_controllers_words() -> None:
+    jobset = a_jobset(finish=succeeded("AllJobsCompleted", "jobset completed successfully"))
+    finding = found_gang("succeeded", facts_of(jobset))
+    assert finding.health is Health.SUCCEEDED
+    assert finding.message == "The JobSet succeeded: jobset completed successfully."
+    assert finding.since == ago(60)
+
+
+def test_without_words() -> None:
+    finding = found_gang("succeeded", facts_of(a_job(finish=succeeded("", ""))))
+    assert finding.message == "The Job succeeded."
+    assert finding.evidence == ()
+
+
+def test_success_criteria_met_while_pods_leave() -> None:
+    job = a_job("train", ending="SuccessPolicy")
+    leaving = a_pod("train-1", of=job, on="n0", deleting_since=ago(3))
+    finding = found_gang("succeeded", facts_of(job, leaving))
+    assert finding.message == (
+        "The Job has met its success criteria (SuccessPolicy); 1 pod still terminates."
+    )
+
+
+def test_silent_twins() -> None:
+    assert first_gang(facts_of(a_job(finish=failed()))) == "failed"
+    assert first_gang(facts_of(a_job(ending="BackoffLimitExceeded"))) == "failed"
+    assert first_gang(facts_of(a_job())) == ""
+
+
+def test_a_suspended_owner_that_is_done_is_done() -> None:
+    assert first_gang(facts_of(a_job(suspended=True, finish=succeeded()))) == "succeeded"

@@ -1,0 +1,69 @@
+"""`suspended`."""
+
+from dataclasses import replace
+
+from gangboard.domain.health import Health
+from tests.diagnosis.building import (
+    a_condition,
+    a_group,
+    a_job,
+    a_jobset,
+    a_part,
+    a_pod,
+    ago,
+    child_jobs,
+    facts_of,
+    placed,
+    succeeded,
+)
+from tests.rules import texts
+from tests.rules.asking import ask_gang, first_gang, found_gang
+
+
+def test_by_hand() -> None:
+    since = a_condition("Suspended", reason="JobSuspended", since=ago(120))
+    finding = found_gang("suspended", facts_of(a_job(suspended=True, conditions=(since,))))
+    assert finding.health is Health.SUSPENDED
+    assert finding.message == "The Job is suspended."
+    assert finding.since == ago(120)
+
+
+def test_says_that_pods_still_terminate() -> None:
+    job = a_job("train", suspended=True)
+    pods = [a_pod(f"train-{index}", on="n0", deleting_since=ago(2)) for index in range(2)]
+    finding = found_gang("suspended", facts_of(job, *pods))
+    assert finding.message == "The Job is suspended; 2 pods still terminate."
+
+
+def test_says_when_its_word_is_not_true_yet() -> None:
+    """Trainer says Suspended=True from its spec alone."""
+    finding = found_gang("suspended", facts_of(a_job("train", suspended=True), a_pod(on="n0")))
+    assert finding.message == "The Job is suspended; 1 pod is still there."
+
+
+def test_the_old_refusal_of_its_group_is_not_shown() -> None:
+    group = a_group(quorum=2, placed=placed("False", texts.GROUP_136))
+    finding = found_gang("suspended", facts_of(a_job(suspended=True), group))
+    assert "unschedulable" not in finding.message
+    assert [one.label for one in finding.evidence] == ["spec.suspend"]
+
+
+def test_every_unfinished_job_is_suspended() -> None:
+    jobset = a_jobset("run", a_part("driver", pods=1), a_part("workers", jobs=2))
+    driver, *workers = child_jobs(jobset, suspended=True)
+    done = replace(driver, suspended=False, finish=succeeded())
+    finding = found_gang("suspended", facts_of(jobset, done, *workers))
+    assert finding.message == (
+        "All 2 unfinished Jobs are suspended (run-workers-0 and run-workers-1)."
+    )
+
+
+def test_one_of_two_jobs_is_not_all() -> None:
+    jobset = a_jobset("run", a_part("workers", jobs=2))
+    first, second = child_jobs(jobset)
+    facts = facts_of(jobset, first, replace(second, suspended=True))
+    assert ask_gang("suspended", facts) is None
+
+
+def test_held_by_a_queue() -> None:
+    assert first_gang(facts_of(a_job(suspended=True, queue="lq"))) == "queue-evaluating"

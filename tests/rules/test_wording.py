@@ -1,0 +1,72 @@
+"""How sentences count and name."""
+
+import pytest
+
+from gangboard.domain.wording import count, names, out_of, pods_left, scope, sentence, shorten
+from tests.diagnosis.building import a_job, a_jobset, a_part, a_pod, ago
+from tests.rules.asking import ask, unit_of
+
+
+@pytest.mark.parametrize(
+    ("listed", "text"),
+    [
+        ([], ""),
+        (["a"], "a"),
+        (["a", "b"], "a and b"),
+        (["a", "b", "c"], "a, b and c"),
+        (["a", "b", "c", "d", "e"], "a, b and 3 more"),
+    ],
+)
+def test_names(listed: list[str], text: str) -> None:
+    assert names(listed) == text
+
+
+def test_counts() -> None:
+    assert count(1, "pod") == "1 pod"
+    assert count(0, "pod") == "0 pods"
+    assert out_of(2, 4, "pod") == "2 of 4 pods"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("no.", "no."), ("no", "no."), ("no, ", "no."), ("no..", "no."), ("", ""), ("“no”", "“no”")],
+)
+def test_sentence_ends_once(text: str, said: str) -> None:
+    assert sentence(text) == said
+
+
+def test_long_quotes_are_cut() -> None:
+    assert len(shorten("x" * 1000)) == 301
+    assert shorten("a\n  b") == "a b"
+
+
+def test_pods_left() -> None:
+    pods = [a_pod("a", on="n0", deleting_since=ago(1)), a_pod("b", on="n0", deleting_since=ago(1))]
+    assert pods_left(pods) == "2 pods still terminate"
+    assert pods_left([*pods, a_pod("c", on="n0")]) == (
+        "2 pods still terminate and 1 pod is still there"
+    )
+    assert pods_left([a_pod("d", phase="Succeeded")]) == ""
+
+
+def test_a_part_of_a_gang_is_named() -> None:
+    whole = unit_of(a_job("train"), name="train", noun="Job")
+    jobset = a_jobset("run", a_part("workers", jobs=2))
+    part = unit_of(jobset, name="run-workers-1", noun="Job", desired=2)
+    assert scope(whole) == ""
+    assert scope(part) == "Job run-workers-1: "
+
+
+def test_the_name_is_not_said_twice() -> None:
+    jobset = a_jobset("run", a_part("workers", jobs=2))
+    part = unit_of(
+        jobset,
+        jobs=(),
+        name="run-workers-1",
+        noun="Job",
+        desired=2,
+        missing_jobs=("run-workers-1",),
+    )
+    finding = ask("pods-not-created", part)
+    assert finding is not None
+    assert finding.message == "JobSet run has not made Job run-workers-1."

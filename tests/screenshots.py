@@ -1,0 +1,83 @@
+"""Pictures of every page of the simulated fleet: light and dark, wide and phone.
+
+python -m tests.screenshots [FOLDER]
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Literal
+
+from playwright.sync_api import Browser, Page
+
+from tests.browser import chromium
+from tests.installation import Installation
+
+WIDTHS = {"wide": 1440, "phone": 390}
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+GANGS_WANTED = 30
+PATIENCE = 60.0
+
+
+def _wait_for_fleet(installation: Installation) -> None:
+    give_up_at = time.monotonic() + PATIENCE
+    while len(installation.gangs()) < GANGS_WANTED:
+        if time.monotonic() > give_up_at:
+            raise TimeoutError(f"fewer than {GANGS_WANTED} gangs after {PATIENCE:g} s")
+        time.sleep(0.5)
+    time.sleep(3)
+
+
+def _pages(installation: Installation) -> dict[str, str]:
+    """Return the pages to show: name → path."""
+    gangs = installation.gangs()
+    widest = max(
+        (gang for gang in gangs if gang["kind"] == "JobSet"),
+        key=lambda gang: (gang["health"] == "degraded", gang["members"]["desired"]),
+    )
+    blocked = next(gang for gang in gangs if gang["health"] == "blocked")
+    return {
+        "board": "/",
+        "gang": f"/gangs/{widest['id']}/",
+        "gang-blocked": f"/gangs/{blocked['id']}/",
+        "groups": "/groups/",
+        "clusters": "/clusters/",
+    }
+
+
+def _shoot(page: Page, url: str, file: Path) -> None:
+    page.goto(url)
+    page.wait_for_timeout(300)
+    page.screenshot(path=file, full_page=True)
+    print(file)
+
+
+def take(browser: Browser, installation: Installation, folder: Path) -> None:
+    """Take all pictures into the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pages = _pages(installation)
+    for scheme in SCHEMES:
+        for size, width in WIDTHS.items():
+            context = browser.new_context(
+                viewport={"width": width, "height": 900}, color_scheme=scheme
+            )
+            page = context.new_page()
+            _shoot(page, f"{installation.url}/sign-in/", folder / f"sign-in-{scheme}-{size}.png")
+            page.goto(installation.new_sign_in_link())
+            for name, path in pages.items():
+                _shoot(page, installation.url + path, folder / f"{name}-{scheme}-{size}.png")
+            context.close()
+
+
+def main() -> None:
+    """Start gangboard with the simulated fleet and take the pictures."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "screenshots")
+    with Installation({}) as installation, chromium() as browser:
+        _wait_for_fleet(installation)
+        take(browser, installation, folder)
+
+
+if __name__ == "__main__":
+    main()
