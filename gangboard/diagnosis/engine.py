@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TypeVar
 
 from gangboard.diagnosis import registry
+from gangboard.diagnosis.attempts import natural
 from gangboard.diagnosis.counting import count_members, remember, request_texts, weight
 from gangboard.diagnosis.states import job_states, member_states
 from gangboard.diagnosis.units import units
+from gangboard.diagnosis.whole import RUNNING, told_together
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
@@ -32,6 +35,9 @@ _RANKS = {
     Health.RUNNING: 8,
     Health.SUCCEEDED: 9,
 }
+
+# Codes whose sentence counts all Jobs of the gang, although each unit finds it for itself.
+_OF_THE_GANG = frozenset({"job-suspended"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +62,11 @@ def assess(facts: GangFacts) -> Verdict:
     decided = _first(registry.gang_rules(), facts, crashes)
     opinions = [_Opinion(decided)] if decided else [_judge(unit, crashes) for unit in parts]
     opinions += [_Opinion(crash) for crash in crashes]
-    ranked = sorted(opinions, key=_rank)
+    ranked = sorted(_tell_running_together(facts, opinions, len(parts)), key=_rank)
     findings = _without_repeats(
         finding for opinion in ranked for finding in (opinion.finding, *opinion.behind)
     )
-    by_unit = {one.unit.name: one.finding for one in ranked if one.unit is not None}
+    by_unit = {one.unit.name: one.finding for one in opinions if one.unit is not None}
     rechecks = [finding.recheck_at for finding in findings if finding.recheck_at is not None]
     restarts, max_restarts = _restarts(facts.owner)
     return Verdict(
@@ -135,21 +141,36 @@ def _unexplained(unit: Unit) -> Finding:
     )
 
 
-def _rank(opinion: _Opinion) -> tuple[int, float, float, str]:
+def _tell_running_together(
+    facts: GangFacts, opinions: list[_Opinion], total: int
+) -> list[_Opinion]:
+    """Return the opinions with one for all units that run."""
+    running = [
+        (one.unit, one.finding)
+        for one in opinions
+        if one.unit is not None and one.finding.code == RUNNING and not one.behind
+    ]
+    if not running:
+        return opinions
+    rest = [one for one in opinions if one.finding.code != RUNNING or one.behind]
+    return [*rest, _Opinion(told_together(facts, running, total))]
+
+
+def _rank(opinion: _Opinion) -> tuple[int, float, float, tuple[tuple[str, int], ...]]:
     """Return the sort key: worst health, then the larger request, then the name."""
     finding = opinion.finding
     rank = _RANKS[finding.health]
     if finding.symptom:
         rank = max(rank, _SYMPTOM)
     accelerators, cores = weight(opinion.unit) if opinion.unit is not None else (0, 0)
-    return rank, -float(accelerators), -float(cores), finding.unit
+    return rank, -float(accelerators), -float(cores), natural(finding.unit)
 
 
 def _without_repeats(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return the findings without those that say again what an earlier one said."""
     found: dict[tuple[str, str], Finding] = {}
     for finding in findings:
-        said = finding.code, finding.message
+        said = finding.code, "" if finding.code in _OF_THE_GANG else finding.message
         first = found.get(said)
         if first is None:
             found[said] = finding
@@ -158,7 +179,7 @@ def _without_repeats(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(found.values())
 
 
-def _earlier(*findings: Finding):  # type: ignore[no-untyped-def]
+def _earlier(*findings: Finding) -> datetime | None:
     return min((one.recheck_at for one in findings if one.recheck_at is not None), default=None)
 
 

@@ -75,8 +75,8 @@ def _member(facts: GangFacts, pod: Pod) -> tuple[Health, str, str]:
     if pod.phase == "Failed":
         return Health.FAILED, "failed", pod.reason or _exit_reason(pod)
     if pod.is_terminating:
-        disrupted = pod.disruption is not None and pod.disruption.is_true
-        return Health.DEGRADED, "terminating", pod.disruption.reason if disrupted else ""  # type: ignore[union-attr]
+        why = pod.disruption.reason if pod.disruption is not None else ""
+        return Health.DEGRADED, "terminating", why
     if not pod.is_placed:
         return _unplaced(pod)
     node = facts.nodes.get(pod.node)

@@ -35,8 +35,14 @@ def is_loss(unit: Unit) -> bool:
         return False
     if on_sick_nodes(unit) or disrupted(unit):
         return True
-    kept_away = rejected_pods(unit) or (missing(unit) and newest_refusal(unit) is not None)
-    return bool(kept_away) or restart_under_way(unit) is None
+    return are_kept_away(unit) or restart_under_way(unit) is None
+
+
+def are_kept_away(unit: Unit) -> bool:
+    """Whether members that it lacks were tried and refused: by the scheduler, or when made."""
+    if rejected_pods(unit):
+        return True
+    return missing(unit) > 0 and newest_refusal(unit) is not None
 
 
 def disrupted(unit: Unit) -> tuple[Pod, ...]:

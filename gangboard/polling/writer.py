@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from gangboard.decode.events import EVENT
 from gangboard.decode.page import Problem
+from gangboard.diagnosis import registry
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.changes import Batch, Changed, Listed, News, Seen
 from gangboard.polling.session import Session, Watched
@@ -41,22 +42,16 @@ class Writer:
         self._deleted: set[str] = set()
         self._touched: set[str] = set()
         self._pages_differ = False
+        self._shown = {
+            resource.key for api in registry.grouping_apis() for resource in api.resources
+        }
+        """Resources whose objects a page shows as stored, not only as verdicts."""
         self._contact_written = 0.0
         self.written = 0
         """Rows written so far."""
 
     def __len__(self) -> int:
         return len(self._changed) + len(self._deleted)
-
-    @property
-    def is_pending(self) -> bool:
-        """Something was taken that is not stored yet."""
-        return bool(
-            self._changed
-            or self._deleted
-            or self._touched
-            or any(watched.changed for watched in self._session.watched.values())
-        )
 
     def take(self, news: News) -> None:
         """Take news into the caches; `commit` stores them."""
@@ -74,6 +69,7 @@ class Writer:
             self._session.versions[key][change.uid] = change.resource_version
             self._session.names[key][change.uid] = (change.namespace, change.name)
             self._changed[change.uid] = (key, change)
+            self._pages_differ |= key in self._shown
             self._deleted.discard(change.uid)
             self._touched |= self._session.remember(change.model)
         for uid in batch.deleted:
@@ -105,17 +101,17 @@ class Writer:
         still = listed.nameless | {
             names for uid, names in self._session.names[key].items() if uid in listed.seen
         }
-        for name in [name for name in watched.problems if name not in still]:
-            if name[1]:
-                watched.problems.pop(name)
+        for name in [name for name in watched.problems if name[1] and name not in still]:
+            del watched.problems[name]
+            self._pages_differ = True
         watched.resource_version = listed.resource_version
         watched.listed_at = datetime.now(UTC)
-        watched.show("ok")
+        self._pages_differ |= watched.show("ok")
         watched.changed = True
-        self._pages_differ = True
 
     def _delete(self, key: str, uid: str) -> None:
         self._touched |= self._session.forget(key, uid)
+        self._pages_differ |= key in self._shown
         self._changed.pop(uid, None)
         self._deleted.add(uid)
 

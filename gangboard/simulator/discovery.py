@@ -107,8 +107,10 @@ def aggregated(resources: tuple[Resource, ...], *, core: bool) -> Json:
             }
             for version in _versions(resources, group)
         ]
-        meta: Json = {"name": group} if group else {}
-        items.append({"metadata": {**meta, "creationTimestamp": None}, "versions": versions})
+        meta: Json = {"creationTimestamp": None}
+        if group:
+            meta["name"] = group
+        items.append({"metadata": meta, "versions": versions})
     return {
         "kind": "APIGroupDiscoveryList",
         "apiVersion": "apidiscovery.k8s.io/v2",

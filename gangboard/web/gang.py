@@ -77,7 +77,7 @@ def _page(viewer: Viewer, detail: GangDetail, now: datetime) -> tuple[Part | Row
             "members-count",
             "gang/members_count.html",
             {"row": row, "members": row.members},
-            row.members,
+            (row.members, row.bar, row.members_known, row.members_were, row.face),
         ),
         _part("groups", detail.groups),
         _part("events", detail.events),

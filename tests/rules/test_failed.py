@@ -1,6 +1,7 @@
 """`failed`."""
 
 from gangboard.domain.health import Health
+from gangboard.domain.pod import Pod
 from tests.diagnosis.building import (
     a_container,
     a_job,
@@ -16,7 +17,7 @@ from tests.rules import texts
 from tests.rules.asking import ask_gang, first_gang, found_gang
 
 
-def crashed(name: str, code: int = 1, reason: str = "Error") -> object:
+def crashed(name: str, code: int = 1, reason: str = "Error") -> Pod:
     state = a_container("main", running=False, state="terminated", exit_code=code, reason=reason)
     return a_pod(name, on="n0", phase="Failed", ready=None, containers=(state,))
 
@@ -24,7 +25,7 @@ def crashed(name: str, code: int = 1, reason: str = "Error") -> object:
 def test_a_job() -> None:
     job = a_job("train", finish=failed("BackoffLimitExceeded", texts.BACKOFF_LIMIT))
     pods = [crashed("train-0"), crashed("train-1")]
-    finding = found_gang("failed", facts_of(job, *pods))  # type: ignore[arg-type]
+    finding = found_gang("failed", facts_of(job, *pods))
     assert finding.health is Health.FAILED
     assert finding.message == (
         "The Job failed (BackoffLimitExceeded): Job has reached the specified backoff limit. "
@@ -37,7 +38,7 @@ def test_a_jobset_names_the_job_behind_it() -> None:
     jobset = a_jobset("run", finish=failed("FailedJobs", texts.JOBSET_FAILED))
     (job,) = child_jobs(jobset, finish=failed("BackoffLimitExceeded", texts.BACKOFF_LIMIT))
     killed = crashed("run-workers-0-0", 137, "OOMKilled")
-    finding = found_gang("failed", facts_of(jobset, job, killed))  # type: ignore[arg-type]
+    finding = found_gang("failed", facts_of(jobset, job, killed))
     assert finding.message == (
         "The JobSet failed (FailedJobs): jobset failed due to one or more job failures (first "
         "failed job: run-workers-0). Job run-workers-0 failed (BackoffLimitExceeded): Job has "

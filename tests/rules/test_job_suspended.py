@@ -1,6 +1,7 @@
 """`job-suspended`."""
 
 from dataclasses import replace
+from typing import Any
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
@@ -18,7 +19,7 @@ from tests.diagnosis.building import (
 from tests.rules.asking import ask, first, found, unit_of
 
 
-def held_unit(**sibling: object) -> Unit:
+def held_unit(**sibling: Any) -> Unit:
     """A JobSet of three Jobs with one PodGroup of all pods; workers-2 is held."""
     jobset = a_jobset("run", a_part("workers", jobs=3, group_name="ring"))
     one, two, three = child_jobs(jobset)

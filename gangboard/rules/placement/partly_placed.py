@@ -2,7 +2,8 @@
 
 What they hold is lost to everybody until the rest comes. Only where nothing keeps members together:
 without a group, or with a basic one, whose condition turns True with its first pod (observed on
-1.37.0).
+1.37.0). Members are those of the whole gang: a JobSet of which one Job runs and another finds no
+room holds nodes without being whole, whichever of its Jobs is looked at.
 """
 
 from __future__ import annotations
@@ -19,15 +20,22 @@ from gangboard.domain.wording import out_of, sentence, shorten
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a unit without a quorum that is split by the scheduler."""
     refused = refused_pods(unit)
-    if unit.quorum is not None or not unit.placed or not refused:
+    elsewhere = _placed_elsewhere(unit)
+    if unit.quorum is not None or not refused or not (unit.placed or elsewhere):
         return None
     said = sayings(unit, "Unschedulable")
     best = best_saying(said)
     placed = len(unit.placed)
-    message = (
-        f"{out_of(placed, unit.wanted, 'pod')} {'holds' if placed == 1 else 'hold'} a node, and "
-        f"the scheduler finds no room for {len(refused)}"
-    )
+    if placed:
+        message = (
+            f"{out_of(placed, unit.wanted, 'pod')} {'holds' if placed == 1 else 'hold'} a node, and "
+            f"the scheduler finds no room for {len(refused)}"
+        )
+    else:
+        message = (
+            f"The scheduler finds no room for {out_of(len(refused), unit.wanted, 'pod')} of "
+            f"{unit.name}, while {elsewhere} of the other Jobs' pods {'holds' if elsewhere == 1 else 'hold'} a node"
+        )
     if best is not None:
         message = f"{message}: {shorten(best.text)}"
     evidence = [Evidence("pods placed", f"{placed} of {unit.wanted}", unit.owner.meta.ref)]
@@ -35,6 +43,16 @@ def find(unit: Unit) -> Finding | None:
         evidence.append(Evidence("scheduler says", best.raw, best.source))
     return unit_finding(
         RULE, unit, sentence(message), evidence=tuple(evidence), since=earliest(said)
+    )
+
+
+def _placed_elsewhere(unit: Unit) -> int:
+    """Count the gang's pods outside this unit that hold a node, where no group keeps them together."""
+    here = {pod.meta.ref.uid for pod in unit.pods}
+    return sum(
+        pod.is_placed and pod.is_live and not pod.is_terminating
+        for pod in unit.facts.pods
+        if pod.meta.ref.uid not in here
     )
 
 

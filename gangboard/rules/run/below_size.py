@@ -11,11 +11,10 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.findings import unit_finding
 from gangboard.domain.grace import growing_until
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.losses import how_many_run, how_they_left
+from gangboard.domain.losses import are_kept_away, how_many_run, how_they_left
 from gangboard.domain.progress import is_full, ready_count, runs_enough
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.replacement import hindrance, hindrance_evidence
-from gangboard.domain.scheduler_text import rejected_pods
 from gangboard.domain.verdict import Evidence, Finding
 
 
@@ -23,7 +22,7 @@ def find(unit: Unit) -> Finding | None:
     """Return a finding for a gang at its quorum whose other members cannot come or do not."""
     if is_full(unit) or not runs_enough(unit):
         return None
-    if not rejected_pods(unit):
+    if not are_kept_away(unit):
         until = growing_until(unit)
         if restart_under_way(unit) is not None or (until is not None and until > unit.now):
             return None

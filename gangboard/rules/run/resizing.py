@@ -7,17 +7,16 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.findings import unit_finding
 from gangboard.domain.grace import growing_until
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.losses import how_many_run
+from gangboard.domain.losses import are_kept_away, how_many_run
 from gangboard.domain.progress import is_full, runs_enough
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.replacement import hindrance
-from gangboard.domain.scheduler_text import rejected_pods
 from gangboard.domain.verdict import Evidence, Finding
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while a gang at its quorum grows and nothing keeps the rest away."""
-    if is_full(unit) or not runs_enough(unit) or rejected_pods(unit):
+    if is_full(unit) or not runs_enough(unit) or are_kept_away(unit):
         return None
     until = growing_until(unit)
     if until is None or until <= unit.now or restart_under_way(unit) is not None:

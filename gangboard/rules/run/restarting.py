@@ -12,10 +12,10 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.findings import unit_finding
 from gangboard.domain.grace import next_recheck
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.losses import are_kept_away
 from gangboard.domain.owner import Owner
 from gangboard.domain.progress import failing_jobs, lacks_room, runs_enough
 from gangboard.domain.registry import UnitRule
-from gangboard.domain.scheduler_text import rejected_pods
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.domain.wording import label, out_of, sentence, shorten
 
@@ -28,7 +28,7 @@ def find(unit: Unit) -> Finding | None:
     restart = restart_under_way(unit)
     if restart is None:
         return None
-    if rejected_pods(unit) and (lacks_room(unit) or runs_enough(unit)):
+    if are_kept_away(unit) and (lacks_room(unit) or runs_enough(unit)):
         return None
     ready = out_of(len(unit.ready), unit.wanted, "pod")
     verb = "is" if len(unit.ready) == 1 else "are"

@@ -1,0 +1,207 @@
+"""How the pods of each Job are scheduled, and why: as a gang, or one by one.
+
+What is there is told from pods and groups. Why nothing is there follows what the Job controller
+does for which Job, which differs by minor (gate WorkloadWithJob; k8s-gang-api.md §5.1, corrected
+by real-control-plane.md §4 and real-owners.md §4): 1.36 makes a gang for every Indexed Job with
+`completions` = `parallelism` > 1, child Jobs included; 1.37 makes a group for every Job without a
+controller owner, basic unless `spec.scheduling` asks for a gang. Neither does for a Job whose
+template names a group. Suspended Jobs get theirs too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from gangboard.diagnosis.links import CORE, POD_GROUP
+from gangboard.domain.facts import GangFacts
+from gangboard.domain.group import Group, Policy
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+from gangboard.domain.verdict import Scheduling
+from gangboard.domain.wording import count
+
+LABELS = {
+    "gang": "Gang",
+    "basic": "Basic group",
+    "brought-along": "Group brought along",
+    "opted-out": "Opted out",
+    "not-eligible": "Not eligible",
+    "owned": "Owned by another",
+    "fallen-back": "Fallen back",
+    "pod-by-pod": "Pod by pod",
+    "unknown": "Not known",
+}
+"""The modes and how pages call them."""
+
+_V136 = "v1alpha2"
+_ONE_BY_ONE = "its pods are scheduled one by one"
+
+
+def scheduling_of(facts: GangFacts, job: Owner, pods: Sequence[Pod]) -> Scheduling:
+    """Return how one Job of the gang is scheduled; `pods` are those of the Job."""
+    mode, reason = _mode(facts, job, pods)
+    return Scheduling(mode, LABELS[mode], reason)
+
+
+def _mode(facts: GangFacts, job: Owner, pods: Sequence[Pod]) -> tuple[str, str]:
+    if facts.groups_blind:
+        return "unknown", "PodGroups cannot be read, so how its pods are scheduled is not known."
+    template = _template_group(facts, job)
+    group = _group_of(facts, job, pods, template)
+    if group is not None:
+        return _grouped(job, group)
+    if template:
+        return _without_named_group(facts, pods, template)
+    asked = _asks_for_gang(facts, job)
+    if pods and asked and not facts.gang_api_version:
+        return "fallen-back", (
+            f"{asked} asks for a gang, but this cluster does not serve gang scheduling: "
+            f"{_ONE_BY_ONE}."
+        )
+    if not facts.gang_api_version:
+        return "pod-by-pod", "This cluster does not serve gang scheduling."
+    return _ungrouped(facts, job, pods, asked)
+
+
+def _ungrouped(facts: GangFacts, job: Owner, pods: Sequence[Pod], asked: str) -> tuple[str, str]:
+    """Return why a Job has no group although the cluster serves them and its template names none."""
+    if named := next((pod.group_name for pod in pods if pod.group_name), ""):
+        return "unknown", f"Its pods name PodGroup {named}, which does not exist."
+    if asked and pods:
+        return (
+            "fallen-back",
+            f"{asked} asks for a gang, but its pods name no PodGroup: {_ONE_BY_ONE}.",
+        )
+    if job.delegated_template and pods:
+        return "fallen-back", (
+            f"Its owner left its group to the Job controller (template {job.delegated_template}), "
+            f"but its pods name no PodGroup: {_ONE_BY_ONE}."
+        )
+    if rule := _not_eligible(facts, job):
+        return "not-eligible", rule
+    if owner := _owner_in_the_way(facts, job):
+        return "owned", owner
+    if not pods:
+        return "unknown", "It has no PodGroup and no pods yet."
+    return "pod-by-pod", (
+        "No PodGroup was made for it, and it did not ask for a gang: the Job controller of this "
+        "cluster makes none."
+    )
+
+
+def _template_group(facts: GangFacts, job: Owner) -> str:
+    """Return the PodGroup that its pod template, or that of its part, names."""
+    parts = (part.group_name for part in facts.owner.parts if part.name == job.part_name)
+    return job.group_name or next((name for name in parts if name), "")
+
+
+def _group_of(facts: GangFacts, job: Owner, pods: Sequence[Pod], template: str) -> Group | None:
+    """Return the group its pods are in; before there are pods, the one made or named for it."""
+    groups = {
+        group.meta.ref.name: group
+        for group in facts.groups
+        if (group.meta.ref.group, group.meta.ref.kind) == (CORE, POD_GROUP)
+    }
+    if pods:
+        names = Counter(pod.group_name for pod in pods if pod.group_name)
+        return groups.get(max(names, key=lambda name: (names[name], name), default=""))
+    if template:
+        return groups.get(template)
+    return next((group for group in groups.values() if _is_made_by(group, job)), None)
+
+
+def _is_made_by(group: Group, owner: Owner) -> bool:
+    controller = group.meta.controller
+    return controller is not None and controller.uid == owner.meta.ref.uid
+
+
+def _grouped(job: Owner, group: Group) -> tuple[str, str]:
+    """Return the mode of a Job whose pods are in a group that exists."""
+    name, what = group.meta.ref.name, _policy(group)
+    if not _is_made_by(group, job):
+        return "brought-along", f"Its pods are in PodGroup {name}{_maker(group)}: {what}."
+    if group.policy is Policy.GANG:
+        template = job.delegated_template
+        how = f" from template {template} of Workload {group.workload_name}" if template else ""
+        return "gang", f"The Job controller made PodGroup {name}{how}: {what}."
+    if group.policy is Policy.BASIC:
+        asked = job.gang_request is not None and job.gang_request.policy == "basic"
+        why = "spec.scheduling asks for it" if asked else "no gang was asked for in spec.scheduling"
+        return "basic", f"The Job controller made PodGroup {name}: {what}, because {why}."
+    return "unknown", f"The Job controller made PodGroup {name}: {what}."
+
+
+def _policy(group: Group) -> str:
+    """Return what the policy of a group means for its pods."""
+    if group.policy is Policy.GANG:
+        return f"a gang of {count(group.quorum or 0, 'pod')}, placed together or not at all"
+    if group.policy is Policy.BASIC:
+        return "a basic group, whose pods are placed one by one"
+    text = f" ({group.policy_text})" if group.policy_text else ""
+    return f"its policy{text} is not known to this release of gangboard"
+
+
+def _maker(group: Group) -> str:
+    controller = group.meta.controller
+    if controller is None:
+        return ", which no controller made"
+    return f", which {controller.kind} {controller.name} owns"
+
+
+def _without_named_group(facts: GangFacts, pods: Sequence[Pod], template: str) -> tuple[str, str]:
+    """Return the mode of a Job whose template names a group that its pods are not in."""
+    if pods and not any(pod.group_name for pod in pods):
+        why = (
+            "schedulingGroup was dropped on the way to the pods"
+            if facts.gang_api_version
+            else "this cluster does not serve gang scheduling"
+        )
+        return "fallen-back", f"Its template names PodGroup {template}, but {why}: {_ONE_BY_ONE}."
+    if not facts.gang_api_version:
+        return "pod-by-pod", (
+            f"Its template names PodGroup {template}, but this cluster does not serve gang "
+            "scheduling."
+        )
+    return "opted-out", (
+        f"Its template names PodGroup {template}, so the Job controller makes none for it; "
+        "that PodGroup does not exist."
+    )
+
+
+def _asks_for_gang(facts: GangFacts, job: Owner) -> str:
+    """Return which object asks for a gang in its own spec, empty for none."""
+    for owner in (job, facts.owner):
+        if owner.gang_request is not None and owner.gang_request.policy == "gang":
+            return f"spec.scheduling of {owner.meta.ref.kind} {owner.meta.ref.name}"
+    return ""
+
+
+def _not_eligible(facts: GangFacts, job: Owner) -> str:
+    """Return why the Job controller makes no group for a Job of this shape; empty if it does."""
+    if job.managed_by:
+        return f"It is managed by {job.managed_by}, so the Job controller leaves it alone."
+    if facts.gang_api_version != _V136:
+        return ""
+    if (job.parallelism or 0) < 2:
+        shape = f"parallelism is {job.parallelism or 0}"
+        rule = "more than 1"
+    elif not job.indexed:
+        shape, rule = "completionMode is NonIndexed", "Indexed"
+    elif job.completions != job.parallelism:
+        done = "not set" if job.completions is None else str(job.completions)
+        shape, rule = f"completions is {done}", f"equal to parallelism ({job.parallelism})"
+    else:
+        return ""
+    return f"Kubernetes 1.36 makes gangs only of Jobs that fit: {shape}, it must be {rule}."
+
+
+def _owner_in_the_way(facts: GangFacts, job: Owner) -> str:
+    """Return why a Job with a controller owner gets no group; empty if it may (1.36)."""
+    controller = job.meta.controller
+    if controller is None or facts.gang_api_version == _V136 or job.delegated_template:
+        return ""
+    return (
+        f"{controller.kind} {controller.name} owns it, and Kubernetes 1.37 makes no PodGroup for "
+        "a Job that another controller owns."
+    )

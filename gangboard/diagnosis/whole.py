@@ -1,0 +1,46 @@
+"""What is said of the units that run: one sentence for all of them, not one for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gangboard.domain.facts import GangFacts, Unit
+from gangboard.domain.progress import succeeded
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.wording import is_or_are
+
+RUNNING = "running"
+
+
+def told_together(facts: GangFacts, running: Sequence[tuple[Unit, Finding]], total: int) -> Finding:
+    """Return the one finding for the units that run, `total` being the number of all units."""
+    first = running[0][1]
+    if total == 1:
+        return first
+    units = [unit for unit, _ in running]
+    ready = sum(len(unit.ready) for unit in units)
+    wanted = sum(unit.wanted for unit in units)
+    evidence = (
+        Evidence("pods ready", str(ready), facts.owner.meta.ref),
+        Evidence("pods asked for", str(wanted), facts.owner.meta.ref),
+    )
+    if len(units) == total:
+        message = _all_run(ready, sum(map(succeeded, units)), wanted)
+    else:
+        message = f"{len(units)} of {total} {_noun(units)}s lack nobody."
+    return replace(first, unit="", message=message, evidence=evidence)
+
+
+def _all_run(ready: int, done: int, wanted: int) -> str:
+    if not done:
+        return f"All {ready} pods are ready."
+    if not ready:
+        return f"All {done} pods have succeeded."
+    have = "has" if done == 1 else "have"
+    return f"{ready} of {wanted} pods {is_or_are(ready)} ready, {done} {have} succeeded."
+
+
+def _noun(units: Sequence[Unit]) -> str:
+    nouns = {unit.noun for unit in units}
+    return nouns.pop() if len(nouns) == 1 else "part"

@@ -1,0 +1,83 @@
+"""The two servers that keep the contract: the simulator and the real control plane."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import ssl
+from collections.abc import Iterator
+
+import pytest
+
+from gangboard.simulator import Fleet, NodePool, Simulator
+from gangboard.simulator.hold import INSTALLATION
+from tests.contract.site import Site
+from tests.controlplane.client import ApiError, Client, Json
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.nodes import delete_nodes, make_nodes, node
+from tests.controlplane.objects import namespace
+
+SERVERS = ["simulator", pytest.param("real", marks=pytest.mark.controlplane)]
+_FAIL = "test.gangboard.dev/fail-after"
+
+
+@pytest.fixture(scope="session")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Simulator, Client]]:
+    fleet = Fleet("contract", (NodePool("n", 4, gpus=4),), ())
+    with Simulator(fleet, "1.37", story=False, hold=True, speed=4, bookmark_seconds=2) as simulator:
+        ca = tmp_path_factory.mktemp("contract") / "ca.crt"
+        ca.write_text(simulator.authority)
+        client = Client(simulator.url, ca=ca, token=simulator.token)
+        yield simulator, client
+        client.close()
+        assert simulator.clock.errors == []
+
+
+@pytest.fixture(params=SERVERS)
+def site(request: pytest.FixtureRequest) -> Iterator[Site]:
+    """Each server in turn, with a fresh namespace and four nodes of four GPUs."""
+    name = f"c-{secrets.token_hex(4)}"
+    if request.param == "simulator":
+        found = _simulated_site(*request.getfixturevalue("simulated"), name)
+    else:
+        found = _real_site(request.getfixturevalue("controlplane_137"), name)
+    found.client.create(namespace(name))
+    yield found
+    if request.param == "real":
+        found.client.delete("v1", "Namespace", name)
+        delete_nodes(found.client)
+
+
+@pytest.fixture
+def held_site(site: Site) -> Iterator[Site]:
+    """A server with the Hold installed; the simulator has it already."""
+    made = []
+    for obj in INSTALLATION:
+        with contextlib.suppress(ApiError):
+            site.client.create(obj)
+            made.append(obj)
+    yield site
+    for obj in reversed(made):
+        site.client.delete(obj["apiVersion"], obj["kind"], obj["metadata"]["name"])
+
+
+def _simulated_site(simulator: Simulator, client: Client, name: str) -> Site:
+    def fail(pod: Json) -> None:
+        simulator.kubelet.finish(pod, "failed")
+
+    headers = {"Authorization": f"Bearer {simulator.token}"}
+    return Site(client, simulator.client_context(), headers, name, fail)
+
+
+def _real_site(plane: ControlPlane, name: str) -> Site:
+    make_nodes(plane.client, [node(f"n{i}", cpu="32", gpus=4) for i in range(4)])
+
+    def fail(pod: Json) -> None:
+        meta = pod["metadata"]
+        body = {"metadata": {"annotations": {_FAIL: "0s"}}}
+        plane.client.patch("v1", "Pod", meta["name"], body, meta["namespace"])
+
+    certificates = plane.folder / "certificates"
+    context = ssl.create_default_context(cafile=str(certificates / "ca.crt"))
+    context.load_cert_chain(certificates / "admin.crt", certificates / "admin.key")
+    return Site(plane.client, context, {}, name, fail)

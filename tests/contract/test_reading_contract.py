@@ -1,0 +1,240 @@
+"""Discovery, lists and watches: the same on the simulator and on the real API server."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from tests.contract.site import Site
+from tests.controlplane.client import ApiError, Json
+from tests.controlplane.objects import pod
+
+_AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+
+def _pods(site: Site, count: int) -> list[Json]:
+    """Make pods that no scheduler touches."""
+    return [
+        site.client.create(pod(f"p-{number}", site.namespace, scheduler="nobody"))
+        for number in range(count)
+    ]
+
+
+def _names(page: Json) -> list[str]:
+    return [item["metadata"]["name"] for item in page["items"]]
+
+
+def test_both_forms_of_discovery_name_the_gang_resources(site: Site) -> None:
+    plain = site.client.request("GET", "/apis/scheduling.k8s.io/v1beta1")
+    named = {row["name"]: row for row in plain["resources"]}
+    assert {"podgroups", "podgroups/status", "workloads"} <= named.keys()
+    assert "workloads/status" not in named
+    assert {"list", "watch", "get", "patch"} <= set(named["podgroups"]["verbs"])
+    group = site.client.request("GET", "/apis/scheduling.k8s.io")
+    assert [entry["version"] for entry in group["versions"]] == ["v1", "v1beta1", "v1alpha3"]
+    code, document, headers = site.raw("GET", "/apis", Accept=_AGGREGATED)
+    assert code == 200
+    assert document["kind"] == "APIGroupDiscoveryList"
+    assert "apidiscovery.k8s.io" in headers["Content-Type"]
+    groups = {item["metadata"]["name"]: item for item in document["items"]}
+    served = {
+        (version["version"], resource["resource"])
+        for version in groups["scheduling.k8s.io"]["versions"]
+        for resource in version["resources"]
+    }
+    assert ("v1alpha3", "compositepodgroups") in served
+    assert ("v1beta1", "compositepodgroups") not in served
+    jobsets = groups["jobset.x-k8s.io"]["versions"][0]["resources"][0]
+    assert jobsets["responseKind"]["kind"] == "JobSet"
+    assert jobsets["scope"] == "Namespaced"
+
+
+def test_pages_of_a_list_show_one_moment(site: Site) -> None:
+    _pods(site, 7)
+    first = site.client.request("GET", site.pods, limit=3)
+    site.client.create(pod("p-later", site.namespace, scheduler="nobody"))
+    site.client.delete("v1", "Pod", "p-6", site.namespace, grace=0)
+    token = first["metadata"]["continue"]
+    second = site.client.request("GET", site.pods, limit=3, **{"continue": token})
+    third = site.client.request(
+        "GET", site.pods, limit=3, **{"continue": second["metadata"]["continue"]}
+    )
+    seen = [_names(page) for page in (first, second, third)]
+    assert list(itertools.chain(*seen)) == [f"p-{number}" for number in range(7)]
+    assert [len(names) for names in seen] == [3, 3, 1]
+    assert len({page["metadata"]["resourceVersion"] for page in (first, second, third)}) == 1
+    assert first["metadata"]["remainingItemCount"] == 4
+    assert second["metadata"]["remainingItemCount"] == 1
+    assert "continue" not in third["metadata"]
+    assert first["kind"] == "PodList"
+    assert "kind" not in first["items"][0]
+
+
+def test_a_selector_hides_how_many_remain(site: Site) -> None:
+    for number in range(3):
+        made = pod(f"p-{number}", site.namespace, scheduler="nobody", labels={"side": "left"})
+        site.client.create(made)
+    site.client.create(pod("other", site.namespace, scheduler="nobody"))
+    page = site.client.request("GET", site.pods, limit=2, labelSelector="side=left")
+    assert _names(page) == ["p-0", "p-1"]
+    assert "remainingItemCount" not in page["metadata"]
+    assert site.client.list("v1", "Pod", site.namespace, labels="side in (right)") == []
+    only = site.client.list("v1", "Pod", site.namespace, fields="metadata.name=other")
+    assert [item["metadata"]["name"] for item in only] == ["other"]
+
+
+def test_items_of_custom_resources_carry_their_kind(site: Site) -> None:
+    path = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{site.namespace}/jobsets"
+    page = site.client.request("GET", path)
+    assert page["kind"] == "JobSetList"
+    assert page["items"] == []
+
+
+def test_a_watch_tells_every_change_after_its_version(site: Site) -> None:
+    _pods(site, 1)
+    version = site.client.request("GET", site.pods)["metadata"]["resourceVersion"]
+    with site.watch(site.pods, resourceVersion=version, timeoutSeconds=15) as events:
+        site.client.create(pod("new", site.namespace, scheduler="nobody"))
+        patch = {"metadata": {"labels": {"seen": "yes"}}}
+        site.client.patch("v1", "Pod", "p-0", patch, site.namespace)
+        site.client.delete("v1", "Pod", "new", site.namespace, grace=0)
+        found = list(itertools.islice(events, 3))
+    assert [(event["type"], event["object"]["metadata"]["name"]) for event in found] == [
+        ("ADDED", "new"),
+        ("MODIFIED", "p-0"),
+        ("DELETED", "new"),
+    ]
+    versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in found]
+    assert versions == sorted(versions)
+    assert versions[0] > int(version)
+    assert all(event["object"]["kind"] == "Pod" for event in found)
+
+
+def test_a_watch_without_a_version_begins_with_what_is_there(site: Site) -> None:
+    _pods(site, 2)
+    with site.watch(site.pods, timeoutSeconds=10) as events:
+        found = list(itertools.islice(events, 2))
+    assert {event["type"] for event in found} == {"ADDED"}
+    assert {event["object"]["metadata"]["name"] for event in found} == {"p-0", "p-1"}
+
+
+def test_a_watch_can_send_the_list_first_and_mark_its_end(site: Site) -> None:
+    _pods(site, 2)
+    query = {
+        "sendInitialEvents": "true",
+        "resourceVersionMatch": "NotOlderThan",
+        "allowWatchBookmarks": "true",
+        "timeoutSeconds": 10,
+    }
+    with site.watch(site.pods, **query) as events:
+        found = list(itertools.islice(events, 3))
+    assert [event["type"] for event in found] == ["ADDED", "ADDED", "BOOKMARK"]
+    annotations = found[2]["object"]["metadata"]["annotations"]
+    assert annotations == {"k8s.io/initial-events-end": "true"}
+
+
+def test_bookmarks_move_a_quiet_watch_on_and_its_end_is_no_error(site: Site) -> None:
+    version = site.client.request("GET", site.pods)["metadata"]["resourceVersion"]
+    query = {"resourceVersion": version, "allowWatchBookmarks": "true", "timeoutSeconds": 4}
+    with site.watch(site.pods, **query) as events:
+        found = list(events)
+    assert found
+    assert {event["type"] for event in found} == {"BOOKMARK"}
+    assert int(found[-1]["object"]["metadata"]["resourceVersion"]) >= int(version)
+    assert found[-1]["object"]["kind"] == "Pod"
+    assert found[-1]["object"].get("status", {}) in ({}, None)
+
+
+def test_a_watch_of_one_label_sees_pods_come_and_go_from_it(site: Site) -> None:
+    _pods(site, 1)
+    version = site.client.request("GET", site.pods)["metadata"]["resourceVersion"]
+    query = {"resourceVersion": version, "labelSelector": "side=left", "timeoutSeconds": 15}
+    with site.watch(site.pods, **query) as events:
+        for side in ("left", "right"):
+            patch = {"metadata": {"labels": {"side": side}}}
+            site.client.patch("v1", "Pod", "p-0", patch, site.namespace)
+        found = list(itertools.islice(events, 2))
+    assert [event["type"] for event in found] == ["ADDED", "DELETED"]
+
+
+def test_a_version_of_long_ago_is_gone(site: Site) -> None:
+    _pods(site, 1)
+    with site.watch(site.pods, resourceVersion="1", timeoutSeconds=5) as events:
+        first = next(events)
+    assert first["type"] == "ERROR"
+    status = first["object"]
+    assert (status["code"], status["reason"], status["kind"]) == (410, "Expired", "Status")
+    assert status["message"].startswith("too old resource version: 1 (")
+
+
+def test_a_list_from_the_future_times_out(site: Site) -> None:
+    with pytest.raises(ApiError) as caught:
+        site.client.request("GET", site.pods, resourceVersion="99999999")
+    assert caught.value.status == 504
+    assert "Too large resource version: 99999999, current: " in caught.value.message
+
+
+def test_a_token_that_is_none_is_a_bad_request(site: Site) -> None:
+    with pytest.raises(ApiError) as caught:
+        site.client.request("GET", site.pods, limit=1, **{"continue": "nonsense"})
+    assert (caught.value.status, caught.value.reason) == (400, "BadRequest")
+
+
+def test_what_is_not_there_is_said_in_the_same_words(site: Site) -> None:
+    said = {}
+    for name, path in (
+        ("object", f"{site.pods}/nope"),
+        ("custom", f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{site.namespace}/jobsets/nope"),
+        ("resource", "/apis/batch/v1/nothings"),
+        ("version", "/apis/batch/v7/jobs"),
+        ("group", "/apis/nobody.example/v1/things"),
+    ):
+        with pytest.raises(ApiError) as caught:
+            site.client.request("GET", path)
+        assert caught.value.status == 404
+        said[name] = caught.value.message
+    assert said["object"] == 'pods "nope" not found'
+    assert said["custom"] == 'jobsets.jobset.x-k8s.io "nope" not found'
+    assert said["resource"] == "the server could not find the requested resource"
+    # The real server answers these two in plain text.
+    assert said["version"].strip() in (said["resource"], "404 page not found")
+    assert said["group"].strip() in (said["resource"], "404 page not found")
+
+
+def test_an_unknown_token_is_unauthorized(site: Site) -> None:
+    code, status, _ = site.raw("GET", site.pods, Authorization="Bearer nobody")
+    assert code == 401 or not site.headers
+    if code == 401:
+        assert status["message"] == "Unauthorized"
+
+
+def test_events_are_the_same_in_both_forms(site: Site) -> None:
+    made = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e.1", "namespace": site.namespace},
+        "involvedObject": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "name": "p-0",
+            "namespace": site.namespace,
+        },
+        "reason": "Testing",
+        "message": "said in the old form",
+        "type": "Warning",
+        "source": {"component": "contract"},
+        "count": 3,
+        "firstTimestamp": "2026-11-21T09:00:00Z",
+        "lastTimestamp": "2026-11-21T09:05:00Z",
+    }
+    site.client.create(made)
+    new = site.client.get("events.k8s.io/v1", "Event", "e.1", site.namespace)
+    assert new["note"] == "said in the old form"
+    assert new["regarding"]["name"] == "p-0"
+    assert new["deprecatedCount"] == 3
+    assert new["deprecatedLastTimestamp"] == "2026-11-21T09:05:00Z"
+    assert new["deprecatedSource"] == {"component": "contract"}
+    old = site.client.get("v1", "Event", "e.1", site.namespace)
+    assert old["message"] == "said in the old form"
+    assert old["count"] == 3

@@ -1,0 +1,194 @@
+"""Creating, patching and deleting: the same on the simulator and on the real API server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.contract.site import Site
+from tests.controlplane.client import ApiError, Json
+from tests.controlplane.objects import job, pod, podgroup
+
+BATCH = "batch/v1"
+
+
+def _job(site: Site, name: str = "quiet") -> Json:
+    """Make a suspended Job, which no controller has much to do with, and let it come to rest."""
+    site.client.create(job(name, site.namespace, parallelism=2, suspend=True))
+    return site.client.wait_for(
+        BATCH, "Job", name, site.namespace, until=lambda found: found["status"].get("conditions")
+    )
+
+
+def _refused(site: Site, body: Any, **options: Any) -> ApiError:
+    with pytest.raises(ApiError) as caught:
+        site.client.patch(BATCH, "Job", "quiet", body, site.namespace, **options)
+    return caught.value
+
+
+def test_a_new_object_gets_what_the_server_gives(site: Site) -> None:
+    made = site.client.create(pod("p", site.namespace, scheduler="nobody"))
+    meta = made["metadata"]
+    assert {"uid", "resourceVersion", "creationTimestamp"} <= meta.keys()
+    assert meta["generation"] == 1
+    assert made["status"] == {"phase": "Pending", "qosClass": "Burstable"}
+    assert made["spec"]["schedulerName"] == "nobody"
+    assert {t["key"] for t in made["spec"]["tolerations"]} == {
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+    }
+    group = site.client.create(podgroup("ring", site.namespace, gang=2))
+    assert group["spec"]["disruptionMode"] == {"single": {}}
+    assert group["metadata"]["finalizers"] == ["scheduling.k8s.io/podgroup-protection"]
+    assert group["status"] == {}
+    assert "generation" not in group["metadata"]
+
+
+def test_the_same_name_twice_is_a_conflict(site: Site) -> None:
+    site.client.create(pod("p", site.namespace, scheduler="nobody"))
+    with pytest.raises(ApiError) as caught:
+        site.client.create(pod("p", site.namespace, scheduler="nobody"))
+    assert (caught.value.status, caught.value.reason) == (409, "AlreadyExists")
+    assert caught.value.message == 'pods "p" already exists'
+
+
+def test_a_namespace_must_exist(site: Site) -> None:
+    with pytest.raises(ApiError) as caught:
+        site.client.create(pod("p", "no-such-namespace", scheduler="nobody"))
+    assert caught.value.status == 404
+    assert caught.value.message == 'namespaces "no-such-namespace" not found'
+
+
+def test_generation_counts_changes_of_the_spec_only(site: Site) -> None:
+    before = _job(site)
+    labelled = site.client.patch(
+        BATCH, "Job", "quiet", {"metadata": {"labels": {"a": "b"}}}, site.namespace
+    )
+    assert labelled["metadata"]["generation"] == before["metadata"]["generation"]
+    assert labelled["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"]
+    changed = site.client.patch(BATCH, "Job", "quiet", {"spec": {"parallelism": 1}}, site.namespace)
+    assert changed["metadata"]["generation"] == before["metadata"]["generation"] + 1
+    again = site.client.patch(BATCH, "Job", "quiet", {"spec": {"parallelism": 1}}, site.namespace)
+    assert again["metadata"]["resourceVersion"] == changed["metadata"]["resourceVersion"]
+
+
+def test_null_in_a_merge_patch_removes(site: Site) -> None:
+    _job(site)
+    both = {"metadata": {"annotations": {"a": "1", "b": "2"}}}
+    site.client.patch(BATCH, "Job", "quiet", both, site.namespace)
+    one = {"metadata": {"annotations": {"a": None}}}
+    made = site.client.patch(BATCH, "Job", "quiet", one, site.namespace)
+    assert made["metadata"]["annotations"] == {"b": "2"}
+
+
+def test_a_json_patch_acts_when_its_tests_hold(site: Site) -> None:
+    found = _job(site)
+    patch = [
+        {"op": "test", "path": "/metadata/uid", "value": found["metadata"]["uid"]},
+        {"op": "test", "path": "/metadata/generation", "value": found["metadata"]["generation"]},
+        {"op": "replace", "path": "/spec/parallelism", "value": 1},
+        {"op": "add", "path": "/metadata/annotations", "value": {"example.com~x": "y"}},
+    ]
+    patch[3]["value"] = {"x": "y"}
+    made = site.client.patch(BATCH, "Job", "quiet", patch, site.namespace, type="json")
+    assert made["spec"]["parallelism"] == 1
+    assert made["metadata"]["annotations"]["x"] == "y"
+
+
+def test_a_json_patch_whose_test_fails_changes_nothing(site: Site) -> None:
+    before = _job(site)
+    error = _refused(
+        site,
+        [
+            {"op": "replace", "path": "/spec/parallelism", "value": 1},
+            {"op": "test", "path": "/metadata/uid", "value": "another"},
+        ],
+        type="json",
+    )
+    assert (error.status, error.reason) == (422, "Invalid")
+    assert error.message == "the server rejected our request due to an error in our request"
+    after = site.client.get(BATCH, "Job", "quiet", site.namespace)
+    assert after["spec"]["parallelism"] == before["spec"]["parallelism"]
+
+
+def test_a_json_patch_of_what_is_not_there_is_invalid(site: Site) -> None:
+    _job(site)
+    remove = [{"op": "remove", "path": "/metadata/annotations/nothing"}]
+    assert _refused(site, remove, type="json").status == 422
+    replace = [{"op": "replace", "path": "/spec/nothing/deeper", "value": 1}]
+    assert _refused(site, replace, type="json").status == 422
+
+
+def test_uid_and_version_in_a_patch_are_preconditions(site: Site) -> None:
+    found = _job(site)
+    error = _refused(site, {"metadata": {"uid": "another"}, "spec": {"suspend": False}})
+    assert (error.status, error.reason) == (409, "Conflict")
+    assert error.message == (
+        'Operation cannot be fulfilled on jobs.batch "quiet": Precondition failed: UID in '
+        f"precondition: another, UID in object meta: {found['metadata']['uid']}"
+    )
+    error = _refused(site, {"metadata": {"resourceVersion": "1"}, "spec": {"suspend": False}})
+    assert (error.status, error.reason) == (409, "Conflict")
+    assert error.message == (
+        'Operation cannot be fulfilled on jobs.batch "quiet": the object has been modified; '
+        "please apply your changes to the latest version and try again"
+    )
+
+
+def test_a_patch_of_the_main_resource_leaves_the_status_and_the_other_way_round(
+    site: Site,
+) -> None:
+    site.client.create(pod("p", site.namespace, scheduler="nobody"))
+    body = {"metadata": {"labels": {"a": "b"}}, "status": {"phase": "Running"}}
+    made = site.client.patch("v1", "Pod", "p", body, site.namespace)
+    assert made["status"]["phase"] == "Pending"
+    body = {"spec": {"nodeName": "n0"}, "status": {"phase": "Running"}}
+    made = site.client.patch("v1", "Pod", "p", body, site.namespace, subresource="status")
+    assert made["status"]["phase"] == "Running"
+    assert "nodeName" not in made["spec"]
+
+
+def test_a_patch_in_an_unknown_language_is_refused(site: Site) -> None:
+    _job(site)
+    path = f"/apis/batch/v1/namespaces/{site.namespace}/jobs/quiet"
+    code, status, _ = site.raw("PATCH", path, {}, Content_Type="application/json")
+    assert code == 415
+    assert status["reason"] == "UnsupportedMediaType"
+
+
+def test_a_dry_run_answers_and_stores_nothing(site: Site) -> None:
+    before = _job(site)
+    made = site.client.patch(
+        BATCH, "Job", "quiet", {"spec": {"suspend": False}}, site.namespace, dry_run=True
+    )
+    assert made["spec"]["suspend"] is False
+    assert made["metadata"]["generation"] == before["metadata"]["generation"] + 1
+    assert site.client.get(BATCH, "Job", "quiet", site.namespace)["spec"]["suspend"] is True
+    site.client.create(pod("never", site.namespace, scheduler="nobody"), dry_run=True)
+    assert site.client.find("v1", "Pod", "never", site.namespace) is None
+
+
+def test_a_deletion_can_ask_for_the_uid(site: Site) -> None:
+    found = site.client.create(pod("p", site.namespace, scheduler="nobody"))
+    options: Json = {"preconditions": {"uid": "another"}, "gracePeriodSeconds": 0}
+    with pytest.raises(ApiError) as caught:
+        site.client.request("DELETE", f"{site.pods}/p", options)
+    assert (caught.value.status, caught.value.reason) == (409, "Conflict")
+    assert "UID in precondition: another" in caught.value.message
+    options["preconditions"]["uid"] = found["metadata"]["uid"]
+    site.client.request("DELETE", f"{site.pods}/p", options)
+    assert site.client.find("v1", "Pod", "p", site.namespace) is None
+
+
+def test_who_wrote_a_field_stands_in_managed_fields(site: Site) -> None:
+    _job(site)
+    made = site.client.patch(
+        BATCH, "Job", "quiet", {"spec": {"suspend": False}}, site.namespace, field_manager="someone"
+    )
+    owners = [
+        entry["manager"]
+        for entry in made["metadata"]["managedFields"]
+        if "f:suspend" in entry["fieldsV1"].get("f:spec", {})
+    ]
+    assert owners == ["someone"]

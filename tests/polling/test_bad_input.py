@@ -1,0 +1,245 @@
+"""Clusters that are unreachable, slow, lying, forbidden or odd.
+
+Each gives one clear sentence, keeps the last good data, deletes nothing, and delays no other cluster.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from gangboard.simulator import Simulator
+from gangboard.store.models import Gang, ResourceState
+from tests.polling.conftest import Watching
+
+Watch = Callable[..., Watching]
+PODS = "pods"
+
+
+def _all_kept(watching: Watching, before: int) -> None:
+    assert watching.objects(PODS) == before > 0
+    assert Gang.objects.filter(gone_at=None).exists()
+
+
+def _fault_while_listing(watching: Watching, add: Callable[[], object]) -> ResourceState:
+    """Poll well, then with the fault; return how the pods look. Nothing may be lost."""
+    assert watching.once().ok
+    before = watching.objects(PODS)
+    add()
+    ResourceState.objects.filter(cluster=watching.cluster).update(resource_version="")
+    watching.forget()
+    watching.window(1.5, impatient=True)
+    _all_kept(watching, before)
+    return watching.state(PODS)
+
+
+def test_a_forbidden_resource_is_said_and_makes_gangs_unknown(watch: Watch) -> None:
+    watching = watch()
+    assert watching.once().ok
+    before = watching.objects(PODS)
+    watching.simulator.faults.forbidden(resource=PODS)
+    watching.once()
+    state = watching.state(PODS)
+    assert state.state == "forbidden"
+    assert "pods" in state.sentence
+    _all_kept(watching, before)
+    codes = set(Gang.objects.filter(gone_at=None).values_list("code", "health"))
+    assert codes == {("not-observed", "unknown")}
+    watching.simulator.faults.clear()
+    watching.once()
+    assert not Gang.objects.filter(code="not-observed", gone_at=None).exists()
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("html", "HTML"),
+        ("not_json", "JSON"),
+        ("truncated", ""),
+        ("reset", ""),
+        ("drip", "0.7 s"),
+        ("hang", "0.7 s"),
+        ("lying_continue", "continue token"),
+    ],
+)
+def test_a_broken_answer_is_said_and_nothing_is_lost(watch: Watch, fault: str, words: str) -> None:
+    watching = watch()
+    add = getattr(watching.simulator.faults, fault)
+    state = _fault_while_listing(watching, lambda: add(resource=PODS, verb="list"))
+    assert state.state == "failing"
+    assert state.sentence
+    assert words in state.sentence
+
+
+def test_a_server_error_is_said_with_its_code(watch: Watch) -> None:
+    watching = watch()
+    state = _fault_while_listing(
+        watching, lambda: watching.simulator.faults.status(500, resource=PODS, verb="list")
+    )
+    assert "500" in state.sentence
+
+
+def test_throttling_is_waited_out(watch: Watch) -> None:
+    watching = watch()
+    state = _fault_while_listing(
+        watching,
+        lambda: watching.simulator.faults.throttled(1, resource=PODS, verb="list", count=1),
+    )
+    assert state.state == "ok"
+
+
+def test_410_in_the_middle_of_a_list_starts_it_again(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gangboard.polling import follower
+
+    whole = follower.pages
+    monkeypatch.setattr(
+        follower, "pages", lambda *given, **options: whole(*given, limit=20, **options)
+    )
+    watching = watch()
+    state = _fault_while_listing(
+        watching, lambda: watching.simulator.faults.gone_mid_list(resource=PODS, count=1)
+    )
+    assert state.state == "ok"
+
+
+def test_410_in_a_watch_lists_that_resource_again(watch: Watch) -> None:
+    watching = watch()
+    assert watching.once().ok
+    before = watching.objects(PODS)
+    watching.simulator.objects.delete("v1", "Pod", *_first_pod(watching.simulator))
+    watching.simulator.compact()
+    watching.window(1.5)
+    assert watching.objects(PODS) == before - 1
+    assert watching.state(PODS).state == "ok"
+
+
+def _first_pod(simulator: Simulator) -> tuple[str, str]:
+    meta = simulator.objects.list("v1", "Pod")[0]["metadata"]
+    return meta["name"], meta["namespace"]
+
+
+def test_half_a_line_in_a_watch_is_said_and_watched_on(watch: Watch) -> None:
+    watching = watch()
+    assert watching.once().ok
+    before = watching.objects(PODS)
+    fault = watching.simulator.faults.half_line(resource=PODS, count=1)
+    name, namespace = _first_pod(watching.simulator)
+
+    def touch(pod: dict[str, object]) -> None:
+        pod["metadata"]["labels"]["x"] = "y"  # type: ignore[index]
+
+    watching.simulator.clock.soon(
+        lambda: watching.simulator.objects.update("v1", "Pod", name, touch, namespace)
+    )
+    watching.window(3.0)
+    assert fault.hits == 1
+    _all_kept(watching, before)
+    assert watching.state(PODS).state == "ok"
+
+
+def test_a_pod_without_status_and_a_huge_annotation_and_unknown_words_are_read(
+    watch: Watch,
+) -> None:
+    watching = watch()
+    names = [pod["metadata"]["name"] for pod in watching.simulator.objects.list("v1", "Pod")]
+    watching.simulator.faults.pod_without_status(name=names[0])
+    watching.simulator.faults.huge_annotation(name=names[1])
+    watching.simulator.faults.unknown_enum(name=names[2])
+    report = watching.once()
+    assert report.ok
+    assert watching.objects(PODS) == len(names)
+    assert watching.state(PODS).state == "ok"
+
+
+def test_an_object_that_cannot_be_understood_is_named_and_the_others_live(watch: Watch) -> None:
+    watching = watch()
+    pod = watching.simulator.objects.list("v1", "Pod")[0]
+    pod["metadata"]["name"] = "odd-pod"
+    del pod["metadata"]["uid"]
+    pod["metadata"]["generation"] = "many"
+    watching.simulator.objects.put(pod)
+    before = len(watching.simulator.objects.list("v1", "Pod"))
+    report = watching.once()
+    assert report.ok
+    assert report.problems == 1
+    assert watching.objects(PODS) == before - 1
+    state = watching.state(PODS)
+    assert state.problems_count == 1
+    assert state.problems[0]["name"] == "odd-pod"
+
+
+def test_an_unreachable_cluster_says_so_and_keeps_its_data(watch: Watch) -> None:
+    watching = watch()
+    assert watching.once().ok
+    before = watching.objects(PODS)
+    seen = watching.fresh().contact_at
+    watching.simulator.stop()
+    report = watching.once()
+    assert not report.ok
+    cluster = watching.fresh()
+    assert cluster.problem == "unreachable"
+    assert "127.0.0.1" in cluster.sentence
+    assert cluster.contact_at == seen
+    _all_kept(watching, before)
+
+
+def test_a_black_hole_delays_no_other_cluster(watch: Watch, db: None) -> None:
+    """A host that takes connections and never speaks costs its own poll 3 s and no other's."""
+    good = watch("good")
+    with socket.socket() as hole:
+        hole.bind(("127.0.0.1", 0))
+        hole.listen()
+        bad = watch("bad")
+        document = {
+            **_document(bad),
+            "server": f"https://127.0.0.1:{hole.getsockname()[1]}",
+        }
+        from gangboard.store.clusters import replace_credentials
+
+        replace_credentials(name="bad", document=document, server=document["server"])
+        started = time.monotonic()
+        assert not bad.once().ok
+        assert time.monotonic() - started < 8
+    assert good.once().ok
+    assert bad.fresh().problem == "timeout"
+
+
+def _document(watching: Watching) -> dict[str, str]:
+    from gangboard.kube.credentials import read_kubeconfig
+
+    document: dict[str, str] = read_kubeconfig(watching.simulator.kubeconfig_text()).to_document()
+    return document
+
+
+def test_a_wrong_token_is_said(watch: Watch) -> None:
+    watching = watch()
+    assert watching.once().ok
+    watching.simulator.faults.unauthorized()
+    report = watching.once()
+    assert not report.ok
+    assert watching.fresh().problem == "unauthorized"
+
+
+def test_a_short_failure_keeps_the_verdicts_and_a_long_one_makes_them_unknown(
+    watch: Watch,
+) -> None:
+    watching = watch()
+    assert watching.once().ok
+    watching.simulator.faults.status(500, resource=PODS)
+    watching.window(1.0)
+    assert not Gang.objects.filter(code="not-observed", gone_at=None).exists()
+    long_ago = timezone.now() - timedelta(seconds=121)
+    ResourceState.objects.filter(cluster=watching.cluster, resource=PODS).update(
+        contact_at=long_ago
+    )
+    watching.forget()
+    watching.window(1.0)
+    assert not Gang.objects.exclude(code="not-observed").filter(gone_at=None).exists()
+    assert Gang.objects.filter(last_health="running").exists()

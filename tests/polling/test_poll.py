@@ -1,0 +1,128 @@
+"""A poll of the simulated fleet: everything gets in, only changes are written, nobody else writes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.db.models.functions import Now
+
+from gangboard.simulator import COARSE, EXPECTED
+from gangboard.store.leases import LeaseLostError, claim
+from gangboard.store.models import Cluster, Gang, Lease, WatchedObject
+from tests.polling.conftest import HOLDER, Watching
+
+Watch = Callable[..., Watching]
+
+
+def test_every_gang_of_the_fleet_gets_the_verdict_that_it_should(watch: Watch) -> None:
+    watching = watch(fleet="east")
+    assert watching.once().ok
+    wanted = {key: COARSE.get(key, code) for key, code in watching.simulator.expected().items()}
+    found = {
+        (gang.namespace, gang.kind, gang.name): gang.code
+        for gang in Gang.objects.filter(gone_at=None)
+    }
+    assert {key: found.get(key) for key in wanted} == wanted
+
+
+def test_every_gang_of_the_older_fleet_too(watch: Watch) -> None:
+    watching = watch(fleet="west", hold=False)
+    assert watching.once().ok
+    wanted = {key: COARSE.get(key, code) for key, code in watching.simulator.expected().items()}
+    found = {
+        (gang.namespace, gang.kind, gang.name): gang.code
+        for gang in Gang.objects.filter(gone_at=None)
+    }
+    assert {key: found.get(key) for key in wanted} == wanted
+    assert EXPECTED.items() >= watching.simulator.expected().items()
+
+
+def test_an_unchanged_cluster_writes_no_object_and_moves_no_version(watch: Watch) -> None:
+    watching = watch()
+    assert watching.once().written > 0
+    version = watching.fresh().data_version
+    assert watching.once().written == 0
+    assert watching.fresh().data_version == version
+
+
+def test_a_change_is_watched_and_stored(watch: Watch) -> None:
+    watching = watch()
+    assert watching.once().ok
+    watching.window(0.5)
+    job = next(
+        job
+        for job in watching.simulator.objects.list("batch/v1", "Job")
+        if not job["metadata"].get("ownerReferences")
+        and not job["spec"].get("suspend")
+        and not job.get("status", {}).get("conditions")
+    )
+    name, namespace = job["metadata"]["name"], job["metadata"]["namespace"]
+
+    def suspend(found: dict[str, dict[str, object]]) -> None:
+        found["spec"]["suspend"] = True
+
+    timer = threading.Timer(
+        0.5,
+        lambda: watching.simulator.objects.update("batch/v1", "Job", name, suspend, namespace),
+    )
+    timer.start()
+    watching.window(2.0)
+    assert watching.gang(name).code == "suspended"
+
+
+def test_a_deleted_owner_takes_its_gang_along(watch: Watch) -> None:
+    watching = watch()
+    assert watching.once().ok
+    pod = next(
+        pod
+        for pod in watching.simulator.objects.list("v1", "Pod")
+        if not pod["metadata"].get("ownerReferences") and "schedulingGroup" not in pod["spec"]
+    )
+    name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
+    assert watching.gang(name).kind == "Pod"
+    watching.simulator.objects.delete("v1", "Pod", name, namespace)
+    watching.once()
+    gone = Gang.objects.get(name=name, namespace=namespace)
+    assert gone.gone_at is not None
+    assert not WatchedObject.objects.filter(name=name, resource="pods").exists()
+
+
+def test_a_new_worker_goes_on_where_the_last_one_was(watch: Watch) -> None:
+    watching = watch()
+    watching.window(1.0)
+    before = set(Gang.objects.filter(gone_at=None).values_list("id", "code", "since"))
+    watching.forget()
+    window = watching.window(0.5)
+    assert window.writer.written == 0
+    assert set(Gang.objects.filter(gone_at=None).values_list("id", "code", "since")) == before
+
+
+def test_a_worker_that_lost_its_lease_writes_nothing(watch: Watch) -> None:
+    watching = watch()
+    held = claim(watching.cluster.pk, HOLDER)
+    assert held is not None
+    Lease.objects.filter(cluster=watching.cluster).update(expires_at=Now() - timedelta(seconds=1))
+    assert claim(watching.cluster.pk, "another") is not None
+    from gangboard.polling import poll
+
+    session = poll._new_session(held, Cluster.objects.get(pk=watching.cluster.pk))
+    assert session is not None
+    from gangboard.polling.window import Window
+
+    with pytest.raises(LeaseLostError):
+        Window(session, seconds=1.0, repair_interval=900).run()
+    session.connection.close()
+    assert not WatchedObject.objects.exists()
+    assert not Gang.objects.exists()
+
+
+def test_an_unknown_cluster_is_an_error_with_its_name(watch: Watch) -> None:
+    watching = watch()
+    from gangboard.polling.poll import poll_once
+
+    with pytest.raises(LookupError, match="nowhere"):
+        poll_once("nowhere")
+    assert watching.cluster.name == "sim"

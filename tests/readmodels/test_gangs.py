@@ -1,0 +1,344 @@
+"""Lists of gangs: order, pages, filters, freshness, and who sees what."""
+
+from datetime import timedelta
+
+import pytest
+
+from gangboard.domain.verdict import Evidence
+from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.gangs import (
+    CursorError,
+    GangFilters,
+    GangPage,
+    count_by_health,
+    list_gangs,
+)
+from gangboard.store.access import Scope, Viewer
+from gangboard.store.gangs import Detail
+from tests.factories import NOW, make_cluster, make_finding, make_gang, make_gangs, make_ref
+
+pytestmark = pytest.mark.django_db
+
+
+def names(page: GangPage) -> list[str]:
+    return [row.name for row in page.rows]
+
+
+def reader(cluster_id: int, namespace: str) -> Viewer:
+    return Viewer(3, "rene", (Scope(cluster_id, namespace, "viewer"),))
+
+
+class TestOrder:
+    def test_worst_first_then_longest_waiting(self, owner: Viewer) -> None:
+        cluster = make_cluster()
+        make_gang(cluster, "runs", health="running")
+        make_gang(cluster, "waits-long", since=NOW - timedelta(hours=5))
+        make_gang(cluster, "waits-short", since=NOW - timedelta(minutes=5))
+        make_gang(cluster, "blocked", health="blocked")
+        make_gang(cluster, "failed", health="failed")
+        make_gang(cluster, "unseen", health="unknown")
+        page = list_gangs(viewer=owner, filters=GangFilters(), now=NOW)
+        assert names(page) == [
+            "failed",
+            "blocked",
+            "waits-long",
+            "waits-short",
+            "runs",
+            "unseen",
+        ]
+
+    @pytest.mark.parametrize(
+        ("ordering", "expected"),
+        [
+            ("name", ["a", "b", "c"]),
+            ("-name", ["c", "b", "a"]),
+            ("since", ["b", "c", "a"]),
+            ("-accelerators", ["c", "a", "b"]),
+            ("created_at", ["c", "a", "b"]),
+            ("priority", ["b", "a", "c"]),
+        ],
+    )
+    def test_by_column(self, owner: Viewer, ordering: str, expected: list[str]) -> None:
+        cluster = make_cluster()
+        hour = timedelta(hours=1)
+        make_gang(
+            cluster, "a", since=NOW - hour, accelerators=8, created_at=NOW - 2 * hour, priority="m"
+        )
+        make_gang(
+            cluster, "b", since=NOW - 3 * hour, accelerators=0, created_at=NOW - hour, priority=""
+        )
+        # Without a time of creation the first sight counts: three hours ago.
+        make_gang(
+            cluster, "c", since=NOW - 2 * hour, accelerators=64.5, created_at=None, priority="z"
+        )
+        filters = GangFilters(ordering=ordering)
+        assert names(list_gangs(viewer=owner, filters=filters, now=NOW)) == expected
+
+    def test_an_unknown_ordering_is_refused(self, owner: Viewer) -> None:
+        with pytest.raises(ValueError, match="ordering must be one of"):
+            list_gangs(viewer=owner, filters=GangFilters(ordering="user__password"), now=NOW)
+
+
+class TestPages:
+    @pytest.mark.parametrize("ordering", ["health", "name", "-since", "-accelerators", "priority"])
+    @pytest.mark.parametrize("group_by", ["", "reason", "namespace", "cluster"])
+    def test_pages_together_are_the_whole_list(
+        self, owner: Viewer, ordering: str, group_by: str
+    ) -> None:
+        make_gangs(make_cluster("eu-train"), 20)
+        make_gangs(make_cluster("lab", contact_at=NOW - timedelta(hours=1)), 7)
+        filters = GangFilters(ordering=ordering, group_by=group_by)
+        whole = list_gangs(viewer=owner, filters=filters, limit=100, now=NOW)
+        assert len(whole.rows) == 27
+        assert whole.next_cursor is None
+        read, cursor = [], None
+        while True:
+            page = list_gangs(viewer=owner, filters=filters, limit=4, cursor=cursor, now=NOW)
+            read += [row.id for row in page.rows]
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        assert read == [row.id for row in whole.rows]
+
+    def test_a_row_that_comes_in_before_does_not_repeat_one(self, owner: Viewer) -> None:
+        cluster = make_cluster()
+        make_gangs(cluster, 6)
+        filters = GangFilters(ordering="name")
+        first = list_gangs(viewer=owner, filters=filters, limit=3, now=NOW)
+        make_gang(cluster, "a-new-one")
+        second = list_gangs(
+            viewer=owner, filters=filters, limit=3, cursor=first.next_cursor, now=NOW
+        )
+        assert not set(names(first)) & set(names(second))
+
+    @pytest.mark.parametrize(
+        "cursor",
+        ["x", "💥", "e30", "W10", "WyJuYW1lLGlkIixbXV0", "W1wibmFtZSxpZFwiXQ", "A" * 5000],
+    )
+    def test_a_cursor_of_somebody_else_is_refused(self, owner: Viewer, cursor: str) -> None:
+        with pytest.raises(CursorError):
+            list_gangs(viewer=owner, filters=GangFilters(ordering="name"), cursor=cursor, now=NOW)
+
+    def test_a_cursor_of_another_order_is_refused(self, owner: Viewer) -> None:
+        make_gangs(make_cluster(), 5)
+        page = list_gangs(viewer=owner, filters=GangFilters(), limit=2, now=NOW)
+        with pytest.raises(CursorError):
+            list_gangs(
+                viewer=owner,
+                filters=GangFilters(ordering="name"),
+                cursor=page.next_cursor,
+                now=NOW,
+            )
+
+
+class TestFilters:
+    @pytest.mark.parametrize(
+        "filters",
+        [
+            GangFilters(cluster="us-train"),
+            GangFilters(namespace="vision"),
+            GangFilters(kind="Job"),
+            GangFilters(api_group="batch"),
+            GangFilters(health=("blocked", "failed")),
+            GangFilters(code="no-nodes"),
+            GangFilters(queue="gpu-other"),
+            GangFilters(stage="admission"),
+            GangFilters(q="WANTED"),
+            GangFilters(q="vision want"),
+            GangFilters(q="cordoned"),
+        ],
+    )
+    def test_each_filter_finds_the_one(self, owner: Viewer, filters: GangFilters) -> None:
+        make_gang(make_cluster("eu-train"), "other")
+        make_gang(
+            make_cluster("us-train"),
+            "the-wanted-one",
+            namespace="vision",
+            kind="Job",
+            api_group="batch",
+            health="blocked",
+            code="no-nodes",
+            queue="gpu-other",
+            stage="admission",
+            message="All nodes are cordoned.",
+        )
+        page = list_gangs(viewer=owner, filters=filters, now=NOW)
+        assert names(page) == ["the-wanted-one"]
+
+    def test_the_core_group_is_a_group_that_can_be_asked_for(self, owner: Viewer) -> None:
+        cluster = make_cluster()
+        make_gang(cluster, "a-jobset")
+        make_gang(cluster, "a-pod", api_group="", kind="Pod")
+        page = list_gangs(viewer=owner, filters=GangFilters(api_group=""), now=NOW)
+        assert names(page) == ["a-pod"]
+
+    def test_all_words_of_a_search_must_occur(self, owner: Viewer) -> None:
+        make_gang(make_cluster(), "llama")
+        page = list_gangs(viewer=owner, filters=GangFilters(q="llama nowhere"), now=NOW)
+        assert page.rows == ()
+
+    def test_succeeded_gangs_are_hidden_until_asked_for(self, owner: Viewer) -> None:
+        cluster = make_cluster()
+        make_gang(cluster, "runs", health="running")
+        make_gang(cluster, "done", health="succeeded")
+        make_gang(cluster, "broke", health="failed")
+
+        def asked(**filters: object) -> list[str]:
+            found = GangFilters(**filters)  # type: ignore[arg-type]
+            return names(list_gangs(viewer=owner, filters=found, now=NOW))
+
+        assert asked(show_finished=False) == ["broke", "runs"]
+        assert asked(show_finished=True) == ["broke", "runs", "done"]
+        assert asked() == ["broke", "runs", "done"]
+        assert asked(show_finished=False, health=("succeeded",)) == ["done"]
+
+    def test_a_gang_whose_owner_is_gone_is_in_no_list(self, owner: Viewer) -> None:
+        make_gang(make_cluster(), "gone", gone_at=NOW)
+        assert list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows == ()
+
+
+class TestFreshness:
+    def test_after_30_seconds_stale_and_the_health_is_kept(self, owner: Viewer) -> None:
+        cluster = make_cluster(contact_at=NOW - timedelta(seconds=31))
+        make_gang(cluster, health="running")
+        row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
+        assert (row.stale, row.health) == (True, "running")
+
+    def test_at_29_seconds_nothing_is_said(self, owner: Viewer) -> None:
+        make_gang(make_cluster(contact_at=NOW - timedelta(seconds=29)), health="running")
+        row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
+        assert (row.stale, row.health) == (False, "running")
+
+    def test_after_two_minutes_unknown_with_what_it_was(self, owner: Viewer) -> None:
+        cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4))
+        make_gang(cluster, health="running", since=NOW - timedelta(days=2))
+        row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
+        assert row.health == "unknown"
+        assert row.last_health == "running"
+        assert row.code == "not-observed"
+        assert row.stale
+        assert row.message == "Cluster lab has not answered for 4 min. It was running."
+        assert row.since == NOW - timedelta(days=2), "an outage does not reset it"
+        assert row.members_were, "old numbers are said to be old"
+        assert row.bar.ready == 0
+
+    def test_a_cluster_that_never_answered_makes_unknown(self, owner: Viewer) -> None:
+        make_gang(make_cluster("lab", contact_at=None), health="blocked")
+        row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
+        assert (row.health, row.stale) == ("unknown", True)
+        assert row.message == "Cluster lab has never answered. It was blocked."
+
+    def test_what_was_unknown_keeps_what_it_was_before(self, owner: Viewer) -> None:
+        cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4))
+        make_gang(cluster, health="unknown", last_health="waiting")
+        row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
+        assert row.last_health == "waiting"
+        assert row.message == "Cluster lab has not answered for 4 min. It was waiting."
+
+    def test_filters_order_and_counts_agree_with_the_rows(self, owner: Viewer) -> None:
+        silent = make_cluster("lab", contact_at=NOW - timedelta(hours=1))
+        make_gang(silent, "was-failed", health="failed", code="failed")
+        make_gang(silent, "was-done", health="succeeded", code="succeeded")
+        make_gang(make_cluster("eu-train"), "runs", health="running", code="running")
+        clusters = read_freshness(viewer=owner, now=NOW)
+        tiles = count_by_health(viewer=owner, filters=GangFilters(), clusters=clusters)
+        counts = {tile.face.word: tile.gangs for tile in tiles if tile.gangs}
+        assert counts == {"running": 1, "unknown": 2}
+
+        def asked(**filters: object) -> list[str]:
+            found = GangFilters(**filters)  # type: ignore[arg-type]
+            return sorted(names(list_gangs(viewer=owner, filters=found, now=NOW)))
+
+        assert asked(health=("failed",)) == []
+        assert asked(health=("unknown",)) == ["was-done", "was-failed"]
+        assert asked(code="failed") == []
+        assert asked(code="not-observed") == ["was-done", "was-failed"]
+        whole = list_gangs(viewer=owner, filters=GangFilters(show_finished=False), now=NOW)
+        assert names(whole) == ["runs", "was-failed"], "finished ones do not come up in an outage"
+
+    def test_what_is_not_shown_any_more_is_not_found(self, owner: Viewer) -> None:
+        silent = make_cluster("lab", contact_at=NOW - timedelta(hours=1))
+        make_gang(silent, "x", message="All nodes are cordoned.")
+        assert list_gangs(viewer=owner, filters=GangFilters(q="cordoned"), now=NOW).rows == ()
+
+    def test_members_that_cannot_be_looked_at_have_no_numbers(self, owner: Viewer) -> None:
+        make_gang(make_cluster(), health="unknown", code="not-observed")
+        row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
+        assert not row.members_known
+
+    def test_observed_at_is_the_last_contact(self, owner: Viewer) -> None:
+        cluster = make_cluster(contact_at=NOW - timedelta(seconds=3))
+        make_gang(cluster, observed_at=NOW - timedelta(hours=2))
+        row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
+        assert row.observed_at == NOW - timedelta(seconds=3)
+
+
+class TestAccess:
+    def test_a_stranger_sees_nothing(self, stranger: Viewer) -> None:
+        make_gang(make_cluster())
+        assert list_gangs(viewer=stranger, filters=GangFilters(), now=NOW).rows == ()
+
+    def test_a_reader_sees_one_namespace_of_one_cluster(self) -> None:
+        eu, us = make_cluster("eu-train"), make_cluster("us-train")
+        make_gang(eu, "mine")
+        make_gang(eu, "not-my-namespace", namespace="vision")
+        make_gang(us, "not-my-cluster")
+        page = list_gangs(viewer=reader(eu.pk, "research"), filters=GangFilters(), now=NOW)
+        assert names(page) == ["mine"]
+
+    def test_names_of_others_are_not_told_in_sentences(self) -> None:
+        cluster = make_cluster()
+        other = make_ref("JobSet", "eval-92", namespace="team-x")
+        own = make_ref("JobSet", "eval-9", namespace="research")
+        node = make_ref("Node", "gpu-17", namespace="")
+        finding = make_finding(
+            evidence=(
+                Evidence("holds the room", "eval-92", other),
+                Evidence("waits too", "eval-9", own),
+                Evidence("cordoned", "gpu-17", node),
+            )
+        )
+        make_gang(
+            cluster,
+            message="eval-9 and team-x/eval-92 hold half of what the other needs.",
+            advice=["Suspend team-x / eval-92 or uncordon gpu-17.", "gpu-170 is another node."],
+            detail=Detail(findings=(finding,)),
+        )
+        row = list_gangs(
+            viewer=reader(cluster.pk, "research"), filters=GangFilters(), now=NOW
+        ).rows[0]
+        assert row.message == (
+            "eval-9 and a gang you may not see hold half of what the other needs."
+        )
+        assert row.advice == (
+            "Suspend a gang you may not see or uncordon a node you may not see.",
+            "gpu-170 is another node.",
+        )
+
+    def test_who_sees_the_whole_cluster_is_told_the_names(self, owner: Viewer) -> None:
+        other = make_ref("JobSet", "eval-92", namespace="team-x")
+        finding = make_finding(evidence=(Evidence("holds the room", "eval-92", other),))
+        make_gang(
+            make_cluster(),
+            message="team-x/eval-92 holds the room.",
+            detail=Detail(findings=(finding,)),
+        )
+        row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
+        assert row.message == "team-x/eval-92 holds the room."
+
+
+class TestText:
+    def test_controls_and_direction_marks_are_made_visible(self, owner: Viewer) -> None:
+        make_gang(make_cluster(), message="one\ntwo\x1b[31m \u202eevil\x00" + "x" * 5000)
+        message = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0].message
+        assert message.startswith("one two␛[31m ‹U+202E›evil␀xxx")
+        assert message.endswith("…")
+        assert len(message) < 2100
+
+
+def test_the_cost_of_a_list_does_not_grow_with_it(
+    owner: Viewer, django_assert_num_queries: object
+) -> None:
+    make_gangs(make_cluster(), 60)
+    with django_assert_num_queries(2):  # type: ignore[operator]
+        list_gangs(viewer=owner, filters=GangFilters(), now=NOW)

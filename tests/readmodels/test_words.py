@@ -1,0 +1,109 @@
+"""Ages, faces, printable text, liveness, news."""
+
+from datetime import timedelta
+
+import pytest
+
+from gangboard.domain.health import Health
+from gangboard.readmodels import words
+from gangboard.readmodels.ages import duration_text
+from gangboard.readmodels.liveness import read_liveness
+from gangboard.readmodels.news import position
+from gangboard.store.access import Scope, Viewer
+from gangboard.store.models import Cluster, Heartbeat
+from tests.factories import NOW, make_cluster, make_heartbeats
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (-5, "0 s"),
+        (0, "0 s"),
+        (59, "59 s"),
+        (60, "1 min"),
+        (3599, "59 min"),
+        (3600, "1 h"),
+        (8040, "2 h 14 min"),
+        (86_400, "1 d"),
+        (183_600, "2 d 3 h"),
+        (7 * 86_400, "7 d"),
+        (400 * 86_400, "400 d"),
+    ],
+)
+def test_ages_are_compact(seconds: int, text: str) -> None:
+    assert duration_text(timedelta(seconds=seconds)) == text
+
+
+def test_every_health_has_a_word_an_icon_and_a_tone() -> None:
+    faces = [words.face_of(health) for health in Health]
+    assert len({face.icon for face in faces}) == len(Health)
+    assert [face.label for face in faces][:2] == ["Failed", "Blocked"]
+
+
+def test_a_health_of_a_newer_release_still_prints() -> None:
+    face = words.face_of("paused")
+    assert (face.label, face.icon, face.tone) == ("Paused", "?", "unknown")
+
+
+def test_an_unknown_reason_still_prints() -> None:
+    assert words.reason_title("moon-in-the-way") == "Moon in the way"
+
+
+@pytest.mark.django_db
+class TestLiveness:
+    def test_nothing_is_said_while_both_live(self) -> None:
+        make_heartbeats()
+        assert read_liveness(now=NOW).banners == ()
+
+    def test_no_worker_ever(self) -> None:
+        banners = read_liveness(now=NOW).banners
+        assert [banner.before for banner in banners] == [
+            "No poll worker has ever run: nothing on this page changes until one runs again.",
+            "The beat process has never run: clusters that no worker holds are not picked up.",
+        ]
+
+    def test_dead_after_15_seconds(self) -> None:
+        make_heartbeats()
+        Heartbeat.objects.filter(kind="poll").update(beat_at=NOW - timedelta(seconds=16))
+        (banner,) = read_liveness(now=NOW).banners
+        assert banner.before == "No poll worker is alive (last sign "
+        assert banner.since == NOW - timedelta(seconds=16)
+
+    def test_one_living_worker_is_enough(self) -> None:
+        make_heartbeats()
+        Heartbeat.objects.create(
+            name="poll-2", kind="poll", beat_at=NOW - timedelta(hours=1), slots=8
+        )
+        found = read_liveness(now=NOW)
+        assert found.dead == ()
+        assert found.slots == 8, "the slots of the dead do not count"
+
+
+@pytest.mark.django_db
+class TestNews:
+    def test_data_freshness_and_liveness_are_news(self, owner: Viewer) -> None:
+        cluster = make_cluster()
+        make_heartbeats()
+        first = position(viewer=owner, now=NOW)
+        assert position(viewer=owner, now=NOW + timedelta(seconds=1)) == first
+        seen = {first}
+
+        def moved(now_after: float) -> bool:
+            place = position(viewer=owner, now=NOW + timedelta(seconds=now_after))
+            new = place not in seen
+            seen.add(place)
+            return new
+
+        Cluster.objects.filter(pk=cluster.pk).update(data_version=2)
+        assert moved(2), "the data moved"
+        assert moved(16), "the workers died"
+        assert moved(40), "it became stale"
+        assert moved(200), "it became unknown"
+        assert not moved(300)
+
+    def test_other_clusters_are_no_news(self) -> None:
+        own, other = make_cluster("eu-train"), make_cluster("us-train")
+        viewer = Viewer(3, "rene", (Scope(own.pk, "research", "viewer"),))
+        before = position(viewer=viewer, now=NOW)
+        Cluster.objects.filter(pk=other.pk).update(data_version=99)
+        assert position(viewer=viewer, now=NOW) == before

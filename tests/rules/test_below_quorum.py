@@ -1,0 +1,107 @@
+"""`below-quorum`: observed on 1.35.4 to 1.37.0, no condition and no event."""
+
+from typing import Any
+
+import pytest
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from gangboard.domain.verdict import UnitMemory
+from tests.diagnosis.building import a_group, a_job, a_pod, ago, an_event, pods_of
+from tests.rules import texts
+from tests.rules.asking import ask, first, found, unit_of
+
+
+def short(age: float = 600, memory: UnitMemory | None = None, **facts: Any) -> Unit:
+    job = a_job("train", pods=4, group_name="ring")
+    return unit_of(
+        job,
+        a_group("ring", quorum=4),
+        *pods_of(job, 2, created_at=ago(age)),
+        memory=memory or UnitMemory(),
+        facts=facts,
+    )
+
+
+def test_two_of_four() -> None:
+    finding = found("below-quorum", short())
+    assert (finding.code, finding.health) == ("below-quorum", Health.BLOCKED)
+    assert finding.message == (
+        "2 of the 4 pods that group ring needs exist; nothing refuses the rest."
+    )
+    assert [(one.label, one.value) for one in finding.evidence] == [
+        ("quorum", "4"),
+        ("live pods", "2"),
+        ("pods asked for", "4"),
+    ]
+    assert first(short()) == "below-quorum"
+
+
+@pytest.mark.parametrize(("age", "code"), [(29, "starting"), (30, "below-quorum")])
+def test_a_large_start_does_not_flash(age: float, code: str) -> None:
+    finding = found("below-quorum", short(age))
+    assert finding.code == code
+    assert finding.recheck_at == (ago(-1) if code == "starting" else None)
+
+
+def test_the_count_that_just_changed_counts_not_the_age_of_the_pods() -> None:
+    finding = found("below-quorum", short(memory=UnitMemory(created=2, created_since=ago(10))))
+    assert (finding.code, finding.recheck_at) == ("starting", ago(-20))
+
+
+def test_the_first_sight_of_an_old_gang_is_not_a_change() -> None:
+    memory = UnitMemory(created=2, created_since=ago(10))
+    unit = short(memory=memory, memory_since=ago(10))
+    assert found("below-quorum", unit).code == "below-quorum"
+
+
+def test_an_owner_that_asks_for_too_few() -> None:
+    job = a_job("train", pods=2, group_name="ring")
+    unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 2))
+    assert found("below-quorum", unit).message == (
+        "2 of the 4 pods that group ring needs exist, and its owner asks for only 2."
+    )
+
+
+def test_it_is_not_claimed_that_nothing_was_refused() -> None:
+    assert found("below-quorum", short(events_known=False)).message == (
+        "2 of the 4 pods that group ring needs exist. Events cannot be read, so a refusal would "
+        "not be seen."
+    )
+
+
+def test_pods_of_another_gang_in_the_same_group_count() -> None:
+    job = a_job("train", pods=2, group_name="ring")
+    stranger = a_pod("other", group="ring")
+    unit = unit_of(
+        job, a_group("ring", quorum=3), *pods_of(job, 2), facts={"strangers": (stranger,)}
+    )
+    assert ask("below-quorum", unit) is None
+
+
+def test_a_refusal_is_another_reason() -> None:
+    job = a_job("train", pods=4, group_name="ring")
+    event = an_event(job, "FailedCreate", texts.QUOTA)
+    unit = unit_of(job, a_group("ring", quorum=4), event, *pods_of(job, 2))
+    assert ask("below-quorum", unit) is None
+
+
+def test_finished_members_lose_the_quorum() -> None:
+    job = a_job("train", pods=4, group_name="ring", succeeded_pods=2)
+    done = [
+        a_pod(f"d{index}", of=job, group="ring", on="n0", phase="Succeeded") for index in (0, 1)
+    ]
+    unit = unit_of(job, a_group("ring", quorum=4), *done, *pods_of(job, 2))
+    assert first(unit) == "quorum-lost"
+
+
+def test_the_last_members_of_a_gang_that_ends_run() -> None:
+    job = a_job("train", pods=2, group_name="ring")
+    done = a_pod("train-0", of=job, group="ring", on="n0", phase="Succeeded")
+    unit = unit_of(job, a_group("ring", quorum=2), done, a_pod("train-1", group="ring", on="n1"))
+    assert first(unit) == "running"
+
+
+def test_a_basic_group_has_no_quorum() -> None:
+    job = a_job("train", pods=4, group_name="ring")
+    assert ask("below-quorum", unit_of(job, a_group("ring"), *pods_of(job, 2))) is None

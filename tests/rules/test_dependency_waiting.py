@@ -1,0 +1,110 @@
+"""`dependency-waiting`."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from gangboard.domain.owner import Dependency
+from tests.diagnosis.building import a_jobset, a_part, ago, child_jobs, pods_of
+from tests.rules.asking import ask, first, found, unit_of
+
+
+def waiting(dependency: Dependency, **driver: Any) -> Unit:
+    jobset = a_jobset(
+        "run",
+        a_part("driver", pods=1, **driver),
+        a_part("workers", pods=4, depends_on=(dependency,)),
+    )
+    job, _ = child_jobs(jobset)
+    return unit_of(
+        jobset,
+        job,
+        *pods_of(job, 1, on="n0", ready=False),
+        name="run-workers-0",
+        noun="Job",
+        desired=4,
+        jobs=(),
+        pods=(),
+        parts=(jobset.parts[1],),
+        missing_jobs=("run-workers-0",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("dependency", "driver", "message"),
+    [
+        (
+            Dependency("driver", "Ready"),
+            {"ready": 0},
+            "workers wait until driver is Ready: 0 of 1 Jobs are.",
+        ),
+        (
+            Dependency("driver", "Complete"),
+            {"ready": 1, "succeeded": 0},
+            "workers wait until driver is Complete: 0 of 1 Jobs are.",
+        ),
+        (
+            Dependency("driver", "Ready", origin="startupPolicy"),
+            {"ready": 0},
+            "workers wait until driver is Ready (startup order): 0 of 1 Jobs are.",
+        ),
+        (Dependency("driver", "Ready"), {}, "workers wait until driver is Ready."),
+    ],
+)
+def test_names_the_part_and_how_far_it_is(
+    dependency: Dependency, driver: dict[str, Any], message: str
+) -> None:
+    unit = waiting(dependency, **driver)
+    finding = found("dependency-waiting", unit)
+    assert finding.health is Health.WAITING
+    assert finding.symptom
+    assert finding.message == f"Job run-workers-0: {message}"
+    assert first(unit) == "dependency-waiting"
+
+
+def test_one_of_several_jobs() -> None:
+    jobset = a_jobset(
+        "run",
+        a_part("init", jobs=3, pods=1, succeeded=1),
+        a_part("leader", pods=1, depends_on=(Dependency("init", "Complete"),)),
+    )
+    unit = unit_of(jobset, parts=(jobset.parts[1],), missing_jobs=("run-leader-0",), desired=4)
+    assert found("dependency-waiting", unit).message == (
+        "leader waits until init is Complete: 1 of 3 Jobs is."
+    )
+
+
+def test_a_dependency_that_is_met_is_no_reason() -> None:
+    unit = waiting(Dependency("driver", "Ready"), ready=1)
+    assert ask("dependency-waiting", unit) is None
+    assert first(unit) == "pods-not-created"
+
+
+def test_a_job_that_succeeded_was_ready() -> None:
+    unit = waiting(Dependency("driver", "Ready"), ready=0, succeeded=1)
+    assert ask("dependency-waiting", unit) is None
+
+
+def test_pods_that_are_there_do_not_wait() -> None:
+    """A driver that is unready again does not take its workers away."""
+    unit = waiting(Dependency("driver", "Ready"), ready=0)
+    job = child_jobs(unit.owner)[1]
+    running = replace(unit, missing_jobs=(), jobs=(job,), pods=pods_of(job, 4, on="n1"))
+    assert first(running) == "running"
+
+
+def test_just_met_is_not_overdue() -> None:
+    """The JobSet is ten minutes old; the part it depends on has been ready for a minute."""
+    finding = found("pods-not-created", waiting(Dependency("driver", "Ready"), ready=1))
+    assert finding.health is Health.STARTING
+    assert finding.recheck_at == ago(-60)
+
+
+def test_a_part_that_is_not_there() -> None:
+    unit = waiting(Dependency("nobody", "Ready"))
+    assert found("dependency-waiting", unit).message == (
+        "Job run-workers-0: workers wait until nobody is Ready, but there is no part nobody."
+    )

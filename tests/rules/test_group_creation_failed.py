@@ -1,0 +1,59 @@
+"""`group-creation-failed`: events of the Job controller of 1.37."""
+
+from typing import Any
+
+import pytest
+
+from gangboard.domain.health import Health
+from gangboard.domain.owner import GangRequest
+from tests.diagnosis.building import a_group, a_job, ago, an_event, pods_of
+from tests.rules.asking import ask, first, found, unit_of
+
+NOTE = (
+    'Failed to create Workload for Job train: workloads.scheduling.k8s.io "train-5f" is forbidden: '
+    "exceeded quota: w, requested: count/workloads.scheduling.k8s.io=1, used: "
+    "count/workloads.scheduling.k8s.io=3, limited: count/workloads.scheduling.k8s.io=3"
+)
+COMPILE = 'Failed to compile Workload for Job train: podGroupTemplates[0].name: Invalid value: "x"'
+GANG: dict[str, Any] = {"gang_request": GangRequest("gang", 2)}
+
+
+@pytest.mark.parametrize(
+    ("reason", "note", "text"),
+    [
+        ("FailedWorkloadCreate", NOTE, NOTE.partition("Job train: ")[2]),
+        ("FailedWorkloadCompilation", COMPILE, COMPILE.partition("Job train: ")[2]),
+    ],
+)
+def test_quotes_the_refusal(reason: str, note: str, text: str) -> None:
+    job = a_job("train", **GANG)
+    unit = unit_of(job, an_event(job, reason, note))
+    finding = found("group-creation-failed", unit)
+    assert finding.health is Health.BLOCKED
+    assert finding.message == f"The group of Job train cannot be made: {text}."
+    assert [(one.label, one.value) for one in finding.evidence] == [(reason, note)]
+    assert first(unit) == "group-creation-failed"
+
+
+def test_the_newest_event_is_told() -> None:
+    job = a_job("train", **GANG)
+    old = an_event(job, "FailedWorkloadCreate", NOTE, last_seen=ago(300))
+    new = an_event(job, "FailedWorkloadCompilation", COMPILE, last_seen=ago(3))
+    assert "Invalid value" in found("group-creation-failed", unit_of(job, old, new)).message
+
+
+def test_a_group_that_is_there_disproves_it() -> None:
+    job = a_job("train", **GANG)
+    unit = unit_of(job, an_event(job, "FailedWorkloadCreate", NOTE), a_group(quorum=2))
+    assert ask("group-creation-failed", unit) is None
+
+
+def test_so_do_younger_pods() -> None:
+    job = a_job("train", **GANG)
+    event = an_event(job, "FailedWorkloadCreate", NOTE, last_seen=ago(60))
+    unit = unit_of(job, event, *pods_of(job, 1, created_at=ago(30)))
+    assert ask("group-creation-failed", unit) is None
+
+
+def test_without_an_event_pods_are_just_not_there() -> None:
+    assert first(unit_of(a_job("train", **GANG))) == "pods-not-created"

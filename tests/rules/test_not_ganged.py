@@ -1,0 +1,60 @@
+"""`not-ganged`."""
+
+from typing import Any
+
+from gangboard.domain.health import Health
+from gangboard.domain.owner import GangRequest
+from tests.diagnosis.building import a_group, a_job, a_jobset, a_part, child_jobs, pods_of
+from tests.rules.asking import ask, first, found, unit_of
+
+GANG: dict[str, Any] = {"gang_request": GangRequest("gang", 4)}
+
+
+def test_silent_fall_back() -> None:
+    job = a_job("train", pods=4, **GANG)
+    unit = unit_of(job, *pods_of(job, 4, on="n0"))
+    finding = found("not-ganged", unit)
+    assert finding.health is Health.DEGRADED
+    assert finding.message == (
+        "Job train asks for a gang of 4, but 4 pods are scheduled one by one: no group was made "
+        "for them."
+    )
+    assert first(unit) == "not-ganged"
+
+
+def test_the_cluster_serves_no_groups() -> None:
+    job = a_job("train", pods=4, **GANG)
+    unit = unit_of(job, *pods_of(job, 4, on="n0"), facts={"gang_api_version": ""})
+    assert found("not-ganged", unit).message.endswith("this cluster serves no PodGroups.")
+
+
+def test_the_field_was_dropped() -> None:
+    """JobSet keeps schedulingGroup, the API server drops it from Job and pods with its gate off."""
+    jobset = a_jobset("run", a_part("workers", group_name="ring"))
+    (job,) = child_jobs(jobset, group_name="")
+    unit = unit_of(jobset, job, *pods_of(job, 2, on="n0"))
+    assert found("not-ganged", unit).message == (
+        "JobSet run asks for PodGroup ring, but 2 pods are scheduled one by one: schedulingGroup "
+        "was dropped on the way to the pods."
+    )
+
+
+def test_pods_in_their_group() -> None:
+    job = a_job("train", pods=2, **GANG)
+    unit = unit_of(job, a_group("ring", quorum=2), *pods_of(job, 2, on="n0", group="ring"))
+    assert ask("not-ganged", unit) is None
+    assert first(unit) == "running"
+
+
+def test_nothing_was_asked_for() -> None:
+    job = a_job("train")
+    assert first(unit_of(job, *pods_of(job, 2, on="n0"))) == "running"
+
+
+def test_basic_is_no_gang() -> None:
+    job = a_job("train", gang_request=GangRequest("basic"))
+    assert ask("not-ganged", unit_of(job, *pods_of(job, 2, on="n0"))) is None
+
+
+def test_no_pods_yet() -> None:
+    assert first(unit_of(a_job("train", **GANG))) == "pods-not-created"

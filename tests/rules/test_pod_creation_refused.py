@@ -1,0 +1,122 @@
+"""`pod-creation-refused`."""
+
+from typing import Any
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from tests.diagnosis.building import a_group, a_job, a_jobset, a_part, ago, an_event, pods_of
+from tests.rules import texts
+from tests.rules.asking import ask, first, found, unit_of
+
+WEBHOOK = (
+    'Error creating: admission webhook "validate.kyverno.svc-fail" denied the request: resource '
+    "Pod/team-a/train-2 was blocked: require-team-label"
+)
+
+
+def refused(note: str, there: int = 2, seconds: float = 30, **job: Any) -> Unit:
+    """A gang Job of four pods of which some exist, refused so many seconds ago."""
+    made = a_job("train", pods=4, group_name="ring", **job)
+    event = an_event(made, "FailedCreate", note, last_seen=ago(seconds))
+    return unit_of(made, a_group("ring", quorum=4), event, *pods_of(made, there))
+
+
+def test_a_quota_says_how_much_is_used() -> None:
+    finding = found("pod-creation-refused", refused(texts.QUOTA))
+    assert finding.health is Health.BLOCKED
+    assert (
+        finding.message
+        == "2 of 4 pods exist. ResourceQuota “q” refuses the rest: pods 2 of 2 used."
+    )
+    assert finding.advice == ("Raise pods by 2 in ResourceQuota “q”, or free as much.",)
+    assert [one.value for one in finding.evidence] == [texts.QUOTA, "2 of 2", "2 of 4"]
+    assert first(refused(texts.QUOTA)) == "pod-creation-refused"
+
+
+def test_a_quota_of_accelerators() -> None:
+    """16 in all, 12 used, each pod asks for 8: two more pods lack 12."""
+    finding = found("pod-creation-refused", refused(texts.QUOTA_GPU))
+    assert finding.message == (
+        "2 of 4 pods exist. ResourceQuota “gpus” refuses the rest: requests.nvidia.com/gpu 12 of "
+        "16 used, 8 more asked for."
+    )
+    assert finding.advice == (
+        "Raise requests.nvidia.com/gpu by 12 in ResourceQuota “gpus”, or free as much.",
+    )
+
+
+def test_two_resources_and_amounts_that_are_no_plain_numbers() -> None:
+    note = (
+        'Error creating: pods "train-1-x" is forbidden: exceeded quota: q, requested: '
+        "limits.memory=4Gi,pods=1, used: limits.memory=8Gi,pods=2, limited: limits.memory=8Gi,pods=2"
+    )
+    finding = found("pod-creation-refused", refused(note))
+    assert finding.message == (
+        "2 of 4 pods exist. ResourceQuota “q” refuses the rest: limits.memory 8Gi of 8Gi used, "
+        "pods 2 of 2 used."
+    )
+    assert finding.advice == ()
+
+
+def test_a_webhook_is_quoted() -> None:
+    finding = found("pod-creation-refused", refused(WEBHOOK, there=0))
+    assert finding.message == (
+        '0 of 4 pods exist. They are refused: admission webhook "validate.kyverno.svc-fail" denied '
+        "the request: resource Pod/team-a/train-2 was blocked: require-team-label."
+    )
+    assert finding.advice == ()
+
+
+def test_a_jobset_that_cannot_make_its_jobs() -> None:
+    jobset = a_jobset("run", a_part("workers", jobs=2))
+    note = (
+        'jobs.batch "run-workers-1" is forbidden: exceeded quota: q, requested: '
+        "count/jobs.batch=1, used: count/jobs.batch=1, limited: count/jobs.batch=1"
+    )
+    event = an_event(jobset, "JobCreationFailed", note)
+    unit = unit_of(
+        jobset, event, missing_jobs=("run-workers-1",), desired=2, name="run-workers-1", noun="Job"
+    )
+    assert found("pod-creation-refused", unit).message == (
+        "1 Job is not made: run-workers-1. ResourceQuota “q” refuses it: count/jobs.batch 1 of 1 "
+        "used."
+    )
+
+
+def test_an_event_older_than_the_newest_pod_is_history() -> None:
+    unit = refused(texts.QUOTA, seconds=700)
+    assert ask("pod-creation-refused", unit) is None
+    assert first(unit) == "below-quorum"
+
+
+def test_an_event_of_the_same_second_is_not_older() -> None:
+    assert ask("pod-creation-refused", refused(texts.QUOTA, seconds=600)) is not None
+
+
+def test_all_pods_are_there() -> None:
+    unit = refused(texts.QUOTA, there=4)
+    assert ask("pod-creation-refused", unit) is None
+    assert first(unit) == "not-attempted"
+
+
+def test_a_gang_at_its_quorum_is_below_its_size() -> None:
+    job = a_job("train", pods=4, group_name="ring")
+    event = an_event(job, "FailedCreate", texts.QUOTA)
+    unit = unit_of(job, a_group("ring", quorum=2), event, *pods_of(job, 2, on="n0"))
+    assert ask("pod-creation-refused", unit) is None
+    assert first(unit) == "below-size"
+
+
+def test_jobsets_own_turning_away_is_expected() -> None:
+    note = (
+        'Error creating: admission webhook "vpod.kb.io" denied the request: leader pod not yet '
+        "scheduled, not creating follower pod. this is an expected, transient error"
+    )
+    assert ask("pod-creation-refused", refused(note)) is None
+
+
+def test_the_refusal_of_another_job_is_not_ours() -> None:
+    job, other = a_job("train", pods=4, group_name="ring"), a_job("other")
+    event = an_event(other, "FailedCreate", texts.QUOTA)
+    unit = unit_of(job, a_group("ring", quorum=4), event, *pods_of(job, 2))
+    assert ask("pod-creation-refused", unit) is None

@@ -1,0 +1,48 @@
+"""`podgroup-missing`: observed on 1.36.3 and 1.37.0, nothing is written anywhere."""
+
+from typing import Any
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from tests.diagnosis.building import Made, a_group, a_job, a_pod, ago
+from tests.rules.asking import ask, first, found, unit_of
+
+
+def waiting(age: float = 600, *objects: Made, **facts: Any) -> Unit:
+    job = a_job("train", group_name="ring")
+    pods = [a_pod(f"train-{index}", of=job, group="ring", created_at=ago(age)) for index in (0, 1)]
+    return unit_of(job, *pods, *objects, facts=facts)
+
+
+def test_the_name_leads_nowhere() -> None:
+    finding = found("podgroup-missing", waiting())
+    assert finding.health is Health.BLOCKED
+    assert finding.message == "2 pods wait for PodGroup ring, which does not exist."
+    assert first(waiting()) == "podgroup-missing"
+
+
+def test_not_before_half_a_minute() -> None:
+    finding = found("podgroup-missing", waiting(29))
+    assert (finding.code, finding.health) == ("starting", Health.STARTING)
+    assert finding.recheck_at == ago(-1)
+    assert found("podgroup-missing", waiting(30)).code == "podgroup-missing"
+
+
+def test_groups_that_could_not_be_read_are_not_missing() -> None:
+    assert ask("podgroup-missing", waiting(groups_blind=True)) is None
+
+
+def test_nor_where_no_groups_are_served() -> None:
+    assert ask("podgroup-missing", waiting(gang_api_version="")) is None
+
+
+def test_a_gang_that_runs_runs() -> None:
+    job = a_job("train", group_name="ring")
+    pods = [a_pod(f"train-{index}", of=job, group="ring", on="n0") for index in (0, 1)]
+    assert first(unit_of(job, *pods)) == "running"
+
+
+def test_a_group_that_is_there() -> None:
+    unit = waiting(600, a_group("ring", quorum=2))
+    assert ask("podgroup-missing", unit) is None
+    assert first(unit) == "not-attempted"

@@ -1,0 +1,86 @@
+"""`quorum-deadlock`: observed on 1.37.0 with a group over driver and workers, dependsOn Ready."""
+
+from dataclasses import replace
+from typing import Any
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from gangboard.domain.owner import Dependency
+from tests.diagnosis.building import a_group, a_jobset, a_part, a_pod, child_jobs, pods_of
+from tests.rules.asking import ask, first, found, unit_of
+
+
+def deadlocked(quorum: int = 5, version: str = "v1beta1", **driver: Any) -> Unit:
+    jobset = a_jobset(
+        "run",
+        a_part("driver", pods=1, ready=0, group_name="ring"),
+        a_part("workers", pods=4, group_name="ring", depends_on=(Dependency("driver", "Ready"),)),
+    )
+    job, _ = child_jobs(jobset)
+    pod = a_pod("run-driver-0-0", of=job, group="ring", **driver)
+    group = a_group("ring", quorum=quorum, version=version)
+    return unit_of(jobset, job, pod, group, missing_jobs=("run-workers-0",))
+
+
+def test_the_driver_waits_for_those_that_wait_for_it() -> None:
+    finding = found("quorum-deadlock", deadlocked())
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "driver cannot be placed before group ring has 5 pods, and the 4 pods of workers are made "
+        "only when driver is Ready."
+    )
+    assert finding.advice == (
+        "Lower minCount of PodGroup ring to 1.",
+        "Give driver and workers a PodGroup each (recreate).",
+    )
+    assert first(deadlocked()) == "quorum-deadlock"
+
+
+def test_minimum_cannot_be_changed_in_136() -> None:
+    finding = found("quorum-deadlock", deadlocked(version="v1alpha2"))
+    assert finding.advice == ("Give driver and workers a PodGroup each (recreate).",)
+
+
+def test_nor_where_a_controller_owns_the_group() -> None:
+    unit = deadlocked()
+    assert unit.group is not None
+    job = unit.jobs[0]
+    owned = replace(unit, group=a_group("ring", quorum=5, of=job))
+    assert found("quorum-deadlock", owned).advice == (
+        "Give driver and workers a PodGroup each (recreate).",
+    )
+
+
+def test_a_quorum_that_the_driver_reaches_alone() -> None:
+    assert ask("quorum-deadlock", deadlocked(quorum=1)) is None
+    assert first(deadlocked(quorum=1, text="0/4 nodes are available: 4 Insufficient cpu.")) == (
+        "unschedulable"
+    )
+
+
+def test_a_driver_that_starts_is_no_deadlock() -> None:
+    assert first(deadlocked(quorum=1, on="n0", ready=False)) == "starting"
+
+
+def test_the_same_parts_in_two_groups_only_wait() -> None:
+    unit = deadlocked()
+    workers = replace(
+        unit,
+        parts=(unit.owner.parts[1],),
+        jobs=(),
+        pods=(),
+        group=None,
+        group_name="",
+        quorum=None,
+        name="workers",
+        desired=4,
+    )
+    assert first(workers) == "dependency-waiting"
+
+
+def test_workers_that_exist_are_only_below_quorum() -> None:
+    jobset = a_jobset("run", a_part("driver", pods=1), a_part("workers", pods=4))
+    driver, workers = child_jobs(jobset, group_name="ring")
+    pods = (*pods_of(driver, 1), *pods_of(workers, 2))
+    unit = unit_of(jobset, driver, workers, a_group("ring", quorum=5), *pods)
+    assert first(unit) == "below-quorum"

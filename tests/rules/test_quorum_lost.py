@@ -1,0 +1,101 @@
+"""`quorum-lost`: k/k#142330, and one Job of a shared group held (observed on 1.37.0)."""
+
+from dataclasses import replace
+from typing import Any
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from tests.diagnosis.building import (
+    a_group,
+    a_job,
+    a_jobset,
+    a_part,
+    a_pod,
+    child_jobs,
+    placed,
+    pods_of,
+)
+from tests.rules.asking import ask, first, found, ran, unit_of
+
+
+def finishing(quorum: int = 4, version: str = "v1beta1") -> Unit:
+    """Two of four have succeeded, one runs, one failed and its replacement waits."""
+    job = a_job("train", pods=4, group_name="ring", retries=1)
+    done = [
+        a_pod(f"train-{index}", of=job, group="ring", on="n0", phase="Succeeded")
+        for index in (0, 1)
+    ]
+    runs = a_pod("train-2", of=job, group="ring", on="n1")
+    waits = a_pod("train-3", of=job, group="ring")
+    group = a_group("ring", quorum=quorum, version=version, placed=placed())
+    return unit_of(job, group, *done, runs, waits, memory=ran())
+
+
+def held(**fields: Any) -> Unit:
+    """A JobSet whose three Jobs share a group; one is held, a sibling lost a pod."""
+    jobset = a_jobset("run", a_part("workers", jobs=3, group_name="ring"))
+    one, two, three = child_jobs(jobset)
+    pods = (
+        *pods_of(one, 2, on="n0"),
+        a_pod("run-workers-1-0", of=two, group="ring", on="n1"),
+        a_pod("run-workers-1-1", of=two, group="ring"),
+    )
+    group = a_group("ring", placed=placed(), **{"quorum": 6, **fields})
+    jobs = (one, two, replace(three, suspended=True))
+    return unit_of(jobset, *jobs, group, *pods, memory=ran())
+
+
+def test_members_that_succeeded_do_not_count() -> None:
+    finding = found("quorum-lost", finishing())
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "1 pod waits for ever: group ring needs 4 live pods and can have only 2; 2 have succeeded."
+    )
+    assert finding.advice == ("Lower minCount of PodGroup ring to 2.",)
+
+
+def test_it_goes_before_the_loss() -> None:
+    assert first(finishing()) == "quorum-lost"
+    assert first(held()) == "quorum-lost"
+
+
+def test_members_that_are_held_do_not_exist() -> None:
+    finding = found("quorum-lost", held())
+    assert finding.message == (
+        "1 pod waits for ever: group ring needs 6 live pods and can have only 4; 2 pods of "
+        "suspended Jobs stay away."
+    )
+    assert finding.advice == (
+        "Resume run-workers-2.",
+        "Lower minCount of PodGroup ring to 4.",
+    )
+
+
+def test_a_podgroup_of_136_cannot_be_changed() -> None:
+    assert found("quorum-lost", held(version="v1alpha2")).advice == ("Resume run-workers-2.",)
+
+
+def test_a_quorum_that_can_still_be_reached() -> None:
+    assert ask("quorum-lost", finishing(quorum=2)) is None
+    assert ask("quorum-lost", held(quorum=4)) is None
+
+
+def test_nobody_waits() -> None:
+    unit = finishing()
+    calm = replace(unit, pods=unit.pods[:3])
+    assert ask("quorum-lost", calm) is None
+
+
+def test_nobody_has_finished() -> None:
+    job = a_job("train", pods=4, group_name="ring")
+    unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 2))
+    assert ask("quorum-lost", unit) is None
+    assert first(unit) == "below-quorum"
+
+
+def test_other_schedulers_count_finished_members() -> None:
+    unit = finishing()
+    assert unit.group is not None
+    ref = replace(unit.group.meta.ref, group="scheduling.volcano.sh")
+    other = replace(unit, group=replace(unit.group, meta=replace(unit.group.meta, ref=ref)))
+    assert ask("quorum-lost", other) is None

@@ -1,0 +1,67 @@
+"""Many at the same moment: one wins a link, no more than the limit get to try a password."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+# In a process of its own, because each thread needs a real connection to a real database.
+SCRIPT = """
+import django
+django.setup()
+from concurrent.futures import ThreadPoolExecutor
+from django.core.management import call_command
+from django.db import connection
+from gangboard.store import people
+call_command("migrate", verbosity=0)
+user, _ = people.create_user(name="ada", role="viewer")
+secret = people.create_sign_in_link(user=user)
+token = people.issue_token(user=user)
+
+def closing(call):
+    def run(_):
+        try:
+            return call()
+        finally:
+            connection.close()
+    return run
+
+with ThreadPoolExecutor(8) as pool:
+    links = list(pool.map(closing(lambda: people.consume_sign_in_link(secret)), range(8)))
+    waits = list(pool.map(
+        closing(lambda: people.count_password_attempt(name="ada", address="10.0.0.1")), range(30)
+    ))
+    tokens = list(pool.map(closing(lambda: people.find_token(token)), range(8)))
+print(sum(link is not None for link in links), waits.count(0), sum(t is not None for t in tokens))
+"""
+
+
+def outcome(database_url: str, folder: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        cwd=settings.BASE_DIR,
+        env={
+            "PATH": os.environ["PATH"],
+            "DJANGO_SETTINGS_MODULE": "gangboard.settings",
+            "GANGBOARD_STATE": str(folder / "state"),
+            "DATABASE_URL": database_url,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_on_sqlite(tmp_path: Path) -> None:
+    assert outcome(f"sqlite:///{tmp_path}/db.sqlite3", tmp_path) == "1 10 8"
+
+
+@pytest.mark.services
+def test_on_postgresql(postgres_url: str, tmp_path: Path) -> None:
+    assert outcome(postgres_url, tmp_path) == "1 10 8"
