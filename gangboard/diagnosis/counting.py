@@ -79,11 +79,12 @@ def weight(unit: Unit) -> tuple[Decimal, Decimal]:
     shapes = [
         PodShape(job.desired, shape.requests) for job in unit.jobs for shape in job.shapes[:1]
     ]
-    by_name = {name: part for part in unit.owner.parts for name in part.child_names}
+    missing = frozenset(unit.missing_jobs)
     shapes += [
-        PodShape(by_name[name].pods, by_name[name].requests)
-        for name in unit.missing_jobs
-        if name in by_name
+        PodShape(part.pods, part.requests)
+        for part in (unit.parts if missing else ())
+        for name in part.child_names
+        if name in missing
     ]
     if not shapes:
         shapes = [PodShape(1, pod.requests) for pod in unit.pods]

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from gangboard.diagnosis.attempts import natural, pods_by_job
 from gangboard.diagnosis.links import COMPOSITE, CORE, POD_GROUP
 from gangboard.diagnosis.roots import group_size
-from gangboard.domain.event import Event
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.owner import Owner, Part
@@ -48,6 +47,11 @@ class _Division:
             group.meta.ref.name: group
             for group in facts.groups
             if group.meta.ref.kind == POD_GROUP and group.meta.ref.group == CORE
+        }
+        self._made_by = {
+            group.meta.controller.uid: name
+            for name, group in reversed(self._groups.items())
+            if group.meta.controller is not None
         }
         self._pods_of = pods_by_job(facts.pods, facts.jobs)
         self._only_group = self._group_of_owner()
@@ -102,10 +106,8 @@ class _Division:
             return max(names, key=lambda name: (names[name], name), default="")
         if job.group_name:
             return job.group_name
-        for name, group in self._groups.items():
-            controller = group.meta.controller
-            if controller is not None and controller.uid == job.meta.ref.uid:
-                return name
+        if job.meta.ref.uid in self._made_by:
+            return self._made_by[job.meta.ref.uid]
         if job.delegated_template:
             made = [
                 name
@@ -264,16 +266,16 @@ def _with_events(facts: GangFacts, found: list[Unit]) -> tuple[Unit, ...]:
         things = (*unit.jobs, *unit.pods, *((unit.group,) if unit.group is not None else ()))
         unit_of.update(dict.fromkeys((thing.meta.ref.uid for thing in things), unit.name))
     unit_of.pop(facts.owner.meta.ref.uid, None)
-    by_unit: dict[str, list[Event]] = defaultdict(list)
-    for event in facts.events:
-        name = unit_of.get(event.regarding.uid)
-        for unit in found:
-            if name is None or name == unit.name:
-                by_unit[unit.name].append(event)
+    by_unit: dict[str, list[int]] = defaultdict(list)
+    for number, event in enumerate(facts.events):
+        by_unit[unit_of.get(event.regarding.uid, "")].append(number)
+    of_all = by_unit.get("", [])
     return tuple(
         replace(
             unit,
-            events=tuple(by_unit[unit.name]),
+            events=tuple(
+                facts.events[number] for number in sorted((*of_all, *by_unit.get(unit.name, ())))
+            ),
             memory=facts.memory.get(unit.name, UnitMemory()),
         )
         for unit in found

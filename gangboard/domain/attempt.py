@@ -67,11 +67,11 @@ def has_lost(unit: Unit) -> bool:
     """Whether it ran, fell below its quorum (without one: its size), and some member still runs.
 
     Without a memory of it running, an unready member may never have been ready: then only
-    members without a place count as lost.
+    members without a place count as lost, and those that were ready when their node went silent.
     """
     if is_full(unit) or not unit.ready:
         return False
-    if whole_in_attempt(unit):
+    if whole_in_attempt(unit) or _was_whole_before_silence(unit):
         return ready_count(unit) + succeeded(unit) < unit.needed
     if not was_placed_whole(unit):
         return False
@@ -79,6 +79,19 @@ def has_lost(unit: Unit) -> bool:
     sick = on_sick_nodes(unit)
     there = sum(pod not in sick for pod in unit.placed)
     return there + succeeded(unit) + others < unit.needed
+
+
+def _was_whole_before_silence(unit: Unit) -> bool:
+    """Whether silent nodes alone make it unready.
+
+    Of a pod on a silent node only `Ready` turns False; its containers still say that they are
+    ready, as its kubelet reported last (observed on 1.37.0).
+    """
+    silent = sum(
+        bool(pod.containers) and all(one.ready for one in pod.containers if not one.init)
+        for pod in on_sick_nodes(unit)
+    )
+    return silent > 0 and ready_count(unit) + succeeded(unit) + silent >= unit.needed
 
 
 def restart_under_way(unit: Unit) -> Restart | None:

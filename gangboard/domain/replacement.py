@@ -24,7 +24,7 @@ def hindrance(unit: Unit) -> str:
     starting = [pod for pod in unit.placed if not pod.is_ready]
     if not starting:
         return ""
-    return f"{count(len(starting), 'pod')} {is_or_are(len(starting))} not ready yet."
+    return f"{count(len(starting), 'pod')} {is_or_are(len(starting))} not ready."
 
 
 def _unplaced(unit: Unit) -> str:

@@ -12,6 +12,7 @@ from gangboard.domain.health import Health
 from gangboard.readmodels.freshness import Freshness, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
 from gangboard.readmodels.gangs import GangPage, GangRow, Tile, count_by_health, list_gangs
+from gangboard.readmodels.printable import printable
 from gangboard.readmodels.words import Face, face_of, reason_title
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
@@ -155,7 +156,7 @@ def _heading(
         name = names[0] if names else ""
     else:
         name = str(values[0])
-    return Heading(name, name, None, number, devices)
+    return Heading(name, printable(name), None, number, devices)
 
 
 def _lines(page: GangPage, headings: Mapping[str, Heading], filters: GangFilters) -> Iterable[Line]:

@@ -211,7 +211,7 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
 
 def _finding(finding: Finding) -> FindingRow:
     return FindingRow(
-        code=finding.code,
+        code=printable(finding.code),
         health=finding.health.value,
         face=face_of(finding.health),
         stage=finding.stage.value,
@@ -246,7 +246,7 @@ def _job(job: JobState, hidden: tuple[ObjectRef, ...]) -> JobRow:
         ready=job.ready,
         nodes=tuple(printable(node) for node in job.nodes),
         restarts=job.restarts,
-        mode=job.scheduling.mode,
+        mode=printable(job.scheduling.mode),
         mode_label=printable(job.scheduling.label),
         mode_reason=printable(job.scheduling.reason),
         message=printable(unnamed(job.finding.message, hidden)) if job.finding else "",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db.models import Q, QuerySet
@@ -263,7 +263,7 @@ def _row(
         disruption_mode=printable(group.disruption_mode),
         placed=_printable_condition(group.placed),
         placed_face=None if group.templates else _placed_face(group.placed),
-        templates=group.templates,
+        templates=tuple(_printable_template(found) for found in group.templates),
         controller=printable(f"{controller.kind} {controller.name}") if controller else "",
         created_at=meta.created_at,
         deleting_since=meta.deleting_since,
@@ -282,6 +282,11 @@ def _printable_condition(condition: Condition | None) -> Condition | None:
         printable(condition.message),
         condition.since,
     )
+
+
+def _printable_template(template: GroupTemplate) -> GroupTemplate:
+    keys = tuple(printable(key) for key in template.topology_keys)
+    return replace(template, name=printable(template.name), topology_keys=keys)
 
 
 def _placed_face(placed: Condition | None) -> Face:

@@ -7,6 +7,7 @@ from functools import cache
 
 from gangboard.diagnosis import registry
 from gangboard.domain.health import Health, Stage
+from gangboard.readmodels.printable import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,4 +83,4 @@ def reason_title(code: str) -> str:
     """Return the title of a reason code; an unknown code prints as words."""
     if code == NOT_OBSERVED:
         return NOT_OBSERVED_TITLE
-    return _titles().get(code) or code.replace("-", " ").capitalize()
+    return _titles().get(code) or printable(code).replace("-", " ").capitalize()

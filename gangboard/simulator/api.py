@@ -19,6 +19,7 @@ from gangboard.simulator.store import Json, Key, Store, Written, encode, with_ty
 from gangboard.simulator.watches import Watch
 from gangboard.simulator.writes import Writer
 
+_TEXT = "text/plain; charset=utf-8"
 _MERGE = "application/merge-patch+json"
 _JSON_PATCH = "application/json-patch+json"
 _FOREVER_TOKEN = "bGllcw"  # noqa: S105 - a continue token that never ends
@@ -73,6 +74,8 @@ class API:
             found.faults = met
             for fault in met:
                 _spoil(fault, found)
+        except refusals.PageNotFound:
+            return Answer(404, b"404 page not found\n", content_type=_TEXT)
         except refusals.Refusal as refusal:
             body = json.dumps(refusal.body, separators=(",", ":")).encode()
             return Answer(refusal.code, body, headers=refusal.headers)
@@ -102,7 +105,7 @@ class API:
     def _without_object(self, request: Request) -> Answer:
         parts = request.segments
         if parts in (["healthz"], ["livez"], ["readyz"]):
-            return Answer(200, b"ok", content_type="text/plain; charset=utf-8")
+            return Answer(200, b"ok", content_type=_TEXT)
         if request.method == "POST" and parts[:2] == ["apis", "authorization.k8s.io"]:
             return self._review(request)
         if parts == ["version"]:
@@ -123,7 +126,7 @@ class API:
         elif parts[:1] == ["apis"] and len(parts) == 3:
             found_or_none = discovery.resource_list(self.resources, parts[1], parts[2])
         if found_or_none is None:
-            raise refusals.path_not_found()
+            raise refusals.PageNotFound
         return _json(found_or_none)
 
     def _review(self, request: Request) -> Answer:
@@ -170,7 +173,9 @@ class API:
 
     def _change(self, request: Request, resource: Resource) -> Answer:
         body = request.json()
-        change = self._update(body) if request.verb == "update" else self._patch(request, body)
+        change = (
+            self._update(body) if request.verb == "update" else self._patch(request, resource, body)
+        )
         if not request.is_dry_run:
             self.on_write(resource, _key(request))
         made = self.writer.change(
@@ -188,12 +193,12 @@ class API:
             raise refusals.bad_request("the object provided is unrecognized")
         return lambda _obj: body
 
-    def _patch(self, request: Request, body: Any) -> Callable[[Json], Any]:
+    def _patch(self, request: Request, resource: Resource, body: Any) -> Callable[[Json], Any]:
         media = (request.headers.get("Content-Type") or "").partition(";")[0].strip()
         if media == _MERGE:
             return lambda obj: merge_patch(obj, body)
         if media != _JSON_PATCH:
-            raise refusals.unsupported_media(f"{_JSON_PATCH}, {_MERGE}")
+            raise refusals.unsupported_media(resource)
 
         def apply(obj: Json) -> Any:
             try:
@@ -214,10 +219,14 @@ class API:
                 raise refusals.not_found(resource, request.name)
             meta = found["metadata"]
             if wanted.get("uid", meta["uid"]) != meta["uid"]:
-                raise refusals.other_uid(resource, request.name, wanted["uid"], meta["uid"])
+                raise refusals.precondition_failed(
+                    resource, request.name, "UID", wanted["uid"], meta["uid"]
+                )
             version = wanted.get("resourceVersion", meta["resourceVersion"])
             if version != meta["resourceVersion"]:
-                raise refusals.modified(resource, request.name)
+                raise refusals.precondition_failed(
+                    resource, request.name, "ResourceVersion", version, meta["resourceVersion"]
+                )
             if not dry_run:
                 self.on_write(resource, _key(request))
                 lingering = self._let_go(resource, _key(request), found, grace)
@@ -237,7 +246,11 @@ class API:
             running = obj.get("status", {}).get("phase") in ("Pending", "Running")
             if seconds and spec.get("nodeName") and running:
                 return self.writer.mark_deleted(resource, key, grace=seconds)
-        elif obj["metadata"].get("finalizers"):
+            # One that no kubelet has to end is marked and goes in the same breath.
+            marked = self.writer.mark_deleted(resource, key)
+            self.writer.remove(resource, key)
+            return marked
+        if obj["metadata"].get("finalizers"):
             return self.writer.mark_deleted(resource, key)
         self.writer.remove(resource, key)
         return None

@@ -19,6 +19,8 @@ def version_document(minor: str) -> Json:
     return {
         "major": "1",
         "minor": number,
+        "emulationMajor": "1",
+        "emulationMinor": number,
         "gitVersion": git,
         "gitCommit": "simulated",
         "gitTreeState": "clean",
@@ -129,7 +131,9 @@ _REVIEW: Json = {
 
 
 def _discovered(resource: Resource, version: str) -> Json:
-    kind = {"group": resource.group, "version": version, "kind": resource.kind}
+    kind = {"group": "", "version": "", "kind": resource.kind}
+    if resource.custom:
+        kind |= {"group": resource.group, "version": version}
     found: Json = {
         "resource": resource.plural,
         "responseKind": kind,

@@ -112,7 +112,10 @@ class JobSetController:
             return job
 
         for job in self._world.owned(jobset["metadata"]["uid"], JOBS):
-            if bool(job["spec"].get("suspend")) != wanted and not jobstates.is_finished(job):
+            if bool(job["spec"].get("suspend")) == wanted or jobstates.is_finished(job):
+                continue
+            # The Job controller was always seen to act on a suspension before it is taken back.
+            if wanted or jobstates.has_condition(job, "Suspended"):
                 # A Hold turns this back: then nothing is written at all.
                 self._world.change(JOBS, job, put, MANAGER)
         if wanted:

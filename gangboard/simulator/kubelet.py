@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gangboard.simulator.podstates import pod_status
-from gangboard.simulator.resources import JOBS, PODS, Resource
+from gangboard.simulator.resources import JOBS, NAMESPACES, PODS, Resource
 from gangboard.simulator.store import Key, Record
 from gangboard.simulator.world import World, key_of
 from gangboard.simulator.writes import timestamp
@@ -96,7 +96,19 @@ class Kubelet:
             if running and uid not in world.pardoned:
                 self._count_failure(pod)
             world.pardoned.discard(uid)
+            self._end_containers(pod)
             world.writer.remove(PODS, key)
+
+    def _end_containers(self, pod: Json) -> None:
+        """Say that its containers have ended; the last anybody sees of a pod."""
+
+        def end(found: Json) -> Json:
+            if found["status"].get("phase") in ("Pending", "Running"):
+                found["status"] = pod_status("failed", found, timestamp())
+            found["metadata"]["deletionGracePeriodSeconds"] = 0
+            return found
+
+        self._world.change(PODS, pod, end, "kubelet")
 
     def _count_failure(self, pod: Json) -> None:
         for reference in pod["metadata"].get("ownerReferences", []):
@@ -122,12 +134,22 @@ class Collector:
                 self._remove(owned, key)
             if resource == PODS:
                 self._release_group(obj)
+            elif resource == NAMESPACES:
+                self._empty(obj["metadata"]["name"])
         elif (
             resource.plural == "podgroups"
             and "deletionTimestamp" in obj["metadata"]
             and obj["metadata"]["uid"] not in self._world.scripted
         ):
             self._release(resource, record.key)
+
+    def _empty(self, namespace: str) -> None:
+        """Remove everything that was in a namespace."""
+        with self._world.store.lock:
+            for resource in self._world.store.resources():
+                for key in list(self._world.store.table(resource).objects):
+                    if key[0] == namespace:
+                        self._world.writer.remove(resource, key)
 
     def _remove(self, resource: Resource, key: Key) -> None:
         world = self._world

@@ -23,7 +23,9 @@ def list_page(store: Store, request: Request, alter: Alter | None = None) -> byt
     """Return one page (or the whole) of a list as it goes to the wire. Raises `Refusal`."""
     resource = request.resource
     assert resource is not None  # noqa: S101 - the router comes here with one
-    test = matcher(request.query.get("labelSelector", ""), request.query.get("fieldSelector", ""))
+    labels = request.query.get("labelSelector", "")
+    fields = request.query.get("fieldSelector", "")
+    test = matcher(resource.plural, labels, fields)
     limit = request.number("limit") or 0
     token = request.query.get("continue", "")
     if token:
@@ -78,7 +80,9 @@ def _decode_token(token: str) -> tuple[int, Key]:
         namespace, _, name = raw["start"].rstrip("\0").rpartition("/")
         return int(raw["rv"]), (namespace, name)
     except (ValueError, KeyError, TypeError, binascii.Error) as error:
-        raise refusals.bad_request(f"continue key is not valid: {error}") from error
+        raise refusals.bad_request(
+            f"invalid continue token: continue key is not valid: {error}"
+        ) from error
 
 
 def _resume(store: Store, resource: Resource, namespace: str, token: str) -> tuple[Snapshot, int]:

@@ -56,6 +56,10 @@ def _details(resource: Resource, name: str, causes: list[Json] | None = None) ->
     return found
 
 
+class PageNotFound(Exception):  # noqa: N818 - an answer, not an error of ours
+    """Nothing at all is known under this path: the one 404 that is plain text."""
+
+
 def path_not_found() -> Refusal:
     """Nothing is served under this path."""
     message = "the server could not find the requested resource"
@@ -89,10 +93,25 @@ def modified(resource: Resource, name: str) -> Refusal:
     return conflict(resource, name, why)
 
 
-def other_uid(resource: Resource, name: str, wanted: str, found: str) -> Refusal:
-    """The uid in the request belongs to another object of the same name."""
-    why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
-    return conflict(resource, name, why)
+def other_uid(resource: Resource, name: str, wanted: str) -> Refusal:
+    """The uid in a patch belongs to another object of the same name: not a conflict, invalid."""
+    why = f'Invalid value: "{wanted}": field is immutable'
+    return invalid(resource, name, "metadata.uid", why, "FieldValueInvalid")
+
+
+def precondition_failed(
+    resource: Resource, name: str, what: str, wanted: str, found: str
+) -> Refusal:
+    """A precondition of a deletion does not hold; `what` is UID or ResourceVersion."""
+    fate = "deleted and then recreated" if what == "UID" else "modified"
+    kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+    message = (
+        f'Operation cannot be fulfilled on {kind} "{name}": the {what} in the precondition '
+        f"({wanted}) does not match the {what} in record ({found}). The object might have been "
+        f"{fate}"
+    )
+    details = {**_details(resource, name), "kind": resource.kind}
+    return Refusal(409, "Conflict", message, details=details)
 
 
 def invalid(resource: Resource, name: str, field: str, why: str, reason: str) -> Refusal:
@@ -100,7 +119,8 @@ def invalid(resource: Resource, name: str, field: str, why: str, reason: str) ->
     causes = [{"reason": reason, "message": why, "field": field}]
     details = _details(resource, name, causes)
     details["kind"] = resource.kind
-    message = f'{resource.kind}.{resource.group} "{name}" is invalid: {field}: {why}'
+    kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+    message = f'{kind} "{name}" is invalid: {field}: {why}'
     return Refusal(422, "Invalid", message, details=details)
 
 
@@ -115,11 +135,14 @@ def bad_request(message: str) -> Refusal:
     return Refusal(400, "BadRequest", message)
 
 
-def unsupported_media(accepted: str) -> Refusal:
-    """The content type of the body is not one that is understood here."""
+def unsupported_media(resource: Resource) -> Refusal:
+    """The content type of a patch is not one that is understood here."""
+    if not resource.custom:
+        message = "415: Unsupported Media Type"
+        return Refusal(415, "UnsupportedMediaType", message, details={})
     message = (
         "the body of the request was in an unknown format - accepted media types include: "
-        f"{accepted}"
+        "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
     )
     return Refusal(415, "UnsupportedMediaType", message)
 

@@ -57,7 +57,8 @@ class Request:
         try:
             return int(text)
         except ValueError:
-            raise refusals.bad_request(f'invalid {name} "{text}"') from None
+            why = f'strconv.ParseInt: parsing "{text}": invalid syntax'
+            raise refusals.bad_request(why) from None
 
     def json(self) -> Any:
         """Return the decoded body. Raises a 400 `Refusal` when it is not JSON."""
@@ -93,6 +94,8 @@ def resolve(request: Request, resources: tuple[Resource, ...]) -> None:
         if (resource.group, resource.plural) == (group, rest[0]) and version in resource.versions:
             break
     else:
+        if group and not any(resource.group == group for resource in resources):
+            raise refusals.PageNotFound
         raise refusals.path_not_found()
     request.resource, request.version = resource, version
     request.name = rest[1] if len(rest) > 1 else ""

@@ -13,7 +13,7 @@ _GANG_VERSIONS: dict[str, tuple[str, ...]] = {
     "1.36": ("v1alpha2",),
     "plain": (),
 }
-_VERBS = ("create", "delete", "get", "list", "patch", "update", "watch")
+_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,34 @@ _SET = re.compile(r"^(?P<key>\S+)\s+(?P<word>in|notin)\s+\((?P<values>[^)]*)\)$"
 _COMMA = re.compile(r",(?![^(]*\))")
 
 
-def matcher(labels: str, fields: str) -> Test | None:
-    """Return a test for objects, None when there is nothing to select by."""
+_ALWAYS = ("metadata.name", "metadata.namespace")
+_FIELDS = {
+    "pods": (
+        *_ALWAYS,
+        "spec.nodeName",
+        "spec.restartPolicy",
+        "spec.schedulerName",
+        "spec.serviceAccountName",
+        "spec.hostNetwork",
+        "status.phase",
+        "status.podIP",
+        "status.nominatedNodeName",
+    ),
+    "jobs": (*_ALWAYS, "status.successful"),
+    "nodes": (*_ALWAYS, "spec.unschedulable"),
+    "podgroups": _ALWAYS,
+    "workloads": _ALWAYS,
+    "jobsets": _ALWAYS,
+}
+"""Fields that can be selected by; resources that are not named here take any."""
+
+
+def matcher(plural: str, labels: str, fields: str) -> Test | None:
+    """Return a test for objects, None when there is nothing to select by. Raises a 400."""
+    for term in filter(None, fields.split(",")):
+        path = re.split("!=|==?", term, maxsplit=1)[0].strip()
+        if path not in _FIELDS.get(plural, (path,)):
+            raise refusals.bad_request(f"field label not supported: {path}")
     tests = [_label_test(term.strip()) for term in _COMMA.split(labels) if term.strip()]
     tests += [_field_test(term.strip()) for term in fields.split(",") if term.strip()]
     if not tests:

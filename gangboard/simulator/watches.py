@@ -35,7 +35,7 @@ class Watch:
         self._resource: Resource = request.resource
         self._table = self.store.table(self._resource)
         labels, fields = request.query.get("labelSelector"), request.query.get("fieldSelector")
-        self._test: Test | None = matcher(labels or "", fields or "")
+        self._test: Test | None = matcher(self._resource.plural, labels or "", fields or "")
         self._bookmarks = request.query.get("allowWatchBookmarks", "").lower() in ("1", "true")
 
     def lines(self) -> Iterator[bytes]:

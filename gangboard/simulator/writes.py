@@ -28,7 +28,13 @@ _GENERATIONS = (
 )
 """Built-in kinds whose objects have a generation; PodGroups and nodes were seen without one."""
 _SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
-_SERVER_FIELDS = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+_SERVER_FIELDS = (
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+)
 
 
 def timestamp(moment: datetime | None = None) -> str:
@@ -135,7 +141,9 @@ class Writer:
 
         def mark(obj: Json) -> Json:
             meta = obj["metadata"]
-            if "deletionTimestamp" not in meta:
+            if "deletionTimestamp" not in meta or grace < meta["deletionGracePeriodSeconds"]:
+                if "deletionTimestamp" not in meta and "generation" in meta:
+                    meta["generation"] += 1
                 moment = datetime.now(UTC).timestamp() + grace
                 meta["deletionTimestamp"] = timestamp(datetime.fromtimestamp(moment, UTC))
                 meta["deletionGracePeriodSeconds"] = grace
@@ -148,7 +156,7 @@ class Writer:
         meta, wanted = old["metadata"], new["metadata"]
         name = meta["name"]
         if wanted.get("uid", meta["uid"]) != meta["uid"]:
-            raise refusals.other_uid(resource, name, wanted["uid"], meta["uid"])
+            raise refusals.other_uid(resource, name, wanted["uid"])
         version = wanted.get("resourceVersion", meta["resourceVersion"])
         if version != meta["resourceVersion"]:
             raise refusals.modified(resource, name)

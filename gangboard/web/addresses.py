@@ -9,6 +9,7 @@ from django.http import QueryDict
 
 from gangboard.readmodels.gangs import GROUPINGS, ORDERINGS, GangFilters
 from gangboard.readmodels.groups import GroupFilters
+from gangboard.readmodels.printable import printable
 
 LONGEST = 253
 """Characters of a filter: the longest name in Kubernetes."""
@@ -21,6 +22,7 @@ class Option:
     """One choice of a filter."""
 
     value: str
+    label: str
     chosen: bool
 
 
@@ -40,7 +42,12 @@ def make_select(
 ) -> Select:
     """Return a filter; what an address chose stays a choice also when nothing has it any more."""
     every = values if not chosen or chosen in values else (*values, chosen)
-    return Select(name, label, tuple(Option(value, value == chosen) for value in every), none)
+    return Select(
+        name,
+        label,
+        tuple(Option(value, printable(value), value == chosen) for value in every),
+        none,
+    )
 
 
 def read_text(query: QueryDict, name: str) -> str:

@@ -38,13 +38,15 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
     """Each server in turn, with a fresh namespace and four nodes of four GPUs."""
     name = f"c-{secrets.token_hex(4)}"
     if request.param == "simulator":
-        found = _simulated_site(*request.getfixturevalue("simulated"), name)
+        simulator, client = request.getfixturevalue("simulated")
+        found = _simulated_site(simulator, client, name)
     else:
         found = _real_site(request.getfixturevalue("controlplane_137"), name)
     found.client.create(namespace(name))
     yield found
+    # What is left there must not take room from the next test.
+    found.client.delete("v1", "Namespace", name)
     if request.param == "real":
-        found.client.delete("v1", "Namespace", name)
         delete_nodes(found.client)
 
 

@@ -121,12 +121,12 @@ def test_a_json_patch_of_what_is_not_there_is_invalid(site: Site) -> None:
 
 
 def test_uid_and_version_in_a_patch_are_preconditions(site: Site) -> None:
-    found = _job(site)
+    _job(site)
     error = _refused(site, {"metadata": {"uid": "another"}, "spec": {"suspend": False}})
-    assert (error.status, error.reason) == (409, "Conflict")
+    # Not 409: the server takes it for an attempt to change the uid.
+    assert (error.status, error.reason) == (422, "Invalid")
     assert error.message == (
-        'Operation cannot be fulfilled on jobs.batch "quiet": Precondition failed: UID in '
-        f"precondition: another, UID in object meta: {found['metadata']['uid']}"
+        'Job.batch "quiet" is invalid: metadata.uid: Invalid value: "another": field is immutable'
     )
     error = _refused(site, {"metadata": {"resourceVersion": "1"}, "spec": {"suspend": False}})
     assert (error.status, error.reason) == (409, "Conflict")
@@ -175,7 +175,11 @@ def test_a_deletion_can_ask_for_the_uid(site: Site) -> None:
     with pytest.raises(ApiError) as caught:
         site.client.request("DELETE", f"{site.pods}/p", options)
     assert (caught.value.status, caught.value.reason) == (409, "Conflict")
-    assert "UID in precondition: another" in caught.value.message
+    assert caught.value.message == (
+        'Operation cannot be fulfilled on Pod "p": the UID in the precondition (another) does not '
+        f"match the UID in record ({found['metadata']['uid']}). The object might have been deleted "
+        "and then recreated"
+    )
     options["preconditions"]["uid"] = found["metadata"]["uid"]
     site.client.request("DELETE", f"{site.pods}/p", options)
     assert site.client.find("v1", "Pod", "p", site.namespace) is None

@@ -153,7 +153,7 @@ def test_every_object_is_where_its_root_says(taken: Sequence[Model | str]) -> No
     for uid in there:
         shown_in = {root for root, (members, _) in picture.items() if uid in members}
         assert shown_in == kinship.gangs_of(uid)
-        root = kinship.root_of(uid)
-        assert (root is None and not shown_in) or root in shown_in
+        home = kinship.root_of(uid)
+        assert (home is None and not shown_in) or home in shown_in
         if not isinstance(there[uid], Group):
             assert len(shown_in) <= 1

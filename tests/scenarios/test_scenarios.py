@@ -107,7 +107,7 @@ def _faults(gang: Json | None, scenario: Scenario) -> list[str]:
     return faults
 
 
-@pytest.mark.parametrize(("cluster", "scenario"), _cases())
+@pytest.mark.parametrize(("cluster", "scenario"), list(_cases()))
 def test_the_api_tells_the_truth(play: Play, cluster: str, scenario: Scenario) -> None:
     play.acts[cluster, scenario.name].result(timeout=120)
     give_up_at = max(play.started[cluster, scenario.name], time.monotonic() - 60) + scenario.within

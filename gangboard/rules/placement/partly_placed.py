@@ -14,7 +14,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.scheduler_text import best_saying, earliest, refused_pods, sayings
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import out_of, sentence, shorten
+from gangboard.domain.wording import count, label, out_of, sentence, shorten
 
 
 def find(unit: Unit) -> Finding | None:
@@ -25,20 +25,11 @@ def find(unit: Unit) -> Finding | None:
         return None
     said = sayings(unit, "Unschedulable")
     best = best_saying(said)
-    placed = len(unit.placed)
-    if placed:
-        message = (
-            f"{out_of(placed, unit.wanted, 'pod')} {'holds' if placed == 1 else 'hold'} a node, and "
-            f"the scheduler finds no room for {len(refused)}"
-        )
-    else:
-        message = (
-            f"The scheduler finds no room for {out_of(len(refused), unit.wanted, 'pod')} of "
-            f"{unit.name}, while {elsewhere} of the other Jobs' pods {'holds' if elsewhere == 1 else 'hold'} a node"
-        )
+    message = _message(unit, len(refused), elsewhere)
     if best is not None:
         message = f"{message}: {shorten(best.text)}"
-    evidence = [Evidence("pods placed", f"{placed} of {unit.wanted}", unit.owner.meta.ref)]
+    placed = f"{len(unit.placed)} of {unit.wanted}"
+    evidence = [Evidence("pods placed", placed, unit.owner.meta.ref)]
     if best is not None:
         evidence.append(Evidence("scheduler says", best.raw, best.source))
     return unit_finding(
@@ -46,8 +37,23 @@ def find(unit: Unit) -> Finding | None:
     )
 
 
+def _message(unit: Unit, refused: int, elsewhere: int) -> str:
+    placed = len(unit.placed)
+    if placed:
+        hold = "holds" if placed == 1 else "hold"
+        return (
+            f"{out_of(placed, unit.wanted, 'pod')} {hold} a node, and the scheduler finds no room "
+            f"for {refused}"
+        )
+    hold = "holds" if elsewhere == 1 else "hold"
+    return (
+        f"The scheduler finds no room for {count(refused, 'pod')} of {unit.name}, while "
+        f"{count(elsewhere, 'other pod')} of {label(unit.owner.meta.ref)} {hold} a node"
+    )
+
+
 def _placed_elsewhere(unit: Unit) -> int:
-    """Count the gang's pods outside this unit that hold a node, where no group keeps them together."""
+    """Return how many pods of the gang outside of this unit hold a node."""
     here = {pod.meta.ref.uid for pod in unit.pods}
     return sum(
         pod.is_placed and pod.is_live and not pod.is_terminating

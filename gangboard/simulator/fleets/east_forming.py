@@ -11,10 +11,10 @@ _QUOTA = (
     'Error creating: pods "vocoder-2-k8bxx" is forbidden: exceeded quota: gpu-quota, requested: '
     "requests.nvidia.com/gpu=1, used: requests.nvidia.com/gpu=2, limited: requests.nvidia.com/gpu=2"
 )
-_LONG = "nightly-regression-of-all-kernels-with-and-without-fusion-2026"
+_LONG = "nightly-regression-of-all-kernels-with-and-without-fusion-60"
 _LONG_TEXT = (
     f"Failed to create Workload for Job {_LONG}: Workload.scheduling.k8s.io "
-    f'"{_LONG}-86c5d4bb7" is invalid: spec.podGroupTemplates[0].name: Invalid value: '
+    f'"{_LONG}-6bf4cf49dc" is invalid: spec.podGroupTemplates[0].name: Invalid value: '
     f'"{_LONG}-pgt-0": must be no more than 63 bytes'
 )
 

@@ -1,0 +1,78 @@
+"""Captured states of real control planes, taken through kinship, assembly and rules."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gangboard.decode.events import EVENT
+from gangboard.decode.nodes import NODE
+from gangboard.decode.pods import pod_resource
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.kinship import Kinship
+from gangboard.diagnosis.registry import grouping_apis, owner_kinds
+from gangboard.domain.event import Event
+from gangboard.domain.node import Node
+from gangboard.domain.verdict import Verdict
+from tests.decode.reading import captured, captures
+
+__all__ = ["captures", "verdicts"]
+
+_LABELS = frozenset(label for kind in owner_kinds() for label in kind.pod_labels)
+_OWNERS = [kind.resource for kind in owner_kinds()]
+_GROUPS = [resource for api in grouping_apis() for resource in api.resources]
+_VERSIONS = {"1.36": "v1alpha2", "1.37": "v1beta1", "plain": ""}
+
+
+@cache
+def verdicts(file: Path, seconds: float = 1) -> dict[str, Verdict]:
+    """Return `Kind/name` → verdict for every gang of a captured state.
+
+    It is assessed that long after the last time that any of its objects tells.
+    """
+    objects = {model.meta.ref.uid: model for model in _models(file)}
+    now = max(_times(objects.values())) + timedelta(seconds=seconds)
+    kinship = Kinship()
+    for model in objects.values():
+        kinship.put(model)
+    nodes = {model.meta.ref.name: model for model in objects.values() if isinstance(model, Node)}
+    found = {}
+    for root in kinship.roots():
+        members = kinship.members(root)
+        facts = assemble(
+            objects[root],
+            [objects[uid] for uid in members if uid != root],
+            now=now,
+            strangers=[objects[uid] for uid in kinship.strangers(root)],
+            events=[
+                event
+                for event in objects.values()
+                if isinstance(event, Event) and event.regarding.uid in members
+            ],
+            nodes=nodes,
+            gang_api_version=_VERSIONS[file.parent.name],
+        )
+        ref = objects[root].meta.ref
+        found[f"{ref.kind}/{ref.name}"] = assess(facts)
+    return found
+
+
+def _models(file: Path) -> list[Any]:
+    resources = [pod_resource(_LABELS), NODE, EVENT, *_OWNERS, *_GROUPS]
+    found = [model for resource in resources for model in captured(file, resource)]
+    return [model for model in found if model is not None]
+
+
+def _times(models: Any) -> list[datetime]:
+    times = []
+    for model in models:
+        times.append(model.meta.created_at)
+        times.append(model.meta.deleting_since)
+        conditions = [*getattr(model, "conditions", ())]
+        conditions += [getattr(model, word, None) for word in ("ready", "scheduled", "disruption")]
+        times += [one.since for one in conditions if one is not None]
+        times.append(getattr(model, "last_seen", None))
+    return [time for time in times if time is not None]

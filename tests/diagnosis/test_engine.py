@@ -1,0 +1,399 @@
+"""One verdict: which finding wins, what is kept beside it, what is remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis import registry
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.counting import decimal_text
+from gangboard.diagnosis.engine import assess
+from gangboard.domain.facts import Blind, GangFacts, Unit
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.registry import GangRule, UnitRule
+from gangboard.domain.verdict import Finding, UnitMemory, Verdict
+from tests.diagnosis.building import (
+    NOW,
+    Made,
+    a_container,
+    a_group,
+    a_job,
+    a_jobset,
+    a_node,
+    a_part,
+    a_pod,
+    ago,
+    child_jobs,
+    pods_of,
+    requests,
+)
+
+
+def a_finding(code: str, health: Health, unit: str = "", **fields: Any) -> Finding:
+    stage = fields.pop("stage", Stage.PLACEMENT)
+    return Finding(code, health, stage, code, f"{code} {unit}", unit=unit, **fields)
+
+
+def gang(root: Made, *objects: Made, **fields: Any) -> GangFacts:
+    return assemble(root, objects, **{"now": NOW, "gang_api_version": "v1beta1", **fields})  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def rules(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Put other rules in the place of those of the registry."""
+
+    def use(*found: GangRule | UnitRule) -> None:
+        monkeypatch.setattr(
+            registry, "gang_rules", lambda: tuple(r for r in found if isinstance(r, GangRule))
+        )
+        monkeypatch.setattr(
+            registry, "unit_rules", lambda: tuple(r for r in found if isinstance(r, UnitRule))
+        )
+
+    return use
+
+
+def says(findings: dict[str, Finding], code: str = "said", **fields: Any) -> UnitRule:
+    """A rule that finds what is given for a unit's name."""
+    return UnitRule(code, Stage.PLACEMENT, code, 1, lambda unit: findings.get(unit.name), **fields)
+
+
+def breaks(subject: GangFacts | Unit) -> Finding | None:
+    raise KeyError("boom")
+
+
+JOBSET = a_jobset("run", a_part("a", pods=1), a_part("b", pods=1), a_part("c", pods=1))
+JOBS = child_jobs(JOBSET)
+A, B, C = "run-a-0", "run-b-0", "run-c-0"
+
+
+@pytest.mark.parametrize(
+    ("found", "order"),
+    [
+        # The worst health first.
+        ({A: "running", B: "waiting", C: "blocked"}, [C, B, ""]),
+        ({A: "degraded", B: "failed", C: "blocked"}, [B, C, A]),
+        ({A: "suspended", B: "starting", C: "running"}, [B, A, ""]),
+        # What is not known is worse than all that goes well, better than what is known to be bad.
+        ({A: "starting", B: "unknown", C: "waiting"}, [C, B, A]),
+        ({A: "running", B: "unknown", C: "suspended"}, [B, C, ""]),
+        # A symptom loses against any other that waits or worse, not against what goes well.
+        ({A: "symptom", B: "waiting", C: "starting"}, [B, A, C]),
+        ({A: "blocked symptom", B: "waiting", C: "running"}, [B, A, ""]),
+        ({A: "symptom", B: "starting", C: "running"}, [A, B, ""]),
+        # Ties by name.
+        ({A: "waiting", B: "waiting", C: "waiting"}, [A, B, C]),
+    ],
+)
+def test_ranking(rules: Any, found: dict[str, str], order: list[str]) -> None:
+    findings = {}
+    for name, word in found.items():
+        health = Health(word.split()[0]) if not word.startswith("symptom") else Health.WAITING
+        symptom = word.endswith("symptom")
+        findings[name] = a_finding(word.replace(" ", "-"), health, name, symptom=symptom)
+    rules(says(findings))
+    verdict = assess(gang(JOBSET, *JOBS))
+    assert [finding.unit for finding in verdict.findings] == order
+    assert verdict.finding == verdict.findings[0]
+
+
+def test_ties_go_to_the_larger_request_accelerators_first(rules: Any) -> None:
+    jobset = a_jobset(
+        "run",
+        a_part("a", pods=4, requests=requests(cpu="64")),
+        a_part("b", pods=1, requests=requests(cpu="1", gpu="8")),
+        a_part("c", pods=9, requests=requests(cpu="4", memory="1000000")),
+    )
+    names = ["run-a-0", "run-b-0", "run-c-0"]
+    rules(says({name: a_finding("short", Health.WAITING, name) for name in names}))
+    made = child_jobs(jobset)[:2]  # the third is missing: it counts by its part
+    assert [one.unit for one in assess(gang(jobset, *made)).findings] == [
+        "run-b-0",
+        "run-a-0",
+        "run-c-0",
+    ]
+
+
+def test_the_first_gang_rule_that_finds_something_decides_alone(rules: Any) -> None:
+    def gang_rule(code: str, finding: Finding | None) -> GangRule:
+        return GangRule(code, Stage.RUN, code, 1, lambda facts: finding)
+
+    rules(
+        gang_rule("silent", None),
+        gang_rule("failed", a_finding("failed", Health.FAILED)),
+        gang_rule("later", a_finding("later", Health.FAILED)),
+        says({A: a_finding("blocked", Health.BLOCKED, A)}),
+    )
+    verdict = assess(gang(JOBSET, *JOBS))
+    assert [one.code for one in verdict.findings] == ["failed"]
+
+
+def test_a_lost_member_shows_next_why_it_does_not_come_back(rules: Any) -> None:
+    lost = a_finding("lost-members", Health.DEGRADED, A, stage=Stage.RUN)
+    reason = a_finding("no-matching-node", Health.BLOCKED, A, recheck_at=NOW)
+    rules(
+        says({A: lost}, "lost-members", overrides=True),
+        says({A: reason, B: a_finding("starting", Health.STARTING, B)}),
+    )
+    verdict = assess(gang(JOBSET, JOBS[0], JOBS[1]))
+    codes = [one.code for one in verdict.findings]
+    assert codes[:2] == ["lost-members", "no-matching-node"]
+    assert verdict.recheck_at == NOW
+
+
+def test_what_a_lost_member_does_at_the_stage_run_is_no_reason(rules: Any) -> None:
+    lost = a_finding("lost-members", Health.DEGRADED, "train", stage=Stage.RUN)
+    below = a_finding("below-size", Health.DEGRADED, "train", stage=Stage.RUN)
+    rules(says({"train": lost}, "lost-members", overrides=True), says({"train": below}))
+    assert assess(gang(a_job())).findings == (lost,)
+
+
+def test_a_rule_that_crashes_is_told_and_the_others_are_asked(rules: Any) -> None:
+    rules(
+        GangRule("failed", Stage.RUN, "Failed", 1, breaks),
+        UnitRule("image-pull", Stage.START, "Image", 1, breaks),
+        says({"train": a_finding("running", Health.RUNNING, "train")}),
+    )
+    verdict = assess(gang(a_job(), *pods_of(a_job(), 2, on="n0")))
+    assert (verdict.finding.code, verdict.finding.health) == ("not-observed", Health.UNKNOWN)
+    texts = [one.message for one in verdict.findings]
+    assert any("failed" in text for text in texts)
+    assert any("image-pull" in text and "train" in text for text in texts)
+    assert [one.code for one in verdict.findings] == ["not-observed", "not-observed", "running"]
+    assert verdict.members.ready == 2
+
+
+def test_a_crash_hides_nothing_that_is_known_to_be_bad(rules: Any) -> None:
+    rules(
+        UnitRule("image-pull", Stage.START, "Image", 1, breaks),
+        says({"train": a_finding("insufficient-resources", Health.WAITING, "train")}),
+    )
+    assert assess(gang(a_job())).finding.code == "insufficient-resources"
+
+
+def test_a_unit_that_no_rule_knows_is_not_called_healthy(rules: Any) -> None:
+    rules()
+    finding = assess(gang(a_job())).finding
+    assert (finding.code, finding.health) == ("not-observed", Health.UNKNOWN)
+    assert "train" in finding.message
+
+
+def test_running_units_are_told_in_one_sentence() -> None:
+    jobset = a_jobset("run", a_part("driver", pods=1), a_part("workers", jobs=2, pods=3))
+    jobs = child_jobs(jobset)
+    pods = [pod for job in jobs for pod in pods_of(job, job.desired, on="n0")]
+    verdict = assess(gang(jobset, *jobs, *pods, nodes={"n0": a_node()}))
+    assert verdict.finding.message == "All 7 pods are ready."
+    assert verdict.finding.unit == ""
+    assert len(verdict.findings) == 1
+
+
+def test_jobs_that_are_suspended_are_told_once_and_only_when_the_rest_runs() -> None:
+    jobset = a_jobset("trio", a_part("w", jobs=3, pods=2))
+    first, second, third = child_jobs(jobset)
+    held = [replace(job, suspended=True) for job in (first, second)]
+    pods = pods_of(third, 2, on="n0")
+    verdict = assess(gang(jobset, *held, third, *pods, nodes={"n0": a_node()}))
+    assert (verdict.finding.code, verdict.finding.health) == ("job-suspended", Health.SUSPENDED)
+    assert "2 of 3 Jobs are suspended: trio-w-0 and trio-w-1" in verdict.finding.message
+    assert [one.code for one in verdict.findings].count("job-suspended") == 1
+    assert (verdict.members.desired, verdict.members.held, verdict.members.ready) == (6, 4, 2)
+
+    waiting = pods_of(third, 2, text="0/4 nodes are available: 4 Insufficient cpu.")
+    verdict = assess(gang(jobset, *held, third, *waiting))
+    assert verdict.finding.code != "job-suspended"
+
+
+def test_the_earliest_recheck_of_all_findings_counts(rules: Any) -> None:
+    rules(
+        says(
+            {
+                A: a_finding("x", Health.WAITING, A, recheck_at=NOW + timedelta(seconds=90)),
+                B: a_finding("y", Health.STARTING, B, recheck_at=NOW + timedelta(seconds=30)),
+                C: a_finding("z", Health.BLOCKED, C),
+            }
+        )
+    )
+    assert assess(gang(JOBSET, *JOBS)).recheck_at == NOW + timedelta(seconds=30)
+
+
+# Numbers
+
+
+@pytest.mark.parametrize(
+    ("amounts", "count", "text"),
+    [
+        ("8", 1, "8"),
+        ("0.5", 1, "0.5"),
+        ("0.5", 4, "2"),
+        ("0.1", 3, "0.3"),
+        ("100", 10, "1000"),
+        ("1E+3", 1, "1000"),
+        ("1E-3", 1, "0.001"),
+        ("0", 4, "0"),
+        ("68719476736", 64, "4398046511104"),
+    ],
+)
+def test_requests_are_exact_decimal_strings(amounts: str, count: int, text: str) -> None:
+    shape = requests(cpu=amounts)
+    verdict = assess(gang(a_job(pods=count, requests=shape)))
+    assert verdict.requests == {"cpu": text}
+    assert decimal_text(shape["cpu"] * count) == text
+
+
+def test_requests_are_summed_over_all_parts() -> None:
+    jobset = a_jobset(
+        "run",
+        a_part("driver", pods=1, requests=requests(cpu="2", memory="1024")),
+        a_part("workers", jobs=2, pods=4, requests=requests(cpu="0.5", gpu="1")),
+    )
+    assert assess(gang(jobset)).requests == {"cpu": "6", "memory": "1024", "nvidia.com/gpu": "8"}
+
+
+def test_restarts_of_a_jobset_are_those_that_count() -> None:
+    jobset = a_jobset("run", restarts=5, counted_restarts=1, max_restarts=3)
+    verdict = assess(gang(jobset))
+    assert (verdict.restarts, verdict.max_restarts) == (1, 3)
+    verdict = assess(gang(a_job(retries=2, max_retries=6)))
+    assert (verdict.restarts, verdict.max_restarts) == (2, 6)
+
+
+def test_the_priority_is_the_owners_or_the_one_of_all_pods() -> None:
+    job = a_job()
+    low, high = (a_pod(name, of=job, priority_class=name) for name in ("low", "high"))
+    assert assess(gang(a_job(priority_class="urgent"), low)).priority == "urgent"
+    assert assess(gang(job, low)).priority == "low"
+    assert assess(gang(job, low, high)).priority == ""
+
+
+# Memory
+
+
+def memory_of(verdict: Verdict, name: str = "train") -> UnitMemory:
+    return verdict.memory[name]
+
+
+def test_a_count_that_stays_keeps_its_time() -> None:
+    job = a_job()
+    first = assess(gang(job, *pods_of(job, 1))).memory
+    assert memory_of(assess(gang(job, *pods_of(job, 1)))) == UnitMemory(1, NOW)
+    later = NOW + timedelta(seconds=20)
+    same = assess(gang(job, *pods_of(job, 1), memory=first, now=later))
+    assert memory_of(same).created_since == NOW
+    more = assess(gang(job, *pods_of(job, 2), memory=first, now=later))
+    assert (memory_of(more).created, memory_of(more).created_since) == (2, later)
+
+
+def test_it_is_remembered_when_the_quorum_ran_last() -> None:
+    job, later = a_job(pods=3), NOW + timedelta(seconds=60)
+    group = a_group("train-5f", of=job, quorum=2)
+    two = pods_of(job, 2, on="n0", group=group)
+    memory = assess(gang(job, group, *two)).memory
+    assert memory["train"].whole_at == NOW
+    assert memory["train"].reached_size_at is None
+    one = assess(gang(job, group, two[0], memory=memory, now=later)).memory
+    assert one["train"].whole_at == NOW
+    three = pods_of(job, 3, on="n0", group=group)
+    full = assess(gang(job, group, *three, memory=one, now=later)).memory
+    assert (full["train"].whole_at, full["train"].reached_size_at) == (later, later)
+
+
+def test_without_a_quorum_only_its_size_is_whole() -> None:
+    job = a_job(pods=2)
+    assert memory_of(assess(gang(job, *pods_of(job, 1, on="n0")))).whole_at is None
+    assert memory_of(assess(gang(job, *pods_of(job, 2, on="n0")))).whole_at == NOW
+
+
+def test_a_suspended_job_was_not_whole_because_it_wants_nothing() -> None:
+    jobset = a_jobset("run")
+    suspended = child_jobs(jobset, suspended=True)
+    assert assess(gang(jobset, *suspended)).memory["run-workers-0"].whole_at is None
+
+
+def test_nothing_is_learnt_while_something_cannot_be_looked_at() -> None:
+    job = a_job()
+    before = {"train": UnitMemory(2, ago(50), ago(50), ago(50))}
+    blind = (Blind("pods", "forbidden", "pods is forbidden."),)
+    verdict = assess(gang(job, memory=before, blind=blind))
+    assert verdict.memory == before
+    assert verdict.finding.code == "not-observed"
+
+
+def test_a_unit_that_went_is_remembered_for_a_day() -> None:
+    jobset = a_jobset("run")
+    before = {
+        "run-workers-7": UnitMemory(2, ago(3600), ago(3600)),
+        "run-workers-8": UnitMemory(2, ago(90_000), ago(90_000)),
+    }
+    assert set(assess(gang(jobset, *child_jobs(jobset), memory=before)).memory) == {
+        "run-workers-0",
+        "run-workers-7",
+    }
+
+
+# What pages show
+
+
+def test_jobs_are_shown_with_their_nodes_and_finding(rules: Any) -> None:
+    said = a_finding("starting", Health.STARTING, A)
+    rules(says({A: said}))
+    first, second, _ = JOBS
+    pods = (
+        a_pod("x", of=first, index=0, on="n10"),
+        a_pod("y", of=first, index=1, on="n2"),
+        a_pod("z", of=first, index=2, on="n9", deleting_since=ago(1)),
+    )
+    shown, other, *_ = assess(gang(JOBSET, first, replace(second, suspended=True), *pods)).jobs
+    assert (shown.ref.name, shown.part, shown.created, shown.ready) == (A, "a", 3, 2)
+    assert shown.nodes == ("n2", "n9", "n10")
+    assert shown.finding == said
+    assert (other.suspended, other.held, other.finished, other.desired) == (True, False, "", 1)
+
+
+@pytest.mark.parametrize(
+    ("fields", "state", "label", "reason"),
+    [
+        ({"on": "n0"}, Health.RUNNING, "ready", ""),
+        ({"on": "n0", "ready": False}, Health.STARTING, "starting", ""),
+        ({"on": "sick", "ready": False}, Health.DEGRADED, "node not ready", "sick"),
+        ({"text": "0/1 nodes are available"}, Health.WAITING, "waiting", "Unschedulable"),
+        ({}, Health.WAITING, "waiting", ""),
+        ({"gates": ("a/x", "b/y")}, Health.WAITING, "gated", "a/x, b/y"),
+        ({"phase": "Succeeded"}, Health.SUCCEEDED, "succeeded", ""),
+        ({"phase": "Failed", "reason": "Evicted"}, Health.FAILED, "failed", "Evicted"),
+        ({"on": "n0", "deleting_since": ago(3)}, Health.DEGRADED, "terminating", ""),
+        (
+            {
+                "phase": "Pending",
+                "node": "n0",
+                "containers": (
+                    a_container(running=False, state="waiting", reason="ImagePullBackOff"),
+                ),
+            },
+            Health.DEGRADED,
+            "not starting",
+            "ImagePullBackOff",
+        ),
+    ],
+)
+def test_member_squares(fields: dict[str, Any], state: Health, label: str, reason: str) -> None:
+    job = a_job(pods=1)
+    nodes = {"n0": a_node("n0"), "sick": a_node("sick", ready=None)}
+    (square,) = assess(gang(job, a_pod("p", of=job, **fields), nodes=nodes)).pods
+    assert (square.state, square.label, square.reason) == (state, label, reason)
+    assert square.job == "train"
+
+
+def test_a_replaced_pod_says_so() -> None:
+    job = a_job(pods=1)
+    old = a_pod("old", of=job, index=0, phase="Failed", reason="Evicted")
+    squares = assess(gang(job, old, a_pod("new", of=job, index=0, on="n0"))).pods
+    assert {one.ref.name: one.label for one in squares} == {
+        "new": "ready",
+        "old": "failed, replaced",
+    }

@@ -1,0 +1,204 @@
+"""How each Job is scheduled and why, by what the Job controller of each minor does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis.scheduling_mode import LABELS, scheduling_of
+from gangboard.domain.facts import GangFacts
+from gangboard.domain.group import Policy
+from gangboard.domain.owner import GangRequest, Owner
+from tests.diagnosis.building import (
+    Made,
+    a_group,
+    a_job,
+    a_jobset,
+    a_part,
+    child_jobs,
+    facts_of,
+    pods_of,
+)
+
+V136, V137 = "v1alpha2", "v1beta1"
+
+
+def mode(facts: GangFacts, job: Owner | None = None) -> tuple[str, str]:
+    job = job or facts.jobs[0]
+    pods = [
+        pod
+        for pod in facts.pods
+        if pod.meta.controller is not None and pod.meta.controller.uid == job.meta.ref.uid
+    ]
+    found = scheduling_of(facts, job, pods)
+    assert found.label == LABELS[found.mode]
+    assert found.reason.endswith(".")
+    return found.mode, found.reason
+
+
+def of(*objects: Made, version: str = V137, **fields: Any) -> GangFacts:
+    owner, *rest = objects
+    assert isinstance(owner, Owner)
+    return facts_of(owner, *rest, gang_api_version=version, **fields)
+
+
+def test_a_gang_made_by_the_job_controller() -> None:
+    job = a_job(pods=4, gang_request=GangRequest("gang", 4))
+    group = a_group("train-5f", of=job, quorum=4)
+    found, reason = mode(of(job, group, *pods_of(job, 4, group=group)))
+    assert found == "gang"
+    assert "The Job controller made PodGroup train-5f: a gang of 4 pods" in reason
+
+
+def test_a_suspended_job_has_its_group_before_its_pods() -> None:
+    job = a_job(suspended=True)
+    assert mode(of(job, a_group("train-5f", of=job, quorum=2)))[0] == "gang"
+
+
+@pytest.mark.parametrize(
+    ("request_", "why"),
+    [(None, "no gang was asked for"), (GangRequest("basic"), "spec.scheduling asks for it")],
+)
+def test_a_basic_group(request_: GangRequest | None, why: str) -> None:
+    job = a_job(gang_request=request_)
+    group = a_group("train-5f", of=job)
+    found, reason = mode(of(job, group, *pods_of(job, 2, group=group)))
+    assert found == "basic"
+    assert why in reason
+
+
+def test_a_group_with_a_policy_of_the_future() -> None:
+    job = a_job()
+    group = a_group("train-5f", of=job, policy=Policy.UNKNOWN, policy_text="quantum")
+    found, reason = mode(of(job, group, *pods_of(job, 2, group=group)))
+    assert found == "unknown"
+    assert "quantum" in reason
+
+
+def test_a_group_that_was_brought_along() -> None:
+    job = a_job(group_name="mine")
+    group = a_group("mine", quorum=2)
+    found, reason = mode(of(job, group, *pods_of(job, 2)))
+    assert found == "brought-along"
+    assert "PodGroup mine, which no controller made" in reason
+    by_jobset = a_group("mine", of=a_jobset("run"), quorum=2)
+    assert "which JobSet run owns" in mode(of(job, by_jobset, *pods_of(job, 2)))[1]
+
+
+def test_a_template_that_names_a_group_that_is_not_there() -> None:
+    job = a_job(group_name="mine")
+    found, reason = mode(of(job, *pods_of(job, 2)))
+    assert found == "opted-out"
+    assert "names PodGroup mine" in reason
+    assert "does not exist" in reason
+
+
+def test_a_group_name_that_was_dropped_on_the_way() -> None:
+    job = a_job(group_name="mine")
+    assert mode(of(job, *pods_of(job, 2, group="")))[0] == "fallen-back"
+    found, reason = mode(of(job, *pods_of(job, 2, group=""), version=""))
+    assert found == "fallen-back"
+    assert "does not serve gang scheduling" in reason
+
+
+def test_a_gang_that_was_asked_for_and_not_made() -> None:
+    job = a_job(pods=4, gang_request=GangRequest("gang", 4))
+    found, reason = mode(of(job, *pods_of(job, 4)))
+    assert found == "fallen-back"
+    assert "spec.scheduling of Job train asks for a gang" in reason
+    assert mode(of(job, *pods_of(job, 4), version=""))[0] == "fallen-back"
+
+
+def test_a_gang_that_the_owner_asked_for() -> None:
+    jobset = a_jobset("run", gang_request=GangRequest("gang"))
+    job = child_jobs(jobset)[0]
+    found, reason = mode(of(jobset, job, *pods_of(job, 2)))
+    assert found == "fallen-back"
+    assert "JobSet run" in reason
+
+
+def test_a_cluster_without_gang_scheduling() -> None:
+    assert mode(of(a_job(), version="")) == (
+        "pod-by-pod",
+        "This cluster does not serve gang scheduling.",
+    )
+
+
+def test_groups_that_cannot_be_read() -> None:
+    found, reason = mode(of(a_job(), groups_blind=True))
+    assert found == "unknown"
+    assert "cannot be read" in reason
+
+
+def test_1_37_makes_no_group_for_a_job_of_a_jobset() -> None:
+    jobset = a_jobset("run")
+    job = child_jobs(jobset)[0]
+    found, reason = mode(of(jobset, job, *pods_of(job, 2)))
+    assert found == "owned"
+    assert "JobSet run" in reason
+
+
+def test_1_36_does() -> None:
+    jobset = a_jobset("run")
+    job = child_jobs(jobset)[0]
+    group = a_group("run-workers-0-5f", of=job, quorum=2)
+    pods = pods_of(job, 2, group=group)
+    assert mode(of(jobset, job, group, *pods, version=V136))[0] == "gang"
+    # Without one, where a gang could have been made, the feature is off.
+    assert mode(of(jobset, job, *pods_of(job, 2), version=V136))[0] == "pod-by-pod"
+
+
+def test_a_delegated_job_may_have_its_group_made() -> None:
+    jobset = a_jobset("run")
+    job = replace(child_jobs(jobset)[0], delegated_template="workers")
+    group = a_group("run-5f", of=job, quorum=2, workload_name="run-plan", template_name="workers")
+    found, reason = mode(of(jobset, job, group, *pods_of(job, 2, group=group)))
+    assert found == "gang"
+    assert "template workers of Workload run-plan" in reason
+    assert mode(of(jobset, job, *pods_of(job, 2)))[0] == "fallen-back"
+    assert mode(of(jobset, job))[0] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"parallelism": 1, "completions": 1}, "parallelism is 1"),
+        ({"parallelism": None}, "parallelism is 0"),
+        ({"indexed": False}, "NonIndexed"),
+        ({"completions": 10}, "completions is 10, it must be equal to parallelism (2)"),
+        ({"completions": None}, "completions is not set"),
+    ],
+)
+def test_1_36_makes_gangs_only_of_jobs_that_fit(fields: dict[str, Any], said: str) -> None:
+    job = a_job(**fields)
+    found, reason = mode(of(job, *pods_of(job, 2), version=V136))
+    assert found == "not-eligible"
+    assert said in reason
+    assert mode(of(job, *pods_of(job, 2), version=V137))[0] == "pod-by-pod"
+
+
+def test_a_job_of_another_controller() -> None:
+    job = a_job(managed_by="example.com/other")
+    found, reason = mode(of(job))
+    assert found == "not-eligible"
+    assert "example.com/other" in reason
+
+
+def test_the_feature_is_off() -> None:
+    job = a_job()
+    found, reason = mode(of(job, *pods_of(job, 2)))
+    assert found == "pod-by-pod"
+    assert "did not ask for a gang" in reason
+
+
+def test_nothing_is_said_before_there_is_anything() -> None:
+    assert mode(of(a_job()))[0] == "unknown"
+
+
+def test_a_part_says_what_its_jobs_template_says() -> None:
+    jobset = a_jobset("run", a_part(group_name="mine"))
+    job = replace(child_jobs(jobset)[0], group_name="")
+    group = a_group("mine", quorum=2)
+    assert mode(of(jobset, job, group))[0] == "brought-along"

@@ -1,0 +1,170 @@
+"""Clusters, what they let us see, and the counts over them."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gangboard.readmodels.clusters import cluster_detail, find_slots, list_clusters
+from gangboard.readmodels.summary import summary
+from gangboard.store.access import Scope, Viewer
+from gangboard.store.models import Lease
+from tests.factories import NOW, make_cluster, make_gang, make_heartbeats, make_resource
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(
+    ("columns", "sentence"),
+    [
+        ({}, "It answers and everything that is served can be read."),
+        ({"contact_at": None, "listed_at": None}, "It has not answered yet."),
+        (
+            {"contact_at": NOW - timedelta(seconds=40)},
+            "It has not answered lately: what is shown may be out of date.",
+        ),
+        (
+            {"contact_at": NOW - timedelta(minutes=3)},
+            "It does not answer: all of its gangs count as unknown.",
+        ),
+        (
+            {"listed_at": None},
+            "It is being read for the first time: what is missing may only not be read yet.",
+        ),
+        (
+            {"problem": "unauthorized", "sentence": "The API server refuses the token."},
+            "The API server refuses the token.",
+        ),
+    ],
+)
+def test_one_sentence_about_a_cluster(
+    owner: Viewer, columns: dict[str, Any], sentence: str
+) -> None:
+    make_cluster(**columns)
+    (state,) = list_clusters(viewer=owner, now=NOW)
+    assert state.headline == sentence
+
+
+def test_forbidden_not_served_and_empty_are_three_things(owner: Viewer) -> None:
+    cluster = make_cluster()
+    make_resource(cluster, "pods", objects_count=0)
+    make_resource(
+        cluster, "jobs.batch", state="forbidden", sentence="The reader may not list jobs."
+    )
+    make_resource(cluster, "podgroups.scheduling.k8s.io", state="not-served", needed=False)
+    (state,) = list_clusters(viewer=owner, now=NOW)
+    found = {row.resource: (row.face.label, row.objects, row.is_fault) for row in state.resources}
+    assert found == {
+        "jobs.batch": ("Forbidden", None, True),
+        "podgroups.scheduling.k8s.io": ("Not served", None, False),
+        "pods": ("Read", 0, False),
+    }
+    assert state.headline == "It answers; not everything can be read: jobs.batch."
+
+
+def test_objects_that_were_not_understood_are_named(owner: Viewer) -> None:
+    cluster = make_cluster()
+    problem = {"namespace": "vision", "name": "odd", "sentence": "spec.replicas is not a number."}
+    make_resource(cluster, "jobs.batch", problems=[problem], problems_count=1)
+    (state,) = list_clusters(viewer=owner, now=NOW)
+    (row,) = state.faults
+    assert [(item.namespace, item.name) for item in row.problems] == [("vision", "odd")]
+
+
+@pytest.mark.parametrize(
+    ("left", "sentence", "tone"),
+    [
+        (timedelta(days=-1), "The token of this cluster has expired.", "failed"),
+        (timedelta(days=2, hours=3), "The token of this cluster expires in 2 d 3 h.", "degraded"),
+        (timedelta(days=30), "The token is good for 30 d.", "running"),
+    ],
+)
+def test_the_end_of_the_credentials_is_told(
+    owner: Viewer, left: timedelta, sentence: str, tone: str
+) -> None:
+    make_cluster(credentials_expire_at=NOW + left)
+    (state,) = list_clusters(viewer=owner, now=NOW)
+    assert state.expiry is not None
+    assert (state.expiry.sentence, state.expiry.tone) == (sentence, tone)
+
+
+def test_only_a_lease_in_force_has_a_holder(owner: Viewer) -> None:
+    for name, seconds in (("eu-train", 5), ("lab", -5)):
+        Lease.objects.create(
+            cluster=make_cluster(name),
+            holder="worker-1",
+            number=3,
+            expires_at=NOW + timedelta(seconds=seconds),
+        )
+    assert [state.holder for state in list_clusters(viewer=owner, now=NOW)] == ["worker-1", ""]
+
+
+def test_a_reader_of_a_namespace_is_not_told_cluster_wide_texts() -> None:
+    cluster = make_cluster(sentence="https://10.0.0.1 refuses", problem="unreachable")
+    make_resource(
+        cluster,
+        "jobs.batch",
+        sentence="secret",
+        problems=[
+            {"namespace": "vision", "name": "x", "sentence": "no"},
+            {"namespace": "research", "name": "y", "sentence": "no"},
+        ],
+        problems_count=2,
+    )
+    viewer = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
+    (state,) = list_clusters(viewer=viewer, now=NOW)
+    assert (state.server, state.sentence, state.expiry, state.holder) == ("", "", None, "")
+    (row,) = state.resources
+    assert [item.name for item in row.problems] == ["y"]
+    assert (row.sentence, row.objects, row.problems_count) == ("", None, 1)
+
+
+def test_missing_and_forbidden_clusters_are_the_same(owner: Viewer, stranger: Viewer) -> None:
+    make_cluster("lab")
+    assert cluster_detail("lab", viewer=owner, now=NOW) is not None
+    assert cluster_detail("no-such", viewer=owner, now=NOW) is None
+    assert cluster_detail("lab", viewer=stranger, now=NOW) is None
+    assert list_clusters(viewer=stranger, now=NOW) == ()
+
+
+def test_fewer_slots_than_clusters_is_a_finding(owner: Viewer, stranger: Viewer) -> None:
+    for name in ("a", "b", "c"):
+        make_cluster(name)
+    make_heartbeats(slots=2)
+    slots = find_slots(viewer=owner, now=NOW)
+    assert slots is not None
+    assert slots.sentence == (
+        "3 clusters share 2 slots of poll workers, so they are read in turns and changes show late. "
+        "Start another poll worker or raise GANGBOARD_POLL_SLOTS."
+    )
+    assert find_slots(viewer=stranger, now=NOW) is None
+    make_heartbeats(slots=3)
+    assert find_slots(viewer=owner, now=NOW) is None
+
+
+def test_counts_add_up_and_an_outage_is_in_them(owner: Viewer) -> None:
+    eu = make_cluster("eu-train")
+    lab = make_cluster("lab", contact_at=NOW - timedelta(minutes=5))
+    make_gang(eu, health="running", code="running", accelerators=8)
+    make_gang(eu, health="blocked", code="no-nodes", accelerators=16)
+    make_gang(lab, health="running", code="running", accelerators=4)
+    found = summary(viewer=owner, now=NOW)
+    health = {tally.key: (tally.gangs, tally.accelerators) for tally in found.by_health}
+    assert health["running"] == (1, 8)
+    assert health["blocked"] == (1, 16)
+    assert health["unknown"] == (1, 4)
+    assert health["failed"] == (0, 0)
+    assert {tally.key: tally.gangs for tally in found.by_code} == {
+        "no-nodes": 1,
+        "not-observed": 1,
+        "running": 1,
+    }
+    assert [(tally.key, tally.gangs) for tally in found.by_cluster] == [("eu-train", 2), ("lab", 1)]
+    assert (found.gangs, found.accelerators, found.stale) == (3, 28, True)
+    assert found.observed_at == NOW - timedelta(minutes=5)
+
+
+def test_counts_of_a_cluster_that_never_answered_have_no_time(owner: Viewer) -> None:
+    make_cluster("eu-train")
+    make_cluster("new", contact_at=None)
+    assert summary(viewer=owner, now=NOW).observed_at is None

@@ -1,0 +1,215 @@
+"""The page of one gang: findings, Jobs, members, groups, steps, events, commands."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gangboard.domain.event import Event
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.objects import Meta
+from gangboard.domain.verdict import Evidence
+from gangboard.readmodels.gang_page import GangDetail, gang_detail
+from gangboard.store.access import Scope, Viewer
+from gangboard.store.gangs import Detail
+from gangboard.store.models import Cluster, WatchedObject
+from gangboard.store.objects import pack
+from tests.factories import (
+    NOW,
+    make_cluster,
+    make_finding,
+    make_gang,
+    make_job,
+    make_members,
+    make_podgroup,
+    make_ref,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def read(viewer: Viewer, cluster: Cluster | None = None, **columns: Any) -> GangDetail:
+    gang = make_gang(cluster or make_cluster(), **columns)
+    detail = gang_detail(viewer=viewer, gang_id=gang.id, now=NOW)
+    assert detail is not None
+    return detail
+
+
+def test_missing_and_forbidden_are_the_same(owner: Viewer, stranger: Viewer) -> None:
+    gang = make_gang(make_cluster())
+    assert gang_detail(viewer=owner, gang_id="no-such", now=NOW) is None
+    assert gang_detail(viewer=owner, gang_id="a\x00b", now=NOW) is None
+    assert gang_detail(viewer=stranger, gang_id=gang.id, now=NOW) is None
+
+
+def test_the_first_finding_is_the_verdict_and_the_rest_follows(owner: Viewer) -> None:
+    findings = (make_finding(), make_finding("job-suspended", unit="workers-2"))
+    detail = read(owner, detail=Detail(findings=findings))
+    assert detail.verdict is not None
+    assert detail.verdict.code == "insufficient-resources"
+    assert [(item.label, item.value) for item in detail.verdict.evidence] == [
+        ("GPUs free", "3"),
+        ("GPUs needed", "8"),
+    ]
+    assert [(other.code, other.unit) for other in detail.others] == [("job-suspended", "workers-2")]
+
+
+def test_in_an_outage_old_findings_are_not_the_verdict(owner: Viewer) -> None:
+    cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4))
+    detail = read(owner, cluster, detail=Detail(findings=(make_finding(),)))
+    assert detail.verdict is None
+    assert len(detail.others) == 1
+    assert {step.state for step in detail.steps} == {"unknown"}
+
+
+@pytest.mark.parametrize(
+    ("stage", "health", "states"),
+    [
+        ("admission", "waiting", ["here", "ahead", "ahead", "ahead", "ahead"]),
+        ("placement", "blocked", ["done", "done", "here", "ahead", "ahead"]),
+        ("run", "degraded", ["done", "done", "done", "done", "here"]),
+        ("run", "running", ["done", "done", "done", "done", "done"]),
+        ("run", "succeeded", ["done", "done", "done", "done", "done"]),
+        ("run", "failed", ["done", "done", "done", "done", "here"]),
+        ("run", "unknown", ["unknown"] * 5),
+    ],
+)
+def test_the_five_steps(owner: Viewer, stage: str, health: str, states: list[str]) -> None:
+    detail = read(owner, stage=stage, health=health)
+    assert [step.state for step in detail.steps] == states
+
+
+def test_states_of_jobs(owner: Viewer) -> None:
+    jobs = (
+        make_job("runs", ready=8),
+        make_job("starts", ready=7),
+        make_job("held", held=True, suspended=True),
+        make_job("suspended", suspended=True),
+        make_job("done", finished="succeeded", ready=0),
+        make_job("waits", finding=make_finding(message="5 of 8 fit.")),
+    )
+    detail = read(owner, detail=Detail(jobs=jobs))
+    assert [job.state.label for job in detail.jobs] == [
+        "Running",
+        "Starting",
+        "Held",
+        "Suspended",
+        "Succeeded",
+        "Waiting",
+    ]
+    assert detail.jobs[-1].message == "5 of 8 fit."
+
+
+def test_many_nodes_of_a_job_are_counted(owner: Viewer) -> None:
+    job = make_job("wide", nodes=tuple(f"gpu-{index}" for index in range(10)))
+    (row,) = read(owner, detail=Detail(jobs=(job,))).jobs
+    assert row.shown_nodes == ("gpu-0", "gpu-1", "gpu-2")
+    assert row.more_nodes == 7
+
+
+def test_one_square_per_pod_by_job(owner: Viewer) -> None:
+    members = make_members("a", 2) + make_members("b", 70, Health.WAITING)
+    detail = read(owner, detail=Detail(members=members))
+    assert [
+        (block.job, block.ready, block.pods, len(block.members)) for block in detail.blocks
+    ] == [
+        ("a", 2, 2, 2),
+        ("b", 0, 70, 64),
+        ("", 0, 0, 6),
+    ]
+    assert detail.members[0].sentence == "a-0: ready on gpu-01"
+
+
+def test_groups_are_as_they_are_stored(owner: Viewer) -> None:
+    cluster = make_cluster()
+    group = make_podgroup(cluster)
+    detail = read(owner, cluster, detail=Detail(groups=(group.meta.ref,)))
+    (row,) = detail.groups
+    assert (row.kind, row.api_version, row.quorum, row.workload) == (
+        "PodGroup",
+        "v1beta1",
+        8,
+        "training",
+    )
+
+
+def test_a_deleted_owner_is_still_shown_with_when(owner: Viewer) -> None:
+    gone = NOW - timedelta(minutes=3)
+    assert read(owner, gone_at=gone).row.gone_at == gone
+
+
+def test_only_its_own_events_newest_first(owner: Viewer) -> None:
+    cluster = make_cluster()
+    members = make_members("a", 1)
+
+    def store(name: str, uid: str, minutes: int) -> None:
+        event = Event(
+            meta=Meta("v1", make_ref("Event", name, group="events.k8s.io"), "1", 0, NOW),
+            regarding=make_ref("Pod", "a-0", uid=uid),
+            reason=name,
+            type="Warning",
+            note="0/4 nodes are available.",
+            count=3,
+            first_seen=None,
+            last_seen=NOW - timedelta(minutes=minutes),
+        )
+        WatchedObject.objects.create(
+            cluster=cluster,
+            resource="events.events.k8s.io",
+            uid=name,
+            namespace="research",
+            name=name,
+            resource_version="1",
+            data=pack(event),
+        )
+
+    store("Older", members[0].ref.uid, 9)
+    store("Newer", members[0].ref.uid, 1)
+    store("Foreign", "somebody-else", 0)
+    detail = read(owner, cluster, detail=Detail(members=members))
+    assert [event.reason for event in detail.events] == ["Newer", "Older"]
+
+
+def test_commands_name_the_api_group(owner: Viewer) -> None:
+    detail = read(owner, name="llama", uid="0aa1")
+    assert [command.text for command in detail.commands] == [
+        "kubectl get jobset.v1alpha2.jobset.x-k8s.io llama -n research -o yaml",
+        "kubectl describe jobset.v1alpha2.jobset.x-k8s.io llama -n research",
+        "kubectl get pods -n research -o wide",
+        "kubectl get events -n research --field-selector involvedObject.uid=0aa1",
+    ]
+
+
+@pytest.mark.parametrize("name", ["a; rm -rf ~", "$(x)", "a\nb", "-o", "a'b"])
+def test_nothing_is_offered_for_a_shell_that_a_shell_would_run(owner: Viewer, name: str) -> None:
+    assert read(owner, name=name).commands == ()
+
+
+def test_names_of_others_are_hidden_and_own_nodes_are_told() -> None:
+    cluster = make_cluster()
+    viewer = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
+    finding = make_finding(
+        message="team-x/eval-92 holds gpu-17; gpu-01 lost power.",
+        stage=Stage.PLACEMENT,
+        evidence=(
+            Evidence(
+                "holds the room", "eval-92", make_ref("JobSet", "eval-92", namespace="team-x")
+            ),
+            Evidence("cordoned", "gpu-17", make_ref("Node", "gpu-17", namespace="")),
+            Evidence("lost", "gpu-01", make_ref("Node", "gpu-01", namespace="")),
+        ),
+    )
+    job = make_job("a", nodes=("gpu-01",), finding=finding)
+    detail = read(
+        viewer,
+        cluster,
+        detail=Detail(findings=(finding,), jobs=(job,), members=make_members("a", 1)),
+    )
+    hidden = "a gang you may not see holds a node you may not see; gpu-01 lost power."
+    assert detail.findings[0].message == hidden
+    assert detail.jobs[0].message == hidden
+    assert [item.value for item in detail.findings[0].evidence] == [
+        "a gang you may not see",
+        "a node you may not see",
+        "gpu-01",
+    ]

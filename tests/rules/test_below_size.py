@@ -1,0 +1,50 @@
+"""`below-size`: captured on 1.37.0 as `job-at-quorum` (a gang of 2 with 6 pods, 4 fit)."""
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from tests.diagnosis.building import Made, a_group, a_job, a_node, a_pod, ago, placed, pods_of
+from tests.rules import texts
+from tests.rules.asking import ask, first, found, unit_of
+
+
+def at_quorum(*rest: Made, quorum: int | None = 2) -> Unit:
+    job = a_job("train", pods=6, group_name="ring")
+    group = a_group("ring", quorum=quorum, placed=placed())
+    return unit_of(job, group, *pods_of(job, 4, on="n0"), *rest)
+
+
+REFUSED = [a_pod(f"x{n}", group="ring", text=texts.GPU_SHORT) for n in range(2)]
+
+
+def test_four_of_six_at_a_quorum_of_two() -> None:
+    finding = found("below-size", at_quorum(*REFUSED))
+    assert finding.health is Health.DEGRADED
+    assert finding.message == (
+        "4 of 6 members run, the quorum is 2. The scheduler finds no room for 2 pods: 0/4 nodes "
+        "are available: 4 Insufficient nvidia.com/gpu."
+    )
+    assert [one.value for one in finding.evidence] == ["4 of 6", "2", texts.GPU_SHORT]
+    assert first(at_quorum(*REFUSED)) == "below-size"
+
+
+def test_a_member_on_a_silent_node() -> None:
+    silent = a_pod("x", group="ring", on="n1", ready=False)
+    unit = at_quorum(silent, a_pod("y", group="ring", on="n0"), a_node("n1", ready=None))
+    assert found("below-size", unit).message == (
+        "5 of 6 members run, the quorum is 2. 1 pod is not ready."
+    )
+
+
+def test_full_size_or_below_the_quorum() -> None:
+    whole = [a_pod(f"x{n}", group="ring", on="n0") for n in range(2)]
+    assert first(at_quorum(*whole)) == "running"
+    assert ask("below-size", at_quorum(*REFUSED, quorum=5)) is None
+
+
+def test_a_basic_group_has_no_quorum() -> None:
+    assert first(at_quorum(*REFUSED, quorum=None)) == "partly-placed"
+
+
+def test_young_members_are_growth() -> None:
+    young = [a_pod(f"x{n}", group="ring", on="n0", ready=False, created_at=ago(9)) for n in (0, 1)]
+    assert first(at_quorum(*young)) == "resizing"

@@ -1,0 +1,31 @@
+"""A rule is one file with one test; no code is missing and none is said twice."""
+
+from pathlib import Path
+
+import gangboard.rules
+from gangboard.diagnosis.registry import rules
+from gangboard.domain.registry import UnitRule
+
+TESTS = Path(__file__).parent
+RULES = Path(gangboard.rules.__path__[0])
+
+
+def test_every_rule_has_a_test() -> None:
+    for rule in rules():
+        name = rule.code.replace("-", "_")
+        assert (TESTS / f"test_{name}.py").exists(), rule.code
+        found = list(RULES.glob(f"*/{name}.py"))
+        assert [path.parent.name for path in found] == [rule.stage.value], rule.code
+
+
+def test_no_two_rules_of_a_stage_have_the_same_place() -> None:
+    places = [
+        (isinstance(rule, UnitRule), getattr(rule, "overrides", False), rule.stage, rule.order)
+        for rule in rules()
+        if isinstance(rule, UnitRule)
+    ]
+    assert len(places) == len(set(places))
+
+
+def test_every_unit_rule_names_its_health() -> None:
+    assert all(rule.health is not None for rule in rules() if isinstance(rule, UnitRule))

@@ -1,0 +1,69 @@
+"""`image-pull`: captured on 1.37.0."""
+
+from typing import Any
+
+import pytest
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from tests.diagnosis.building import a_container, a_job, a_pod, ago
+from tests.rules import texts
+from tests.rules.asking import ask, first, found, unit_of
+
+
+def pulling(reason: str = "ImagePullBackOff", message: str = texts.IMAGE, runs: int = 0) -> Unit:
+    job = a_job("train", pods=3)
+    state = a_container("main", running=False, state="waiting", reason=reason, message=message)
+    fields: dict[str, Any] = {"phase": "Pending", "ready": None, "containers": (state,)}
+    pods = [a_pod(f"train-{n}", of=job, on="n0", **fields) for n in range(3 - runs)]
+    return unit_of(job, *pods, *[a_pod(f"up-{n}", of=job, on="n1") for n in range(runs)])
+
+
+def test_nobody_runs() -> None:
+    finding = found("image-pull", pulling())
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "3 pods cannot get image registry.example/train:1: ImagePullBackOff: failed to pull and "
+        'unpack image "registry.example/train:1": failed to resolve reference '
+        '"registry.example/train:1": registry.example/train:1: not found.'
+    )
+    assert len(finding.evidence) == 3
+    assert first(pulling()) == "image-pull"
+
+
+def test_others_run() -> None:
+    finding = found("image-pull", pulling(runs=2))
+    assert finding.health is Health.DEGRADED
+    assert finding.message.startswith("1 pod cannot get image registry.example/train:1: ")
+
+
+@pytest.mark.parametrize(
+    "reason", ["ErrImagePull", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError"]
+)
+def test_without_words(reason: str) -> None:
+    assert found("image-pull", pulling(reason, "")).message == (
+        f"3 pods cannot get the image of container main: {reason}."
+    )
+
+
+def test_an_init_container_can_lack_its_image_too() -> None:
+    job = a_job("train", pods=1)
+    state = a_container(
+        "setup", init=True, running=False, state="waiting", reason="ErrImagePull", message=""
+    )
+    pod = a_pod("train-0", of=job, on="n0", ready=False, phase="Pending", containers=(state,))
+    assert first(unit_of(job, pod)) == "image-pull"
+
+
+def test_still_creating_is_starting() -> None:
+    assert ask("image-pull", pulling("ContainerCreating", "")) is None
+    assert first(pulling("ContainerCreating", "")) == "starting"
+
+
+def test_a_pod_that_is_going_does_not_matter() -> None:
+    job = a_job("train", pods=1)
+    state = a_container("main", running=False, state="waiting", reason="ErrImagePull")
+    going = a_pod("old", of=job, on="n0", phase="Pending", containers=(state,))
+    assert ask("image-pull", unit_of(job, going)) is not None
+    gone = a_pod("old", of=job, on="n0", containers=(state,), deleting_since=ago(1))
+    assert ask("image-pull", unit_of(job, gone, a_pod("new", of=job, on="n0"))) is None

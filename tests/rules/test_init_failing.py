@@ -1,0 +1,58 @@
+"""`init-failing`: captured on 1.37.0 as CrashLoopBackOff of the init container `setup`."""
+
+from typing import Any
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from tests.diagnosis.building import a_container, a_job, a_pod
+from tests.rules.asking import ask, first, found, unit_of
+
+
+def initialising(others: int = 0, **setup: Any) -> Unit:
+    job = a_job("train", pods=2 + others)
+    given = {
+        "state": "waiting",
+        "reason": "CrashLoopBackOff",
+        "restarts": 2,
+        "last_exit_code": 1,
+        "last_reason": "Error",
+        **setup,
+    }
+    containers = (
+        a_container("main", running=False, state="waiting", reason="PodInitializing"),
+        a_container("setup", init=True, running=False, **given),
+    )
+    fields: dict[str, Any] = {"phase": "Pending", "ready": False, "containers": containers}
+    pods = [a_pod(f"train-{n}", of=job, on="n0", **fields) for n in range(2)]
+    return unit_of(job, *pods, *[a_pod(f"up-{n}", of=job, on="n1") for n in range(others)])
+
+
+def test_it_keeps_failing() -> None:
+    finding = found("init-failing", initialising())
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "Init container setup of 2 pods keeps failing: 2 restarts, last exit code 1 (Error)."
+    )
+    assert first(initialising()) == "init-failing"
+
+
+def test_it_failed_once() -> None:
+    unit = initialising(state="terminated", reason="Error", exit_code=3, restarts=0)
+    assert found("init-failing", unit).message == (
+        "Init container setup of 2 pods failed: exit code 3 (Error)."
+    )
+
+
+def test_others_run() -> None:
+    assert found("init-failing", initialising(others=1)).health is Health.DEGRADED
+
+
+def test_it_is_done_or_still_runs() -> None:
+    done: dict[str, Any] = {
+        "state": "terminated",
+        "reason": "Completed",
+        "exit_code": 0,
+        "restarts": 0,
+    }
+    assert ask("init-failing", initialising(**done)) is None
+    assert first(initialising(state="running", reason="", restarts=0)) == "starting"

@@ -1,0 +1,41 @@
+"""`mixed-schedulers`: observed on 1.36.3 and 1.37.0, nothing is written."""
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from tests.diagnosis.building import a_group, a_job, a_pod
+from tests.rules.asking import ask, first, found, unit_of
+
+
+def pending(*schedulers: str, group: str = "ring", on: str = "") -> Unit:
+    job = a_job("train", pods=len(schedulers), group_name=group)
+    pods = [
+        a_pod(f"train-{index}", of=job, group=group, scheduler_name=name, on=on)
+        for index, name in enumerate(schedulers)
+    ]
+    groups = [a_group(group, quorum=len(schedulers))] if group else []
+    return unit_of(job, *groups, *pods)
+
+
+def test_both_are_named() -> None:
+    unit = pending("default-scheduler", "kai-scheduler", "default-scheduler")
+    finding = found("mixed-schedulers", unit)
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "The pods of group ring name 2 schedulers, and no scheduler places a part of a group: "
+        "default-scheduler (2 pods) and kai-scheduler (1 pod)."
+    )
+    assert first(unit) == "mixed-schedulers"
+
+
+def test_one_scheduler_of_nobody() -> None:
+    unit = pending("nobody", "nobody")
+    assert ask("mixed-schedulers", unit) is None
+    assert first(unit) == "not-attempted"
+
+
+def test_without_a_group_everyone_may_have_his_own() -> None:
+    assert ask("mixed-schedulers", pending("a", "b", group="")) is None
+
+
+def test_a_gang_that_was_placed() -> None:
+    assert first(pending("a", "b", on="n0")) == "running"

@@ -1,0 +1,108 @@
+"""`node-lost`: a silent node, captured on 1.37.0 (pod Running, Ready False, containers ready)."""
+
+from typing import Any
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from tests.diagnosis.building import (
+    Made,
+    a_condition,
+    a_container,
+    a_group,
+    a_job,
+    a_node,
+    a_pod,
+    ago,
+    placed,
+    pods_of,
+)
+from tests.rules import texts
+from tests.rules.asking import ask, first, found, ran, unit_of
+
+
+def lost(member: Made, *objects: Made, quorum: int = 4, **fields: Any) -> Unit:
+    job = a_job("train", pods=4, group_name="ring")
+    group = a_group("ring", quorum=quorum, placed=placed())
+    return unit_of(job, group, *pods_of(job, 3, on="n0"), member, a_node("n0"), *objects, **fields)
+
+
+def silent(**fields: Any) -> Made:
+    return a_pod("train-3", group="ring", on="n1", ready=False, **fields)
+
+
+def test_a_silent_node() -> None:
+    unit = lost(silent(), a_node("n1", ready=None), memory=ran())
+    finding = found("node-lost", unit)
+    assert finding.health is Health.DEGRADED
+    assert finding.message == "3 of 4 members run: node n1 is NotReady. 1 pod is not ready."
+    assert finding.evidence[0].value == "Unknown"
+    assert first(unit) == "node-lost"
+
+
+def test_never_seen_whole_but_placed_by_the_scheduler() -> None:
+    assert first(lost(silent(), a_node("n1", ready=False))) == "node-lost"
+
+
+def test_the_replacement_finds_no_room() -> None:
+    new = a_pod("train-3-new", group="ring", text=texts.GPU_SHORT, created_at=ago(10))
+    old = silent(deleting_since=ago(12))
+    unit = lost(old, new, a_node("n1", ready=None), memory=ran())
+    assert found("node-lost", unit).message == (
+        "3 of 4 members run: node n1 is NotReady. The scheduler finds no room for 1 pod: 0/4 nodes "
+        "are available: 4 Insufficient nvidia.com/gpu."
+    )
+
+
+def test_the_node_is_gone_and_the_pods_were_collected() -> None:
+    target = a_condition("DisruptionTarget", reason="DeletionByPodGC", since=ago(20))
+    old = a_pod("old", group="ring", on="n9", phase="Failed", ready=None, disruption=target)
+    new = a_pod("new", group="ring", text=texts.GPU_SHORT, created_at=ago(15))
+    unit = lost(old, new, memory=ran())
+    assert found("node-lost", unit).message.startswith(
+        "3 of 4 members run: members were lost with node n9. "
+    )
+    assert first(unit) == "node-lost"
+
+
+def test_another_cause_is_lost_members() -> None:
+    new = a_pod("new", group="ring", text=texts.GPU_SHORT, created_at=ago(15))
+    unit = lost(new, memory=ran())
+    assert ask("node-lost", unit) is None
+    assert first(unit) == "lost-members"
+
+
+def test_above_the_quorum_it_is_below_its_size() -> None:
+    unit = lost(silent(), a_node("n1", ready=None), quorum=3, memory=ran())
+    assert ask("node-lost", unit) is None
+    assert first(unit) == "below-size"
+
+
+def test_nodes_that_cannot_be_read_are_not_blamed() -> None:
+    unit = lost(silent(), a_node("n1", ready=None), memory=ran(), facts={"nodes_known": False})
+    assert first(unit) == "lost-members"
+
+
+def test_nobody_runs_any_more() -> None:
+    job = a_job("train", pods=1)
+    unit = unit_of(job, silent(), a_node("n1", ready=None), memory=ran())
+    assert ask("node-lost", unit) is None
+    assert first(unit) == "starting"
+
+
+def test_a_lost_node_of_long_ago() -> None:
+    target = a_condition("DisruptionTarget", reason="DeletionByPodGC", since=ago(500))
+    old = a_pod("old", group="ring", on="n9", phase="Failed", ready=None, disruption=target)
+    new = a_pod("new", group="ring", text=texts.GPU_SHORT, created_at=ago(15))
+    assert first(lost(old, new, memory=ran())) == "lost-members"
+
+
+def test_a_silent_node_tells_that_its_pod_was_ready() -> None:
+    """Of a pod on a silent node only Ready turns False, its containers stay ready (captured)."""
+    job = a_job("train", pods=4)
+    ready = (a_container(ready=True),)
+    silent_pod = a_pod("train-3", of=job, on="n1", ready=False, containers=ready)
+    unit = unit_of(job, *pods_of(job, 3, on="n0"), silent_pod, a_node("n1", ready=None))
+    assert first(unit) == "node-lost"
+    never = a_pod("train-3", of=job, on="n1", ready=False)
+    unit = unit_of(job, *pods_of(job, 3, on="n0"), never, a_node("n1", ready=None))
+    assert first(unit) == "starting"

@@ -1,0 +1,72 @@
+"""`not-attempted`: a `schedulerName` of nobody, observed on 1.37.0."""
+
+from typing import Any
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from tests.diagnosis.building import Made, a_group, a_job, a_pod, ago, placed
+from tests.rules import texts
+from tests.rules.asking import ask, first, found, unit_of
+
+
+def silent(age: float = 600, *objects: Made, count: int = 2, **pod: Any) -> Unit:
+    job = a_job("train", group_name="ring")
+    fields = {"scheduler_name": "nobody", "created_at": ago(age), **pod}
+    pods = [a_pod(f"train-{n}", of=job, group="ring", **fields) for n in range(count)]
+    return unit_of(job, *(objects or (a_group("ring", quorum=2),)), *pods)
+
+
+def test_the_scheduler_is_named() -> None:
+    finding = found("not-attempted", silent())
+    assert finding.code == "not-attempted"
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "2 pods wait, and for over a minute scheduler nobody said nothing about them."
+    )
+    assert first(silent()) == "not-attempted"
+
+
+def test_a_minute_is_given() -> None:
+    finding = found("not-attempted", silent(59))
+    assert (finding.code, finding.health) == ("starting", Health.STARTING)
+    assert finding.message == "2 pods wait for a first word from scheduler nobody."
+    assert finding.recheck_at == ago(-1)
+    assert found("not-attempted", silent(60)).code == "not-attempted"
+
+
+def test_the_scheduler_tries_no_gang_below_its_quorum() -> None:
+    unit = silent(600, count=1)
+    assert ask("not-attempted", unit) is None
+    assert first(unit) == "below-quorum"
+
+
+def test_a_word_about_one_pod_is_a_word() -> None:
+    unit = silent(text=texts.GPU_SHORT)
+    assert ask("not-attempted", unit) is None
+
+
+def test_a_word_about_the_group_is_a_word() -> None:
+    group = a_group("ring", quorum=2, placed=placed("False", texts.GROUP_SHORT))
+    assert ask("not-attempted", silent(600, group)) is None
+
+
+def test_a_group_that_was_placed_once_is_no_word_about_these() -> None:
+    """True is terminal in 1.37: it says nothing about the pods that came later."""
+    assert first(silent(600, a_group("ring", quorum=2, placed=placed()))) == "not-attempted"
+
+
+def test_a_pod_at_the_gate_of_135_was_tried() -> None:
+    unit = silent(nominated_node="n0")
+    assert ask("not-attempted", unit) is None
+    assert first(unit) == "starting"
+
+
+def test_pods_without_a_group() -> None:
+    job = a_job("train", pods=1)
+    assert first(unit_of(job, a_pod("train-0", of=job))) == "not-attempted"
+
+
+def test_a_missing_group_is_nearer_to_the_cause() -> None:
+    job = a_job("train", group_name="ring")
+    pods = [a_pod(f"train-{n}", of=job, group="ring") for n in range(2)]
+    assert first(unit_of(job, *pods)) == "podgroup-missing"

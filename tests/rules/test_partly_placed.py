@@ -1,0 +1,81 @@
+"""`partly-placed`: captured on 1.37.0 for plain pods, a JobSet and a basic group."""
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from tests.diagnosis.building import a_group, a_job, a_jobset, a_part, a_pod, child_jobs, placed
+from tests.rules import texts
+from tests.rules.asking import ask, first, found, ran, unit_of
+
+
+def split(placed_pods: int = 4, quorum: int | None = None, group: bool = False) -> Unit:
+    """A Job of six pods, some of which are on a node; for the others there is no room."""
+    job = a_job("train", pods=6, group_name="ring" if group else "")
+    name = "ring" if group else ""
+    pods = [a_pod(f"train-{n}", of=job, group=name, on=f"n{n}") for n in range(placed_pods)]
+    pods += [
+        a_pod(f"train-{n}", of=job, group=name, text=texts.GPU_SHORT_NO_VICTIMS)
+        for n in range(placed_pods, 6)
+    ]
+    groups = [a_group("ring", quorum=quorum, placed=placed())] if group else []
+    return unit_of(job, *groups, *pods)
+
+
+def test_four_of_six() -> None:
+    finding = found("partly-placed", split())
+    assert finding.health is Health.DEGRADED
+    assert finding.message == (
+        "4 of 6 pods hold a node, and the scheduler finds no room for 2: 0/4 nodes are available: "
+        "4 Insufficient nvidia.com/gpu."
+    )
+    assert [one.value for one in finding.evidence] == ["4 of 6", texts.GPU_SHORT_NO_VICTIMS]
+    assert first(split()) == "partly-placed"
+
+
+def test_a_basic_group_keeps_nobody_together() -> None:
+    assert first(split(group=True)) == "partly-placed"
+
+
+def test_a_gang_at_its_quorum_is_below_its_size() -> None:
+    unit = split(quorum=2, group=True)
+    assert ask("partly-placed", unit) is None
+    assert first(unit) == "below-size"
+
+
+def test_nobody_has_a_place() -> None:
+    assert first(split(placed_pods=0)) == "unschedulable"
+
+
+def test_it_was_whole_before() -> None:
+    unit = split()
+    job = unit.owner
+    assert first(unit_of(job, *unit.pods, memory=ran())) == "lost-members"
+
+
+def test_the_rest_has_not_been_tried() -> None:
+    job = a_job("train")
+    pods = (a_pod("train-0", of=job, on="n0"), a_pod("train-1", of=job))
+    assert first(unit_of(job, *pods)) == "not-attempted"
+
+
+def test_another_job_of_the_gang_holds_a_node() -> None:
+    """Captured as `jobset-unschedulable`: the driver runs, no worker finds room."""
+    jobset = a_jobset("run", a_part("driver", pods=1), a_part("workers"))
+    driver, workers = child_jobs(jobset)
+    waiting = [a_pod(f"w{n}", of=workers, text=texts.GPU_SHORT) for n in range(2)]
+    unit = unit_of(
+        jobset,
+        driver,
+        workers,
+        a_pod("d", of=driver, on="n0"),
+        *waiting,
+        jobs=(workers,),
+        pods=tuple(waiting),
+        desired=2,
+        name="run-workers-0",
+        noun="Job",
+    )
+    assert found("partly-placed", unit).message == (
+        "The scheduler finds no room for 2 pods of run-workers-0, while 1 other pod of JobSet run "
+        "holds a node: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu."
+    )
+    assert first(unit) == "partly-placed"

@@ -1,0 +1,43 @@
+"""`priority-mismatch`."""
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from tests.diagnosis.building import a_condition, a_group, a_job, a_pod, placed
+from tests.rules import texts
+from tests.rules.asking import ask, first, found, unit_of
+
+
+def erring(message: str, priority: int | None = 1000) -> Unit:
+    job = a_job("train", group_name="ring")
+    said = a_condition("PodScheduled", "False", reason="SchedulerError", message=message)
+    group = a_group("ring", quorum=2, priority=priority)
+    pods = [a_pod(f"train-{index}", of=job, group="ring", scheduled=said) for index in (0, 1)]
+    return unit_of(job, group, *pods)
+
+
+def test_both_numbers() -> None:
+    finding = found("priority-mismatch", erring(texts.PRIORITIES))
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "The priority of group ring is 1000, and 2 pods are at 0: the scheduler wants them equal."
+    )
+    assert finding.evidence[0].value == texts.PRIORITIES
+    assert first(erring(texts.PRIORITIES)) == "priority-mismatch"
+
+
+def test_the_text_alone() -> None:
+    assert found("priority-mismatch", erring(texts.PRIORITIES, priority=None)).message == (
+        "All pods of group ring need one priority, that of the group."
+    )
+
+
+def test_another_error() -> None:
+    assert ask("priority-mismatch", erring(texts.CLAIM_HIDDEN)) is None
+    assert first(erring(texts.CLAIM_HIDDEN)) == "scheduler-error"
+
+
+def test_different_numbers_without_the_scheduler_saying_so() -> None:
+    job = a_job("train", group_name="ring")
+    pods = [a_pod(f"train-{index}", of=job, group="ring", text=texts.GPU_SHORT) for index in (0, 1)]
+    group = a_group("ring", quorum=2, priority=7, placed=placed("False", texts.GROUP_SHORT))
+    assert first(unit_of(job, group, *pods)) == "unschedulable"

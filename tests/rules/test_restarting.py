@@ -1,0 +1,130 @@
+"""`restarting`."""
+
+from typing import Any
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from gangboard.domain.verdict import UnitMemory
+from tests.diagnosis.building import (
+    a_condition,
+    a_container,
+    a_group,
+    a_job,
+    a_jobset,
+    a_part,
+    a_pod,
+    ago,
+    child_jobs,
+    failed,
+    placed,
+    pods_of,
+)
+from tests.rules import texts
+from tests.rules.asking import ask, first, found, ran, unit_of
+
+
+def restarted(ready: int = 0, **jobset: Any) -> Unit:
+    """Two pods of a JobSet, ready or not, whose Job was made ten seconds ago."""
+    made = a_jobset("run", **{"restarts": 1, "max_restarts": 3, "restarting": True, **jobset})
+    (job,) = child_jobs(made, created_at=ago(10))
+    pods = [a_pod(f"p{n}", of=job, on="n0", ready=n < ready) for n in range(2)]
+    return unit_of(made, job, *pods)
+
+
+def test_a_jobset() -> None:
+    finding = found("restarting", restarted())
+    assert finding.health is Health.DEGRADED
+    assert finding.message == "Restart 1 of 3: 0 of 2 pods are ready."
+    assert first(restarted()) == "restarting"
+
+
+def test_over_as_soon_as_all_are_ready() -> None:
+    assert ask("restarting", restarted(ready=2)) is None
+    assert first(restarted(ready=2)) == "running"
+
+
+def test_before_jobset_012_only_the_count_is_there() -> None:
+    assert first(restarted(ready=1, restarting=False)) == "restarting"
+
+
+def test_jobset_012_says_when_it_is_over() -> None:
+    over = a_condition("RestartingJobSet", "False", reason="JobsReady")
+    unit = restarted(ready=1, restarting=False, conditions=(over,))
+    assert ask("restarting", unit) is None
+
+
+def test_restarts_that_do_not_count() -> None:
+    unit = restarted(restarts=5, counted_restarts=2)
+    assert found("restarting", unit).message.startswith("Restart 5 (2 of 3 counted): ")
+
+
+def test_one_job_of_a_jobset() -> None:
+    jobset = a_jobset(
+        "run", a_part("workers", jobs=2), job_restarts={"run-workers-1": 2}, max_restarts=3
+    )
+    one, two = child_jobs(jobset, created_at=ago(10))
+    unit = unit_of(
+        jobset,
+        one,
+        two,
+        a_pod("p", of=two, on="n0", ready=False),
+        jobs=(two,),
+        desired=1,
+        name="run-workers-1",
+        noun="Job",
+    )
+    assert found("restarting", unit).message == (
+        "Restart 2 of 3 of Job run-workers-1: 0 of 1 pods are ready."
+    )
+
+
+def test_a_job_retries() -> None:
+    job = a_job("train", retries=2)
+    pods = (
+        a_pod("old", of=job, on="n0", phase="Failed", ready=False),
+        a_pod("train-0", of=job, on="n0"),
+        a_pod("train-1", of=job, on="n0", ready=False, created_at=ago(8)),
+    )
+    unit = unit_of(job, *pods)
+    assert found("restarting", unit).message == "Retry 2 of 6: 1 of 2 pods is ready."
+    assert first(unit) == "restarting"
+
+
+def test_an_old_retry_of_a_job_that_was_whole_since() -> None:
+    job = a_job("train", retries=1)
+    pods = (a_pod("train-0", of=job, on="n0"), a_pod("train-1", of=job, text=texts.GPU_SHORT))
+    unit = unit_of(job, *pods, memory=ran(5))
+    assert ask("restarting", unit) is None
+    assert first(unit) == "lost-members"
+
+
+def test_a_replacement_without_room_is_judged_at_placement() -> None:
+    job = a_job("train", retries=1)
+    pods = [a_pod(f"train-{n}", of=job, text=texts.GPU_SHORT) for n in (0, 1)]
+    assert ask("restarting", unit_of(job, *pods)) is None
+    assert first(unit_of(job, *pods)) == "unschedulable"
+
+
+def test_a_crash_loop_is_nearer_to_the_cause() -> None:
+    job = a_job("train", retries=1)
+    loop = a_container(running=False, state="waiting", reason="CrashLoopBackOff", restarts=4)
+    pods = [a_pod(f"train-{n}", of=job, on="n0", ready=False, containers=(loop,)) for n in (0, 1)]
+    assert first(unit_of(job, *pods)) == "crash-loop"
+
+
+def test_a_failed_job_before_its_jobset_reacted() -> None:
+    jobset = a_jobset("run", restarts=1, counted_restarts=1, max_restarts=3)
+    (job,) = child_jobs(jobset, finish=failed("BackoffLimitExceeded", texts.BACKOFF_LIMIT))
+    dead = a_pod("run-workers-0-0", of=job, on="n0", phase="Failed", ready=False)
+    finding = found("restarting", unit_of(jobset, job, dead))
+    assert finding.message == (
+        "Job run-workers-0 failed (BackoffLimitExceeded): Job has reached the specified backoff "
+        "limit. Restarts so far: 1 of 3."
+    )
+
+
+def test_a_member_that_leaves_above_the_quorum() -> None:
+    job = a_job("train", pods=3, group_name="ring", retries=1)
+    group = a_group("ring", quorum=2, placed=placed())
+    pods = (*pods_of(job, 2, on="n0"), a_pod("new", group="ring", on="n0", ready=False))
+    assert first(unit_of(job, group, *pods, memory=UnitMemory())) == "restarting"

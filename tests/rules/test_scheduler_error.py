@@ -1,0 +1,53 @@
+"""`scheduler-error`."""
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from tests.diagnosis.building import a_condition, a_group, a_job, a_pod, ago, placed
+from tests.rules import texts
+from tests.rules.asking import ask, first, found, unit_of
+
+ERROR = a_condition(
+    "PodScheduled",
+    "False",
+    reason="SchedulerError",
+    message=texts.CLAIM_HIDDEN,
+    since=ago(300),
+)
+
+
+def erring(quorum: int = 2, of_group: bool = False, **second: str) -> Unit:
+    job = a_job("train", group_name="ring")
+    said = placed("False", texts.MIXED_SCHEDULERS, "SchedulerError") if of_group else None
+    group = a_group("ring", quorum=quorum, placed=said)
+    scheduled = None if of_group else ERROR
+    one = a_pod("train-0", of=job, group="ring", scheduled=scheduled)
+    return unit_of(job, group, one, a_pod("train-1", of=job, group="ring", **second))
+
+
+def test_the_error_is_quoted() -> None:
+    finding = found("scheduler-error", erring())
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        f"The scheduler failed when it tried to place 2 pods: {texts.CLAIM_HIDDEN}."
+    )
+    assert finding.since == ago(300)
+    assert first(erring()) == "scheduler-error"
+
+
+def test_said_of_the_group() -> None:
+    assert found("scheduler-error", erring(of_group=True)).evidence[0].value == (
+        texts.MIXED_SCHEDULERS
+    )
+
+
+def test_no_room_is_no_error() -> None:
+    job = a_job("train")
+    unit = unit_of(job, *[a_pod(f"train-{n}", of=job, text=texts.GPU_SHORT) for n in (0, 1)])
+    assert ask("scheduler-error", unit) is None
+    assert first(unit) == "unschedulable"
+
+
+def test_a_gang_at_its_quorum_is_below_its_size() -> None:
+    unit = erring(quorum=1, on="n0")
+    assert ask("scheduler-error", unit) is None
+    assert first(unit) == "below-size"

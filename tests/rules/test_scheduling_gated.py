@@ -1,0 +1,51 @@
+"""`scheduling-gated`."""
+
+from typing import Any
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from tests.diagnosis.building import a_condition, a_group, a_job, a_pod, ago
+from tests.rules import texts
+from tests.rules.asking import ask, first, found, unit_of
+
+SAID = a_condition(
+    "PodScheduled", "False", reason="SchedulingGated", message=texts.GATED, since=ago(90)
+)
+
+
+def gated(*gates: str, quorum: int = 2, **free: Any) -> Unit:
+    job = a_job("train", group_name="ring")
+    one = a_pod("train-0", of=job, group="ring", gates=gates, scheduled=SAID)
+    return unit_of(
+        job, a_group("ring", quorum=quorum), one, a_pod("train-1", of=job, group="ring", **free)
+    )
+
+
+def test_gates_are_named() -> None:
+    unit = gated("kueue.x-k8s.io/topology", "example.com/data-ready")
+    finding = found("scheduling-gated", unit)
+    assert finding.health is Health.WAITING
+    assert finding.message == (
+        "1 of 2 pods waits for scheduling gates example.com/data-ready and kueue.x-k8s.io/topology."
+    )
+    assert finding.since == ago(90)
+    assert first(unit) == "scheduling-gated"
+
+
+def test_one_gate_of_two_pods() -> None:
+    unit = gated("example.com/gate", gates=("example.com/gate",), scheduled=SAID)
+    assert found("scheduling-gated", unit).message == (
+        "2 of 2 pods wait for scheduling gate example.com/gate."
+    )
+
+
+def test_no_gates() -> None:
+    unit = gated(text=texts.GPU_SHORT)
+    assert ask("scheduling-gated", unit) is None
+    assert first(unit) == "unschedulable"
+
+
+def test_a_gang_at_its_quorum() -> None:
+    unit = gated("example.com/gate", quorum=1, on="n0")
+    assert ask("scheduling-gated", unit) is None
+    assert first(unit) == "resizing"

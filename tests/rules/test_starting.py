@@ -1,0 +1,85 @@
+"""`starting`."""
+
+from typing import Any
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from tests.diagnosis.building import (
+    Made,
+    a_container,
+    a_group,
+    a_job,
+    a_jobset,
+    a_node,
+    a_pod,
+    ago,
+    child_jobs,
+    placed,
+    pods_of,
+)
+from tests.rules.asking import ask, first, found, unit_of
+
+CREATING = (a_container(running=False, state="waiting", reason="ContainerCreating"),)
+
+
+def coming_up(ready: int, creating: int, unready: int, *objects: Made, **fields: Any) -> Unit:
+    size = ready + creating + unready
+    job = a_job("train", pods=size, group_name="ring")
+    pods = [a_pod(f"r{n}", of=job, group="ring", on="n0") for n in range(ready)]
+    pods += [
+        a_pod(
+            f"c{n}", of=job, group="ring", on="n0", phase="Pending", ready=None, containers=CREATING
+        )
+        for n in range(creating)
+    ]
+    pods += [a_pod(f"u{n}", of=job, group="ring", on="n1", ready=False) for n in range(unready)]
+    group = a_group("ring", **{"quorum": size, "placed": placed(), **fields})
+    return unit_of(job, group, *pods, *objects)
+
+
+def test_all_are_placed_and_some_are_not_ready() -> None:
+    unit = coming_up(5, 2, 1)
+    finding = found("starting", unit)
+    assert finding.health is Health.STARTING
+    assert finding.message == "8 of 8 placed, 2 create containers, 1 is not ready yet."
+    assert first(unit) == "starting"
+
+
+def test_placed_at_once_and_never_ready_is_no_loss() -> None:
+    """The group's condition turns True when it is placed: nobody has run yet."""
+    assert first(coming_up(1, 7, 0)) == "starting"
+
+
+def test_a_node_that_is_not_ready_is_named() -> None:
+    finding = found("starting", coming_up(0, 2, 2, a_node("n0"), a_node("n1", ready=None)))
+    assert finding.message == (
+        "4 of 4 placed, 2 create containers, 2 are not ready yet. Node n1 is NotReady."
+    )
+
+
+def test_all_are_ready() -> None:
+    assert ask("starting", coming_up(4, 0, 0)) is None
+    assert first(coming_up(4, 0, 0)) == "running"
+
+
+def test_at_its_quorum_a_gang_resizes() -> None:
+    assert first(coming_up(5, 2, 1, quorum=4)) == "resizing"
+
+
+def test_coming_back_from_a_restart_is_a_restart() -> None:
+    jobset = a_jobset("run", restarts=1, max_restarts=3, restarting=True)
+    (job,) = child_jobs(jobset, created_at=ago(5))
+    unit = unit_of(jobset, job, *pods_of(job, 2, on="n0", ready=False))
+    assert ask("starting", unit) is None
+    assert first(unit) == "restarting"
+
+
+def test_resumed_gangs_start_anew() -> None:
+    """Their PodGroup is still True from before the suspend, their first pod is ready."""
+    job = a_job("train", group_name="ring", resumed_at=ago(5))
+    pods = [
+        a_pod("train-0", of=job, group="ring", on="n0", created_at=ago(5)),
+        a_pod("train-1", of=job, group="ring", on="n1", created_at=ago(5), ready=False),
+    ]
+    unit = unit_of(job, a_group("ring", quorum=2, placed=placed()), *pods)
+    assert first(unit) == "starting"

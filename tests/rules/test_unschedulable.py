@@ -1,0 +1,99 @@
+"""`unschedulable`."""
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from tests.diagnosis.building import a_group, a_job, a_pod, ago, an_event, placed, pods_of
+from tests.rules import texts
+from tests.rules.asking import ask, first, found, ran, unit_of
+
+
+def gang(*said: str, message: str = texts.GROUP_SHORT, keys: tuple[str, ...] = ()) -> Unit:
+    job = a_job("train", pods=len(said), group_name="ring")
+    group = a_group("ring", quorum=len(said), placed=placed("False", message), topology_keys=keys)
+    pods = [a_pod(f"train-{n}", of=job, group="ring", text=text) for n, text in enumerate(said)]
+    return unit_of(job, group, *pods)
+
+
+def test_the_pod_that_tells_why_is_quoted() -> None:
+    unit = gang(texts.POD_OF_GROUP, texts.GPU_SHORT, *[texts.POD_OF_GROUP] * 4)
+    finding = found("unschedulable", unit)
+    assert finding.health is Health.WAITING
+    assert finding.message == (
+        "The scheduler finds no room for 6 pods: 0/4 nodes are available: 4 Insufficient "
+        "nvidia.com/gpu."
+    )
+    assert [(one.label, one.value) for one in finding.evidence] == [
+        ("pods placed", "0 of 6"),
+        ("quorum", "6"),
+        ("scheduler says", texts.GPU_SHORT),
+        ("scheduler says of the group", texts.GROUP_SHORT),
+    ]
+    assert finding.since == ago(60)
+    assert first(unit) == "unschedulable"
+
+
+def test_only_the_group_speaks() -> None:
+    assert found("unschedulable", gang("", "", message=texts.GROUP_SHORT)).message == (
+        "The scheduler finds no room for 2 pods: minCount (6) cannot be satisfied: 4 scheduled, "
+        "1 remaining."
+    )
+
+
+def test_of_136() -> None:
+    unit = gang(texts.NO_MATCH_136, texts.WAITS_136, message=texts.GROUP_136)
+    assert found("unschedulable", unit).message == (
+        "The scheduler finds no room for 2 pods: 0/2 nodes are available: 2 node(s) didn't match "
+        "Pod's node affinity/selector."
+    )
+
+
+def test_with_topology_the_nodes_are_those_of_one_placement() -> None:
+    text = "0/1 nodes are available: 1 node(s) had untolerated taint(s)."
+    unit = gang(text, texts.POD_OF_GROUP, keys=("topology.kubernetes.io/rack",))
+    assert found("unschedulable", unit).message == (
+        "The scheduler finds no room for 2 pods within one topology.kubernetes.io/rack: 0/1 nodes "
+        "are available: 1 node(s) had untolerated taint(s)."
+    )
+
+
+def test_a_gang_of_which_some_were_placed_again() -> None:
+    job = a_job("train", pods=4, group_name="ring")
+    group = a_group("ring", quorum=4, placed=placed())
+    pods = [a_pod(f"train-{n}", of=job, group="ring", on="n0", ready=False) for n in range(2)]
+    pods += [a_pod(f"train-{n}", of=job, group="ring", text=texts.GPU_SHORT) for n in (2, 3)]
+    assert found("unschedulable", unit_of(job, group, *pods)).message.startswith(
+        "The scheduler finds no room for 2 of 4 pods: "
+    )
+
+
+def test_at_the_quorum_it_is_below_its_size() -> None:
+    job = a_job("train", pods=4, group_name="ring")
+    group = a_group("ring", quorum=2, placed=placed())
+    pods = (*pods_of(job, 2, on="n0"), a_pod("x", of=job, group="ring", text=texts.GPU_SHORT))
+    unit = unit_of(job, group, *pods, a_pod("y", of=job, group="ring", text=texts.GPU_SHORT))
+    assert ask("unschedulable", unit) is None
+    assert first(unit) == "below-size"
+
+
+def test_a_lost_member_is_told_first_and_this_second() -> None:
+    job = a_job("train", pods=4, group_name="ring", retries=1)
+    group = a_group("ring", quorum=4, placed=placed())
+    lost = a_pod("train-3", of=job, group="ring", text=texts.GPU_SHORT, created_at=ago(20))
+    unit = unit_of(job, group, *pods_of(job, 3, on="n0"), lost, memory=ran())
+    assert first(unit) == "lost-members"
+    assert ask("unschedulable", unit) is not None
+
+
+def test_old_events_of_a_gang_that_runs_say_nothing() -> None:
+    job = a_job("train")
+    pods = pods_of(job, 2, on="n0")
+    unit = unit_of(job, *pods, an_event(pods[0], "FailedScheduling", texts.GPU_SHORT))
+    assert first(unit) == "running"
+
+
+def test_the_group_was_refused_before_it_was_suspended() -> None:
+    job = a_job("train", group_name="ring", resumed_at=ago(5))
+    group = a_group("ring", quorum=2, placed=placed("False", texts.GROUP_136))
+    unit = unit_of(job, group, *pods_of(job, 2, created_at=ago(5)))
+    assert ask("unschedulable", unit) is None
+    assert first(unit) == "starting"

@@ -1,0 +1,95 @@
+"""A small world for the pages: two clusters, a few gangs, everybody who may ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from gangboard.readmodels.news import Moment
+from gangboard.store.gangs import Detail
+from gangboard.store.models import Cluster, Gang
+from gangboard.web import live, waiting
+from tests import personas
+from tests.factories import (
+    make_cluster,
+    make_finding,
+    make_gang,
+    make_heartbeats,
+    make_job,
+    make_members,
+    make_podgroup,
+    make_resource,
+)
+
+
+@dataclass(frozen=True)
+class World:
+    """What there is to be seen."""
+
+    cluster: Cluster
+    other_cluster: Cluster
+    gang: Gang
+    """In namespace research of eu-train."""
+    other_gang: Gang
+    """In namespace vision of us-train."""
+
+
+@pytest.fixture
+def world(db: None) -> World:
+    """Two clusters that answer, one gang each, a group, workers that live."""
+    now = timezone.now()
+    eu, us = make_cluster("eu-train", now=now), make_cluster("us-train", now=now)
+    make_heartbeats(now=now)
+    for cluster in (eu, us):
+        make_resource(cluster, "pods")
+    group = make_podgroup(eu, "llama-workers-0", now=now)
+    gang = make_gang(
+        eu,
+        "llama-sft",
+        now=now,
+        detail=Detail(
+            findings=(make_finding(), make_finding("job-suspended", title="A Job is held")),
+            jobs=(make_job("llama-workers-0"),),
+            members=make_members("llama-workers-0", 8),
+            groups=(group.meta.ref,),
+        ),
+    )
+    other = make_gang(us, "diffusion-run", now=now, namespace="vision", health="blocked")
+    make_podgroup(us, "diffusion-group", namespace="vision", now=now)
+    return World(eu, us, gang, other)
+
+
+@pytest.fixture
+def owner(world: World) -> personas.Person:
+    """Admin of everything."""
+    return personas.make_owner()
+
+
+@pytest.fixture
+def reader(world: World) -> personas.Person:
+    """Viewer of research in eu-train."""
+    return personas.make_reader(world.cluster)
+
+
+@pytest.fixture
+def stranger(world: World) -> personas.Person:
+    """Has signed in, has no role."""
+    return personas.make_stranger()
+
+
+@pytest.fixture
+def anonymous() -> Client:
+    """Has not signed in."""
+    return Client()
+
+
+@pytest.fixture
+def own_notifier(monkeypatch: pytest.MonkeyPatch) -> waiting.Notifier:
+    """A notifier that sees nothing move, and pages that wait a moment only."""
+    quiet = waiting.Notifier(lambda: Moment({}, ()))
+    monkeypatch.setattr(live, "notifier", quiet)
+    monkeypatch.setattr(live, "WAIT", 0.2)
+    return quiet

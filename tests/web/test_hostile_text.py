@@ -1,0 +1,162 @@
+"""Text of a cluster is text: whoever may create a pod may write it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.utils import timezone
+
+from gangboard.domain.event import Event
+from gangboard.domain.group import GroupTemplate, Policy
+from gangboard.domain.health import Health
+from gangboard.domain.objects import Condition, Meta
+from gangboard.domain.verdict import Evidence, Scheduling
+from gangboard.store.gangs import Detail
+from gangboard.store.models import Cluster, WatchedObject
+from gangboard.store.objects import pack
+from tests.factories import (
+    make_cluster,
+    make_finding,
+    make_gang,
+    make_heartbeats,
+    make_job,
+    make_members,
+    make_podgroup,
+    make_ref,
+    make_resource,
+)
+from tests.personas import Person, make_owner
+
+HOSTILE = (
+    "\"'><script>alert(1)</script><img src=x onerror=alert(1)>{{ 7|add:7 }}\u202e javascript:x"
+)
+
+
+@pytest.fixture
+def hostile(db: None) -> tuple[Person, str]:
+    """Put it into every field that comes from a cluster; return who looks, and the gang's id."""
+    now = timezone.now()
+    cluster = make_cluster("eu-train", now=now, server=HOSTILE, server_version=HOSTILE[:64])
+    Cluster.objects.filter(pk=cluster.pk).update(sentence=HOSTILE, problem="x")
+    make_heartbeats(now=now)
+    make_resource(
+        cluster,
+        HOSTILE,
+        state="forbidden",
+        sentence=HOSTILE,
+        problems=[{"namespace": HOSTILE, "name": HOSTILE, "sentence": HOSTILE}],
+        problems_count=1,
+        version=HOSTILE[:32],
+    )
+    finding = make_finding(
+        HOSTILE,
+        title=HOSTILE,
+        message=HOSTILE,
+        unit=HOSTILE,
+        advice=(HOSTILE,),
+        evidence=(Evidence(HOSTILE, HOSTILE),),
+    )
+    job = make_job(
+        HOSTILE,
+        part=HOSTILE + "2",
+        nodes=(HOSTILE,),
+        scheduling=Scheduling(HOSTILE, HOSTILE, HOSTILE),
+        finding=finding,
+    )
+    members = make_members(HOSTILE, 2, Health.WAITING, node=HOSTILE, label=HOSTILE, reason=HOSTILE)
+    group = make_podgroup(
+        cluster,
+        HOSTILE,
+        workload_name=HOSTILE,
+        template_name=HOSTILE,
+        parent_name=HOSTILE,
+        topology_keys=(HOSTILE,),
+        policy=Policy.UNKNOWN,
+        policy_text=HOSTILE,
+        templates=(GroupTemplate(HOSTILE, Policy.GANG, 1),),
+        placed=Condition(HOSTILE, HOSTILE, HOSTILE, HOSTILE, now),
+    )
+    gang = make_gang(
+        cluster,
+        HOSTILE,
+        now=now,
+        kind=HOSTILE[:63],
+        api_group=HOSTILE,
+        api_version=HOSTILE[:32],
+        code=HOSTILE[:64],
+        title=HOSTILE,
+        message=HOSTILE,
+        advice=[HOSTILE],
+        queue=HOSTILE,
+        priority=HOSTILE,
+        requests={HOSTILE: HOSTILE},
+        stage=HOSTILE[:16],
+        detail=Detail(
+            findings=(finding, finding),
+            jobs=(job,),
+            members=members,
+            groups=(group.meta.ref,),
+        ),
+    )
+    event = Event(
+        meta=Meta("v1", make_ref("Event", "e", group="events.k8s.io"), "1", 0, now),
+        regarding=make_ref(HOSTILE, HOSTILE, uid=gang.uid),
+        reason=HOSTILE,
+        type=HOSTILE,
+        note=HOSTILE,
+        count=1,
+        first_seen=now,
+        last_seen=now,
+        reporter=HOSTILE,
+    )
+    WatchedObject.objects.create(
+        cluster=cluster,
+        resource="events.events.k8s.io",
+        uid="e",
+        namespace="research",
+        name="e",
+        resource_version="1",
+        data=pack(event),
+    )
+    return make_owner(), gang.id
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/?group_by=reason",
+        "/?q=<script>alert(1)</script>&cluster=<script>alert(1)</script>&code=<script>",
+        "/gangs/GANG/",
+        "/groups/",
+        "/groups/?q=<script>alert(1)</script>&namespace=<script>alert(1)</script>",
+        "/clusters/",
+        "/clusters/eu-train/",
+        "/live/board/?version=x",
+        "/live/gangs/GANG/?version=x",
+        "/live/groups/?version=x",
+        "/live/clusters/?version=x",
+        "/live/clusters/eu-train/?version=x",
+    ],
+)
+def test_it_is_printed_and_never_obeyed(
+    hostile: tuple[Person, str], own_notifier: object, path: str
+) -> None:
+    person, gang_id = hostile
+    response = person.client.get(path.replace("GANG", gang_id))
+    assert response.status_code == 200
+    page = response.content.decode()
+    assert "&lt;script&gt;" in page
+    for alive in ("<script>alert", "<img", "onerror=alert(1)>"):
+        assert alive not in page
+    # What a choice sends back stays as it is; what is read does not.
+    assert "\u202e" not in re.sub(r' value="[^"]*"', "", page)
+    assert "{{ 7|add:7 }}" in page or "%7B%7B" in page or "q=" in path, "not a template"
+    # Every address on the page is one of ours.
+    assert not re.findall(r'(?:href|src|action)="(?!/|#)[^"]*"', page)
+
+
+def test_its_stage_is_not_one_of_ours_and_still_prints(hostile: tuple[Person, str]) -> None:
+    person, gang_id = hostile
+    assert "Admitted" in person.client.get(f"/gangs/{gang_id}/").content.decode()

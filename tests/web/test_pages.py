@@ -1,0 +1,226 @@
+"""Each page by each person."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from gangboard.store.models import Cluster, Heartbeat
+from tests.factories import make_gang, make_gangs
+from tests.personas import Person
+from tests.web.conftest import World
+
+PAGES = ("/", "/groups/", "/clusters/")
+
+
+def text_of(client: Client, path: str, status: int = 200) -> str:
+    response = client.get(path)
+    assert response.status_code == status, path
+    return response.content.decode()
+
+
+class TestOwner:
+    def test_sees_every_gang_with_its_reason_and_next_step(
+        self, owner: Person, world: World
+    ) -> None:
+        page = text_of(owner.client, "/")
+        for text in (
+            "llama-sft",
+            "diffusion-run",
+            "JobSet · research · eu-train",
+            "8 pods need 1 GPU each; 3 are free on the eligible nodes.",
+            "It goes when 5 GPUs become free.",
+            "quorum 8",
+            "gpu-prod",
+        ):
+            assert text in page
+
+    def test_opens_a_gang(self, owner: Person, world: World) -> None:
+        page = text_of(owner.client, f"/gangs/{world.gang.id}/")
+        for text in (
+            "llama-sft",
+            "GPUs needed",
+            "A Job is held",
+            "llama-workers-0",
+            "llama-workers-0-7: ready on gpu-01",
+            "The Job controller made its PodGroup.",
+            "kubectl get jobset.v1alpha2.jobset.x-k8s.io llama-sft -n research -o yaml",
+        ):
+            assert text in page
+
+    def test_sees_all_groups_and_clusters(self, owner: Person, world: World) -> None:
+        groups = text_of(owner.client, "/groups/")
+        assert "llama-workers-0" in groups
+        assert "diffusion-group" in groups
+        clusters = text_of(owner.client, "/clusters/")
+        assert "https://eu-train.example:6443" in clusters
+        assert "us-train" in clusters
+        assert "pods" in text_of(owner.client, "/clusters/eu-train/")
+
+
+class TestReader:
+    def test_sees_its_namespace_and_nothing_of_the_others(
+        self, reader: Person, world: World
+    ) -> None:
+        for path in PAGES:
+            page = text_of(reader.client, path)
+            for foreign in ("diffusion", "vision", "us-train", "example:6443"):
+                assert foreign not in page, path
+        assert "llama-sft" in text_of(reader.client, "/")
+        assert "llama-workers-0" in text_of(reader.client, "/groups/")
+
+    def test_what_it_may_not_see_does_not_exist(self, reader: Person, world: World) -> None:
+        missing = text_of(reader.client, "/gangs/0123456789abcdef/", 404)
+        assert text_of(reader.client, f"/gangs/{world.other_gang.id}/", 404) == missing
+        assert text_of(reader.client, "/clusters/us-train/", 404) == missing
+        assert text_of(reader.client, "/clusters/no-such/", 404) == missing
+
+
+class TestStranger:
+    def test_sees_nothing_and_is_told_why(self, stranger: Person, world: World) -> None:
+        for path in PAGES:
+            page = text_of(stranger.client, path)
+            for name in ("llama", "diffusion", "eu-train", "us-train", "research", "vision"):
+                assert name not in page, path
+        assert "No cluster is watched that you may see." in text_of(stranger.client, "/")
+        text_of(stranger.client, f"/gangs/{world.gang.id}/", 404)
+
+
+class TestAnonymous:
+    @pytest.mark.parametrize("path", [*PAGES, "/gangs/x/", "/clusters/eu-train/", "/live/board/"])
+    def test_is_sent_to_sign_in_and_back(self, anonymous: Client, world: World, path: str) -> None:
+        response = anonymous.get(path)
+        assert response.status_code == 302
+        assert response["Location"].startswith("/sign-in/")
+
+    def test_a_live_part_sends_the_whole_page_to_sign_in(
+        self, anonymous: Client, world: World
+    ) -> None:
+        response = anonymous.get(
+            "/live/board/",
+            headers={"HX-Request": "true", "HX-Current-URL": "http://testserver/?health=blocked"},
+        )
+        assert response["HX-Redirect"] == "/sign-in/?next=/%3Fhealth%3Dblocked"
+        assert response.content == b""
+
+
+class TestBoard:
+    def test_every_state_has_a_tile_with_its_number(self, owner: Person, world: World) -> None:
+        page = text_of(owner.client, "/")
+        for health in (
+            "failed",
+            "blocked",
+            "degraded",
+            "waiting",
+            "starting",
+            "suspended",
+            "running",
+            "succeeded",
+            "unknown",
+        ):
+            assert f'id="tile-{health}"' in page
+
+    def test_a_tile_filters_and_says_that_it_is_pressed(self, owner: Person, world: World) -> None:
+        page = text_of(owner.client, "/?health=blocked")
+        assert "diffusion-run" in page
+        assert "llama-sft" not in page
+        assert 'name="health" value="" aria-pressed="true"' in page
+        assert 'name="health" value="running" aria-pressed="false"' in page
+
+    @pytest.mark.parametrize(
+        "query", ["q=diffusion", "cluster=us-train", "namespace=vision", "health=blocked,failed"]
+    )
+    def test_filters_are_in_the_address(self, owner: Person, world: World, query: str) -> None:
+        page = text_of(owner.client, f"/?{query}")
+        assert "diffusion-run" in page
+        assert "llama-sft" not in page
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "ordering=user__password",
+            "ordering=%00",
+            "group_by=uid",
+            "health=nothing",
+            "cursor=AAAA",
+            "cursor=%00",
+            "q=%00x",
+            "cluster=" + "x" * 10_000,
+            "health=" + "x," * 500,
+        ],
+    )
+    def test_nonsense_in_the_address_is_no_error(
+        self, owner: Person, world: World, query: str
+    ) -> None:
+        text_of(owner.client, f"/?{query}")
+        text_of(owner.client, f"/groups/?{query}")
+
+    def test_groups_have_headings_with_numbers(self, owner: Person, world: World) -> None:
+        for group_by, heading in (
+            ("namespace", "vision"),
+            ("cluster", "us-train"),
+            ("reason", "Insufficient resources"),
+        ):
+            page = text_of(owner.client, f"/?group_by={group_by}")
+            assert page.count('class="heading"') == 2
+            assert heading.lower() in page.lower()
+            assert "1 gang · 8 accelerators" in page
+
+    def test_succeeded_gangs_are_counted_and_hidden(self, owner: Person, world: World) -> None:
+        make_gang(world.cluster, "done-run", now=timezone.now(), health="succeeded")
+        page = text_of(owner.client, "/")
+        assert "done-run" not in page
+        assert "1 succeeded not shown" in page
+        assert "done-run" in text_of(owner.client, "/?show_finished=1")
+
+    def test_a_long_list_has_pages(self, owner: Person, world: World) -> None:
+        make_gangs(world.cluster, 120, now=timezone.now())
+        page = text_of(owner.client, "/?ordering=name")
+        assert page.count('class="column-gang"') == 101  # with the heading of the column
+        following = page.split('rel="next"')[0].rsplit('href="', 1)[1].split('"')[0]
+        second = text_of(owner.client, following.replace("&amp;", "&"))
+        # 122 gangs of which 13 have succeeded: 109, and 100 stood on the first page.
+        assert second.count('class="column-gang"') == 1 + 9
+        assert "First page" in second
+
+    def test_queries_do_not_grow_with_the_rows(
+        self, owner: Person, world: World, django_assert_num_queries: object
+    ) -> None:
+        # session, user, roles; clusters, life signs, rows, tiles, choices.
+        for number in (1, 80):
+            make_gangs(world.cluster, number, now=timezone.now()) if number > 1 else None
+            with django_assert_num_queries(8):  # type: ignore[operator]
+                text_of(owner.client, "/")
+
+    def test_a_change_of_filters_is_answered_without_the_frame(
+        self, owner: Person, world: World
+    ) -> None:
+        headers = {"HX-Request": "true", "HX-Target": "board"}
+        page = owner.client.get("/?health=blocked", headers=headers).content.decode()
+        assert page.lstrip().startswith('<form id="tiles"')
+        assert 'id="board"' in page
+        assert "<html" not in page
+
+
+class TestFreshness:
+    def test_a_silent_cluster_is_loud_on_every_page(self, owner: Person, world: World) -> None:
+        long_ago = timezone.now() - timedelta(minutes=4, seconds=5)
+        Cluster.objects.filter(name="us-train").update(contact_at=long_ago)
+        for path in (*PAGES, f"/gangs/{world.gang.id}/"):
+            page = text_of(owner.client, path)
+            assert "tone-blocked loud" in page, path
+            assert "silent" in page, path
+        board = text_of(owner.client, "/")
+        assert "Cluster us-train has not answered for <time" in board
+        assert ">4 min</time>. It was blocked." in board
+        assert "us-train is silent" in board
+
+    def test_dead_workers_are_loud_on_every_page(self, owner: Person, world: World) -> None:
+        Heartbeat.objects.update(beat_at=timezone.now() - timedelta(minutes=3))
+        for path in (*PAGES, f"/gangs/{world.gang.id}/"):
+            page = text_of(owner.client, path)
+            assert "No poll worker is alive" in page, path
+            assert "The beat process is not alive" in page, path
