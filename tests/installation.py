@@ -147,6 +147,20 @@ class Installation:
         assert answer.status == 200, body
         return body
 
+    def session_cookie(self) -> str:
+        """Sign in by a fresh one-time link and return the cookie header of the session."""
+        answer = self._pool.request("GET", self.new_sign_in_link(), redirect=False, timeout=10)
+        cookies = answer.headers.getlist("Set-Cookie")
+        return "; ".join(cookie.split(";")[0] for cookie in cookies)
+
+    def page(self, path: str) -> str:
+        """Return a page as a signed-in person with all rights gets it."""
+        answer = self._pool.request(
+            "GET", self.url + path, headers={"Cookie": self.session_cookie()}, timeout=10
+        )
+        assert answer.status == 200, answer.status
+        return answer.data.decode()
+
     def gangs(self, **query: str) -> list[Json]:
         """Return all gangs that match, over all pages of the answer."""
         found: list[Json] = []
@@ -190,6 +204,9 @@ class Installation:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait(10)
+        if self._process is not None and self._process.stdout is not None:
+            self._process.stdout.close()
+        self._pool.clear()
 
     def __exit__(self, *_: object) -> None:
         self.stop()

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from django.db.models import Count, Max
+
 from gangboard.readmodels.freshness import Level, level_of
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
-from gangboard.store.models import Cluster
+from gangboard.store.models import Cluster, Grant
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +23,24 @@ class Moment:
     """Data version and freshness by cluster id."""
     dead: tuple[str, ...] = ()
     """Kinds of process of which none is alive."""
+    slots: int = 0
+    """Clusters that the living poll workers can watch at once."""
+    roles: tuple[int, int] = (0, 0)
+    """Moves when a role is given or taken: number of grants, and the newest."""
 
 
 def read_moment(*, now: datetime) -> Moment:
-    """Return the positions of now (2 queries)."""
+    """Return the positions of now (3 queries)."""
     rows = Cluster.objects.order_by("id").values_list("id", "data_version", "contact_at")
     clusters = {id_: (version, level_of(contact, now)) for id_, version, contact in rows}
-    return Moment(clusters, tuple(kind for kind, _ in read_liveness(now=now).dead))
+    liveness = read_liveness(now=now)
+    grants = Grant.objects.aggregate(number=Count("id"), newest=Max("id"))
+    return Moment(
+        clusters=clusters,
+        dead=tuple(kind for kind, _ in liveness.dead),
+        slots=liveness.slots,
+        roles=(grants["number"], grants["newest"] or 0),
+    )
 
 
 def position_in(moment: Moment, *, viewer: Viewer) -> str:
@@ -39,9 +52,11 @@ def position_in(moment: Moment, *, viewer: Viewer) -> str:
         for id_, (version, level) in moment.clusters.items()
         if everywhere or id_ in own
     ]
-    return hashlib.blake2b(repr((seen, moment.dead)).encode(), digest_size=8).hexdigest()
+    return hashlib.blake2b(
+        repr((seen, moment.dead, moment.slots, moment.roles)).encode(), digest_size=8
+    ).hexdigest()
 
 
 def position(*, viewer: Viewer, now: datetime) -> str:
-    """Return the viewer's position now (2 queries)."""
+    """Return the viewer's position now (3 queries)."""
     return position_in(read_moment(now=now), viewer=viewer)

@@ -66,7 +66,7 @@ def render_page(
             "viewer": viewer,
             "parts": parts,
             "live": live,
-            "version": write_version(page),
+            "version": write_version(page, int(now.timestamp() * 1000)),
             "navigation": [
                 NavigationItem(label, reverse(name), name == section) for name, label in NAVIGATION
             ],

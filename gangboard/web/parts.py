@@ -29,11 +29,11 @@ class Part:
     context: Mapping[str, object]
     shown: object
     """What is printed, without what a clock changes: ages tick in the browser."""
+    fingerprint: bytes = field(init=False, repr=False)
+    """Equal for what looks equal."""
 
-    @property
-    def fingerprint(self) -> bytes:
-        """Equal for what looks equal."""
-        return _digest((self.id, self.shown))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fingerprint", _digest((self.id, self.shown)))
 
     def render(self, frame: Mapping[str, object]) -> str:
         """Return its HTML. `frame` is what every template may use, such as `now`."""
@@ -46,11 +46,12 @@ class Rows:
 
     id: str
     parts: tuple[Part, ...]
+    fingerprint: bytes = field(init=False, repr=False)
+    """Changes with the order and the number of children, not with what is in them."""
 
-    @property
-    def fingerprint(self) -> bytes:
-        """Changes with the order and the number of children, not with what is in them."""
-        return _digest((self.id, [part.id for part in self.parts]))
+    def __post_init__(self) -> None:
+        ids = [part.id for part in self.parts]
+        object.__setattr__(self, "fingerprint", _digest((self.id, ids)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,26 +74,38 @@ class RowsNews:
     parts: tuple[Part, ...] = field(default_factory=tuple)
 
 
-def write_version(page: Iterable[Part | Rows]) -> str:
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What a browser shows: which parts, and when they were read."""
+
+    fingerprints: frozenset[bytes] = frozenset()
+    read_at: int = 0
+    """Milliseconds since 1970."""
+
+
+def write_version(page: Iterable[Part | Rows], read_at: int) -> str:
     """Return the version of a page: opaque, and of no use for anything but a comparison."""
-    return base64.urlsafe_b64encode(b"".join(sorted(_fingerprints(page)))).decode()
+    prints = b"".join(sorted(_fingerprints(page)))
+    return base64.urlsafe_b64encode(read_at.to_bytes(SIZE, "big") + prints).decode()
 
 
-def read_version(text: str) -> frozenset[bytes]:
-    """Return the fingerprints in a version; none when it is not one."""
+def read_version(text: str) -> Version:
+    """Return what a version says; nothing when it is not one."""
     if len(text) > LONGEST_VERSION:
-        return frozenset()
+        return Version()
     try:
         raw = base64.b64decode(text.encode("ascii"), altchars=b"-_", validate=True)
     except (UnicodeEncodeError, binascii.Error):
-        return frozenset()
-    if len(raw) % SIZE:
-        return frozenset()
-    return frozenset(raw[start : start + SIZE] for start in range(0, len(raw), SIZE))
+        return Version()
+    if not raw or len(raw) % SIZE:
+        return Version()
+    prints = frozenset(raw[start : start + SIZE] for start in range(SIZE, len(raw), SIZE))
+    return Version(prints, int.from_bytes(raw[:SIZE], "big"))
 
 
-def find_news(page: Iterable[Part | Rows], known: frozenset[bytes]) -> News:
+def find_news(page: Iterable[Part | Rows], version: Version) -> News:
     """Return what of the page is not in the version that the browser has."""
+    known = version.fingerprints
     parts: list[Part] = []
     rows: list[RowsNews] = []
     for piece in page:

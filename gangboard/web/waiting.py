@@ -75,6 +75,11 @@ class Notifier:
             if self._waiting.get(ticket.page) is ticket:
                 del self._waiting[ticket.page]
 
+    @property
+    def roles(self) -> tuple[int, int]:
+        """Moves when somebody is given or loses a role."""
+        return (0, 0) if self._moment is None else self._moment.roles
+
     def position(self, viewer: Viewer) -> str:
         """Return the viewer's position as last seen; take it before reading what it stands for."""
         return "" if self._moment is None else position_in(self._moment, viewer=viewer)

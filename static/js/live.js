@@ -1,6 +1,7 @@
 // The waiting request: asks again after each answer, puts news into the page without moving
 // what is the same, and says loudly when the server does not answer.
-const ASK_AGAIN = 50; // milliseconds
+const ASK_AGAIN = 50; // milliseconds, and up to SPREAD more: all pages hear of a change at once
+const SPREAD = 250;
 const SLOWEST = 10_000;
 const ANNOUNCE_EVERY = 10_000;
 
@@ -34,8 +35,11 @@ export function startLive() {
     else if (event.detail.failed) lost();
     else if (event.detail.successful) found();
   });
+  // Other filters bring an element of their own.
+  document.addEventListener("htmx:load", (event) => event.detail.elt.querySelector("#live") && ask(0));
   document.addEventListener("visibilitychange", () => document.hidden || ask(0));
   startPause();
+  ask(0);
 }
 
 const isLive = (event) => event.detail.elt.id === "live";
@@ -44,8 +48,7 @@ function answered({ xhr, successful }) {
   if (successful) {
     state.failures = 0;
     found();
-    // After news the new element asks by itself; after 204 the same one asks again.
-    if (xhr.status === 204) ask((Number(xhr.getResponseHeader("X-Live-Again")) || 0) * 1000);
+    ask((Number(xhr.getResponseHeader("X-Live-Again")) || 0) * 1000);
     return;
   }
   if (state.paused || document.hidden) return;
@@ -59,7 +62,7 @@ function ask(wait) {
   state.timer = setTimeout(() => {
     const live = element("live");
     if (live) htmx.trigger(live, "again");
-  }, Math.max(wait, ASK_AGAIN));
+  }, wait + ASK_AGAIN + Math.random() * SPREAD);
 }
 
 function lost() {

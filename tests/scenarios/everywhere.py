@@ -68,6 +68,7 @@ def _crash(ns: str, where: Where) -> list[Json]:
             parallelism=2,
             never_ready="crash-loop",
             restart_policy="OnFailure",
+            backoff_limit=100,
             restarts=5,
             node_selector=where,
         )
@@ -190,5 +191,10 @@ EVERYWHERE = (
         "managed-by", "Job", "delegated", "pods-not-created", "starting", _managed,
         says=("example.com/other-controller",), members={"desired": 2, "created": 0},
         twin="suspended",
+    ),
+    Scenario(
+        "managed-too-long", "Job", "delegated", "pods-not-created", "blocked", _managed,
+        says=("example.com/other-controller",), members={"desired": 2, "created": 0},
+        twin="suspended", within=180,
     ),
 )  # fmt: skip

@@ -200,7 +200,7 @@ GANG_JOBS = (
     Scenario(
         "no-such-node", "Job", "lunar", "unschedulable", "waiting", _no_such_node,
         says=("3", "node affinity/selector"), members={"quorum": 3, "scheduled": 0}, nodes=1,
-        twin="short-of-gpus",
+        twin="gang-runs",
     ),
     Scenario(
         "partly-placed", "Job", "sweep", "partly-placed", "degraded", _partly_placed,
@@ -233,6 +233,17 @@ def _priority_mismatch(ns: str, where: Where) -> list[Json]:
     ]
 
 
+def _two_minds(ns: str, where: Where) -> list[Json]:
+    """Two pods of one group that differ in whether they may preempt: the scheduler gives up."""
+    calm = {**priority_class(f"{ns}-calm", 0), "preemptionPolicy": "Never"}
+    return [
+        calm,
+        podgroup("minds", ns, gang=2),
+        pod("m-0", ns, pod_group="minds", node_selector=where),
+        pod("m-1", ns, pod_group="minds", priority_class=f"{ns}-calm", node_selector=where),
+    ]
+
+
 def _grow(stage: Stage) -> None:
     """One member more, which takes a while to start."""
     stage.wait_running(2)
@@ -258,6 +269,10 @@ def _topology(ns: str, where: Where) -> list[Json]:
 
 ON_137 = (
     Scenario(
+        "scheduler-error", "PodGroup", "minds", "scheduler-error", "blocked", _two_minds,
+        says=("preemption policy",), nodes=1, twin="priority-mismatch",
+    ),
+    Scenario(
         "priority-mismatch", "PodGroup", "ranked", "priority-mismatch", "blocked",
         _priority_mismatch, says=("1000",), nodes=1, twin="at-quorum",
     ),
@@ -273,9 +288,18 @@ ON_137 = (
     ),
     Scenario(
         "topology", "Job", "racked", "unschedulable", "waiting", _topology,
-        says=("3",), members={"quorum": 3, "scheduled": 0}, nodes=2, twin="short-of-gpus",
+        says=("3",), members={"quorum": 3, "scheduled": 0}, nodes=2, twin="gang-runs",
     ),
 )  # fmt: skip
+
+
+LIMITED = (
+    Scenario(
+        "gang-runs", "Job", "gang", "not-observed", "unknown", _gang_runs,
+        says=("podgroups.scheduling.k8s.io",), twin="gang-runs",
+    ),
+)  # fmt: skip
+"""What somebody is told who may not look at PodGroups, of a gang that runs."""
 
 
 def scenarios_of(minor: str) -> tuple[Scenario, ...]:

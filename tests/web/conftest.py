@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -87,9 +89,16 @@ def anonymous() -> Client:
 
 
 @pytest.fixture
-def own_notifier(monkeypatch: pytest.MonkeyPatch) -> waiting.Notifier:
-    """A notifier that sees nothing move, and pages that wait a moment only."""
-    quiet = waiting.Notifier(lambda: Moment({}, ()))
+def own_notifier(monkeypatch: pytest.MonkeyPatch) -> Iterator[waiting.Notifier]:
+    """A notifier that never sees anything: pages wait a moment only, and share no reading."""
+    end = threading.Event()
+
+    def look() -> Moment:
+        end.wait()
+        return Moment()
+
+    quiet = waiting.Notifier(look)
     monkeypatch.setattr(live, "notifier", quiet)
     monkeypatch.setattr(live, "WAIT", 0.2)
-    return quiet
+    yield quiet
+    end.set()

@@ -16,7 +16,7 @@ from gangboard.readmodels.freshness import Level
 from gangboard.readmodels.news import Moment
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Gang, Grant, Heartbeat
-from gangboard.web import live, parts, waiting
+from gangboard.web import live, parts, shared, waiting
 from tests.factories import make_gang, make_gangs
 from tests.personas import Person
 from tests.web.conftest import World
@@ -250,9 +250,86 @@ class TestVersion:
             parts.Part("a", "x.html", {}, ("shown",)),
             parts.Rows("b", (parts.Part("c", "x.html", {}, 1), parts.Part("d", "x.html", {}, 1))),
         )
-        known = parts.read_version(parts.write_version(page))
+        known = parts.read_version(parts.write_version(page, 1_793_000_000_123))
         assert not parts.find_news(page, known)
-        assert len(known) == 4, "equal contents of different elements are different"
+        assert known.read_at == 1_793_000_000_123
+        assert len(known.fingerprints) == 4, "equal contents of different elements differ"
+
+
+class TestReadings:
+    """Readings are shared, and never older than what the browser has."""
+
+    PAGE = (parts.Part("a", "x.html", {}, "shown"),)
+
+    def get(
+        self, readings: shared.Readings, position: str, read_at: int = 0, key: str = "page"
+    ) -> tuple[shared.Reading, bool]:
+        """Return the reading, and whether the page was read for it."""
+        read: list[bool] = []
+
+        def read_page() -> shared.Page:
+            read.append(True)
+            return self.PAGE
+
+        version = parts.Version(frozenset(), read_at)
+        return readings.get(key, position, version, read_page), bool(read)
+
+    def test_one_reading_for_all_at_the_same_position(self) -> None:
+        readings = shared.Readings()
+        first, read = self.get(readings, "p1")
+        assert read
+        assert self.get(readings, "p1") == (first, False)
+
+    def test_read_again_when_the_position_moved(self) -> None:
+        readings = shared.Readings()
+        self.get(readings, "p1")
+        assert self.get(readings, "p2")[1]
+
+    def test_read_again_for_a_browser_that_has_seen_more(self) -> None:
+        readings = shared.Readings()
+        first, _ = self.get(readings, "p1")
+        assert self.get(readings, "p1", read_at=first.read_at + 1)[1]
+
+    def test_nothing_is_shared_before_the_first_look(self) -> None:
+        readings = shared.Readings()
+        self.get(readings, "")
+        assert self.get(readings, "")[1]
+
+    def test_pages_do_not_mix(self) -> None:
+        readings = shared.Readings()
+        self.get(readings, "p1", key="one")
+        assert self.get(readings, "p1", key="other")[1]
+
+    def test_the_same_news_are_rendered_once(self) -> None:
+        reading, _ = self.get(shared.Readings(), "p1")
+        rendered: list[int] = []
+
+        def render() -> bytes:
+            rendered.append(1)
+            return b"news"
+
+        old, new = parts.Version(frozenset({b"1"})), parts.Version(frozenset({b"2"}))
+        assert [reading.answer(version, render) for version in (old, old, new)] == [b"news"] * 3
+        assert len(rendered) == 2
+
+    def test_old_pages_are_forgotten(self) -> None:
+        readings = shared.Readings()
+        for number in range(shared.MOST_PAGES + 1):
+            self.get(readings, "p1", key=f"page {number}")
+        assert self.get(readings, "p1", key="page 0")[1]
+
+
+def test_people_with_other_roles_never_share(
+    owner: Person,
+    reader: Person,
+    world: World,
+    own_notifier: waiting.Notifier,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(own_notifier, "position", lambda viewer: "the same for both")
+    for person, sees in ((owner, True), (reader, False), (owner, True)):
+        page = person.client.get("/live/board/").content.decode()
+        assert ("diffusion-run" in page) is sees
 
 
 def test_the_wait_is_shorter_than_what_proxies_allow() -> None:
