@@ -8,13 +8,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gangboard.api.errors import NOT_FOUND
+from gangboard.api.fields import problems
+from gangboard.api.gang_json import GangDetailSerializer, GangListSerializer, GangSerializer
 from gangboard.api.parameters import GangQuery, Query, read_query
-from gangboard.api.serializers import (
-    GangDetailSerializer,
-    GangListSerializer,
-    GangSerializer,
-    problems,
-)
 from gangboard.api.views import ReadView, next_url
 from gangboard.readmodels.cursors import CursorError
 from gangboard.readmodels.gang_page import gang_detail

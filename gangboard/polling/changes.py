@@ -44,8 +44,8 @@ class Listed:
     resource_version: str
     seen: frozenset[str]
     """uids of every object in it, those that were not understood included."""
-    nameless: frozenset[tuple[str, str]]
-    """(namespace, name) of objects whose uid could not be read: they exist all the same."""
+    troubled: frozenset[tuple[str, str]]
+    """(namespace, name) of objects in it that were not understood: they exist all the same."""
 
 
 @dataclass(frozen=True, slots=True)

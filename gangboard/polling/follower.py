@@ -121,18 +121,18 @@ class Follower(threading.Thread):
     def _list(self) -> None:
         """Hand on all pages and then the end, from which the watch goes on."""
         seen: set[str] = set()
-        nameless: set[tuple[str, str]] = set()
+        troubled: set[tuple[str, str]] = set()
         version = ""
         for page in pages(
             self._connection, self._path, self._read_page, query=dict(self._watched.resource.query)
         ):
             self._contact()
-            self._hand_on(page, seen, nameless)
+            self._hand_on(page, seen, troubled)
             version = page.resource_version
             if self._halted.is_set() and not self._list_only:
                 return
         key = self._watched.resource.key
-        self._out.put(Listed(key, version, frozenset(seen), frozenset(nameless)))
+        self._out.put(Listed(key, version, frozenset(seen), frozenset(troubled)))
         self._resource_version = version
 
     def _read_page(self, body: bytes) -> Page:
@@ -141,13 +141,11 @@ class Follower(threading.Thread):
         except DecodeError as error:
             raise KubeError("not-json", str(error)) from error
 
-    def _hand_on(self, page: Page, seen: set[str], nameless: set[tuple[str, str]]) -> None:
+    def _hand_on(self, page: Page, seen: set[str], troubled: set[tuple[str, str]]) -> None:
         batch = Batch(self._watched.resource.key, problems=list(page.problems))
         for problem in page.problems:
-            if problem.uid:
-                seen.add(problem.uid)
-            else:
-                nameless.add((problem.namespace, problem.name))
+            seen.add(problem.uid)
+            troubled.add((problem.namespace, problem.name))
         for wire in page.objects:
             meta = wire.metadata
             seen.add(meta.uid)

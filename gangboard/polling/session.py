@@ -84,10 +84,10 @@ class Session:
     names: dict[str, dict[str, tuple[str, str]]] = field(default_factory=lambda: defaultdict(dict))
     """Resource key → uid → (namespace, name)."""
     nodes: dict[str, Node] = field(default_factory=dict)
-    events: dict[str, dict[str, tuple[float, str]]] = field(
-        default_factory=lambda: defaultdict(dict)
-    )
-    """uid of the object an event is about → uid of the event → (last seen, resource)."""
+    events: dict[str, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
+    """uid of the object that events are about → uid of the event → unix time of its last sight."""
+    stale_events: set[str] = field(default_factory=set)
+    """uids of events that nobody will ask for any more: their rows can go."""
     due: list[tuple[float, str]] = field(default_factory=list)
     """Heap of (unix time, root uid): verdicts that waiting alone can change."""
     blind: tuple[Blind, ...] = ()
@@ -124,9 +124,15 @@ class Session:
             self.names[resource][uid] = (namespace, name)
             if resource in models:
                 self.remember(unpack(bytes(data), models[resource]))
+        self._drop_orphaned_events()
         gangs = Gang.objects.filter(cluster_id=self.claim.cluster_id, gone_at=None)
         for uid, recheck_at in gangs.exclude(recheck_at=None).values_list("uid", "recheck_at"):
             self.schedule(uid, recheck_at)
+
+    def _drop_orphaned_events(self) -> None:
+        """Events of objects that are gone are known by their rows only: let those go."""
+        for about in [uid for uid in self.events if not self.kinship.gangs_of(uid)]:
+            self.stale_events |= self.events.pop(about).keys()
 
     def remember(self, model: Any) -> set[str]:  # any class of the domain
         """Take a new state of an object into the caches; return the uids of gangs it touches."""
@@ -144,23 +150,39 @@ class Session:
         return self.kinship.put(model)
 
     def _remember_event(self, event: Event) -> set[str]:
-        about = self.events[event.regarding.uid]
         seen = event.last_seen.timestamp() if event.last_seen else 0.0
-        about[event.meta.ref.uid] = (seen, event.meta.ref.name)
-        if len(about) > EVENTS_PER_OBJECT:
-            del about[min(about, key=lambda uid: about[uid])]
-        root = self.kinship.root_of(event.regarding.uid)
-        return {root} if root else set()
+        self._keep_events(event.regarding.uid, {event.meta.ref.uid: seen})
+        return self.kinship.touch_event(event)
+
+    def _keep_events(self, about: str, events: dict[str, float]) -> None:
+        """Keep events with the object that they are about; beyond the cap the oldest go."""
+        kept = self.events[about]
+        kept.update(events)
+        while len(kept) > EVENTS_PER_OBJECT:
+            oldest = min(kept, key=lambda uid: kept[uid])
+            del kept[oldest]
+            self.stale_events.add(oldest)
 
     def forget(self, resource: str, uid: str) -> set[str]:
         """Take a deleted object out of the caches; return the uids of gangs it touches."""
         self.versions[resource].pop(uid, None)
         namespace_name = self.names[resource].pop(uid, None)
-        self.events.pop(uid, None)
+        self._hand_down_events(uid)
         if resource == NODE.key and namespace_name is not None:
             self.nodes.pop(namespace_name[1], None)
             return self.kinship.roots_on_node(namespace_name[1])
         return self.kinship.remove(uid)
+
+    def _hand_down_events(self, uid: str) -> None:
+        """What is told of a pod that is gone (who preempted it) stays with its gang."""
+        events = self.events.pop(uid, None)
+        if not events:
+            return
+        root = self.kinship.root_of(uid)
+        if root is None or root == uid:
+            self.stale_events |= events.keys()
+        else:
+            self._keep_events(root, events)
 
     def schedule(self, root: str, at: datetime) -> None:
         """Remember to look at a gang again at that time."""

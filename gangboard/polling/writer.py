@@ -96,9 +96,9 @@ class Writer:
         if key != EVENT.key:
             names = self._session.names[key]
             for uid in [uid for uid in self._session.versions[key] if uid not in listed.seen]:
-                if names.get(uid) not in listed.nameless:
+                if names.get(uid) not in listed.troubled:
                     self._delete(key, uid)
-        still = listed.nameless | {
+        still = listed.troubled | {
             names for uid, names in self._session.names[key].items() if uid in listed.seen
         }
         for name in [name for name in watched.problems if name[1] and name not in still]:
@@ -124,12 +124,14 @@ class Writer:
         """Store what was taken, then assess what it touched. Raises LeaseLostError."""
         now = datetime.now(UTC)
         changed = list(self._changed.values())
-        deleted = list(self._deleted)
+        stale, self._session.stale_events = self._session.stale_events, set()
+        deleted = [*self._deleted, *stale]
         self._changed.clear()
         self._deleted.clear()
         for start in range(0, len(changed), CHUNK):
             self._store(changed[start : start + CHUNK], [])
-        self._store([], deleted)
+        for start in range(0, len(deleted), CHUNK):
+            self._store([], deleted[start : start + CHUNK])
         self._store_views()
         touched, self._touched = self._touched, set()
         pages_differ, self._pages_differ = self._pages_differ, False

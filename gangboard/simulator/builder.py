@@ -74,6 +74,8 @@ class Builder:
         for number in range(1, pool.count + 1):
             rack = f"{pool.name}-r{(number - 1) // pool.rack_size + 1}"
             labels = {"pool": pool.name, shapes.RACK: rack, "topology.kubernetes.io/zone": "zone-a"}
+            if pool.rack_label:
+                labels[pool.rack_label] = rack
             if pool.product:
                 labels["nvidia.com/gpu.product"] = pool.product
             taint = {"key": pool.taint, "value": "true", "effect": "NoSchedule"}
@@ -289,7 +291,7 @@ class Builder:
             pod["spec"]["nodeName"] = self._node_for(pod, node)
         pod["metadata"]["uid"] = self._world.writer.new_uid()
         if state == "error":
-            pod["status"] = scheduler_error(since, gang.error)
+            pod["status"] = scheduler_error(pod, since, gang.error)
         elif state == "unschedulable":
             pod["status"] = {"phase": "Pending", "qosClass": "Burstable", "message": _LATER}
         else:

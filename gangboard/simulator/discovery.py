@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from gangboard.simulator.requests import AUTHORIZATION
 from gangboard.simulator.resources import Resource, git_version
 
 Json = dict[str, Any]
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-_AUTHORIZATION = "authorization.k8s.io"
 
 
 def version_document(minor: str) -> Json:
@@ -85,7 +85,7 @@ def resource_list(resources: tuple[Resource, ...], group: str, version: str) -> 
             name = f"{resource.plural}/status"
             rows.append({**row, "name": name, "singularName": "", "verbs": verbs})
             rows[-1].pop("shortNames", None)
-    if group == _AUTHORIZATION:
+    if group == AUTHORIZATION:
         rows.append(_REVIEW)
     joined = f"{group}/{version}" if group else version
     return {
@@ -151,7 +151,7 @@ def _discovered(resource: Resource, version: str) -> Json:
 
 def _groups(resources: tuple[Resource, ...]) -> list[str]:
     named = dict.fromkeys(resource.group for resource in resources if resource.group)
-    return [*named, _AUTHORIZATION]
+    return [*named, AUTHORIZATION]
 
 
 def _of(resources: tuple[Resource, ...], group: str, version: str) -> list[Resource]:
@@ -159,7 +159,7 @@ def _of(resources: tuple[Resource, ...], group: str, version: str) -> list[Resou
 
 
 def _versions(resources: tuple[Resource, ...], group: str) -> list[str]:
-    if group == _AUTHORIZATION:
+    if group == AUTHORIZATION:
         return ["v1"]
     # Stable versions stand first, as the real server orders them by maturity.
     found = dict.fromkeys(v for r in resources if r.group == group for v in r.versions)

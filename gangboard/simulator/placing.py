@@ -236,7 +236,9 @@ def refused(names: Sequence[str], text: str, quorum: int | None, version: str) -
     """Return what is said of pods whose first one is refused with this text, and then the rest."""
     if quorum is None:
         return Attempt(texts=dict.fromkeys(names, text))
-    attempt = Attempt(texts={names[0]: text})
+    # 1.36 looks at every pod, so each has its own text.
+    own = names if version == "v1alpha2" else names[:1]
+    attempt = Attempt(texts=dict.fromkeys(own, text))
     _explain(attempt, [], list(names[1:]), Limits(quorum, 0, version, 1))
     return attempt
 

@@ -37,13 +37,16 @@ def pod_status(state: str, pod: Json, since: str, message: str = "") -> Json:
         reason = "Unschedulable" if state == "unschedulable" else "SchedulingGated"
         text = message or "Scheduling is blocked due to non-empty scheduling gates"
         unplaced = _condition("PodScheduled", "False", since, reason, text)
+        if state == "unschedulable":
+            unplaced = _observed(pod, unplaced)
         return {"conditions": [unplaced], **bare}
     return _PLACED_STATES[state](pod, since)
 
 
-def scheduler_error(since: str, message: str) -> Json:
+def scheduler_error(pod: Json, since: str, message: str) -> Json:
     """Return the status of a pod on which the scheduler itself stumbled."""
     failed = _condition("PodScheduled", "False", since, "SchedulerError", message)
+    failed = _observed(pod, failed)
     return {"conditions": [failed], "phase": "Pending", "qosClass": "Burstable"}
 
 
@@ -51,6 +54,11 @@ def bound_status(since: str) -> Json:
     """Return the status right after the binding, before the kubelet has said anything."""
     scheduled = _condition("PodScheduled", "True", since)
     return {"conditions": [scheduled], "phase": "Pending", "qosClass": "Burstable"}
+
+
+def _observed(pod: Json, condition: Json) -> Json:
+    """Add the generation that the scheduler looked at; nobody else says it."""
+    return {**condition, "observedGeneration": pod["metadata"].get("generation", 1)}
 
 
 def _condition(kind: str, status: str, since: str, reason: str = "", message: str = "") -> Json:

@@ -42,6 +42,14 @@ class Scheduler:
         elif resource == NODES or (resource.plural == "podgroups" and record.type == "ADDED"):
             self._ask()
 
+    def adopt(self) -> None:
+        """Take on the pods that wait already, before anything changes."""
+        with self._world.store.lock:
+            for key in self._world.store.table(PODS).ordered():
+                pod = self._world.find(PODS, key)
+                if pod is not None and not pod["spec"].get("nodeName"):
+                    self._waiting[key] = pod["metadata"]["uid"]
+
     def look_again(self) -> None:
         """Look at all that waits: a script has let go of something."""
         self._ask()

@@ -128,6 +128,8 @@ class NodePool:
     memory: str = "1Ti"
     product: str = ""
     rack_size: int = 4
+    rack_label: str = ""
+    """A label of its own for its racks, besides that of all racks."""
     taint: str = ""
     cordoned: tuple[int, ...] = ()
     lost: tuple[int, ...] = ()

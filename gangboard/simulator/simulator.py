@@ -104,6 +104,7 @@ class Simulator:
         jobs = JobController(self.world, self.kubelet)
         jobsets = JobSetController(self.world)
         self.scheduler = Scheduler(self.world, self.kubelet)
+        self.scheduler.adopt()
         collector = Collector(self.world, self.kubelet)
         for part in (self.kubelet, jobs, jobsets, self.scheduler, collector):
             self.world.watch(part.reconcile)

@@ -1,6 +1,7 @@
 """Each command as an operator types it: what it prints, where, and what it leaves behind."""
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from gangboard.simulator import Simulator
 from gangboard.store import people
 from gangboard.store.models import Cluster, Grant
 from tests.ops.kubeconfigs import jwt, write_kubeconfig
@@ -237,3 +239,18 @@ def test_poll_refuses_an_unknown_cluster(tmp_path: Path) -> None:
     assert "there is no cluster named 'north'" in done.stderr
     assert "There is no cluster to poll" in manage("poll", "--once", **env).stdout
     assert manage("poll", **env).returncode == 2
+
+
+def test_poll_says_in_one_line_what_it_has_seen(tmp_path: Path) -> None:
+    env = {"DATABASE_URL": f"sqlite:///{tmp_path}/db", "GANGBOARD_STATE": str(tmp_path)}
+    assert manage("migrate", **env).returncode == 0
+    kubeconfig = tmp_path / "kubeconfig"
+    with Simulator(fleet="west", story=False, hold=False) as simulator:
+        kubeconfig.write_text(simulator.kubeconfig_text(read_only=True))
+        assert manage("add_cluster", "west", "--kubeconfig", str(kubeconfig), **env).returncode == 0
+        done = manage("poll", "--once", "--cluster", "west", **env)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(
+        r"west: ok, \d+ resources read, \d+ objects, [1-9]\d* gangs, 0 problems, in \d+\.\d s\n",
+        done.stdout,
+    ), done.stdout

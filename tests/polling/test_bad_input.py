@@ -163,7 +163,7 @@ def test_an_object_that_cannot_be_understood_is_named_and_the_others_live(watch:
     pod = watching.simulator.objects.list("v1", "Pod")[0]
     pod["metadata"]["name"] = "odd-pod"
     del pod["metadata"]["uid"]
-    pod["metadata"]["generation"] = "many"
+    pod["spec"]["priority"] = "very high"
     watching.simulator.objects.put(pod)
     before = len(watching.simulator.objects.list("v1", "Pod"))
     report = watching.once()

@@ -20,8 +20,8 @@ from tests.controlplane.objects import namespace as namespace_object
 from tests.installation import Installation
 from tests.scenarios.everywhere import EVERYWHERE
 from tests.scenarios.gangs import LIMITED, scenarios_of
-from tests.scenarios.limits import limited_kubeconfig
 from tests.scenarios.holds import HOLDS, install_hold
+from tests.scenarios.limits import limited_kubeconfig
 from tests.scenarios.plain import PLAIN
 from tests.scenarios.scenario import POOL, Scenario, Stage
 

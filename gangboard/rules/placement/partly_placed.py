@@ -20,8 +20,11 @@ from gangboard.domain.wording import count, label, out_of, sentence, shorten
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a unit without a quorum that is split by the scheduler."""
     refused = refused_pods(unit)
-    elsewhere = _placed_elsewhere(unit)
-    if unit.quorum is not None or not refused or not (unit.placed or elsewhere):
+    if unit.quorum is not None or not refused:
+        return None
+    # Only a unit without any place looks at the whole gang: large gangs have many units.
+    elsewhere = 0 if unit.placed else _placed_elsewhere(unit)
+    if not (unit.placed or elsewhere):
         return None
     said = sayings(unit, "Unschedulable")
     best = best_saying(said)

@@ -62,7 +62,7 @@ TROUBLED = (
                 nodes=("a10g-3",),
             ),
         ),
-        minors=("1.37", "1.36"),
+        minors=("1.37",),
     ),
     Gang(
         "team-speech",

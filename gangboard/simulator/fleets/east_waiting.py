@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gangboard.simulator.scripts import Gang, Part, Say
-from gangboard.simulator.shapes import RACK, PodShape
+from gangboard.simulator.shapes import PodShape
 
 _ONE = PodShape(gpus=1, pool="a100")
 _BIG = PodShape(gpus=8, cpu="64", memory="512Gi", pool="h100")
@@ -120,7 +120,7 @@ NO_ROOM = (
         "topology-does-not-fit",
         age="3h50m",
         quorum=3,
-        topology=RACK,
+        topology="example.com/nvlink-domain",
         coarse="unschedulable",
         parts=(Part("", PodShape(gpus=4, pool="gh200"), pods=3, states=("unschedulable",)),),
         minors=("1.37",),

@@ -1,0 +1,116 @@
+"""The JSON of clusters and of the summary, field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from rest_framework import serializers
+
+from gangboard.api.fields import PageSerializer, QuantityField, TimeField, WordField
+from gangboard.readmodels.clusters import ResourceRow
+from gangboard.readmodels.summary import Tally
+
+
+class ObjectProblemSerializer(serializers.Serializer[Any]):
+    """An object that was read and not understood."""
+
+    namespace = serializers.CharField()
+    name = serializers.CharField()
+    sentence = serializers.CharField()
+
+
+class ResourceSerializer(serializers.Serializer[Any]):
+    """How one resource of a cluster can be seen."""
+
+    resource = serializers.CharField(help_text="As RBAC names it: `jobs.batch`.")
+    version = WordField()
+    state = serializers.CharField(
+        help_text="ok, listing, not-served, forbidden, failing, unknown-version or undecodable."
+    )
+    sentence = serializers.CharField()
+    needed = serializers.BooleanField(help_text="Without it no verdict can be given.")
+    objects = serializers.IntegerField(
+        allow_null=True, help_text="Objects read; null when they cannot be counted."
+    )
+    listed_at = TimeField(allow_null=True)
+    contact_at = TimeField(allow_null=True)
+    problems = ObjectProblemSerializer(many=True, help_text="The first objects not understood.")
+    problems_count = serializers.IntegerField()
+
+
+class ResourceNamesField(serializers.ListField):
+    """Names of the resources whose state is as wanted."""
+
+    child = serializers.CharField()
+
+    def __init__(self, wanted: Callable[[str], bool], **options: Any) -> None:
+        super().__init__(**{"source": "resources", **options})
+        self._wanted = wanted
+
+    def to_representation(self, value: Iterable[ResourceRow]) -> list[str]:
+        """Return the names, in their order."""
+        return [row.resource for row in value if self._wanted(row.state)]
+
+
+class ClusterSerializer(serializers.Serializer[Any]):
+    """A cluster: whether and how well it can be seen."""
+
+    name = serializers.CharField()
+    server = WordField(help_text="Null without a role on the whole cluster.")
+    server_version = WordField()
+    reachable = serializers.BooleanField()
+    freshness = serializers.CharField(
+        source="freshness.level", help_text="live, stale, silent or never."
+    )
+    stale = serializers.BooleanField()
+    message = serializers.CharField(source="headline", help_text="One sentence about it.")
+    problem = WordField(help_text="Code of the error that keeps us from looking at all.")
+    problem_since = TimeField(allow_null=True)
+    contact_at = TimeField(allow_null=True, help_text="Last answer as it should be.")
+    listed_at = TimeField(
+        allow_null=True, help_text="Null until everything was read once: absence means nothing."
+    )
+    discovered_at = TimeField(allow_null=True)
+    credentials_expire_at = TimeField(source="expiry.at", allow_null=True)
+    gangs = serializers.IntegerField(help_text="Gangs of it that the caller may see.")
+    served = ResourceNamesField(lambda state: state != "not-served")
+    not_served = ResourceNamesField(lambda state: state == "not-served")
+    forbidden = ResourceNamesField(lambda state: state == "forbidden")
+    resources = ResourceSerializer(many=True)
+
+
+class ClusterListSerializer(PageSerializer):
+    """All clusters."""
+
+    results = ClusterSerializer(many=True)
+
+
+class TallySerializer(serializers.Serializer[Any]):
+    """How many gangs have something in common."""
+
+    gangs = serializers.IntegerField()
+    accelerators = QuantityField()
+
+
+class TalliesField(serializers.DictField):
+    """Tallies by what their gangs have in common."""
+
+    def to_representation(self, value: Iterable[Tally]) -> dict[str, Any]:
+        """Return a read model's list of tallies as one object, in its order."""
+        return {tally.key: self.child.to_representation(tally) for tally in value}
+
+
+class SummarySerializer(serializers.Serializer[Any]):
+    """Counts that add up: every gang is counted once in each of the three."""
+
+    gangs = serializers.IntegerField()
+    accelerators = QuantityField()
+    by_health = TalliesField(child=TallySerializer(), help_text="Zeros included.")
+    by_code = TalliesField(child=TallySerializer())
+    by_cluster = TalliesField(child=TallySerializer())
+    observed_at = TimeField(
+        allow_null=True,
+        help_text="Oldest last contact of a cluster; null when one has never answered.",
+    )
+    stale = serializers.BooleanField()

@@ -1,0 +1,173 @@
+"""The JSON of gangs, field by field: the contract for automation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from gangboard.api.fields import ChoiceOrNullField, PageSerializer, TimeField, WordField
+from gangboard.api.group_json import GroupSerializer
+from gangboard.api.parameters import HEALTHS, STAGES
+from gangboard.readmodels.gang_page import GangDetail
+
+
+class MembersSerializer(serializers.Serializer[Any]):
+    """Pods of the current attempt."""
+
+    desired = serializers.IntegerField(
+        help_text="Pods that the owner asks for, held ones included."
+    )
+    quorum = serializers.IntegerField(
+        allow_null=True,
+        help_text="Pods without which it does not start; null without a gang group.",
+    )
+    created = serializers.IntegerField()
+    scheduled = serializers.IntegerField()
+    ready = serializers.IntegerField()
+    succeeded = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    held = serializers.IntegerField(help_text="Pods of suspended Jobs.")
+
+
+class GangSerializer(serializers.Serializer[Any]):
+    """A gang with its verdict."""
+
+    id = serializers.CharField()
+    cluster = serializers.CharField()
+    api_group = serializers.CharField(help_text="API group of the owner; empty for the core group.")
+    api_version = serializers.CharField(help_text="Version without the group, such as `v1`.")
+    kind = serializers.CharField()
+    namespace = serializers.CharField()
+    name = serializers.CharField()
+    uid = serializers.CharField()
+    generation = serializers.IntegerField()
+    health = serializers.ChoiceField(HEALTHS)
+    last_health = ChoiceOrNullField(HEALTHS, help_text="What it was before it became unknown.")
+    stage = serializers.ChoiceField(STAGES)
+    code = serializers.CharField(help_text="Reason code, such as `fragmented`.")
+    title = serializers.CharField()
+    message = serializers.CharField(help_text="One sentence with names and numbers.")
+    advice = serializers.ListField(
+        child=serializers.CharField(), help_text="What would let it go, the next step first."
+    )
+    members: serializers.BaseSerializer[Any] = MembersSerializer()
+    requests = serializers.DictField(
+        child=serializers.CharField(),
+        help_text="Sum over all desired pods: decimal strings in base units.",
+    )
+    queue = WordField()
+    priority = WordField(help_text="Priority class, or the number as text.")
+    created_at = TimeField(allow_null=True)
+    since = TimeField(help_text="Since when the verdict has been this one.")
+    observed_at = TimeField(help_text="When this was last known to be true.")
+    stale = serializers.BooleanField(help_text="The cluster has not answered for 30 seconds.")
+
+
+class GangListSerializer(PageSerializer):
+    """One page of gangs."""
+
+    results = GangSerializer(many=True)
+
+
+class ObjectSerializer(serializers.Serializer[Any]):
+    """One object of the cluster."""
+
+    api_group = serializers.CharField(source="group")
+    kind = serializers.CharField()
+    namespace = serializers.CharField()
+    name = serializers.CharField()
+    uid = serializers.CharField()
+
+
+class EvidenceSerializer(serializers.Serializer[Any]):
+    """One fact behind a sentence."""
+
+    label = serializers.CharField()  # type: ignore[assignment]  # as DRF's own attribute
+    value = serializers.CharField()
+    source = ObjectSerializer(  # type: ignore[assignment]  # as DRF's own attribute
+        allow_null=True, help_text="Where it was read; null when the caller may not see that."
+    )
+
+
+class FindingSerializer(serializers.Serializer[Any]):
+    """One of the findings about a gang."""
+
+    code = serializers.CharField()
+    health = serializers.ChoiceField(HEALTHS)
+    stage = serializers.ChoiceField(STAGES)
+    title = serializers.CharField()
+    message = serializers.CharField()
+    unit = WordField(help_text="The group or Job that it is about; null: the whole gang.")
+    advice = serializers.ListField(child=serializers.CharField())
+    evidence = EvidenceSerializer(many=True)
+    since = TimeField(allow_null=True)
+
+
+class SchedulingSerializer(serializers.Serializer[Any]):
+    """How the pods of a Job are scheduled, and why."""
+
+    mode = serializers.CharField()
+    label = serializers.CharField(source="mode_label")  # type: ignore[assignment]  # as DRF's own attribute
+    reason = serializers.CharField(source="mode_reason")
+
+
+class JobSerializer(serializers.Serializer[Any]):
+    """A child Job."""
+
+    name = serializers.CharField()
+    uid = serializers.CharField()
+    generation = serializers.IntegerField()
+    suspended = serializers.BooleanField()
+    held = serializers.BooleanField()
+    finished = ChoiceOrNullField(["succeeded", "failed"])
+    nodes = serializers.ListField(child=serializers.CharField())
+    desired = serializers.IntegerField()
+    created = serializers.IntegerField()
+    ready = serializers.IntegerField()
+    restarts = serializers.IntegerField()
+    scheduling = SchedulingSerializer(source="*")
+
+
+class MemberSerializer(serializers.Serializer[Any]):
+    """A pod."""
+
+    name = serializers.CharField()
+    uid = serializers.CharField()
+    job = WordField()
+    node = WordField()
+    state = serializers.ChoiceField(HEALTHS, source="health")
+    label = serializers.CharField(help_text="Its state in a word of Kubernetes.")  # type: ignore[assignment]  # as DRF's own attribute
+    reason = WordField()
+    group = WordField()
+
+
+class MembersWithPodsSerializer(MembersSerializer):
+    """The counts of a gang, and the pods that were counted."""
+
+    pods = MemberSerializer(many=True, source="members")
+
+    def to_representation(self, instance: GangDetail) -> dict[str, Any]:
+        """Return the counts of the row beside the pods of the detail."""
+        counts = MembersSerializer().to_representation(instance.row.members)
+        return {**counts, "pods": self.fields["pods"].to_representation(instance.members)}
+
+
+class GangDetailSerializer(GangSerializer):
+    """A gang with everything that explains its verdict."""
+
+    members = MembersWithPodsSerializer(source="*")
+    findings = FindingSerializer(many=True, help_text="Ranked, the one of the verdict first.")
+    groups = GroupSerializer(many=True)
+    jobs = JobSerializer(many=True)
+
+    def to_representation(self, instance: GangDetail) -> dict[str, Any]:
+        """Return the Gang as in lists, with more beside it."""
+        more = ("members", "findings", "groups", "jobs")
+        return {
+            **GangSerializer().to_representation(instance.row),
+            **{
+                name: self.fields[name].to_representation(self.fields[name].get_attribute(instance))
+                for name in more
+            },
+        }

@@ -1,0 +1,81 @@
+"""The JSON of groups, field by field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from gangboard.api.fields import PageSerializer, TimeField, WordField
+
+
+class ConditionSerializer(serializers.Serializer[Any]):
+    """A condition, texts as they were on the wire."""
+
+    type = serializers.CharField()
+    status = serializers.CharField()
+    reason = serializers.CharField()
+    message = serializers.CharField()
+    since = TimeField(allow_null=True)
+
+
+class GroupTemplateSerializer(serializers.Serializer[Any]):
+    """One template of a Workload."""
+
+    name = serializers.CharField()
+    policy = serializers.CharField()
+    quorum = serializers.IntegerField(allow_null=True)
+    topology_keys = serializers.ListField(child=serializers.CharField())
+    composite = serializers.BooleanField()
+
+
+class GangNameSerializer(serializers.Serializer[Any]):
+    """The gang to which a group belongs."""
+
+    id = serializers.CharField()
+    kind = serializers.CharField()
+    name = serializers.CharField()
+
+
+class GroupSerializer(serializers.Serializer[Any]):
+    """A Workload, PodGroup or CompositePodGroup (or an equivalent) as it is stored."""
+
+    id = serializers.CharField()
+    cluster = serializers.CharField()
+    api_group = serializers.CharField()
+    api_version = serializers.CharField()
+    kind = serializers.CharField()
+    namespace = serializers.CharField()
+    name = serializers.CharField()
+    uid = serializers.CharField()
+    generation = serializers.IntegerField()
+    policy = serializers.CharField(help_text="`gang`, `basic` or `unknown`.")
+    policy_text = WordField(help_text="The policy as served, when this release does not know it.")
+    quorum = serializers.IntegerField(
+        allow_null=True, help_text="Its own `minCount`, of a CompositePodGroup `minGroupCount`."
+    )
+    workload = WordField()
+    template = WordField(source="template_name")
+    template_quorum = serializers.IntegerField(allow_null=True)
+    parent = WordField(help_text="The CompositePodGroup that it is part of.")  # type: ignore[assignment]  # as DRF's own attribute
+    topology_keys = serializers.ListField(child=serializers.CharField())
+    priority = serializers.IntegerField(allow_null=True)
+    disruption_mode = WordField()
+    placed = ConditionSerializer(allow_null=True, help_text="What the scheduler said last of it.")
+    templates = GroupTemplateSerializer(many=True)
+    controller = WordField(help_text="Kind and name of what made it.")
+    created_at = TimeField(allow_null=True)
+    deleting_since = TimeField(allow_null=True)
+    stale = serializers.BooleanField()
+
+
+class GroupWithGangSerializer(GroupSerializer):
+    """A group and the gang to which it belongs."""
+
+    gang = GangNameSerializer(allow_null=True, help_text="Null when the caller may see none.")
+
+
+class GroupListSerializer(PageSerializer):
+    """One page of groups."""
+
+    results = GroupWithGangSerializer(many=True)

@@ -1,0 +1,142 @@
+"""The fleets: every code, every health, and objects that hang together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from gangboard.simulator import COARSE, EXPECTED, Fleet, Gang, NodePool, Part, PodShape, Simulator
+from gangboard.simulator.builder import FleetError
+from gangboard.simulator.fleet import EAST, WEST
+from gangboard.simulator.placing import Room, requests_of
+from gangboard.simulator.podstates import WORDS
+from tests.controlplane.client import Client, Json
+from tests.simulator.conftest import Start, client_of
+
+Demo = tuple[Simulator, Client]
+
+CODES = """
+suspended job-suspended queue-evaluating
+pods-not-created pod-creation-refused group-creation-failed dependency-waiting quorum-deadlock
+below-quorum quorum-lost podgroup-missing podgroup-terminating not-ganged
+scheduling-gated not-attempted mixed-schedulers scheduler-error partly-placed unschedulable
+insufficient-resources fragmented exceeds-capacity topology-does-not-fit nodes-unschedulable
+untolerated-taint no-matching-node waiting-for-nodes
+starting image-pull crash-loop init-failing container-config
+running resizing below-size lost-members node-lost restarting failed succeeded
+"""
+
+
+def test_the_demo_has_a_gang_for_every_code() -> None:
+    assert set(CODES.split()) <= set(EXPECTED.values())
+    assert len(EXPECTED) == len(EAST.gangs) + len(WEST.gangs)
+    assert {gang.coarse for gang in EAST.gangs} <= {"", "unschedulable"}
+    assert COARSE.keys() <= EXPECTED.keys()
+
+
+def test_every_expected_gang_is_there(start: Start) -> None:
+    versions = {
+        "Job": "batch/v1",
+        "JobSet": "jobset.x-k8s.io/v1alpha2",
+        "PodGroup": "scheduling.k8s.io/v1beta1",
+        "Pod": "v1",
+    }
+    for name in ("east", "west"):
+        simulator = start(name)
+        for namespace, kind, gang in simulator.expected():
+            assert simulator.objects.get(versions[kind], kind, gang, namespace), gang
+
+
+@pytest.mark.parametrize("minor", ["1.37", "1.36", "plain"])
+@pytest.mark.parametrize("name", ["east", "west"])
+def test_every_fleet_can_be_built_on_every_minor(name: str, minor: str) -> None:
+    simulator = Simulator(name, minor=minor, hold=False, story=False)
+    assert simulator.expected()
+    simulator.stop()
+
+
+def test_no_node_is_fuller_than_it_can_be(demo: Demo) -> None:
+    _, client = demo
+    room = Room(client.list("v1", "Node"))
+    for pod in client.list("v1", "Pod"):
+        if pod["status"]["phase"] in ("Succeeded", "Failed"):
+            continue
+        if pod["spec"].get("nodeName"):
+            room.take(pod, pod["spec"]["nodeName"])
+    for node in room.nodes.values():
+        assert all(left >= 0 for left in node.free.values()), (node.name, node.free)
+
+
+def test_every_reference_leads_to_what_it_names(demo: Demo) -> None:
+    _, client = demo
+    kinds = (
+        ("v1", "Pod"),
+        ("batch/v1", "Job"),
+        ("jobset.x-k8s.io/v1alpha2", "JobSet"),
+        ("scheduling.k8s.io/v1beta1", "PodGroup"),
+        ("scheduling.k8s.io/v1beta1", "Workload"),
+        ("scheduling.k8s.io/v1alpha3", "CompositePodGroup"),
+    )
+    everything = [item for version, kind in kinds for item in client.list(version, kind)]
+    by_uid = {item["metadata"]["uid"]: item for item in everything}
+    assert len(by_uid) == len(everything)
+    for item in everything:
+        for reference in item["metadata"].get("ownerReferences", []):
+            owner = by_uid[reference["uid"]]
+            assert owner["metadata"]["name"] == reference["name"]
+            assert owner["kind"] == reference["kind"]
+
+
+def test_gangs_that_wait_only_for_room_are_not_frozen(start: Start, tmp_path: Path) -> None:
+    simulator = start("east", speed=20)
+    client = client_of(simulator, tmp_path)
+    body = {"spec": {"suspend": True}}
+    client.patch("jobset.x-k8s.io/v1alpha2", "JobSet", "llama-ft", body, "team-nlp")
+
+    def placed(found: Json) -> bool:
+        return bool(found["status"].get("ready") == 4)
+
+    # Its four nodes are what the next gang in that pool has waited for.
+    client.wait_for("batch/v1", "Job", "llama-70b-sft", "team-nlp", until=placed, timeout=10)
+
+
+def test_a_script_that_cannot_be_is_refused() -> None:
+    pools = (NodePool("n", 1, gpus=4),)
+    shape = PodShape(gpus=4, pool="n")
+
+    def fleet(states: tuple[str, ...]) -> Fleet:
+        gang = Gang("t", "Job", "x", "running", parts=(Part("", shape, pods=2, states=states),))
+        return Fleet("broken", pools, (gang,))
+
+    with pytest.raises(FleetError, match="is said to have a node, but 0/1 nodes are available"):
+        Simulator(fleet(("running",)), story=False)
+    pools = (NodePool("n", 4, gpus=4),)
+    with pytest.raises(FleetError, match="there is room"):
+        Simulator(fleet(("unschedulable",)), story=False)
+
+
+def test_scripts_use_words_that_exist() -> None:
+    states = Counter(
+        state for gang in (*EAST.gangs, *WEST.gangs) for part in gang.parts for state in part.states
+    )
+    assert states.keys() <= WORDS | {"absent", "error"}
+
+
+def test_requests_are_added_up() -> None:
+    pod = {
+        "spec": {
+            "containers": [
+                {"resources": {"requests": {"cpu": "500m", "memory": "1Gi"}}},
+                {"resources": {"requests": {"cpu": "2", "nvidia.com/gpu": "4"}}},
+                {},
+            ]
+        }
+    }
+    assert requests_of(pod) == {
+        "pods": 1000,
+        "cpu": 2500,
+        "memory": 2**30 * 1000,
+        "nvidia.com/gpu": 4000,
+    }

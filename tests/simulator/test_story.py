@@ -1,0 +1,80 @@
+"""Time passes: the story changes things, keeps every health in sight, and can be frozen."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+from gangboard.simulator import EXPECTED, Simulator
+from gangboard.simulator.resources import JOBS, JOBSETS, PODS
+from tests.simulator.conftest import Start
+
+
+def _names(simulator: Simulator) -> set[tuple[str, str]]:
+    with simulator.store.lock:
+        return {
+            key for resource in (JOBS, JOBSETS) for key in simulator.store.table(resource).objects
+        }
+
+
+def test_gangs_come_run_finish_and_go(start: Start) -> None:
+    simulator = start("east", story=True, speed=60, seed=3)
+    static = _names(simulator)
+    seen: set[tuple[str, str]] = set()
+    phases: Counter[str] = Counter()
+    gone: set[tuple[str, str]] = set()
+    deadline = time.monotonic() + 15
+    while time.monotonic() < deadline and not (len(gone) >= 2 and phases["Succeeded"]):
+        now = _names(simulator) - static
+        gone |= seen - now
+        seen |= now
+        for key in list(simulator.store.table(PODS).objects):
+            pod = simulator.world.find(PODS, key)
+            owners = pod["metadata"].get("ownerReferences", []) if pod else []
+            if pod and owners and (key[0], owners[0]["name"]) in seen:
+                phases[pod["status"]["phase"]] += 1
+        time.sleep(0.05)
+    assert len(seen) > 4
+    assert len(gone) >= 2
+    assert {"Pending", "Running", "Succeeded"} <= phases.keys()
+    # The gangs of the script have stayed as they were.
+    assert static <= _names(simulator)
+
+
+def test_something_changes_all_the_time(start: Start) -> None:
+    simulator = start("east", story=True, speed=20)
+    versions = []
+    for _ in range(5):
+        versions.append(simulator.store.version)
+        time.sleep(0.5)  # ten simulated seconds
+    assert versions == sorted(set(versions))
+
+
+def test_without_a_story_nothing_changes(start: Start) -> None:
+    simulator = start("east", story=False, speed=20)
+    time.sleep(0.5)
+    before = simulator.store.version
+    time.sleep(1)
+    assert simulator.store.version == before
+
+
+def test_the_same_seed_tells_the_same_story(start: Start) -> None:
+    first, second = (start("west", story=True, seed=5, speed=20) for _ in range(2))
+    time.sleep(1.5)
+    names = [sorted(_names(simulator)) for simulator in (first, second)]
+    shared = set(names[0]) & set(names[1])
+    assert len(shared - {(key[0], key[2]) for key in EXPECTED}) >= 2
+
+
+def test_a_fleet_and_a_seed_give_the_same_objects() -> None:
+    def uids(seed: int) -> list[str]:
+        simulator = Simulator("east", story=False, seed=seed)
+        found = [
+            str(simulator.world.find(PODS, key)["metadata"]["uid"])  # type: ignore[index]
+            for key in simulator.store.table(PODS).ordered()
+        ]
+        simulator.stop()
+        return found
+
+    assert uids(1) == uids(1)
+    assert uids(1) != uids(2)

@@ -1,0 +1,151 @@
+"""The pages served as in production, over rows that a test writes: for tests with a real browser.
+
+python -m tests.web.site: fill the database of DATABASE_URL.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Self
+
+import urllib3
+
+from tests.services import free_port
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+NAME, PASSWORD = "olga", "correct horse battery staple"
+START_SECONDS = 60.0
+
+
+class Site:
+    """A web process of its own on a file database; a context manager."""
+
+    def __init__(self, folder: Path) -> None:
+        self.database = folder / "site.sqlite3"
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.environment = {
+            **os.environ,
+            "DATABASE_URL": f"sqlite:///{self.database}",
+            "GANGBOARD_STATE": str(folder / "state"),
+            "DJANGO_SETTINGS_MODULE": "gangboard.settings",
+        }
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self._run("manage.py", "migrate", "--verbosity", "0")
+        self._run("-m", "tests.web.site")
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start the web process and wait until it answers."""
+        self.process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "granian", "--interface", "wsgi"),
+                *("--host", "127.0.0.1", "--port", str(self.port), "--workers", "1"),
+                *("--blocking-threads", "32", "gangboard.wsgi:application"),
+            ],
+            cwd=ROOT,
+            env=self.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        give_up_at = time.monotonic() + START_SECONDS
+        while time.monotonic() < give_up_at:
+            try:
+                if urllib3.request("GET", f"{self.url}/sign-in/", retries=False).status == 200:
+                    return
+            except urllib3.exceptions.HTTPError:
+                time.sleep(0.1)
+        raise AssertionError(f"the pages were not served within {START_SECONDS:g} s")
+
+    def stop(self) -> None:
+        """End the web process."""
+        if self.process is not None:
+            self.process.terminate()
+            self.process.wait(20)
+            self.process = None
+
+    def _run(self, *arguments: str) -> None:
+        subprocess.run([sys.executable, *arguments], cwd=ROOT, env=self.environment, check=True)
+
+    def write(self, statement: str, *values: object) -> None:
+        """Change rows and move the data version with them, in one transaction as the poll does."""
+        with sqlite3.connect(self.database, timeout=20) as connection:
+            connection.execute(statement, values)
+            connection.execute("UPDATE store_cluster SET data_version = data_version + 1")
+        connection.close()
+
+    def gang_id(self, name: str) -> str:
+        """Return the id of a gang."""
+        with sqlite3.connect(self.database, timeout=20) as connection:
+            found = connection.execute("SELECT id FROM store_gang WHERE name = ?", (name,))
+            return str(found.fetchone()[0])
+
+
+def fill() -> None:
+    """Write a fleet that answers for the next ten hours, one cluster that is silent, and a user."""
+    from datetime import timedelta
+
+    from django.utils import timezone
+
+    from gangboard.domain.health import Health
+    from gangboard.store import people
+    from gangboard.store.gangs import Detail
+    from tests import factories
+
+    now = timezone.now()
+    later = now + timedelta(hours=10)
+    cluster = factories.make_cluster("eu-train", now=later)
+    lab = factories.make_cluster("lab", now=now, contact_at=now - timedelta(minutes=4))
+    factories.make_heartbeats(now=later)
+    for resource in ("pods", "jobs.batch"):
+        factories.make_resource(cluster, resource)
+    factories.make_resource(
+        cluster,
+        "workloads.kueue.x-k8s.io",
+        state="forbidden",
+        sentence="The reader may not list it.",
+    )
+    group = factories.make_podgroup(cluster, "llama-workers-0", now=now)
+    jobs = ("llama-workers-0", "llama-workers-1")
+    factories.make_gang(
+        cluster,
+        "llama-sft",
+        now=now,
+        held=8,
+        desired=16,
+        detail=Detail(
+            findings=(
+                factories.make_finding(),
+                factories.make_finding("job-suspended", health=Health.SUSPENDED),
+            ),
+            jobs=(factories.make_job(jobs[0]), factories.make_job(jobs[1], held=True)),
+            members=tuple(
+                member for health in Health for member in factories.make_members(jobs[0], 2, health)
+            ),
+            groups=(group.meta.ref,),
+        ),
+    )
+    for health in Health:
+        factories.make_gang(cluster, f"is-{health.value}", now=now, health=health)
+    factories.make_gang(lab, "in-the-lab", now=now, health="running")
+    user, _ = people.create_user(name=NAME, role="admin")
+    user.set_password(PASSWORD)
+    user.save()
+
+
+if __name__ == "__main__":
+    import django
+
+    django.setup()
+    fill()

@@ -1,0 +1,296 @@
+"""The pages in a real browser: access for everybody, live parts, keyboard, no script, phone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.browser import browser
+from tests.web.site import NAME, PASSWORD, Site
+
+__all__ = ["browser"]  # the fixture
+
+pytestmark = pytest.mark.browser
+
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+WIDE, PHONE = 1440, 390
+SOON = 5_000
+"""Milliseconds: a bound for a busy machine, not a measure."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with Site(tmp_path_factory.mktemp("site")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def session(site: Site, browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sign in once; return the cookies."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{site.url}/sign-in/")
+    page.fill("#name", NAME)
+    page.fill("#password", PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page).to_have_url(f"{site.url}/")
+    path = tmp_path_factory.mktemp("session") / "cookies.json"
+    context.storage_state(path=path)
+    context.close()
+    return path
+
+
+@pytest.fixture
+def context(browser: Browser, session: Path) -> Iterator[BrowserContext]:
+    opened = browser.new_context(
+        storage_state=session, viewport={"width": WIDE, "height": 900}, reduced_motion="reduce"
+    )
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    """A page that must not complain: no refused script or style, no error of ours."""
+    opened = context.new_page()
+    complaints: list[str] = []
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on(
+        "console",
+        lambda message: (
+            complaints.append(message.text)
+            if message.type == "error" and "Content Security Policy" in message.text
+            else None
+        ),
+    )
+    yield opened
+    assert complaints == []
+
+
+def addresses(site: Site) -> dict[str, str]:
+    return {
+        "board": "/",
+        "board by reason": "/?group_by=reason&show_finished=1&code=insufficient-resources",
+        "gang": f"/gangs/{site.gang_id('llama-sft')}/",
+        "groups": "/groups/",
+        "clusters": "/clusters/",
+        "cluster": "/clusters/eu-train/",
+        "missing": "/no-such-page/",
+    }
+
+
+def names(page: Page) -> list[str]:
+    return [text.strip() for text in page.locator("#gangs th a").all_inner_texts()]
+
+
+@pytest.mark.parametrize("width", [WIDE, PHONE])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_axe_objects_to_nothing(
+    browser: Browser, session: Path, site: Site, scheme: Literal["light", "dark"], width: int
+) -> None:
+    # Axe brings its own script, which the policy of the pages would refuse.
+    context = browser.new_context(
+        storage_state=session,
+        viewport={"width": width, "height": 900},
+        color_scheme=scheme,
+        bypass_csp=True,
+        reduced_motion="reduce",
+    )
+    page = context.new_page()
+    found = {}
+    for name, path in addresses(site).items():
+        page.goto(site.url + path)
+        result = Axe().run(page)
+        if result.violations_count:
+            found[name] = result.generate_report()
+    context.clear_cookies()
+    page.goto(f"{site.url}/sign-in/")
+    if Axe().run(page).violations_count:
+        found["sign-in"] = Axe().run(page).generate_report()
+    context.close()
+    assert found == {}
+
+
+@pytest.mark.parametrize("width", [WIDE, PHONE])
+def test_no_page_is_wider_than_the_screen(page: Page, site: Site, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    for name, path in addresses(site).items():
+        page.goto(site.url + path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+
+
+class TestLive:
+    def test_a_change_arrives_and_focus_and_scroll_stay(self, page: Page, site: Site) -> None:
+        page.set_viewport_size({"width": WIDE, "height": 400})
+        page.goto(f"{site.url}/")
+        page.get_by_role("link", name="is-running").focus()
+        scrolled = page.evaluate("window.scrollY")
+        assert scrolled > 0
+        site.write("UPDATE store_gang SET message = 'Seen live.' WHERE name = 'is-running'")
+        expect(page.get_by_text("Seen live.")).to_be_visible(timeout=SOON)
+        expect(page.get_by_role("link", name="is-running")).to_be_focused()
+        assert page.evaluate("window.scrollY") == scrolled
+
+    def test_rows_come_move_and_go(self, page: Page, site: Site) -> None:
+        page.goto(f"{site.url}/?q=is-")
+        before = names(page)
+        assert before[0] == "is-failed"
+        assert before.index("is-running") > before.index("is-starting")
+        page.get_by_role("link", name="is-running").focus()
+        tile = page.locator("#tile-failed b")
+        expect(tile).to_have_text("1")
+        site.write(
+            "UPDATE store_gang SET health = 'failed', severity = 0, since = '2020-01-01 00:00:00' "
+            "WHERE name = 'is-running'"
+        )
+        expect(page.locator("#gangs th a").first).to_have_text("is-running", timeout=SOON)
+        expect(page.get_by_role("link", name="is-running")).to_be_focused()
+        expect(tile).to_have_text("2")
+        site.write(
+            "UPDATE store_gang SET gone_at = '2026-01-01 00:00:00' WHERE name = 'is-running'"
+        )
+        expect(page.get_by_role("link", name="is-running")).to_have_count(0, timeout=SOON)
+        site.write(
+            "UPDATE store_gang SET gone_at = NULL, health = 'running', severity = 6 "
+            "WHERE name = 'is-running'"
+        )
+        expect(page.get_by_role("link", name="is-running")).to_have_count(1, timeout=SOON)
+        assert names(page) == before
+
+    def test_a_gang_page_changes_too(self, page: Page, site: Site) -> None:
+        page.goto(f"{site.url}/gangs/{site.gang_id('llama-sft')}/")
+        site.write("UPDATE store_gang SET message = 'All 8 fit now.' WHERE name = 'llama-sft'")
+        expect(page.locator("#verdict .sentence")).to_have_text("All 8 fit now.", timeout=SOON)
+
+    def test_a_pause_holds_everything_still(self, page: Page, site: Site) -> None:
+        page.goto(f"{site.url}/")
+        page.keyboard.press("p")
+        expect(page.locator("#live-state")).to_contain_text("paused at")
+        site.write("UPDATE store_gang SET message = 'While paused.' WHERE name = 'is-waiting'")
+        page.wait_for_timeout(700)
+        expect(page.get_by_text("While paused.")).to_have_count(0)
+        page.get_by_role("button", name="Go on").click()
+        expect(page.get_by_text("While paused.")).to_be_visible(timeout=SOON)
+
+    def test_a_silent_server_is_said_and_a_new_one_found(self, page: Page, site: Site) -> None:
+        page.goto(f"{site.url}/")
+        page.wait_for_timeout(500)
+        site.stop()
+        expect(page.locator("#connection")).to_contain_text("has not answered", timeout=20_000)
+        site.start()
+        site.write("UPDATE store_gang SET message = 'Back again.' WHERE name = 'is-waiting'")
+        expect(page.get_by_text("Back again.")).to_be_visible(timeout=20_000)
+        expect(page.locator("#connection")).to_be_hidden()
+
+    def test_the_end_of_the_session_leads_to_sign_in(
+        self, page: Page, context: BrowserContext, site: Site
+    ) -> None:
+        page.goto(f"{site.url}/?health=waiting")
+        context.clear_cookies()
+        page.reload()
+        expect(page).to_have_url(re.compile(r"/sign-in/\?next=/%3Fhealth%3Dwaiting"))
+
+
+class TestFilters:
+    def test_a_tile_filters_without_a_new_page(self, page: Page, site: Site) -> None:
+        page.goto(f"{site.url}/")
+        page.evaluate("window.same = true")
+        page.locator("#tile-blocked").click()
+        expect(page).to_have_url(f"{site.url}/?health=blocked")
+        expect(page.locator("#gangs th a")).to_have_text(["is-blocked"])
+        expect(page.locator("#tile-blocked")).to_have_attribute("aria-pressed", "true")
+        expect(page.locator("#tile-blocked")).to_be_focused()
+        page.select_option("select[name=group_by]", "reason")
+        expect(page).to_have_url(re.compile("group_by=reason&health=blocked"))
+        page.locator("#tile-blocked").click()
+        expect(page).to_have_url(f"{site.url}/?group_by=reason")
+        assert page.evaluate("window.same")
+        page.go_back()
+        expect(page.locator("#gangs th a")).to_have_text(["is-blocked"])
+
+    def test_typing_searches(self, page: Page, site: Site) -> None:
+        page.goto(f"{site.url}/")
+        page.keyboard.press("/")
+        page.keyboard.type("degr")
+        expect(page.locator("#gangs th a")).to_have_text(["is-degraded"])
+        expect(page.locator("#q")).to_be_focused()
+        expect(page).to_have_url(f"{site.url}/?q=degr")
+        site.write("UPDATE store_gang SET message = 'Still live.' WHERE name = 'is-degraded'")
+        expect(page.get_by_text("Still live.")).to_be_visible(timeout=SOON)
+
+
+def test_the_keyboard_goes_through_the_rows(page: Page, site: Site) -> None:
+    page.goto(f"{site.url}/?q=is-")
+    first, second = page.locator("#gangs th a").first, page.locator("#gangs th a").nth(1)
+    page.keyboard.press("j")
+    expect(first).to_be_focused()
+    page.keyboard.press("j")
+    expect(second).to_be_focused()
+    page.keyboard.press("k")
+    expect(first).to_be_focused()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    first.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("is-failed")
+
+
+def test_the_chosen_theme_is_kept(page: Page, site: Site) -> None:
+    page.goto(f"{site.url}/")
+    button = page.get_by_role("button", name="Change between light and dark")
+    button.click()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.goto(f"{site.url}/clusters/")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_ages_go_on_as_the_server_says_them(page: Page, site: Site) -> None:
+    page.goto(f"{site.url}/")
+    script = "module => import('/static/js/ages.js').then(m => module.map(m.durationText))"
+    seconds = [-5, 0, 59, 60, 3599, 3600, 8040, 86_400, 183_600, 7 * 86_400]
+    assert page.evaluate(script, seconds) == [
+        "0 s",
+        "0 s",
+        "59 s",
+        "1 min",
+        "59 min",
+        "1 h",
+        "2 h 14 min",
+        "1 d",
+        "2 d 3 h",
+        "7 d",
+    ]
+
+
+def test_everything_works_without_script(browser: Browser, site: Site) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{site.url}/?health=blocked")
+    page.fill("#name", NAME)
+    page.fill("#password", PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page).to_have_url(f"{site.url}/?health=blocked")
+    assert names(page) == ["is-blocked"]
+    page.locator("#tile-blocked").click()
+    page.fill("#q", "is-")
+    page.select_option("select[name=group_by]", "reason")
+    page.get_by_role("button", name="Show").click()
+    assert "is-failed" in names(page)
+    assert page.locator("#gangs .heading").count() > 3
+    page.get_by_role("link", name="Accelerators").click()
+    expect(page).to_have_url(re.compile("ordering=-accelerators"))
+    page.get_by_role("link", name="is-failed").click()
+    expect(page.locator(".sentence")).to_be_visible()
+    page.get_by_role("link", name="Clusters").click()
+    expect(page.get_by_role("heading", name="eu-train")).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page).to_have_url(f"{site.url}/sign-in/")
+    context.close()
