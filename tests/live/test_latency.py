@@ -53,9 +53,7 @@ class Scene:
         after the last look that did not see it, so this errs on the side of the longer time.
         """
         asked_at = time.time()
-        self.plane.client.patch(
-            "batch/v1", "Job", JOB, {"spec": {"suspend": suspend}}, NAMESPACE
-        )
+        self.plane.client.patch("batch/v1", "Job", JOB, {"spec": {"suspend": suspend}}, NAMESPACE)
         if suspend:
             return asked_at
         not_yet = asked_at
@@ -105,7 +103,7 @@ def scene(
             yield Scene(installation, controlplane_137, gang_id)
             assert flood.changes > CHURN, "the load was there all the time"
             hole_now = installation.get("clusters/hole/")
-            assert hole_now["freshness"] != "fresh", hole_now
+            assert hole_now["freshness"] != "live", hole_now
     client.delete("batch/v1", "Job", JOB, NAMESPACE)
     client.delete("v1", "Node", "latency-0")
 
@@ -171,7 +169,11 @@ def _wait_on_page(page: Page, label: str, number: int) -> float:
             if label in text:
                 return float(at)
         page.wait_for_timeout(50)
-    raise AssertionError(f"the page does not show {label} after {GIVE_UP_SECONDS:g} s")
+    seen = page.evaluate("() => window.seen")
+    print(page.evaluate('() => document.getElementById("live").outerHTML'))
+    print(page.evaluate('() => document.getElementById("gangs").innerText'))
+    print(time.time())
+    raise AssertionError(f"the page does not show {label} after {GIVE_UP_SECONDS:g} s: {seen}")
 
 
 @pytest.mark.browser

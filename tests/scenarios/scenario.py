@@ -16,6 +16,10 @@ POOL = "test.gangboard.dev/pool"
 """Label of nodes: each scenario has nodes of its own, so that none takes room from another."""
 
 
+LIVED_SECONDS = 2.0
+"""How long a gang runs whole before something happens to it: what lasts less, nobody has seen."""
+
+
 @dataclass(frozen=True)
 class Stage:
     """Where a scenario plays."""

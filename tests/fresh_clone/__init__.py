@@ -1,0 +1,1 @@
+"""What a person sees who has just cloned the repository."""

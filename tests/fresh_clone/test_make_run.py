@@ -1,0 +1,178 @@
+"""`make run` in a new clone in an empty folder, looked at in a real browser."""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser import browser  # noqa: F401  # a fixture
+from tests.services import free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 240.0
+"""Making the environment takes half a minute with a warm package cache, a few minutes without."""
+HEALTHS = (
+    "failed",
+    "blocked",
+    "degraded",
+    "waiting",
+    "starting",
+    "suspended",
+    "running",
+    "succeeded",
+)
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+@dataclass
+class Run:
+    """A running `make run`."""
+
+    folder: Path
+    link: str
+    process: subprocess.Popen[str]
+
+    def pids(self, words: str) -> list[int]:
+        """Return its processes whose command line has these words."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                folder = (entry / "cwd").resolve()
+            except OSError:
+                continue
+            if words in command and folder == self.folder:
+                found.append(int(entry.name))
+        return found
+
+
+def _clean_environment() -> dict[str, str]:
+    """Nothing of ours: as in a terminal that was just opened."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("GANGBOARD_", "DJANGO_", "DATABASE_", "REDIS_", "VIRTUAL_ENV"))
+    }
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """Clone the committed tree and start it, with no other step."""
+    folder = tmp_path_factory.mktemp("empty") / "gangboard"
+    subprocess.run(
+        ["git", "clone", "--quiet", str(ROOT), str(folder)], check=True, capture_output=True
+    )
+    process = subprocess.Popen(
+        ["make", "run", f"PORT={free_port()}"],
+        cwd=folder,
+        env=_clean_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    lines: queue.Queue[str] = queue.Queue()
+    reader = threading.Thread(target=_read, args=(process, lines), daemon=True)
+    reader.start()
+    try:
+        yield Run(folder, _find_link(process, lines), process)
+    finally:
+        os.killpg(process.pid, signal.SIGINT)
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(10)
+        reader.join(10)
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _read(process: subprocess.Popen[str], lines: queue.Queue[str]) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        lines.put(line)
+
+
+def _find_link(process: subprocess.Popen[str], lines: queue.Queue[str]) -> str:
+    give_up_at = time.monotonic() + START_SECONDS
+    said: list[str] = []
+    while time.monotonic() < give_up_at:
+        try:
+            said.append(lines.get(timeout=0.5))
+        except queue.Empty:
+            if process.poll() is not None:
+                break
+            continue
+        found = re.search(r"http://\S+/sign-in/link/\S+", said[-1])
+        if found:
+            return found.group()
+    raise AssertionError("make run printed no sign-in link: " + "".join(said)[-3000:])
+
+
+@pytest.fixture(scope="module")
+def page(run: Run, browser: Browser) -> Iterator[Page]:  # noqa: F811  # the fixture
+    """The Board after the sign-in link was followed, finished gangs shown."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    opened = context.new_page()
+    opened.goto(run.link)
+    opened.goto(run.link.split("/sign-in/")[0] + "/?show_finished=1")
+    yield opened
+    context.close()
+
+
+def test_the_link_signs_in_and_every_health_is_there(page: Page) -> None:
+    for health in HEALTHS:
+        expect(page.locator(f"#tile-{health} b")).not_to_have_text("0", timeout=30_000)
+        expect(page.locator(f"#gangs .tone-{health}").first).to_be_visible(timeout=30_000)
+    expect(page.locator("#tile-unknown")).to_be_visible()
+
+
+def test_a_change_arrives_without_reload(page: Page) -> None:
+    page.evaluate("window.notReloaded = true")
+    before = page.locator("#gangs").inner_text()
+    page.wait_for_function(
+        "before => document.querySelector('#gangs').innerText !== before",
+        arg=before,
+        timeout=30_000,
+    )
+    # Ages tick by themselves; a change is a row or a sentence that is new.
+    rows = "() => [...document.querySelectorAll('#gangs tr')].map(row => row.querySelector('.column-status, .column-gang')?.innerText + row.querySelector('.column-why')?.innerText).join()"
+    first = page.evaluate(rows)
+    page.wait_for_function(f"first => ({rows})() !== first", arg=first, timeout=30_000)
+    assert page.evaluate("window.notReloaded") is True
+
+
+def test_a_stopped_poll_worker_is_said_within_half_a_minute(run: Run, page: Page) -> None:
+    workers = run.pids("celery")
+    assert workers
+    for pid in workers:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        expect(page.locator(".banner").first).to_be_visible(timeout=30_000)
+    finally:
+        for pid in workers:
+            os.kill(pid, signal.SIGCONT)
+
+
+def test_nothing_is_left_when_it_ends(run: Run) -> None:
+    os.killpg(run.process.pid, signal.SIGINT)
+    run.process.wait(30)
+    give_up_at = time.monotonic() + 15
+    while run.pids("") and time.monotonic() < give_up_at:
+        time.sleep(0.2)
+    assert run.pids("") == []
