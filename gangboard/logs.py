@@ -40,6 +40,4 @@ class LineFormatter(structlog.stdlib.ProcessorFormatter):
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:
     """Return the logger of a module; values are given as keywords."""
-    return structlog.stdlib.get_logger(name)  # type: ignore[no-any-return]  # untyped upstream
-
-
+    return structlog.stdlib.get_logger(name)

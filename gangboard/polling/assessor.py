@@ -92,8 +92,8 @@ class Assessor:
         session = self._session
         present = [root for root in roots if session.kinship.root_of(root) == root]
         gone = sorted(set(roots) - set(present))
-        before = {
-            row["uid"]: row
+        before: dict[str, dict[str, Any]] = {
+            row["uid"]: dict(row)
             for row in Gang.objects.filter(
                 cluster_id=session.claim.cluster_id, uid__in=present
             ).values()

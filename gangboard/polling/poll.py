@@ -120,7 +120,7 @@ def _session(held: Claim) -> Session | None:
 
 def _new_session(held: Claim, cluster: Cluster) -> Session | None:
     try:
-        credentials = Credentials.from_document(unseal(cluster.credentials))
+        credentials = Credentials.from_document(unseal(bytes(cluster.credentials)))
         connection = Connection(credentials)
     except (SecretUnreadableError, KubeError) as error:
         sentence = error.sentence if isinstance(error, KubeError) else str(error)

@@ -126,8 +126,9 @@ class Session:
                 self.remember(unpack(bytes(data), models[resource]))
         self._drop_orphaned_events()
         gangs = Gang.objects.filter(cluster_id=self.claim.cluster_id, gone_at=None)
-        for uid, recheck_at in gangs.exclude(recheck_at=None).values_list("uid", "recheck_at"):
-            self.schedule(uid, recheck_at)
+        for uid, recheck_at in gangs.values_list("uid", "recheck_at"):
+            if recheck_at is not None:
+                self.schedule(uid, recheck_at)
 
     def _drop_orphaned_events(self) -> None:
         """Events of objects that are gone are known by their rows only: let those go."""

@@ -12,7 +12,15 @@ EAST = Fleet(
     story_pool="a100",
     story_namespaces=("team-nlp", "team-vision", "team-rl"),
 )
-WEST = Fleet("west", pools.WEST, west.GANGS, story_pool="a100", story_namespaces=("team-ads",))
+WEST = Fleet(
+    "west",
+    pools.WEST,
+    west.GANGS,
+    story_pool="a100",
+    story_namespaces=("team-ads", "team-maps"),
+    story_gpus=(2, 4),
+    story_gangs=5,
+)
 EMPTY = Fleet("empty", (), ())
 
 FLEETS = {"east": EAST, "demo": EAST, "west": WEST, "empty": EMPTY}

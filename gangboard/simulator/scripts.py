@@ -137,13 +137,18 @@ class NodePool:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """Nodes, namespaces and gangs of one cluster. `story_pool` is where the story's gangs run."""
+    """Nodes, namespaces and gangs of one cluster, and what its story needs to know of it."""
 
     name: str
     pools: tuple[NodePool, ...]
     gangs: tuple[Gang, ...]
     story_pool: str = ""
+    """Nodes on which the story's gangs run; without it there is no story."""
     story_namespaces: tuple[str, ...] = ()
+    story_gpus: tuple[int, ...] = (4, 4, 8)
+    """Sizes of the story's pods, to be picked from."""
+    story_gangs: int = 8
+    """How many gangs of the story there are at most: a few more than there is room for."""
 
     def gangs_of(self, minor: str) -> tuple[Gang, ...]:
         """Return the gangs that can exist on a minor."""

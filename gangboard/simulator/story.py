@@ -20,7 +20,7 @@ from gangboard.simulator.world import World
 
 Json = dict[str, Any]
 
-_BEAT = 6.0
+_BEAT = 5.0
 """Seconds between two events: with the controllers' own steps the board moves all the time."""
 _FRONT = ("bert", "gemma", "pixtral", "clip", "resnet", "llava", "phi", "qwen", "starcoder", "flux")
 _BACK = ("ft", "sweep", "eval", "distill", "align", "probe", "lora", "dpo", "bench")
@@ -36,6 +36,8 @@ class _Act:
     key: Key
     beats: int
     finished: bool = False
+    chances: int = 2
+    """How often its owner looks again when it does not run."""
 
 
 class Story:
@@ -56,25 +58,28 @@ class Story:
         self._world.clock.later(_BEAT / 2, self._beat)
 
     def _beat(self) -> None:
+        """Let what is due happen; if nothing is, let something else, so that no beat is empty."""
         self._beats += 1
         for act in self._acts:
             act.beats -= 1
-        for act in [act for act in self._acts if act.beats <= 0]:
+        due = [act for act in self._acts if act.beats <= 0]
+        for act in due:
             self._leave(act) if act.finished else self._finish(act)
-        if self._beats % 5 == 0:
-            self._lose_one()
-        elif self._beats % 2 == 0 or len(self._acts) < 3:
+        has_room = len(self._acts) < self._fleet.story_gangs
+        if self._beats % 5 == 0 and self._lose_one():
+            pass
+        elif has_room and (self._beats % 2 == 0 or not due):
             self._arrive()
+        elif not due:
+            self._finish(min(self._acts, key=lambda act: (act.finished, act.beats)))
         self._world.clock.later(_BEAT, self._beat)
 
     def _arrive(self) -> None:
         """A person submits a gang; sometimes a larger one than there is room for now."""
-        if len(self._acts) >= 8:
-            return
         self._count += 1
         name = f"{self._random.choice(_FRONT)}-{self._random.choice(_BACK)}-{self._count}"
         namespace = self._random.choice(self._fleet.story_namespaces)
-        gpus = self._random.choice((4, 4, 8))
+        gpus = self._random.choice(self._fleet.story_gpus)
         shape = PodShape(gpus=gpus, cpu="16", pool=self._fleet.story_pool, grace=5)
         pods = self._random.choice((2, 2, 3, 4))
         if self._count % 2:
@@ -105,17 +110,21 @@ class Story:
         pods = [pod for job in jobs for pod in self._world.owned(job["metadata"]["uid"], PODS)]
         return [pod for pod in pods if pod["status"].get("phase") == "Running"]
 
-    def _lose_one(self) -> None:
-        """A pod of some gang is evicted; its Job replaces it."""
+    def _lose_one(self) -> bool:
+        """A pod of some gang is evicted; its Job replaces it. Returns whether there was one."""
         running = [pods for act in self._acts if not act.finished and (pods := self._pods(act))]
         if running:
             self._kubelet.finish(self._random.choice(self._random.choice(running)), "evicted")
+        return bool(running)
 
     def _finish(self, act: _Act) -> None:
-        """Let a gang's pods end; one that does not run yet gets more time."""
+        """Let a gang's pods end; its owner gives up one that has not run for long."""
         pods = self._pods(act)
         if not pods:
+            act.chances -= 1
             act.beats = _GOES
+            if act.chances < 0:
+                self._leave(act)
             return
         state = "failed" if self._random.random() < 0.1 else "succeeded"
         for pod in pods:

@@ -42,7 +42,8 @@ export function startLive() {
   ask(0);
 }
 
-const isLive = (event) => event.detail.elt.id === "live";
+// The element that asked: when it was replaced meanwhile, htmx tells the event to its parent.
+const isLive = ({ detail }) => (detail.requestConfig?.elt ?? detail.elt).id === "live";
 
 function answered({ xhr, successful }) {
   if (successful) {

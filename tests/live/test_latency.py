@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -170,9 +169,6 @@ def _wait_on_page(page: Page, label: str, number: int) -> float:
                 return float(at)
         page.wait_for_timeout(50)
     seen = page.evaluate("() => window.seen")
-    print(page.evaluate('() => document.getElementById("live").outerHTML'))
-    print(page.evaluate('() => document.getElementById("gangs").innerText'))
-    print(time.time())
     raise AssertionError(f"the page does not show {label} after {GIVE_UP_SECONDS:g} s: {seen}")
 
 

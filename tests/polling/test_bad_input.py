@@ -6,6 +6,7 @@ Each gives one clear sentence, keeps the last good data, deletes nothing, and de
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -13,7 +14,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from gangboard.kube.credentials import read_kubeconfig
+from gangboard.kube.listing import pages
+from gangboard.polling import follower
 from gangboard.simulator import Simulator
+from gangboard.store.clusters import replace_credentials
 from gangboard.store.models import Gang, ResourceState
 from tests.polling.conftest import Watching
 
@@ -96,11 +101,8 @@ def test_throttling_is_waited_out(watch: Watch) -> None:
 def test_410_in_the_middle_of_a_list_starts_it_again(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gangboard.polling import follower
-
-    whole = follower.pages
     monkeypatch.setattr(
-        follower, "pages", lambda *given, **options: whole(*given, limit=20, **options)
+        follower, "pages", lambda *given, **options: pages(*given, limit=20, **options)
     )
     watching = watch()
     state = _fault_while_listing(
@@ -135,9 +137,9 @@ def test_half_a_line_in_a_watch_is_said_and_watched_on(watch: Watch) -> None:
     def touch(pod: dict[str, object]) -> None:
         pod["metadata"]["labels"]["x"] = "y"  # type: ignore[index]
 
-    watching.simulator.clock.soon(
-        lambda: watching.simulator.objects.update("v1", "Pod", name, touch, namespace)
-    )
+    threading.Timer(
+        0.3, watching.simulator.objects.update, ("v1", "Pod", name, touch, namespace)
+    ).start()
     watching.window(3.0)
     assert fault.hits == 1
     _all_kept(watching, before)
@@ -201,8 +203,6 @@ def test_a_black_hole_delays_no_other_cluster(watch: Watch, db: None) -> None:
             **_document(bad),
             "server": f"https://127.0.0.1:{hole.getsockname()[1]}",
         }
-        from gangboard.store.clusters import replace_credentials
-
         replace_credentials(name="bad", document=document, server=document["server"])
         started = time.monotonic()
         assert not bad.once().ok
@@ -212,8 +212,6 @@ def test_a_black_hole_delays_no_other_cluster(watch: Watch, db: None) -> None:
 
 
 def _document(watching: Watching) -> dict[str, str]:
-    from gangboard.kube.credentials import read_kubeconfig
-
     document: dict[str, str] = read_kubeconfig(watching.simulator.kubeconfig_text()).to_document()
     return document
 

@@ -9,6 +9,9 @@ from datetime import timedelta
 import pytest
 from django.db.models.functions import Now
 
+from gangboard.polling import poll
+from gangboard.polling.poll import poll_once
+from gangboard.polling.window import Window
 from gangboard.simulator import COARSE, EXPECTED
 from gangboard.store.leases import LeaseLostError, claim
 from gangboard.store.models import Cluster, Gang, Lease, WatchedObject
@@ -106,12 +109,8 @@ def test_a_worker_that_lost_its_lease_writes_nothing(watch: Watch) -> None:
     assert held is not None
     Lease.objects.filter(cluster=watching.cluster).update(expires_at=Now() - timedelta(seconds=1))
     assert claim(watching.cluster.pk, "another") is not None
-    from gangboard.polling import poll
-
     session = poll._new_session(held, Cluster.objects.get(pk=watching.cluster.pk))
     assert session is not None
-    from gangboard.polling.window import Window
-
     with pytest.raises(LeaseLostError):
         Window(session, seconds=1.0, repair_interval=900).run()
     session.connection.close()
@@ -121,8 +120,6 @@ def test_a_worker_that_lost_its_lease_writes_nothing(watch: Watch) -> None:
 
 def test_an_unknown_cluster_is_an_error_with_its_name(watch: Watch) -> None:
     watching = watch()
-    from gangboard.polling.poll import poll_once
-
     with pytest.raises(LookupError, match="nowhere"):
         poll_once("nowhere")
     assert watching.cluster.name == "sim"

@@ -28,10 +28,16 @@ def _refused(ns: str, where: Where) -> list[Json]:
 
 
 def _jobset_running(ns: str, where: Where) -> list[Json]:
-    jobs = {"driver": {}, "workers": {"replicas": 2, "pods": 2}}
-    for entry in jobs.values():
-        entry["node_selector"] = where  # type: ignore[index]
-    return [jobset("whole", ns, jobs=jobs)]  # type: ignore[arg-type]
+    return [
+        jobset(
+            "whole",
+            ns,
+            jobs={
+                "driver": {"node_selector": where},
+                "workers": {"replicas": 2, "pods": 2, "node_selector": where},
+            },
+        )
+    ]
 
 
 def _depends(ns: str, where: Where) -> list[Json]:

@@ -52,6 +52,7 @@ class Site:
             [
                 *(sys.executable, "-m", "granian", "--interface", "wsgi"),
                 *("--host", "127.0.0.1", "--port", str(self.port), "--workers", "1"),
+                *("--workers-kill-timeout", "1"),
                 *("--blocking-threads", "32", "gangboard.wsgi:application"),
             ],
             cwd=ROOT,
