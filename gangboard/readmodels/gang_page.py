@@ -23,6 +23,8 @@ from gangboard.store.models import Gang
 
 BLOCK = 64
 """Squares of the member grid that are drawn, and replaced, together."""
+GLANCE = 32
+"""Characters of evidence that can be taken in at a glance."""
 SHOWN_NODES = 4
 """Nodes of a Job that are named before the rest is counted."""
 
@@ -35,6 +37,11 @@ class EvidenceRow:
     value: str
     source: ObjectRef | None
     """None when it has none, or one that the viewer may not see."""
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is a text to read, not a number or name to see at a glance."""
+        return len(self.value) > GLANCE
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from gangboard.readmodels.gang_query import (
     sort_keys,
 )
 from gangboard.readmodels.printable import printable
+from gangboard.readmodels.quantities import quantity_text
 from gangboard.readmodels.words import NOT_OBSERVED, NOT_OBSERVED_TITLE, Face, face_of
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
@@ -113,6 +114,11 @@ class GangRow:
     def next_step(self) -> str:
         """The first advice, or empty."""
         return self.advice[0] if self.advice else ""
+
+    @property
+    def requests_shown(self) -> tuple[tuple[str, str], ...]:
+        """Resources and quantities as a person reads them."""
+        return tuple((name, quantity_text(name, text)) for name, text in self.requests.items())
 
     @property
     def shown(self) -> GangRow:

@@ -43,13 +43,12 @@ _FACES = {
 _PAST = {Health.FAILED: "It had failed.", Health.SUCCEEDED: "It had succeeded."}
 
 STAGE_LABELS = {
-    Stage.ADMISSION: "Admitted",
-    Stage.FORMATION: "Formed",
-    Stage.PLACEMENT: "Placed",
-    Stage.START: "Started",
-    Stage.RUN: "Running",
+    Stage.ADMISSION: "Admission",
+    Stage.FORMATION: "Formation",
+    Stage.PLACEMENT: "Placement",
+    Stage.START: "Start",
+    Stage.RUN: "Run",
 }
-"""What a gang is when it has passed the stage."""
 
 NOT_OBSERVED = "not-observed"
 """Code of a gang that could not be looked at."""

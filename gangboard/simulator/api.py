@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
 from gangboard.simulator import discovery, refusals
+from gangboard.simulator.answers import (
+    Answer,
+    alteration,
+    dump,
+    forbidden,
+    json_answer,
+    refuse,
+    spoil,
+)
 from gangboard.simulator.events import stored_form
-from gangboard.simulator.faults import OBJECT_FAULTS, Fault, Faults
+from gangboard.simulator.faults import Faults
 from gangboard.simulator.lists import Alter, list_page, render
 from gangboard.simulator.patches import PatchError, json_patch, merge_patch
 from gangboard.simulator.requests import Request, resolve
@@ -22,20 +30,7 @@ from gangboard.simulator.writes import Writer
 _TEXT = "text/plain; charset=utf-8"
 _MERGE = "application/merge-patch+json"
 _JSON_PATCH = "application/json-patch+json"
-_FOREVER_TOKEN = "bGllcw"  # noqa: S105 - a continue token that never ends
 _GRACE = 30
-
-
-@dataclass
-class Answer:
-    """What goes back: bytes, or pieces that are sent as they come."""
-
-    code: int
-    body: bytes = b""
-    pieces: Iterator[bytes] | None = None
-    content_type: str = "application/json"
-    headers: dict[str, str] = field(default_factory=dict)
-    faults: list[Fault] = field(default_factory=list)
 
 
 class API:
@@ -67,13 +62,13 @@ class API:
             resolve(request, self.resources)
             met = self.faults.meet(request)
             for fault in met:
-                _refuse(fault, request)
+                refuse(fault, request)
             if request.read_only and request.verb not in ("list", "get", "watch", "discovery"):
-                raise _forbidden(request)
-            found = self._dispatch(request, _alteration(met))
+                raise forbidden(request)
+            found = self._dispatch(request, alteration(met))
             found.faults = met
             for fault in met:
-                _spoil(fault, found)
+                spoil(fault, found)
         except refusals.PageNotFound:
             return Answer(404, b"404 page not found\n", content_type=_TEXT)
         except refusals.Refusal as refusal:
@@ -109,15 +104,15 @@ class API:
         if request.method == "POST" and parts[:2] == ["apis", "authorization.k8s.io"]:
             return self._review(request)
         if parts == ["version"]:
-            return _json(discovery.version_document(self.minor))
+            return json_answer(discovery.version_document(self.minor))
         if parts in (["api"], ["apis"]):
             core = parts == ["api"]
             if "apidiscovery.k8s.io" in request.wants and "v=v2;" in request.wants:
                 found = discovery.aggregated(self.resources, core=core)
-                return Answer(200, _dump(found), content_type=discovery.AGGREGATED)
+                return Answer(200, dump(found), content_type=discovery.AGGREGATED)
             if core:
-                return _json(discovery.api_versions(request.headers.get("Host") or ""))
-            return _json(discovery.group_list(self.resources))
+                return json_answer(discovery.api_versions(request.headers.get("Host") or ""))
+            return json_answer(discovery.group_list(self.resources))
         found_or_none: Json | None = None
         if parts[:1] == ["api"] and len(parts) == 2:
             found_or_none = discovery.resource_list(self.resources, "", parts[1])
@@ -127,7 +122,7 @@ class API:
             found_or_none = discovery.resource_list(self.resources, parts[1], parts[2])
         if found_or_none is None:
             raise refusals.PageNotFound
-        return _json(found_or_none)
+        return json_answer(found_or_none)
 
     def _review(self, request: Request) -> Answer:
         review = request.json()
@@ -135,7 +130,7 @@ class API:
         verb, plural = asked.get("verb", ""), asked.get("resource", "")
         writes = verb not in ("get", "list", "watch")
         denied = (request.read_only and writes) or self.faults.forbids(verb, plural)
-        return _json({**review, "status": {"allowed": not denied}}, code=201)
+        return json_answer({**review, "status": {"allowed": not denied}}, code=201)
 
     def _get(self, request: Request, resource: Resource, alter: Alter | None) -> Answer:
         stored = self.store.table(resource).objects.get(_key(request))
@@ -236,7 +231,7 @@ class API:
         if resource.group:
             details["group"] = resource.group
         success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
-        return _json({**success, "details": details})
+        return json_answer({**success, "details": details})
 
     def _let_go(self, resource: Resource, key: Key, obj: Json, grace: int | None) -> Json | None:
         """Delete, or return the object when something still has to let it go."""
@@ -274,69 +269,3 @@ def _plain(obj: Any) -> Json:
     if not isinstance(obj, dict) or not isinstance(obj.get("metadata"), dict):
         raise refusals.patch_not_applicable()
     return {key: value for key, value in obj.items() if key not in ("apiVersion", "kind")}
-
-
-def _json(document: Json, *, code: int = 200) -> Answer:
-    return Answer(code, _dump(document))
-
-
-def _dump(document: Json) -> bytes:
-    return json.dumps(document, separators=(",", ":")).encode()
-
-
-def _forbidden(request: Request) -> refusals.Refusal:
-    if request.resource is None:
-        message = (
-            f'forbidden: User "{request.user}" cannot {request.method.lower()} '
-            f'path "{request.path}"'
-        )
-        return refusals.Refusal(403, "Forbidden", message, details={})
-    return refusals.forbidden(
-        request.user, request.verb, request.resource, request.name, request.namespace
-    )
-
-
-def _refuse(fault: Fault, request: Request) -> None:
-    """Raise what the fault answers instead, if that is its kind."""
-    if fault.kind == "forbidden":
-        raise _forbidden(request)
-    if fault.kind == "unauthorized":
-        raise refusals.unauthorized()
-    if fault.kind == "status":
-        raise refusals.generic(fault.options["code"])
-    if fault.kind == "throttled":
-        raise refusals.throttled(fault.options["retry_after"])
-    if fault.kind == "gone_mid_list":
-        raise refusals.too_old_token("")
-    if fault.kind == "lying_continue":
-        request.query.pop("continue", None)
-
-
-def _alteration(met: list[Fault]) -> Alter | None:
-    """Return what the faults inside objects do to them."""
-    chosen = [fault for fault in met if fault.kind in OBJECT_FAULTS]
-    if not chosen:
-        return None
-
-    def alter(body: bytes) -> bytes:
-        for fault in chosen:
-            body = fault.alter(body)
-        return body
-
-    return alter
-
-
-def _spoil(fault: Fault, answer: Answer) -> None:
-    """Change an answer that is otherwise right."""
-    if fault.kind == "html":
-        page = (
-            b"<!DOCTYPE html><html><head><title>Sign in</title></head><body>Sign in</body></html>"
-        )
-        answer.code, answer.body, answer.pieces = 200, page, None
-        answer.content_type = "text/html; charset=utf-8"
-    elif fault.kind == "not_json":
-        answer.body, answer.pieces = b"{'items': [nope", None
-    elif fault.kind == "lying_continue" and answer.body:
-        document = json.loads(answer.body)
-        document["metadata"]["continue"] = _FOREVER_TOKEN
-        answer.body = _dump(document)

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gangboard.simulator import children, jobstates, shapes
+from gangboard.simulator.clusterbuilder import make_cluster
 from gangboard.simulator.groupbuilder import GroupBuilder
-from gangboard.simulator.hold import INSTALLATION
 from gangboard.simulator.podstates import PLACED, pod_status, scheduler_error
-from gangboard.simulator.resources import HOLDS, JOBS, JOBSETS, NAMESPACES, NODES, PODS, Resource
-from gangboard.simulator.scripts import Fleet, Gang, NodePool, Part, span
+from gangboard.simulator.resources import HOLDS, JOBS, JOBSETS, PODS, Resource
+from gangboard.simulator.scripts import Fleet, Gang, Part, span
 from gangboard.simulator.world import World, key_of, typed
 from gangboard.simulator.writes import timestamp
 
@@ -35,7 +35,7 @@ class Builder:
 
     def build(self) -> None:
         """Make everything; gangs that wait come last, when it is known what is free."""
-        self._make_cluster()
+        make_cluster(self._world, self._fleet, self._now, hold=self._hold)
         for gang in self._fleet.gangs_of(self._minor):
             if not self._hold and any(part.held for part in gang.parts):
                 continue
@@ -51,46 +51,6 @@ class Builder:
             if not gang.error:
                 # They wait for room and nothing else: whoever makes room sees them placed.
                 self._world.thaw(PODS, key_of(pods[0]))
-
-    # The cluster itself
-
-    def _make_cluster(self) -> None:
-        since = self._now - timedelta(days=41)
-        for name in ("kube-system", *self._fleet.namespaces()):
-            self._create(NAMESPACES, {"metadata": {"name": name}}, since)
-        for pool in self._fleet.pools:
-            self._make_nodes(pool, since)
-        by_kind = {resource.kind: resource for resource in self._world.store.resources()}
-        for name, value in children.PRIORITIES.items():
-            if name:
-                priority: Json = {"metadata": {"name": name}, "value": value}
-                priority["globalDefault"] = False
-                self._create(by_kind["PriorityClass"], priority, since)
-        for obj in INSTALLATION if self._hold else ():
-            self._create(by_kind[obj["kind"]], obj, since)
-
-    def _make_nodes(self, pool: NodePool, since: datetime) -> None:
-        lost_at = timestamp(self._now - timedelta(minutes=14))
-        for number in range(1, pool.count + 1):
-            rack = f"{pool.name}-r{(number - 1) // pool.rack_size + 1}"
-            labels = {"pool": pool.name, shapes.RACK: rack, "topology.kubernetes.io/zone": "zone-a"}
-            if pool.rack_label:
-                labels[pool.rack_label] = rack
-            if pool.product:
-                labels["nvidia.com/gpu.product"] = pool.product
-            taint = {"key": pool.taint, "value": "true", "effect": "NoSchedule"}
-            node = shapes.node(
-                f"{pool.name}-{number}",
-                timestamp(since),
-                gpus=pool.gpus,
-                cpu=pool.cpu,
-                memory=pool.memory,
-                labels=labels,
-                taints=[taint] if pool.taint else [],
-                cordoned=number in pool.cordoned,
-                lost_at=lost_at if number in pool.lost else "",
-            )
-            self._create(NODES, node, since)
 
     # Gangs
 

@@ -22,6 +22,7 @@ from random import Random
 from typing import Any
 
 from gangboard.simulator import children, jobstates, shapes
+from gangboard.simulator.nodes import node
 from gangboard.simulator.podstates import pod_status
 from gangboard.simulator.resources import JOBS, NAMESPACES, NODES, PODS
 from gangboard.simulator.simulator import Simulator
@@ -80,7 +81,7 @@ class Flood:
         nodes = [f"load-{number}" for number in range(max(1, pods // _NODE_PODS))]
         for name in nodes:
             room = {"gpus": 8, "cpu": "192", "memory": "2Ti", "labels": {"pool": "load"}}
-            self._simulator.writer.create(NODES, shapes.node(name, now, **room))  # type: ignore[arg-type]
+            self._simulator.writer.create(NODES, node(name, now, **room))  # type: ignore[arg-type]
         for number in range(gangs):
             first, last = pods * number // gangs, pods * (number + 1) // gangs
             self._gang(f"gang-{number}", names[number % namespaces], range(first, last), nodes)

@@ -15,7 +15,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from gangboard.simulator import refusals
-from gangboard.simulator.api import API, Answer
+from gangboard.simulator.answers import Answer
+from gangboard.simulator.api import API
 from gangboard.simulator.certificates import Identity
 from gangboard.simulator.faults import Fault
 from gangboard.simulator.requests import Request, parse

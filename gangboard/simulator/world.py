@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from gangboard.simulator.clock import Clock
 from gangboard.simulator.placing import Room, requests_of
@@ -16,6 +15,8 @@ from gangboard.simulator.writes import Writer
 
 Json = dict[str, Any]
 Change = Callable[[Json], Json]
+_Name = TypeVar("_Name")
+_Item = TypeVar("_Item")
 Reconcile = Callable[[Resource, Record, Json], None]
 
 
@@ -33,8 +34,8 @@ class World:
         """Uids of objects that a fleet script put into a state: controllers leave them alone."""
         self.pardoned: set[str] = set()
         """Uids of pods that a controller took away: their end is no failure of their Job."""
-        self._owned: dict[str, set[tuple[Resource, Key]]] = defaultdict(set)
-        self._members: dict[Key, set[Key]] = defaultdict(set)
+        self._owned: dict[str, set[tuple[Resource, Key]]] = {}
+        self._members: dict[Key, set[Key]] = {}
         self._placements: dict[Key, tuple[str, dict[str, int]]] = {}
         self._watchers: list[Reconcile] = []
         store.subscribe(self._note)
@@ -147,10 +148,7 @@ class World:
             return  # made by a load generator: nobody controls it
         obj = json.loads(record.stored.raw)
         for reference in obj["metadata"].get("ownerReferences", []):
-            if record.type == "DELETED":
-                self._owned[reference["uid"]].discard((resource, record.key))
-            else:
-                self._owned[reference["uid"]].add((resource, record.key))
+            _keep(self._owned, reference["uid"], (resource, record.key), record.type != "DELETED")
         if resource == PODS:
             self._note_pod(record, obj)
         if self._watchers:
@@ -162,8 +160,7 @@ class World:
         node = pod["spec"].get("nodeName")
         gone = record.type == "DELETED"
         if group:
-            members = self._members[(record.key[0], group)]
-            members.discard(record.key) if gone else members.add(record.key)
+            _keep(self._members, (record.key[0], group), record.key, not gone)
         finished = pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
         if node and not gone and not finished:
             self._placements[record.key] = (node, requests_of(pod))
@@ -173,6 +170,16 @@ class World:
     def _tell(self, resource: Resource, record: Record, obj: Json) -> None:
         for watcher in self._watchers:
             watcher(resource, record, obj)
+
+
+def _keep(index: dict[_Name, set[_Item]], name: _Name, item: _Item, present: bool) -> None:
+    """Add an item to an index or take it out; names without items go, for stories are long."""
+    if present:
+        index.setdefault(name, set()).add(item)
+    elif name in index:
+        index[name].discard(item)
+        if not index[name]:
+            del index[name]
 
 
 def key_of(obj: Json) -> Key:

@@ -25,7 +25,8 @@ class NavigationItem:
 
     label: str
     href: str
-    current: bool
+    current: str
+    """Value of aria-current: `page` here, `true` for the section that the page is in."""
 
 
 def frame_parts(clusters: Mapping[int, Freshness], liveness: Liveness) -> tuple[Part, ...]:
@@ -68,8 +69,14 @@ def render_page(
             "live": live,
             "version": write_version(page, int(now.timestamp() * 1000)),
             "navigation": [
-                NavigationItem(label, reverse(name), name == section) for name, label in NAVIGATION
+                _navigation(label, reverse(name), name == section, request.path)
+                for name, label in NAVIGATION
             ],
         },
         status=status,
     )
+
+
+def _navigation(label: str, href: str, in_section: bool, path: str) -> NavigationItem:
+    here = "page" if href == path else "true"
+    return NavigationItem(label, href, here if in_section else "")

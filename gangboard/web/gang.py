@@ -76,8 +76,8 @@ def _page(viewer: Viewer, detail: GangDetail, now: datetime) -> tuple[Part | Row
         Part(
             "members-count",
             "gang/members_count.html",
-            {"row": row, "members": row.members},
-            (row.members, row.bar, row.members_known, row.members_were, row.face),
+            {"row": row, "members": row.members, "any": bool(detail.members)},
+            (row.shown, bool(detail.members)),
         ),
         _part("groups", detail.groups),
         _part("events", detail.events),

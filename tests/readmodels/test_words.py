@@ -9,6 +9,7 @@ from gangboard.readmodels import words
 from gangboard.readmodels.ages import duration_text
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.news import position
+from gangboard.readmodels.quantities import quantity_text
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Heartbeat
 from tests.factories import NOW, make_cluster, make_heartbeats
@@ -47,6 +48,24 @@ def test_a_health_of_a_newer_release_still_prints() -> None:
 
 def test_an_unknown_reason_still_prints() -> None:
     assert words.reason_title("moon-in-the-way") == "Moon in the way"
+
+
+@pytest.mark.parametrize(
+    ("resource", "text", "shown"),
+    [
+        ("memory", "51539607552", "48 Gi"),
+        ("memory", "584115552256", "544 Gi"),
+        ("memory", "1649267441664", "1.5 Ti"),
+        ("memory", "500", "500"),
+        ("memory", "lots", "lots"),
+        ("memory", "NaN", "NaN"),
+        ("hugepages-2Mi", "4194304", "4 Mi"),
+        ("cpu", "1536", "1536"),
+        ("nvidia.com/gpu", "8", "8"),
+    ],
+)
+def test_bytes_have_a_unit_and_nothing_else_has(resource: str, text: str, shown: str) -> None:
+    assert quantity_text(resource, text) == shown
 
 
 @pytest.mark.django_db

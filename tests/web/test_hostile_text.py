@@ -159,4 +159,4 @@ def test_it_is_printed_and_never_obeyed(
 
 def test_its_stage_is_not_one_of_ours_and_still_prints(hostile: tuple[Person, str]) -> None:
     person, gang_id = hostile
-    assert "Admitted" in person.client.get(f"/gangs/{gang_id}/").content.decode()
+    assert "Admission" in person.client.get(f"/gangs/{gang_id}/").content.decode()

@@ -1,0 +1,84 @@
+"""An open page as a plain HTTP client: it asks for news exactly as the browser does."""
+
+from __future__ import annotations
+
+import html
+import random
+import re
+import threading
+import time
+from dataclasses import dataclass, field
+
+import urllib3
+
+ASK_AGAIN = 0.05
+SPREAD = 0.25
+"""Seconds between an answer and the next question, and up to so much more: see static/js/live.js."""
+_LIVE = re.compile(r'hx-get="(/live/[^"]+)"')
+
+
+def sign_in(link: str) -> str:
+    """Follow a one-time link; return the cookie of the session."""
+    with urllib3.PoolManager(retries=False) as pool:
+        answer = pool.request("GET", link, redirect=False, timeout=20)
+    assert answer.status == 302, answer.data[:500]
+    cookies: str = answer.headers["Set-Cookie"]
+    found = re.search(r"sessionid=[^;]+", cookies)
+    assert found is not None, cookies
+    return found.group(0)
+
+
+@dataclass
+class OpenPage:
+    """One browser tab. `arrived` says when (unix time) which marked change first stood in it."""
+
+    url: str
+    path: str
+    cookie: str
+    marker: re.Pattern[str]
+    """Its first group is what a change is known by."""
+    arrived: dict[str, float] = field(default_factory=dict)
+    answers: list[int] = field(default_factory=list)
+    """Bytes of each answer with news."""
+    failures: list[str] = field(default_factory=list)
+    ready: threading.Event = field(default_factory=threading.Event)
+
+    def run(self, stop: threading.Event) -> None:
+        """Open the page and wait for news until `stop`. What goes wrong is kept in `failures`."""
+        tab = f"{random.getrandbits(64):x}"
+        headers = {"Cookie": self.cookie, "HX-Request": "true", "X-Tab": tab}
+        with urllib3.PoolManager(retries=False, headers=headers) as pool:
+            try:
+                page = self._get(pool, self.path)
+                address = self._next(page)
+                self._note(page, before=True)
+                self.ready.set()
+                while not stop.is_set():
+                    stop.wait(ASK_AGAIN + random.random() * SPREAD)
+                    news = self._get(pool, address)
+                    if news:
+                        self.answers.append(len(news.encode()))
+                        self._note(news)
+                        address = self._next(news)
+            except (urllib3.exceptions.HTTPError, AssertionError) as error:
+                if not stop.is_set():
+                    self.failures.append(f"{self.path}: {error!r}")
+            finally:
+                self.ready.set()
+
+    def _get(self, pool: urllib3.PoolManager, path: str) -> str:
+        answer = pool.request("GET", f"{self.url}{path}", redirect=False, timeout=40)
+        assert answer.status in (200, 204), f"{answer.status} {answer.data[:200]!r}"
+        assert "HX-Refresh" not in answer.headers, "the page is told to load anew"
+        return answer.data.decode()
+
+    @staticmethod
+    def _next(text: str) -> str:
+        found = _LIVE.search(text)
+        assert found is not None, "no address to ask for news"
+        return html.unescape(found.group(1))
+
+    def _note(self, text: str, *, before: bool = False) -> None:
+        now = 0.0 if before else time.time()
+        for found in self.marker.findall(text):
+            self.arrived.setdefault(found, now)
