@@ -38,8 +38,6 @@ def database_settings(url: str) -> dict[str, Any]:
             "PASSWORD": unquote(parts.password or ""),
             "HOST": unquote(parts.hostname or ""),
             "PORT": str(parts.port or ""),
-            "CONN_MAX_AGE": 60,
-            "CONN_HEALTH_CHECKS": True,
             "OPTIONS": {"connect_timeout": 5, **dict(parse_qsl(parts.query))},
         }
     raise SettingError(

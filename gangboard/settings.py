@@ -83,6 +83,8 @@ INSTALLED_APPS = [
     "gangboard.ops",
 ]
 MIDDLEWARE = [
+    # First, so that refusals of the others carry the headers too.
+    "gangboard.web.security.SecurityHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -91,7 +93,6 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "gangboard.web.security.SecurityHeadersMiddleware",
 ]
 ROOT_URLCONF = "gangboard.urls"
 WSGI_APPLICATION = "gangboard.wsgi.application"

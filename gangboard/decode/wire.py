@@ -15,6 +15,7 @@ from typing import Annotated
 import msgspec
 
 from gangboard.domain.objects import Condition, Controller, Meta, ObjectRef
+from gangboard.domain.registry import DecodeError
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
@@ -120,6 +121,9 @@ def _read_controller(reference: WireOwnerReference) -> Controller:
 
 def read_meta(metadata: WireMeta, group: str, kind: str, version: str) -> Meta:
     """Return the kept part of `metadata`; `version` is the served one, without the group."""
+    identity = (metadata.uid, metadata.namespace, metadata.name, metadata.resource_version)
+    if any("\x00" in text for text in identity):
+        raise DecodeError("its name has a NUL character, which no API server allows")
     references = metadata.owner_references or ()
     controller = next((reference for reference in references if reference.controller), None)
     return Meta(

@@ -59,6 +59,7 @@ class Follower(threading.Thread):
         self._resource_version = watched.resource_version
         self.error: KubeError | None = None
         """The last failure; None after a success."""
+        self.is_listing = not self._resource_version or list_only
         self.vanished = False
         """The API server does not serve it any more."""
         self.crash: BaseException | None = None
@@ -82,12 +83,15 @@ class Follower(threading.Thread):
         while not self._halted.is_set() and time.monotonic() < self._ends_at:
             try:
                 if not self._resource_version or self._list_only:
+                    self.is_listing = True
                     self._list()
+                self.is_listing = False
                 if self._list_only:
                     return
                 self._look()
                 failures = 0
             except KubeError as error:
+                self.is_listing = False
                 if self._halted.is_set():
                     return
                 if error.code == "gone" or failures >= FAILURES_BEFORE_LIST:
@@ -106,7 +110,16 @@ class Follower(threading.Thread):
         self.error = error
         self.vanished = error.code == "not-found"
         state = _KINDS_OF_BLINDNESS.get(error.code, "failing")
-        self._out.put(Seen(self._watched.resource.key, state, error.sentence))
+        self._hand_over(Seen(self._watched.resource.key, state, error.sentence))
+
+    def _hand_over(self, news: News) -> None:
+        """Give news to the writer; what it does not take before the end is read again next time."""
+        while not self._halted.is_set():
+            try:
+                self._out.put(news, timeout=0.2)
+            except queue.Full:
+                continue
+            return
 
     def _contact(self) -> None:
         self.error = None
@@ -132,7 +145,7 @@ class Follower(threading.Thread):
             if self._halted.is_set() and not self._list_only:
                 return
         key = self._watched.resource.key
-        self._out.put(Listed(key, version, frozenset(seen), frozenset(troubled)))
+        self._hand_over(Listed(key, version, frozenset(seen), frozenset(troubled)))
         self._resource_version = version
 
     def _read_page(self, body: bytes) -> Page:
@@ -151,7 +164,7 @@ class Follower(threading.Thread):
             seen.add(meta.uid)
             if self._versions.get(meta.uid) != meta.resource_version:
                 self._take(batch, wire)
-        self._out.put(batch)
+        self._hand_over(batch)
 
     def _take(self, batch: Batch, wire: object) -> None:
         """Build the model of a changed object into the batch."""
@@ -187,7 +200,7 @@ class Follower(threading.Thread):
 
     def _opened(self) -> None:
         self._contact()
-        self._out.put(Seen(self._watched.resource.key, "ok"))
+        self._hand_over(Seen(self._watched.resource.key, "ok"))
 
     def _digest(self, lines: list[bytes]) -> None:
         resource = self._watched.resource
@@ -210,4 +223,4 @@ class Follower(threading.Thread):
                 self._take(batch, event.object)
             if event.resource_version:
                 batch.resource_version = self._resource_version = event.resource_version
-        self._out.put(batch)
+        self._hand_over(batch)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -28,6 +30,8 @@ ONCE_SECONDS = 120.0
 _sessions: dict[int, Session] = {}
 _sessions_lock = threading.Lock()
 """Sessions of this process by cluster: sticky between windows while the lease number is the same."""
+_polled: set[int] = set()
+"""Clusters that this process polls at this moment; guarded by the same lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +57,35 @@ class PollReport:
         return not self.sentence
 
 
-def poll_window(cluster_id: int, holder: str) -> bool:
-    """Hold the cluster for one window. False: another worker holds it, or it is not there."""
+def poll_window(cluster_id: int, holder: str, stopping: threading.Event | None = None) -> bool:
+    """Hold the cluster for one window, or until `stopping` is set.
+
+    False: it is not ours to go on with; another worker or another order of this one holds it, or
+    this poll ended in a defect, which is recorded with the cluster and tried again when the lease
+    has run out.
+    """
+    with _alone(cluster_id) as alone:
+        return alone and _poll_window(cluster_id, holder, stopping)
+
+
+@contextmanager
+def _alone(cluster_id: int) -> Iterator[bool]:
+    """Yield whether no other order of this process polls the cluster now.
+
+    The lease does not tell two orders of one worker apart, and each would order the next for ever.
+    """
+    with _sessions_lock:
+        alone = cluster_id not in _polled
+        _polled.add(cluster_id)
+    try:
+        yield alone
+    finally:
+        if alone:
+            with _sessions_lock:
+                _polled.discard(cluster_id)
+
+
+def _poll_window(cluster_id: int, holder: str, stopping: threading.Event | None) -> bool:
     held = claim(cluster_id, holder)
     if held is None:
         drop_session(cluster_id)
@@ -62,24 +93,44 @@ def poll_window(cluster_id: int, holder: str) -> bool:
     try:
         session = _session(held)
         if session is not None:
-            _window(session, settings.POLL_WINDOW).run()
+            _window(session, settings.POLL_WINDOW, stopping=stopping).run()
     except LeaseLostError as lost:
         log.warning("lease lost", cluster=cluster_id, why=str(lost))
         drop_session(cluster_id)
         return False
-    except BaseException:
-        # A defect or the end of the process: the caches may be half-way, the store is not.
+    except Exception as defect:  # the edge of a task: recorded and said
+        log.exception("poll ended in a defect", cluster=cluster_id)
+        # The caches may be half-way, the store is not.
         drop_session(cluster_id)
-        raise
+        _record_defect(cluster_id, defect)
+        return False
     return True
 
 
-def _window(session: Session, seconds: float, *, list_only: bool = False) -> Window:
+def _record_defect(cluster_id: int, defect: Exception) -> None:
+    save_contact(
+        cluster_id,
+        contact_at=None,
+        problem="defect",
+        sentence=f"A defect of gangboard ended the poll ({type(defect).__name__}). "
+        "What was last seen is kept; the log of the poll worker has the details.",
+        now=datetime.now(UTC),
+    )
+
+
+def _window(
+    session: Session,
+    seconds: float,
+    *,
+    list_only: bool = False,
+    stopping: threading.Event | None = None,
+) -> Window:
     return Window(
         session,
         seconds=seconds,
         repair_interval=settings.REPAIR_INTERVAL,
         list_only=list_only,
+        stopping=stopping,
     )
 
 

@@ -37,7 +37,7 @@ def gang_row(
         "uid": meta.ref.uid,
         "generation": meta.generation,
         "health": finding.health.value,
-        "last_health": _last_health(finding.health, before),
+        **_last_known(finding.health, before),
         "severity": finding.health.severity,
         "stage": finding.stage.value,
         "code": finding.code,
@@ -72,27 +72,33 @@ def gang_row(
     }
 
 
-def _last_health(health: Health, before: dict[str, Any] | None) -> str:
+def _last_known(health: Health, before: dict[str, Any] | None) -> dict[str, Any]:
     """What it was before it became unknown; empty while it is known."""
     if health is not Health.UNKNOWN or before is None:
-        return ""
-    if before["health"] != Health.UNKNOWN.value:
-        return str(before["health"])
-    return str(before["last_health"])
+        return {"last_health": "", "last_code": "", "last_since": None}
+    if before["health"] == Health.UNKNOWN.value:
+        return {name: before[name] for name in ("last_health", "last_code", "last_since")}
+    return {
+        "last_health": before["health"],
+        "last_code": before["code"],
+        "last_since": before["since"],
+    }
 
 
 def _since(verdict: Verdict, before: dict[str, Any] | None, now: datetime) -> datetime:
-    """The state's own time where it says one; else the first time that this verdict was given."""
+    """The state's own time where it says one; else the first time that this verdict was given.
+
+    A while in which nobody could look does not begin it anew.
+    """
     finding = verdict.finding
     if finding.since is not None:
         return min(finding.since, now)
-    same = before is not None and (before["code"], before["health"]) == (
-        finding.code,
-        finding.health.value,
-    )
-    if same and before is not None:
+    said = (finding.code, finding.health.value)
+    if before is not None and (before["code"], before["health"]) == said:
         since: datetime = before["since"]
         return since
+    if before is not None and (before["last_code"], before["last_health"]) == said:
+        return before["last_since"] or now
     return now
 
 

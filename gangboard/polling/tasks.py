@@ -9,7 +9,7 @@ from celery.signals import celeryd_after_setup, worker_ready, worker_shutting_do
 
 from gangboard.polling.poll import hand_back, poll_window
 from gangboard.polling.retention import clean_up
-from gangboard.polling.worker import HOLDER, OWN_QUEUE, Pulse, slot
+from gangboard.polling.worker import HOLDER, OWN_QUEUE, Pulse, slot, stopping
 from gangboard.store.heartbeats import beat, slots_are_short
 from gangboard.store.leases import free_clusters
 
@@ -31,8 +31,8 @@ def seed() -> None:
 def poll(cluster_id: int) -> None:
     """Hold the cluster for a window, then order the next one from this same worker."""
     with slot() as taken:
-        going_on = taken and poll_window(cluster_id, HOLDER)
-    if going_on and slots_are_short():
+        going_on = taken and poll_window(cluster_id, HOLDER, stopping)
+    if going_on and (stopping.is_set() or slots_are_short()):
         hand_back(cluster_id, HOLDER)
     elif going_on:
         poll.apply_async((cluster_id,), queue=OWN_QUEUE, expires=EXPIRES)
@@ -58,5 +58,6 @@ def start_pulse(**_: object) -> None:
 
 @worker_shutting_down.connect
 def end_pulse(**_: object) -> None:
-    """A worker that is told to stop is not dead."""
+    """A worker that is told to stop is not dead, and somebody else may have its clusters."""
+    stopping.set()
     _pulse.end()

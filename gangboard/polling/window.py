@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import threading
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -28,6 +29,8 @@ QUEUED = 64
 """Batches that may wait for the writer; readers pause beyond that."""
 ROWS_AT_ONCE = 2000
 JOIN_SECONDS = 5.0
+LIST_SECONDS = 600.0
+"""How much longer than its window a list may take."""
 
 
 @dataclass(slots=True)
@@ -45,12 +48,19 @@ class Window:
     """Follows one cluster for some seconds, or (`list_only`) until everything was listed once."""
 
     def __init__(
-        self, session: Session, *, seconds: float, repair_interval: float, list_only: bool = False
+        self,
+        session: Session,
+        *,
+        seconds: float,
+        repair_interval: float,
+        list_only: bool = False,
+        stopping: threading.Event | None = None,
     ) -> None:
         self._session = session
         self._repair_interval = repair_interval
         self._list_only = list_only
         self._ends_at = time.monotonic() + seconds
+        self._stopping = stopping or threading.Event()
         self._news: queue.Queue[News] = queue.Queue(maxsize=QUEUED)
         self._contact = Contact()
         self._assessor = Assessor(session)
@@ -77,7 +87,7 @@ class Window:
     def _wait_out(self) -> None:
         """A cluster that does not answer is tried again soon, not in a tight circle."""
         if not self._list_only:
-            time.sleep(max(0.0, min(2.0, self._ends_at - time.monotonic())))
+            self._stopping.wait(max(0.0, min(2.0, self._ends_at - time.monotonic())))
 
     def _discover(self) -> bool:
         """Learn what is served where that is due; an old answer serves while a new one fails."""
@@ -152,7 +162,7 @@ class Window:
         first_pending: float | None = None
         while any(follower.is_alive() for follower in followers):
             self._raise_defects(followers)
-            if time.monotonic() > self._ends_at and not self._list_only:
+            if self._is_over(followers):
                 return
             try:
                 self.writer.take(self._news.get(timeout=SILENCE if first_pending else 0.1))
@@ -166,6 +176,15 @@ class Window:
             first_pending = None
             self.error = self._common_error(followers)
             self.writer.write_contact(self._contact.at, *self._problem())
+
+    def _is_over(self, followers: list[Follower]) -> bool:
+        """The time is up. A list that has begun is let end, or a large cluster never got in."""
+        if self._stopping.is_set():
+            return True
+        late = time.monotonic() - self._ends_at
+        if late < 0 or self._list_only:
+            return False
+        return late > LIST_SECONDS or not any(follower.is_listing for follower in followers)
 
     def _finish(self, followers: list[Follower]) -> None:
         """Take what is still queued while the readers end, and store from where to go on."""

@@ -21,6 +21,8 @@ HOLDER = f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}"
 OWN_QUEUE = f"poll.{HOLDER}"
 """Only this process reads it: so its clusters come back to it and its caches stay warm."""
 HEARTBEAT_SECONDS = 3.0
+stopping = threading.Event()
+"""Set when this process was told to end: windows end at once and give their clusters back."""
 
 _slots = threading.BoundedSemaphore(settings.POLL_SLOTS)
 

@@ -11,8 +11,9 @@ from django.db.models import Count, Sum
 from gangboard.domain.health import Health
 from gangboard.readmodels.freshness import Freshness, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
-from gangboard.readmodels.gangs import GangPage, GangRow, Tile, count_by_health, list_gangs
+from gangboard.readmodels.gangs import GangPage, GangRow, list_gangs
 from gangboard.readmodels.printable import printable
+from gangboard.readmodels.tiles import Tile, count_by_health
 from gangboard.readmodels.words import Face, face_of, reason_title
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from django.db.models import Count, Q, Sum
-
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import Members
@@ -41,7 +39,6 @@ __all__ = [
     "GangFilters",
     "GangPage",
     "GangRow",
-    "Tile",
     "list_gangs",
 ]
 
@@ -134,19 +131,6 @@ class GangPage:
     next_cursor: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """How many gangs have one health."""
-
-    face: Face
-    gangs: int
-    accelerators: float
-    last_succeeded: int = 0
-    """Those of them that had succeeded when last seen."""
-    note: str = ""
-    """What says more than the number of accelerators."""
-
-
 def list_gangs(
     *,
     viewer: Viewer,
@@ -185,33 +169,6 @@ class _SortValues:
 
     def __getattr__(self, field: str) -> object:
         return getattr(self.gang, field)
-
-
-def count_by_health(
-    *, viewer: Viewer, filters: GangFilters, clusters: Mapping[int, Freshness]
-) -> tuple[Tile, ...]:
-    """Return a tile per health, worst first, zeros included (1 query). `health` is not filtered."""
-    silent = silent_ids(clusters)
-    gangs = select_gangs(viewer=viewer, filters=filters.of_any_health(), silent=silent)
-    rows = gangs.values_list("shown_health").annotate(
-        gangs=Count("id"),
-        devices=Sum("accelerators"),
-        ended=Count("id", filter=Q(health=Health.SUCCEEDED.value)),
-    )
-    found = {health: (gangs, devices, ended) for health, gangs, devices, ended in rows}
-    words = [*(health.value for health in Health), *sorted(set(found) - set(Health))]
-    notes = {Health.UNKNOWN.value: _silence_note(clusters), Health.SUCCEEDED.value: "finished"}
-    return tuple(
-        Tile(face_of(word), *found.get(word, (0, 0.0, 0)), note=notes.get(word, ""))
-        for word in words
-    )
-
-
-def _silence_note(clusters: Mapping[int, Freshness]) -> str:
-    silent = [cluster.cluster for cluster in clusters.values() if cluster.is_silent]
-    if len(silent) == 1:
-        return f"{silent[0]} is silent"
-    return f"{len(silent)} clusters are silent" if silent else ""
 
 
 def build_row(

@@ -33,7 +33,8 @@ _POLICIES = {
     Policy.BASIC: "basic: pod by pod",
     Policy.UNKNOWN: "not known to this release",
 }
-_PLACED = Face("placed", "Placed", "●", "running")
+# The condition is terminal: it says that the group was placed once, nothing about today.
+_PLACED = Face("placed", "Was placed", "✓", "succeeded")
 _NOT_PLACED = Face("not-placed", "Not placed", "◔", "waiting")
 _SILENT = Face("no-word", "No word yet", "?", "unknown")
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from gangboard.store.heartbeats import ALIVE_SECONDS
 from gangboard.store.models import Heartbeat
 
-ALIVE_WITHIN = timedelta(seconds=15)
+ALIVE_WITHIN = timedelta(seconds=ALIVE_SECONDS)
 """A process beats every few seconds; silence for this long is its death."""
 
 _CONSEQUENCES = {

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from gangboard.store.models import Cluster, Heartbeat
 
-ALIVE_SECONDS = 10.0
+ALIVE_SECONDS = 15.0
 """A process that has been silent for longer is taken for dead."""
 FORGET = timedelta(hours=1)
 

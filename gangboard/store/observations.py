@@ -169,7 +169,7 @@ def save_discovery(held: Claim, *, server_version: str, at: datetime) -> None:
     """Record that the cluster said what it serves. Raises LeaseLostError."""
     with writing(held):
         Cluster.objects.filter(pk=held.cluster_id).update(
-            server_version=server_version, discovered_at=at
+            server_version=server_version[:64], discovered_at=at
         )
 
 

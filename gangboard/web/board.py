@@ -14,8 +14,9 @@ from django.views.decorators.http import require_GET
 
 from gangboard.readmodels.board import Board, Line, read_board
 from gangboard.readmodels.freshness import read_freshness
-from gangboard.readmodels.gangs import GROUPINGS, CursorError, Tile
+from gangboard.readmodels.gangs import GROUPINGS, CursorError
 from gangboard.readmodels.liveness import read_liveness
+from gangboard.readmodels.tiles import Tile
 from gangboard.readmodels.words import reason_title
 from gangboard.store.access import Viewer
 from gangboard.web import live

@@ -11,8 +11,9 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from gangboard.readmodels.freshness import read_freshness
-from gangboard.readmodels.gang_page import GangDetail, MemberBlock, gang_detail
+from gangboard.readmodels.gang_page import GangDetail, gang_detail
 from gangboard.readmodels.liveness import read_liveness
+from gangboard.readmodels.members import MemberBlock
 from gangboard.store.access import Viewer
 from gangboard.web import live
 from gangboard.web.frame import frame_parts, render_page
@@ -77,7 +78,14 @@ def _page(viewer: Viewer, detail: GangDetail, now: datetime) -> tuple[Part | Row
             "members-count",
             "gang/members_count.html",
             {"row": row, "members": row.members, "any": bool(detail.members)},
-            (row.shown, bool(detail.members)),
+            (
+                row.members,
+                row.bar,
+                row.members_known,
+                row.members_were,
+                row.face,
+                detail.members == (),
+            ),
         ),
         _part("groups", detail.groups),
         _part("events", detail.events),

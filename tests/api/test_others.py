@@ -242,14 +242,14 @@ def test_readyz_wants_the_database_a_poll_worker_and_beat() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_readyz_without_all_migrations_is_not_ready() -> None:
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM django_migrations WHERE app = 'store' AND name LIKE '0002%'")
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'store' AND name LIKE '0001%'")
     try:
         response = Client().get("/readyz")
     finally:
         with connection.cursor() as cursor:
             cursor.execute(
                 "INSERT INTO django_migrations (app, name, applied)"
-                " VALUES ('store', '0002_sign_in_attempts', CURRENT_TIMESTAMP)"
+                " VALUES ('store', '0001_initial', CURRENT_TIMESTAMP)"
             )
     assert response.status_code == 503
     assert response.json()["checks"] == {

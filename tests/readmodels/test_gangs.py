@@ -10,9 +10,9 @@ from gangboard.readmodels.gangs import (
     CursorError,
     GangFilters,
     GangPage,
-    count_by_health,
     list_gangs,
 )
+from gangboard.readmodels.tiles import count_by_health
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
 from tests.factories import NOW, make_cluster, make_finding, make_gang, make_gangs, make_ref

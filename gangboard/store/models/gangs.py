@@ -22,7 +22,9 @@ class Gang(models.Model):
     generation = models.BigIntegerField(default=0)
     health = models.CharField(max_length=16)
     last_health = models.CharField(max_length=16, default="")
-    """What it was before it became unknown."""
+    """What it was before it became unknown; empty while it is known."""
+    last_code = models.CharField(max_length=64, default="")
+    last_since = models.DateTimeField(null=True)
     severity = models.SmallIntegerField()
     """Health.severity: 0 is worst; for sorting."""
     stage = models.CharField(max_length=16)
@@ -31,22 +33,22 @@ class Gang(models.Model):
     message = models.TextField()
     advice = models.JSONField(default=list)
     """[sentence, …], the next step first."""
-    desired = models.IntegerField(default=0)
-    quorum = models.IntegerField(null=True)
-    created = models.IntegerField(default=0)
-    scheduled = models.IntegerField(default=0)
-    ready = models.IntegerField(default=0)
-    succeeded = models.IntegerField(default=0)
-    failed = models.IntegerField(default=0)
-    held = models.IntegerField(default=0)
+    desired = models.BigIntegerField(default=0)
+    quorum = models.BigIntegerField(null=True)
+    created = models.BigIntegerField(default=0)
+    scheduled = models.BigIntegerField(default=0)
+    ready = models.BigIntegerField(default=0)
+    succeeded = models.BigIntegerField(default=0)
+    failed = models.BigIntegerField(default=0)
+    held = models.BigIntegerField(default=0)
     requests = models.JSONField(default=dict)
     """Quantities as decimal strings in base units."""
     accelerators = models.FloatField(default=0)
     """Sum of the devices in `requests`, for sorting and tiles."""
     queue = models.CharField(max_length=253, default="")
     priority = models.CharField(max_length=253, default="")
-    restarts = models.IntegerField(default=0)
-    max_restarts = models.IntegerField(null=True)
+    restarts = models.BigIntegerField(default=0)
+    max_restarts = models.BigIntegerField(null=True)
     created_at = models.DateTimeField(null=True)
     since = models.DateTimeField()
     """Since when the verdict has been this one."""

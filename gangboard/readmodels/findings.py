@@ -1,0 +1,66 @@
+"""Findings as they are printed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.verdict import Finding
+from gangboard.readmodels.printable import printable
+from gangboard.readmodels.words import Face, face_of
+
+GLANCE = 32
+"""Characters of evidence that can be taken in at a glance."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRow:
+    """One fact behind a sentence."""
+
+    label: str
+    value: str
+    source: ObjectRef | None
+    """None when it has none, or one that the viewer may not see."""
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is a text to read, not a number or name to see at a glance."""
+        return len(self.value) > GLANCE
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRow:
+    """One of the findings about a gang; the first decided its verdict."""
+
+    code: str
+    health: str
+    face: Face
+    stage: str
+    title: str
+    message: str
+    unit: str
+    advice: tuple[str, ...]
+    evidence: tuple[EvidenceRow, ...]
+    symptom: bool
+    since: datetime | None
+
+
+def finding_row(finding: Finding) -> FindingRow:
+    """Return the finding; names that its reader may not see are taken out before."""
+    return FindingRow(
+        code=printable(finding.code),
+        health=finding.health.value,
+        face=face_of(finding.health),
+        stage=finding.stage.value,
+        title=printable(finding.title),
+        message=printable(finding.message),
+        unit=printable(finding.unit),
+        advice=tuple(printable(text) for text in finding.advice),
+        evidence=tuple(
+            EvidenceRow(printable(item.label), printable(item.value), item.source)
+            for item in finding.evidence
+        ),
+        symptom=finding.symptom,
+        since=finding.since,
+    )

@@ -1,0 +1,87 @@
+"""Members of a gang as the grid of squares shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gangboard.domain.health import Health
+from gangboard.domain.verdict import MemberState
+from gangboard.readmodels.printable import printable
+from gangboard.readmodels.words import Face, face_of
+
+BLOCK = 64
+"""Squares of the member grid that are drawn, and replaced, together."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    """One pod."""
+
+    name: str
+    uid: str
+    job: str
+    group: str
+    node: str
+    health: str
+    face: Face
+    label: str
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        """Everything about the square, for a tooltip and for who cannot see it."""
+        where = f" on {self.node}" if self.node else ""
+        return f"{self.name}: {self.label}{where}" + (f" – {self.reason}" if self.reason else "")
+
+
+@dataclass(frozen=True, slots=True)
+class MemberBlock:
+    """Squares in a row: pods of one Job, at most BLOCK of them."""
+
+    key: str
+    """Unique within the gang; part of an element's id."""
+    job: str
+    """Empty in the second and later blocks of the same Job."""
+    ready: int
+    pods: int
+    """Ready and all pods of the Job, given with its first block."""
+    members: tuple[MemberRow, ...]
+
+
+def member_row(member: MemberState) -> MemberRow:
+    """Return one pod."""
+    return MemberRow(
+        name=printable(member.ref.name),
+        uid=member.ref.uid,
+        job=printable(member.job),
+        group=printable(member.group),
+        node=printable(member.node),
+        health=member.state.value,
+        face=face_of(member.state),
+        label=printable(member.label),
+        reason=printable(member.reason),
+    )
+
+
+def make_blocks(members: Iterable[MemberRow]) -> tuple[MemberBlock, ...]:
+    """Return the pods by Job, in the order in which they come."""
+    jobs: dict[str, list[MemberRow]] = {}
+    for member in members:
+        jobs.setdefault(member.job, []).append(member)
+    blocks: list[MemberBlock] = []
+    for number, (job, pods) in enumerate(jobs.items()):
+        ready = sum(member.health == Health.RUNNING for member in pods)
+        for start in range(0, len(pods), BLOCK):
+            squares = tuple(pods[start : start + BLOCK])
+            first = start == 0
+            blocks.append(
+                MemberBlock(
+                    key=f"{number}-{start // BLOCK}",
+                    job=(job or "no Job") if first else "",
+                    ready=ready if first else 0,
+                    pods=len(pods) if first else 0,
+                    members=squares,
+                )
+            )
+    return tuple(blocks)

@@ -1,0 +1,110 @@
+"""A second poll worker beside the one of an installation, and what the database says of both."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.installation import ROOT, Installation
+
+
+class Lease(NamedTuple):
+    """Who holds a cluster, and the fencing number."""
+
+    holder: str
+    number: int
+
+
+@dataclass(frozen=True)
+class Database:
+    """The SQLite file of an installation, read past the product."""
+
+    path: Path
+
+    def leases(self) -> dict[str, Lease]:
+        """Return the lease of each cluster by name."""
+        rows = self._rows(
+            "SELECT c.name, l.holder, l.number FROM store_lease l"
+            " JOIN store_cluster c ON c.id = l.cluster_id"
+        )
+        return {str(name): Lease(str(holder), int(str(number))) for name, holder, number in rows}
+
+    def workers(self) -> set[str]:
+        """Return the names of the poll workers that have given a sign of life."""
+        rows = self._rows("SELECT name FROM store_heartbeat WHERE kind = 'poll'")
+        return {str(name) for (name,) in rows}
+
+    def stored_version(self, kind: str, name: str) -> int:
+        """Return the resourceVersion under which an object is stored, such as `jobs.batch`."""
+        rows = self._rows(
+            "SELECT resource_version FROM store_watchedobject WHERE resource = ? AND name = ?",
+            kind,
+            name,
+        )
+        return int(str(rows[0][0]))
+
+    def is_locked(self) -> bool:
+        """Whether some process is in the middle of a transaction that writes."""
+        with closing(sqlite3.connect(self.path, timeout=1, isolation_level=None)) as connection:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute("ROLLBACK")
+            except sqlite3.OperationalError:
+                return True
+        return False
+
+    def _rows(self, statement: str, *values: str) -> list[tuple[object, ...]]:
+        with closing(sqlite3.connect(f"file:{self.path}?mode=ro", uri=True, timeout=5)) as found:
+            return found.execute(statement, values).fetchall()
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A running poll worker."""
+
+    pid: int
+    holder: str
+    """Its name in leases and heartbeats."""
+    log: Path
+
+
+@contextmanager
+def second_worker(installation: Installation, database: Database) -> Iterator[Worker]:
+    """Run one more poll worker with the environment of the installation."""
+    before = database.workers()
+    command = [sys.executable, "-m", "celery", "--quiet", "-A", "gangboard.celery", "worker"]
+    command += ["--queues", "poll", "--pool", "threads", "--loglevel", "WARNING"]
+    command += ["--without-gossip", "--without-mingle", "--hostname", "second@%h"]
+    path = installation.folder / "second-worker.log"
+    with path.open("wb") as log:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=installation.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        wait_until(lambda: bool(database.workers() - before), 60, "the second worker to live")
+        (holder,) = database.workers() - before
+        yield Worker(process.pid, holder, path)
+    finally:
+        process.kill()
+        process.wait(10)
+
+
+def wait_until(look: Callable[[], object], seconds: float, what: str) -> float:
+    """Wait until `look` is true; return how long that took."""
+    began = time.monotonic()
+    while not look():
+        assert time.monotonic() - began < seconds, f"waited {seconds:g} s for {what}"
+        time.sleep(0.05)
+    return time.monotonic() - began
