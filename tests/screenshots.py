@@ -1,4 +1,4 @@
-"""Pictures of every page of the simulated fleet: light and dark, wide and phone.
+"""Pictures of every page of the simulated fleet: light and dark, wide and phone, whole and top.
 
 python -m tests.screenshots [FOLDER]
 """
@@ -51,6 +51,7 @@ def _shoot(page: Page, url: str, file: Path) -> None:
     page.goto(url)
     page.wait_for_timeout(300)
     page.screenshot(path=file, full_page=True)
+    page.screenshot(path=file.with_stem(f"{file.stem}-top"))
     print(file)
 
 

@@ -28,7 +28,8 @@ def told_together(facts: GangFacts, running: Sequence[tuple[Unit, Finding]], tot
     if len(units) == total:
         message = _all_run(ready, sum(map(succeeded, units)), wanted)
     else:
-        message = f"{len(units)} of {total} {_noun(units)}s lack nobody."
+        run = "is" if len(units) == 1 else "are"
+        message = f"{len(units)} of {total} {_noun(units)}s {run} whole."
     return replace(first, unit="", message=message, evidence=evidence)
 
 

@@ -41,14 +41,15 @@ class Database:
         rows = self._rows("SELECT name FROM store_heartbeat WHERE kind = 'poll'")
         return {str(name) for (name,) in rows}
 
-    def stored_version(self, kind: str, name: str) -> int:
-        """Return the resourceVersion under which an object is stored, such as `jobs.batch`."""
+    def stored_versions(self, resource: str, name: str) -> dict[str, int]:
+        """Return the resourceVersion of an object (such as of `jobs.batch`) as stored, by cluster."""
         rows = self._rows(
-            "SELECT resource_version FROM store_watchedobject WHERE resource = ? AND name = ?",
-            kind,
+            "SELECT c.name, o.resource_version FROM store_watchedobject o"
+            " JOIN store_cluster c ON c.id = o.cluster_id WHERE o.resource = ? AND o.name = ?",
+            resource,
             name,
         )
-        return int(str(rows[0][0]))
+        return {str(cluster): int(str(version)) for cluster, version in rows}
 
     def is_locked(self) -> bool:
         """Whether some process is in the middle of a transaction that writes."""

@@ -2,72 +2,184 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gangboard.simulator import Simulator
+from gangboard.simulator.load import synthetic
 from tests.installation import Installation
-from tests.live.poll_worker import Database, Worker
+from tests.live.poll_worker import Database, Worker, second_worker, wait_until
 
 pytestmark = pytest.mark.slow
 
 LEASE_SECONDS = 15.0
 TAKE_OVER_SECONDS = 5.0
-"""Beyond the lease: to notice, to order and to read."""
+"""Beyond the lease: to notice, to order a poll and to read."""
 WINDOW_SECONDS = 10.0
-FLEETS = {"east": "east", "west": "west"}
+CLUSTERS = ("one", "two")
+GANGS = 30
+JOB, NAMESPACE = "gang-0", "load-0"
+"""Suspended and resumed in each cluster."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Scene:
-    """Two simulated clusters, a gangboard with one poll worker, and a second one."""
+    """Two simulated clusters, a gangboard with its poll worker, and a second worker."""
 
     installation: Installation
     database: Database
     simulators: dict[str, Simulator]
     first: Worker
     second: Worker
-    orders: list[float] = field(default_factory=list)
 
-    def holders(self) -> set[str]:
-        return {lease.holder for lease in self.database.leases().values()}
+    def suspend(self, suspend: bool) -> dict[str, int]:
+        """Suspend or resume the Job of each cluster; return their resourceVersions."""
 
-    def holder(self) -> Worker:
-        """Return the worker that holds all clusters."""
-        (name,) = self.holders()
-        return next(worker for worker in (self.first, self.second) if worker.holder == name)
+        def change(found: dict[str, Any]) -> None:
+            found["spec"]["suspend"] = suspend
+
+        versions = {}
+        for cluster, simulator in self.simulators.items():
+            made = simulator.objects.update("batch/v1", "Job", JOB, change, NAMESPACE)
+            versions[cluster] = int(made["metadata"]["resourceVersion"])
+        return versions
+
+    def shows(self, code: str) -> bool:
+        """Whether the API says that of the Job of each cluster."""
+        return self._codes() == [(cluster, code) for cluster in CLUSTERS]
+
+    def _codes(self) -> list[tuple[str, str]]:
+        found = self.installation.gangs(namespace=NAMESPACE, kind="Job")
+        return sorted((gang["cluster"], gang["code"]) for gang in found if gang["name"] == JOB)
 
     def gangs(self) -> list[tuple[str, ...]]:
         """Return every gang with its verdict, as the API says."""
         keys = ("cluster", "namespace", "api_group", "kind", "name", "uid", "code")
         return sorted(tuple(str(gang[key]) for key in keys) for gang in self.installation.gangs())
 
-    def suspend(self, cluster: str, suspend: bool) -> int:
-        """Suspend or resume the chosen Job of a cluster; return its resourceVersion."""
+    def are_held_by(self, holder: str) -> bool:
+        """Whether that worker holds all clusters."""
+        leases = self.database.leases()
+        return set(leases) == set(CLUSTERS) and {one.holder for one in leases.values()} == {holder}
 
-        def change(found: dict[str, Any]) -> None:
-            found["spec"]["suspend"] = suspend
-
-        name, namespace = self.job(cluster)
-        made = self.simulators[cluster].objects.update("batch/v1", "Job", name, change, namespace)
-        return int(made["metadata"]["resourceVersion"])
-
-    def job(self, cluster: str) -> tuple[str, str]:
-        """Return name and namespace of a Job of its own that runs (or was suspended by us)."""
-        return JOBS[cluster]
-
-    def code(self, cluster: str) -> str:
-        """Return what the API says of the chosen Job."""
-        name, namespace = self.job(cluster)
-        found = [
-            gang["code"]
-            for gang in self.installation.gangs(cluster=cluster, namespace=namespace, kind="Job")
-            if gang["name"] == name
-        ]
-        assert len(found) == 1, found
-        return str(found[0])
+    def stop_first(self) -> None:
+        """SIGSTOP the first worker, not in the middle of a write: SQLite would lock us all out."""
+        for _ in range(20):
+            os.kill(self.first.pid, signal.SIGSTOP)
+            if not self.database.is_locked():
+                return
+            os.kill(self.first.pid, signal.SIGCONT)
+            time.sleep(0.2)
+        raise AssertionError("the worker was never without a transaction")
 
 
-JOBS = {"east": ("", ""), "west": ("", "")}
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    with ExitStack() as stack:
+        simulators, kubeconfigs = {}, {}
+        for cluster in CLUSTERS:
+            simulator = stack.enter_context(Simulator("empty", story=False, name=cluster))
+            synthetic(simulator, pods=GANGS * 4, gangs=GANGS)
+            simulators[cluster] = simulator
+            kubeconfigs[cluster] = tmp_path / cluster
+            kubeconfigs[cluster].write_text(simulator.kubeconfig_text())
+        installation = stack.enter_context(Installation(kubeconfigs))
+        database = Database(installation.folder / "gangboard.sqlite3")
+        wait_until(lambda: len(installation.gangs()) == 2 * GANGS, 60, "the first polls")
+        (holder,) = database.workers()
+        (pid,) = installation.children("gangboard.celery worker")
+        first = Worker(pid, holder, installation.log)
+        second = stack.enter_context(second_worker(installation, database))
+        yield Scene(installation, database, simulators, first, second)
+
+
+def test_a_worker_stopped_past_its_lease_writes_nothing(scene: Scene) -> None:
+    assert scene.are_held_by(scene.first.holder), "leases are sticky"
+    numbers = {name: lease.number for name, lease in scene.database.leases().items()}
+    gangs = scene.gangs()
+    scene.stop_first()
+    try:
+        scene.suspend(True)
+        seconds = wait_until(
+            lambda: scene.shows("suspended"),
+            LEASE_SECONDS + TAKE_OVER_SECONDS,
+            "the second worker to take over and show the change",
+        )
+        print(f"\nstopped worker: its clusters are true again after {seconds:.1f} s")
+        assert scene.are_held_by(scene.second.holder)
+        # It has not read these: its sockets hold the news of all this time.
+        newest = scene.suspend(False)
+        wait_until(lambda: scene.shows("running"), 5, "the second worker to show the next change")
+    finally:
+        os.kill(scene.first.pid, signal.SIGCONT)
+    _nothing_goes_back(scene, newest, WINDOW_SECONDS)
+    assert scene.first.log.read_text().count("lease lost") == len(CLUSTERS)
+    leases = scene.database.leases()
+    assert {name: lease.number for name, lease in leases.items()} == {
+        name: number + 1 for name, number in numbers.items()
+    }
+    assert scene.gangs() == gangs
+    scene.suspend(True)
+    wait_until(lambda: scene.shows("suspended"), 3, "the second worker to go on")
+
+
+def _nothing_goes_back(scene: Scene, newest: dict[str, int], seconds: float) -> None:
+    """Look for a while: holder, stored objects and verdicts stay those of the second worker."""
+    give_up_at = time.monotonic() + seconds
+    while time.monotonic() < give_up_at:
+        assert scene.are_held_by(scene.second.holder)
+        assert scene.database.stored_versions("jobs.batch", JOB) == newest
+        assert scene.shows("running")
+        time.sleep(0.05)
+
+
+def test_another_worker_takes_over_from_one_that_was_killed(scene: Scene) -> None:
+    gangs = scene.gangs()
+    assert scene.are_held_by(scene.first.holder), "leases are sticky"
+    os.kill(scene.first.pid, signal.SIGKILL)
+    scene.suspend(True)
+    seconds = wait_until(
+        lambda: scene.shows("suspended"),
+        LEASE_SECONDS + TAKE_OVER_SECONDS,
+        "another worker to take over and show the change",
+    )
+    print(f"\nkilled worker: its clusters are true again after {seconds:.1f} s")
+    assert not any(lease.holder == scene.first.holder for lease in scene.database.leases().values())
+    scene.suspend(False)
+    wait_until(lambda: scene.shows("running"), 3, "it to go on")
+    assert scene.gangs() == gangs, "no gang is lost or doubled"
+
+
+def test_an_order_given_twice_watches_a_cluster_once(scene: Scene) -> None:
+    watches = _count_watches(scene.simulators["one"])
+    again = "import gangboard.celery; from gangboard.polling.tasks import poll;"
+    again += "[poll.apply_async((pk,), queue='poll') for pk in range(1, 3) for _ in range(3)]"
+    scene.installation.manage("shell", "--verbosity", "0", "-c", again)
+    time.sleep(1)
+    watches.clear()
+    time.sleep(WINDOW_SECONDS * 1.5)
+    assert 1 <= len(watches) <= 2, "one watch of its pods for each window"
+    assert scene.are_held_by(scene.first.holder), "leases are sticky"
+
+
+def _count_watches(simulator: Simulator) -> list[float]:
+    """Return a list that grows with every watch of pods that begins."""
+    begun: list[float] = []
+    answer = simulator.api.answer
+
+    def counting(request: Any) -> Any:
+        answered = answer(request)
+        if request.verb == "watch" and request.resource.plural == "pods":
+            begun.append(time.time())
+        return answered
+
+    simulator.api.answer = counting  # type: ignore[method-assign]
+    return begun

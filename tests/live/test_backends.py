@@ -1,0 +1,127 @@
+"""The same poll and the same Board on each broker and each database."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pytest
+import urllib3
+
+from gangboard.simulator import COARSE, Simulator
+from tests.installation import Installation
+from tests.live.open_page import sign_in
+from tests.live.poll_worker import wait_until
+
+pytestmark = pytest.mark.slow
+
+CHANGE_SECONDS = 5.0
+
+
+@pytest.fixture
+def fresh_database(postgres_url: str) -> Iterator[str]:
+    """Address of a PostgreSQL database that only this test uses."""
+    name = f"gangboard_{secrets.token_hex(4)}"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+        try:
+            yield urlunsplit(urlsplit(postgres_url)._replace(path=f"/{name}"))
+        finally:
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture(
+    params=[
+        pytest.param((), id="sqlite-files"),
+        pytest.param(("redis",), id="sqlite-redis", marks=pytest.mark.services),
+        pytest.param(("postgres",), id="postgres-files", marks=pytest.mark.services),
+        pytest.param(("redis", "postgres"), id="postgres-redis", marks=pytest.mark.services),
+    ]
+)
+def environment(request: pytest.FixtureRequest) -> dict[str, str]:
+    """What tells gangboard where to keep its data and its orders."""
+    found = {}
+    if "redis" in request.param:
+        # Orders of another test are not for us: one of the server's databases for each.
+        number = 2 if "postgres" in request.param else 1
+        found["REDIS_URL"] = request.getfixturevalue("redis_url").rpartition("/")[0] + f"/{number}"
+    if "postgres" in request.param:
+        found["DATABASE_URL"] = request.getfixturevalue("fresh_database")
+    return found
+
+
+def test_the_fleet_and_a_change_of_it(environment: dict[str, str], tmp_path: Path) -> None:
+    with Simulator("east", story=False) as simulator:
+        kubeconfig = tmp_path / "east.kubeconfig"
+        kubeconfig.write_text(simulator.kubeconfig_text())
+        with Installation({"east": kubeconfig}, environment=environment) as installation:
+            expected = {key: COARSE.get(key, code) for key, code in simulator.expected().items()}
+            _wait_for_verdicts(installation, expected)
+            _judge_board(installation, expected)
+            seconds = _change(installation, simulator)
+            print(f"\n{environment or 'SQLite and files'}: a change came after {seconds:.2f} s")
+
+
+def _codes(installation: Installation) -> dict[tuple[str, str, str], str]:
+    gangs = installation.gangs()
+    found = {(gang["namespace"], gang["kind"], gang["name"]): gang["code"] for gang in gangs}
+    assert len(found) == len(gangs), "each gang once"
+    return found
+
+
+def _wait_for_verdicts(
+    installation: Installation, expected: dict[tuple[str, str, str], str]
+) -> None:
+    """Wait until every gang of the script has its code; the last look says what differs."""
+
+    def differing() -> dict[tuple[str, str, str], tuple[str | None, str]]:
+        found = _codes(installation)
+        pairs = {key: (found.get(key), code) for key, code in expected.items()}
+        return {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
+
+    try:
+        wait_until(lambda: not differing(), 60, "every verdict of the fleet")
+    except AssertionError:
+        assert differing() == {}, "(found, expected)"
+
+
+def _judge_board(installation: Installation, expected: dict[tuple[str, str, str], str]) -> None:
+    """Every gang of the script stands on the Board of an administrator who follows the link."""
+    cookie = sign_in(installation.sign_in_link())
+    shown: set[tuple[str, str]] = set()
+    path = "/?show_finished=1"
+    with urllib3.PoolManager(headers={"Cookie": cookie}, retries=False) as pool:
+        while path:
+            answer = pool.request("GET", f"{installation.url}{path}", redirect=False, timeout=20)
+            assert answer.status == 200, answer.data[:300]
+            page = answer.data.decode()
+            shown |= set(re.findall(_ROW, page))
+            following = re.search(r'href="([^"]*[?&]cursor=[^"]*)"', unescape(page))
+            path = following.group(1) if following else ""
+    assert {(kind, name) for _, kind, name in expected} - {(k, n) for n, k in shown} == set()
+
+
+_ROW = r'<a href="/gangs/[^"]+">([^<]+)</a><span class="soft">(\w+) ·'
+
+
+def _change(installation: Installation, simulator: Simulator) -> float:
+    """Suspend a Job that runs; return after how long the API says so."""
+    namespace, _, name = next(
+        key for key, code in simulator.expected().items() if code == "running" and key[1] == "Job"
+    )
+
+    def suspend(found: dict[str, Any]) -> None:
+        found["spec"]["suspend"] = True
+
+    simulator.objects.update("batch/v1", "Job", name, suspend, namespace)
+    return wait_until(
+        lambda: _codes(installation)[namespace, "Job", name] == "suspended",
+        CHANGE_SECONDS,
+        "the change",
+    )
