@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -210,3 +211,4 @@ class Installation:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)

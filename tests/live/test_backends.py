@@ -65,6 +65,9 @@ def test_the_fleet_and_a_change_of_it(environment: dict[str, str], tmp_path: Pat
             _wait_for_verdicts(installation, expected)
             _judge_board(installation, expected)
             seconds = _change(installation, simulator)
+            folder = installation.folder
+            assert (folder / "broker").exists() == ("REDIS_URL" not in environment)
+            assert (folder / "gangboard.sqlite3").exists() == ("DATABASE_URL" not in environment)
             print(f"\n{environment or 'SQLite and files'}: a change came after {seconds:.2f} s")
 
 

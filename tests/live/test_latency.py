@@ -101,8 +101,10 @@ def scene(
             gang_id = _wait_for_gangs(installation)
             yield Scene(installation, controlplane_137, gang_id)
             assert flood.changes > CHURN, "the load was there all the time"
-            hole_now = installation.get("clusters/hole/")
-            assert hole_now["freshness"] != "live", hole_now
+            levels = {
+                name: installation.get(f"clusters/{name}/")["freshness"] for name in kubeconfigs
+            }
+            assert levels == {"real": "live", "hole": "never", "load": "live"}
     client.delete("batch/v1", "Job", JOB, NAMESPACE)
     client.delete("v1", "Node", "latency-0")
 

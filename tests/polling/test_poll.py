@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -123,3 +124,32 @@ def test_an_unknown_cluster_is_an_error_with_its_name(watch: Watch) -> None:
     with pytest.raises(LookupError, match="nowhere"):
         poll_once("nowhere")
     assert watching.cluster.name == "sim"
+
+
+def test_a_worker_that_is_told_to_stop_ends_its_window_at_once(watch: Watch) -> None:
+    watching = watch()
+    stopping = threading.Event()
+    threading.Timer(1.0, stopping.set).start()
+    started = time.monotonic()
+    assert poll.poll_window(watching.cluster.pk, HOLDER, stopping)
+    assert time.monotonic() - started < 5
+    assert Gang.objects.exists()
+    poll.hand_back(watching.cluster.pk, HOLDER)
+    assert claim(watching.cluster.pk, "another") is not None
+
+
+def test_a_defect_is_said_on_the_cluster_and_nothing_is_lost(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watching = watch()
+    assert watching.once().ok
+    before = Gang.objects.filter(gone_at=None).count()
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Window, "run", fail)
+    assert not poll.poll_window(watching.cluster.pk, HOLDER)
+    assert watching.fresh().problem == "defect"
+    assert "ZeroDivisionError" in watching.fresh().sentence
+    assert Gang.objects.filter(gone_at=None).count() == before
