@@ -11,7 +11,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangboard.settings")
 
 SEED_INTERVAL = 2.0
 """Seconds between two looks for clusters that nobody holds."""
-HEARTBEAT_INTERVAL = 3.0
+FILE_TRANSPORT = "gangboard.polling.file_broker:Transport"
+"""Kombu's, mended: see there."""
 
 
 def _file_broker() -> dict[str, object]:
@@ -32,6 +33,7 @@ def _file_broker() -> dict[str, object]:
 app = Celery("gangboard")
 app.conf.update(
     broker_url=settings.CELERY_BROKER_URL,
+    **({} if settings.REDIS_URL else {"broker_transport": FILE_TRANSPORT}),
     broker_transport_options={} if settings.REDIS_URL else _file_broker(),
     broker_connection_retry_on_startup=True,
     task_ignore_result=True,

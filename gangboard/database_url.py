@@ -38,7 +38,13 @@ def database_settings(url: str) -> dict[str, Any]:
             "PASSWORD": unquote(parts.password or ""),
             "HOST": unquote(parts.hostname or ""),
             "PORT": str(parts.port or ""),
-            "OPTIONS": {"connect_timeout": 5, **dict(parse_qsl(parts.query))},
+            "OPTIONS": {
+                "connect_timeout": 5,
+                # A worker that was stopped inside a transaction must not keep its lease row locked
+                # for longer than the lease: whoever takes over would wait for it.
+                "options": "-c idle_in_transaction_session_timeout=10s",
+                **dict(parse_qsl(parts.query)),
+            },
         }
     raise SettingError(
         f"DATABASE_URL begins with {parts.scheme!r}; it must begin with sqlite:/// or postgresql://"

@@ -92,6 +92,8 @@ class Session:
     """Heap of (unix time, root uid): verdicts that waiting alone can change."""
     blind: tuple[Blind, ...] = ()
     """As of the last assessment of everything."""
+    told: str = ""
+    """The last sentence in the log about a cluster that does not answer: said once."""
     assessed_all: bool = False
     """Every gang was judged since these caches were made."""
 

@@ -102,9 +102,12 @@ class Window:
             found = discover(session.connection, groups={item.group for item in resources()})
         except KubeError as error:
             self.error = error
-            log.warning("cluster unreachable", cluster=session.cluster_name, why=error.sentence)
+            if session.told != error.sentence:
+                log.warning("cluster unreachable", cluster=session.cluster_name, why=error.sentence)
+                session.told = error.sentence
             return session.discovery is not None
         self._contact.now()
+        session.told = ""
         session.discovery, session.discovered_at = found, now
         self._apply_discovery(found)
         save_discovery(session.claim, server_version=found.server_version, at=now)

@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser import browser  # noqa: F401  # a fixture
 from tests.services import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -126,7 +125,7 @@ def _find_link(process: subprocess.Popen[str], lines: queue.Queue[str]) -> str:
 
 
 @pytest.fixture(scope="module")
-def page(run: Run, browser: Browser) -> Iterator[Page]:  # noqa: F811  # the fixture
+def page(run: Run, browser: Browser) -> Iterator[Page]:
     """The Board after the sign-in link was followed, finished gangs shown."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     opened = context.new_page()

@@ -15,7 +15,6 @@ from playwright.sync_api import Browser, Page
 
 from gangboard.simulator import Simulator
 from gangboard.simulator.load import synthetic
-from tests.browser import browser as browser
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.nodes import make_nodes, node
 from tests.controlplane.objects import job

@@ -11,10 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser import browser
 from tests.web.site import NAME, PASSWORD, Site
-
-__all__ = ["browser"]  # the fixture
 
 pytestmark = pytest.mark.browser
 

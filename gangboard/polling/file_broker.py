@@ -1,0 +1,36 @@
+"""The file broker: Kombu's, except that a message gets its name only once it is complete.
+
+Kombu creates the file under its final name and then writes it. Another process, or another thread
+of the same one, can take it in between: it reads nothing, and the worker ends with a JSON error.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from kombu.transport import filesystem
+from kombu.utils.json import dumps as untyped_dumps
+
+dumps: Callable[[Any], str] = untyped_dumps
+
+
+class Channel(filesystem.Channel):
+    """Writes messages whole or not at all."""
+
+    def _put(self, queue: Any, message: Any, **_: Any) -> None:
+        folder = Path(self.data_folder_out)
+        name = f"{round(time.monotonic() * 1000)}_{uuid.uuid4()}.{queue}.msg"
+        # Its name ends otherwise than that of any queue: nobody reads it.
+        draft = folder / f"{name}.draft"
+        draft.write_text(dumps(message), encoding="utf-8")
+        draft.rename(folder / name)
+
+
+class Transport(filesystem.Transport):
+    """The transport with that channel."""
+
+    Channel = Channel
