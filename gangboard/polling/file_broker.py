@@ -21,12 +21,14 @@ dumps: Callable[[Any], str] = untyped_dumps
 class Channel(filesystem.Channel):
     """Writes messages whole or not at all."""
 
-    def _put(self, queue: Any, message: Any, **_: Any) -> None:
+    def _put(  # type: ignore[override]  # Kombu names it differently in base class and subclass
+        self, queue: Any, payload: Any, **_: Any
+    ) -> None:
         folder = Path(self.data_folder_out)
         name = f"{round(time.monotonic() * 1000)}_{uuid.uuid4()}.{queue}.msg"
         # Its name ends otherwise than that of any queue: nobody reads it.
         draft = folder / f"{name}.draft"
-        draft.write_text(dumps(message), encoding="utf-8")
+        draft.write_text(dumps(payload), encoding="utf-8")
         draft.rename(folder / name)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from kombu import Connection
+from kombu.connection import Connection
 
 MESSAGES = 300
 
