@@ -11,7 +11,7 @@ from decimal import Decimal
 from gangboard.diagnosis.attempts import standing
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.owner import PodShape
-from gangboard.domain.progress import is_full, ready_count, succeeded
+from gangboard.domain.reading.progress import is_full, ready_count, succeeded
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.verdict import Members, UnitMemory
 

@@ -18,8 +18,8 @@ from gangboard.domain.facts import GangFacts
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.domain.reading.wording import count
 from gangboard.domain.verdict import Scheduling
-from gangboard.domain.wording import count
 
 LABELS = {
     "gang": "Gang",

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gangboard.domain.facts import GangFacts, Unit
-from gangboard.domain.progress import succeeded
+from gangboard.domain.reading.progress import succeeded
+from gangboard.domain.reading.wording import is_or_are
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import is_or_are
 
 RUNNING = "running"
 

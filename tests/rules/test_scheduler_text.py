@@ -2,7 +2,7 @@
 
 import pytest
 
-from gangboard.domain.scheduler_text import best_saying, clean, sayings
+from gangboard.domain.reading.scheduler_text import best_saying, clean, sayings
 from tests.diagnosis.building import a_group, a_job, a_pod, ago, placed
 from tests.rules import texts
 from tests.rules.asking import unit_of

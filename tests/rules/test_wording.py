@@ -2,7 +2,15 @@
 
 import pytest
 
-from gangboard.domain.wording import count, names, out_of, pods_left, scope, sentence, shorten
+from gangboard.domain.reading.wording import (
+    count,
+    names,
+    out_of,
+    pods_left,
+    scope,
+    sentence,
+    shorten,
+)
 from tests.diagnosis.building import a_job, a_jobset, a_part, a_pod, ago
 from tests.rules.asking import ask, unit_of
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from gangboard.domain.dependencies import waiting_parts
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
-from gangboard.domain.progress import is_full, missing
+from gangboard.domain.reading.dependencies import waiting_parts
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.progress import is_full, missing
+from gangboard.domain.reading.wording import is_or_are, names, out_of, pods_left, sentence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import is_or_are, names, out_of, pods_left, sentence
 
 
 def find(unit: Unit) -> Finding | None:

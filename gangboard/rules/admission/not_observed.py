@@ -7,11 +7,11 @@ before all other reasons. A resource that the cluster does not serve is not one 
 from __future__ import annotations
 
 from gangboard.domain.facts import Blind, GangFacts
-from gangboard.domain.findings import gang_finding
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.reading.findings import gang_finding
+from gangboard.domain.reading.wording import names, sentence
 from gangboard.domain.registry import GangRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import names, sentence
 
 
 def _why(blind: Blind) -> str:

@@ -7,12 +7,12 @@ Kubernetes documents 0 as pausing a Job; JobSet keeps counting such a Job as rea
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.progress import active_jobs, asks_for_nothing, is_paused
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.progress import active_jobs, asks_for_nothing, is_paused
+from gangboard.domain.reading.wording import label, names
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import label, names
 
 
 def find(unit: Unit) -> Finding | None:

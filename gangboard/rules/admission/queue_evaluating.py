@@ -7,12 +7,12 @@ this is never called `suspended`. What the queue itself says is judged by rules 
 from __future__ import annotations
 
 from gangboard.domain.facts import GangFacts
-from gangboard.domain.findings import gang_finding
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import find_condition
+from gangboard.domain.reading.findings import gang_finding
+from gangboard.domain.reading.wording import pods_left, sentence
 from gangboard.domain.registry import GangRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import pods_left, sentence
 
 
 def find(facts: GangFacts) -> Finding | None:

@@ -8,13 +8,13 @@ old condition while the gang is suspended: it is not shown.
 from __future__ import annotations
 
 from gangboard.domain.facts import GangFacts
-from gangboard.domain.findings import gang_finding
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef, find_condition
 from gangboard.domain.owner import Owner
+from gangboard.domain.reading.findings import gang_finding
+from gangboard.domain.reading.wording import count, is_or_are, names, pods_left
 from gangboard.domain.registry import GangRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import count, is_or_are, names, pods_left
 
 
 def find(facts: GangFacts) -> Finding | None:

@@ -7,14 +7,21 @@ about it (k/k#141900, by design; observed on 1.35.4 to 1.37.0). Until the count 
 
 from __future__ import annotations
 
-from gangboard.domain.attempt import restart_under_way
-from gangboard.domain.dependencies import waiting_parts
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import still_starting, unit_finding
-from gangboard.domain.grace import COUNT_GRACE, unchanged_since
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.progress import failing_jobs, is_formed, is_full, live_count, seats, succeeded
-from gangboard.domain.refusal import newest_refusal
+from gangboard.domain.reading.attempt import restart_under_way
+from gangboard.domain.reading.dependencies import waiting_parts
+from gangboard.domain.reading.findings import still_starting, unit_finding
+from gangboard.domain.reading.grace import COUNT_GRACE, unchanged_since
+from gangboard.domain.reading.progress import (
+    failing_jobs,
+    is_formed,
+    is_full,
+    live_count,
+    seats,
+    succeeded,
+)
+from gangboard.domain.reading.refusal import newest_refusal
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 

@@ -7,14 +7,14 @@ other part lacks is nearer to the cause.
 
 from __future__ import annotations
 
-from gangboard.domain.dependencies import Waiting, reached_jobs, waiting_parts
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.progress import is_formed
+from gangboard.domain.reading.dependencies import Waiting, reached_jobs, waiting_parts
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.progress import is_formed
+from gangboard.domain.reading.wording import is_or_are, out_of
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import is_or_are, out_of
 
 
 def find(unit: Unit) -> Finding | None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
-from gangboard.domain.grace import newest_creation
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.progress import missing
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.grace import newest_creation
+from gangboard.domain.reading.progress import missing
+from gangboard.domain.reading.wording import sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import sentence, shorten
 
 _REASONS = frozenset({"FailedWorkloadCompilation", "FailedWorkloadCreate"})
 

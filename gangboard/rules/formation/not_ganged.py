@@ -9,13 +9,13 @@ is dropped where the gate of the API server is off or a CRD does not know the fi
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.wording import count, is_or_are, label
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import count, is_or_are, label
 
 
 def find(unit: Unit) -> Finding | None:

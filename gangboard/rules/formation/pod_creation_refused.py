@@ -8,13 +8,13 @@ quorum is past this: what it lacks is then below its size.
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.progress import is_formed, missing, succeeded
-from gangboard.domain.refusal import Limit, Refusal, newest_refusal
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.progress import is_formed, missing, succeeded
+from gangboard.domain.reading.refusal import Limit, Refusal, newest_refusal
+from gangboard.domain.reading.wording import count, is_or_are, names, out_of
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import count, is_or_are, names, out_of
 
 
 def find(unit: Unit) -> Finding | None:

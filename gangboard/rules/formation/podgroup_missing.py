@@ -8,12 +8,12 @@ may be made in any order: a name is missed only when its pods are 30 seconds old
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import still_starting, unit_finding
-from gangboard.domain.grace import COUNT_GRACE, newest_creation
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.reading.findings import still_starting, unit_finding
+from gangboard.domain.reading.grace import COUNT_GRACE, newest_creation
+from gangboard.domain.reading.wording import count, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import count, plural
 
 
 def find(unit: Unit) -> Finding | None:

@@ -8,11 +8,11 @@ have a node is left alone.
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.wording import count, label, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import count, label, plural
 
 
 def find(unit: Unit) -> Finding | None:

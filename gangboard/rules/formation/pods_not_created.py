@@ -7,13 +7,13 @@ by another controller (`spec.managedBy`) is ignored by the Job controller: the m
 
 from __future__ import annotations
 
-from gangboard.domain.attempt import restart_under_way
-from gangboard.domain.dependencies import held_back_pods, unexplained_jobs
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
-from gangboard.domain.grace import creation_due
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.progress import (
+from gangboard.domain.reading.attempt import restart_under_way
+from gangboard.domain.reading.dependencies import held_back_pods, unexplained_jobs
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.grace import creation_due
+from gangboard.domain.reading.progress import (
     failing_jobs,
     is_bare_group,
     is_formed,
@@ -21,10 +21,10 @@ from gangboard.domain.progress import (
     missing,
     succeeded,
 )
-from gangboard.domain.refusal import newest_refusal
+from gangboard.domain.reading.refusal import newest_refusal
+from gangboard.domain.reading.wording import count, label, names, out_of, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import count, label, names, out_of, plural
 
 
 def find(unit: Unit) -> Finding | None:

@@ -7,14 +7,14 @@ dependsOn driver Ready: permanent, `status: {}` (real-control-plane.md §3).
 
 from __future__ import annotations
 
-from gangboard.domain.dependencies import Waiting, held_back_pods, waiting_parts
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.progress import live_count, seats
+from gangboard.domain.reading.dependencies import Waiting, held_back_pods, waiting_parts
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.progress import live_count, seats
+from gangboard.domain.reading.wording import count
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import count
 
 # Versions in which `gang.minCount` can be changed (1.37); in 1.36 a PodGroup is immutable.
 _MUTABLE = ("v1beta1", "v1alpha3")

@@ -9,12 +9,12 @@ of Kubernetes itself: other schedulers count finished members.
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.progress import live_count, seats, succeeded
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.progress import live_count, seats, succeeded
+from gangboard.domain.reading.wording import count, names, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import count, names, plural
 
 _CORE = "scheduling.k8s.io"
 # Versions in which `gang.minCount` can be changed (1.37); lowering it there lets the replacement

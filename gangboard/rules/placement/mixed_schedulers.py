@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import Counter
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.progress import lacks_room
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.progress import lacks_room
+from gangboard.domain.reading.wording import count, names
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import count, names
 
 
 def find(unit: Unit) -> Finding | None:

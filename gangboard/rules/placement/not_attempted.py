@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gangboard.domain.attempt import restart_under_way
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import still_starting, unit_finding
-from gangboard.domain.grace import ATTEMPT_GRACE, newest_creation
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
-from gangboard.domain.progress import is_formed, lacks_room
+from gangboard.domain.reading.attempt import restart_under_way
+from gangboard.domain.reading.findings import still_starting, unit_finding
+from gangboard.domain.reading.grace import ATTEMPT_GRACE, newest_creation
+from gangboard.domain.reading.progress import is_formed, lacks_room
+from gangboard.domain.reading.scheduler_text import group_refusal
+from gangboard.domain.reading.wording import count, names, plural
 from gangboard.domain.registry import UnitRule
-from gangboard.domain.scheduler_text import group_refusal
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import count, names, plural
 
 
 def find(unit: Unit) -> Finding | None:

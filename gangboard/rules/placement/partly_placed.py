@@ -9,12 +9,12 @@ room holds nodes without being whole, whichever of its Jobs is looked at.
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.scheduler_text import best_saying, earliest, refused_pods, sayings
+from gangboard.domain.reading.wording import count, label, out_of, sentence, shorten
 from gangboard.domain.registry import UnitRule
-from gangboard.domain.scheduler_text import best_saying, earliest, refused_pods, sayings
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import count, label, out_of, sentence, shorten
 
 
 def find(unit: Unit) -> Finding | None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import Counter
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.progress import lacks_room
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.progress import lacks_room
+from gangboard.domain.reading.scheduler_text import earliest, sayings
+from gangboard.domain.reading.wording import count, is_or_are, names
 from gangboard.domain.registry import UnitRule
-from gangboard.domain.scheduler_text import earliest, sayings
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import count, is_or_are, names
 
 _TEXT = "should have the same priority"
 

@@ -7,12 +7,12 @@ gate there removes it. One gated member keeps a whole gang back.
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.progress import lacks_room
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.progress import lacks_room
+from gangboard.domain.reading.wording import names, out_of, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import names, out_of, plural
 
 
 def find(unit: Unit) -> Finding | None:

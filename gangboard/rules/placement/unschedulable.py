@@ -8,13 +8,13 @@ its quorum a gang is past placement and this is silent.
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.progress import lacks_room
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.progress import lacks_room
+from gangboard.domain.reading.scheduler_text import Saying, best_saying, earliest, sayings
+from gangboard.domain.reading.wording import count, names, sentence, shorten
 from gangboard.domain.registry import UnitRule
-from gangboard.domain.scheduler_text import Saying, best_saying, earliest, sayings
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import count, names, sentence, shorten
 
 
 def find(unit: Unit) -> Finding | None:

@@ -6,15 +6,15 @@ with 4 pods, 2 fit, group True, the rest Unschedulable).
 
 from __future__ import annotations
 
-from gangboard.domain.attempt import restart_under_way
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
-from gangboard.domain.grace import growing_until
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.losses import are_kept_away, how_many_run, how_they_left
-from gangboard.domain.progress import is_full, ready_count, runs_enough
+from gangboard.domain.reading.attempt import restart_under_way
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.grace import growing_until
+from gangboard.domain.reading.losses import are_kept_away, how_many_run, how_they_left
+from gangboard.domain.reading.progress import is_full, ready_count, runs_enough
+from gangboard.domain.reading.replacement import hindrance, hindrance_evidence
 from gangboard.domain.registry import UnitRule
-from gangboard.domain.replacement import hindrance, hindrance_evidence
 from gangboard.domain.verdict import Evidence, Finding
 
 

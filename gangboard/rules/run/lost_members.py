@@ -8,12 +8,12 @@ the sentence. With a node as the cause it is `node-lost`.
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.losses import by_node, disrupted, how_many_run, how_they_left, is_loss
-from gangboard.domain.progress import ready_count, sick_nodes
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.losses import by_node, disrupted, how_many_run, how_they_left, is_loss
+from gangboard.domain.reading.progress import ready_count, sick_nodes
+from gangboard.domain.reading.replacement import hindrance, hindrance_evidence
 from gangboard.domain.registry import UnitRule
-from gangboard.domain.replacement import hindrance, hindrance_evidence
 from gangboard.domain.verdict import Evidence, Finding
 
 

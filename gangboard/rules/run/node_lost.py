@@ -8,14 +8,14 @@ A silent node takes about 52 s to show; until its pods are deleted they stay `Ru
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.losses import by_node, how_many_run, is_loss
-from gangboard.domain.progress import sick_nodes
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.losses import by_node, how_many_run, is_loss
+from gangboard.domain.reading.progress import sick_nodes
+from gangboard.domain.reading.replacement import hindrance, hindrance_evidence
+from gangboard.domain.reading.wording import is_or_are, names
 from gangboard.domain.registry import UnitRule
-from gangboard.domain.replacement import hindrance, hindrance_evidence
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import is_or_are, names
 
 
 def find(unit: Unit) -> Finding | None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gangboard.domain.attempt import restart_under_way
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
-from gangboard.domain.grace import growing_until
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.losses import are_kept_away, how_many_run
-from gangboard.domain.progress import is_full, runs_enough
+from gangboard.domain.reading.attempt import restart_under_way
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.grace import growing_until
+from gangboard.domain.reading.losses import are_kept_away, how_many_run
+from gangboard.domain.reading.progress import is_full, runs_enough
+from gangboard.domain.reading.replacement import hindrance
 from gangboard.domain.registry import UnitRule
-from gangboard.domain.replacement import hindrance
 from gangboard.domain.verdict import Evidence, Finding
 
 

@@ -7,17 +7,17 @@ judged at placement.
 
 from __future__ import annotations
 
-from gangboard.domain.attempt import Restart, restart_under_way
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
-from gangboard.domain.grace import next_recheck
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.losses import are_kept_away
 from gangboard.domain.owner import Owner
-from gangboard.domain.progress import failing_jobs, lacks_room, runs_enough
+from gangboard.domain.reading.attempt import Restart, restart_under_way
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.grace import next_recheck
+from gangboard.domain.reading.losses import are_kept_away
+from gangboard.domain.reading.progress import failing_jobs, lacks_room, runs_enough
+from gangboard.domain.reading.wording import label, out_of, sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import label, out_of, sentence, shorten
 
 
 def find(unit: Unit) -> Finding | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.progress import (
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.progress import (
     asks_for_nothing,
     failing_jobs,
     is_bare_group,
@@ -13,9 +13,9 @@ from gangboard.domain.progress import (
     seats,
     succeeded,
 )
+from gangboard.domain.reading.wording import is_or_are
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import is_or_are
 
 
 def find(unit: Unit) -> Finding | None:

@@ -6,14 +6,14 @@ reasons of `state.waiting` (pkg/kubelet/kuberuntime, pkg/kubelet/container/sync_
 
 from __future__ import annotations
 
-from gangboard.domain.containers import find_trouble, trouble_evidence, trouble_health
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Container
+from gangboard.domain.reading.containers import find_trouble, trouble_evidence, trouble_health
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.wording import sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Finding
-from gangboard.domain.wording import sentence, shorten
 
 _REASONS = frozenset(
     {

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import re
 
-from gangboard.domain.containers import (
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.pod import Container
+from gangboard.domain.reading.containers import (
     Trouble,
     find_trouble,
     trouble_evidence,
     trouble_health,
 )
-from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
-from gangboard.domain.health import Health, Stage
-from gangboard.domain.pod import Container
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.wording import count, sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Finding
-from gangboard.domain.wording import count, sentence, shorten
 
 _REASONS = frozenset(
     {

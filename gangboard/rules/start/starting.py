@@ -6,12 +6,12 @@ the unit has its quorum, is whole, or comes back from a restart, for each of whi
 
 from __future__ import annotations
 
-from gangboard.domain.attempt import restart_under_way
 from gangboard.domain.facts import Unit
-from gangboard.domain.findings import unit_finding
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
-from gangboard.domain.progress import (
+from gangboard.domain.reading.attempt import restart_under_way
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.progress import (
     failing_jobs,
     is_full,
     is_paused,
@@ -19,9 +19,9 @@ from gangboard.domain.progress import (
     runs_enough,
     sick_nodes,
 )
+from gangboard.domain.reading.wording import count, is_or_are, names, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import count, is_or_are, names, plural
 
 _CREATING = frozenset({"ContainerCreating", "PodInitializing"})
 

@@ -8,7 +8,13 @@ from datetime import datetime, timedelta
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.progress import active_jobs, is_full, on_sick_nodes, ready_count, succeeded
+from gangboard.domain.reading.progress import (
+    active_jobs,
+    is_full,
+    on_sick_nodes,
+    ready_count,
+    succeeded,
+)
 
 # API servers, kubelets and gangboard have clocks of their own.
 _SKEW = timedelta(seconds=60)

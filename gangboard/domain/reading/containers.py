@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.pod import Container, Pod
+from gangboard.domain.reading.wording import count
 from gangboard.domain.verdict import Evidence
-from gangboard.domain.wording import count
 
 _SHOWN = 3
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from datetime import timedelta
 
-from gangboard.domain.attempt import has_lost, restart_under_way, whole_in_attempt
 from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
-from gangboard.domain.progress import missing, on_sick_nodes, ready_count, succeeded
-from gangboard.domain.refusal import newest_refusal
-from gangboard.domain.scheduler_text import rejected_pods
-from gangboard.domain.wording import out_of
+from gangboard.domain.reading.attempt import has_lost, restart_under_way, whole_in_attempt
+from gangboard.domain.reading.progress import missing, on_sick_nodes, ready_count, succeeded
+from gangboard.domain.reading.refusal import newest_refusal
+from gangboard.domain.reading.scheduler_text import rejected_pods
+from gangboard.domain.reading.wording import out_of
 
 NODE_REASONS = frozenset({"DeletionByTaintManager", "DeletionByPodGC"})
 """Reasons of `DisruptionTarget` that say that the pod's node failed or is gone."""

@@ -14,7 +14,7 @@ from datetime import datetime
 from gangboard.domain.facts import Unit
 from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.pod import Pod
-from gangboard.domain.progress import lacks_room
+from gangboard.domain.reading.progress import lacks_room
 
 _PREFIX = "pod group is unschedulable"
 _NODES = re.compile(r"\d+/\d+ nodes are available|no nodes available to schedule pods")

@@ -7,9 +7,9 @@ from datetime import datetime
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
+from gangboard.domain.reading.wording import scope
 from gangboard.domain.registry import GangRule, UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.wording import scope
 
 
 def gang_finding(

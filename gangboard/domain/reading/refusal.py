@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
-from gangboard.domain.grace import newest_creation
-from gangboard.domain.wording import sentence, shorten
+from gangboard.domain.reading.grace import newest_creation
+from gangboard.domain.reading.wording import sentence, shorten
 
 # By the Job controller and others (controller_utils.go), and by JobSet (constants.go).
 _PODS_REFUSED = frozenset({"FailedCreate"})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from gangboard.domain.attempt import attempt_start, latest
 from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
-from gangboard.domain.progress import missing, on_sick_nodes
+from gangboard.domain.reading.attempt import attempt_start, latest
+from gangboard.domain.reading.progress import missing, on_sick_nodes
 
 COUNT_GRACE = timedelta(seconds=30)
 """Pods and groups come one by one: a count below what is needed is news after this long."""

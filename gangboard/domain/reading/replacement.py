@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.progress import missing
-from gangboard.domain.refusal import newest_refusal
-from gangboard.domain.scheduler_text import best_saying, sayings
+from gangboard.domain.reading.progress import missing
+from gangboard.domain.reading.refusal import newest_refusal
+from gangboard.domain.reading.scheduler_text import best_saying, sayings
+from gangboard.domain.reading.wording import count, is_or_are, names, plural, sentence, shorten
 from gangboard.domain.verdict import Evidence
-from gangboard.domain.wording import count, is_or_are, names, plural, sentence, shorten
 
 
 def hindrance(unit: Unit) -> str:
