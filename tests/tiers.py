@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.live.figures import TAKEN
+
 TIERS = ("unit", "services", "controlplane", "browser")
 """In the order in which they run: quick first."""
 
@@ -48,7 +50,11 @@ class Tiers:
             self.counts[tier][report.outcome] += 1
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say how many tests of which tier ran."""
+        """Say how many tests of which tier ran, and the figures of the live ones."""
+        if TAKEN:
+            terminalreporter.section("figures")
+            for line in TAKEN:
+                terminalreporter.write_line(line)
         terminalreporter.section("tests by tier")
         for tier in TIERS:
             counts = self.counts[tier]

@@ -28,6 +28,8 @@ SILENCE = 0.02
 QUEUED = 64
 """Batches that may wait for the writer; readers pause beyond that."""
 ROWS_AT_ONCE = 2000
+ABSENCE_SECONDS = 60.0
+"""How long a resource must be missing before its objects count as gone."""
 JOIN_SECONDS = 5.0
 LIST_SECONDS = 600.0
 """How much longer than its window a list may take."""
@@ -136,13 +138,26 @@ class Window:
             elif failure is not None:
                 watched.show("failing", failure.sentence)
             else:
-                watched.show("not-served")
-                self._forget_all(watched)
+                self._take_away(watched)
 
-    def _forget_all(self, watched: Watched) -> None:
-        """A resource that is not served any more has no objects any more."""
+    def _take_away(self, watched: Watched) -> None:
+        """A resource that is not served any more has no objects any more.
+
+        But an API server that has just started does not know its custom resources yet: what was
+        there a moment ago is kept until the absence has lasted.
+        """
+        key = watched.resource.key
         watched.version = watched.resource_version = ""
-        self.writer.forget_resource(watched.resource.key)
+        if self._session.versions[key] and not is_overdue(
+            watched.contact_at, ABSENCE_SECONDS, datetime.now(UTC)
+        ):
+            self._session.discovered_at = None
+            watched.show(
+                "failing", f"{key} was served before and is not now; what was seen is kept"
+            )
+            return
+        watched.show("not-served")
+        self.writer.forget_resource(key)
 
     def _served(self) -> list[Watched]:
         return [watched for watched in self._session.watched.values() if watched.version]

@@ -216,6 +216,6 @@ class Writer:
         renew(self._session.claim)
 
 
-def is_overdue(listed_at: datetime | None, interval: float, now: datetime) -> bool:
-    """Whether a complete list is due as repair."""
-    return listed_at is not None and now - listed_at > timedelta(seconds=interval)
+def is_overdue(last: datetime | None, interval: float, now: datetime) -> bool:
+    """Whether more than `interval` seconds have passed since `last`."""
+    return last is not None and now - last > timedelta(seconds=interval)

@@ -16,6 +16,7 @@ import urllib3
 
 from gangboard.simulator import COARSE, Simulator
 from tests.installation import Installation
+from tests.live.figures import tell
 from tests.live.open_page import sign_in
 from tests.live.poll_worker import wait_until
 
@@ -68,7 +69,7 @@ def test_the_fleet_and_a_change_of_it(environment: dict[str, str], tmp_path: Pat
             folder = installation.folder
             assert (folder / "broker").exists() == ("REDIS_URL" not in environment)
             assert (folder / "gangboard.sqlite3").exists() == ("DATABASE_URL" not in environment)
-            print(f"\n{environment or 'SQLite and files'}: a change came after {seconds:.2f} s")
+            tell(f"{environment or 'SQLite and files'}: a change came after {seconds:.2f} s")
 
 
 def _codes(installation: Installation) -> dict[tuple[str, str, str], str]:

@@ -17,7 +17,7 @@ from gangboard.simulator.load import synthetic
 from gangboard.simulator.podstates import pod_status
 from gangboard.simulator.writes import timestamp
 from tests.installation import Installation
-from tests.live.figures import Figures
+from tests.live.figures import Figures, tell
 from tests.live.open_page import OpenPage, sign_in
 
 pytestmark = pytest.mark.slow
@@ -126,7 +126,7 @@ def _judge(pages: list[OpenPage], made_at: dict[str, float]) -> None:
     seconds = [page.arrived[name] - at for page in pages for name, at in made_at.items()]
     figures = Figures.of(f"change to each of {PAGES} pages", seconds)
     sizes = [sum(page.answers) / CHANGES for page in pages]
-    print(
+    tell(
         f"bytes per change and page: mean {sum(sizes) / len(sizes):.0f}, worst {max(sizes):.0f}; "
         f"answers per page and change {sum(len(p.answers) for p in pages) / PAGES / CHANGES:.2f}"
     )

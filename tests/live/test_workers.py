@@ -16,6 +16,7 @@ import pytest
 from gangboard.simulator import Simulator
 from gangboard.simulator.load import synthetic
 from tests.installation import Installation
+from tests.live.figures import tell
 from tests.live.poll_worker import Database, Worker, second_worker, wait_until
 
 pytestmark = pytest.mark.slow
@@ -113,7 +114,7 @@ def test_a_worker_stopped_past_its_lease_writes_nothing(scene: Scene) -> None:
             LEASE_SECONDS + TAKE_OVER_SECONDS,
             "the second worker to take over and show the change",
         )
-        print(f"\nstopped worker: its clusters are true again after {seconds:.1f} s")
+        tell(f"stopped worker: its clusters are true again after {seconds:.1f} s")
         assert scene.are_held_by(scene.second.holder)
         # It has not read these: its sockets hold the news of all this time.
         newest = scene.suspend(False)
@@ -151,7 +152,7 @@ def test_another_worker_takes_over_from_one_that_was_killed(scene: Scene) -> Non
         LEASE_SECONDS + TAKE_OVER_SECONDS,
         "another worker to take over and show the change",
     )
-    print(f"\nkilled worker: its clusters are true again after {seconds:.1f} s")
+    tell(f"killed worker: its clusters are true again after {seconds:.1f} s")
     assert not any(lease.holder == scene.first.holder for lease in scene.database.leases().values())
     scene.suspend(False)
     wait_until(lambda: scene.shows("running"), 3, "it to go on")

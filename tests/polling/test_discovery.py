@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from gangboard.kube import discovery
 from gangboard.kube.discovery import Discovery, ServedVersion
 from gangboard.polling import window
-from gangboard.store.models import Gang
+from gangboard.store.models import Gang, ResourceState
 from tests.polling.conftest import Watching
 
 Watch = Callable[..., Watching]
+PODGROUPS = "podgroups.scheduling.k8s.io"
 GROUPS = ("workloads", "podgroups", "compositepodgroups")
 
 
@@ -57,12 +60,30 @@ def test_an_api_that_is_not_served_is_no_fault(
     assert not Gang.objects.filter(code="not-observed", gone_at=None).exists()
 
 
+def test_an_api_that_is_missing_for_a_moment_keeps_its_objects(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An API server that has just started does not know its custom resources yet."""
+    watching = watch()
+    watching.once()
+    before = watching.objects(PODGROUPS)
+    with monkeypatch.context() as moment:
+        _serve_as(moment, None)
+        watching.once()
+    assert watching.objects(PODGROUPS) == before > 0
+    assert watching.state(PODGROUPS).state == "failing"
+    watching.once()
+    assert watching.state(PODGROUPS).state == "ok"
+
+
 def test_an_api_that_is_no_longer_served_takes_its_objects_along(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
     watching.once()
-    assert watching.objects("podgroups.scheduling.k8s.io") > 0
+    assert watching.objects(PODGROUPS) > 0
+    ResourceState.objects.update(contact_at=timezone.now() - timedelta(seconds=61))
     _serve_as(monkeypatch, None)
     watching.once()
-    assert watching.objects("podgroups.scheduling.k8s.io") == 0
+    assert watching.state(PODGROUPS).state == "not-served"
+    assert watching.objects(PODGROUPS) == 0
