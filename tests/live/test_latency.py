@@ -23,7 +23,8 @@ from tests.installation import Installation
 from tests.live.black_hole import black_hole
 from tests.live.figures import Figures
 
-pytestmark = pytest.mark.slow
+# Both tests look at one scene, so both run in the tier of the dearer one.
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 NAMESPACE = "latency"
 JOB = "flip"
@@ -173,7 +174,6 @@ def _wait_on_page(page: Page, label: str, number: int) -> float:
     raise AssertionError(f"the page does not show {label} after {GIVE_UP_SECONDS:g} s: {seen}")
 
 
-@pytest.mark.browser
 def test_a_change_is_on_an_open_page(scene: Scene, browser: Browser) -> None:
     context = browser.new_context(viewport={"width": 1400, "height": 900})
     try:
