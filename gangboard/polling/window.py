@@ -131,6 +131,7 @@ class Window:
                     watched.show("listing")
             elif served:
                 names = ", ".join(sorted(served))
+                watched.version = watched.resource_version = ""
                 watched.show(
                     "unknown-version",
                     f"{resource.key} is served as {names}, which this release cannot read",

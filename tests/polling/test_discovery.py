@@ -40,8 +40,11 @@ def test_a_later_version_is_said_and_not_guessed(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
+    watching.once()
+    before = watching.objects(PODGROUPS)
     _serve_as(monkeypatch, "v2")
     watching.once()
+    assert watching.objects(PODGROUPS) == before > 0
     state = watching.state("podgroups.scheduling.k8s.io")
     assert state.state == "unknown-version"
     assert "v2" in state.sentence
