@@ -56,6 +56,24 @@ def read_text(name: str, default: str, meaning: str) -> str:
     return value
 
 
+def read_address(name: str, default: str, meaning: str) -> str:
+    """Return an address that may hold a password: from NAME, or the file that NAME_FILE names."""
+    raw = os.environ.get(name)
+    file = os.environ.get(f"{name}_FILE")
+    if raw is None and file:
+        raw = _read_file(name, file)
+    value = default if raw is None else raw
+    _record(name, f"{meaning} ({name}_FILE names a file instead)", value, raw)
+    return value
+
+
+def _read_file(name: str, file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise SettingError(f"{name}_FILE is {file!r}: {error.strerror}") from error
+
+
 def read_bool(name: str, *, default: bool, meaning: str) -> bool:
     """Return on/off, yes/no, true/false, 1/0 as a bool."""
 
@@ -106,10 +124,7 @@ def read_secret(name: str, made_in: Path, meaning: str, make: Callable[[], str])
     if raw:
         return raw
     if file:
-        try:
-            return Path(file).read_text(encoding="utf-8").strip()
-        except OSError as error:
-            raise SettingError(f"{name}_FILE is {file!r}: {error.strerror}") from error
+        return _read_file(name, file)
     return _made_once(made_in / name.lower().removeprefix("gangboard_"), make)
 
 

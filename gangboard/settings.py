@@ -42,7 +42,7 @@ HTTPS = env.read_bool(
 
 DATABASES = {
     "default": database_settings(
-        env.read_text(
+        env.read_address(
             "DATABASE_URL",
             f"sqlite:///{STATE_DIR / 'gangboard.sqlite3'}",
             "sqlite:///PATH or postgresql://user:password@host/name",
@@ -51,7 +51,9 @@ DATABASES = {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-REDIS_URL = env.read_text("REDIS_URL", "", "Redis for the task queue; a folder serves when empty")
+REDIS_URL = env.read_address(
+    "REDIS_URL", "", "Redis for the task queue; a folder serves when empty"
+)
 POLL_WINDOW = env.read_number(
     "GANGBOARD_POLL_WINDOW", 10, "seconds for which a poll holds a cluster", least=1, most=300
 )
