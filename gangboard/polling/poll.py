@@ -24,6 +24,8 @@ from gangboard.store.secrets import SecretUnreadableError, unseal
 
 log = get_logger(__name__)
 
+NO_SESSION_SECONDS = 2.0
+"""Pause before a cluster whose credentials cannot be used is tried again."""
 ONCE_SECONDS = 120.0
 """The most that `poll --once` gives one cluster."""
 
@@ -92,7 +94,10 @@ def _poll_window(cluster_id: int, holder: str, stopping: threading.Event | None)
         return False
     try:
         session = _session(held)
-        if session is not None:
+        if session is None:
+            # Unusable credentials: somebody may mend them, and nothing is gained by haste.
+            (stopping or threading.Event()).wait(NO_SESSION_SECONDS)
+        else:
             _window(session, settings.POLL_WINDOW, stopping=stopping).run()
     except LeaseLostError as lost:
         log.warning("lease lost", cluster=cluster_id, why=str(lost))

@@ -35,10 +35,13 @@ def _expiry() -> models.Expression:
 
 
 def claim(cluster_id: int, holder: str) -> Claim | None:
-    """Take the cluster, or keep it when `holder` has it already. None: another one holds it.
+    """Take the cluster, or keep it when `holder` has it already.
 
-    The number stays when the same holder goes on, and goes up at each change of hands.
+    None: another one holds it, or the cluster was removed. The number stays when the same holder
+    goes on, and goes up at each change of hands.
     """
+    if not Cluster.objects.filter(pk=cluster_id).exists():
+        return None
     Lease.objects.get_or_create(cluster_id=cluster_id)
     row = Lease.objects.filter(cluster_id=cluster_id)
     kept = row.filter(holder=holder, expires_at__gte=Now()).update(expires_at=_expiry())

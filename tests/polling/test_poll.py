@@ -153,3 +153,24 @@ def test_a_defect_is_said_on_the_cluster_and_nothing_is_lost(
     assert watching.fresh().problem == "defect"
     assert "ZeroDivisionError" in watching.fresh().sentence
     assert Gang.objects.filter(gone_at=None).count() == before
+
+
+def test_credentials_of_another_installation_are_said(watch: Watch) -> None:
+    watching = watch()
+    Cluster.objects.update(credentials=b"sealed with another key")
+    started = time.monotonic()
+    assert poll.poll_window(watching.cluster.pk, HOLDER)
+    assert time.monotonic() - started >= poll.NO_SESSION_SECONDS
+    assert watching.fresh().problem == "credentials"
+    assert "GANGBOARD_ENCRYPTION_KEY" in watching.fresh().sentence
+    poll.hand_back(watching.cluster.pk, HOLDER)
+    report = watching.once()
+    assert "GANGBOARD_ENCRYPTION_KEY" in report.sentence
+
+
+def test_a_cluster_that_is_removed_while_it_is_polled_ends_the_poll(watch: Watch) -> None:
+    watching = watch()
+    assert watching.once().ok
+    watching.cluster.delete()
+    assert not poll.poll_window(watching.cluster.pk or 1, HOLDER)
+    assert not Gang.objects.exists()

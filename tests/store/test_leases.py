@@ -105,6 +105,13 @@ def test_a_released_cluster_is_free_at_once(cluster: Cluster) -> None:
     assert claim(cluster.pk, "b") is not None
 
 
+def test_a_cluster_that_was_removed_cannot_be_claimed(cluster: Cluster) -> None:
+    number = cluster.pk
+    cluster.delete()
+    assert claim(number, "a") is None
+    assert not Lease.objects.exists()
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_confirmation_outside_a_transaction_is_a_defect(cluster: Cluster) -> None:
     held = claim(cluster.pk, "a")
