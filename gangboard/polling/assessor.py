@@ -50,14 +50,18 @@ class Assessor:
         if not self._all_listed():
             return False
         blind = tuple(self._blind(now))
-        if not session.assessed_all or blind != session.blind:
+        everything = not session.assessed_all or blind != session.blind
+        if everything:
             self._waiting |= set(session.kinship.roots()) | self._stored_roots()
-            session.blind, session.assessed_all = blind, True
-            save_first_listing(session.claim, at=now)
         wanted, self._waiting = sorted(self._waiting), set()
+        session.blind = blind
         changed = False
         for start in range(0, len(wanted), GANGS_AT_ONCE):
             changed |= self._assess_some(wanted[start : start + GANGS_AT_ONCE], now)
+        if everything:
+            # Only now: a cluster that says "complete" before its gangs are there says "none".
+            session.assessed_all = True
+            save_first_listing(session.claim, at=now)
         return changed
 
     def _stored_roots(self) -> set[str]:
