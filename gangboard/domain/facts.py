@@ -8,9 +8,11 @@ from datetime import datetime
 
 from gangboard.domain.event import Event
 from gangboard.domain.group import Group
+from gangboard.domain.hold import Hold
 from gangboard.domain.node import Node
 from gangboard.domain.owner import Owner, Part
 from gangboard.domain.pod import Pod
+from gangboard.domain.queue import QueueEntry
 from gangboard.domain.verdict import UnitMemory
 
 
@@ -58,6 +60,10 @@ class GangFacts:
     memory: Mapping[str, UnitMemory] = field(default_factory=dict)
     memory_since: datetime | None = None
     """When gangboard saw this gang first."""
+    holds: tuple[Hold, ...] = ()
+    """Holds on its child Jobs; the uid of the owner is compared, so a recreated JobSet has none."""
+    entries: tuple[QueueEntry, ...] = ()
+    """What admission systems keep for its owner."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,34 @@ class GangRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class FailureRule:
+    """One rule of a failure policy, in JobSet's words."""
+
+    action: str
+    reasons: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    """ReplicatedJobs that it is about; empty: all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """What an owner will do with its child Jobs by itself: read before one of them is stopped."""
+
+    success_operator: str = "All"
+    """`All` or `Any`."""
+    success_parts: tuple[str, ...] = ()
+    """Parts that count for success; empty: all."""
+    failure_rules: tuple[FailureRule, ...] = ()
+    restart_strategy: str = ""
+    in_order: bool = False
+    """`startupPolicy: InOrder`."""
+    coordinator: str = ""
+    """Name of the child Job that the coordinator's address points at, or empty."""
+    ttl_seconds: int | None = None
+    """`ttlSecondsAfterFinished`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Owner:
     """A JobSet, Job, …: filled by its file in `owners/`, read by every rule alike."""
 
@@ -124,3 +152,17 @@ class Owner:
     """Reason of a condition such as `FailureTarget` that announces the end before pods are gone."""
     delegated_template: str = ""
     """Annotation `scheduling.k8s.io/group-template-name` of a child Job."""
+    policies: Policies | None = None
+    independent_claim: str = ""
+    """The annotation or field by which a JobSet asks that its children be suspended one by one,
+    as it is written there (`jobset.sigs.k8s.io/reconciliation-mode: Independent`), or empty."""
+    paused_parallelism: int | None = None
+    """For a Job: the parallelism that was kept when gangboard set it to 0 (annotation)."""
+    held_by: str = ""
+    """For a Job: name of the Hold that turned its last resume back (annotation of the policy)."""
+    last_action: str = ""
+    """Id of the action of gangboard that changed it last (annotation)."""
+    grace_seconds: int = 30
+    """Longest `terminationGracePeriodSeconds` of its pod templates."""
+    terminating_pods: int | None = None
+    """For a Job: `status.terminating`."""

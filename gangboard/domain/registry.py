@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from gangboard.domain.action import Lever
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
@@ -53,6 +54,12 @@ class OwnerKind:
     """Labels of pods that its rules or pages need."""
     own_managers: tuple[str, ...] = ()
     """Values of `spec.managedBy` that mean its own controller."""
+    levers: tuple[Lever, ...] = ()
+    """How the owner as a whole is suspended where no queue manages it, the best first; none: not."""
+    child_levers: tuple[Lever, ...] = ()
+    """How one of its child Jobs is suspended, the best first."""
+    suspend_field: tuple[str, ...] = ("spec", "suspend")
+    """Where lever `suspend` writes."""
     current: Callable[[Owner, Owner], bool] | None = None
     """(owner, child) → whether the child belongs to the owner's current attempt. None: always."""
 

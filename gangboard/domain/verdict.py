@@ -94,6 +94,13 @@ class JobState:
     restarts: int
     scheduling: Scheduling
     finding: Finding | None = None
+    hold: str = ""
+    """Name of the Hold on it, suspended or not."""
+    held_since: datetime | None = None
+    held_by: str = ""
+    """Who asked for the Hold, as the Hold says."""
+    held_reason: str = ""
+    held_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

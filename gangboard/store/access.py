@@ -72,6 +72,22 @@ class Viewer:
             not scope.namespace and scope.cluster_id in (None, cluster_id) for scope in self.scopes
         )
 
+    def may_operate(self, cluster_id: int, namespace: str) -> bool:
+        """Whether it may suspend and resume there: as operator or admin, with a credential that may act."""
+        return self.may_act and self._has_role(("operator", "admin"), cluster_id, namespace)
+
+    def administers(self, cluster_id: int, namespace: str) -> bool:
+        """Whether it is admin there, with a credential that may act."""
+        return self.may_act and self._has_role(("admin",), cluster_id, namespace)
+
+    def _has_role(self, roles: tuple[str, ...], cluster_id: int, namespace: str) -> bool:
+        return any(
+            scope.role in roles
+            and scope.cluster_id in (None, cluster_id)
+            and scope.namespace in ("", namespace)
+            for scope in self.scopes
+        )
+
     def sees(self, cluster_id: int, namespace: str) -> bool:
         """Whether it may see that namespace."""
         return any(

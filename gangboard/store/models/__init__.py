@@ -1,5 +1,13 @@
 """The tables. Trivial properties only: no network, no rules, no signals."""
 
+from gangboard.store.models.actions import (
+    Action,
+    ActionStep,
+    AuditEntry,
+    HoldCheck,
+    LeverRecord,
+    Switch,
+)
 from gangboard.store.models.clusters import Cluster, Heartbeat, Lease, ResourceState
 from gangboard.store.models.gangs import Gang
 from gangboard.store.models.objects import WatchedObject
@@ -7,13 +15,19 @@ from gangboard.store.models.people import AccessToken, Grant, SignInAttempts, Si
 
 __all__ = [
     "AccessToken",
+    "Action",
+    "ActionStep",
+    "AuditEntry",
     "Cluster",
     "Gang",
     "Grant",
     "Heartbeat",
+    "HoldCheck",
     "Lease",
+    "LeverRecord",
     "ResourceState",
     "SignInAttempts",
     "SignInLink",
+    "Switch",
     "WatchedObject",
 ]

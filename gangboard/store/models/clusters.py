@@ -14,6 +14,15 @@ class Cluster(models.Model):
     credentials = models.BinaryField()
     """Encrypted document of kube.credentials; see store.secrets."""
     credentials_expire_at = models.DateTimeField(null=True)
+    actor_credentials = models.BinaryField(null=True)
+    """Of the second identity, which may act; null: nothing is ever sent to this cluster."""
+    actor_expires_at = models.DateTimeField(null=True)
+    read_only = models.BooleanField(default=False)
+    """Switched to read-only although there is an actor."""
+    parallelism_lever = models.BooleanField(default=False)
+    """Parallelism 0 may be used to pause a child Job."""
+    jobset_build = models.CharField(max_length=64, default="")
+    """What tells this build of JobSet from others: the hash of its served schema."""
     created_at = models.DateTimeField(auto_now_add=True)
     data_version = models.BigIntegerField(default=0)
     """Goes up in the same transaction as every change that a page could show."""
@@ -79,7 +88,7 @@ class Heartbeat(models.Model):
 
     name = models.CharField(max_length=200, primary_key=True)
     kind = models.CharField(max_length=16)
-    """poll or beat."""
+    """poll, act or beat."""
     beat_at = models.DateTimeField()
     slots = models.IntegerField(default=0)
     """Clusters that it can watch at once."""
