@@ -1,8 +1,9 @@
-"""The only door to Kubernetes: credentials, discovery, list, watch, deadlines, errors of our own.
+"""The only door to Kubernetes: credentials, discovery, list, watch, write, deadlines, errors of our own.
 
 No meaning: nothing here knows what a pod or a gang is; bytes come out, and who asked decodes them.
 May import domain, urllib3, msgspec, PyYAML and cryptography; neither Django nor a typed client.
 
 Every failure leaves this room as a `KubeError`, and every call ends within a deadline that holds for
-the whole of it, whatever the other side does.
+the whole of it, whatever the other side does. A write is sent once, and its error says what is known
+about it.
 """

@@ -1,4 +1,4 @@
-"""GET with a deadline that holds for the whole answer, and no more than that."""
+"""Requests with a deadline that holds for the whole answer; only reading is ever repeated."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ from gangboard.kube.faults import (
     status_fault,
 )
 from gangboard.kube.tokens import TokenFile
-from gangboard.kube.transport import Line, tls_context
+from gangboard.kube.transport import Line, Request, tls_context
 
 Query = Mapping[str, str] | Iterable[tuple[str, str]] | None
 
 JSON = "application/json"
 MAX_BYTES = 128 * 1024 * 1024
 """Twice the size at which a list asks for smaller pages."""
-MOST_OF_AN_ERROR = 64 * 1024
+MOST_OF_AN_ERROR = 512 * 1024
+"""A 422 can quote the whole object, twice, before it says what is wrong with it."""
 READ_SIZE = 256 * 1024
 MOST_IDLE = 8
 IDLE_SECONDS = 30.0
@@ -42,6 +43,7 @@ class Connection:
     """The way to one API server, for any number of threads.
 
     No redirects, no proxies of the environment, no retries, always verified TLS. `close` it.
+    `writing.Writer` has the writes.
     """
 
     def __init__(
@@ -94,23 +96,45 @@ class Connection:
         `path` starts with a slash and is URL-safe. `deadline`: seconds from now to the last byte;
         None means the connection's own.
         """
-        asked = self._asked(path, self.total_deadline if deadline is None else deadline)
-        target, headers = self._request(asked, query, accept, self._encoding)
+        asked = self._asked("GET", path, deadline)
+        request = self._request(asked, query, {"Accept": accept, "Accept-Encoding": self._encoding})
         line = self._idle_line()
-        response = self._again(line, target, headers, asked) if line else None
+        response = self._again(line, request, asked) if line else None
         if line is None or response is None:
             line = self.new_line()
-            response = self._first(line, target, headers, asked)
+            response = self._first(line, request, asked)
         return self._finish(line, response, asked)
+
+    def send(
+        self,
+        line: Line,
+        method: str,
+        path: str,
+        query: Query,
+        body: bytes,
+        headers: Mapping[str, str],
+        *,
+        deadline: float | None = None,
+    ) -> tuple[HTTPResponse, bytes]:
+        """Connect a new line, send a request once, and return the complete JSON answer.
+
+        For requests that must not be repeated: a line of its own cannot be one that the server has
+        closed meanwhile. Raises KubeError; whether a byte has left then, the line knows.
+        """
+        asked = self._asked(method, path, deadline)
+        common = {"Accept": JSON, "Accept-Encoding": self._encoding}
+        request = self._request(asked, query, {**common, **headers}, body)
+        response = self._first(line, request, asked)
+        return response, self._finish(line, response, asked)
 
     def open(self, line: Line, path: str, query: Query, *, accept: str = JSON) -> HTTPResponse:
         """Connect a new line, send a request, and return once the headers say 200 and JSON.
 
         For answers without an end. The caller disposes of the line. Raises KubeError.
         """
-        asked = self._asked(path, self.total_deadline)
-        target, headers = self._request(asked, query, accept, "identity")
-        response = self._first(line, target, headers, asked)
+        asked = self._asked("GET", path, None)
+        request = self._request(asked, query, {"Accept": accept, "Accept-Encoding": "identity"})
+        response = self._first(line, request, asked)
         try:
             self._check(response, asked)
         except BaseException:
@@ -122,14 +146,14 @@ class Connection:
         """An unconnected line of one's own."""
         return Line(self._credentials, self._context, self._connect_deadline)
 
-    def _asked(self, path: str, seconds: float) -> Asked:
+    def _asked(self, method: str, path: str, deadline: float | None) -> Asked:
         token = self._token_file.current() if self._token_file else self._credentials.token
+        seconds = self.total_deadline if deadline is None else deadline
         until = time.monotonic() + seconds
-        return Asked(self.host, path, self._connect_deadline, seconds, until, secret=token or "")
+        wait = self._connect_deadline
+        return Asked(self.host, method, path, wait, seconds, until, secret=token or "")
 
-    def _first(
-        self, line: Line, target: str, headers: Mapping[str, str], asked: Asked
-    ) -> HTTPResponse:
+    def _first(self, line: Line, request: Request, asked: Asked) -> HTTPResponse:
         """Connect and send. The line is disposed of when that fails."""
         try:
             try:
@@ -137,19 +161,17 @@ class Connection:
             except WIRE_FAULTS as error:
                 raise connect_fault(error, asked) from error
             try:
-                return line.exchange(target, headers, asked.until)
+                return line.exchange(request, asked.until)
             except WIRE_FAULTS as error:
                 raise answer_fault(error, asked) from error
         except BaseException:
             line.dispose()
             raise
 
-    def _again(
-        self, line: Line, target: str, headers: Mapping[str, str], asked: Asked
-    ) -> HTTPResponse | None:
+    def _again(self, line: Line, request: Request, asked: Asked) -> HTTPResponse | None:
         """Send on a line that was idle. None: the server had closed it and never saw the request."""
         try:
-            return line.exchange(target, headers, asked.until)
+            return line.exchange(request, asked.until)
         except (ConnectionError, ssl.SSLEOFError):
             line.dispose()
             return None
@@ -161,21 +183,16 @@ class Connection:
             raise
 
     def _request(
-        self, asked: Asked, query: Query, accept: str, encoding: str
-    ) -> tuple[str, dict[str, str]]:
-        """Target and headers."""
-        headers = {
-            "Accept": accept,
-            "Accept-Encoding": encoding,
-            "User-Agent": "gangboard",
-        }
+        self, asked: Asked, query: Query, headers: Mapping[str, str], body: bytes | None = None
+    ) -> Request:
+        complete = {"User-Agent": "gangboard", **headers}
         if asked.secret:
-            headers["Authorization"] = f"Bearer {asked.secret}"
+            complete["Authorization"] = f"Bearer {asked.secret}"
         target = f"{self._credentials.prefix}{asked.path}"
         pairs = list(query.items() if isinstance(query, Mapping) else query or ())
         if pairs:
             target = f"{target}?{urlencode(pairs)}"
-        return target, headers
+        return Request(asked.method, target, complete, body)
 
     def _finish(self, line: Line, response: HTTPResponse, asked: Asked) -> bytes:
         try:
@@ -192,7 +209,7 @@ class Connection:
         if not tail.endswith((b"}", b"]")):
             raise KubeError(
                 "broken-off",
-                f"The JSON that {asked.host} sent for GET {asked.path} ends in the middle,"
+                f"The JSON that {asked.host} sent for {asked.request} ends in the middle,"
                 f" after {len(body)} bytes.",
                 status=response.status,
             )
@@ -229,7 +246,7 @@ class Connection:
     def _too_large(self, asked: Asked) -> KubeError:
         limit = f"{self._max_bytes / 1024 / 1024:.3g} MiB"
         return KubeError(
-            "too-large", f"The answer of {asked.host} to GET {asked.path} is over {limit}."
+            "too-large", f"The answer of {asked.host} to {asked.request} is over {limit}."
         )
 
     def _idle_line(self) -> Line | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
+from dataclasses import dataclass
+from enum import StrEnum
 
 PERMANENT = frozenset(
     {
@@ -14,6 +16,8 @@ PERMANENT = frozenset(
         "not-json",
         "too-large",
         "bad-request",
+        "already-exists",
+        "invalid",
         "credentials",
     }
 )
@@ -37,11 +41,49 @@ def clean_text(text: str, limit: int = LONGEST_SENTENCE) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
+class Reach(StrEnum):
+    """How far a write that failed has come."""
+
+    NOT_SENT = "not-sent"
+    """Nothing of it left: there was no connection, or no token. It has certainly changed nothing."""
+    ANSWERED = "answered"
+    """The server refused it and said so. It has certainly changed nothing."""
+    UNKNOWN = "unknown"
+    """At least its first byte may have left, and no answer tells what became of it: read and see."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One entry of a Status's `details.causes`: what is wrong with which field."""
+
+    field: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the Kubernetes Status of a refusal says; all empty when something else was sent.
+
+    Texts are cleaned and cut, and a token that we sent is not in them.
+    """
+
+    reason: str = ""
+    """In Kubernetes' words: `Forbidden`, `NotFound`, `AlreadyExists`, `Conflict`, `Invalid`, …"""
+    message: str = ""
+    kind: str = ""
+    """The resource or kind that it is about. Servers write plurals here, and sometimes the kind."""
+    name: str = ""
+    """The object that it is about. Empty in the 404 of a path that is not served at all."""
+    causes: tuple[Cause, ...] = ()
+
+
 class KubeError(Exception):
     """A request that did not do what was asked. Chained to what caused it.
 
     Codes: unreachable, timeout, tls, unauthorized, forbidden, not-found, gone, throttled,
-    server-error, redirected, not-json, too-large, broken-off, bad-request, credentials.
+    server-error, redirected, not-json, too-large, broken-off, bad-request, credentials; of writes
+    also already-exists and conflict (409) and invalid (422).
     """
 
     def __init__(
@@ -51,6 +93,8 @@ class KubeError(Exception):
         *,
         status: int | None = None,
         retry_after: float | None = None,
+        said: Said = Said(),
+        audit_id: str = "",
     ) -> None:
         super().__init__(code, sentence)
         self.code = code
@@ -60,6 +104,19 @@ class KubeError(Exception):
         """The HTTP status, where the server gave one."""
         self.retry_after = retry_after
         """Seconds that the server asked to wait, at most 60."""
+        self.said = said
+        self.audit_id = audit_id
+        """Under which id the server's audit log has the request, where it said so."""
+        self.reach: Reach | None = None
+        """How far a write has come; None for requests that only read."""
+
+    @property
+    def is_object_missing(self) -> bool:
+        """A 404 for one object of a resource that is served; other 404s are paths not served.
+
+        In the 404 of a create the missing object can be the namespace: see `said.kind`.
+        """
+        return self.status == 404 and self.said.reason == "NotFound" and bool(self.said.name)
 
     @property
     def permanent(self) -> bool:

@@ -11,26 +11,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import msgspec
 import urllib3.exceptions
 
 from gangboard.kube.errors import KubeError, clean_text
+from gangboard.kube.statuses import read_status
 from gangboard.kube.transport import HandshakeTimeoutError, ResolveTimeoutError
 
 WIRE_FAULTS = (OSError, http.client.HTTPException, urllib3.exceptions.HTTPError)
 """Whatever the network, TLS and HTTP can raise."""
 
 LONGEST_RETRY_AFTER = 60.0
-LONGEST_MESSAGE = 300
-"""Characters of what the server says."""
+LONGEST_QUOTE = 300
+"""Characters of what the server says, in a sentence of ours."""
+LONGEST_ID = 128
 
 _STATUS_CODES = {
-    401: ("unauthorized", "rejected our credentials"),
+    401: ("unauthorized", "rejected our credentials for"),
     403: ("forbidden", "forbids"),
-    404: ("not-found", "does not have"),
+    404: ("not-found", "found nothing for"),
+    409: ("conflict", "met a conflict in"),
     410: ("gone", "no longer has this state of"),
+    422: ("invalid", "does not accept"),
     429: ("throttled", "asks us to slow down for"),
 }
+_ALREADY_EXISTS = ("already-exists", "already has the object of")
 _CERTIFICATE_FAULTS = {
     9: "is not valid yet",
     10: "has expired",
@@ -47,6 +51,7 @@ class Asked:
     """What was asked of whom, for the sentence."""
 
     host: str
+    method: str
     path: str
     connect_seconds: float
     seconds: float
@@ -56,13 +61,13 @@ class Asked:
     secret: str = ""
     """The token that was sent. A server that repeats it does not get it onto a page."""
 
+    @property
+    def request(self) -> str:
+        """`GET /api/v1/pods`."""
+        return f"{self.method} {self.path}"
+
     def __repr__(self) -> str:
-        return f"Asked({self.host}, {self.path})"
-
-
-class _Status(msgspec.Struct):
-    kind: str = ""
-    message: str = ""
+        return f"Asked({self.host}, {self.request})"
 
 
 def connect_fault(error: Exception, asked: Asked) -> KubeError:
@@ -108,7 +113,7 @@ def _tls_sentence(error: ssl.SSLError, host: str) -> str:
 
 def answer_fault(error: Exception, asked: Asked) -> KubeError:
     """Why the answer did not arrive, or not to its end."""
-    request = f"GET {asked.path}"
+    request = asked.request
     if isinstance(error, TimeoutError | urllib3.exceptions.TimeoutError):
         return KubeError(
             "timeout", f"{asked.host} did not complete {request} within {asked.seconds:g} s."
@@ -137,42 +142,42 @@ def status_fault(status: int, headers: Mapping[str, str], body: bytes, asked: As
     if 300 <= status < 400:
         return KubeError(
             "redirected",
-            f"{asked.host} redirects GET {asked.path} elsewhere ({status}), which is not followed;"
+            f"{asked.host} redirects {asked.request} elsewhere ({status}), which is not followed;"
             " an API server does not do this.",
             status=status,
         )
+    said = read_status(body, asked.secret)
     if status >= 500:
         code, verb = "server-error", "failed to answer"
+    elif status == 409 and said.reason == "AlreadyExists":
+        code, verb = _ALREADY_EXISTS
     else:
         code, verb = _STATUS_CODES.get(status, ("bad-request", "does not understand"))
-    said = _said(headers, body, asked)
+    quote = clean_text(said.message, LONGEST_QUOTE)
+    words = quote or f"it sent {describe(headers, body)}, not a Kubernetes status."
     return KubeError(
         code,
-        f"{asked.host} {verb} GET {asked.path} ({status}): {said}",
+        f"{asked.host} {verb} {asked.request} ({status}): {words}",
         status=status,
         retry_after=_retry_after(headers.get("Retry-After")),
+        said=said,
+        audit_id=audit_id(headers),
     )
 
 
-def _said(headers: Mapping[str, str], body: bytes, asked: Asked) -> str:
-    """The message of a Kubernetes Status, or what kind of page came instead."""
-    try:
-        status = msgspec.json.decode(body, type=_Status)
-    except (msgspec.DecodeError, RecursionError):
-        status = _Status()
-    if status.kind != "Status" or not status.message:
-        return f"it sent {describe(headers, body)}, not a Kubernetes status."
-    message = clean_text(status.message, LONGEST_MESSAGE * 4)
-    if asked.secret:
-        message = message.replace(asked.secret, "[token]")
-    return clean_text(message, LONGEST_MESSAGE)
+def audit_id(headers: Mapping[str, str]) -> str:
+    """Under which id the server's audit log has the request; empty when it does not say.
+
+    Every answer of a Kubernetes API server has it (apiserver, endpoints/filters/audit_init.go).
+    """
+    return clean_text(headers.get("Audit-Id", ""), LONGEST_ID)
 
 
 def not_json_fault(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) -> KubeError:
     """A success whose content cannot be an answer of Kubernetes."""
     return KubeError(
         "not-json",
-        f"{asked.host} answered GET {asked.path} with {describe(headers, body, status)} instead of"
+        f"{asked.host} answered {asked.request} with {describe(headers, body, status)} instead of"
         " JSON: something between us and the API server, or no API server at all.",
         status=status,
     )

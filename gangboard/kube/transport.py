@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from urllib3.connection import HTTPSConnection
@@ -32,6 +33,21 @@ class HandshakeTimeoutError(TimeoutError):
     """The other side took the connection and then did not speak TLS in time."""
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What goes out on a line."""
+
+    method: str
+    target: str
+    """Path and query."""
+    headers: Mapping[str, str]
+    body: bytes | None = None
+
+    def __repr__(self) -> str:
+        # The headers have a token in them.
+        return f"Request({self.method} {self.target})"
+
+
 class DeadlineSocket(ssl.SSLSocket):
     """Before each read and write the time that is left becomes its timeout.
 
@@ -42,6 +58,8 @@ class DeadlineSocket(ssl.SSLSocket):
     """Moment of `time.monotonic()` after which reading and writing raise TimeoutError."""
     reader: io.BufferedReader
     """What the answer is read from, once a request was sent."""
+    has_written = False
+    """A byte of a request may have left. The handshake does not count: OpenSSL writes it itself."""
 
     def recv_into(self, buffer: Any, nbytes: int | None = None, flags: int = 0) -> int:
         """As for every socket, until the deadline."""
@@ -51,6 +69,7 @@ class DeadlineSocket(ssl.SSLSocket):
     def send(self, data: Any, flags: int = 0) -> int:
         """As for every socket, until the deadline."""
         self._arm()
+        self.has_written = True
         return super().send(data, flags)
 
     def makefile(self, *args: Any, **kwargs: Any) -> Any:
@@ -101,6 +120,12 @@ class Line(HTTPSConnection):
         self.wire: DeadlineSocket
         """The TLS socket, once connected. It outlives `sock` when the server asks to close."""
 
+    @property
+    def has_written(self) -> bool:
+        """Whether a byte of a request may have left on it."""
+        wire: DeadlineSocket | None = getattr(self, "wire", None)
+        return wire is not None and wire.has_written
+
     def connect_until(self, until: float) -> None:
         """Connect, and give up at the moment `until` at the latest. Raises OSError."""
         self._until = until
@@ -122,10 +147,16 @@ class Line(HTTPSConnection):
             raise TypeError("the context was not made by tls_context")
         self.sock = self.wire = sock
 
-    def exchange(self, target: str, headers: Mapping[str, str], until: float) -> HTTPResponse:
-        """Send a GET on the open connection and read the headers of the answer."""
+    def exchange(self, request: Request, until: float) -> HTTPResponse:
+        """Send a request on the open connection and read the headers of the answer."""
         self.wire.until = until
-        self.request("GET", target, headers=headers, preload_content=False)
+        self.request(
+            request.method,
+            request.target,
+            body=request.body,
+            headers=request.headers,
+            preload_content=False,
+        )
         return self.getresponse()
 
     def cut(self) -> None:

@@ -56,14 +56,21 @@ def refuse(fault: Fault, request: Request) -> None:
         raise forbidden(request)
     if fault.kind == "unauthorized":
         raise refusals.unauthorized()
-    if fault.kind == "status":
-        raise refusals.generic(fault.options["code"])
+    if fault.kind in ("status", "webhook_down") and not fault.applied:
+        raise _other(fault)
     if fault.kind == "throttled":
         raise refusals.throttled(fault.options["retry_after"])
     if fault.kind == "gone_mid_list":
         raise refusals.too_old_token("")
     if fault.kind == "lying_continue":
         request.query.pop("continue", None)
+
+
+def _other(fault: Fault) -> refusals.Refusal:
+    options = fault.options
+    if fault.kind == "webhook_down":
+        return refusals.webhook_down(options["webhook"])
+    return refusals.generic(options["code"], options["reason"], options["message"])
 
 
 def alteration(met: list[Fault]) -> Alter | None:
@@ -81,7 +88,9 @@ def alteration(met: list[Fault]) -> Alter | None:
 
 
 def spoil(fault: Fault, answer: Answer) -> None:
-    """Change an answer that is otherwise right."""
+    """Change an answer that is otherwise right, or raise what comes instead of it."""
+    if fault.kind in ("status", "webhook_down"):
+        raise _other(fault)
     if fault.kind == "html":
         page = (
             b"<!DOCTYPE html><html><head><title>Sign in</title></head><body>Sign in</body></html>"

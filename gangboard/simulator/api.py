@@ -18,7 +18,7 @@ from gangboard.simulator.answers import (
     spoil,
 )
 from gangboard.simulator.events import stored_form
-from gangboard.simulator.faults import Faults
+from gangboard.simulator.faults import Fault, Faults
 from gangboard.simulator.lists import Alter, list_page, render
 from gangboard.simulator.patches import PatchError, json_patch, merge_patch
 from gangboard.simulator.requests import Request, resolve
@@ -58,6 +58,7 @@ class API:
 
     def answer(self, request: Request) -> Answer:
         """Answer a request; refusals are answers too."""
+        met: list[Fault] = []
         try:
             resolve(request, self.resources)
             met = self.faults.meet(request)
@@ -65,7 +66,8 @@ class API:
                 refuse(fault, request)
             if request.read_only and request.verb not in ("list", "get", "watch", "discovery"):
                 raise forbidden(request)
-            found = self._dispatch(request, alteration(met))
+            applied = all(fault.applied for fault in met)
+            found = self._dispatch(request, alteration(met)) if applied else Answer(200, b"{}")
             found.faults = met
             for fault in met:
                 spoil(fault, found)
@@ -73,7 +75,7 @@ class API:
             return Answer(404, b"404 page not found\n", content_type=_TEXT)
         except refusals.Refusal as refusal:
             body = json.dumps(refusal.body, separators=(",", ":")).encode()
-            return Answer(refusal.code, body, headers=refusal.headers)
+            return Answer(refusal.code, body, headers=refusal.headers, faults=met)
         return found
 
     def _dispatch(self, request: Request, alter: Alter | None) -> Answer:

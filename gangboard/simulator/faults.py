@@ -7,6 +7,14 @@ times or, without a count, until it is removed. Add them while the simulator run
     fault = simulator.faults.throttled(7, resource="pods", verb="list", count=2)
     ...
     simulator.faults.remove(fault)
+
+The verb `write` stands for all four that write. What spoils an answer (reset, hang, html, not_json,
+truncated, drip) lets the request be carried out first and `applied=False` keeps it from that; what
+answers something else (status, webhook_down) keeps it from that and with `applied=True` comes after:
+
+    simulator.faults.reset(resource="jobs", verb="patch", count=1)  # applied, and nobody hears of it
+    simulator.faults.reset(resource="jobs", verb="patch", count=1, applied=False)
+    simulator.faults.status(504, verb="write", count=1, applied=True)
 """
 
 from __future__ import annotations
@@ -20,6 +28,10 @@ from gangboard.simulator.requests import Request
 
 OBJECT_FAULTS = ("huge_annotation", "pod_without_status", "unknown_enum")
 """Faults inside one pod: in lists, in watches and when it is read alone."""
+
+WRITES = ("create", "update", "patch", "delete")
+_ANSWERS = ("status", "webhook_down")
+"""Faults that answer instead of the API."""
 
 _HUGE = 5 * 1024 * 1024
 
@@ -38,13 +50,22 @@ class Fault:
     released: threading.Event = field(default_factory=threading.Event)
     """Set when the fault is removed: ends what hangs because of it."""
 
+    @property
+    def applied(self) -> bool:
+        """Whether the request is carried out all the same."""
+        return bool(self.options.get("applied", self.kind not in _ANSWERS))
+
+    def concerns(self, verb: str) -> bool:
+        """Whether it is meant for a verb."""
+        return self.verb in ("", verb) or (self.verb == "write" and verb in WRITES)
+
     def matches(self, request: Request) -> bool:
         """Whether the request is one of those it is meant for."""
         names = ("", request.resource.plural, request.resource.full) if request.resource else ("",)
         return (
             request.path.startswith(self.path)
             and self.resource in names
-            and self.verb in ("", request.verb)
+            and self.concerns(request.verb)
             and (self.kind != "gone_mid_list" or "continue" in request.query)
         )
 
@@ -121,7 +142,7 @@ class Faults:
             return any(
                 fault.kind == "forbidden"
                 and fault.resource in ("", resource, resource.partition(".")[0])
-                and fault.verb in ("", verb)
+                and fault.concerns(verb)
                 and not fault.path
                 for fault in self._active
             )
@@ -134,9 +155,13 @@ class Faults:
         """401, as for a token that has ended."""
         return self.add("unauthorized", **where)
 
-    def status(self, code: int, **where: Any) -> Fault:
-        """Any other code with a Status body."""
-        return self.add("status", code=code, **where)
+    def status(self, code: int, reason: str = "", message: str = "", **where: Any) -> Fault:
+        """Any other code with a Status body, in the server's usual words where none are given."""
+        return self.add("status", code=code, reason=reason, message=message, **where)
+
+    def webhook_down(self, webhook: str = "policy.example.com", **where: Any) -> Fault:
+        """500 for writes: an admission webhook that must agree cannot be called."""
+        return self.add("webhook_down", webhook=webhook, **{"verb": "write", **where})
 
     def throttled(self, retry_after: int = 1, **where: Any) -> Fault:
         """429 with Retry-After."""

@@ -205,13 +205,33 @@ def throttled(retry_after: int) -> Refusal:
     )
 
 
-def generic(code: int) -> Refusal:
-    """Any other code, in the words the server has for it."""
+def webhook_down(webhook: str) -> Refusal:
+    """An admission webhook with `failurePolicy: Fail` does not answer."""
+    why = (
+        f'failed calling webhook "{webhook}": failed to call webhook: Post '
+        f'"https://{webhook}/admit?timeout=10s": dial tcp 127.0.0.1:9: connect: connection refused'
+    )
+    return Refusal(
+        500,
+        "InternalError",
+        f"Internal error occurred: {why}",
+        details={"causes": [{"message": why}]},
+    )
+
+
+def generic(code: int, reason: str = "", message: str = "") -> Refusal:
+    """Any other code, in the words the server has for it unless others are given."""
     words = {
+        409: (
+            "Conflict",
+            "Operation cannot be fulfilled: the object has been modified; please apply your "
+            "changes to the latest version and try again",
+        ),
+        422: ("Invalid", "the server rejected our request due to an error in our request"),
         500: ("InternalError", "Internal error occurred: etcdserver: request timed out"),
         502: ("BadGateway", "Bad Gateway"),
         503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
         504: ("Timeout", "Timeout: request did not complete within the allotted timeout"),
     }
-    reason, message = words.get(code, ("Unknown", f"an error with the code {code}"))
-    return Refusal(code, reason, message)
+    usual = words.get(code, ("Unknown", f"an error with the code {code}"))
+    return Refusal(code, reason or usual[0], message or usual[1])

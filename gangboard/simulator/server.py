@@ -10,6 +10,7 @@ import ssl
 import struct
 import threading
 import time
+import uuid
 from collections.abc import Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -128,6 +129,7 @@ class _Handler(BaseHTTPRequestHandler):
         faults = faults or {}
         body = answer.body
         self.send_response(answer.code)
+        self.send_header("Audit-Id", str(uuid.uuid4()))
         self.send_header("Content-Type", answer.content_type)
         for name, value in answer.headers.items():
             self.send_header(name, value)
@@ -149,6 +151,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _stream(self, answer: Answer, faults: dict[str, Fault]) -> None:
         assert answer.pieces is not None  # noqa: S101 - the caller has looked
         self.send_response(answer.code)
+        self.send_header("Audit-Id", str(uuid.uuid4()))
         self.send_header("Content-Type", answer.content_type)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()

@@ -22,6 +22,11 @@ class Request:
     target: str
     headers: Mapping[str, str]
     line: str
+    body: bytes = b""
+
+    @property
+    def method(self) -> str:
+        return self.line.split(" ")[0]
 
     @property
     def path(self) -> str:
@@ -179,9 +184,13 @@ class Server:
                 return None
             data += piece
         sock.settimeout(20)
-        line, *fields = data.decode().split("\r\n\r\n")[0].split("\r\n")
+        head, _, body = data.partition(b"\r\n\r\n")
+        line, *fields = head.decode().split("\r\n")
         pairs = (field.partition(": ") for field in fields)
-        return Request(line.split(" ")[1], {name: value for name, _, value in pairs}, line)
+        headers = {name: value for name, _, value in pairs}
+        while len(body) < int(headers.get("Content-Length", 0)):
+            body += sock.recv(65536)
+        return Request(line.split(" ")[1], headers, line, body)
 
 
 @contextlib.contextmanager

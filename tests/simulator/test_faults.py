@@ -215,3 +215,51 @@ def test_an_unknown_token_and_a_reader_that_writes(demo: Demo, wire: Wire) -> No
     assert refused.status == 403
     assert 'cannot delete resource "jobs" in API group "batch"' in body["message"]
     assert client.get("batch/v1", "Job", "llama-ft-driver-0", "team-nlp")
+
+
+def test_a_write_is_spoiled_after_it_was_carried_out_or_before(demo: Demo) -> None:
+    simulator, client = demo
+    job = ("batch/v1", "Job", "llama-ft-driver-0")
+
+    def label(value: str) -> None:
+        body = {"metadata": {"labels": {"example.com/seen": value}}}
+        client.patch(*job, body, "team-nlp")
+
+    def seen() -> str | None:
+        found: str | None = client.get(*job, "team-nlp")["metadata"]["labels"].get(
+            "example.com/seen"
+        )
+        return found
+
+    simulator.faults.status(504, verb="write", count=1)
+    with pytest.raises(ApiError) as caught:
+        label("before")
+    assert (caught.value.status, seen()) == (504, None)
+    simulator.faults.status(504, verb="write", count=1, applied=True)
+    with pytest.raises(ApiError) as caught:
+        label("after")
+    assert (caught.value.status, seen()) == (504, "after")
+    simulator.faults.html(verb="patch", count=1, applied=False)
+    label("page")
+    assert seen() == "after"
+
+
+def test_the_verb_write_is_all_that_writes(demo: Demo) -> None:
+    simulator, client = demo
+    fault = simulator.faults.webhook_down(resource="jobs")
+    assert client.list("batch/v1", "Job")
+    with pytest.raises(ApiError) as caught:
+        client.delete("batch/v1", "Job", "llama-ft-driver-0", "team-nlp")
+    assert (caught.value.status, caught.value.reason) == (500, "InternalError")
+    assert caught.value.message.startswith("Internal error occurred: failed calling webhook")
+    assert client.get("batch/v1", "Job", "llama-ft-driver-0", "team-nlp")
+    simulator.faults.remove(fault)
+
+
+def test_a_refusal_can_be_lost_like_any_answer(demo: Demo) -> None:
+    simulator, _ = demo
+    simulator.faults.reset(path="/api/v1/namespaces/team-nlp/pods/no-such-pod", count=1)
+    wire = Wire(simulator)
+    with pytest.raises(ConnectionError):
+        wire.get("/api/v1/namespaces/team-nlp/pods/no-such-pod")
+    wire.close()

@@ -1,0 +1,347 @@
+"""What a write sends, that it sends it once, and what its error knows of it."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gangboard import __version__
+from gangboard.kube.connection import Connection
+from gangboard.kube.errors import CredentialError, KubeError, Reach
+from gangboard.kube.writing import Answer, Writer
+from tests.kube.asking import PODS, ok
+from tests.kube.conftest import TOKEN
+from tests.kube.server import Request, Script, Server, Wire
+
+Serve = Callable[..., Server]
+Connect = Callable[..., Connection]
+
+JOBS = "/apis/batch/v1/namespaces/team/jobs"
+JOB = f"{JOBS}/run-workers-0"
+SUSPEND = b'{"spec":{"suspend":true}}'
+
+
+def failed(connection: Connection, **settings: float) -> KubeError:
+    with pytest.raises(KubeError) as caught:
+        Writer(connection).merge_patch(JOB, SUSPEND, **settings)  # type: ignore[arg-type]
+    assert TOKEN not in caught.value.sentence + repr(caught.value.said)
+    return caught.value
+
+
+def saying(status: int, **fields: object) -> Script:
+    document = {"kind": "Status", "apiVersion": "v1", "status": "Failure", **fields}
+    return lambda request, wire: wire.json(document, status)
+
+
+# What is sent
+
+
+def test_a_merge_patch(serve: Serve, connect: Connect) -> None:
+    server = serve(lambda request, wire: wire.json({"kind": "Job"}, Audit_Id="a-1"))
+    answer = Writer(connect(server)).merge_patch(JOB, SUSPEND)
+    assert answer == Answer(b'{"kind": "Job"}', 200, "a-1")
+    (request,) = server.requests
+    assert (request.method, request.path, request.body) == ("PATCH", JOB, SUSPEND)
+    assert request.query == {"fieldManager": "gangboard", "fieldValidation": "Strict"}
+    assert request.headers["Content-Type"] == "application/merge-patch+json"
+    assert request.headers["Accept"] == "application/json"
+    assert request.headers["Authorization"] == f"Bearer {TOKEN}"
+    assert request.headers["User-Agent"] == f"gangboard/{__version__}"
+
+
+def test_a_json_patch_names_its_action(serve: Serve, connect: Connect) -> None:
+    server = serve(ok)
+    writer = Writer(connect(server), action="42")
+    operations = [{"op": "test", "path": "/metadata/uid", "value": "u"}]
+    writer.json_patch(JOB, operations, field_manager="gangboard-actor")
+    writer.json_patch(JOB, b'[ {"op":"remove","path":"/x"} ]')
+    first, second = server.requests
+    assert json.loads(first.body) == operations
+    assert second.body == b'[ {"op":"remove","path":"/x"} ]'
+    assert first.method == "PATCH"
+    assert first.query["fieldManager"] == "gangboard-actor"
+    assert first.headers["Content-Type"] == "application/json-patch+json"
+    assert first.headers["User-Agent"] == f"gangboard/{__version__} action/42"
+
+
+def test_a_creation(serve: Serve, connect: Connect) -> None:
+    server = serve(lambda request, wire: wire.json({}, 201))
+    answer = Writer(connect(server)).create(JOBS, b'{"kind":"Job"}')
+    assert (answer.status, answer.audit_id) == (201, "")
+    (request,) = server.requests
+    assert (request.method, request.path, request.body) == ("POST", JOBS, b'{"kind":"Job"}')
+    assert request.query == {"fieldManager": "gangboard", "fieldValidation": "Strict"}
+    assert request.headers["Content-Type"] == "application/json"
+
+
+def test_a_deletion_is_of_one_object_and_never_waits_for_what_it_owns(
+    serve: Serve, connect: Connect
+) -> None:
+    server = serve(ok)
+    Writer(connect(server)).delete(JOB, uid="u-1")
+    (request,) = server.requests
+    assert (request.method, request.path, request.query) == ("DELETE", JOB, {})
+    options = json.loads(request.body)
+    assert options["preconditions"] == {"uid": "u-1"}
+    assert options["propagationPolicy"] == "Background"
+    assert "dryRun" not in options
+
+
+def test_dry_runs_say_so_where_the_server_looks(serve: Serve, connect: Connect) -> None:
+    server = serve(ok)
+    writer = Writer(connect(server))
+    writer.merge_patch(JOB, SUSPEND, dry_run=True)
+    writer.json_patch(JOB, [], dry_run=True)
+    writer.create(JOBS, b"{}", dry_run=True)
+    writer.delete(JOB, uid="u", dry_run=True)
+    *others, deletion = server.requests
+    assert [request.query["dryRun"] for request in others] == ["All"] * 3
+    assert json.loads(deletion.body)["dryRun"] == ["All"]
+
+
+# Once
+
+
+def test_a_write_never_uses_a_connection_that_was_idle(serve: Serve, connect: Connect) -> None:
+    server = serve(ok)
+    connection = connect(server)
+    connection.get(PODS)
+    Writer(connection).merge_patch(JOB, SUSPEND)
+    Writer(connection).merge_patch(JOB, SUSPEND)
+    assert server.connections == 3
+    connection.get(PODS)
+    assert server.connections == 3  # reading may go on where a write has been
+
+
+@pytest.mark.parametrize("end", [Wire.reset, Wire.close])
+def test_a_write_that_gets_no_answer_is_not_repeated(
+    serve: Serve, connect: Connect, end: Callable[[Wire], None]
+) -> None:
+    server = serve(lambda request, wire: end(wire))
+    error = failed(connect(server))
+    assert (error.code, error.reach) == ("broken-off", Reach.UNKNOWN)
+    assert f"PATCH {JOB}" in error.sentence
+    assert len(server.requests) == 1
+
+
+def test_an_error_of_the_server_is_not_repeated(serve: Serve, connect: Connect) -> None:
+    server = serve(saying(503, reason="ServiceUnavailable"))
+    assert failed(connect(server)).reach is Reach.UNKNOWN
+    assert len(server.requests) == 1
+
+
+# Not sent
+
+
+def test_without_a_connection_nothing_was_sent(connect: Connect) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    error = failed(connect(f"https://127.0.0.1:{port}"))
+    assert (error.code, error.reach) == ("unreachable", Reach.NOT_SENT)
+
+
+def test_to_a_server_that_we_do_not_trust_nothing_is_sent(serve: Serve, connect: Connect) -> None:
+    server = serve(ok)
+    error = failed(connect(server, login={"ca_pem": None}))
+    assert (error.code, error.reach) == ("tls", Reach.NOT_SENT)
+    assert server.requests == []
+
+
+def test_without_a_token_nothing_was_sent(serve: Serve, connect: Connect, tmp_path: Path) -> None:
+    login = {"token": None, "token_file": str(tmp_path / "gone")}
+    with pytest.raises(CredentialError) as caught:
+        Writer(connect(serve(ok), login=login)).delete(JOB, uid="u")
+    assert caught.value.reach is Reach.NOT_SENT
+
+
+def test_a_deadline_that_is_over_before_the_first_byte_sends_nothing(
+    serve: Serve, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve(ok)
+    connection = connect(server)
+    line = connection.new_line()
+    dial = line.connect_until
+
+    def late(until: float) -> None:
+        dial(until)
+        time.sleep(max(until - time.monotonic(), 0) + 0.01)
+
+    monkeypatch.setattr(line, "connect_until", late)
+    monkeypatch.setattr(connection, "new_line", lambda: line)
+    error = failed(connection, deadline=0.3)
+    assert (error.code, error.reach) == ("timeout", Reach.NOT_SENT)
+    assert server.requests == []
+
+
+# Answered
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "code"),
+    [
+        (400, "BadRequest", "bad-request"),
+        (401, "Unauthorized", "unauthorized"),
+        (403, "Forbidden", "forbidden"),
+        (404, "NotFound", "not-found"),
+        (409, "Conflict", "conflict"),
+        (409, "AlreadyExists", "already-exists"),
+        (413, "RequestEntityTooLarge", "bad-request"),
+        (422, "Invalid", "invalid"),
+        (429, "TooManyRequests", "throttled"),
+    ],
+)
+def test_a_refusal_is_an_answer(
+    serve: Serve, connect: Connect, status: int, reason: str, code: str
+) -> None:
+    said = f'jobs.batch "run-workers-0" {reason}'
+    error = failed(connect(serve(saying(status, reason=reason, message=said))))
+    assert (error.code, error.status, error.reach) == (code, status, Reach.ANSWERED)
+    assert (error.said.reason, error.said.message) == (reason, said)
+    assert f"PATCH {JOB} ({status}): {said}" in error.sentence
+
+
+def test_a_refusal_brings_its_details_and_its_audit_id(serve: Serve, connect: Connect) -> None:
+    document = {
+        "kind": "Status",
+        "reason": "Invalid",
+        "message": f"Job is invalid {TOKEN}",
+        "details": {
+            "name": "run-workers-0",
+            "kind": "Job",
+            "causes": [
+                {
+                    "reason": "FieldValueInvalid",
+                    "message": f"field is immutable\r\n{TOKEN}",
+                    "field": "metadata.uid",
+                }
+            ],
+        },
+    }
+    error = failed(connect(serve(lambda _, wire: wire.json(document, 422, Audit_Id="a-2"))))
+    (cause,) = error.said.causes
+    assert (cause.field, cause.reason) == ("metadata.uid", "FieldValueInvalid")
+    assert cause.message == "field is immutable [token]"
+    assert (error.said.kind, error.said.name) == ("Job", "run-workers-0")
+    assert error.said.message == "Job is invalid [token]"
+    assert error.audit_id == "a-2"
+
+
+def test_a_long_refusal_is_kept_longer_than_it_is_quoted(serve: Serve, connect: Connect) -> None:
+    error = failed(connect(serve(saying(403, message="no " * 5000))))
+    assert len(error.said.message) == 1000
+    assert len(error.sentence) < 450
+
+
+def test_throttling_says_when_to_come_back(serve: Serve, connect: Connect) -> None:
+    page = b"Too many requests, please try again later.\n"
+    server = serve(
+        lambda _, wire: wire.answer(page, 429, Retry_After="7", Content_Type="text/plain")
+    )
+    error = failed(connect(server))
+    assert (error.code, error.retry_after, error.reach) == ("throttled", 7.0, Reach.ANSWERED)
+
+
+def test_a_missing_object_is_not_a_path_that_nobody_serves(serve: Serve, connect: Connect) -> None:
+    missing = saying(404, reason="NotFound", details={"name": "x", "kind": "jobs"})
+    assert failed(connect(serve(missing))).is_object_missing
+    unserved = saying(404, reason="NotFound", details={})
+    assert not failed(connect(serve(unserved))).is_object_missing
+    plain = serve(lambda _, wire: wire.answer(b"404 page not found\n", 404))
+    error = failed(connect(plain))
+    assert (error.is_object_missing, error.reach) == (False, Reach.ANSWERED)
+
+
+WEBHOOK_DOWN = (
+    'Internal error occurred: failed calling webhook "vjobset.kb.io": failed to call webhook: Post '
+    '"https://127.0.0.1:9/": dial tcp 127.0.0.1:9: connect: connection refused'
+)
+
+
+def test_a_webhook_refuses_before_anything_is_stored(serve: Serve, connect: Connect) -> None:
+    down = saying(500, reason="InternalError", message=WEBHOOK_DOWN)
+    error = failed(connect(serve(down)))
+    assert (error.code, error.reach) == ("server-error", Reach.ANSWERED)
+    assert WEBHOOK_DOWN in error.sentence
+    denied = saying(500, message='admission webhook "v.kb.io" denied the request: not today')
+    assert failed(connect(serve(denied))).reach is Reach.ANSWERED
+    with pytest.raises(KubeError) as caught:
+        Writer(connect(serve(down))).delete(JOB, uid="u")
+    assert caught.value.reach is Reach.UNKNOWN  # it may have been marked as deleted by then
+
+
+# Unknown
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "message"),
+    [
+        (500, "InternalError", "Internal error occurred: etcdserver: request timed out"),
+        (500, "ServerTimeout", "The update operation against jobs.batch could not be completed"),
+        (500, "InternalError", f"rpc error while {WEBHOOK_DOWN}"),
+        (503, "ServiceUnavailable", "the server is currently unable to handle the request"),
+        (504, "Timeout", "request did not complete within requested timeout"),
+        (408, "", ""),
+    ],
+)
+def test_an_error_that_may_come_after_storing(
+    serve: Serve, connect: Connect, status: int, reason: str, message: str
+) -> None:
+    error = failed(connect(serve(saying(status, reason=reason, message=message))))
+    assert (error.status, error.reach) == (status, Reach.UNKNOWN)
+
+
+def test_a_page_instead_of_an_answer(serve: Serve, connect: Connect) -> None:
+    page = b"<!DOCTYPE html><title>Sign in</title>"
+    error = failed(connect(serve(lambda _, wire: wire.answer(page, Content_Type="text/html"))))
+    assert (error.code, error.reach) == ("not-json", Reach.UNKNOWN)
+    assert f"answered PATCH {JOB} with an HTML page" in error.sentence
+    gateway = serve(lambda _, wire: wire.answer(page, 502, Content_Type="text/html"))
+    assert failed(connect(gateway)).reach is Reach.UNKNOWN
+
+
+def test_a_redirect_is_not_followed(serve: Serve, connect: Connect) -> None:
+    target = serve(ok)
+    error = failed(
+        connect(serve(lambda _, wire: wire.answer(b"", 307, Location=f"{target.url}{JOB}")))
+    )
+    assert (error.code, error.reach) == ("redirected", Reach.UNKNOWN)
+    assert target.connections == 0
+
+
+def test_a_server_that_never_answers_meets_the_deadline(serve: Serve, connect: Connect) -> None:
+    started = time.monotonic()
+    error = failed(connect(serve(lambda _, wire: wire.hold())), deadline=0.3)
+    assert (error.code, error.reach) == ("timeout", Reach.UNKNOWN)
+    assert f"did not complete PATCH {JOB} within 0.3 s" in error.sentence
+    assert time.monotonic() - started < 0.8
+
+
+def test_a_server_that_drips_its_answer_meets_the_deadline(serve: Serve, connect: Connect) -> None:
+    def script(request: Request, wire: Wire) -> None:
+        wire.head(Content_Length="1000")
+        wire.drip(b"{" + b" " * 999, 0.05)
+
+    error = failed(connect(serve(script)), deadline=0.3)
+    assert (error.code, error.reach) == ("timeout", Reach.UNKNOWN)
+
+
+def test_an_answer_that_ends_early(serve: Serve, connect: Connect) -> None:
+    def script(request: Request, wire: Wire) -> None:
+        wire.head(Content_Length="100")
+        wire.send(b"{}")
+        wire.close()
+
+    error = failed(connect(serve(script)))
+    assert (error.code, error.reach) == ("broken-off", Reach.UNKNOWN)
+
+
+def test_reading_has_no_reach(serve: Serve, connect: Connect) -> None:
+    with pytest.raises(KubeError) as caught:
+        connect(serve(saying(403, reason="Forbidden"))).get(JOB)
+    assert caught.value.reach is None
+    assert caught.value.said.reason == "Forbidden"
