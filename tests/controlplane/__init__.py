@@ -6,12 +6,14 @@ the product must not be its own witness.
 | Module | What it is for |
 |---|---|
 | `build` | Go tool modules under `modules/` -> binaries in the user's cache (`make controlplane`) |
-| `profiles` | which binaries, gates and served versions make up "1.37", "1.36", "plain" |
+| `profiles` | which binaries, gates and served versions make up "1.37", "1.36", "1.35", "plain", ... |
 | `cluster` | `ControlPlane`: start, restart, pause, stop; leaves nothing behind |
 | `certificates`, `processes` | the keys and the command lines of it |
+| `controllers` | what JobSet and Kueue need in the API: CRDs, webhook configurations, a Secret |
 | `supervisor`, `guard` | the small process that owns the others and outlives a killed test, and our end of it |
 | `client` | a plain JSON client for any API server |
 | `nodes`, `objects` | fake nodes; Jobs, JobSets, PodGroups, ... as dicts |
+| `queues`, `conditions` | Kueue's queues and Workloads; reading `status.conditions` |
 | `kwok-stages.yaml` | what the fake kubelets do, and the annotations that script it |
 | `clearing`, `fixtures` | a clean cluster for the next test; pytest fixtures |
 | `fleet`, `run` | a filled cluster to look at (`make testcluster`) |

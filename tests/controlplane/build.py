@@ -73,8 +73,16 @@ MODULES: dict[str, Module] = {
             manifests_from="sigs.k8s.io/jobset",
             manifests=("config/components/crd/bases", "config/components/webhook/manifests.yaml"),
         ),
+        Module(
+            "kueue",
+            {"kueue": "kueue"},
+            manifests_from="sigs.k8s.io/kueue",
+            manifests=("config/components/crd/bases", "config/components/webhook/manifests.yaml"),
+            takes="about three minutes",
+        ),
         kubernetes("1.37.0"),
         kubernetes("1.36.3"),
+        kubernetes("1.35.4"),
     )
 }
 

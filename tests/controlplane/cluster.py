@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import base64
 import os
-import random
 import signal
-import socket
 import time
-from dataclasses import fields
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -25,9 +25,11 @@ from typing import Self
 import urllib3
 import yaml
 
-from tests.controlplane.certificates import make_certificates
+from tests.controlplane.certificates import make_certificates, make_kueue_certificates
 from tests.controlplane.client import ApiError, Client, Json, WaitError
-from tests.controlplane.processes import HOST, Layout, Ports, Process, jobset_objects, processes
+from tests.controlplane.conditions import is_true
+from tests.controlplane.controllers import Controller, controllers
+from tests.controlplane.processes import Layout, Process, free_ports, processes
 from tests.controlplane.profiles import Profile, profile_named
 from tests.controlplane.supervisor import StartError, Supervisor
 
@@ -74,7 +76,12 @@ class ControlPlane:
         certificates = make_certificates(authority)
         self.kubeconfig = self.folder / "admin.kubeconfig"
         self._layout = Layout(
-            self.profile, self.folder, _free_ports(), certificates, self.kubeconfig
+            self.profile,
+            self.folder,
+            free_ports(),
+            certificates,
+            self.kubeconfig,
+            make_kueue_certificates(authority / "kueue") if self.profile.kueue else None,
         )
         self.url = self._layout.url
         admin = certificates.admin
@@ -91,20 +98,29 @@ class ControlPlane:
         for name in ("etcd", "kube-apiserver"):
             self._start(name)
             self._wait_ready(name)
-        crds, webhooks = jobset_objects(self._layout)
-        for crd in self.client.create_all(crds):
-            # JobSet looks for its kind once at its start and then not for another ten seconds.
-            self.client.wait_for(
-                crd["apiVersion"], crd["kind"], crd["metadata"]["name"], until=_is_established
-            )
+        needed = controllers(self._layout)
+        for controller in needed:
+            self._install(controller)
         rest = [name for name in self._processes if name not in ("etcd", "kube-apiserver")]
         for name in rest:
             self._start(name)
         for name in rest:
             self._wait_ready(name)
-        self.client.create_all(webhooks)
-        self._wait_jobset_defaults()
+        for controller in needed:
+            self.client.create_all(controller.webhooks)
+            self._wait_webhooks(controller)
         self._wait_default_account()
+
+    def _install(self, controller: Controller) -> None:
+        self.client.create_all(controller.others)
+        for crd in self.client.create_all(controller.crds):
+            # JobSet looks for its kind once at its start and then not for another ten seconds.
+            self.client.wait_for(
+                crd["apiVersion"],
+                crd["kind"],
+                crd["metadata"]["name"],
+                until=lambda found: is_true(found, "Established"),
+            )
 
     # Processes
 
@@ -116,11 +132,39 @@ class ControlPlane:
         """Kill one process with SIGKILL, as a crash would."""
         self._supervisor.signal(name, signal.SIGKILL)
 
-    def restart_process(self, name: str) -> None:
-        """Start a process (ended before if it still runs) and wait until it is ready again."""
+    def restart_process(self, name: str, *, kill: bool = False) -> None:
+        """Start a process on its old port and wait until it is ready again; the others run on.
+
+        If it still runs it is ended before, with `kill` as a crash would.
+        """
+        if kill:
+            self.kill_process(name)
         self.stop_process(name)
         self._start(name)
         self._wait_ready(name)
+
+    @property
+    def process_ids(self) -> dict[str, int]:
+        """The processes that run now (a paused one does) and their ids."""
+        found = {name: self._supervisor.process_id(name) for name in self._processes}
+        return {name: number for name, number in found.items() if number is not None}
+
+    @contextmanager
+    def kueue_configured(self, **configuration: object) -> Iterator[None]:
+        """Restart Kueue with these keys of its Configuration, and at the end without them.
+
+        with plane.kueue_configured(waitForPodsReady={"timeout": "5s"}): ...
+        """
+        try:
+            self._restart_kueue(configuration)
+            yield
+        finally:
+            self._restart_kueue({})
+
+    def _restart_kueue(self, configuration: Json) -> None:
+        self._layout = replace(self._layout, kueue_config=configuration)
+        self._processes = processes(self._layout)
+        self.restart_process("kueue")
 
     def pause_process(self, name: str) -> None:
         """Stop a process in its tracks (SIGSTOP): it holds its connections and says nothing."""
@@ -169,28 +213,20 @@ class ControlPlane:
             return False
         return answer.status == 200
 
-    def _wait_jobset_defaults(self) -> None:
-        """Wait until the API server calls JobSet's webhooks: they set `network`, nobody else."""
-        name = "webhook-probe"
-        template = {"spec": {"containers": [{"name": "c", "image": "x"}]}}
-        probe: Json = {
-            "apiVersion": "jobset.x-k8s.io/v1alpha2",
-            "kind": "JobSet",
-            "metadata": {"name": name, "namespace": "default"},
-            "spec": {
-                "replicatedJobs": [{"name": "j", "template": {"spec": {"template": template}}}]
-            },
-        }
+    def _wait_webhooks(self, controller: Controller) -> None:
+        """Wait until the API server calls the controller's webhooks: nobody else sets defaults."""
         deadline = time.monotonic() + _READY_SECONDS
         said = "no defaults set"
         while time.monotonic() < deadline:
             try:
-                if "network" in self.client.create(probe, dry_run=True)["spec"]:
+                answer = self.client.create(controller.probe, dry_run=True)
+                if controller.is_defaulted(answer):
                     return
             except ApiError as error:
                 said = str(error)
             time.sleep(0.1)
-        raise StartError(f"JobSet's webhooks are not called: {said}\n{self.log_of('jobset')}")
+        name = controller.process
+        raise StartError(f"{name}'s webhooks are not called: {said}\n{self.log_of(name)}")
 
     def _wait_default_account(self) -> None:
         """The controller manager works, not only listens, once it has made this."""
@@ -254,29 +290,6 @@ class ControlPlane:
         trace: TracebackType | None,
     ) -> None:
         self.stop()
-
-
-def _free_ports() -> Ports:
-    """Return free ports below the range from which the system serves outgoing connections."""
-    found: list[int] = []
-    wanted = [field.name for field in fields(Ports)]
-    chooser = random.SystemRandom()
-    while len(found) < len(wanted):
-        port = chooser.randrange(20000, 32000)
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((HOST, port))
-            except OSError:
-                continue
-        if port not in found:
-            found.append(port)
-    return Ports(**dict(zip(wanted, found, strict=True)))
-
-
-def _is_established(crd: Json) -> bool:
-    conditions = crd.get("status", {}).get("conditions") or []  # null in the first moment
-    return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 
 
 def _inlined(path: Path) -> str:

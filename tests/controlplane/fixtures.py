@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
@@ -18,8 +18,17 @@ from tests.controlplane.client import Client
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.objects import namespace as namespace_object
 from tests.controlplane.profiles import profile_named
+from tests.controlplane.queues import KUEUE, cluster_queue_name, make_queue
 
-_FIXTURES = {"controlplane", "controlplane_137", "controlplane_136", "controlplane_plain"}
+_FIXTURES = {
+    "controlplane",
+    "controlplane_137",
+    "controlplane_136",
+    "controlplane_plain",
+    "controlplane_135",
+    "controlplane_135_map",
+    "controlplane_kueue",
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -59,9 +68,27 @@ def controlplane_plain() -> Iterator[ControlPlane]:
     yield from _started("plain")
 
 
+@pytest.fixture(scope="session")
+def controlplane_135() -> Iterator[ControlPlane]:
+    """Kubernetes 1.35 with Workloads (scheduling.k8s.io/v1alpha1), without mutating policies."""
+    yield from _started("1.35")
+
+
+@pytest.fixture(scope="session")
+def controlplane_135_map() -> Iterator[ControlPlane]:
+    """The same with mutating admission policies, as v1beta1."""
+    yield from _started("1.35-map")
+
+
+@pytest.fixture(scope="session")
+def controlplane_kueue() -> Iterator[ControlPlane]:
+    """Kubernetes 1.37 with gangs and Kueue, without queues: see `queues`."""
+    yield from _started("1.37-kueue")
+
+
 @pytest.fixture(params=["1.37", "1.36", "plain"])
 def controlplane(request: pytest.FixtureRequest) -> ControlPlane:
-    """Each of the three in turn."""
+    """Three of them in turn."""
     name = f"controlplane_{request.param.replace('.', '')}"
     plane: ControlPlane = request.getfixturevalue(name)
     return plane
@@ -116,3 +143,31 @@ def no_nodes() -> Iterator[Fleets]:
     yield fleets
     for client in fleets._used:
         clear_nodes(client)
+
+
+class Queues:
+    """Makes queues that admit, and deletes at the end of a test what its namespace does not hold."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._made: list[tuple[Client, str]] = []
+
+    def __call__(
+        self, plane: ControlPlane, namespace: str, quota: Mapping[str, str], *, name: str = "queue"
+    ) -> str:
+        """Return the name of a LocalQueue with a ClusterQueue of its own (see `make_queue`)."""
+        self._made.append((plane.client, cluster_queue_name(namespace, name)))
+        return make_queue(plane.client, namespace, quota, name=name)
+
+    def delete(self) -> None:
+        """Delete the ClusterQueues; each is gone when the last Workload in it is."""
+        for client, name in self._made:
+            client.delete(KUEUE, "ClusterQueue", name)
+
+
+@pytest.fixture
+def queues() -> Iterator[Queues]:
+    """`queues(plane, namespace, {"cpu": "4"})` makes a queue and returns its name."""
+    made = Queues()
+    yield made
+    made.delete()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.nodes import make_nodes, node
-from tests.controlplane.objects import job, jobset, namespace, pod, podgroup, quota
+from tests.controlplane.objects import job, jobset, namespace, pod, podgroup, quota, workload
 from tests.controlplane.profiles import Profile
 
 
@@ -98,7 +98,14 @@ def _that_do_not(profile: Profile) -> list[Json]:
         job("h100-only", "team-a", parallelism=2, gpu=8, gang=2, node_selector={"pool": "h100"}),
         job("sweep", "team-b", parallelism=8, gang=8),  # the quota leaves it two pods
     ]
-    if profile.gang_version:
+    if profile.gang_version == "v1alpha1":  # no PodGroups yet
+        made.append(workload("ring", "team-c", version="v1alpha1", templates={"ring": 4}))
+        made += _three_of_the_ring(("ring", "ring"))
+    elif profile.gang_version:
         made.append(podgroup("ring", "team-c", version=profile.gang_version, gang=4))
-        made += [pod(f"ring-{i}", "team-c", gpu=1, pod_group="ring") for i in range(3)]
+        made += _three_of_the_ring("ring")
     return made
+
+
+def _three_of_the_ring(group: str | tuple[str, str]) -> list[Json]:
+    return [pod(f"ring-{i}", "team-c", gpu=1, pod_group=group) for i in range(3)]

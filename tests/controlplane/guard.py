@@ -6,7 +6,7 @@ commands from standard input, one JSON object a line, and answers each with one 
     {"do": "start", "name": N, "argv": [...], "env": {...}, "log": FILE}  -> {"pid": 1}
     {"do": "signal", "name": N, "signal": 19}                            -> {}
     {"do": "stop", "name": N}                                            -> {}
-    {"do": "status", "name": N}                                          -> {"exit": null | code}
+    {"do": "status", "name": N}                            -> {"pid": 1, "exit": null | code}
 
 Its first line is {"folder": F}: the one it was given, or a temporary one that it has made. Any
 failure is answered as {"error": text}. When standard input ends, when the process that started it
@@ -50,7 +50,7 @@ class _Guard:
             return {"pid": self._start(name, command)}
         process = self.processes[name]
         if command["do"] == "status":
-            return {"exit": process.poll()}
+            return {"pid": process.pid, "exit": process.poll()}
         if command["do"] == "signal":
             process.send_signal(command["signal"])
         elif command["do"] == "stop":

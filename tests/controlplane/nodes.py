@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Iterable, Mapping
 
 from tests.controlplane.client import Client, Json, wait
+from tests.controlplane.conditions import is_true
 from tests.controlplane.processes import SILENT_LABEL
 
 _HEALTHY = (
@@ -141,10 +142,10 @@ def silence_node(client: Client, name: str) -> None:
 def wake_node(client: Client, name: str) -> None:
     """Let a silenced node report again, it and its pods: what was ready before is ready again."""
     client.patch("v1", "Node", name, {"metadata": {"labels": {SILENT_LABEL: None}}})
-    client.wait_for("v1", "Node", name, until=lambda found: _is(found, "Ready"))
+    client.wait_for("v1", "Node", name, until=lambda found: is_true(found, "Ready"))
     for pod in client.list("v1", "Pod", fields=f"spec.nodeName={name},status.phase=Running"):
         # The controller manager touched only Ready; a kubelet would put it right by itself.
-        if _is(pod, "ContainersReady") and not _is(pod, "Ready"):
+        if is_true(pod, "ContainersReady") and not is_true(pod, "Ready"):
             ready = _condition("Ready", "True", "") | {"reason": None, "message": None}
             del ready["lastHeartbeatTime"]  # nodes only
             where = pod["metadata"]
@@ -183,11 +184,6 @@ def _condition(kind: str, status: str, reason: str, message: str = "") -> Json:
         "lastHeartbeatTime": now,
         "lastTransitionTime": now,
     }
-
-
-def _is(obj: Json, condition: str) -> bool:
-    conditions = obj.get("status", {}).get("conditions") or []
-    return any(c["type"] == condition and c["status"] == "True" for c in conditions)
 
 
 def _name(obj: Json) -> str:

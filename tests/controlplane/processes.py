@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import json
-from dataclasses import dataclass
+import random
+import socket
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-import yaml
-
-from tests.controlplane.build import binary, manifests
-from tests.controlplane.certificates import Certificates
+from tests.controlplane.build import binary
+from tests.controlplane.certificates import Certificates, KueueCertificates
 from tests.controlplane.client import Json
 from tests.controlplane.profiles import Profile
 
@@ -18,6 +17,7 @@ HOST = "127.0.0.1"
 STAGES = Path(__file__).with_name("kwok-stages.yaml")
 # KWOK leaves nodes with this label alone, as if their kubelet had died.
 SILENT_LABEL = "test.gangboard.dev/silent"
+KUEUE_NAMESPACE = "kueue-system"
 
 # Shorter than the stock 50 s so that a lost node is a matter of half a minute, long enough for a
 # busy machine to renew its leases.
@@ -37,6 +37,8 @@ class Ports:
     kwok: int
     jobset_health: int
     jobset_webhook: int
+    kueue_health: int
+    kueue_webhook: int
 
 
 @dataclass(frozen=True)
@@ -50,13 +52,18 @@ class Process:
 
 @dataclass(frozen=True)
 class Layout:
-    """Everything the command lines depend on."""
+    """Everything the command lines depend on.
+
+    `kueue_config` goes over Kueue's configuration, see `ControlPlane.kueue_configured`.
+    """
 
     profile: Profile
     folder: Path
     ports: Ports
     certificates: Certificates
     kubeconfig: Path
+    kueue_certificates: KueueCertificates | None = None
+    kueue_config: Json = field(default_factory=dict)
 
     @property
     def url(self) -> str:
@@ -73,6 +80,7 @@ def processes(layout: Layout) -> dict[str, Process]:
         _scheduler(layout),
         _kwok(layout),
         _jobset(layout),
+        *([_kueue(layout, layout.kueue_certificates)] if layout.kueue_certificates else []),
     )
     return {process.name: process for process in made}
 
@@ -200,31 +208,46 @@ def _jobset(layout: Layout) -> Process:
     return Process("jobset", argv, f"http://{health}/readyz")
 
 
-def jobset_objects(layout: Layout) -> tuple[list[Json], list[Json]]:
-    """Return JobSet's CRDs, and its webhook configurations pointed at the process here."""
-    crds, webhooks = [], []
-    bundle = (layout.certificates.ca).read_bytes()
-    for file in manifests("jobset"):
-        for document in yaml.safe_load_all(file.read_text()):
-            if not document:
+def _kueue(layout: Layout, certificates: KueueCertificates) -> Process:
+    health = f"{HOST}:{layout.ports.kueue_health}"
+    config = {
+        "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+        "kind": "Configuration",
+        "namespace": KUEUE_NAMESPACE,
+        "leaderElection": {"leaderElect": False},
+        # Left to certificates from outside it insists on a pair in /etc, its metrics off or on.
+        "internalCertManagement": {"enable": True},
+        "webhook": {
+            "host": HOST,
+            "port": layout.ports.kueue_webhook,
+            "certDir": str(certificates.webhook.certificate.parent),
+        },
+        "metrics": {"bindAddress": "0"},
+        "health": {"healthProbeBindAddress": health},
+        "integrations": {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset"]},
+        # An aggregated API with certificates of its own, for queue positions only.
+        "featureGates": {"VisibilityOnDemand": False},
+        **layout.kueue_config,
+    }
+    file = layout.folder / "kueue.json"
+    file.write_text(json.dumps(config))
+    argv = [str(binary("kueue", "kueue")), f"--kubeconfig={layout.kubeconfig}", f"--config={file}"]
+    return Process("kueue", argv, f"http://{health}/readyz")
+
+
+def free_ports() -> Ports:
+    """Return free ports below the range from which the system serves outgoing connections."""
+    found: list[int] = []
+    wanted = [field.name for field in fields(Ports)]
+    chooser = random.SystemRandom()
+    while len(found) < len(wanted):
+        port = chooser.randrange(20000, 32000)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((HOST, port))
+            except OSError:
                 continue
-            if document["kind"] == "CustomResourceDefinition":
-                crds.append(document)
-            else:
-                webhooks.append(_pointed(document, layout.ports.jobset_webhook, bundle))
-    return crds, webhooks
-
-
-def _pointed(configuration: Json, port: int, bundle: bytes) -> Json:
-    configuration["metadata"]["name"] = f"jobset-{configuration['metadata']['name']}"
-    for hook in configuration["webhooks"]:
-        path = hook["clientConfig"]["service"]["path"]
-        hook["clientConfig"] = {
-            "url": f"https://{HOST}:{port}{path}",
-            "caBundle": base64.b64encode(bundle).decode(),
-        }
-        if any("pods" in rule["resources"] for rule in hook["rules"]):
-            # As in JobSet's own installation: other pods must not wait for it.
-            key = "jobset.sigs.k8s.io/jobset-name"
-            hook["objectSelector"] = {"matchExpressions": [{"key": key, "operator": "Exists"}]}
-    return configuration
+        if port not in found:
+            found.append(port)
+    return Ports(**dict(zip(wanted, found, strict=True)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 _CONTROLLERS = (
     "cronjob-controller",
@@ -43,6 +43,7 @@ class Profile:
     scheduling_versions: tuple[str, ...] = ()
     gang_version: str | None = None
     controllers: tuple[str, ...] = (*_CONTROLLERS, _PODGROUP_PROTECTION)
+    kueue: bool = False
 
     @property
     def minor(self) -> int:
@@ -52,28 +53,39 @@ class Profile:
     @property
     def modules(self) -> tuple[str, ...]:
         """The modules that must be built for it."""
-        return ("etcd", "kwok", "jobset", self.kubernetes)
+        return ("etcd", "kwok", "jobset", *(["kueue"] if self.kueue else []), self.kubernetes)
 
+
+_137 = Profile(
+    name="1.37",
+    kubernetes="kubernetes-1.37",
+    gates={
+        "GenericWorkload": True,
+        "WorkloadWithJob": True,
+        "TopologyAwareWorkloadScheduling": True,
+        "CompositePodGroup": True,
+    },
+    runtime_config=(
+        "scheduling.k8s.io/v1beta1=true",
+        "scheduling.k8s.io/v1alpha3=true",
+    ),
+    scheduling_versions=("v1beta1", "v1alpha3"),
+    gang_version="v1beta1",
+)
+_135 = Profile(
+    name="1.35",
+    kubernetes="kubernetes-1.35",
+    gates={"GenericWorkload": True, "GangScheduling": True},
+    runtime_config=("scheduling.k8s.io/v1alpha1=true",),
+    scheduling_versions=("v1alpha1",),
+    gang_version="v1alpha1",
+    controllers=_CONTROLLERS,
+)
 
 PROFILES: dict[str, Profile] = {
     profile.name: profile
     for profile in (
-        Profile(
-            name="1.37",
-            kubernetes="kubernetes-1.37",
-            gates={
-                "GenericWorkload": True,
-                "WorkloadWithJob": True,
-                "TopologyAwareWorkloadScheduling": True,
-                "CompositePodGroup": True,
-            },
-            runtime_config=(
-                "scheduling.k8s.io/v1beta1=true",
-                "scheduling.k8s.io/v1alpha3=true",
-            ),
-            scheduling_versions=("v1beta1", "v1alpha3"),
-            gang_version="v1beta1",
-        ),
+        _137,
         Profile(
             name="1.36",
             kubernetes="kubernetes-1.36",
@@ -93,6 +105,16 @@ PROFILES: dict[str, Profile] = {
             kubernetes="kubernetes-1.37",
             gates={"GenericWorkload": False, "WorkloadWithJob": False},
         ),
+        _135,
+        # In 1.35 mutating policies are off; the gate alone, without v1beta1, and the API server
+        # never gets ready.
+        replace(
+            _135,
+            name="1.35-map",
+            gates={**_135.gates, "MutatingAdmissionPolicy": True},
+            runtime_config=(*_135.runtime_config, "admissionregistration.k8s.io/v1beta1=true"),
+        ),
+        replace(_137, name="1.37-kueue", kueue=True),
     )
 }
 

@@ -18,8 +18,8 @@ from tests.controlplane.nodes import make_nodes, node
 from tests.controlplane.objects import JOBSET, namespace
 from tests.controlplane.profiles import PROFILES, Profile
 
-ALL = frozenset(PROFILES)
-GANG = frozenset(name for name, profile in PROFILES.items() if profile.gang_version)
+ALL = frozenset({"1.37", "1.36", "plain"})  # those that are captured
+GANG = frozenset(name for name in ALL if PROFILES[name].gang_version)
 NEWEST = frozenset({"1.37"})
 # Long enough for a scheduler that has something to say to have said it.
 QUIET = 4.0

@@ -63,6 +63,12 @@ class Supervisor:
         code: int | None = self._ask(do="status", name=name)["exit"]
         return code
 
+    def process_id(self, name: str) -> int | None:
+        """Return None when it has ended."""
+        answer = self._ask(do="status", name=name)
+        number: int | None = answer["pid"] if answer["exit"] is None else None
+        return number
+
     def close(self) -> None:
         """End the guard and with it everything that it started. Safe to call twice."""
         with contextlib.suppress(BrokenPipeError):

@@ -14,6 +14,7 @@ import pytest
 
 from tests.controlplane.client import ApiError, Json, wait
 from tests.controlplane.cluster import ControlPlane, StartError
+from tests.controlplane.conditions import is_true, status_of
 from tests.controlplane.fixtures import Fleets, Namespaces
 from tests.controlplane.nodes import make_node, make_nodes, node, silence_node, wake_node
 from tests.controlplane.objects import JOBSET, NeverReady, job, jobset, pod, podgroup
@@ -66,14 +67,14 @@ def test_pods_end_as_scripted(
     client.create(job("done", where, parallelism=2, complete_after="100ms"))
     client.create(job("broken", where, backoff_limit=0, fail_after="100ms"))
     client.create(job("stays", where))
-    client.wait_for("batch/v1", "Job", "done", where, until=lambda o: _has(o, "Complete"))
-    client.wait_for("batch/v1", "Job", "broken", where, until=lambda o: _has(o, "Failed"))
+    client.wait_for("batch/v1", "Job", "done", where, until=lambda o: is_true(o, "Complete"))
+    client.wait_for("batch/v1", "Job", "broken", where, until=lambda o: is_true(o, "Failed"))
     client.wait_for("batch/v1", "Job", "stays", where, until=lambda o: o["status"].get("ready"))
     # On request, while it runs:
     (stays,) = client.list("v1", "Pod", where, labels="job-name=stays")
     note = {"metadata": {"annotations": {"test.gangboard.dev/complete-after": "0s"}}}
     client.patch("v1", "Pod", stays["metadata"]["name"], note, where)
-    client.wait_for("batch/v1", "Job", "stays", where, until=lambda o: _has(o, "Complete"))
+    client.wait_for("batch/v1", "Job", "stays", where, until=lambda o: is_true(o, "Complete"))
 
 
 def test_jobset_reverts_the_suspension_of_a_child(
@@ -168,7 +169,7 @@ def test_silent_node(
     silence_node(client, "n0")
     client.wait_for("v1", "Pod", "p", where, until=lambda o: not _is_ready(o), timeout=60)
     silent = client.get("v1", "Node", "n0")
-    assert _status(silent, "Ready") == "Unknown"
+    assert status_of(silent, "Ready") == "Unknown"
     wake_node(client, "n0")
     client.wait_for("v1", "Pod", "p", where, until=_is_ready)
     assert client.get("v1", "Node", "n0")["status"]["allocatable"]["nvidia.com/gpu"] == "4"
@@ -254,18 +255,9 @@ def _ready_jobs(found: Json) -> int:
     return sum(entry["ready"] for entry in entries)
 
 
-def _status(found: Json, condition: str) -> str | None:
-    conditions = found.get("status", {}).get("conditions") or []
-    return next((c["status"] for c in conditions if c["type"] == condition), None)
-
-
-def _has(found: Json, condition: str) -> bool:
-    return _status(found, condition) == "True"
-
-
 def _is_ready(found: Json) -> bool:
-    return _has(found, "Ready")
+    return is_true(found, "Ready")
 
 
 def _refused(found: Json) -> bool:
-    return _status(found, "PodScheduled") == "False"
+    return status_of(found, "PodScheduled") == "False"

@@ -1,0 +1,154 @@
+"""What a controller needs in the API besides its process: CRDs, webhook configurations, a Secret."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from tests.controlplane.build import manifests
+from tests.controlplane.certificates import KueueCertificates
+from tests.controlplane.client import Json
+from tests.controlplane.processes import HOST, KUEUE_NAMESPACE, Layout
+
+
+@dataclass(frozen=True)
+class Controller:
+    """What there must be of a controller: `crds` and `others` before it starts, `webhooks` after.
+
+    The API server calls the webhooks as soon as `is_defaulted` holds for what it says to a
+    dry-run creation of `probe`.
+    """
+
+    process: str
+    crds: list[Json]
+    others: list[Json]
+    webhooks: list[Json]
+    probe: Json
+    is_defaulted: Callable[[Json], bool]
+
+
+def controllers(layout: Layout) -> list[Controller]:
+    """Return what the profile's controllers need."""
+    made = [_jobset(layout)]
+    if layout.kueue_certificates:
+        made.append(_kueue(layout, layout.kueue_certificates))
+    return made
+
+
+def _jobset(layout: Layout) -> Controller:
+    url = f"https://{HOST}:{layout.ports.jobset_webhook}"
+    crds, webhooks = _from_manifests("jobset", url, layout.certificates.ca)
+    # As in JobSet's own installation: other pods must not wait for it.
+    key = "jobset.sigs.k8s.io/jobset-name"
+    for hook in _hooks(webhooks):
+        if "pods" in _resources(hook):
+            hook["objectSelector"] = {"matchExpressions": [{"key": key, "operator": "Exists"}]}
+    template = {"spec": {"containers": [{"name": "c", "image": "x"}]}}
+    probe: Json = {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {"name": "webhook-probe", "namespace": "default"},
+        "spec": {"replicatedJobs": [{"name": "j", "template": {"spec": {"template": template}}}]},
+    }
+    return Controller(
+        "jobset", crds, [], webhooks, probe, lambda answer: "network" in answer["spec"]
+    )
+
+
+# Kueue gives these its authority by itself and wants their conversion to be its own.
+_CONVERTED = ("localqueues", "clusterqueues", "workloads", "cohorts", "multikueueclusters")
+
+
+def _kueue(layout: Layout, certificates: KueueCertificates) -> Controller:
+    url = f"https://{HOST}:{layout.ports.kueue_webhook}"
+    authority = certificates.authority.certificate
+    crds, webhooks = _from_manifests("kueue", url, authority)
+    for crd in crds:
+        if crd["spec"]["names"]["plural"] in _CONVERTED:
+            conversion = {
+                "clientConfig": _client_config(f"{url}/convert", authority),
+                "conversionReviewVersions": ["v1"],
+            }
+            crd["spec"]["conversion"] = {"strategy": "Webhook", "webhook": conversion}
+    for configuration in webhooks:
+        # The rest is for kinds that are not served here, or (pods, Deployments) not handed to it.
+        hooks = [hook for hook in configuration["webhooks"] if _groups(hook) & _KUEUE_GROUPS]
+        configuration["webhooks"] = hooks
+    metadata = {"name": "webhook-probe"}
+    version = "kueue.x-k8s.io/v1beta2"
+    probe: Json = {"apiVersion": version, "kind": "ResourceFlavor", "metadata": metadata}
+    return Controller(
+        "kueue",
+        crds,
+        [_kueue_namespace(), _kueue_secret(certificates)],
+        webhooks,
+        probe,
+        lambda answer: bool(answer["metadata"].get("finalizers")),
+    )
+
+
+_KUEUE_GROUPS = {"kueue.x-k8s.io", "batch", "jobset.x-k8s.io"}
+
+
+def _kueue_namespace() -> Json:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": KUEUE_NAMESPACE}}
+
+
+def _kueue_secret(certificates: KueueCertificates) -> Json:
+    files = {
+        "ca.crt": certificates.authority.certificate,
+        "ca.key": certificates.authority.key,
+        "tls.crt": certificates.webhook.certificate,
+        "tls.key": certificates.webhook.key,
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "kueue-webhook-server-cert", "namespace": KUEUE_NAMESPACE},
+        "data": {name: _inlined(file) for name, file in files.items()},
+    }
+
+
+def _from_manifests(module: str, url: str, authority: Path) -> tuple[list[Json], list[Json]]:
+    """Return the module's CRDs, and its webhook configurations pointed at the process here."""
+    crds, webhooks = [], []
+    for file in manifests(module):
+        # The C loader: Kueue's Workload alone is 1.4 MB, half a minute for the other one.
+        for document in yaml.load_all(file.read_text(), Loader=yaml.CSafeLoader):
+            if not document:
+                continue
+            if document["kind"] == "CustomResourceDefinition":
+                crds.append(document)
+            else:
+                webhooks.append(document)
+                metadata = document["metadata"]
+                metadata["name"] = f"{module}-{metadata['name']}"
+    for hook in _hooks(webhooks):
+        path = hook["clientConfig"]["service"]["path"]
+        hook["clientConfig"] = _client_config(f"{url}{path}", authority)
+    return crds, webhooks
+
+
+def _client_config(url: str, authority: Path) -> Json:
+    return {"url": url, "caBundle": _inlined(authority)}
+
+
+def _hooks(configurations: list[Json]) -> Iterator[Json]:
+    for configuration in configurations:
+        yield from configuration["webhooks"]
+
+
+def _resources(hook: Json) -> set[str]:
+    return {resource for rule in hook["rules"] for resource in rule["resources"]}
+
+
+def _groups(hook: Json) -> set[str]:
+    return {group for rule in hook["rules"] for group in rule["apiGroups"]}
+
+
+def _inlined(file: Path) -> str:
+    return base64.b64encode(file.read_bytes()).decode()

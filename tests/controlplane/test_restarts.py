@@ -1,0 +1,64 @@
+"""One process is killed and started again while the others run on: the tests of holding need it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.controlplane.client import Json, wait
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.conditions import is_true
+from tests.controlplane.fixtures import Fleets, Namespaces
+from tests.controlplane.nodes import make_node
+from tests.controlplane.objects import JOBSET, jobset
+
+pytestmark = pytest.mark.controlplane
+
+
+@pytest.mark.parametrize("kill", [True, False], ids=["killed", "ended"])
+@pytest.mark.parametrize("name", ["kube-apiserver", "jobset", "kube-scheduler"])
+def test_restart_of_one_process(
+    controlplane_137: ControlPlane,
+    namespace: Namespaces,
+    no_nodes: Fleets,
+    name: str,
+    kill: bool,
+) -> None:
+    plane = controlplane_137
+    client, where = no_nodes(plane), namespace(plane)
+    make_node(client, "n0")
+
+    def pods(jobset_name: str) -> dict[str, Json]:
+        labels = f"jobset.sigs.k8s.io/jobset-name={jobset_name}"
+        found = client.list("v1", "Pod", where, labels=labels)
+        return {item["metadata"]["uid"]: item for item in found if is_true(item, "Ready")}
+
+    client.create(jobset("before", where, jobs={"w": {"pods": 2}}))
+    wait(lambda: len(pods("before")) == 2, what="pods of before")
+    ran, ids = set(pods("before")), plane.process_ids
+    plane.restart_process(name, kill=kill)
+    now = plane.process_ids
+    assert {other for other in ids if ids[other] != now[other]} == {name}
+    assert set(pods("before")) == ran
+    client.create(jobset("after", where, jobs={"w": {"pods": 2}}))
+    wait(lambda: len(pods("after")) == 2, what="pods of after")
+    assert set(pods("before")) == ran
+
+
+def test_killed_process_is_gone_until_it_is_restarted(
+    controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
+) -> None:
+    client, where = no_nodes(controlplane_137), namespace(controlplane_137)
+    make_node(client, "n0")
+    client.create(jobset("run", where, jobs={"w": {"pods": 1}}))
+    wait(lambda: client.list("v1", "Pod", where), what="the pod")
+    controlplane_137.kill_process("jobset")
+    wait(lambda: "jobset" not in controlplane_137.process_ids, what="jobset to be gone")
+    # Its webhooks are gone with it, and nobody undoes what is done to its Jobs.
+    client.patch("batch/v1", "Job", "run-w-0", {"spec": {"suspend": True}}, where)
+    wait(lambda: not client.list("v1", "Pod", where), what="no pods")
+    controlplane_137.restart_process("jobset")
+    client.wait_for(JOBSET, "JobSet", "run", where, until=_is_ready)
+
+
+def _is_ready(found: Json) -> bool:
+    return any(entry["ready"] for entry in found["status"].get("replicatedJobsStatus", []))
