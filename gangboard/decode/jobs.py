@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from gangboard.decode.podspec import WirePodSpec
 from gangboard.decode.unions import WireUnion, read_union
-from gangboard.decode.wire import Int32, Wire
+from gangboard.decode.wire import Int32, Int64, Wire
 from gangboard.domain.owner import GangRequest
 
 # What `backoffLimit` is set to when the limit is per index: no limit at all.
 _NO_LIMIT = 2**31 - 1
+# What the API server sets `terminationGracePeriodSeconds` to where a pod template says nothing.
+DEFAULT_GRACE = 30
+
+
+class WireTemplateSpec(WirePodSpec):
+    """`spec` of a pod template, with what only templates are asked for."""
+
+    termination_grace_period_seconds: Int64 | None = None
 
 
 class WirePodTemplate(Wire):
     """A pod template: of it only the spec is read."""
 
-    spec: WirePodSpec | None = None
+    spec: WireTemplateSpec | None = None
 
 
 class WireScheduling(Wire):
@@ -36,9 +44,15 @@ class WireJobSpec(Wire):
     template: WirePodTemplate | None = None
 
     @property
-    def pod(self) -> WirePodSpec:
+    def pod(self) -> WireTemplateSpec:
         """The spec of its pods; an empty one when the template has none."""
-        return (self.template and self.template.spec) or WirePodSpec()
+        return (self.template and self.template.spec) or WireTemplateSpec()
+
+    @property
+    def grace_seconds(self) -> int:
+        """Seconds that its pods have to end once they are deleted; zero is a choice."""
+        grace = self.pod.termination_grace_period_seconds
+        return DEFAULT_GRACE if grace is None else grace
 
     @property
     def width(self) -> int:

@@ -135,4 +135,6 @@ def read_meta(metadata: WireMeta, group: str, kind: str, version: str) -> Meta:
         deleting_since=read_time(metadata.deletion_timestamp),
         controller=_read_controller(controller) if controller else None,
         owner_uids=tuple(reference.uid for reference in references),
+        # Only kinds that are acted on name annotations in their metadata.
+        annotated=getattr(metadata, "annotations", None) is not None,
     )

@@ -39,6 +39,9 @@ class Ancestry:
             return self.top(uid)
         if uid in links.pods:
             return self._pod_root(uid, links.pods[uid])
+        if uid in links.attachments:
+            owner = links.attachments[uid].owner
+            return self.root_of(owner) if owner in links.owners or owner in links.pods else None
         return self._homes(uid)[0] if uid in links.groups else None
 
     def gangs_of(self, uid: str) -> set[str]:
@@ -79,7 +82,7 @@ class Ancestry:
         groups = self._groups_shown(root, owners, pods)
         for group in groups:
             pods |= self._bare_pods(group, root)
-        return tuple(sorted({*owners, *pods, *groups}))
+        return tuple(sorted({*owners, *pods, *groups, *self._attached(owners, pods)}))
 
     def strangers(self, root: str) -> tuple[str, ...]:
         """Return the uids of pods outside a gang that name one of its groups, in order."""
@@ -90,6 +93,13 @@ class Ancestry:
             if place is not None:
                 found |= links.pods_naming[place]
         return tuple(sorted(pod for pod in found if self.root_of(pod) != root))
+
+    def _attached(self, owners: Iterable[str], pods: Iterable[str]) -> Iterator[str]:
+        """Yield the Holds and queue entries that say that they are about one of these."""
+        links = self._links
+        if links.attachments:
+            for uid in (*owners, *pods):
+                yield from links.attached_to[uid]
 
     # Owners and their pods
 

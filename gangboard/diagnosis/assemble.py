@@ -7,17 +7,19 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from gangboard.diagnosis.attempts import current_uids, natural
-from gangboard.diagnosis.links import WORKLOAD
+from gangboard.diagnosis.links import WORKLOAD, Linked
 from gangboard.diagnosis.roots import as_owner
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Blind, GangFacts
 from gangboard.domain.group import Group
+from gangboard.domain.hold import Hold
 from gangboard.domain.node import Node
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.domain.queue import QueueEntry
 from gangboard.domain.verdict import UnitMemory
 
-Kept = TypeVar("Kept", Owner, Pod, Group)
+Kept = TypeVar("Kept", Owner, Pod, Group, Hold, QueueEntry)
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _NO_NODES: Mapping[str, Node] = {}
@@ -26,7 +28,7 @@ _NO_MEMORY: Mapping[str, UnitMemory] = {}
 
 def assemble(
     root: Owner | Pod | Group,
-    objects: Iterable[Owner | Pod | Group],
+    objects: Iterable[Linked],
     *,
     now: datetime,
     strangers: Iterable[Pod] = (),
@@ -36,6 +38,7 @@ def assemble(
     gang_api_version: str = "",
     groups_blind: bool = False,
     events_known: bool = True,
+    holds_known: bool = True,
     blind: tuple[Blind, ...] = (),
     memory: Mapping[str, UnitMemory] = _NO_MEMORY,
     memory_since: datetime | None = None,
@@ -46,7 +49,7 @@ def assemble(
     any of the members. What former attempts of the owner left behind is taken out, its events
     included. Jobs, groups and pods come in the order of their names, events newest first.
     """
-    known = {thing.meta.ref.uid: thing for thing in (root, *objects)}
+    known: dict[str, Linked] = {thing.meta.ref.uid: thing for thing in (root, *objects)}
     owners = [thing for thing in known.values() if isinstance(thing, Owner)]
     current = current_uids(root, owners) if isinstance(root, Owner) else frozenset()
     old = frozenset(owner.meta.ref.uid for owner in owners) - current
@@ -70,13 +73,16 @@ def assemble(
         gang_api_version=gang_api_version,
         groups_blind=groups_blind,
         events_known=events_known,
+        holds_known=holds_known,
         blind=blind,
         memory=memory,
         memory_since=memory_since,
+        holds=_ordered(thing for thing in kept if isinstance(thing, Hold)),
+        entries=_ordered(thing for thing in kept if isinstance(thing, QueueEntry)),
     )
 
 
-def _is_left_behind(thing: Owner | Pod | Group, old: frozenset[str]) -> bool:
+def _is_left_behind(thing: Linked, old: frozenset[str]) -> bool:
     """Whether an object is an owner of a former attempt or was made by one."""
     controller = thing.meta.controller
     made_by = controller.uid if controller is not None else ""

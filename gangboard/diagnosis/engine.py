@@ -16,6 +16,7 @@ from gangboard.diagnosis.whole import RUNNING, told_together
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
+from gangboard.domain.reading.holding import idle_holds
 from gangboard.domain.registry import GangRule, UnitRule
 from gangboard.domain.verdict import Evidence, Finding, Verdict
 
@@ -63,8 +64,11 @@ def assess(facts: GangFacts) -> Verdict:
     opinions = [_Opinion(decided)] if decided else [_judge(unit, crashes) for unit in parts]
     opinions += [_Opinion(crash) for crash in crashes]
     ranked = sorted(_tell_running_together(facts, opinions, len(parts)), key=_rank)
-    findings = _without_repeats(
-        finding for opinion in ranked for finding in (opinion.finding, *opinion.behind)
+    findings = _with_idle_holds(
+        facts,
+        _without_repeats(
+            finding for opinion in ranked for finding in (opinion.finding, *opinion.behind)
+        ),
     )
     by_unit = {one.unit.name: one.finding for one in opinions if one.unit is not None}
     rechecks = [finding.recheck_at for finding in findings if finding.recheck_at is not None]
@@ -177,6 +181,15 @@ def _without_repeats(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         elif first.unit != finding.unit:
             found[said] = replace(first, unit="", recheck_at=_earlier(first, finding))
     return tuple(found.values())
+
+
+def _with_idle_holds(facts: GangFacts, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Return the findings, the first with a word about Holds that keep nothing: a Job runs on."""
+    idle = () if facts.owner.finish is not None else idle_holds(facts)
+    if not idle:
+        return findings
+    first, *others = findings
+    return replace(first, evidence=(*first.evidence, *idle)), *others
 
 
 def _earlier(*findings: Finding) -> datetime | None:

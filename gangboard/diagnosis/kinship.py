@@ -10,6 +10,8 @@ objects that are known now, and nothing is remembered about how it came to be.
   pod that names it has a known owner, the gangs of those; else its topmost parent is a gang.
 - A Workload: its owner's gang, by reference or `spec.controllerRef`; else the gangs of the groups
   that name it; else it is a gang.
+- A Hold, and an entry in a queue: the gang of the owner or pod whose uid it names; else none. It
+  never is a gang of its own.
 - Pods of DaemonSets and of nodes belong to no gang.
 
 A group is shown in every gang whose pods or templates name it, wherever it belongs.
@@ -21,8 +23,10 @@ from gangboard.diagnosis.ancestry import Ancestry
 from gangboard.diagnosis.links import (
     CORE,
     POD_GROUP,
+    AttachmentLink,
     GroupLink,
     Link,
+    Linked,
     Links,
     OwnerLink,
     Place,
@@ -30,10 +34,7 @@ from gangboard.diagnosis.links import (
     link_of,
 )
 from gangboard.domain.event import Event
-from gangboard.domain.group import Group
 from gangboard.domain.node import Node
-from gangboard.domain.owner import Owner
-from gangboard.domain.pod import Pod
 
 
 class Kinship:
@@ -43,7 +44,7 @@ class Kinship:
         self._links = Links()
         self._ancestry = Ancestry(self._links)
 
-    def put(self, model: Owner | Pod | Group | Node | Event) -> set[str]:
+    def put(self, model: Linked | Node | Event) -> set[str]:
         """Take in the state of an object; return the roots of the gangs that it touches.
 
         Touched are the gangs that it or anything that follows it belonged to before or belongs to
@@ -133,6 +134,8 @@ class Kinship:
             return self._ancestry.gangs_of(uid) | self._gangs_at(link.place)
         if isinstance(link, OwnerLink):
             return self._around_owner(uid, link)
+        if isinstance(link, AttachmentLink):
+            return self._ancestry.gangs_of(uid)
         return self._around_group(uid, link)
 
     def _around_owner(self, uid: str, link: OwnerLink) -> set[str]:

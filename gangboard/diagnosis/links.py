@@ -12,9 +12,11 @@ from sys import intern
 from typing import Generic, NamedTuple, TypeVar
 
 from gangboard.domain.group import Group
+from gangboard.domain.hold import Hold
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.domain.queue import QueueEntry
 
 CORE = "scheduling.k8s.io"
 POD_GROUP, COMPOSITE, WORKLOAD = "PodGroup", "CompositePodGroup", "Workload"
@@ -85,16 +87,27 @@ class GroupLink(NamedTuple):
         return self.name[0], kind, self.name[2], name
 
 
-Link = OwnerLink | PodLink | GroupLink
+class AttachmentLink(NamedTuple):
+    """What connects an object that only says something about another: a Hold, an entry in a queue."""
+
+    owner: str
+    """uid of what it is about, as it says itself; its owner references do not count."""
 
 
-def link_of(model: Owner | Pod | Group) -> Link:
+Link = OwnerLink | PodLink | GroupLink | AttachmentLink
+Linked = Owner | Pod | Group | Hold | QueueEntry
+"""Objects that can belong to a gang."""
+
+
+def link_of(model: Linked) -> Link:
     """Return what connects an object."""
     if isinstance(model, Pod):
         return _pod_link(model)
     if isinstance(model, Owner):
         return _owner_link(model)
-    return _group_link(model)
+    if isinstance(model, Group):
+        return _group_link(model)
+    return AttachmentLink(model.owner_uid)
 
 
 def _name(ref: ObjectRef) -> Name:
@@ -169,10 +182,13 @@ class Links:
         self.owners: dict[str, OwnerLink] = {}
         self.pods: dict[str, PodLink] = {}
         self.groups: dict[str, GroupLink] = {}
+        self.attachments: dict[str, AttachmentLink] = {}
         self.owners_under: _Index[str] = _Index()
         self.pods_under: _Index[str] = _Index()
         self.groups_under: _Index[str] = _Index()
         """Controller or owner uid → uids, whether that owner is known or not."""
+        self.attached_to: _Index[str] = _Index()
+        """uid → uids of what says that it is about it, whether that is known or not."""
         self.pods_naming: _Index[Place] = _Index()
         self.templates_naming: _Index[Place] = _Index()
         """Core PodGroup → uids of owners whose pod templates name it."""
@@ -189,7 +205,12 @@ class Links:
 
     def get(self, uid: str) -> Link | None:
         """Return the link of an object, None when it is not known."""
-        return self.owners.get(uid) or self.pods.get(uid) or self.groups.get(uid)
+        return (
+            self.owners.get(uid)
+            or self.pods.get(uid)
+            or self.groups.get(uid)
+            or self.attachments.get(uid)
+        )
 
     def put(self, uid: str, link: Link) -> None:
         """Add an object that is not there."""
@@ -224,8 +245,11 @@ class Links:
             self._set_pod(uid, link, there=there)
         elif isinstance(link, OwnerLink):
             self._set_owner(uid, link, there=there)
-        else:
+        elif isinstance(link, GroupLink):
             self._set_group(uid, link, there=there)
+        else:
+            _set_item(self.attachments, uid, link, there=there)
+            self.attached_to.set(link.owner, uid, there=there)
 
     def _set_pod(self, uid: str, link: PodLink, *, there: bool) -> None:
         _set_item(self.pods, uid, link, there=there)

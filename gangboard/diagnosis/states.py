@@ -8,8 +8,10 @@ from gangboard.diagnosis.attempts import natural, pods_by_job, standing
 from gangboard.diagnosis.scheduling_mode import scheduling_of
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health
+from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.domain.reading.holding import hold_of, holds_by_job, is_held
 from gangboard.domain.verdict import Finding, JobState, MemberState
 
 # What a container waits for in every ordinary start.
@@ -22,14 +24,25 @@ def job_states(
     """Return the state of each Job, in the order of the facts; `findings` are by unit name."""
     unit_of = {job.meta.ref.uid: unit.name for unit in units for job in unit.jobs}
     pods = pods_by_job(facts.pods, facts.jobs)
+    holds = holds_by_job(facts.holds)
     return tuple(
-        _job_state(facts, job, pods[job.meta.ref.uid], findings.get(unit_of[job.meta.ref.uid]))
+        _job_state(
+            facts,
+            job,
+            pods[job.meta.ref.uid],
+            findings.get(unit_of[job.meta.ref.uid]),
+            hold_of(job, holds),
+        )
         for job in facts.jobs
     )
 
 
 def _job_state(
-    facts: GangFacts, job: Owner, pods: tuple[Pod, ...], finding: Finding | None
+    facts: GangFacts,
+    job: Owner,
+    pods: tuple[Pod, ...],
+    finding: Finding | None,
+    hold: Hold | None,
 ) -> JobState:
     nodes = {pod.node for pod in pods if pod.is_live and pod.is_placed}
     return JobState(
@@ -37,7 +50,7 @@ def _job_state(
         generation=job.meta.generation,
         part=job.part_name,
         suspended=job.suspended,
-        held=False,  # a Hold is an object of ours that the store knows, not the cluster's Job
+        held=is_held(job, hold),
         finished=job.finish.outcome.value if job.finish is not None else "",
         desired=job.desired,
         created=len(standing(pods, (job,))),
@@ -46,6 +59,11 @@ def _job_state(
         restarts=facts.owner.job_restarts.get(job.meta.ref.name, 0) or job.retries,
         scheduling=scheduling_of(facts, job, pods),
         finding=finding,
+        hold=hold.meta.ref.name if hold else "",
+        held_since=hold.meta.created_at if hold else None,
+        held_by=hold.by if hold else "",
+        held_reason=hold.reason if hold else "",
+        held_until=hold.until if hold else None,
     )
 
 

@@ -168,6 +168,8 @@ class PolicyState(StrEnum):
 class ClusterLevers:
     """What one cluster allows, apart from the object."""
 
+    cluster: str = ""
+    """Its name in gangboard, for the commands in sentences."""
     has_actor: bool = False
     read_only: str = ""
     """Why nothing may be sent: the switch that is on, in a sentence; empty when none is."""

@@ -56,6 +56,8 @@ class GangFacts:
     groups_blind: bool = False
     """Core groups are served and could not be read: their absence means nothing."""
     events_known: bool = True
+    holds_known: bool = True
+    """False when Holds are served and cannot be looked at: then their absence means nothing."""
     blind: tuple[Blind, ...] = ()
     memory: Mapping[str, UnitMemory] = field(default_factory=dict)
     memory_since: datetime | None = None

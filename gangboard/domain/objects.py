@@ -62,6 +62,8 @@ class Meta:
     controller: Controller | None = None
     owner_uids: tuple[str, ...] = ()
     """uids of all owner references, the controller's included."""
+    annotated: bool = False
+    """Whether `metadata.annotations` is there at all: a JSON patch cannot add into what is not."""
 
 
 def find_condition(conditions: tuple[Condition, ...], type_: str) -> Condition | None:

@@ -82,6 +82,8 @@ class FailureRule:
     reasons: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     """ReplicatedJobs that it is about; empty: all."""
+    patterns: tuple[str, ...] = ()
+    """`onJobFailureMessagePatterns`: it is about failures with such a message only; empty: any."""
 
 
 @dataclass(frozen=True, slots=True)

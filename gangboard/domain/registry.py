@@ -60,6 +60,8 @@ class OwnerKind:
     """How one of its child Jobs is suspended, the best first."""
     suspend_field: tuple[str, ...] = ("spec", "suspend")
     """Where lever `suspend` writes."""
+    child_label: str = ""
+    """Label of its child Jobs whose value is its name, so that few are listed; empty: none."""
     current: Callable[[Owner, Owner], bool] | None = None
     """(owner, child) → whether the child belongs to the owner's current attempt. None: always."""
 

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import msgspec
 
+from gangboard.decode.annotations import WireActedJob
 from gangboard.decode.jobs import WireJobSpec, read_gang_request
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
@@ -18,6 +19,7 @@ from gangboard.decode.wire import (
     read_meta,
     read_time,
 )
+from gangboard.domain.action import Lever
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.owner import Finish, Outcome, Owner, PodShape
 from gangboard.domain.registry import OwnerKind, Resource
@@ -36,7 +38,7 @@ class _WireLabels(Wire):
     )
 
 
-class _WireAnnotations(Wire):
+class _WireAnnotations(WireActedJob):
     template: str | None = msgspec.field(default=None, name="scheduling.k8s.io/group-template-name")
 
 
@@ -50,6 +52,7 @@ class _WireJobStatus(Wire):
     ready: Int32 | None = None
     succeeded: Int32 | None = None
     failed: Int32 | None = None
+    terminating: Int32 | None = None
     start_time: str | None = None
     conditions: list[WireCondition] | None = None
 
@@ -103,6 +106,11 @@ def _build(wire: WireJob, version: str) -> Owner:
         resumed_at=_resumed_at(conditions),
         ending="" if finish else _ending(conditions),
         delegated_template=annotations.template or "",
+        paused_parallelism=annotations.paused_parallelism,
+        held_by=annotations.held_by,
+        last_action=annotations.last_action,
+        grace_seconds=spec.grace_seconds,
+        terminating_pods=status.terminating,
     )
     return deliver(owner, faults)
 
@@ -160,4 +168,5 @@ OWNER = OwnerKind(
     label="Job",
     pod_labels=("batch.kubernetes.io/job-completion-index",),
     own_managers=_OWN_MANAGERS,
+    levers=(Lever.SUSPEND,),
 )

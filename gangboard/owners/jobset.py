@@ -7,20 +7,22 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-import msgspec
-
-from gangboard.decode.jobs import WireJobSpec, WireScheduling, read_gang_request
+from gangboard.decode.annotations import WireActed
+from gangboard.decode.jobs import DEFAULT_GRACE, read_gang_request
+from gangboard.decode.jobsets import (
+    WireJobSet,
+    WireJobSetLabels,
+    WireJobSetScheduling,
+    WireJobSetSpec,
+    WireJobSetStatus,
+    child_name,
+    read_independent_claim,
+    read_policies,
+)
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
-from gangboard.decode.wire import (
-    Int32,
-    Name,
-    Wire,
-    WireCondition,
-    WireMeta,
-    read_conditions,
-    read_meta,
-)
+from gangboard.decode.wire import read_conditions, read_meta
+from gangboard.domain.action import Lever
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.owner import (
     Dependency,
@@ -38,99 +40,14 @@ _OWN_MANAGERS = ("jobset.sigs.k8s.io/jobset-controller",)
 MAX_CHILDREN = 10_000
 
 
-class _WireLabels(Wire):
-    queue: str | None = msgspec.field(default=None, name="kueue.x-k8s.io/queue-name")
-
-
-class _WireJobSetMeta(WireMeta):
-    labels: _WireLabels | None = None
-
-
-class _WireJobTemplate(Wire):
-    spec: WireJobSpec | None = None
-
-
-class _WireDependsOn(Wire):
-    name: str = ""
-    status: str = ""
-
-
-class _WireReplicatedJob(Wire):
-    name: Name
-    replicas: Int32 | None = None
-    template: _WireJobTemplate | None = None
-    depends_on: list[_WireDependsOn] | None = None
-
-    @property
-    def job(self) -> WireJobSpec:
-        """The spec of its Jobs."""
-        return (self.template and self.template.spec) or WireJobSpec()
-
-    @property
-    def count(self) -> int:
-        """Jobs that it asks for; the CRD's default is one."""
-        return 1 if self.replicas is None else self.replicas
-
-
-class _WireFailurePolicy(Wire):
-    max_restarts: Int32 | None = None
-
-
-class _WireStartupPolicy(Wire):
-    startup_policy_order: str | None = None
-
-
-class _WireGangItem(Wire):
-    """One entry of `spec.scheduling.replicatedJobs`; only that it is there is read."""
-
-
-class _WireScheduling(WireScheduling):
-    """`spec.scheduling`, planned for JobSet v0.13 (KEP-969): read as far as it is certain."""
-
-    replicated_jobs: list[_WireGangItem] | None = None
-
-
-class _WireJobSetSpec(Wire):
-    suspend: bool | None = None
-    replicated_jobs: list[_WireReplicatedJob] | None = None
-    failure_policy: _WireFailurePolicy | None = None
-    startup_policy: _WireStartupPolicy | None = None
-    managed_by: str | None = None
-    scheduling: _WireScheduling | None = None
-
-
-class _WirePartStatus(Wire):
-    name: str = ""
-    ready: Int32 | None = None
-    succeeded: Int32 | None = None
-    job_restarts: list[Int32] | None = None
-    job_restarts_count_towards_max: list[Int32] | None = None
-
-
-class _WireJobSetStatus(Wire):
-    conditions: list[WireCondition] | None = None
-    restarts: Int32 | None = None
-    restarts_count_towards_max: Int32 | None = None
-    current_in_place_restart_attempt: Int32 | None = None
-    terminal_state: str | None = None
-    replicated_jobs_status: list[_WirePartStatus] | None = None
-
-
-class WireJobSet(Wire):
-    """A JobSet as narrow as it is kept."""
-
-    metadata: _WireJobSetMeta
-    spec: _WireJobSetSpec | None = None
-    status: _WireJobSetStatus | None = None
-
-
 def _build(wire: WireJobSet, version: str) -> Owner:
-    labels = wire.metadata.labels or _WireLabels()
-    spec, status = wire.spec or _WireJobSetSpec(), wire.status or _WireJobSetStatus()
+    labels = wire.metadata.labels or WireJobSetLabels()
+    annotations: WireActed = wire.metadata.annotations or WireActed()
+    spec, status = wire.spec or WireJobSetSpec(), wire.status or WireJobSetStatus()
     conditions = read_conditions(status.conditions)
     faults: list[str] = []
     parts = _parts(wire.metadata.name, spec, status, faults)
-    pods = [replicated.job.pod for replicated in spec.replicated_jobs or ()]
+    jobs = [replicated.job for replicated in spec.replicated_jobs or ()]
     restarting = find_condition(conditions, "RestartingJobSet")
     owner = Owner(
         meta=read_meta(wire.metadata, "jobset.x-k8s.io", "JobSet", version),
@@ -149,19 +66,18 @@ def _build(wire: WireJobSet, version: str) -> Owner:
         managed_by="" if spec.managed_by in _OWN_MANAGERS else spec.managed_by or "",
         gang_request=_gang_request(spec.scheduling),
         group_name=_only(part.group_name for part in parts),
-        priority_class=_only(pod.priority_class_name or "" for pod in pods),
+        priority_class=_only(job.pod.priority_class_name or "" for job in jobs),
         resumed_at=_resumed_at(conditions),
+        policies=read_policies(wire.metadata.name, spec),
+        independent_claim=read_independent_claim(wire),
+        last_action=annotations.last_action,
+        grace_seconds=max((job.grace_seconds for job in jobs), default=DEFAULT_GRACE),
     )
     return deliver(owner, faults)
 
 
-def child_name(jobset: str, part: str, index: int) -> str:
-    """Return the name of a child Job (JobSet's placement.GenJobName)."""
-    return f"{jobset}-{part}-{index}"
-
-
 def _parts(
-    jobset: str, spec: _WireJobSetSpec, status: _WireJobSetStatus, faults: list[str]
+    jobset: str, spec: WireJobSetSpec, status: WireJobSetStatus, faults: list[str]
 ) -> tuple[Part, ...]:
     """Return the ReplicatedJobs in their order; half sentences about bad ones go to `faults`."""
     reported = {part.name: part for part in status.replicated_jobs_status or ()}
@@ -198,10 +114,9 @@ def _parts(
     return tuple(parts)
 
 
-def _startup_order(spec: _WireJobSetSpec) -> dict[str, tuple[Dependency, ...]]:
+def _startup_order(spec: WireJobSetSpec) -> dict[str, tuple[Dependency, ...]]:
     """Return, for `InOrder`, the dependency of each part on the one before it being ready."""
-    policy = spec.startup_policy
-    if policy is None or policy.startup_policy_order != "InOrder":
+    if not spec.in_order:
         return {}
     return {
         after.name: (Dependency(before.name, "Ready", origin="startupPolicy"),)
@@ -209,7 +124,7 @@ def _startup_order(spec: _WireJobSetSpec) -> dict[str, tuple[Dependency, ...]]:
     }
 
 
-def _finish(conditions: tuple[Condition, ...], status: _WireJobSetStatus) -> Finish | None:
+def _finish(conditions: tuple[Condition, ...], status: WireJobSetStatus) -> Finish | None:
     """Return the end: by its condition, or by `terminalState` when that came without one."""
     for type_, outcome in (("Failed", Outcome.FAILED), ("Completed", Outcome.SUCCEEDED)):
         found = find_condition(conditions, type_)
@@ -220,7 +135,7 @@ def _finish(conditions: tuple[Condition, ...], status: _WireJobSetStatus) -> Fin
     return Finish(ended) if ended else None
 
 
-def _counted_restarts(status: _WireJobSetStatus) -> int:
+def _counted_restarts(status: WireJobSetStatus) -> int:
     """Return the restarts that JobSet holds against `maxRestarts` (failure_policy.go, v0.12).
 
     Restarts of single Jobs count too. A restart in place is counted by the attempt that the pods
@@ -236,14 +151,14 @@ def _counted_restarts(status: _WireJobSetStatus) -> int:
     return max(of_all + of_single_jobs, in_place)
 
 
-def _job_restarts(jobset: str, status: _WireJobSetStatus) -> Iterator[tuple[str, int]]:
+def _job_restarts(jobset: str, status: WireJobSetStatus) -> Iterator[tuple[str, int]]:
     for part in status.replicated_jobs_status or ():
         for index, restarts in enumerate(part.job_restarts or ()):
             if restarts:
                 yield child_name(jobset, part.name, index), restarts
 
 
-def _gang_request(scheduling: _WireScheduling | None) -> GangRequest | None:
+def _gang_request(scheduling: WireJobSetScheduling | None) -> GangRequest | None:
     """Return the gang asked for: `scheduling: {}` is one gang of all pods, entries are several."""
     if scheduling is not None and scheduling.replicated_jobs:
         return GangRequest("gang")
@@ -289,5 +204,8 @@ OWNER = OwnerKind(
     ),
     label="JobSet",
     own_managers=_OWN_MANAGERS,
+    levers=(Lever.SUSPEND,),
+    child_levers=(Lever.NATIVE, Lever.HOLD, Lever.PARALLELISM),
+    child_label="jobset.sigs.k8s.io/jobset-name",
     current=is_current,
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from gangboard.decode.holds import HOLD
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.event import Event
@@ -167,6 +168,7 @@ class Assessor:
                 nodes=session.nodes,
                 nodes_known=self._is_known("nodes"),
                 events_known=self._is_known("events.events.k8s.io"),
+                holds_known=self._are_holds_known(now),
                 gang_api_version=self._gang_api_version(),
                 groups_blind=any(item.resource.startswith("podgroups.") for item in session.blind),
                 blind=session.blind,
@@ -177,6 +179,13 @@ class Assessor:
 
     def _is_known(self, key: str) -> bool:
         return self._session.watched[key].state == "ok"
+
+    def _are_holds_known(self, now: datetime) -> bool:
+        """Whether a Hold that is not there is none. Where none are served there are none."""
+        watched = self._session.watched[HOLD.key]
+        if watched.state == "not-served":
+            return True
+        return watched.listed_at is not None and not self._is_blind(watched, now)
 
     def _gang_api_version(self) -> str:
         watched = self._session.watched.get("podgroups.scheduling.k8s.io")

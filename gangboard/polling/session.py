@@ -9,13 +9,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.events import EVENT
+from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import pod_resource
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.kinship import Kinship
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Blind
+from gangboard.domain.hold import AdmissionPolicy
 from gangboard.domain.node import Node
 from gangboard.domain.registry import Resource
 from gangboard.kube.connection import Connection
@@ -29,12 +32,12 @@ EVENTS_PER_OBJECT = 20
 
 
 def resources() -> tuple[Resource, ...]:
-    """Everything that is listed and watched, as the registries say."""
+    """Everything that is listed and watched: what is everywhere, and what the registries say."""
     owners = registry.owner_kinds()
     groupings = registry.grouping_apis()
     labels = {label for kind in owners for label in kind.pod_labels}
     labels.update(label for api in groupings for label in api.pod_labels)
-    found = [pod_resource(frozenset(labels)), NODE, EVENT]
+    found = [pod_resource(frozenset(labels)), NODE, EVENT, HOLD, POLICY, BINDING]
     found += [kind.resource for kind in owners]
     found += [resource for api in groupings for resource in api.resources]
     found += [resource for queue in registry.queue_systems() for resource in queue.resources]
@@ -150,6 +153,8 @@ class Session:
             return self.kinship.roots_on_node(model.meta.ref.name)
         if isinstance(model, Event):
             return self._remember_event(model)
+        if isinstance(model, AdmissionPolicy):
+            return set()  # it is about the cluster, not about a gang
         return self.kinship.put(model)
 
     def _remember_event(self, event: Event) -> set[str]:

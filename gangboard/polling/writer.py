@@ -6,7 +6,9 @@ import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
+from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.events import EVENT
+from gangboard.decode.holds import HOLD
 from gangboard.decode.page import Problem
 from gangboard.diagnosis import registry
 from gangboard.polling.assessor import Assessor
@@ -44,7 +46,7 @@ class Writer:
         self._pages_differ = False
         self._shown = {
             resource.key for api in registry.grouping_apis() for resource in api.resources
-        }
+        } | {HOLD.key, POLICY.key, BINDING.key}
         """Resources whose objects a page shows as stored, not only as verdicts."""
         self._contact_written = 0.0
         self.written = 0

@@ -1,7 +1,82 @@
-"""Kueue: so far only that an owner names a queue of it. Its own objects are not read yet."""
+"""Kueue (kueue.x-k8s.io, v0.14 to v0.19): the queue that an owner names, and its Workload there.
+
+Kueue keeps a Workload of its own kind per owner, and suspends the owner until it is admitted. Its
+`spec.active` is how a person stops and resumes the owner (jobset-kueue.md §3.5). v1beta2 is served
+since v0.15; what is read here is the same in both versions.
+"""
 
 from __future__ import annotations
 
-from gangboard.domain.registry import QueueSystem
+import msgspec
 
-QUEUE = QueueSystem(label="Kueue", owner_label="kueue.x-k8s.io/queue-name")
+from gangboard.decode.wire import (
+    Wire,
+    WireCondition,
+    WireMeta,
+    read_conditions,
+    read_meta,
+    read_text,
+)
+from gangboard.domain.objects import find_condition
+from gangboard.domain.queue import QueueEntry
+from gangboard.domain.registry import QueueSystem, Resource
+
+_GROUP = "kueue.x-k8s.io"
+
+
+class _WireLabels(Wire):
+    job_uid: str | None = msgspec.field(default=None, name="kueue.x-k8s.io/job-uid")
+
+
+class _WireWorkloadMeta(WireMeta):
+    labels: _WireLabels | None = None
+
+
+class _WireWorkloadSpec(Wire):
+    queue_name: str | None = None
+    active: bool | None = None
+
+
+class _WireWorkloadStatus(Wire):
+    conditions: list[WireCondition] | None = None
+
+
+class WireWorkload(Wire):
+    """A Workload of Kueue as narrow as it is kept."""
+
+    metadata: _WireWorkloadMeta
+    spec: _WireWorkloadSpec | None = None
+    status: _WireWorkloadStatus | None = None
+
+
+def _build(wire: WireWorkload, version: str) -> QueueEntry:
+    spec, status = wire.spec or _WireWorkloadSpec(), wire.status or _WireWorkloadStatus()
+    meta = read_meta(wire.metadata, _GROUP, "Workload", version)
+    conditions = read_conditions(status.conditions)
+    admitted = find_condition(conditions, "Admitted")
+    labelled = read_text((wire.metadata.labels or _WireLabels()).job_uid)
+    return QueueEntry(
+        meta=meta,
+        queue=spec.queue_name or "",
+        active=spec.active is not False,  # defaulted to true by the CRD
+        admitted=admitted is not None and admitted.is_true,
+        conditions=conditions,
+        owner_uid=meta.controller.uid if meta.controller is not None else labelled,
+    )
+
+
+QUEUE = QueueSystem(
+    label="Kueue",
+    owner_label="kueue.x-k8s.io/queue-name",
+    resources=(
+        Resource(
+            group=_GROUP,
+            plural="workloads",
+            kind="Workload",
+            versions=("v1beta2", "v1beta1"),
+            wire=WireWorkload,
+            model=QueueEntry,
+            build=_build,
+        ),
+    ),
+)

@@ -15,16 +15,18 @@ from typing import Any
 from gangboard.domain.event import Event
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Group, GroupTemplate, Policy
+from gangboard.domain.hold import Hold
 from gangboard.domain.node import Node
 from gangboard.domain.objects import Condition, Controller, Meta, ObjectRef
 from gangboard.domain.owner import Finish, Outcome, Owner, Part, PodShape
 from gangboard.domain.pod import Container, Pod
+from gangboard.domain.queue import QueueEntry
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 NAMESPACE = "team-a"
 SCHEDULING = "scheduling.k8s.io"
 
-Made = Owner | Pod | Group | Node | Event
+Made = Owner | Pod | Group | Node | Event | Hold | QueueEntry
 
 
 def ago(seconds: float) -> datetime:
@@ -253,6 +255,38 @@ def an_event(about: Made, reason: str, note: str = "", **fields: Any) -> Event:
     return Event(meta=meta, regarding=about.meta.ref, reason=reason, note=note, **given)
 
 
+def a_hold(on: Owner, **fields: Any) -> Hold:
+    """A Hold by alice on a child Job of a JobSet, named as the Job, made five minutes ago."""
+    name = fields.pop("name", on.meta.ref.name)
+    controller = on.meta.controller
+    meta = a_meta(
+        "gangboard.dev",
+        "Hold",
+        name,
+        **{"version": "v1alpha1", "uid": f"hold-{name}", "created_at": ago(300), **_split(fields)},
+    )
+    given = {
+        "job_name": on.meta.ref.name,
+        "owner_uid": controller.uid if controller else "",
+        "by": "alice",
+        "reason": "disk of n3",
+        **fields,
+    }
+    return Hold(meta=meta, **given)
+
+
+def an_entry(of: Made, name: str = "", **fields: Any) -> QueueEntry:
+    """What Kueue keeps for an owner: active and not admitted yet, in queue gpu-lq."""
+    meta = a_meta(
+        "kueue.x-k8s.io",
+        "Workload",
+        name or f"{of.meta.ref.kind.lower()}-{of.meta.ref.name}-3f2a1",
+        **{"version": "v1beta2", "of": of, **_split(fields)},
+    )
+    given = {"queue": "gpu-lq", "owner_uid": of.meta.ref.uid, **fields}
+    return QueueEntry(meta=meta, **given)
+
+
 def succeeded(reason: str = "CompletionsReached", message: str = "") -> Finish:
     return Finish(Outcome.SUCCEEDED, reason, message, ago(60))
 
@@ -278,6 +312,8 @@ def facts_of(owner: Owner, *objects: Made, **fields: Any) -> GangFacts:
         "pods": tuple(thing for thing in objects if isinstance(thing, Pod)),
         "events": tuple(thing for thing in objects if isinstance(thing, Event)),
         "nodes": {thing.meta.ref.name: thing for thing in objects if isinstance(thing, Node)},
+        "holds": tuple(thing for thing in objects if isinstance(thing, Hold)),
+        "entries": tuple(thing for thing in objects if isinstance(thing, QueueEntry)),
         "gang_api_version": "v1beta1",
         "memory_since": ago(600),
         **fields,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gangboard.diagnosis.kinship import Kinship
@@ -10,6 +12,7 @@ from tests.diagnosis.building import (
     Made,
     a_composite,
     a_group,
+    a_hold,
     a_job,
     a_jobset,
     a_node,
@@ -17,6 +20,7 @@ from tests.diagnosis.building import (
     a_pod,
     a_workload,
     ago,
+    an_entry,
     an_event,
     child_jobs,
     pods_of,
@@ -268,3 +272,84 @@ def test_a_pod_that_is_placed_moves_between_nodes() -> None:
     kinship.remove("uid-a")
     assert kinship.pods_on_node("n0") == ()
     assert kinship.remove("uid-a") == set()
+
+
+def test_a_hold_belongs_to_the_gang_of_the_owner_that_it_names() -> None:
+    hold = a_hold(JOB)
+    kinship = kin(hold, JOB, *PODS, JOBSET)
+    assert kinship.root_of(uid(hold)) == uid(JOBSET)
+    assert uid(hold) in members(kinship, JOBSET)
+    assert kinship.roots() == {uid(JOBSET)}
+    assert kinship.put(replace(hold, reason="another")) == {uid(JOBSET)}
+    assert kinship.remove(uid(hold)) == {uid(JOBSET)}
+    assert uid(hold) not in members(kinship, JOBSET)
+
+
+def test_the_owner_reference_of_a_hold_does_not_decide() -> None:
+    other = a_jobset("other")
+    hold = a_hold(JOB, of=other)
+    kinship = kin(JOBSET, other, JOB, hold)
+    assert kinship.gangs_of(uid(hold)) == {uid(JOBSET)}
+
+
+def test_a_hold_whose_spec_is_edited_touches_both_gangs() -> None:
+    other = a_jobset("other")
+    hold = a_hold(JOB)
+    kinship = kin(JOBSET, other, JOB, hold)
+    assert kinship.put(replace(hold, owner_uid=uid(other))) == {uid(JOBSET), uid(other)}
+
+
+@pytest.mark.parametrize("named", ["", "uid-of-the-jobset-before", "hold-run-workers-0"])
+def test_a_hold_of_nobody_known_touches_nothing(named: str) -> None:
+    hold = a_hold(JOB, owner_uid=named)
+    kinship = kin(JOBSET, JOB)
+    assert kinship.put(hold) == set()
+    assert kinship.root_of(uid(hold)) is None
+    assert kinship.roots() == {uid(JOBSET)}
+    assert uid(hold) not in members(kinship, JOBSET)
+    assert kinship.remove(uid(hold)) == set()
+
+
+def test_a_recreated_jobset_does_not_inherit_the_hold() -> None:
+    hold = a_hold(JOB)
+    kinship = kin(JOBSET, hold)
+    anew = a_jobset("run", uid="uid-run-anew")
+    kinship.remove(uid(JOBSET))
+    assert kinship.put(anew) == {"uid-run-anew"}
+    assert kinship.root_of(uid(hold)) is None
+    assert members(kinship, anew) == {"uid-run-anew"}
+
+
+def test_a_hold_that_was_seen_before_its_owner_comes_along_with_it() -> None:
+    hold = a_hold(JOB)
+    kinship = kin(hold)
+    assert kinship.roots() == set()
+    assert kinship.put(JOBSET) == {uid(JOBSET)}
+    assert members(kinship, JOBSET) == {uid(JOBSET), uid(hold)}
+
+
+@pytest.mark.parametrize("of", [JOBSET, JOB, PODS[0]])
+def test_an_entry_in_a_queue_belongs_to_the_gang_of_its_owner(of: Made) -> None:
+    entry = an_entry(of)
+    kinship = kin(JOBSET, JOB, *PODS)
+    assert kinship.put(entry) == {uid(JOBSET)}
+    assert uid(entry) in members(kinship, JOBSET)
+    assert kinship.roots() == {uid(JOBSET)}
+    assert kinship.put(replace(entry, active=False)) == {uid(JOBSET)}
+    assert kinship.remove(uid(entry)) == {uid(JOBSET)}
+
+
+def test_an_entry_of_a_bare_pod_follows_it_into_the_gang_of_its_group() -> None:
+    pod, group = a_pod("a", group="ring"), a_group("ring", quorum=2)
+    entry = an_entry(pod)
+    kinship = kin(entry, pod)
+    assert members(kinship, pod) == {uid(pod), uid(entry)}
+    kinship.put(group)
+    assert members(kinship, group) == {uid(group), uid(pod), uid(entry)}
+
+
+def test_an_entry_of_a_daemonset_pod_belongs_to_nobody() -> None:
+    pod = a_pod("agent-x", of=Controller("apps", "DaemonSet", "agent", "ds"))
+    kinship = kin(pod)
+    assert kinship.put(an_entry(pod)) == set()
+    assert kinship.roots() == set()

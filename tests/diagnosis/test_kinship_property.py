@@ -10,16 +10,28 @@ from hypothesis import strategies as st
 
 from gangboard.diagnosis.kinship import Kinship
 from gangboard.domain.group import Group
+from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from tests.diagnosis.building import a_composite, a_group, a_job, a_pod, a_workload, ago
+from gangboard.domain.queue import QueueEntry
+from tests.diagnosis.building import (
+    a_composite,
+    a_group,
+    a_hold,
+    a_job,
+    a_pod,
+    a_workload,
+    ago,
+    an_entry,
+)
 
-Model = Owner | Pod | Group
+Model = Owner | Pod | Group | Hold | QueueEntry
 
 OWNERS, PODS = ["o0", "o1", "o2", "o3"], ["p0", "p1", "p2", "p3"]
 GROUPS, COMPOSITES, WORKLOADS = ["g0", "g1", "g2"], ["c0", "c1", "c2"], ["w0", "w1"]
-ALL = [*OWNERS, *PODS, *GROUPS, *COMPOSITES, *WORKLOADS]
+ATTACHED = ["h0", "h1", "q0", "q1"]
+ALL = [*OWNERS, *PODS, *GROUPS, *COMPOSITES, *WORKLOADS, *ATTACHED]
 
 owner_uid = st.none() | st.sampled_from([*OWNERS, "unknown"])
 
@@ -85,8 +97,22 @@ def workloads(draw: Any) -> Model:
     )
 
 
+@st.composite
+def attachments(draw: Any) -> Model:
+    uid = draw(st.sampled_from(ATTACHED))
+    # Whoever may create a Hold can write any uid into it, its own and a group's included.
+    about = draw(st.sampled_from(["", "unknown", *ALL]))
+    of = a_job("n0", uid="elsewhere")
+    if uid[0] == "h":
+        by = _controller(draw(owner_uid))
+        return a_hold(of, name=uid, uid=uid, owner_uid=about, of=by)
+    return an_entry(of, uid, uid=uid, owner_uid=about)
+
+
 steps = st.lists(
-    owners() | pods() | groups() | workloads() | st.sampled_from(ALL), min_size=1, max_size=25
+    owners() | pods() | groups() | workloads() | attachments() | st.sampled_from(ALL),
+    min_size=1,
+    max_size=25,
 )
 
 
@@ -96,7 +122,8 @@ def _short(step: Model | str) -> str:
     meta = step.meta
     said = [f"{meta.ref.uid}={meta.ref.kind}/{meta.ref.name}"]
     said += [f"under {meta.controller.kind} {meta.controller.uid}"] if meta.controller else []
-    for word in ("group_name", "parent_name", "workload_name", "controller_ref", "node"):
+    words = "group_name parent_name workload_name controller_ref node owner_uid"
+    for word in words.split():
         if getattr(step, word, None):
             said.append(f"{word}={getattr(step, word)}")
     return " ".join([*said, f"{meta.created_at:%M:%S}"])
@@ -153,6 +180,7 @@ def test_every_object_is_where_its_root_says(taken: Sequence[Model | str]) -> No
     for uid in there:
         shown_in = {root for root, (members, _) in picture.items() if uid in members}
         assert shown_in == kinship.gangs_of(uid)
+        assert uid not in picture or uid not in ATTACHED
         home = kinship.root_of(uid)
         assert (home is None and not shown_in) or home in shown_in
         if not isinstance(there[uid], Group):

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gangboard.domain.action import Lever
 from gangboard.domain.owner import GangRequest, Outcome, Owner, PodShape
 from gangboard.owners.job import OWNER
 from tests.decode.reading import Json, captured, captures, model, read, with_identity
@@ -253,3 +254,56 @@ def test_captured_jobs_say_what_their_state_is_called(file: Any) -> None:
             assert owner.finish.reason == "BackoffLimitExceeded"
             assert owner.max_retries == 0
             assert owner.retries >= 1
+
+
+def test_what_actions_and_the_policy_wrote_on_it() -> None:
+    annotations = {
+        "gangboard.dev/paused-parallelism": "4",
+        "gangboard.dev/held-by": "trio-w-1",
+        "gangboard.dev/action": "0a1b2c",
+    }
+    owner = job(metadata={"annotations": annotations}, parallelism=0)
+    assert (owner.paused_parallelism, owner.parallelism) == (4, 0)
+    assert (owner.held_by, owner.last_action) == ("trio-w-1", "0a1b2c")
+
+
+def test_nobody_wrote_on_it() -> None:
+    for metadata in ({}, {"annotations": None}, {"annotations": {"other": "x"}}):
+        owner = job(metadata=metadata)
+        assert (owner.paused_parallelism, owner.held_by, owner.last_action) == (None, "", "")
+
+
+@pytest.mark.parametrize("text", ["", "four", "-1", "4.0", "٤", "2147483648", "9" * 5000])
+def test_a_kept_parallelism_that_is_no_number(text: str) -> None:
+    annotations = {"gangboard.dev/paused-parallelism": text}
+    assert job(metadata={"annotations": annotations}).paused_parallelism is None
+
+
+def test_a_text_that_is_longer_than_any_of_ours_is_not_ours() -> None:
+    annotations = {"gangboard.dev/held-by": "h" * 254, "gangboard.dev/action": "a" * 100_000}
+    owner = job(metadata={"annotations": annotations})
+    assert (owner.held_by, owner.last_action) == ("", "")
+
+
+@pytest.mark.parametrize(("given", "seconds"), [(None, 30), (0, 0), (600, 600)])
+def test_grace(given: int | None, seconds: int) -> None:
+    pod = {"spec": {} if given is None else {"terminationGracePeriodSeconds": given}}
+    assert job(template=pod).grace_seconds == seconds
+    assert job().grace_seconds == 30
+
+
+@pytest.mark.parametrize(("status", "pods"), [(None, None), ({"terminating": 2}, 2)])
+def test_pods_on_their_way_out(status: Json | None, pods: int | None) -> None:
+    assert job(status).terminating_pods == pods
+
+
+def test_a_job_on_its_own_is_suspended_by_its_field_only() -> None:
+    assert OWNER.levers == (Lever.SUSPEND,)
+    assert OWNER.child_levers == ()
+
+
+@pytest.mark.parametrize("state", ["job-suspended", "job-suspended-after-running", "job-running"])
+def test_captured_jobs_have_a_grace_and_count_pods_on_their_way_out(state: str) -> None:
+    for file in captures(state):
+        for owner in captured(file, JOB):
+            assert (owner.grace_seconds, owner.terminating_pods) == (30, 0)

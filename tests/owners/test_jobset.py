@@ -4,7 +4,15 @@ from typing import Any
 import pytest
 import yaml
 
-from gangboard.domain.owner import Dependency, GangRequest, Outcome, Owner
+from gangboard.domain.action import Lever
+from gangboard.domain.owner import (
+    Dependency,
+    FailureRule,
+    GangRequest,
+    Outcome,
+    Owner,
+    Policies,
+)
 from gangboard.owners.job import OWNER as JOB
 from gangboard.owners.jobset import MAX_CHILDREN, OWNER, is_current
 from tests.decode.reading import Json, captured, captures, model, read, with_identity
@@ -30,8 +38,9 @@ spec:
     maxRestarts: 3
     restartStrategy: Recreate
     rules:
-    - {name: hostMaintenance, action: RestartJobSetAndIgnoreMaxRestarts}
+    - {name: hostMaintenance, action: RestartJobSetAndIgnoreMaxRestarts, onJobFailureReasons: [PodFailurePolicy]}
   coordinator: {replicatedJob: driver, jobIndex: 0, podIndex: 0}
+  ttlSecondsAfterFinished: 86400
   replicatedJobs:
   - name: driver
     groupName: default
@@ -113,6 +122,102 @@ def test_the_example() -> None:
     assert (workers.ready, workers.succeeded) == (1, 0)
     assert [shape.count for shape in owner.shapes] == [1, 8]
     assert owner.shapes[1].requests == {"cpu": 8, "nvidia.com/gpu": 1}
+
+
+def test_what_the_example_does_by_itself() -> None:
+    owner: Owner = model(JOBSET, EXAMPLE)
+    rule = FailureRule("RestartJobSetAndIgnoreMaxRestarts", reasons=("PodFailurePolicy",))
+    assert owner.policies == Policies(
+        success_operator="All",
+        success_parts=("driver",),
+        failure_rules=(rule,),
+        restart_strategy="Recreate",
+        in_order=False,
+        coordinator="llama-ft-driver-0",
+        ttl_seconds=86400,
+    )
+    assert owner.independent_claim == ""
+
+
+def test_without_policies_it_does_what_the_webhook_fills_in() -> None:
+    assert jobset().policies == Policies(success_operator="All")
+    assert jobset(failurePolicy={"maxRestarts": 1}).policies == Policies(
+        restart_strategy="Recreate"
+    )
+
+
+def test_all_that_a_policy_can_say() -> None:
+    rule = {
+        "action": "RestartJob",
+        "onJobFailureReasons": ["BackoffLimitExceeded"],
+        "onJobFailureMessagePatterns": ["exit code 3"],
+        "targetReplicatedJobs": ["workers"],
+    }
+    owner = jobset(
+        successPolicy={"operator": "Any", "targetReplicatedJobs": None},
+        failurePolicy={"restartStrategy": "BlockingRecreate", "rules": [rule, {}]},
+        startupPolicy={"startupPolicyOrder": "InOrder"},
+        coordinator={"replicatedJob": "driver", "jobIndex": 2},
+        ttlSecondsAfterFinished=0,
+    )
+    assert owner.policies == Policies(
+        success_operator="Any",
+        failure_rules=(
+            FailureRule("RestartJob", ("BackoffLimitExceeded",), ("workers",), ("exit code 3",)),
+            FailureRule(""),
+        ),
+        restart_strategy="BlockingRecreate",
+        in_order=True,
+        coordinator="run-driver-2",
+        ttl_seconds=0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("annotations", "spec", "claim"),
+    [
+        ({"reconciliation-mode": "Independent"}, {},
+         "jobset.sigs.k8s.io/reconciliation-mode: Independent"),
+        ({"skip-suspend-reconciliation": "true"}, {},
+         "jobset.sigs.k8s.io/skip-suspend-reconciliation: true"),
+        ({}, {"suspendReconciliation": "Ignore"}, "spec.suspendReconciliation: Ignore"),
+        ({}, {"updatePolicy": {"reconciliationMode": "Independent"}},
+         "spec.updatePolicy.reconciliationMode: Independent"),
+        ({"reconciliation-mode": "Sync", "skip-suspend-reconciliation": "false"},
+         {"suspendReconciliation": "Sync", "updatePolicy": {"reconciliationMode": "Sync"}}, ""),
+        ({"reconciliation-mode": "independent"}, {"updatePolicy": None}, ""),
+    ],
+)  # fmt: skip
+def test_asking_for_independent_children(annotations: Json, spec: Json, claim: str) -> None:
+    named = {f"jobset.sigs.k8s.io/{key}": value for key, value in annotations.items()}
+    obj = with_identity({"metadata": {"annotations": named}, "spec": spec}, "run")
+    assert model(JOBSET, obj).independent_claim == claim
+
+
+def test_the_longest_grace_of_its_parts_counts() -> None:
+    def ending(name: str, **pod: Any) -> Json:
+        return part(name, template={"spec": {"template": {"spec": pod}}})
+
+    patient = ending("driver", terminationGracePeriodSeconds=120)
+    hasty = ending("workers", terminationGracePeriodSeconds=0)
+    assert jobset(patient, hasty).grace_seconds == 120
+    assert jobset(hasty).grace_seconds == 0
+    assert jobset(hasty, ending("silent")).grace_seconds == 30
+    assert jobset().grace_seconds == 30
+
+
+def test_levers() -> None:
+    assert OWNER.levers == (Lever.SUSPEND,)
+    assert OWNER.child_levers == (Lever.NATIVE, Lever.HOLD, Lever.PARALLELISM)
+    assert OWNER.suspend_field == ("spec", "suspend")
+
+
+def test_the_last_action_of_gangboard() -> None:
+    annotations = {"gangboard.dev/action": "0a1b2c"}
+    assert (
+        model(JOBSET, with_identity({"metadata": {"annotations": annotations}})).last_action
+        == "0a1b2c"
+    )
 
 
 def test_its_child_job_belongs_to_the_current_attempt() -> None:
@@ -275,6 +380,10 @@ def test_captured_jobsets_say_what_their_state_is_called(file: Any) -> None:
     (owner,) = captured(file, JOBSET)
     jobs = captured(file, JOB.resource)
     state = file.stem.removeprefix("jobset-")
+    assert owner.policies is not None
+    assert (owner.policies.success_operator, owner.policies.in_order) == ("All", False)
+    assert owner.policies.restart_strategy == ("" if owner.max_restarts is None else "Recreate")
+    assert (owner.independent_claim, owner.last_action) == ("", "")
     names = {name for one in owner.parts for name in one.child_names}
     assert {job.meta.ref.name for job in jobs} <= names
     for job in jobs:

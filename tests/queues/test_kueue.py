@@ -1,9 +1,100 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from gangboard.domain.queue import QueueEntry
 from gangboard.owners import job, jobset
 from gangboard.queues.kueue import QUEUE
-from tests.decode.reading import model, with_identity
+from tests.decode.reading import Json, model, with_identity
+
+(WORKLOADS,) = QUEUE.resources
+OWNER = {
+    "apiVersion": "jobset.x-k8s.io/v1alpha2",
+    "kind": "JobSet",
+    "name": "llama-ft",
+    "uid": "5b0e4d5c",
+    "controller": True,
+}
+# Waits for quota, as observed with v0.19.2 (real-control-plane.md §5).
+WAITING = {
+    "type": "QuotaReserved",
+    "status": "False",
+    "reason": "Pending",
+    "message": "couldn't assign flavors to pod set workers: insufficient unused quota for cpu in "
+    "flavor default, 4 more needed",
+    "lastTransitionTime": "2026-11-20T09:00:05Z",
+}
+
+
+def entry(obj: Json, version: str = "v1beta2") -> QueueEntry:
+    read: QueueEntry = model(WORKLOADS, with_identity(obj, "jobset-llama-ft-3f2a1"), version)
+    return read
 
 
 def test_the_label_of_kueue_is_the_one_that_owners_read() -> None:
     for owner in (job.OWNER, jobset.OWNER):
         named = with_identity({"metadata": {"labels": {QUEUE.owner_label: "gpu-lq"}}})
         assert model(owner.resource, named).queue == "gpu-lq"
+
+
+@pytest.mark.parametrize("version", ["v1beta2", "v1beta1"])
+def test_an_owner_that_waits_for_quota(version: str) -> None:
+    obj = {
+        "metadata": {
+            "ownerReferences": [OWNER],
+            "labels": {"kueue.x-k8s.io/job-uid": "another"},
+        },
+        "spec": {"queueName": "gpu-lq", "active": True, "podSets": [{"name": "workers"}]},
+        "status": {"conditions": [WAITING]},
+    }
+    waiting = entry(obj, version)
+    ref = waiting.meta.ref
+    assert (ref.group, ref.kind, waiting.meta.api_version) == (
+        "kueue.x-k8s.io",
+        "Workload",
+        version,
+    )
+    assert (waiting.queue, waiting.active, waiting.admitted) == ("gpu-lq", True, False)
+    assert waiting.owner_uid == "5b0e4d5c"
+    (condition,) = waiting.conditions
+    assert (condition.type, condition.reason) == ("QuotaReserved", "Pending")
+    assert condition.since == datetime(2026, 11, 20, 9, 0, 5, tzinfo=UTC)
+
+
+def test_admitted_is_a_condition_by_its_type_wherever_it_stands() -> None:
+    admitted = {"type": "Admitted", "status": "True", "reason": "Admitted"}
+    ready = {"type": "PodsReady", "status": "False", "reason": "WaitForStart"}
+    for conditions in ([admitted, ready], [ready, admitted]):
+        assert entry({"status": {"conditions": conditions}}).admitted
+    assert not entry({"status": {"conditions": [ready]}}).admitted
+    assert not entry({"status": {"conditions": [{**admitted, "status": "False"}]}}).admitted
+
+
+@pytest.mark.parametrize(
+    ("spec", "active"),
+    [({}, True), ({"active": None}, True), ({"active": True}, True), ({"active": False}, False)],
+)
+def test_active_unless_it_says_otherwise(spec: Json, active: bool) -> None:
+    assert entry({"spec": spec}).active is active
+
+
+@pytest.mark.parametrize("obj", [{}, {"spec": None, "status": None}])
+def test_one_that_nobody_has_reconciled(obj: Json) -> None:
+    new = entry(obj)
+    assert (new.queue, new.active, new.admitted, new.owner_uid) == ("", True, False, "")
+
+
+def test_without_a_controller_the_label_names_the_owner() -> None:
+    """A group of plain pods has several owner references and no controller."""
+    loose = [{**OWNER, "kind": "Pod", "controller": False}]
+    labels = {"kueue.x-k8s.io/job-uid": "from-the-label"}
+    assert entry({"metadata": {"ownerReferences": loose, "labels": labels}}).owner_uid == (
+        "from-the-label"
+    )
+    assert entry({"metadata": {"ownerReferences": loose}}).owner_uid == ""
+
+
+def test_no_gang_depends_on_being_able_to_read_it() -> None:
+    assert not WORKLOADS.needed
+    assert WORKLOADS.key == "workloads.kueue.x-k8s.io"
+    assert WORKLOADS.versions == ("v1beta2", "v1beta1")

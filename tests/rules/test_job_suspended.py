@@ -3,15 +3,20 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency
 from tests.diagnosis.building import (
+    NOW,
     a_group,
+    a_hold,
     a_jobset,
     a_part,
     a_pod,
     ago,
+    an_entry,
     child_jobs,
     placed,
     pods_of,
@@ -19,20 +24,108 @@ from tests.diagnosis.building import (
 from tests.rules.asking import ask, first, found, unit_of
 
 
-def held_unit(**sibling: Any) -> Unit:
-    """A JobSet of three Jobs with one PodGroup of all pods; workers-2 is held."""
-    jobset = a_jobset("run", a_part("workers", jobs=3, group_name="ring"))
+def held_unit(
+    *,
+    hold: dict[str, Any] | None = None,
+    restarts: int = 0,
+    facts: dict[str, Any] | None = None,
+    job: dict[str, Any] | None = None,
+    **sibling: Any,
+) -> Unit:
+    """A JobSet of three Jobs with one PodGroup of all pods; workers-2 is suspended, or held."""
+    jobset = a_jobset("run", a_part("workers", jobs=3, group_name="ring"), restarts=restarts)
     one, two, three = child_jobs(jobset)
     group = a_group("ring", quorum=6, placed=placed())
     pods = (*pods_of(one, 2, on="n0"), *pods_of(two, 2, on="n1", **sibling))
-    return unit_of(jobset, one, two, replace(three, suspended=True), group, *pods)
+    stopped = replace(three, suspended=True, **(job or {}))
+    holds = () if hold is None else (a_hold(stopped, **hold),)
+    return unit_of(jobset, one, two, stopped, group, *pods, *holds, facts=facts)
 
 
 def test_everything_else_runs() -> None:
-    finding = found("job-suspended", held_unit())
+    finding = found("job-suspended", held_unit(hold={}))
     assert finding.health is Health.SUSPENDED
-    assert finding.message == "1 of 3 Jobs is suspended: run-workers-2."
-    assert first(held_unit()) == "job-suspended"
+    assert finding.message == "1 of 3 Jobs is suspended: run-workers-2 (held by alice)."
+    assert first(held_unit(hold={})) == "job-suspended"
+    evidence = finding.evidence[-1]
+    assert (evidence.label, evidence.value) == ("Hold", "Hold run-workers-2 by alice (disk of n3)")
+    assert evidence.source is not None
+    assert evidence.source.kind == "Hold"
+
+
+def test_without_a_hold_nobody_is_named() -> None:
+    finding = found("job-suspended", held_unit(job={"last_action": "a1b2"}))
+    assert finding.message == (
+        "1 of 3 Jobs is suspended: run-workers-2 (without a Hold, by whom is not known)."
+    )
+    assert [(one.label, one.value) for one in finding.evidence] == [
+        ("spec.suspend", "true"),
+        ("last action of gangboard", "a1b2"),
+    ]
+
+
+def test_holds_that_cannot_be_looked_at_are_not_called_absent() -> None:
+    finding = found("job-suspended", held_unit(facts={"holds_known": False}))
+    assert finding.message == (
+        "1 of 3 Jobs is suspended: run-workers-2 (whether by a Hold is not known)."
+    )
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        {"owner_uid": "uid-of-the-jobset-before"},
+        {"job_name": "run-workers-1"},
+        {"namespace": "team-b"},
+        {"owner_uid": ""},
+    ],
+)
+def test_a_hold_on_something_else_holds_it_not(foreign: dict[str, Any]) -> None:
+    assert "without a Hold" in found("job-suspended", held_unit(hold=foreign)).message
+
+
+def test_a_hold_made_by_hand_may_not_say_by_whom() -> None:
+    until = NOW.replace(hour=18)
+    made = {"name": "nightly", "by": "", "reason": "", "until": until}
+    finding = found("job-suspended", held_unit(hold=made))
+    assert finding.message == "1 of 3 Jobs is suspended: run-workers-2 (held by Hold nightly)."
+    assert finding.evidence[-1].value == "Hold nightly until 2026-11-21 18:00:00 UTC"
+
+
+def test_a_restart_keeps_the_hold() -> None:
+    """The new Job, same name and new uid, is born suspended (real-control-plane.md §3)."""
+    finding = found("job-suspended", held_unit(hold={"created_at": ago(900)}, restarts=1))
+    assert finding.message == (
+        "1 of 3 Jobs is suspended: run-workers-2 (held by alice). "
+        "run-workers-2 was born suspended after restart 1: the Hold kept it."
+    )
+
+
+def test_held_after_the_restart_it_was_born_running() -> None:
+    message = found("job-suspended", held_unit(hold={"created_at": ago(300)}, restarts=1)).message
+    assert message == "1 of 3 Jobs is suspended: run-workers-2 (held by alice)."
+
+
+def test_two_people_hold_and_one_is_unknown() -> None:
+    jobset = a_jobset("run", a_part("workers", jobs=5))
+    first_job, *others = child_jobs(jobset)
+    stopped = [replace(job, suspended=True) for job in others]
+    holds = (a_hold(stopped[0]), a_hold(stopped[1]), a_hold(stopped[2], by="bob"))
+    unit = unit_of(jobset, first_job, *stopped, *pods_of(first_job, 2, on="n0"), *holds)
+    assert found("job-suspended", unit).message == (
+        "4 of 5 Jobs are suspended: run-workers-1 and run-workers-2 (held by alice); "
+        "run-workers-3 (held by bob); run-workers-4 (without a Hold, by whom is not known)."
+    )
+
+
+def test_a_job_that_its_own_queue_keeps() -> None:
+    jobset = a_jobset("run", a_part("workers", jobs=2))
+    one, two = child_jobs(jobset)
+    two = replace(two, suspended=True)
+    unit = unit_of(jobset, one, two, *pods_of(one, 2, on="n0"), an_entry(two))
+    assert found("job-suspended", unit).message == (
+        "1 of 2 Jobs is suspended: run-workers-1 (queue gpu-lq has not admitted it)."
+    )
 
 
 def test_alone_as_a_unit_of_its_own() -> None:
@@ -44,7 +137,8 @@ def test_alone_as_a_unit_of_its_own() -> None:
         jobset, one, two, held, leaving, jobs=(held,), desired=2, held=2, name="run-workers-2"
     )
     assert found("job-suspended", unit).message == (
-        "1 of 3 Jobs is suspended: run-workers-2. 1 pod still terminates."
+        "1 of 3 Jobs is suspended: run-workers-2 (without a Hold, by whom is not known). "
+        "1 pod still terminates."
     )
 
 
@@ -73,6 +167,27 @@ def test_a_job_that_waits_for_another_part_is_not_suspended_by_hand() -> None:
     )
     assert ask("job-suspended", unit) is None
     assert first(unit) == "dependency-waiting"
+
+
+def test_a_job_that_waits_for_another_part_is_not_counted_with_a_held_one() -> None:
+    workers = a_part("workers", depends_on=(Dependency("driver", "Ready"),))
+    jobset = a_jobset("run", a_part("driver", jobs=2, pods=1, ready=1), workers)
+    running, held, waiting = child_jobs(jobset)
+    held, waiting = replace(held, suspended=True), replace(waiting, suspended=True)
+    unit = unit_of(
+        jobset,
+        running,
+        held,
+        waiting,
+        a_hold(held),
+        jobs=(held,),
+        parts=(jobset.parts[0],),
+        name="run-driver-1",
+        held=1,
+        desired=1,
+    )
+    message = "1 of 3 Jobs is suspended: run-driver-1 (held by alice)."
+    assert found("job-suspended", unit).message == message
 
 
 def test_nothing_is_suspended() -> None:

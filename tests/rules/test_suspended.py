@@ -6,6 +6,7 @@ from gangboard.domain.health import Health
 from tests.diagnosis.building import (
     a_condition,
     a_group,
+    a_hold,
     a_job,
     a_jobset,
     a_part,
@@ -54,8 +55,20 @@ def test_every_unfinished_job_is_suspended() -> None:
     done = replace(driver, suspended=False, finish=succeeded())
     finding = found_gang("suspended", facts_of(jobset, done, *workers))
     assert finding.message == (
-        "All 2 unfinished Jobs are suspended (run-workers-0 and run-workers-1)."
+        "All 2 unfinished Jobs are suspended: run-workers-0 and run-workers-1 "
+        "(without a Hold, by whom is not known)."
     )
+
+
+def test_the_only_job_is_held() -> None:
+    jobset = a_jobset("run")
+    (job,) = child_jobs(jobset, suspended=True)
+    finding = found_gang("suspended", facts_of(jobset, job, a_hold(job)))
+    assert finding.message == "1 unfinished Job is suspended: run-workers-0 (held by alice)."
+    assert [one.value for one in finding.evidence] == [
+        "true",
+        "Hold run-workers-0 by alice (disk of n3)",
+    ]
 
 
 def test_one_of_two_jobs_is_not_all() -> None:

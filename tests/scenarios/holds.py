@@ -55,7 +55,7 @@ def _hold_one(stage: Stage) -> None:
 HOLDS = (
     Scenario(
         "job-suspended", "JobSet", "trio", "job-suspended", "suspended", _three_jobs,
-        says=("1 of 3", "w-1"), members={"desired": 6, "held": 2, "ready": 4}, nodes=1,
+        says=("1 of 3", "trio-w-1", "held by tests"), members={"desired": 6, "held": 2, "ready": 4}, nodes=1,
         act=_hold_one, twin="whole",
     ),
 )  # fmt: skip

@@ -29,6 +29,11 @@ def waiting_parts(unit: Unit) -> tuple[Waiting, ...]:
     )
 
 
+def dependent_parts(owner: Owner) -> frozenset[str]:
+    """Return the names of the parts whose Jobs JobSet leaves suspended until another part is there."""
+    return frozenset(part.name for part in owner.parts if any(_unmet(owner, part)))
+
+
 def _is_held_back(unit: Unit, part: Part) -> bool:
     """Whether child Jobs of the part do not exist, or exist suspended (after a resume)."""
     if any(name in unit.missing_jobs for name in part.child_names):

@@ -1,51 +1,70 @@
 """`job-suspended`: some child Jobs are suspended, and everything that is not suspended runs.
 
 It is silent while anything else of the unit lacks a member: that is then the news. A child Job
-that JobSet keeps suspended because its part depends on another one is not meant.
+that JobSet keeps suspended because its part depends on another one is not meant. The sentence says
+who holds each of them, and that nobody is known to where no Hold is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
-from gangboard.domain.facts import Unit
+from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.dependencies import waiting_parts
+from gangboard.domain.reading.dependencies import dependent_parts
 from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.holding import (
+    born_suspended,
+    hold_evidence,
+    hold_of,
+    holds_by_job,
+    listed_with_holders,
+)
 from gangboard.domain.reading.progress import is_full, missing
-from gangboard.domain.reading.wording import is_or_are, names, out_of, pods_left, sentence
+from gangboard.domain.reading.wording import is_or_are, out_of, pods_left, sentence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding when the unit has suspended Jobs and lacks nothing else."""
-    waiting = {wait.part.name for wait in waiting_parts(unit)}
-    suspended = [
-        job
-        for job in unit.jobs
-        if job.suspended and job.finish is None and job.part_name not in waiting
-    ]
+    suspended = _stopped(unit.facts, unit.jobs)
     if not suspended or unit.owner.suspended or not is_full(unit) or missing(unit):
         return None
-    held = [job for job in unit.facts.jobs if job.suspended and job.finish is None]
-    listed = names(job.meta.ref.name for job in held)
-    number = len(held)
-    message = (
-        f"{out_of(number, len(unit.facts.jobs), 'Job')} {is_or_are(number)} suspended: {listed}."
+    stopped = _stopped(unit.facts, unit.facts.jobs)
+    listed = listed_with_holders(unit.facts, stopped)
+    number = len(stopped)
+    sentences = (
+        f"{out_of(number, len(unit.facts.jobs), 'Job')} {is_or_are(number)} suspended: {listed}.",
+        born_suspended(unit.facts, stopped),
+        sentence(pods_left(tuple(pod for pod in unit.pods if pod.is_terminating))),
     )
-    leaving = pods_left(tuple(pod for pod in unit.pods if pod.is_terminating))
-    if leaving:
-        message = sentence(f"{message} {leaving}")
     return unit_finding(
         RULE,
         unit,
-        message,
-        evidence=tuple(Evidence("spec.suspend", "true", job.meta.ref) for job in suspended),
+        " ".join(filter(None, sentences)),
+        evidence=(
+            *(Evidence("spec.suspend", "true", job.meta.ref) for job in suspended),
+            *hold_evidence(unit.facts, suspended),
+        ),
         since=_since(suspended),
     )
+
+
+def _stopped(facts: GangFacts, jobs: Iterable[Owner]) -> list[Owner]:
+    """Return the suspended Jobs, without those that JobSet suspends until another part is there."""
+    holds = holds_by_job(facts.holds)
+    waiting = dependent_parts(facts.owner)
+    return [
+        job
+        for job in jobs
+        if job.suspended
+        and job.finish is None
+        and (job.part_name not in waiting or hold_of(job, holds) is not None)
+    ]
 
 
 def _since(suspended: list[Owner]) -> datetime | None:

@@ -1,6 +1,6 @@
 """`suspended`: the owner is suspended by hand, or each of its unfinished child Jobs is.
 
-`Suspended=True` of an owner can be computed from its spec alone (Trainer v2.2.0 sets it in 46 ms,
+Of child Jobs it says who holds them. `Suspended=True` of an owner can be computed from its spec alone (Trainer v2.2.0 sets it in 46 ms,
 real-owners.md §1.3), so whether it has come to rest is counted from pods. The PodGroup keeps its
 old condition while the gang is suspended: it is not shown.
 """
@@ -12,7 +12,8 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef, find_condition
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.findings import gang_finding
-from gangboard.domain.reading.wording import count, is_or_are, names, pods_left
+from gangboard.domain.reading.holding import hold_evidence, listed_with_holders
+from gangboard.domain.reading.wording import count, is_or_are, pods_left
 from gangboard.domain.registry import GangRule
 from gangboard.domain.verdict import Evidence, Finding
 
@@ -29,9 +30,9 @@ def find(facts: GangFacts) -> Finding | None:
     unfinished = tuple(job for job in facts.jobs if job.finish is None)
     if not unfinished or not all(job.suspended for job in unfinished):
         return None
-    listed = names(job.meta.ref.name for job in unfinished)
+    listed = listed_with_holders(facts, unfinished)
     number = len(unfinished)
-    what = f"{count(number, 'unfinished Job')} {is_or_are(number)} suspended ({listed})"
+    what = f"{count(number, 'unfinished Job')} {is_or_are(number)} suspended: {listed}"
     return _finding(facts, what if number == 1 else f"All {what}", unfinished)
 
 
@@ -50,7 +51,10 @@ def _finding(facts: GangFacts, what: str, suspended: tuple[Owner, ...]) -> Findi
         RULE,
         Health.SUSPENDED,
         message,
-        evidence=tuple(Evidence("spec.suspend", "true", source) for source in sources),
+        evidence=(
+            *(Evidence("spec.suspend", "true", source) for source in sources),
+            *hold_evidence(facts, suspended),
+        ),
         since=max(since, default=None),
     )
 

@@ -1,0 +1,102 @@
+"""The policy `gangboard-hold` and its binding: whether they are there, and whether they are ours.
+
+Only the objects of that name are asked for, by a field selector: a reader may be limited to them by
+`resourceNames`, and no other policy of the cluster is looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from gangboard.decode.wire import Wire, WireMeta, read_meta
+from gangboard.domain.hold import AdmissionPolicy
+from gangboard.domain.registry import Resource
+
+POLICY_NAME = "gangboard-hold"
+"""Name of the MutatingAdmissionPolicy and of its binding."""
+
+_GROUP = "admissionregistration.k8s.io"
+_SPEC_DEFAULTS = {"failurePolicy": "Fail"}
+_MATCH_DEFAULTS: dict[str, Any] = {
+    "matchPolicy": "Equivalent",
+    "namespaceSelector": {},
+    "objectSelector": {},
+}
+_RULE_DEFAULTS = {"scope": "*"}
+
+
+class WirePolicy(Wire):
+    """A MutatingAdmissionPolicy or its binding; the spec is only compared, so it is kept whole."""
+
+    metadata: WireMeta
+    spec: dict[str, Any] | None = None
+
+
+def digest_of(spec: dict[str, Any]) -> str:
+    """Return a digest of the spec of a MutatingAdmissionPolicy or of its binding.
+
+    What an API server fills in (SetDefaults_* of pkg/apis/admissionregistration v1 and v1beta1, the
+    same in 1.35 and 1.37) is filled in here too, and null and empty lists are left out as Go leaves
+    them out: so a manifest and what a server made of it have one digest. Any other difference, be
+    it a field that this release does not know, is a change.
+    """
+    canonical = json.dumps(_filled(spec), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _filled(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return the spec with the defaults of the API server."""
+    filled: dict[str, Any] = _without_nothing(spec)
+    if "policyName" not in filled:  # a binding names its policy and has no such default
+        filled = {**_SPEC_DEFAULTS, **filled}
+    for field in ("matchConstraints", "matchResources"):
+        if isinstance(filled.get(field), dict):
+            filled[field] = _filled_match(filled[field])
+    return filled
+
+
+def _filled_match(match: dict[str, Any]) -> dict[str, Any]:
+    filled = {**_MATCH_DEFAULTS, **match}
+    for field in ("resourceRules", "excludeResourceRules"):
+        rules = filled.get(field)
+        if isinstance(rules, list):
+            filled[field] = [
+                {**_RULE_DEFAULTS, **rule} if isinstance(rule, dict) else rule for rule in rules
+            ]
+    return filled
+
+
+def _without_nothing(value: Any) -> Any:
+    """Return the value without nulls and empty lists. An empty selector stays: it matches all."""
+    if isinstance(value, dict):
+        kept = {key: _without_nothing(one) for key, one in value.items()}
+        return {key: one for key, one in kept.items() if one is not None and one != []}
+    if isinstance(value, list):
+        return [_without_nothing(one) for one in value]
+    return value
+
+
+def _resource(plural: str, kind: str) -> Resource:
+    def build(wire: WirePolicy, version: str) -> AdmissionPolicy | None:
+        if wire.metadata.name != POLICY_NAME:
+            return None
+        return AdmissionPolicy(
+            meta=read_meta(wire.metadata, _GROUP, kind, version), digest=digest_of(wire.spec or {})
+        )
+
+    return Resource(
+        group=_GROUP,
+        plural=plural,
+        kind=kind,
+        versions=("v1", "v1beta1"),
+        wire=WirePolicy,
+        model=AdmissionPolicy,
+        build=build,
+        query=(("fieldSelector", f"metadata.name={POLICY_NAME}"),),
+    )
+
+
+POLICY = _resource("mutatingadmissionpolicies", "MutatingAdmissionPolicy")
+BINDING = _resource("mutatingadmissionpolicybindings", "MutatingAdmissionPolicyBinding")

@@ -1,0 +1,62 @@
+"""Holds (holds.gangboard.dev). Never needed: without them only the Holds are not spoken of."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gangboard.decode.annotations import WireActed
+from gangboard.decode.problems import deliver
+from gangboard.decode.wire import Name, Wire, WireMeta, read_meta, read_text, read_time
+from gangboard.domain.hold import HOLD_GROUP, HOLD_VERSION, Hold
+from gangboard.domain.registry import DecodeError, Resource
+
+# maxLength of the CRD; a CRD that somebody changed may let more through.
+_MAX_BY, _MAX_REASON = 256, 1024
+
+
+class _WireHoldMeta(WireMeta):
+    annotations: WireActed | None = None
+
+
+class _WireHoldSpec(Wire):
+    job_name: Name
+    owner_uid: str = msgspec.field(name="ownerUID")
+    by: str | None = None
+    reason: str | None = None
+    until: str | None = None
+
+
+class WireHold(Wire):
+    """A Hold as narrow as it is kept."""
+
+    metadata: _WireHoldMeta
+    spec: _WireHoldSpec | None = None
+
+
+def _build(wire: WireHold, version: str) -> Hold:
+    spec = wire.spec
+    if spec is None:
+        raise DecodeError("it has no spec, so it names no Job")
+    until = read_time(spec.until)
+    hold = Hold(
+        meta=read_meta(wire.metadata, HOLD_GROUP, "Hold", version),
+        job_name=read_text(spec.job_name),
+        owner_uid=read_text(spec.owner_uid),
+        by=read_text(spec.by)[:_MAX_BY],
+        reason=read_text(spec.reason)[:_MAX_REASON],
+        until=until,
+        action=(wire.metadata.annotations or WireActed()).last_action,
+    )
+    fault = f"its end {spec.until[:40]!r} is no time" if spec.until and until is None else ""
+    return deliver(hold, [fault] if fault else [])
+
+
+HOLD = Resource(
+    group=HOLD_GROUP,
+    plural="holds",
+    kind="Hold",
+    versions=(HOLD_VERSION,),
+    wire=WireHold,
+    model=Hold,
+    build=_build,
+)

@@ -1,0 +1,212 @@
+"""JobSets on the wire (jobset.x-k8s.io/v1alpha2, JobSet v0.4 to v0.12), and their own policies.
+
+What no release has is read all the same where a proposal names it: an unknown field costs nothing.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from gangboard.decode.annotations import WireActed
+from gangboard.decode.jobs import WireJobSpec, WireScheduling
+from gangboard.decode.wire import Int32, Name, Wire, WireCondition, WireMeta, read_text
+from gangboard.domain.owner import FailureRule, Policies
+
+_MODE = "jobset.sigs.k8s.io/reconciliation-mode"
+_SKIP = "jobset.sigs.k8s.io/skip-suspend-reconciliation"
+
+
+class WireJobSetLabels(Wire):
+    """The labels that are read."""
+
+    queue: str | None = msgspec.field(default=None, name="kueue.x-k8s.io/queue-name")
+
+
+class WireJobSetAnnotations(WireActed):
+    """The annotations that are read: ours, and those of KEP-1172 and its first draft."""
+
+    mode: str | None = msgspec.field(default=None, name=_MODE)
+    skip: str | None = msgspec.field(default=None, name=_SKIP)
+
+
+class WireJobSetMeta(WireMeta):
+    """`metadata` of a JobSet."""
+
+    labels: WireJobSetLabels | None = None
+    annotations: WireJobSetAnnotations | None = None
+
+
+class _WireJobTemplate(Wire):
+    spec: WireJobSpec | None = None
+
+
+class _WireDependsOn(Wire):
+    name: str = ""
+    status: str = ""
+
+
+class WireReplicatedJob(Wire):
+    """One entry of `spec.replicatedJobs`."""
+
+    name: Name
+    replicas: Int32 | None = None
+    template: _WireJobTemplate | None = None
+    depends_on: list[_WireDependsOn] | None = None
+
+    @property
+    def job(self) -> WireJobSpec:
+        """The spec of its Jobs."""
+        return (self.template and self.template.spec) or WireJobSpec()
+
+    @property
+    def count(self) -> int:
+        """Jobs that it asks for; the CRD's default is one."""
+        return 1 if self.replicas is None else self.replicas
+
+
+class _WireSuccessPolicy(Wire):
+    operator: str | None = None
+    target_replicated_jobs: list[str] | None = None
+
+
+class _WireFailureRule(Wire):
+    action: str | None = None
+    on_job_failure_reasons: list[str] | None = None
+    on_job_failure_message_patterns: list[str] | None = None
+    target_replicated_jobs: list[str] | None = None
+
+
+class _WireFailurePolicy(Wire):
+    max_restarts: Int32 | None = None
+    restart_strategy: str | None = None
+    rules: list[_WireFailureRule] | None = None
+
+
+class _WireStartupPolicy(Wire):
+    startup_policy_order: str | None = None
+
+
+class _WireCoordinator(Wire):
+    replicated_job: str | None = None
+    job_index: Int32 | None = None
+
+
+class _WireGangItem(Wire):
+    """One entry of `spec.scheduling.replicatedJobs`; only that it is there is read."""
+
+
+class WireJobSetScheduling(WireScheduling):
+    """`spec.scheduling`, planned for JobSet v0.13 (KEP-969): read as far as it is certain."""
+
+    replicated_jobs: list[_WireGangItem] | None = None
+
+
+class _WireUpdatePolicy(Wire):
+    reconciliation_mode: str | None = None
+
+
+class WireJobSetSpec(Wire):
+    """`spec` of a JobSet; the last two fields are drafts of KEP-1172."""
+
+    suspend: bool | None = None
+    replicated_jobs: list[WireReplicatedJob] | None = None
+    success_policy: _WireSuccessPolicy | None = None
+    failure_policy: _WireFailurePolicy | None = None
+    startup_policy: _WireStartupPolicy | None = None
+    coordinator: _WireCoordinator | None = None
+    ttl_seconds_after_finished: Int32 | None = None
+    managed_by: str | None = None
+    scheduling: WireJobSetScheduling | None = None
+    suspend_reconciliation: str | None = None
+    update_policy: _WireUpdatePolicy | None = None
+
+    @property
+    def in_order(self) -> bool:
+        """Whether each ReplicatedJob waits for the one before it."""
+        policy = self.startup_policy
+        return policy is not None and policy.startup_policy_order == "InOrder"
+
+
+class _WirePartStatus(Wire):
+    name: str = ""
+    ready: Int32 | None = None
+    succeeded: Int32 | None = None
+    job_restarts: list[Int32] | None = None
+    job_restarts_count_towards_max: list[Int32] | None = None
+
+
+class WireJobSetStatus(Wire):
+    """`status` of a JobSet."""
+
+    conditions: list[WireCondition] | None = None
+    restarts: Int32 | None = None
+    restarts_count_towards_max: Int32 | None = None
+    current_in_place_restart_attempt: Int32 | None = None
+    terminal_state: str | None = None
+    replicated_jobs_status: list[_WirePartStatus] | None = None
+
+
+class WireJobSet(Wire):
+    """A JobSet as narrow as it is kept."""
+
+    metadata: WireJobSetMeta
+    spec: WireJobSetSpec | None = None
+    status: WireJobSetStatus | None = None
+
+
+def child_name(jobset: str, part: str, index: int) -> str:
+    """Return the name of a child Job (JobSet's placement.GenJobName)."""
+    return f"{jobset}-{part}-{index}"
+
+
+def read_policies(jobset: str, spec: WireJobSetSpec) -> Policies:
+    """Return what the JobSet of that name does with its child Jobs by itself.
+
+    Where the webhook or the CRD of JobSet v0.12 fills something in, so does this: a JobSet that was
+    made without them must not look as if it had no policy.
+    """
+    success = spec.success_policy or _WireSuccessPolicy()
+    failure = spec.failure_policy
+    coordinator = spec.coordinator
+    return Policies(
+        success_operator=success.operator or "All",
+        success_parts=_texts(success.target_replicated_jobs),
+        failure_rules=tuple(map(_rule, (failure.rules if failure else None) or ())),
+        restart_strategy=(failure.restart_strategy or "Recreate") if failure else "",
+        in_order=spec.in_order,
+        coordinator=child_name(jobset, coordinator.replicated_job, coordinator.job_index or 0)
+        if coordinator is not None and coordinator.replicated_job
+        else "",
+        ttl_seconds=spec.ttl_seconds_after_finished,
+    )
+
+
+def _rule(rule: _WireFailureRule) -> FailureRule:
+    return FailureRule(
+        action=rule.action or "",
+        reasons=_texts(rule.on_job_failure_reasons),
+        parts=_texts(rule.target_replicated_jobs),
+        patterns=_texts(rule.on_job_failure_message_patterns),
+    )
+
+
+def _texts(found: list[str] | None) -> tuple[str, ...]:
+    return tuple(map(read_text, found or ()))
+
+
+def read_independent_claim(wire: WireJobSet) -> str:
+    """Return how the JobSet asks that its child Jobs be suspended one by one, as it is written.
+
+    KEP-1172 (jobset#1178) names an annotation, and in its drafts another one and two fields. No
+    release up to v0.12 reads any of them, so this is a claim and nothing more.
+    """
+    annotations = wire.metadata.annotations or WireJobSetAnnotations()
+    spec = wire.spec or WireJobSetSpec()
+    update = spec.update_policy or _WireUpdatePolicy()
+    claims = (
+        (_MODE, annotations.mode, "Independent"),
+        (_SKIP, annotations.skip, "true"),
+        ("spec.suspendReconciliation", spec.suspend_reconciliation, "Ignore"),
+        ("spec.updatePolicy.reconciliationMode", update.reconciliation_mode, "Independent"),
+    )
+    return next((f"{where}: {said}" for where, said, claim in claims if said == claim), "")

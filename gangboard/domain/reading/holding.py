@@ -1,0 +1,155 @@
+"""Who holds a Job: its Hold, who asked for it, and whether the Hold outlived a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from gangboard.domain.facts import GangFacts
+from gangboard.domain.hold import Hold
+from gangboard.domain.owner import Owner
+from gangboard.domain.reading.wording import names, shorten
+from gangboard.domain.verdict import Evidence
+
+JobKey = tuple[str, str, str]
+"""(uid of the controller, namespace, name) of a Job."""
+
+_UNKNOWN = "without a Hold, by whom is not known"
+_NOT_SEEN = "whether by a Hold is not known"
+
+
+def holds_by_job(holds: Iterable[Hold]) -> Mapping[JobKey, Hold]:
+    """Return the Holds by what they are on; of several on one Job the oldest counts."""
+    return {_of_hold(hold): hold for hold in sorted(holds, key=_age, reverse=True)}
+
+
+def hold_of(job: Owner, holds: Mapping[JobKey, Hold]) -> Hold | None:
+    """Return the Hold on a Job, None without one: by the Job's name and the uid of its controller.
+
+    That is what the policy compares (real-control-plane.md §3), so a Hold made for a JobSet that
+    was deleted is on no Job of the one made anew.
+    """
+    return holds.get(_of_job(job)) if job.meta.controller is not None else None
+
+
+def hold_on(job: Owner, holds: Iterable[Hold]) -> Hold | None:
+    """Return the one of these Holds that is on a Job, as `hold_of` for a single Job."""
+    return hold_of(job, holds_by_job(holds))
+
+
+def _of_hold(hold: Hold) -> JobKey:
+    return hold.owner_uid, hold.meta.ref.namespace, hold.job_name
+
+
+def _of_job(job: Owner) -> JobKey:
+    controller = job.meta.controller
+    return controller.uid if controller else "", job.meta.ref.namespace, job.meta.ref.name
+
+
+def _age(hold: Hold) -> tuple[bool, float, str]:
+    created = hold.meta.created_at
+    return created is None, created.timestamp() if created else 0.0, hold.meta.ref.name
+
+
+def is_held(job: Owner, hold: Hold | None) -> bool:
+    """Whether a Hold keeps the Job suspended now. A Hold on a Job that runs keeps nothing."""
+    return hold is not None and job.suspended and job.finish is None
+
+
+def listed_with_holders(facts: GangFacts, jobs: Iterable[Owner]) -> str:
+    """Return `a and b (held by alice); c (…)`: suspended Jobs, and by whom as far as it is known."""
+    holds = holds_by_job(facts.holds)
+    by_whom: dict[str, list[str]] = {}
+    for job in jobs:
+        whom = _by_whom(facts, job, hold_of(job, holds))
+        by_whom.setdefault(whom, []).append(job.meta.ref.name)
+    return "; ".join(
+        f"{names(found)} ({whom})" if whom else names(found) for whom, found in by_whom.items()
+    )
+
+
+def _by_whom(facts: GangFacts, job: Owner, hold: Hold | None) -> str:
+    if hold is not None:
+        return f"held by {shorten(hold.by)}" if hold.by else f"held by Hold {hold.meta.ref.name}"
+    if job.meta.controller is None:
+        return ""  # nobody turns its suspension back: it needs no Hold
+    for entry in facts.entries:
+        if entry.owner_uid == job.meta.ref.uid and not entry.admitted:
+            return f"queue {entry.queue} has not admitted it" if entry.active else "deactivated"
+    return _UNKNOWN if facts.holds_known else _NOT_SEEN
+
+
+def born_suspended(facts: GangFacts, jobs: Iterable[Owner]) -> str:
+    """Return the sentence about held Jobs that a restart of their owner made anew, or nothing.
+
+    The policy suspends a Job that is created under its Hold, so the Hold outlives the restart.
+    """
+    if facts.owner.restarts < 1:
+        return ""
+    holds = holds_by_job(facts.holds)
+    found = [job.meta.ref.name for job in jobs if _is_born_suspended(job, hold_of(job, holds))]
+    if not found:
+        return ""
+    were, them = ("was", "it") if len(found) == 1 else ("were", "them")
+    restart = facts.owner.restarts
+    return f"{names(found)} {were} born suspended after restart {restart}: the Hold kept {them}."
+
+
+def _is_born_suspended(job: Owner, hold: Hold | None) -> bool:
+    if hold is None or not is_held(job, hold):
+        return False
+    held_at, made_at = hold.meta.created_at, job.meta.created_at
+    return held_at is not None and made_at is not None and made_at > held_at
+
+
+def hold_evidence(facts: GangFacts, jobs: Iterable[Owner]) -> tuple[Evidence, ...]:
+    """Return what there is to see about who suspended these Jobs: their Holds, and our own word."""
+    holds = holds_by_job(facts.holds)
+    found = []
+    for job in jobs:
+        hold = hold_of(job, holds)
+        if hold is not None:
+            found.append(Evidence("Hold", _described(hold), hold.meta.ref))
+        elif job.last_action:
+            found.append(Evidence("last action of gangboard", job.last_action, job.meta.ref))
+    return tuple(found)
+
+
+def idle_holds(facts: GangFacts) -> tuple[Evidence, ...]:
+    """Return the Holds that keep nothing, each with why: they are never shown as holding.
+
+    A Hold suspends nothing by itself: it is armed until somebody suspends the Job, and without its
+    policy it is a note.
+    """
+    jobs = {_of_job(job): job for job in facts.jobs}
+    return tuple(
+        Evidence("Hold without effect", f"{_described(hold)}: {why}", hold.meta.ref)
+        for hold in facts.holds
+        if (why := _why_idle(jobs.get(_of_hold(hold)), hold.job_name))
+    )
+
+
+def _why_idle(job: Owner | None, name: str) -> str:
+    if job is None:
+        return f"there is no Job {name} now"
+    if job.finish is not None:
+        return f"Job {name} has ended"
+    if not job.suspended:
+        return f"Job {name} is not suspended; it is armed only, or its policy is not in force"
+    return ""
+
+
+def _described(hold: Hold) -> str:
+    """Return `Hold run-w-1 by alice (reason) until 2026-11-21 18:00:00 UTC`, as far as it says."""
+    words = [f"Hold {hold.meta.ref.name}"]
+    if hold.by:
+        words.append(f"by {shorten(hold.by)}")
+    if hold.reason:
+        words.append(f"({shorten(hold.reason)})")
+    if hold.until is not None:
+        words.append(f"until {_time(hold.until)}")
+    return " ".join(words)
+
+
+def _time(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S} UTC"

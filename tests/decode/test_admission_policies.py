@@ -1,0 +1,149 @@
+"""The policy of the Hold: the manifest, and what API servers make of it, have one digest."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from gangboard.decode.admission_policies import BINDING, POLICY, digest_of
+from tests.controlplane.client import Client
+from tests.controlplane.cluster import ControlPlane
+from tests.decode.reading import Json, model, with_identity
+from tests.scenarios.holds import MANIFEST
+
+_, MANIFEST_POLICY, MANIFEST_BINDING = yaml.safe_load_all(MANIFEST.read_text())
+SPEC: Json = MANIFEST_POLICY["spec"]
+BINDING_SPEC: Json = MANIFEST_BINDING["spec"]
+
+# SetDefaults_MatchResources and SetDefaults_Rule of Kubernetes 1.37 (v1) and 1.35 (v1beta1).
+MATCH_DEFAULTS = {"matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {}}
+
+
+def as_served() -> Json:
+    """The spec of the policy as an API server gives it back, by those two functions."""
+    spec = copy.deepcopy(SPEC)
+    spec["matchConstraints"] |= MATCH_DEFAULTS
+    spec["matchConstraints"]["resourceRules"][0]["scope"] = "*"
+    return spec
+
+
+def changed(path: str, value: Any) -> Json:
+    """The spec as served with one thing set; None takes it away."""
+    spec = as_served()
+    *way, last = path.split(".")
+    place: Any = spec
+    for step in way:
+        place = place[int(step)] if step.isdecimal() else place[step]
+    if value is None:
+        del place[last]
+    else:
+        place[last] = value
+    return spec
+
+
+def test_what_a_server_fills_in_is_no_change() -> None:
+    assert digest_of(as_served()) == digest_of(SPEC)
+    assert digest_of({**as_served(), "variables": None, "auditAnnotations": []}) == digest_of(SPEC)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("failurePolicy", "Fail"),
+        ("failurePolicy", None),
+        ("reinvocationPolicy", "Never"),
+        ("paramKind.kind", "ConfigMap"),
+        ("matchConditions", None),
+        ("matchConditions.0.expression", "false"),
+        ("matchConstraints.matchPolicy", "Exact"),
+        ("matchConstraints.namespaceSelector", {"matchLabels": {"team": "a"}}),
+        ("matchConstraints.objectSelector", {"matchLabels": {"held": "yes"}}),
+        ("matchConstraints.resourceRules.0.operations", ["UPDATE"]),
+        ("matchConstraints.resourceRules.0.scope", "Cluster"),
+        ("matchConstraints.excludeResourceRules", [{"resources": ["jobs"]}]),
+        ("mutations.0.applyConfiguration.expression", "Object{}"),
+        ("mutations", None),
+        ("variables", [{"name": "x", "expression": "1"}]),
+        ("aFieldOfTomorrow", "Off"),
+    ],
+)
+def test_a_change_is_a_change(path: str, value: Any) -> None:
+    assert digest_of(changed(path, value)) != digest_of(SPEC)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"policyName": "another"},
+        {"paramRef": None},
+        {"paramRef": {"selector": {"matchLabels": {"a": "b"}}, "parameterNotFoundAction": "Allow"}},
+        {"paramRef": {"selector": {}, "parameterNotFoundAction": "Deny"}},
+        {"matchResources": {"namespaceSelector": {"matchLabels": {"team": "a"}}}},
+    ],
+)
+def test_a_changed_binding_is_a_change(other: Json) -> None:
+    assert digest_of({**BINDING_SPEC, **other}) != digest_of(BINDING_SPEC)
+
+
+def test_only_the_objects_of_our_name_are_asked_for_and_kept() -> None:
+    for resource, spec in ((POLICY, SPEC), (BINDING, BINDING_SPEC)):
+        assert resource.versions == ("v1", "v1beta1")
+        assert resource.query == (("fieldSelector", "metadata.name=gangboard-hold"),)
+        assert not resource.needed
+        ours = with_identity({"spec": spec}, "gangboard-hold", namespace="")
+        assert model(resource, ours).digest == digest_of(spec)
+        assert model(resource, with_identity({"spec": spec}, "of-another", namespace="")) is None
+        empty = model(resource, with_identity({"spec": None}, "gangboard-hold", namespace=""))
+        assert empty.digest != digest_of(spec)
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Client, Json, str], Json]]:
+    """`serve(client, manifest, version)` gives the spec that the server made of it.
+
+    Under another name: tests of the Hold itself may have installed it for the whole session.
+    """
+    made: list[tuple[Client, str]] = []
+
+    def give(client: Client, manifest: Json, version: str) -> Json:
+        plural = POLICY.plural if manifest["kind"] == POLICY.kind else BINDING.plural
+        path = f"/apis/{POLICY.group}/{version}/{plural}"
+        sent = {
+            **manifest,
+            "apiVersion": f"{POLICY.group}/{version}",
+            "metadata": {"name": "digest-of-gangboard-hold"},
+        }
+        client.request("POST", path, sent)
+        made.append((client, f"{path}/{sent['metadata']['name']}"))
+        spec: Json = client.request("GET", made[-1][1])["spec"]
+        return spec
+
+    yield give
+    for client, path in made:
+        client.request("DELETE", path)
+
+
+def test_what_a_real_server_makes_of_it(
+    controlplane_137: ControlPlane, serve: Callable[..., Json]
+) -> None:
+    served = serve(controlplane_137.client, MANIFEST_POLICY, "v1")
+    assert served == as_served() != SPEC
+    assert digest_of(served) == digest_of(SPEC)
+    assert digest_of(serve(controlplane_137.client, MANIFEST_BINDING, "v1")) == digest_of(
+        BINDING_SPEC
+    )
+
+
+def test_what_a_real_1_35_makes_of_it_in_v1beta1(
+    controlplane_135_map: ControlPlane, serve: Callable[..., Json]
+) -> None:
+    served = serve(controlplane_135_map.client, MANIFEST_POLICY, "v1beta1")
+    assert served == as_served()
+    assert digest_of(served) == digest_of(SPEC)
+    assert digest_of(serve(controlplane_135_map.client, MANIFEST_BINDING, "v1beta1")) == digest_of(
+        BINDING_SPEC
+    )

@@ -1,0 +1,1 @@
+"""What may be done to a gang, and what comes of it."""

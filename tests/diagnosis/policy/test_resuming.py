@@ -1,0 +1,172 @@
+"""Resuming one Job: by what is there (design §5, real-control-plane.md §3, last row)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gangboard.domain.action import ClusterLevers, Ground, Lever, PolicyState, StepKind
+from gangboard.domain.objects import Controller
+from gangboard.domain.owner import Dependency, Owner
+from tests.diagnosis.building import a_jobset, a_part, ago, failed
+from tests.diagnosis.policy.making import (
+    CLAIM,
+    NATIVE,
+    READY,
+    WITHOUT,
+    a_child,
+    a_ground,
+    a_hold,
+    a_trio,
+    an_entry,
+    ask,
+    bodies,
+    text,
+)
+
+TRIO = a_trio()
+ABOVE = Controller("argoproj.io", "Workflow", "nightly", "uid-nightly")
+HOLD = "/apis/gangboard.dev/v1alpha1/namespaces/team-a/holds/trio-w-1-h"
+RESUME = [
+    {"op": "test", "path": "/metadata/uid", "value": "uid-trio-w-1"},
+    {"op": "test", "path": "/metadata/generation", "value": 4},
+    {"op": "test", "path": "/spec/suspend", "value": True},
+    {"op": "add", "path": "/spec/suspend", "value": False},
+    {"op": "add", "path": "/metadata/annotations/gangboard.dev~1action", "value": "a-1"},
+]
+
+
+def _held(owner: Owner = TRIO, **fields: Any) -> Ground:
+    child = a_child(TRIO, "trio-w-1", **{"suspended": True, **fields})
+    return a_ground(owner, child, holds=(a_hold(),))
+
+
+@pytest.mark.parametrize("levers", [READY, WITHOUT, replace(READY, hold=PolicyState.CHANGED)])
+def test_a_hold_is_removed_proved_and_then_the_job_is_resumed(levers: ClusterLevers) -> None:
+    found = ask(_held(), "trio-w-1", "resume", levers)
+    assert found.lever is Lever.HOLD
+    assert [step.kind for step in found.steps] == [
+        StepKind.DELETE_HOLD,
+        StepKind.PROVE_RELEASE,
+        StepKind.PATCH,
+    ]
+    delete, prove, _ = found.steps
+    assert (delete.method, delete.path) == ("DELETE", HOLD)
+    assert (prove.method, prove.dry_run) == ("MERGE", True)
+    options, proof, operations = bodies(found)
+    assert options["preconditions"] == {"uid": "uid-trio-w-1-h"}
+    assert proof == {"spec": {"suspend": False}}
+    assert operations == RESUME
+    assert found.before == {"spec.suspend": "true", "Hold": "trio-w-1-h"}
+    assert found.after == {"spec.suspend": "false", "Hold": "none"}
+    assert found.watch_seconds == 3
+    assert text(found) == (
+        "Its 2 pods are made: they need room, may have to wait, and may get other nodes."
+    )
+
+
+RELEASES = [
+    ("suspended", _held(a_trio(suspended=True)),
+     "Only the Hold is removed: JobSet trio is suspended, and the Job starts when the JobSet does."),
+    ("not admitted", replace(_held(a_trio(suspended=True, queue="lq")),
+                             entries=(an_entry(admitted=False),)),
+     "Only the Hold is removed: Kueue has not admitted JobSet trio, and the Job starts when the "
+     "JobSet does."),
+    ("not suspended", _held(suspended=False),
+     "Only the Hold is removed: Job trio-w-1 is not suspended."),
+    ("ended", _held(a_trio(finish=failed())), "JobSet trio has failed: nothing of it runs any more."),
+    ("going", _held(deleting_since=ago(1)), "Job trio-w-1 is being deleted."),
+    ("foreign", _held(a_trio(of=ABOVE)),
+     "JobSet trio is owned by Workflow/nightly; it would undo this."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ground", "says"), [case[1:] for case in RELEASES], ids=[case[0] for case in RELEASES]
+)
+def test_only_the_hold_is_removed(ground: Ground, says: str) -> None:
+    """Its removal is never refused for what the owner is; the Job is left as it is."""
+    found = ask(ground, "trio-w-1", "resume")
+    assert [step.kind for step in found.steps] == [StepKind.DELETE_HOLD]
+    assert found.before["spec.suspend"] == found.after["spec.suspend"]
+    assert says in found.reactions
+
+
+def test_every_hold_on_the_job_is_removed() -> None:
+    """Somebody made one by hand beside ours: with one left the Job would stay suspended."""
+    ground = replace(
+        _held(), holds=(a_hold(), a_hold(name="by-hand", by="bob", reason="do not touch"))
+    )
+    found = ask(ground, "trio-w-1", "resume")
+    assert [step.subject.name for step in found.steps[:2]] == ["trio-w-1-h", "by-hand"]
+    assert len(found.steps) == 4
+    assert "Hold by-hand was made by bob: “do not touch”" in found.warnings
+    assert not ask(ground, "trio-w-1", "resume", by="bob").warnings
+
+
+def test_a_pause_is_taken_back_to_the_kept_number() -> None:
+    child = a_child(TRIO, "trio-w-1", parallelism=0, desired=0, paused_parallelism=2)
+    found = ask(a_ground(TRIO, child), "trio-w-1", "resume", replace(READY, parallelism=True))
+    assert found.lever is Lever.PARALLELISM
+    (operations,) = bodies(found)
+    assert operations[2:] == [
+        {"op": "test", "path": "/spec/parallelism", "value": 0},
+        {"op": "add", "path": "/spec/parallelism", "value": 2},
+        {"op": "add", "path": "/metadata/annotations/gangboard.dev~1action", "value": "a-1"},
+        {"op": "remove", "path": "/metadata/annotations/gangboard.dev~1paused-parallelism"},
+    ]
+    assert found.watch_seconds == 40
+    assert found.warnings == ()
+    assert "Its 2 pods are made" in text(found)
+    off = ask(a_ground(TRIO, child), "trio-w-1", "resume")
+    assert off.allowed
+    assert "not enabled here any more" in text(off)
+
+
+def test_a_left_over_annotation_is_no_pause() -> None:
+    child = a_child(TRIO, "trio-w-1", parallelism=2, paused_parallelism=2)
+    assert not ask(a_ground(TRIO, child), "trio-w-1", "resume").allowed
+    assert ask(a_ground(TRIO, child), "trio-w-1", "suspend").allowed
+
+
+def test_held_and_paused_takes_two_resumes() -> None:
+    found = ask(_held(parallelism=0, desired=0, paused_parallelism=2), "trio-w-1", "resume")
+    assert found.lever is Lever.HOLD
+    assert found.reactions == ("It asks for no pods (parallelism 0).",)
+    assert (
+        "It is paused as well (parallelism 0): resume it once more for its 2 pods."
+        in found.warnings
+    )
+
+
+def test_a_job_whose_hold_was_deleted_by_hand_is_proved_and_resumed() -> None:
+    """Nothing resumes it by itself until something touches it (observed for 15 s)."""
+    child = a_child(TRIO, "trio-w-1", suspended=True, held_by="gone")
+    found = ask(a_ground(TRIO, child), "trio-w-1", "resume")
+    assert found.lever is Lever.NATIVE
+    assert [step.kind for step in found.steps] == [StepKind.PROVE_RELEASE, StepKind.PATCH]
+    assert bodies(found)[1] == RESUME
+
+
+def test_a_native_job_is_resumed_by_its_field() -> None:
+    owner = a_trio(independent_claim=CLAIM)
+    ground = a_ground(owner, a_child(owner, "trio-w-1", suspended=True))
+    found = ask(ground, "trio-w-1", "resume", NATIVE)
+    assert (found.lever, bodies(found)) == (Lever.NATIVE, [RESUME])
+
+
+def test_a_resume_before_its_dependency_is_warned_of() -> None:
+    """JobSet itself would not resume it yet (resumeJobsIfNecessary, v0.12)."""
+    owner = a_jobset(
+        "ft",
+        a_part("driver", pods=1, ready=0, succeeded=0),
+        a_part("workers", depends_on=(Dependency("driver", "Ready"),)),
+    )
+    child = a_child(owner, "ft-workers-0", suspended=True)
+    ground = a_ground(owner, child, holds=(a_hold("ft-workers-0", "ft"),))
+    assert (
+        "workers should wait until driver is Ready, and 0 of 1 Jobs are: it starts all the same."
+        in ask(ground, "ft-workers-0", "resume").warnings
+    )

@@ -1,0 +1,128 @@
+"""Holds from the cluster to what the Gang page says: held, armed only, or of nobody."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.domain.hold import Hold
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+from gangboard.domain.queue import QueueEntry
+from gangboard.domain.reading.holding import hold_on
+from gangboard.domain.verdict import Evidence, JobState, Verdict
+from tests.diagnosis.building import (
+    NOW,
+    a_hold,
+    a_job,
+    a_jobset,
+    a_part,
+    ago,
+    an_entry,
+    child_jobs,
+    pods_of,
+    succeeded,
+)
+
+JOBSET = a_jobset("run", a_part("workers", jobs=2))
+RUNNING, HELD = child_jobs(JOBSET)
+HELD = replace(HELD, suspended=True)
+
+
+def verdict(*objects: Owner | Pod | Hold | QueueEntry, **owner: Any) -> Verdict:
+    """What is said of the JobSet and these objects; the first Job's pods run."""
+    return assess(
+        assemble(
+            replace(JOBSET, **owner),
+            [RUNNING, *pods_of(RUNNING, 2, on="n0"), *objects],
+            now=NOW,
+        )
+    )
+
+
+def job(found: Verdict, name: str = "run-workers-1") -> JobState:
+    return next(one for one in found.jobs if one.ref.name == name)
+
+
+def idle(found: Verdict) -> list[str]:
+    return [one.value for one in found.finding.evidence if one.label == "Hold without effect"]
+
+
+def test_held() -> None:
+    until = NOW.replace(hour=18)
+    found = verdict(HELD, a_hold(HELD, until=until))
+    state = job(found)
+    assert (state.suspended, state.held, state.hold) == (True, True, "run-workers-1")
+    assert (state.held_since, state.held_by) == (ago(300), "alice")
+    assert (state.held_reason, state.held_until) == ("disk of n3", until)
+    assert found.finding.code == "job-suspended"
+    assert idle(found) == []
+    sibling = job(found, "run-workers-0")
+    assert (sibling.held, sibling.hold, sibling.held_since) == (False, "", None)
+
+
+def test_suspended_without_a_hold_is_not_held() -> None:
+    state = job(verdict(HELD))
+    assert (state.suspended, state.held, state.hold, state.held_by) == (True, False, "", "")
+
+
+def test_armed_is_not_held() -> None:
+    """A Hold suspends nothing by itself, and without its policy nothing at all."""
+    second = replace(HELD, suspended=False)
+    found = verdict(second, *pods_of(second, 2, on="n1"), a_hold(second))
+    state = job(found)
+    assert (state.suspended, state.held, state.hold) == (False, False, "run-workers-1")
+    assert found.finding.code == "running"
+    assert found.finding.evidence[-1] == Evidence(
+        "Hold without effect",
+        "Hold run-workers-1 by alice (disk of n3): Job run-workers-1 is not suspended; "
+        "it is armed only, or its policy is not in force",
+        a_hold(second).meta.ref,
+    )
+
+
+def test_a_hold_on_a_job_that_is_not_there_or_has_ended() -> None:
+    done = replace(HELD, suspended=False, finish=succeeded())
+    nowhere = a_hold(HELD, name="typo", job_name="run-worker-1", by="", reason="")
+    assert idle(verdict(done, a_hold(done), nowhere)) == [
+        "Hold run-workers-1 by alice (disk of n3): Job run-workers-1 has ended",
+        "Hold typo: there is no Job run-worker-1 now",
+    ]
+    assert not job(verdict(done, a_hold(done))).held
+
+
+def test_of_a_gang_that_has_ended_no_hold_is_spoken_of() -> None:
+    assert idle(verdict(HELD, a_hold(RUNNING), finish=succeeded())) == []
+
+
+def test_of_two_holds_on_one_job_the_older_counts() -> None:
+    later = a_hold(HELD, name="a-second", by="bob", created_at=ago(60))
+    state = job(verdict(HELD, later, a_hold(HELD)))
+    assert (state.hold, state.held_by) == ("run-workers-1", "alice")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"owner_uid": "uid-before"}, {"job_name": "run-workers-0"}, {"namespace": "team-b"}],
+)
+def test_a_hold_is_on_the_job_that_the_policy_would_compare(fields: dict[str, Any]) -> None:
+    assert hold_on(HELD, [a_hold(HELD)]) is not None
+    assert hold_on(HELD, [a_hold(HELD, **fields)]) is None
+
+
+def test_a_job_without_a_controller_is_never_held() -> None:
+    lone = a_job("lone", suspended=True)
+    hold = a_hold(lone, owner_uid="")
+    assert hold_on(lone, [hold]) is None
+
+
+def test_holds_and_entries_are_facts_of_the_gang() -> None:
+    hold, entry = a_hold(HELD), an_entry(JOBSET)
+    facts = assemble(JOBSET, [HELD, entry, hold], now=NOW, holds_known=False)
+    assert (facts.holds, facts.entries) == ((hold,), (entry,))
+    assert not facts.holds_known
+    assert facts.groups == facts.workloads == ()

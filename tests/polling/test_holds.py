@@ -1,0 +1,226 @@
+"""Holds, their policy and entries in queues from the cluster to the row of a gang, and back from the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gangboard.decode.admission_policies import BINDING, POLICY, digest_of
+from gangboard.decode.holds import HOLD
+from gangboard.domain.hold import AdmissionPolicy, Hold
+from gangboard.domain.queue import QueueEntry
+from gangboard.domain.verdict import JobState
+from gangboard.polling.session import resources
+from gangboard.simulator.hold import INSTALLATION
+from gangboard.simulator.resources import Resource
+from gangboard.store.gangs import unpack_detail
+from gangboard.store.models import Gang, WatchedObject
+from gangboard.store.objects import unpack
+from tests.polling.conftest import Watching
+
+Watch = Callable[..., Watching]
+Json = dict[str, Any]
+
+API = "gangboard.dev/v1alpha1"
+# The fleet `east` has a JobSet of three Jobs of which Ada holds one.
+GANG, JOB, NAMESPACE = "mixtral-align", "mixtral-align-workers-1", "team-nlp"
+KUEUE = Resource("kueue.x-k8s.io", ("v1beta2",), "workloads", "Workload", custom=True)
+
+
+def job_state(watching: Watching, name: str = JOB) -> JobState:
+    """Return a child Job as the row of its gang says it."""
+    detail = unpack_detail(bytes(watching.gang(GANG).detail))
+    return next(job for job in detail.jobs if job.ref.name == name)
+
+
+def stored(resource: str, model: Any, name: str) -> Any:
+    """Return an object as it is stored."""
+    row = WatchedObject.objects.get(resource=resource, name=name)
+    return unpack(bytes(row.data), model)
+
+
+def test_what_is_read_is_never_needed_for_a_verdict() -> None:
+    found = {resource.key: resource for resource in resources()}
+    for key in (HOLD.key, POLICY.key, BINDING.key, "workloads.kueue.x-k8s.io"):
+        assert not found[key].needed
+
+
+def test_a_held_job_is_held_by_whom_and_since_when(watch: Watch) -> None:
+    watching = watch(fleet="east")
+    assert watching.once().ok
+    hold = watching.simulator.objects.get(API, "Hold", JOB, NAMESPACE)
+    assert hold is not None
+    state = job_state(watching)
+    assert (state.suspended, state.held, state.hold) == (True, True, JOB)
+    assert state.held_by == "ada@example.com"
+    assert state.held_reason == hold["spec"]["reason"]
+    assert state.held_since is not None
+    assert f"{state.held_since:%Y-%m-%dT%H:%M:%SZ}" == hold["metadata"]["creationTimestamp"]
+    assert watching.gang(GANG).message == (
+        f"1 of 3 Jobs is suspended: {JOB} (held by ada@example.com)."
+    )
+    read: Hold = stored(HOLD.key, Hold, JOB)
+    assert read.owner_uid == watching.gang(GANG).uid
+    assert not Gang.objects.filter(kind="Hold").exists()
+
+
+def test_a_hold_that_is_edited_or_deleted_is_news_of_its_gang(watch: Watch) -> None:
+    watching = watch(fleet="east")
+    watching.once()
+    objects = watching.simulator.objects
+    before = watching.gang(GANG).changed_version
+
+    def edit(hold: Json) -> None:
+        hold["spec"]["until"] = "2026-12-24T18:00:00Z"
+
+    objects.update(API, "Hold", JOB, edit, NAMESPACE)
+    watching.once()
+    until = job_state(watching).held_until
+    assert until is not None
+    assert until.isoformat() == "2026-12-24T18:00:00+00:00"
+    edited = watching.gang(GANG).changed_version
+    assert edited > before
+
+    objects.delete(API, "Hold", JOB, NAMESPACE)
+    watching.once()
+    state = job_state(watching)
+    assert (state.suspended, state.held, state.hold, state.held_since) == (True, False, "", None)
+    assert watching.gang(GANG).changed_version > edited
+    assert "without a Hold, by whom is not known" in watching.gang(GANG).message
+
+
+def test_a_hold_that_holds_nothing_is_said(watch: Watch) -> None:
+    watching = watch(fleet="east")
+    watching.once()
+    name = "mixtral-align-workers-0"
+    uid = watching.gang(GANG).uid
+    armed = {
+        "apiVersion": API,
+        "kind": "Hold",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {"jobName": name, "ownerUID": uid, "by": "bob"},
+    }
+    watching.simulator.objects.put(armed)
+    watching.once()
+    state = job_state(watching, name)
+    assert (state.suspended, state.held, state.hold, state.held_by) == (False, False, name, "bob")
+    detail = unpack_detail(bytes(watching.gang(GANG).detail))
+    said = [one.value for one in detail.findings[0].evidence if one.label == "Hold without effect"]
+    assert len(said) == 1
+    assert said[0].startswith(f"Hold {name} by bob: Job {name} is not suspended")
+
+
+def test_a_hold_of_nobody_touches_no_gang_but_pages_show_it(watch: Watch) -> None:
+    watching = watch(fleet="east")
+    watching.once()
+    gangs = set(Gang.objects.values_list("uid", "changed_version"))
+    version = watching.fresh().data_version
+    stray = {
+        "apiVersion": API,
+        "kind": "Hold",
+        "metadata": {"name": "stray", "namespace": NAMESPACE},
+        "spec": {"jobName": JOB, "ownerUID": "of-the-jobset-before"},
+    }
+    watching.simulator.objects.put(stray)
+    watching.once()
+    assert set(Gang.objects.values_list("uid", "changed_version")) == gangs
+    assert watching.fresh().data_version > version
+    watching.simulator.objects.delete(API, "Hold", "stray", NAMESPACE)
+    watching.once()
+    assert not WatchedObject.objects.filter(name="stray").exists()
+
+
+def test_a_new_worker_knows_all_of_it_from_the_store(watch: Watch) -> None:
+    watching = watch(fleet="east", extra=(KUEUE,))
+    watching.simulator.objects.put(an_entry(watching, "retrieval-ft", active=False))
+    watching.window(1.0)
+    before = set(Gang.objects.values_list("uid", "message", "changed_version"))
+    watching.forget()
+    window = watching.window(0.5)
+    assert window.writer.written == 0
+    assert set(Gang.objects.values_list("uid", "message", "changed_version")) == before
+    assert watching.gang("retrieval-ft").code == "deactivated"
+    watching.simulator.objects.delete(API, "Hold", JOB, NAMESPACE)
+    watching.window(0.5)
+    assert not job_state(watching).held
+
+
+def test_the_policy_and_its_binding_are_stored_and_their_end_is_news(watch: Watch) -> None:
+    watching = watch(fleet="east")
+    watching.once()
+    _, policy, binding = INSTALLATION
+    for resource, manifest in ((POLICY, policy), (BINDING, binding)):
+        read: AdmissionPolicy = stored(resource.key, AdmissionPolicy, "gangboard-hold")
+        assert read.digest == digest_of(manifest["spec"])
+    version = watching.fresh().data_version
+    watching.simulator.objects.delete(policy["apiVersion"], policy["kind"], "gangboard-hold")
+    watching.once()
+    assert watching.objects(POLICY.key) == 0
+    assert watching.objects(BINDING.key) == 1
+    assert watching.fresh().data_version > version
+
+
+def test_not_installed_is_not_forbidden(watch: Watch) -> None:
+    watching = watch(fleet="east", hold=False)
+    watching.once()
+    assert watching.state(HOLD.key).state == "not-served"
+    assert (watching.state(POLICY.key).state, watching.objects(POLICY.key)) == ("ok", 0)
+
+
+def test_holds_that_may_not_be_looked_at_are_not_called_absent(watch: Watch) -> None:
+    watching = watch(fleet="east")
+    watching.simulator.faults.forbidden(resource="holds")
+    watching.once()
+    assert watching.state(HOLD.key).state == "forbidden"
+    gang = watching.gang(GANG)
+    assert (gang.code, gang.health) == ("job-suspended", "suspended")
+    assert gang.message == f"1 of 3 Jobs is suspended: {JOB} (whether by a Hold is not known)."
+    assert not job_state(watching).held
+
+
+def an_entry(watching: Watching, jobset: str, *, active: bool) -> Json:
+    """Return what Kueue would keep for a JobSet of the fleet that waits in its queue."""
+    found = watching.simulator.objects.get("jobset.x-k8s.io/v1alpha2", "JobSet", jobset, "research")
+    assert found is not None
+    owner = {
+        "apiVersion": found["apiVersion"],
+        "kind": "JobSet",
+        "name": jobset,
+        "uid": found["metadata"]["uid"],
+        "controller": True,
+    }
+    name = f"jobset-{jobset}-3f2a1"
+    metadata = {"name": name, "namespace": "research", "ownerReferences": [owner]}
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "Workload",
+        "metadata": metadata,
+        "spec": {"queueName": "gpu-research", "active": active},
+    }
+
+
+def test_a_deactivated_workload_of_kueue(watch: Watch) -> None:
+    watching = watch(fleet="east", extra=(KUEUE,))
+    objects = watching.simulator.objects
+    made = objects.put(an_entry(watching, "retrieval-ft", active=True))
+    watching.once()
+    assert watching.gang("retrieval-ft").code == "queue-evaluating"
+    assert not Gang.objects.filter(api_group="kueue.x-k8s.io").exists()
+    name = made["metadata"]["name"]
+    read: QueueEntry = stored("workloads.kueue.x-k8s.io", QueueEntry, name)
+    assert (read.queue, read.owner_uid) == ("gpu-research", watching.gang("retrieval-ft").uid)
+
+    def deactivate(workload: Json) -> None:
+        workload["spec"]["active"] = False
+
+    objects.update("kueue.x-k8s.io/v1beta2", "Workload", name, deactivate, "research")
+    watching.once()
+    gang = watching.gang("retrieval-ft")
+    assert (gang.code, gang.health, gang.stage) == ("deactivated", "suspended", "admission")
+    assert gang.message == (
+        f"Workload {name} is deactivated (spec.active is false), "
+        "so queue gpu-research does not admit it."
+    )
+    objects.delete("kueue.x-k8s.io/v1beta2", "Workload", name, "research")
+    watching.once()
+    assert watching.gang("retrieval-ft").code == "queue-evaluating"

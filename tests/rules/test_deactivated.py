@@ -1,0 +1,110 @@
+"""`deactivated`."""
+
+from typing import Any
+
+import pytest
+
+from gangboard.domain.facts import GangFacts
+from gangboard.domain.health import Health
+from tests.diagnosis.building import (
+    Made,
+    a_condition,
+    a_jobset,
+    a_pod,
+    ago,
+    an_entry,
+    child_jobs,
+    facts_of,
+    succeeded,
+)
+from tests.rules.asking import ask_gang, first_gang, found_gang
+
+# What Kueue v0.19.2 says of a deactivated Workload too (real-control-plane.md §5).
+PENDING = a_condition("QuotaReserved", "False", reason="Pending")
+BY_HAND = a_condition(
+    "Evicted", reason="Deactivated", message="The workload is deactivated", since=ago(90)
+)
+GIVEN_UP = a_condition(
+    "Evicted",
+    reason="DeactivatedDueToRequeuingLimitExceeded",
+    message="The workload is deactivated due to exceeding the maximum number of re-queuing retries",
+)
+JOBSET = a_jobset(suspended=True, queue="gpu-lq")
+
+
+def queued(*more: Made, **entry: Any) -> GangFacts:
+    """A JobSet that Kueue keeps suspended."""
+    given = {"active": False, "conditions": (PENDING, BY_HAND), **entry}
+    return facts_of(JOBSET, *child_jobs(JOBSET, suspended=True), an_entry(JOBSET, **given), *more)
+
+
+def test_by_hand() -> None:
+    finding = found_gang("deactivated", queued())
+    assert finding.health is Health.SUSPENDED
+    assert finding.message == (
+        "Workload jobset-run-3f2a1 is deactivated (spec.active is false), "
+        "so queue gpu-lq does not admit it."
+    )
+    assert finding.advice == (
+        "Set spec.active of Workload jobset-run-3f2a1 to true to queue it again.",
+    )
+    assert finding.since == ago(90)
+    assert finding.evidence[0].source is not None
+    assert finding.evidence[0].source.group == "kueue.x-k8s.io"
+    assert first_gang(queued()) == "deactivated"
+
+
+def test_by_kueue_itself_in_its_own_words() -> None:
+    message = found_gang("deactivated", queued(conditions=(PENDING, GIVEN_UP))).message
+    assert message.endswith(
+        "Kueue: “The workload is deactivated due to exceeding the maximum number of "
+        "re-queuing retries”"
+    )
+
+
+def test_pods_still_leave() -> None:
+    leaving = a_pod("run-workers-0-0", on="n0", deleting_since=ago(3))
+    message = found_gang("deactivated", queued(leaving)).message
+    assert message.endswith("does not admit it. 1 pod still terminates.")
+
+
+def test_queued_and_active() -> None:
+    facts = queued(active=True, conditions=(PENDING,))
+    assert ask_gang("deactivated", facts) is None
+    assert first_gang(facts) == "queue-evaluating"
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"owner_uid": "uid-of-the-jobset-before"},
+        {"deleting_since": ago(2)},
+        {"conditions": (a_condition("Finished", reason="OutOfSync"),)},
+    ],
+)
+def test_an_entry_that_does_not_count(entry: dict[str, Any]) -> None:
+    assert first_gang(queued(**entry)) == "queue-evaluating"
+
+
+def test_one_active_entry_keeps_it_in_the_queue() -> None:
+    facts = queued(an_entry(JOBSET, "jobset-run-77777"))
+    assert first_gang(facts) == "queue-evaluating"
+
+
+def test_the_entry_of_a_child_does_not_speak_for_the_owner() -> None:
+    jobset = a_jobset(suspended=True)
+    (job,) = child_jobs(jobset, suspended=True)
+    assert first_gang(facts_of(jobset, job, an_entry(job, active=False))) == "suspended"
+
+
+def test_without_a_label_on_the_owner_the_entry_says_it() -> None:
+    jobset = a_jobset(suspended=True)
+    finding = found_gang("deactivated", facts_of(jobset, an_entry(jobset, active=False, queue="")))
+    assert finding.message.endswith("(spec.active is false), so no queue admits it.")
+
+
+def test_not_suspended_yet_or_ended() -> None:
+    running = a_jobset(queue="gpu-lq")
+    assert ask_gang("deactivated", facts_of(running, an_entry(running, active=False))) is None
+    done = a_jobset(queue="gpu-lq", suspended=True, finish=succeeded())
+    assert first_gang(facts_of(done, an_entry(done, active=False))) == "succeeded"
