@@ -39,7 +39,7 @@ def json_patch(target: Any, operations: Any) -> Any:
 def _apply(document: Any, operation: dict[str, Any]) -> Any:
     verb, path = operation["op"], _split(operation["path"])
     if verb == "test":
-        if _look(document, path) != operation["value"]:
+        if _tested(document, path) != operation["value"]:
             raise PatchError("testing value failed")
         return document
     if verb == "remove":
@@ -68,6 +68,15 @@ def _look(document: Any, path: list[str]) -> Any:
     for key in path:
         document = document[int(key)] if isinstance(document, list) else document[key]
     return document
+
+
+def _tested(document: Any, path: list[str]) -> Any:
+    """Return the value to be tested: what an object lacks equals null for API servers.
+
+    That is evanphx/json-patch, which they use; RFC 6902 says nothing of it.
+    """
+    parent = _look(document, path[:-1]) if path else None
+    return parent.get(path[-1]) if isinstance(parent, dict) else _look(document, path)
 
 
 def _remove(parent: Any, key: str) -> None:

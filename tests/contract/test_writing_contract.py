@@ -112,6 +112,20 @@ def test_a_json_patch_whose_test_fails_changes_nothing(site: Site) -> None:
     assert after["spec"]["parallelism"] == before["spec"]["parallelism"]
 
 
+def test_what_is_not_there_passes_a_test_for_null(site: Site) -> None:
+    """So a JSON patch can bring the first annotation without wiping out another's."""
+    found = _job(site)
+    assert "annotations" not in found["metadata"]
+    patch = [
+        {"op": "test", "path": "/metadata/annotations", "value": None},
+        {"op": "add", "path": "/metadata/annotations", "value": {"x": "y"}},
+    ]
+    made = site.client.patch(BATCH, "Job", "quiet", patch, site.namespace, type="json")
+    assert made["metadata"]["annotations"] == {"x": "y"}
+    again = _refused(site, patch, type="json")
+    assert (again.status, again.reason) == (422, "Invalid")
+
+
 def test_a_json_patch_of_what_is_not_there_is_invalid(site: Site) -> None:
     _job(site)
     remove = [{"op": "remove", "path": "/metadata/annotations/nothing"}]

@@ -56,7 +56,8 @@ def test_json_patches() -> None:
     "operation",
     [
         {"op": "test", "path": "/a", "value": 2},
-        {"op": "test", "path": "/nothing", "value": None},
+        {"op": "test", "path": "/nothing", "value": 1},
+        {"op": "test", "path": "/nothing/deeper", "value": None},
         {"op": "remove", "path": "/nothing"},
         {"op": "replace", "path": "/nothing", "value": 1},
         {"op": "add", "path": "/nothing/deeper", "value": 1},
@@ -70,6 +71,11 @@ def test_json_patches() -> None:
 def test_json_patches_that_do_not_apply(operation: dict[str, Any]) -> None:
     with pytest.raises(PatchError):
         json_patch({"a": 1, "list": []}, [operation])
+
+
+def test_what_an_object_lacks_equals_null() -> None:
+    # evanphx/json-patch, which API servers use; seen on a real one with `/metadata/annotations`.
+    assert json_patch({"a": 1}, [{"op": "test", "path": "/nothing", "value": None}]) == {"a": 1}
 
 
 def test_a_json_patch_is_a_list() -> None:

@@ -1,0 +1,69 @@
+"""Whether the Hold is installed in a cluster as gangboard installs it. Whether it works, a proof tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gangboard.decode.admission_policies import POLICY, digest_of
+from gangboard.domain.action import PolicyState
+from gangboard.domain.hold import HOLD_GROUP, AdmissionPolicy
+from gangboard.domain.hold_manifest import BINDING_SPEC, POLICY_NAME, POLICY_SPEC
+
+_POLICY_DIGEST = digest_of(POLICY_SPEC)
+_BINDING_DIGEST = digest_of(BINDING_SPEC)
+
+NEEDS_POLICIES = (
+    "this cluster does not serve MutatingAdmissionPolicy, which the Hold needs: Kubernetes 1.36 "
+    "does, 1.34 and 1.35 do with the feature gate MutatingAdmissionPolicy and "
+    "admissionregistration.k8s.io/v1beta1 switched on"
+)
+
+
+def installation(
+    policies: Iterable[AdmissionPolicy],
+    bindings: Iterable[AdmissionPolicy],
+    hold_state: str,
+    policy_state: str,
+) -> tuple[PolicyState, str]:
+    """Return how the Hold is installed, and what is wrong with it: half a sentence, or empty.
+
+    `hold_state` and `policy_state` are the states of store.models.ResourceState of Holds and of the
+    policies (the worse one of policies and bindings); empty where a poll has not told yet.
+    """
+    if policy_state == "not-served":
+        return PolicyState.MISSING, NEEDS_POLICIES
+    if hold_state == "not-served":
+        return PolicyState.MISSING, f"the Hold (holds.{HOLD_GROUP}) is not installed here"
+    if policy_state != "ok":
+        return PolicyState.NOT_SEEN, _not_seen(policy_state)
+    for what, found, digest in (
+        ("policy", policies, _POLICY_DIGEST),
+        ("binding of the policy", bindings, _BINDING_DIGEST),
+    ):
+        problem = _compare(what, found, digest)
+        if problem is not None:
+            return problem
+    return PolicyState.INSTALLED, ""
+
+
+def _compare(
+    what: str, found: Iterable[AdmissionPolicy], digest: str
+) -> tuple[PolicyState, str] | None:
+    ours = next((one for one in found if one.meta.ref.name == POLICY_NAME), None)
+    if ours is None:
+        return PolicyState.MISSING, f"the {what} {POLICY_NAME} is not installed here"
+    if ours.digest != digest:
+        return (
+            PolicyState.CHANGED,
+            f"the {what} {POLICY_NAME} is not what this release of gangboard installs: somebody "
+            "changed it, or another release installed it",
+        )
+    return None
+
+
+def _not_seen(state: str) -> str:
+    if state == "forbidden":
+        return f"gangboard's reader may not look at {POLICY.key}, so only a proof can tell"
+    if state in ("", "listing"):
+        return f"{POLICY.key} have not been read yet, so only a proof can tell"
+    return f"{POLICY.key} cannot be read now, so only a proof can tell"

@@ -1,0 +1,121 @@
+"""What comes of suspending or resuming an owner as a whole, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gangboard.diagnosis.policy.phrases import pods_deleted, pods_made
+from gangboard.diagnosis.policy.survey import Survey, asks_for_pods, is_paused, seats_of
+from gangboard.domain.objects import find_condition
+from gangboard.domain.owner import Owner
+from gangboard.domain.queue import QueueEntry
+from gangboard.domain.reading.wording import is_or_are, label, names, sentence
+
+
+def of_suspend(survey: Survey, *, one_by_one: bool) -> tuple[str, ...]:
+    """Say what a suspend does to its pods; `one_by_one` when its Jobs are suspended each."""
+    found = [_pods_deleted(survey)]
+    if one_by_one:
+        found.append(
+            f"Its Jobs are suspended one by one, as it asks: {survey.name} itself does not count as "
+            "suspended."
+        )
+    elif survey.jobs:
+        found.append("Its Jobs stay, suspended; those that have finished are not touched.")
+    return tuple(found)
+
+
+def of_resume(survey: Survey, *, one_by_one: bool) -> tuple[str, ...]:
+    """Say what a resume does to its pods."""
+    found = [_pods_made(survey)]
+    if one_by_one:
+        found.append("Its Jobs are resumed one by one.")
+    return tuple(found)
+
+
+def of_deactivation(survey: Survey) -> tuple[str, ...]:
+    """Say what Kueue does with an owner whose Workload is deactivated (jobset-kueue.md §3.5)."""
+    if not survey.is_admitted:
+        return (
+            f"Kueue takes {survey.name} out of {_queue(survey)} until it is resumed; it has no pods "
+            "to lose.",
+        )
+    return (
+        f"Kueue evicts {survey.name}, suspends it and does not queue it again until it is resumed; "
+        f"its quota in {_queue(survey)} is released.",
+        _pods_deleted(survey),
+    )
+
+
+def of_activation(survey: Survey) -> tuple[str, ...]:
+    """Say what Kueue does with an owner whose Workload is activated again."""
+    return (
+        f"Kueue puts {survey.name} back into {_queue(survey)}: it may have to wait, and its pods may "
+        "get other nodes.",
+    )
+
+
+def warnings_of_queue(
+    survey: Survey, entries: tuple[QueueEntry, ...], *, active: bool
+) -> tuple[str, ...]:
+    """Warn of what stays held, and of a deactivation that was Kueue's own doing."""
+    own = [found for entry in entries if active and (found := _deactivated_by_kueue(entry))]
+    return (*own, *warnings(survey))
+
+
+def warnings(survey: Survey) -> tuple[str, ...]:
+    """Warn of Jobs that do not follow their owner."""
+    found = []
+    held = _names(job for job in survey.jobs.values() if survey.holds_on(job))
+    if held:
+        found.append(f"Held Jobs stay suspended when {survey.name} is resumed: {held}.")
+    paused = _names(job for job in survey.jobs.values() if is_paused(job))
+    if paused:
+        found.append(f"Jobs paused by parallelism 0 get no pods when it is resumed: {paused}.")
+    queued = () if survey.is_queued else survey.queued_jobs.values()
+    if queued:
+        found.append(
+            f"{_names(queued)} {is_or_are(len(queued))} queued by Kueue on "
+            f"{'its' if len(queued) == 1 else 'their'} own: Kueue and {survey.name} may undo each "
+            "other."
+        )
+    return tuple(found)
+
+
+def _names(jobs: Iterable[Owner]) -> str:
+    return names(job.meta.ref.name for job in jobs)
+
+
+def _queue(survey: Survey) -> str:
+    return f"queue {survey.queue}" if survey.queue else "its queue"
+
+
+def _workers(survey: Survey) -> list[Owner]:
+    """Return what makes pods: its unfinished Jobs, or the owner itself when it has none."""
+    jobs = [job for job in survey.jobs.values() if job.finish is None]
+    return jobs or [survey.owner]
+
+
+def _pods_deleted(survey: Survey) -> str:
+    workers = [job for job in _workers(survey) if asks_for_pods(job)]
+    known = [job.active_pods for job in workers if job.active_pods is not None]
+    pods = sum(known) if len(known) == len(workers) else None
+    return pods_deleted(pods, survey.owner.grace_seconds)
+
+
+def _pods_made(survey: Survey) -> str:
+    number = sum(
+        seats_of(job)
+        for job in _workers(survey)
+        if job.parallelism != 0 and not survey.holds_on(job)
+    )
+    return pods_made(number)
+
+
+def _deactivated_by_kueue(entry: QueueEntry) -> str:
+    """Return Kueue's own reason, such as `DeactivatedDueToRequeuingLimitExceeded`."""
+    evicted = find_condition(entry.conditions, "Evicted")
+    if evicted is None or not evicted.reason.startswith("DeactivatedDueTo"):
+        return ""
+    text = f": {evicted.message}" if evicted.message else ""
+    return sentence(f"Kueue deactivated {label(entry.meta.ref)} itself ({evicted.reason}){text}")

@@ -1,0 +1,107 @@
+"""Plans: what would be done to one object of a gang, or why it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from gangboard.diagnosis.policy import owners, refusals, resuming, suspending
+from gangboard.diagnosis.policy.decision import Decision, Wish
+from gangboard.diagnosis.policy.refusals import Refusal
+from gangboard.diagnosis.policy.steps import HoldOrder
+from gangboard.diagnosis.policy.survey import Survey, survey
+from gangboard.domain.action import ClusterLevers, Ground, Plan, Verb
+from gangboard.domain.objects import Meta
+
+_NO_ORDER = HoldOrder(by="", reason="", until=None, action="")
+
+
+def plan(
+    ground: Ground,
+    levers: ClusterLevers,
+    *,
+    verb: Verb,
+    uid: str,
+    until: datetime | None = None,
+    by: str,
+    reason: str,
+    action: str,
+    now: datetime,
+) -> Plan:
+    """Return what is done to the object with that uid: the topmost owner or one of its Jobs.
+
+    `until` (with an offset) is when a Hold ends; `by` and `reason` go into a new Hold, `action` is
+    the id that is left in annotations. An allowed plan has a lever and steps, a refused one neither.
+    The same arguments give the same plan, to the byte.
+    """
+    order = HoldOrder(by=by, reason=reason, until=until, action=action)
+    return _plan(survey(ground), Wish(verb, levers, order, now), uid, with_steps=True)
+
+
+def offers(ground: Ground, levers: ClusterLevers, uid: str, now: datetime) -> tuple[Plan, Plan]:
+    """Return the plans to suspend and to resume one object, without steps: for its buttons."""
+    return _offers(survey(ground), levers, uid, now)
+
+
+def all_offers(
+    ground: Ground, levers: ClusterLevers, now: datetime
+) -> Mapping[str, tuple[Plan, Plan]]:
+    """Return the `offers` of the owner and of each of its current Jobs, by uid, in one pass."""
+    found = survey(ground)
+    uids = (ground.owner.meta.ref.uid, *found.jobs)
+    return {uid: _offers(found, levers, uid, now) for uid in uids}
+
+
+def _offers(found: Survey, levers: ClusterLevers, uid: str, now: datetime) -> tuple[Plan, Plan]:
+    suspend, resume = (
+        _plan(found, Wish(verb, levers, _NO_ORDER, now), uid, with_steps=False)
+        for verb in (Verb.SUSPEND, Verb.RESUME)
+    )
+    return suspend, resume
+
+
+def _plan(found: Survey, wish: Wish, uid: str, *, with_steps: bool) -> Plan:
+    meta = _meta_of(found, uid)
+    if meta is None:
+        owner = found.owner.meta
+        return _refused(wish, owner, refusals.not_of_gang(found, uid))
+    decided = refusals.cluster_closed(wish.levers) or _decide(found, wish, uid)
+    if isinstance(decided, Refusal):
+        return _refused(wish, meta, decided)
+    return Plan(
+        verb=wish.verb,
+        subject=meta.ref,
+        generation=meta.generation,
+        lever=decided.lever,
+        steps=decided.steps() if with_steps else (),
+        reactions=decided.reactions,
+        warnings=decided.warnings,
+        before=decided.before,
+        after=decided.after,
+        watch_seconds=decided.watch_seconds,
+    )
+
+
+def _meta_of(found: Survey, uid: str) -> Meta | None:
+    if uid == found.owner.meta.ref.uid:
+        return found.owner.meta
+    job = found.jobs.get(uid)
+    return job.meta if job is not None else None
+
+
+def _decide(found: Survey, wish: Wish, uid: str) -> Decision | Refusal:
+    job = found.jobs.get(uid)
+    if job is None:
+        return owners.decide(found, wish)
+    decide = suspending.decide if wish.verb is Verb.SUSPEND else resuming.decide
+    return decide(found, job, wish)
+
+
+def _refused(wish: Wish, meta: Meta, refusal: Refusal) -> Plan:
+    return Plan(
+        verb=wish.verb,
+        subject=meta.ref,
+        generation=meta.generation,
+        why_not=refusal.why,
+        needs=refusal.needs,
+    )

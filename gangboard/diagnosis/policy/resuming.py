@@ -1,0 +1,122 @@
+"""Resumes one Job of a JobSet by undoing what is there: a Hold, parallelism 0, or a bare suspend."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from gangboard.diagnosis.policy import cautions, consequences, refusals, steps
+from gangboard.diagnosis.policy.decision import PROVED_SECONDS, Decision, Wish, shown, watch
+from gangboard.diagnosis.policy.refusals import Refusal
+from gangboard.diagnosis.policy.steps import Change
+from gangboard.diagnosis.policy.survey import Survey, is_paused
+from gangboard.domain.action import Ground, Lever, Step, StepKind
+from gangboard.domain.hold import ACTION_ANNOTATION, PAUSED_PARALLELISM, Hold
+from gangboard.domain.owner import Owner
+from gangboard.domain.reading.wording import label
+
+_PARALLELISM = ("spec", "parallelism")
+
+
+def decide(survey: Survey, job: Owner, wish: Wish) -> Decision | Refusal:
+    """Return how a child Job is resumed, or why it is not."""
+    name, holds = label(job.meta.ref), survey.holds_on(job)
+    if wish.order.until is not None:
+        return refusals.until_misplaced(wish.verb, name)
+    if holds:
+        return _release(survey, job, wish, holds)
+    refused = refusals.job_out_of_reach(survey, job) or refusals.generation_unknown(job.meta)
+    if refused is not None:
+        return refused
+    if is_paused(job):
+        return _unpause(survey, job, wish)
+    if not job.suspended:
+        state = "asks for no pods (parallelism 0), which gangboard did not set"
+        return refusals.nothing_to_do(
+            f"{name} {'is not suspended' if job.parallelism != 0 else state}"
+        )
+    if survey.waiting_for:
+        return Refusal(f"{survey.waiting_for}: {name} starts when the {_kind(survey)} does.")
+    return _plain_resume(survey, job, wish)
+
+
+def _kind(survey: Survey) -> str:
+    return survey.owner.meta.ref.kind
+
+
+def _release(survey: Survey, job: Owner, wish: Wish, holds: tuple[Hold, ...]) -> Decision:
+    """Return the removal of every Hold on it, and the resume where the Job may run.
+
+    Removing a Hold needs nothing of the owner, so it is possible also where nothing else is.
+    """
+    refused = refusals.job_out_of_reach(survey, job) or refusals.generation_unknown(job.meta)
+    only = refused is not None or bool(survey.waiting_for) or not job.suspended
+    suspend = shown(job.suspended)
+    return Decision(
+        Lever.HOLD,
+        partial(_release_steps, survey.ground, job, wish, holds, only),
+        before={"spec.suspend": suspend, "Hold": ", ".join(hold.meta.ref.name for hold in holds)},
+        after={"spec.suspend": suspend if only else "false", "Hold": "none"},
+        watch_seconds=PROVED_SECONDS,
+        reactions=consequences.of_release(survey, job, refused.why if refused else "", only=only),
+        warnings=(
+            *cautions.about_holders(holds, wish.order.by),
+            *(() if only else cautions.of_resume(survey, job)),
+        ),
+    )
+
+
+def _release_steps(
+    ground: Ground, job: Owner, wish: Wish, holds: tuple[Hold, ...], only: bool
+) -> tuple[Step, ...]:
+    removed = tuple(steps.delete_hold(ground, hold) for hold in holds)
+    return removed if only else removed + _resume_steps(ground, job, wish)
+
+
+def _resume_steps(ground: Ground, job: Owner, wish: Wish) -> tuple[Step, ...]:
+    return (
+        steps.prove_release(ground, job),
+        steps.suspend_job(ground, job, wish.order.action, suspend=False),
+    )
+
+
+def _unpause(survey: Survey, job: Owner, wish: Wish) -> Decision:
+    kept = job.paused_parallelism or 0
+    notes = {ACTION_ANNOTATION: wish.order.action, PAUSED_PARALLELISM: None}
+    return Decision(
+        Lever.PARALLELISM,
+        lambda: (
+            steps.patch_job(
+                survey.ground, job, "Unpause", [Change(_PARALLELISM, kept, 0)], {**notes}
+            ),
+        ),
+        before={"spec.parallelism": "0"},
+        after={"spec.parallelism": shown(kept)},
+        watch_seconds=watch(job.grace_seconds),
+        reactions=consequences.of_resume(survey, job),
+        warnings=(
+            *cautions.about_switched_off(wish.levers),
+            *cautions.of_resume(survey, job),
+        ),
+    )
+
+
+def _plain_resume(survey: Survey, job: Owner, wish: Wish) -> Decision:
+    """Return the resume of a Job that nothing holds: nobody undoes that.
+
+    It is proved by dry run first unless its JobSet lets it be: a Hold may be there unseen.
+    """
+    native = survey.is_native(wish.levers)
+
+    def make() -> tuple[Step, ...]:
+        found = _resume_steps(survey.ground, job, wish)
+        return tuple(one for one in found if one.kind is StepKind.PATCH) if native else found
+
+    return Decision(
+        Lever.NATIVE,
+        make,
+        before={"spec.suspend": "true"},
+        after={"spec.suspend": "false"},
+        watch_seconds=watch(job.grace_seconds),
+        reactions=consequences.of_resume(survey, job),
+        warnings=cautions.of_resume(survey, job),
+    )

@@ -1,0 +1,212 @@
+"""The requests of a plan, sent as they are: what a server makes of them, simulated and real."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from gangboard.decode.holds import HOLD
+from gangboard.decode.page import build_model
+from gangboard.diagnosis.policy.plan import plan
+from gangboard.diagnosis.registry import owner_kinds
+from gangboard.domain.action import (
+    ClusterLevers,
+    Ground,
+    Lever,
+    Plan,
+    PolicyState,
+    Step,
+    StepKind,
+    Verb,
+)
+from gangboard.domain.registry import Resource
+from tests.contract.site import Site
+from tests.controlplane.client import Json, wait
+from tests.controlplane.objects import JOBSET, job, jobset
+
+BATCH = "batch/v1"
+LEVERS = ClusterLevers(has_actor=True, hold=PolicyState.INSTALLED)
+PAUSE = ClusterLevers(has_actor=True, hold=PolicyState.MISSING, parallelism=True)
+_TYPES = {
+    "POST": "application/json",
+    "DELETE": "application/json",
+    "PATCH": "application/json-patch+json",
+    "MERGE": "application/merge-patch+json",
+}
+
+
+def _resource(kind: str) -> Resource:
+    return next(one.resource for one in owner_kinds() if one.resource.kind == kind)
+
+
+def _read(resource: Resource, found: Json) -> Any:
+    wire = msgspec.json.decode(json.dumps(found).encode(), type=resource.wire)
+    model, problem = build_model(resource, wire, found["apiVersion"].rpartition("/")[2])
+    assert problem is None, problem
+    return model
+
+
+def _ground(site: Site, kind: str, name: str) -> Ground:
+    """Read the gang as it is at this moment, with the product's own decoders."""
+    ns = site.namespace
+    version = JOBSET if kind == "JobSet" else BATCH
+    owner = _read(_resource(kind), site.client.get(version, kind, name, ns))
+    jobs = [_read(_resource("Job"), one) for one in _listed(site, BATCH, "Job")]
+    found = _listed(site, "gangboard.dev/v1alpha1", "Hold") if kind == "JobSet" else ()
+    holds = [_read(HOLD, one) for one in found]
+    return Ground(owner=owner, jobs=tuple(jobs), holds=tuple(holds))
+
+
+def _listed(site: Site, version: str, kind: str) -> list[Json]:
+    found = site.client.list(version, kind, site.namespace)
+    return [{"apiVersion": version, "kind": kind, **one} for one in found]
+
+
+def _plan(
+    site: Site, verb: Verb, kind: str, name: str, child: str = "", levers: ClusterLevers = LEVERS
+) -> Plan:
+    ground = _ground(site, kind, name)
+    subject = next((one for one in ground.jobs if one.meta.ref.name == child), ground.owner)
+    made = plan(
+        ground,
+        levers,
+        verb=verb,
+        uid=subject.meta.ref.uid,
+        by="ann",
+        reason="contract",
+        action=f"a-{secrets.token_hex(4)}",
+        now=datetime.now(UTC),
+    )
+    assert made.allowed, made.why_not
+    return made
+
+
+def _send(site: Site, step: Step) -> Json:
+    query = "?dryRun=All" if step.dry_run else ""
+    method = "PATCH" if step.method == "MERGE" else step.method
+    status, body, _ = site.raw(
+        method, step.path + query, json.loads(step.patch), Content_Type=_TYPES[step.method]
+    )
+    assert status in (200, 201), (step.name, body)
+    return body
+
+
+def _carry_out(site: Site, made: Plan) -> Json:
+    """Send every step once, a proof until it holds; return the answer to the last."""
+    answer: Json = {}
+    for step in made.steps:
+        if step.dry_run:
+            wanted = step.kind is StepKind.PROVE_HOLD
+            wait(
+                lambda step=step, wanted=wanted: _send(site, step)["spec"]["suspend"] is wanted,  # type: ignore[misc]
+                what=step.name,
+            )
+        else:
+            answer = _send(site, step)
+    return answer
+
+
+def _three(site: Site) -> None:
+    site.client.create(
+        jobset("trio", site.namespace, jobs={"w": {"replicas": 3, "pods": 2, "grace": 1}})
+    )
+    _settled(site, 3)
+
+
+def _settled(site: Site, ready: int, suspended: int = 0) -> None:
+    def is_so(found: Json) -> bool:
+        rows = found.get("status", {}).get("replicatedJobsStatus", [])
+        return (
+            sum(row["ready"] for row in rows),
+            sum(row["suspended"] for row in rows),
+        ) == (ready, suspended)
+
+    site.client.wait_for(JOBSET, "JobSet", "trio", site.namespace, until=is_so)
+
+
+def _job(site: Site, name: str = "trio-w-1") -> Json:
+    return site.client.get(BATCH, "Job", name, site.namespace)
+
+
+def test_one_job_is_held_and_released(held_site: Site) -> None:
+    site = held_site
+    _three(site)
+    made = _plan(site, Verb.SUSPEND, "JobSet", "trio", "trio-w-1")
+    assert made.lever is Lever.HOLD
+    answer = _carry_out(site, made)
+    assert answer["spec"]["suspend"] is True
+    assert answer["metadata"]["generation"] == made.generation + 1
+    _settled(site, 2, 1)
+    time.sleep(1)
+    assert _job(site)["metadata"]["generation"] == made.generation + 1
+    status, refused, _ = site.raw(
+        "PATCH", made.steps[-1].path, json.loads(made.steps[-1].patch), Content_Type=_TYPES["PATCH"]
+    )
+    assert (status, refused["reason"]) == (422, "Invalid")
+    released = _plan(site, Verb.RESUME, "JobSet", "trio", "trio-w-1")
+    assert [step.kind for step in released.steps] == [
+        StepKind.DELETE_HOLD,
+        StepKind.PROVE_RELEASE,
+        StepKind.PATCH,
+    ]
+    assert _carry_out(site, released)["spec"]["suspend"] is False
+    _settled(site, 3)
+    assert site.client.list("gangboard.dev/v1alpha1", "Hold", site.namespace) == []
+
+
+def test_a_whole_jobset_is_suspended_and_resumed_around_a_held_job(held_site: Site) -> None:
+    site = held_site
+    _three(site)
+    _carry_out(site, _plan(site, Verb.SUSPEND, "JobSet", "trio", "trio-w-1"))
+    _settled(site, 2, 1)
+    _carry_out(site, _plan(site, Verb.SUSPEND, "JobSet", "trio"))
+    _settled(site, 0, 3)
+    only = _plan(site, Verb.RESUME, "JobSet", "trio", "trio-w-1")
+    assert [step.kind for step in only.steps] == [StepKind.DELETE_HOLD]
+    _carry_out(site, _plan(site, Verb.RESUME, "JobSet", "trio"))
+    _settled(site, 2, 1)
+    _carry_out(site, _plan(site, Verb.RESUME, "JobSet", "trio", "trio-w-1"))
+    _settled(site, 3)
+
+
+def test_a_hold_made_in_a_suspended_jobset_keeps_its_job_when_that_is_resumed(
+    held_site: Site,
+) -> None:
+    site = held_site
+    _three(site)
+    _carry_out(site, _plan(site, Verb.SUSPEND, "JobSet", "trio"))
+    _settled(site, 0, 3)
+    _carry_out(site, _plan(site, Verb.SUSPEND, "JobSet", "trio", "trio-w-1"))
+    _carry_out(site, _plan(site, Verb.RESUME, "JobSet", "trio"))
+    _settled(site, 2, 1)
+    assert _job(site)["spec"]["suspend"] is True
+
+
+def test_one_job_is_paused_and_gets_its_parallelism_back(held_site: Site) -> None:
+    site = held_site
+    _three(site)
+    made = _plan(site, Verb.SUSPEND, "JobSet", "trio", "trio-w-1", PAUSE)
+    assert made.lever is Lever.PARALLELISM
+    _carry_out(site, made)
+    wait(lambda: not _job(site)["status"].get("active"), what="pods to go")
+    _carry_out(site, _plan(site, Verb.RESUME, "JobSet", "trio", "trio-w-1", PAUSE))
+    back = _job(site)
+    assert back["spec"]["parallelism"] == 2
+    assert "gangboard.dev/paused-parallelism" not in back["metadata"]["annotations"]
+    _settled(site, 3)
+
+
+def test_a_job_that_stands_alone_gets_its_first_annotation(site: Site) -> None:
+    site.client.create(job("train", site.namespace, parallelism=2, grace=1))
+    assert "annotations" not in _job(site, "train")["metadata"]
+    made = _plan(site, Verb.SUSPEND, "Job", "train")
+    answer = _carry_out(site, made)
+    assert answer["spec"]["suspend"] is True
+    assert list(answer["metadata"]["annotations"]) == ["gangboard.dev/action"]
+    answer = _carry_out(site, _plan(site, Verb.RESUME, "Job", "train"))
+    assert answer["spec"]["suspend"] is False
