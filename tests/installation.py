@@ -37,8 +37,12 @@ class Installation:
         *,
         environment: Mapping[str, str] | None = None,
         arguments: Sequence[str] = (),
+        actors: Mapping[str, Path] | None = None,
     ) -> None:
-        """`kubeconfigs` maps cluster names to files; none of them means the simulated fleet."""
+        """`kubeconfigs` maps cluster names to files; none of them means the simulated fleet.
+
+        `actors` maps names of some of these clusters to kubeconfigs of their second identity.
+        """
         self.folder = Path(tempfile.mkdtemp(prefix="gangboard-installation-"))
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -53,6 +57,7 @@ class Installation:
         self.output: list[str] = []
         self._arguments = tuple(arguments)
         self._kubeconfigs = dict(kubeconfigs)
+        self._actors = dict(actors or {})
         self._process: subprocess.Popen[str] | None = None
         self._pool = urllib3.PoolManager(maxsize=8, retries=False)
         self.token = ""
@@ -83,7 +88,9 @@ class Installation:
     def _start(self) -> None:
         self.manage("migrate", "--verbosity", "0")
         for name, kubeconfig in self._kubeconfigs.items():
-            self.manage("add_cluster", name, "--kubeconfig", str(kubeconfig))
+            actor = self._actors.get(name)
+            more = ("--actor-kubeconfig", str(actor)) if actor is not None else ()
+            self.manage("add_cluster", name, "--kubeconfig", str(kubeconfig), *more)
         with self.log.open("w") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "manage.py", "up", "--port", str(self.port), *self._arguments],
@@ -98,7 +105,7 @@ class Installation:
         reader.start()
         self._wait_answering()
         self.manage("create_user", "robot", "--role", "admin")
-        self.token = self.manage("create_token", "robot").splitlines()[-1]
+        self.token = self.manage("create_token", "robot", "--act").splitlines()[-1]
 
     def _read_output(self) -> None:
         assert self._process is not None
@@ -147,6 +154,22 @@ class Installation:
         body: Json = json.loads(answer.data)
         assert answer.status == 200, body
         return body
+
+    def post(self, path: str, body: Json, *, key: str = "", token: str = "") -> tuple[int, Json]:
+        """Post to the API; return status and answer. `key` is the Idempotency-Key."""
+        headers = {
+            "Authorization": f"Bearer {token or self.token}",
+            "Content-Type": "application/json",
+            **({"Idempotency-Key": key} if key else {}),
+        }
+        answer = self._pool.request(
+            "POST",
+            f"{self.url}/api/v1/{path}",
+            body=json.dumps(body).encode(),
+            headers=headers,
+            timeout=15,
+        )
+        return answer.status, json.loads(answer.data)
 
     def session_cookie(self) -> str:
         """Sign in by a fresh one-time link and return the cookie header of the session."""

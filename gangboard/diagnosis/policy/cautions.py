@@ -208,8 +208,11 @@ def _queue(survey: Survey, job: Owner, lever: Lever) -> list[str]:
         return ["Kueue goes on counting it as ready: waitForPodsReady does not notice it."]
     if survey.is_queued:
         return [
-            f"Where Kueue waits for ready pods (waitForPodsReady), it evicts the whole of "
-            f"{survey.name} when its timeout is over."
+            # Observed: Kueue v0.19.2 has it on with 30m when nothing is configured, and counts the
+            # pods of a held Job as not ready.
+            f"Kueue evicts the whole of {survey.name} when pods are not ready for longer than its "
+            f"waitForPodsReady allows (30 minutes by default since v0.19), and those of a "
+            f"held Job are not."
         ]
     if job.meta.ref.uid not in survey.queued_jobs:
         return []

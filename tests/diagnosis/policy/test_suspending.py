@@ -286,8 +286,8 @@ def test_a_child_under_kueue_is_held_and_its_quota_stays() -> None:
     assert found.lever is Lever.HOLD
     assert "Its quota in Kueue stays reserved." in found.reactions
     assert (
-        "Where Kueue waits for ready pods (waitForPodsReady), it evicts the whole of JobSet trio "
-        "when its timeout is over."
+        "Kueue evicts the whole of JobSet trio when pods are not ready for longer than its "
+        "waitForPodsReady allows (30 minutes by default since v0.19), and those of a held Job are not."
     ) in found.warnings
     paused = text(ask(ground, "trio-w-1", "suspend", PAUSE))
     assert "evicts the whole" not in paused

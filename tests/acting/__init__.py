@@ -1,0 +1,1 @@
+"""Suspend and resume on real control planes, through the REST API and the pages of a whole gangboard."""

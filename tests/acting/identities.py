@@ -1,0 +1,67 @@
+"""Makes gangboard's two identities in a cluster exactly as an admin does: by `manage.py print_rbac`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from gangboard.actions.permissions.names import ACTOR, NAMESPACE, READER
+from tests.controlplane.client import Client, Json, wait
+from tests.controlplane.cluster import ControlPlane
+from tests.installation import Installation
+
+HOLD_KINDS = {
+    "CustomResourceDefinition",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
+}
+
+
+def install(
+    installation: Installation, plane: ControlPlane, cluster: str, *, holds: bool = True
+) -> Path:
+    """Apply what `print_rbac --cluster` prints and set the actor; return the actor's kubeconfig.
+
+    Without `holds` the Hold resource and its policy are left out.
+    """
+    printed = installation.manage("print_rbac", "--cluster", cluster)
+    objects = [obj for obj in yaml.safe_load_all(printed) if obj]
+    kept = [obj for obj in objects if holds or obj["kind"] not in HOLD_KINDS]
+    apply(plane.client, kept)
+    if holds:
+        wait(lambda: hold_is_served(plane.client), what="the Hold resource to be served")
+    file = kubeconfig(plane, ACTOR)
+    installation.manage("set_actor", cluster, "--kubeconfig", str(file))
+    return file
+
+
+def apply(client: Client, objects: Sequence[Json]) -> None:
+    """Create or merge the objects; a custom resource is waited for before the next."""
+    for obj in objects:
+        client.create_all([obj])
+
+
+def hold_is_served(client: Client) -> bool:
+    """Whether the API server serves Holds."""
+    groups = client.request("GET", "/apis")["groups"]
+    return any(group["name"] == "gangboard.dev" for group in groups)
+
+
+def kubeconfig(plane: ControlPlane, account: str) -> Path:
+    """Write a kubeconfig with a bound token of one of our service accounts, as print_rbac tells."""
+    path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{account}/token"
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    token = plane.client.request("POST", path, body)["status"]["token"]
+    base = yaml.safe_load(plane.kubeconfig.read_text())
+    base["users"] = [{"name": base["users"][0]["name"], "user": {"token": token}}]
+    file = plane.folder / f"{account}.kubeconfig"
+    file.write_text(json.dumps(base))
+    return file
+
+
+def reader(plane: ControlPlane) -> Path:
+    """Write the reader's kubeconfig."""
+    return kubeconfig(plane, READER)

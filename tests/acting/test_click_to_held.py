@@ -1,0 +1,78 @@
+"""From the click to *held* on the page: a real browser, a real control plane, the whole way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.acting.identities import install
+from tests.acting.scene import Scene
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.objects import JobOptions, jobset
+from tests.installation import Installation
+from tests.live.figures import Figures
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+TRIES = 7
+JOB = "run-w-1"
+PATIENCE = 30_000
+
+
+@pytest.fixture(scope="module")
+def scene(controlplane_137: ControlPlane) -> Iterator[Scene]:
+    with Installation({"real": controlplane_137.kubeconfig}) as installation:
+        install(installation, controlplane_137, "real")
+        scene = Scene(installation, controlplane_137, "real", "clicked")
+        workers: JobOptions = {"replicas": 3, "grace": 1, "node_selector": scene.where}
+        scene.set_up(jobset("run", scene.namespace, jobs={"w": workers}))
+        scene.wait_running(3)
+        yield scene
+
+
+def _ask(page: Page, scene: Scene, verb: str, ends: str) -> float:
+    """Click the button, confirm, and wait for the last word; return the seconds from the last click."""
+    uid = scene.job(JOB)["metadata"]["uid"]
+    button = page.locator(f"a#do-{verb}-{uid}")
+    expect(button).to_be_visible(timeout=PATIENCE)
+    button.click()
+    dialog = page.locator("#act-body")
+    dialog.get_by_label("Reason").fill("node-3 is being repaired")
+    submit = dialog.locator("button[type=submit].primary")
+    expect(submit).to_be_enabled()
+    clicked_at = time.monotonic()
+    submit.click()
+    expect(dialog.get_by_text(ends, exact=True).first).to_be_visible(timeout=PATIENCE)
+    took = time.monotonic() - clicked_at
+    page.keyboard.press("Escape")
+    return took
+
+
+def test_from_click_to_held(scene: Scene, browser: Browser) -> None:
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    seconds = []
+    try:
+        page = context.new_page()
+        page.goto(scene.installation.sign_in_link())
+        gang = scene.gang("run")
+        page.goto(f"{scene.installation.url}/gangs/{gang['id']}/")
+        for _ in range(TRIES):
+            seconds.append(_ask(page, scene, "suspend", "Held"))
+            assert scene.job(JOB)["spec"]["suspend"] is True
+            assert scene.pods(JOB) == []
+            (hold,) = scene.holds()
+            assert hold["spec"]["reason"] == "node-3 is being repaired"
+            row = page.locator("tr", has=page.get_by_text(JOB, exact=True))
+            expect(row.get_by_text("Held", exact=True).first).to_be_visible(timeout=PATIENCE)
+            _ask(page, scene, "resume", "Resumed")
+            scene.wait_running(1, JOB)
+            assert scene.holds() == []
+        page.goto(f"{scene.installation.url}/actions/?q={JOB}")
+        expect(page.get_by_text("node-3 is being repaired").first).to_be_visible()
+    finally:
+        context.close()
+    figures = Figures.of("click to held", seconds)
+    assert figures.median < 6.0
