@@ -53,6 +53,18 @@ class ResourceNamesField(serializers.ListField):
         return [row.resource for row in value if self._wanted(row.state)]
 
 
+class LeverSerializer(serializers.Serializer[Any]):
+    """One way to stop something on this cluster, and whether it may be used now."""
+
+    lever = serializers.CharField(help_text="suspend, kueue-active, native, hold or parallelism.")
+    ready = serializers.BooleanField(help_text="A Hold is proved each time before it is used.")
+    sentence = serializers.CharField()
+    proved_at = TimeField(
+        allow_null=True, help_text="Last proof that held; null for levers that need none."
+    )
+    refuted_at = TimeField(allow_null=True, help_text="Last proof that failed, if none held since.")
+
+
 class ClusterSerializer(serializers.Serializer[Any]):
     """A cluster: whether and how well it can be seen."""
 
@@ -73,6 +85,14 @@ class ClusterSerializer(serializers.Serializer[Any]):
     )
     discovered_at = TimeField(allow_null=True)
     credentials_expire_at = TimeField(source="expiry.at", allow_null=True)
+    actor_credentials_expire_at = TimeField(source="actor_expiry.at", allow_null=True)
+    levers = LeverSerializer(source="levers.rows", many=True)
+    levers_closed = WordField(
+        source="levers.sentence", help_text="Why nothing may be sent to it; null when it may."
+    )
+    next_command = WordField(
+        source="levers.command", help_text="What would make the next lever ready."
+    )
     gangs = serializers.IntegerField(help_text="Gangs of it that the caller may see.")
     served = ResourceNamesField(lambda state: state != "not-served")
     not_served = ResourceNamesField(lambda state: state == "not-served")

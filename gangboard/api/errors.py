@@ -29,6 +29,15 @@ NOT_FOUND = "There is no such object, or you may not see it."
 log = get_logger(__name__)
 
 
+class RefusedRequest(APIException):
+    """A request to act that cannot be taken, with the action that stands in its way, if one does."""
+
+    def __init__(self, status: int, detail: str, action_id: str = "") -> None:
+        super().__init__(detail)
+        self.status_code = status
+        self.action_id = action_id
+
+
 def problem_details(error: Exception, context: dict[str, Any]) -> Response:
     """Turn any exception of an API view into a problem document (DRF's EXCEPTION_HANDLER)."""
     set_rollback()
@@ -47,7 +56,8 @@ def problem_details(error: Exception, context: dict[str, Any]) -> Response:
         headers["Retry-After"] = str(int(wait))
     if isinstance(error, ValidationError):
         return _problem(error.status_code, _summary(error.detail), headers, _fields(error.detail))
-    return _problem(error.status_code, str(error.detail), headers)
+    action_id = error.action_id if isinstance(error, RefusedRequest) else ""
+    return _problem(error.status_code, str(error.detail), headers, action_id=action_id)
 
 
 def _unexpected(error: Exception, context: dict[str, Any]) -> Response:
@@ -60,7 +70,11 @@ def _unexpected(error: Exception, context: dict[str, Any]) -> Response:
 
 
 def _problem(
-    status: int, detail: str, headers: dict[str, str], errors: dict[str, list[str]] | None = None
+    status: int,
+    detail: str,
+    headers: dict[str, str],
+    errors: dict[str, list[str]] | None = None,
+    action_id: str = "",
 ) -> Response:
     document: dict[str, Any] = {
         "type": "about:blank",
@@ -70,24 +84,30 @@ def _problem(
     }
     if errors:
         document["errors"] = errors
+    if action_id:
+        document["action_id"] = action_id
     return Response(document, status=status, headers=headers, content_type=PROBLEM_TYPE)
 
 
-def _fields(detail: Any) -> dict[str, list[str]]:
-    """Return DRF's error detail as field → sentences; what concerns no field is under ``."""
-    if isinstance(detail, dict):
-        return {
-            str(name): [str(text) for text in (texts if isinstance(texts, list) else [texts])]
-            for name, texts in detail.items()
-        }
-    return {}
+def _fields(detail: Any, within: str = "") -> dict[str, list[str]]:
+    """Return DRF's error detail as field → sentences; a field of a field is `target.uid`."""
+    if not isinstance(detail, dict):
+        return {}
+    fields: dict[str, list[str]] = {}
+    for name, texts in detail.items():
+        if isinstance(texts, dict):
+            fields.update(_fields(texts, f"{within}{name}."))
+        else:
+            fields[f"{within}{name}"] = [
+                str(text) for text in (texts if isinstance(texts, list) else [texts])
+            ]
+    return fields
 
 
 def _summary(detail: Any) -> str:
     """Return one sentence for `detail`: the first of what is wrong."""
-    if isinstance(detail, dict):
-        for texts in detail.values():
-            return str(texts[0] if isinstance(texts, list) else texts)
+    while isinstance(detail, dict) and detail:
+        detail = next(iter(detail.values()))
     if isinstance(detail, list) and detail:
         return str(detail[0])
     return str(detail)

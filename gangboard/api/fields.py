@@ -65,7 +65,10 @@ class ProblemSerializer(serializers.Serializer[Any]):
     errors = serializers.DictField(  # type: ignore[assignment]  # as DRF's own attribute
         child=serializers.ListField(child=serializers.CharField()),
         required=False,
-        help_text="Sentences by parameter.",
+        help_text="Sentences by parameter or field, such as `target.uid`.",
+    )
+    action_id = serializers.CharField(
+        required=False, help_text="The action that stands in the way of this one."
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from gangboard.api.action_json import OfferSerializer
 from gangboard.api.fields import ChoiceOrNullField, PageSerializer, TimeField, WordField
 from gangboard.api.group_json import GroupSerializer
 from gangboard.api.parameters import HEALTHS, STAGES
@@ -112,6 +113,16 @@ class SchedulingSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField(source="mode_reason")
 
 
+class HeldSerializer(serializers.Serializer[Any]):
+    """The Hold on a Job."""
+
+    name = serializers.CharField(source="hold")
+    since = TimeField(source="held_since", allow_null=True)
+    by = WordField(source="held_by")
+    reason = WordField(source="held_reason")
+    until = TimeField(source="held_until", allow_null=True)
+
+
 class JobSerializer(serializers.Serializer[Any]):
     """A child Job."""
 
@@ -127,6 +138,10 @@ class JobSerializer(serializers.Serializer[Any]):
     ready = serializers.IntegerField()
     restarts = serializers.IntegerField()
     scheduling = SchedulingSerializer(source="*")
+    hold = HeldSerializer(
+        allow_null=True, source="held_row", help_text="The Hold on it, suspended or not."
+    )
+    actions = OfferSerializer(many=True, help_text="What the caller may do to it now.")
 
 
 class MemberSerializer(serializers.Serializer[Any]):
@@ -160,10 +175,11 @@ class GangDetailSerializer(GangSerializer):
     findings = FindingSerializer(many=True, help_text="Ranked, the one of the verdict first.")
     groups = GroupSerializer(many=True)
     jobs = JobSerializer(many=True)
+    actions = OfferSerializer(many=True, help_text="What the caller may do to the owner now.")
 
     def to_representation(self, instance: GangDetail) -> dict[str, Any]:
         """Return the Gang as in lists, with more beside it."""
-        more = ("members", "findings", "groups", "jobs")
+        more = ("members", "findings", "groups", "jobs", "actions")
         return {
             **GangSerializer().to_representation(instance.row),
             **{

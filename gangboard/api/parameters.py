@@ -8,12 +8,16 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
+from gangboard.domain.action import ActionState, Lever, Verb
 from gangboard.domain.health import Health, Stage
 from gangboard.readmodels.gangs import LARGEST_PAGE, ORDERINGS
 
 USUAL_PAGE = 100
 HEALTHS = [health.value for health in Health]
 STAGES = [stage.value for stage in Stage]
+VERBS = [verb.value for verb in Verb]
+LEVERS = [lever.value for lever in Lever]
+ACTION_STATES = [state.value for state in ActionState]
 
 # Lengths are those of the columns; codes, kinds and queues are open lists: an unknown one is empty.
 _NAME = 253
@@ -83,6 +87,41 @@ class GroupQuery(PageQuery):
     cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
     namespace = serializers.CharField(required=False, max_length=_NAME)
     kind = serializers.CharField(required=False, max_length=63, help_text="Such as `PodGroup`.")
+    q = serializers.CharField(
+        required=False, max_length=200, help_text="Words that must all occur in name or namespace."
+    )
+
+
+class ActionQuery(PageQuery):
+    """The query of the list of `actions/`."""
+
+    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
+    namespace = serializers.CharField(required=False, max_length=_NAME)
+    verb = serializers.ChoiceField(VERBS, required=False)
+    state = serializers.ChoiceField(ACTION_STATES, required=False)
+    lever = serializers.ChoiceField(LEVERS, required=False)
+    actor = serializers.CharField(required=False, max_length=_NAME, help_text="Who asked.")
+    q = serializers.CharField(
+        required=False, max_length=200, help_text="Words that must all occur in names or texts."
+    )
+    open = serializers.BooleanField(
+        source="open_only", default=False, help_text="Only actions that are not over."
+    )
+
+
+class AskQuery(Query):
+    """The query of a request to act."""
+
+    dry_run = serializers.BooleanField(
+        default=False, help_text="Say what would be done; send nothing, write nothing down."
+    )
+
+
+class HoldQuery(PageQuery):
+    """The query of `holds/`."""
+
+    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
+    namespace = serializers.CharField(required=False, max_length=_NAME)
     q = serializers.CharField(
         required=False, max_length=200, help_text="Words that must all occur in name or namespace."
     )

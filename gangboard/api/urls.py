@@ -2,9 +2,11 @@
 
 from django.urls import URLPattern, path
 
+from gangboard.api.actions import ActionListView, ActionView
 from gangboard.api.clusters import ClusterListView, ClusterView
 from gangboard.api.gangs import GangListView, GangView
 from gangboard.api.groups import GroupListView, GroupView
+from gangboard.api.holds import HoldListView
 from gangboard.api.probes import healthz, readyz
 from gangboard.api.schema import SchemaView
 from gangboard.api.summary import SummaryView
@@ -19,6 +21,9 @@ urlpatterns: list[URLPattern] = [
     path("api/v1/groups/<str:group_id>/", GroupView.as_view(), name="api-group"),
     path("api/v1/clusters/", ClusterListView.as_view(), name="api-clusters"),
     path("api/v1/clusters/<str:name>/", ClusterView.as_view(), name="api-cluster"),
+    path("api/v1/actions/", ActionListView.as_view(), name="api-actions"),
+    path("api/v1/actions/<str:action_id>/", ActionView.as_view(), name="api-action"),
+    path("api/v1/holds/", HoldListView.as_view(), name="api-holds"),
     path("api/v1/summary/", SummaryView.as_view(), name="api-summary"),
     path("api/v1/schema/", SchemaView.as_view(), name="api-schema"),
     path("api/v1/<path:rest>/", NoSuchView.as_view()),

@@ -1,11 +1,14 @@
-"""Actions and Holds as pages and API show them to one viewer."""
+"""Actions, offers and Holds as the pages and API show them to one viewer."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from gangboard.domain.action import Plan
+from gangboard.domain.action import ActionState, Plan
+from gangboard.readmodels.words import Face
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,10 +17,10 @@ class OfferRow:
 
     verb: str
     label: str
-    """`Suspend`, `Resume`, `Hold`, `Release`: the word on the button."""
+    """`Suspend`, `Resume`, `Hold`, `Release`, `Pause`: the word on the button."""
     allowed: bool
     lever: str
-    """Empty when not allowed."""
+    """Empty when not allowed, and where it is chosen only when somebody asks (the Board)."""
     why_not: str
     warnings: tuple[str, ...]
     cluster: str
@@ -27,8 +30,14 @@ class OfferRow:
     name: str
     uid: str
     generation: int
-    plan: Plan | None = None
-    """None when the viewer may not act there at all."""
+    gang_id: str = ""
+    needs: str = ""
+    """What to install or switch on so that it would be allowed: commands, one a line."""
+    primary: bool = True
+    """The verb that changes something as things are now; the other one is for completeness."""
+    # Not part of what is printed: a plan may name times, and a button does not.
+    plan: Plan | None = field(default=None, repr=False, compare=False)
+    """None when the viewer may not act there at all, and on the Board."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +70,21 @@ class ActionRow:
     gang_id: str
     state: str
     is_final: bool
-    label: str
+    face: Face
     """The state in words for people: `Suspended, watching`, `Held`, `Reverted by jobset` …"""
-    tone: str
-    """Name of the tone: as the faces of health."""
     lever: str
+    lever_label: str
     reason: str
     actor: str
+    via: str
+    """page, api or gangboard."""
+    forced: bool
     message: str
+    """How it stands, in a sentence."""
     warnings: tuple[str, ...]
     reactions: tuple[str, ...]
+    before: Mapping[str, str]
+    after: Mapping[str, str]
     steps: tuple[StepRow, ...]
     reverted_by: str
     held_seconds: float | None
@@ -78,7 +92,73 @@ class ActionRow:
     batch: str
     requested_at: datetime
     sent_at: datetime | None
+    applied_at: datetime | None
     finished_at: datetime | None
+
+    @property
+    def label(self) -> str:
+        """The state as a page spells it."""
+        return self.face.label
+
+    @property
+    def tone(self) -> str:
+        """The pair of colours of the state."""
+        return self.face.tone
+
+    @property
+    def went_well(self) -> bool:
+        """Whether it is over and did what was asked."""
+        return self.state == ActionState.VERIFIED
+
+
+@dataclass(frozen=True, slots=True)
+class ActionPage:
+    """Some actions, the newest first, and the cursor of the next page (None: there is none)."""
+
+    rows: tuple[ActionRow, ...]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRow:
+    """Actions that were confirmed together, in the order in which they were asked for."""
+
+    batch: str
+    rows: tuple[ActionRow, ...]
+
+    @property
+    def open(self) -> int:
+        """How many are not over."""
+        return sum(not row.is_final for row in self.rows)
+
+    @property
+    def counts(self) -> tuple[tuple[str, int], ...]:
+        """How many are in each state, by its label."""
+        return tuple(sorted(Counter(row.label for row in self.rows).items()))
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """One line of the audit."""
+
+    id: int
+    at: datetime
+    actor: str
+    event: str
+    cluster: str
+    namespace: str
+    object_name: str
+    sentence: str
+    action_id: str
+    """Empty when it is about no action."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """Some lines of the audit, the newest first, and the cursor of the next page."""
+
+    rows: tuple[AuditRow, ...]
+    next_cursor: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +168,48 @@ class HoldRow:
     cluster: str
     namespace: str
     name: str
+    uid: str
     job: str
     owner_kind: str
     owner_name: str
+    """Empty when the owner is not there and nothing names it."""
     owner_uid: str
     gang_id: str
     """Empty when the owner is not there any more."""
     by: str
     reason: str
+    action_id: str
+    """The action that made it; empty when it was made by hand."""
     since: datetime | None
     until: datetime | None
     in_force: bool | None
-    """None: not known."""
+    """Whether a resume would be turned back. None: not known."""
     checked_at: datetime | None
+    """When that was last proved or refuted."""
+    lost: bool
+    """The JobSet that it held is not there any more."""
     sentence: str
     """What is the matter with it, or empty."""
+    face: Face
+    job_uid: str = ""
+    """Of the Job with that name now; empty when there is none."""
+    job_generation: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnseenHolds:
+    """A cluster whose Holds cannot be listed: not the same as having none."""
+
+    cluster: str
+    state: str
+    """silent, not-served, forbidden, failing, listing …"""
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class HoldPage:
+    """Some Holds by place and name, and the clusters that could not be looked at."""
+
+    rows: tuple[HoldRow, ...]
+    unseen: tuple[UnseenHolds, ...]
+    next_cursor: str | None

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.db.models import Count
 
+from gangboard.domain.action import ClusterLevers
 from gangboard.readmodels.ages import duration_text
+from gangboard.readmodels.cluster_levers import LeverBoard, lever_board
 from gangboard.readmodels.freshness import Freshness, Level, level_of
 from gangboard.readmodels.liveness import Liveness, read_liveness
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.words import Face
 from gangboard.store.access import Viewer
+from gangboard.store.levers import read_all_levers, read_claims
 from gangboard.store.models import Cluster, Gang, Lease, ResourceState
 
 EXPIRY_WARNING = timedelta(days=7)
@@ -93,10 +96,15 @@ class ClusterState:
     listed_at: datetime | None
     resources: tuple[ResourceRow, ...]
     expiry: Expiry | None
+    actor_expiry: Expiry | None
+    """Of the second identity, which acts."""
+    levers: LeverBoard
     holder: str
     """The worker that polls it now, or empty."""
     gangs: int
     """Gangs of it that the viewer may see."""
+    claims: tuple[str, ...] | None = None
+    """JobSets that ask for Independent, as `namespace/name`; None where that was not looked up."""
 
     @property
     def headline(self) -> str:
@@ -145,14 +153,18 @@ class Slots:
 
 
 def list_clusters(*, viewer: Viewer, now: datetime) -> tuple[ClusterState, ...]:
-    """Return the clusters of which the viewer may see something, by name (4 queries)."""
+    """Return the clusters of which the viewer may see something, by name (8 queries)."""
     return _states(viewer, now, Cluster.objects.filter(viewer.cluster_filter()))
 
 
 def cluster_detail(name: str, *, viewer: Viewer, now: datetime) -> ClusterState | None:
     """Return one cluster, or None when there is none or the viewer may not see it."""
     found = Cluster.objects.filter(viewer.cluster_filter(), name=name)
-    return next(iter(_states(viewer, now, found)), None)
+    state = next(iter(_states(viewer, now, found)), None)
+    if state is None:
+        return None
+    claims = read_claims(state.freshness.cluster_id, viewer.gang_filter())
+    return replace(state, claims=tuple(printable("/".join(claim)) for claim in claims))
 
 
 def find_slots(*, viewer: Viewer, liveness: Liveness | None = None, now: datetime) -> Slots | None:
@@ -180,8 +192,17 @@ def _states(viewer: Viewer, now: datetime, found: Iterable[Cluster]) -> tuple[Cl
         .values_list("cluster_id")
         .annotate(number=Count("id"))
     )
+    levers = read_all_levers(clusters)
     return tuple(
-        _state(cluster, viewer, now, tuple(resources[cluster.pk]), holders, gangs)
+        _state(
+            cluster,
+            viewer,
+            now,
+            tuple(resources[cluster.pk]),
+            levers[cluster.pk],
+            holders,
+            gangs,
+        )
         for cluster in clusters
     )
 
@@ -191,6 +212,7 @@ def _state(
     viewer: Viewer,
     now: datetime,
     resources: tuple[ResourceRow, ...],
+    levers: ClusterLevers,
     holders: Mapping[int, str],
     gangs: Mapping[int, int],
 ) -> ClusterState:
@@ -220,7 +242,9 @@ def _state(
         discovered_at=cluster.discovered_at,
         listed_at=cluster.listed_at,
         resources=resources,
-        expiry=_expiry(cluster.credentials_expire_at, now) if wide else None,
+        expiry=_expiry(cluster.credentials_expire_at, now, "this cluster") if wide else None,
+        actor_expiry=_expiry(cluster.actor_expires_at, now, "the actor") if wide else None,
+        levers=_lever_board(levers, resources, wide),
         holder=holders.get(cluster.pk, "") if wide else "",
         gangs=gangs.get(cluster.pk, 0),
     )
@@ -253,14 +277,23 @@ def _resource_row(state: ResourceState, viewer: Viewer) -> ResourceRow:
     )
 
 
-def _expiry(at: datetime | None, now: datetime) -> Expiry | None:
+def _lever_board(
+    levers: ClusterLevers, resources: tuple[ResourceRow, ...], wide: bool
+) -> LeverBoard:
+    """Return the levers; the command is for those who look after the whole cluster."""
+    not_served = {row.resource for row in resources if row.state == "not-served"}
+    board = lever_board(levers, not_served)
+    return board if wide else replace(board, command="")
+
+
+def _expiry(at: datetime | None, now: datetime, whose: str) -> Expiry | None:
     if at is None:
         return None
     left = at - now
     if left <= timedelta():
-        return Expiry(at, "The token of this cluster has expired.", "failed")
+        return Expiry(at, f"The token of {whose} has expired.", "failed")
     if left <= EXPIRY_WARNING:
-        return Expiry(
-            at, f"The token of this cluster expires in {duration_text(left)}.", "degraded"
-        )
+        return Expiry(at, f"The token of {whose} expires in {duration_text(left)}.", "degraded")
+    if whose == "the actor":
+        return Expiry(at, f"The actor's token is good for {duration_text(left)}.", "running")
     return Expiry(at, f"The token is good for {duration_text(left)}.", "running")

@@ -80,14 +80,20 @@ def _plain(value: Any) -> str | int | float:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-_TIMES = frozenset({"since", "made_at"})
+_TIMES = frozenset({"since", "made_at", "requested_at", "at"})
 _NUMBERS = frozenset({"shown_severity", "accelerators"})
+_KEYS = frozenset({"pk"})
+_LARGEST_KEY = 2**63 - 1
 
 
 def _typed(key: SortKey, value: str | float) -> str | float | datetime:
     """Return the value in its column's type: a wrong one must not reach the database."""
     if key.field in _NUMBERS:
         if isinstance(value, str) or not -1e300 < value < 1e300:
+            raise CursorError(_BAD)
+        return value
+    if key.field in _KEYS:
+        if not isinstance(value, int) or abs(value) > _LARGEST_KEY:
             raise CursorError(_BAD)
         return value
     if not isinstance(value, str):

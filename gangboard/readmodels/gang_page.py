@@ -9,6 +9,8 @@ from datetime import datetime
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import JobState
+from gangboard.readmodels.action_rows import ActionRow, OfferRow
+from gangboard.readmodels.actions import actions_of_gang
 from gangboard.readmodels.discretion import Discretion, unnamed
 from gangboard.readmodels.events import EventRow, recent_events
 from gangboard.readmodels.findings import FindingRow, finding_row
@@ -17,6 +19,7 @@ from gangboard.readmodels.gangs import GangRow, build_row
 from gangboard.readmodels.groups import GroupRow, groups_by_uid
 from gangboard.readmodels.kubectl import Command, commands_for
 from gangboard.readmodels.members import MemberBlock, MemberRow, make_blocks, member_row
+from gangboard.readmodels.offers import gang_offers, job_subject, owner_subject
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.steps import Step, make_steps
 from gangboard.readmodels.words import Face, face_of
@@ -51,6 +54,21 @@ class JobRow:
     mode_reason: str
     message: str
     """What is the matter with this Job, or empty."""
+    hold: str = ""
+    """Name of the Hold on it, whether or not the Job is suspended."""
+    held_since: datetime | None = None
+    held_by: str = ""
+    held_reason: str = ""
+    held_until: datetime | None = None
+    actions: tuple[OfferRow, ...] = ()
+    """Suspend and resume, on or off."""
+    open_action: ActionRow | None = None
+    """The action on it that is not over."""
+
+    @property
+    def held_row(self) -> JobRow | None:
+        """The Job itself when a Hold is on it: for who prints the Hold as one thing."""
+        return self if self.hold else None
 
     @property
     def shown_nodes(self) -> tuple[str, ...]:
@@ -77,6 +95,15 @@ class GangDetail:
     events: tuple[EventRow, ...]
     cluster_sentence: str
     """What keeps us from looking at its cluster, or empty."""
+    actions: tuple[OfferRow, ...] = ()
+    """Suspend and resume of the owner, on or off; none when it is gone."""
+    history: tuple[ActionRow, ...] = ()
+    """The last actions on the owner and its Jobs, the newest first."""
+
+    @property
+    def open_action(self) -> ActionRow | None:
+        """The action on the owner that is not over."""
+        return _open_action(self.history, self.row.uid)
 
     @property
     def verdict(self) -> FindingRow | None:
@@ -115,17 +142,33 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
     discretion = Discretion(viewer, gang.cluster_id, nodes)
     hidden = discretion.hidden_refs(detail.findings)
     row = build_row(gang, viewer=viewer, clusters=clusters, now=now)
+    history = actions_of_gang(viewer=viewer, gang_id=gang.pk)
+    subjects = (owner_subject(gang), *(job_subject(job) for job in detail.jobs))
+    offers = gang_offers(viewer=viewer, gang=gang, cluster=cluster, subjects=subjects, now=now)
     return GangDetail(
         row=row,
         findings=tuple(finding_row(discretion.finding(item, hidden)) for item in detail.findings),
-        jobs=tuple(_job(job, hidden) for job in detail.jobs),
+        jobs=tuple(
+            replace(
+                _job(job, hidden),
+                actions=offers.get(job.ref.uid, ()),
+                open_action=_open_action(history, job.ref.uid),
+            )
+            for job in detail.jobs
+        ),
         members=tuple(member_row(member) for member in detail.members),
         groups=_groups(detail, gang, viewer, clusters),
         steps=make_steps(row),
         commands=commands_for(row),
         events=recent_events(gang=gang, detail=detail, viewer=viewer),
         cluster_sentence=cluster.sentence,
+        actions=offers.get(gang.uid, ()),
+        history=history,
     )
+
+
+def _open_action(history: tuple[ActionRow, ...], uid: str) -> ActionRow | None:
+    return next((row for row in history if row.uid == uid and not row.is_final), None)
 
 
 def _job(job: JobState, hidden: tuple[ObjectRef, ...]) -> JobRow:
@@ -150,6 +193,11 @@ def _job(job: JobState, hidden: tuple[ObjectRef, ...]) -> JobRow:
         mode_label=printable(job.scheduling.label),
         mode_reason=printable(job.scheduling.reason),
         message=printable(unnamed(job.finding.message, hidden)) if job.finding else "",
+        hold=printable(job.hold),
+        held_since=job.held_since,
+        held_by=printable(job.held_by),
+        held_reason=printable(job.held_reason),
+        held_until=job.held_until,
     )
 
 

@@ -55,12 +55,19 @@ def find_gangs(groups: Iterable[tuple[int, Group]], *, viewer: Viewer) -> dict[P
 
 
 def _by_owner(groups: list[tuple[int, Group]], viewer: Viewer) -> dict[Place, GangName]:
-    """Walk up the owners of all groups at once, one generation (2 queries) at a time."""
-    found: dict[Place, GangName] = {}
     above: dict[Place, set[str]] = {}
     for cluster_id, group in groups:
         uid = group.meta.ref.uid
         above[cluster_id, uid] = {uid, *group.meta.owner_uids}
+    return gangs_above(above, viewer=viewer)
+
+
+def gangs_above(above: dict[Place, set[str]], *, viewer: Viewer) -> dict[Place, GangName]:
+    """Return the gang of each place, going up from the uids that stand with it.
+
+    All places at once, one generation (2 queries) at a time; only gangs that the viewer may see.
+    """
+    found: dict[Place, GangName] = {}
     for _ in range(MOST_GENERATIONS):
         if not above:
             break

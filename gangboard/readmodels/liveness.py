@@ -13,6 +13,7 @@ ALIVE_WITHIN = timedelta(seconds=ALIVE_SECONDS)
 
 _CONSEQUENCES = {
     "poll": ("No poll worker", "nothing on this page changes until one runs again."),
+    "act": ("No act worker", "what is asked for waits, and expires, until one runs again."),
     "beat": ("The beat process", "clusters that no worker holds are not picked up."),
 }
 

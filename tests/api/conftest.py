@@ -1,5 +1,6 @@
 """A small world for the API: two clusters, two teams, and everybody who may ask."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,12 +18,14 @@ from gangboard.store import clusters, people
 from gangboard.store.gangs import Detail, gang_id, pack_detail
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
 from gangboard.store.objects import pack
+from tests.readmodels.jobsets import GENERATION, HOLDS, JOBSETS, make_jobset
 
 API = "/api/v1/"
 SINCE = datetime(2026, 11, 1, 8, 30, tzinfo=UTC)
 
 PERSONAS: dict[str, list[tuple[str, str | None, str]]] = {
     "admin": [("admin", None, "")],
+    "operator": [("operator", "east", "team-a")],
     "reader": [("viewer", "east", "team-a")],
     "stranger": [],
 }
@@ -154,15 +157,82 @@ def world(db: None) -> World:
     )
 
 
-def token_of(persona: str) -> str:
-    """A read-only token of somebody, who is made when needed."""
+def token_of(persona: str, *, may_act: bool = False) -> str:
+    """A token of somebody, who is made when needed; read-only unless said."""
     user = people.find_user(name=persona)
     if user is None:
         user, _ = people.create_user(name=persona, role="viewer", namespace="nowhere")
         user.grants.all().delete()
         for role, cluster, namespace in PERSONAS[persona]:
             people.grant_role(user=user, role=role, cluster_name=cluster, namespace=namespace)
-    return people.issue_token(user=user)
+    return people.issue_token(user=user, may_act=may_act)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A running JobSet `run` of three Jobs whose objects are stored, to be acted on."""
+
+    gang: Gang
+
+    def target(self, index: int = 0, **changes: Any) -> dict[str, Any]:
+        """The target of a request about one of its Jobs."""
+        return {
+            "cluster": self.gang.cluster.name,
+            "api_group": "batch",
+            "kind": "Job",
+            "namespace": self.gang.namespace,
+            "name": f"run-workers-{index}",
+            "uid": f"{self.gang.uid}-job-{index}",
+            "generation": GENERATION,
+            **changes,
+        }
+
+    def body(self, index: int = 0, **changes: Any) -> dict[str, Any]:
+        """A request to suspend one of its Jobs."""
+        body = {"verb": "suspend", "target": self.target(index), "reason": "gpu-07 is broken"}
+        return {**body, **changes}
+
+
+@pytest.fixture
+def runs(world: World) -> dict[str, Run]:
+    """A run in each namespace of the world, in clusters that have an actor."""
+    Cluster.objects.update(actor_credentials=b"sealed")
+    for resource, state in ((JOBSETS, "ok"), (HOLDS, "not-served")):
+        ResourceState.objects.create(
+            cluster=Cluster.objects.get(name="east"),
+            resource=resource,
+            state=state,
+            version="v1alpha2",
+        )
+    return {
+        place: Run(
+            make_jobset(
+                Cluster.objects.get(name=place.partition("/")[0]),
+                "run",
+                namespace=place.partition("/")[2],
+                now=timezone.now(),
+            )
+        )
+        for place in world.gangs
+    }
+
+
+@pytest.fixture
+def post(world: World) -> Callable[..., Any]:
+    """Send a body with a token that may act: post("operator", body, key="k") → response."""
+
+    def send(
+        persona: str, body: Any, *, key: str = "", query: str = "", may_act: bool = True
+    ) -> Any:
+        headers = {"authorization": f"Bearer {token_of(persona, may_act=may_act)}"}
+        if key:
+            headers["idempotency-key"] = key
+        text = body if isinstance(body, (str, bytes)) else json.dumps(body)
+        return Client(headers=headers).post(
+            f"{API}actions/{query}", text, content_type="application/json"
+        )
+
+    return send
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from tests.api.conftest import API, World, token_of
 
 Ask = Callable[..., Any]
 
-LISTS = ["gangs/", "groups/", "clusters/"]
+LISTS = ["gangs/", "groups/", "clusters/", "actions/", "holds/"]
 OTHERS = ["summary/", "schema/"]
 
 
@@ -44,7 +44,9 @@ def test_every_address_of_the_api_is_tried_here(world: World) -> None:
     assert known == tried | {"<path:rest>"}
 
 
-@pytest.mark.parametrize("path", LISTS + OTHERS + ["gangs/x/", "groups/x/", "clusters/x/", "x/"])
+@pytest.mark.parametrize(
+    "path", LISTS + OTHERS + ["gangs/x/", "groups/x/", "clusters/x/", "actions/x/", "x/"]
+)
 def test_an_anonymous_is_asked_to_sign_in(ask: Ask, path: str) -> None:
     response = ask("anonymous", path)
     assert response.status_code == 401
@@ -103,7 +105,9 @@ def test_a_reader_of_one_namespace_is_not_told_what_is_cluster_wide(ask: Ask) ->
 
 def test_a_stranger_sees_nothing(ask: Ask, world: World) -> None:
     for path in LISTS:
-        assert ask("stranger", path).json() == {"next": None, "results": []}
+        answer = ask("stranger", path).json()
+        assert answer.pop("unseen", []) == []
+        assert answer == {"next": None, "results": []}
     summary = ask("stranger", "summary/").json()
     assert summary["gangs"] == 0
     assert summary["by_cluster"] == {}
@@ -115,6 +119,7 @@ def test_a_stranger_sees_nothing(ask: Ask, world: World) -> None:
 def test_missing_and_forbidden_cannot_be_told_apart(ask: Ask, world: World) -> None:
     hidden = object_paths(world, "east/team-b")[:2] + object_paths(world, "west/team-a")
     missing = ["gangs/0000000000000000/", "groups/east~none/", "clusters/north/", "nothing/at/all/"]
+    missing.append("actions/00000000000000000000000000000000/")
     answers = {(ask("reader", path).status_code, ask("reader", path).content) for path in hidden}
     answers |= {(ask("reader", path).status_code, ask("reader", path).content) for path in missing}
     assert [status for status, _ in answers] == [404]
@@ -126,7 +131,9 @@ def test_missing_and_forbidden_cannot_be_told_apart(ask: Ask, world: World) -> N
     }
 
 
-@pytest.mark.parametrize("path", ["gangs/%00/", "groups/east~%00/", "clusters/%00/"])
+@pytest.mark.parametrize(
+    "path", ["gangs/%00/", "groups/east~%00/", "clusters/%00/", "actions/%00/"]
+)
 def test_a_nul_in_an_address_is_only_missing(ask: Ask, path: str) -> None:
     assert ask("admin", path).status_code == 404
 
@@ -137,10 +144,12 @@ def test_rights_that_are_taken_away_end_at_once(ask: Ask) -> None:
     assert names(ask("reader", "gangs/")) == []
 
 
-def test_nothing_can_be_written(world: World) -> None:
+def test_nothing_can_be_written_but_a_request_to_act(world: World) -> None:
     client = Client(headers={"authorization": f"Bearer {token_of('admin')}"})
-    for path in LISTS + OTHERS + object_paths(world, "east/team-a"):
+    for path in [*LISTS, *OTHERS, "actions/x/", *object_paths(world, "east/team-a")]:
         for method in (client.post, client.put, client.patch, client.delete, client.options):
+            if path == "actions/" and method == client.post:
+                continue
             response = method(API + path)
             assert response.status_code == 405
             assert response.json()["title"] == "Method Not Allowed"

@@ -88,12 +88,24 @@ def test_a_gang_has_exactly_the_keys_of_the_contract(ask: Ask, world: World) -> 
     assert observed_at.endswith("Z")
 
 
+LOOK_ONLY: list[dict[str, Any]] = [
+    {
+        "verb": verb,
+        "allowed": False,
+        "lever": None,
+        "why_not": "You may look but not act in this namespace.",
+        "warnings": [],
+    }
+    for verb in ("suspend", "resume")
+]
+
+
 def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World) -> None:
     listed = ask("reader", "gangs/").json()["results"][0]
     gang = ask("reader", f"gangs/{listed['id']}/").json()
-    assert list(gang) == [*GANG_KEYS, "findings", "groups", "jobs"]
+    assert list(gang) == [*GANG_KEYS, "findings", "groups", "jobs", "actions"]
     pods = gang["members"].pop("pods")
-    more = {key: gang.pop(key) for key in ("findings", "groups", "jobs")}
+    more = {key: gang.pop(key) for key in ("findings", "groups", "jobs", "actions")}
     assert {**gang, "observed_at": ""} == {**listed, "observed_at": ""}
     assert pods == [
         {
@@ -150,8 +162,11 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
                 "label": "As a gang",
                 "reason": "its PodGroup asks for 8",
             },
+            "hold": None,
+            "actions": LOOK_ONLY,
         }
     ]
+    assert more["actions"] == LOOK_ONLY
     assert more["groups"] == []
 
 

@@ -78,6 +78,7 @@ class TestLiveness:
         banners = read_liveness(now=NOW).banners
         assert [banner.before for banner in banners] == [
             "No poll worker has ever run: nothing on this page changes until one runs again.",
+            "No act worker has ever run: what is asked for waits, and expires, until one runs again.",
             "The beat process has never run: clusters that no worker holds are not picked up.",
         ]
 

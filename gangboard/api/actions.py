@@ -1,0 +1,156 @@
+"""`actions/` and `actions/{id}/`: ask for one, see what became of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.urls import reverse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import status
+from rest_framework.exceptions import NotFound, ParseError, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gangboard.actions import service
+from gangboard.api.action_json import (
+    ActionListSerializer,
+    ActionRequestSerializer,
+    ActionSerializer,
+    PlanSerializer,
+)
+from gangboard.api.errors import NOT_FOUND, RefusedRequest
+from gangboard.api.fields import problems
+from gangboard.api.parameters import ActionQuery, AskQuery, Query, read_query
+from gangboard.api.views import ReadView, next_url
+from gangboard.domain.action import Target, Verb
+from gangboard.readmodels.actions import ActionFilters, CursorError, action_row, actions_page
+
+LONGEST_KEY = 200
+LARGEST_BODY = 16_384
+"""Bytes; the longest names and reason have less than 8,000."""
+_STATUSES = {
+    service.Fault.INVALID: 400,
+    service.Fault.FORBIDDEN: 403,
+    service.Fault.NOT_FOUND: 404,
+    service.Fault.MOVED_ON: 409,
+    service.Fault.BUSY: 409,
+    service.Fault.KEY_REUSED: 422,
+}
+_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    str,
+    OpenApiParameter.HEADER,
+    description="Any text of yours of up to 200 characters. The same key with the same body is the "
+    "same action, however often it is sent; with another body it is refused (422).",
+)
+
+
+class ActionListView(ReadView):
+    """All actions on what the caller may see, and the place to ask for one."""
+
+    http_method_names = ["get", "head", "post"]  # noqa: RUF012  # a list, as in its base class
+
+    @extend_schema(
+        operation_id="list_actions",
+        parameters=[ActionQuery],
+        responses={200: ActionListSerializer, **problems(400, 401)},
+    )
+    def get(self, request: Request) -> Response:
+        """List actions, the newest first."""
+        query = read_query(request, ActionQuery)
+        limit, cursor = query.pop("limit"), query.pop("cursor", None)
+        filters = ActionFilters(**query)
+        try:
+            page = actions_page(viewer=self.viewer(), filters=filters, limit=limit, cursor=cursor)
+        except CursorError as error:
+            raise ValidationError({"cursor": [str(error)]}) from error
+        results = ActionSerializer(page.rows, many=True).data
+        return Response({"next": next_url(request, page.next_cursor), "results": results})
+
+    @extend_schema(
+        operation_id="request_action",
+        parameters=[AskQuery, _KEY],
+        request=ActionRequestSerializer,
+        responses={
+            200: OpenApiResponse(PlanSerializer, "Only with `dry_run=true`: what would be done."),
+            202: OpenApiResponse(
+                ActionSerializer,
+                "Taken, or taken before with this key. `Location` is where to ask how it stands. A "
+                "refusal by the cluster's levers is not an error: the action ends `refused`.",
+            ),
+            **problems(400, 401, 403, 404, 409, 413, 415, 422),
+        },
+    )
+    def post(self, request: Request) -> Response:
+        """Ask to suspend or resume one object: a Job of a JobSet, or an owner as a whole."""
+        query = read_query(request, AskQuery)
+        ask = _read_ask(request)
+        try:
+            if query["dry_run"]:
+                plan = service.preview(self.viewer(), ask, now=self.now())
+                return Response(PlanSerializer(plan).data)
+            taken = service.request(self.viewer(), ask, now=self.now())
+        except service.AskError as error:
+            raise _refused(error) from error
+        row = action_row(viewer=self.viewer(), action_id=taken.action_id)
+        if row is None:  # the right to see it was taken away in between
+            raise NotFound(NOT_FOUND)
+        where = request.build_absolute_uri(reverse("api-action", args=[taken.action_id]))
+        return Response(
+            ActionSerializer(row).data,
+            status=status.HTTP_202_ACCEPTED,
+            headers={"Location": where},
+        )
+
+
+class ActionView(ReadView):
+    """One action."""
+
+    @extend_schema(
+        operation_id="get_action", responses={200: ActionSerializer, **problems(400, 401, 404)}
+    )
+    def get(self, request: Request, action_id: str) -> Response:
+        """Return an action: its state, its steps, and what came of each."""
+        read_query(request, Query)
+        found = action_row(viewer=self.viewer(), action_id=action_id)
+        if found is None:
+            raise NotFound(NOT_FOUND)
+        return Response(ActionSerializer(found).data)
+
+
+def _read_ask(request: Request) -> service.Ask:
+    """Return what is asked for. Raises an APIException, for fields with a sentence per field."""
+    if int(request.META.get("CONTENT_LENGTH") or 0) > LARGEST_BODY:
+        raise RefusedRequest(413, f"A request has at most {LARGEST_BODY} bytes.")
+    try:
+        data = request.data
+    except RecursionError as error:
+        raise ParseError("This is nested too deeply.") from error
+    body = ActionRequestSerializer(data=data)
+    body.is_valid(raise_exception=True)
+    asked: dict[str, Any] = body.validated_data
+    return service.Ask(
+        verb=Verb(asked["verb"]),
+        target=Target(**asked["target"]),
+        reason=asked["reason"],
+        until=asked.get("until"),
+        idempotency_key=_read_key(request),
+        forced=asked["force"],
+        via="api",
+    )
+
+
+def _read_key(request: Request) -> str:
+    key = request.headers.get("Idempotency-Key", "").strip()
+    if len(key) > LONGEST_KEY or not key.isprintable():
+        raise ValidationError(
+            {"Idempotency-Key": [f"A key is up to {LONGEST_KEY} printable characters."]}
+        )
+    return key
+
+
+def _refused(error: service.AskError) -> RefusedRequest:
+    # Missing and forbidden objects alike: one sentence, whatever the service knows.
+    missing = error.fault is service.Fault.NOT_FOUND
+    detail = NOT_FOUND if missing else str(error)
+    return RefusedRequest(_STATUSES[error.fault], detail, "" if missing else error.action_id)

@@ -1,0 +1,103 @@
+"""Which actions and audit lines a list shows: what a viewer may see and asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Q, QuerySet
+
+from gangboard.readmodels.cursors import SortKey
+from gangboard.store.access import Viewer
+from gangboard.store.models import Action, AuditEntry
+
+LARGEST_PAGE = 500
+MOST_WORDS = 8
+"""Words of a search that are looked at."""
+ACTION_KEYS = (SortKey("requested_at", descending=True), SortKey("id", descending=True))
+AUDIT_KEYS = (SortKey("at", descending=True), SortKey("pk", descending=True))
+
+
+@dataclass(frozen=True, slots=True)
+class ActionFilters:
+    """Which actions are asked for. Empty means all."""
+
+    cluster: str = ""
+    namespace: str = ""
+    verb: str = ""
+    state: str = ""
+    actor: str = ""
+    lever: str = ""
+    q: str = ""
+    """Words that must all occur in names, reason, message or actor."""
+    open_only: bool = False
+    """Only those that are not over."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFilters:
+    """Which lines of the audit are asked for. Empty means all."""
+
+    cluster: str = ""
+    namespace: str = ""
+    actor: str = ""
+    event: str = ""
+    q: str = ""
+
+
+def select_actions(*, viewer: Viewer, filters: ActionFilters) -> QuerySet[Action]:
+    """Return the actions on namespaces that the viewer may see, unordered."""
+    columns = {
+        "cluster_name": filters.cluster,
+        "namespace": filters.namespace,
+        "verb": filters.verb,
+        "state": filters.state,
+        "actor_name": filters.actor,
+        "lever": filters.lever,
+    }
+    found = Action.objects.filter(viewer.gang_filter(), _equal(columns))
+    if filters.open_only:
+        found = found.filter(finished_at=None)
+    searched = ("name", "namespace", "kind", "cluster_name", "reason", "message", "actor_name")
+    return found.filter(_has_words(filters.q, searched))
+
+
+def select_audit(*, viewer: Viewer, filters: AuditFilters) -> QuerySet[AuditEntry]:
+    """Return the audit lines that the viewer may see, unordered.
+
+    Lines about a namespace are for who sees that namespace; lines about a whole cluster or the
+    whole installation are for their admins.
+    """
+    columns = {
+        "cluster_name": filters.cluster,
+        "namespace": filters.namespace,
+        "actor_name": filters.actor,
+        "event": filters.event,
+    }
+    visible = (viewer.gang_filter() & ~Q(namespace="")) | _wide_lines(viewer)
+    searched = ("object_name", "namespace", "cluster_name", "sentence", "actor_name")
+    return AuditEntry.objects.filter(visible, _equal(columns), _has_words(filters.q, searched))
+
+
+def _wide_lines(viewer: Viewer) -> Q:
+    if viewer.is_admin:
+        return Q(namespace="")
+    own = [
+        scope.cluster_id
+        for scope in viewer.scopes
+        if scope.role == "admin" and not scope.namespace and scope.cluster_id is not None
+    ]
+    return Q(namespace="", cluster_id__in=own)
+
+
+def _equal(columns: dict[str, str]) -> Q:
+    return Q(**{column: value for column, value in columns.items() if value})
+
+
+def _has_words(text: str, columns: tuple[str, ...]) -> Q:
+    condition = Q()
+    for word in text.split()[:MOST_WORDS]:
+        found = Q(pk__in=[])
+        for column in columns:
+            found |= Q(**{f"{column}__icontains": word})
+        condition &= found
+    return condition

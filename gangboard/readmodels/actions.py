@@ -1,0 +1,213 @@
+"""Actions and the audit as a viewer is shown them, and the record as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from django.db.models import QuerySet
+
+from gangboard.domain.action import Lever, StepKind, Verb
+from gangboard.readmodels.action_query import (
+    ACTION_KEYS,
+    AUDIT_KEYS,
+    LARGEST_PAGE,
+    ActionFilters,
+    AuditFilters,
+    select_actions,
+    select_audit,
+)
+from gangboard.readmodels.action_rows import (
+    ActionPage,
+    ActionRow,
+    AuditPage,
+    AuditRow,
+    BatchRow,
+    StepRow,
+)
+from gangboard.readmodels.action_words import LEVER_LABELS, action_face
+from gangboard.readmodels.cursors import CursorError, after_cursor, write_cursor
+from gangboard.readmodels.printable import printable
+from gangboard.store.access import Viewer
+from gangboard.store.models import Action, ActionStep, AuditEntry
+
+__all__ = ["ActionFilters", "AuditFilters", "CursorError"]
+
+MOST_OF_GANG = 50
+"""Actions on one gang's page."""
+MOST_OPEN = 200
+LONGEST_PATCH = 20_000
+"""Characters of a patch that are printed; ours have a few hundred."""
+
+
+def action_row(*, viewer: Viewer, action_id: str) -> ActionRow | None:
+    """Return one action, or None when there is none or the viewer may not see it (2 queries)."""
+    if "\x00" in action_id:  # the one character that PostgreSQL refuses
+        return None
+    found = _visible(viewer).filter(pk=action_id)
+    return next(iter(_rows(found)), None)
+
+
+def actions_page(
+    *, viewer: Viewer, filters: ActionFilters, cursor: str | None = None, limit: int = 50
+) -> ActionPage:
+    """Return one page of actions, the newest first (2 queries). Raises CursorError."""
+    found = select_actions(viewer=viewer, filters=filters)
+    if cursor:
+        found = found.filter(after_cursor(ACTION_KEYS, cursor))
+    limit = max(1, min(limit, LARGEST_PAGE))
+    stored = list(_ordered(found).prefetch_related("steps")[: limit + 1])
+    page = stored[:limit]
+    more = len(stored) > limit
+    return ActionPage(
+        tuple(_row(action) for action in page),
+        write_cursor(ACTION_KEYS, page[-1]) if more else None,
+    )
+
+
+def actions_of_gang(*, viewer: Viewer, gang_id: str) -> tuple[ActionRow, ...]:
+    """Return the last actions on a gang and its Jobs, the newest first; also of one that is gone."""
+    return _rows(_visible(viewer).filter(gang_id=gang_id)[:MOST_OF_GANG])
+
+
+def open_actions(viewer: Viewer) -> tuple[ActionRow, ...]:
+    """Return the actions that are not over, the newest first."""
+    return _rows(_visible(viewer).filter(finished_at=None)[:MOST_OPEN])
+
+
+def batch_row(*, viewer: Viewer, batch: str) -> BatchRow | None:
+    """Return what was confirmed together, or None when there is nothing that the viewer may see."""
+    if not batch or "\x00" in batch:
+        return None
+    found = _visible(viewer).filter(batch=batch).order_by("requested_at", "id")
+    rows = _rows(found)
+    return BatchRow(batch, rows) if rows else None
+
+
+def export_rows(viewer: Viewer, filters: ActionFilters) -> Iterator[ActionRow]:
+    """Yield every action that the viewer may see and asked for, the newest first.
+
+    Read page by page, so neither memory nor a transaction grows with the record.
+    """
+    cursor: str | None = None
+    while True:
+        page = actions_page(viewer=viewer, filters=filters, cursor=cursor, limit=LARGEST_PAGE)
+        yield from page.rows
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+def audit_page(
+    *, viewer: Viewer, filters: AuditFilters, cursor: str | None = None, limit: int = 50
+) -> AuditPage:
+    """Return one page of the audit, the newest first (1 query). Raises CursorError.
+
+    What concerns a whole cluster or the installation is shown to its admins only.
+    """
+    found = select_audit(viewer=viewer, filters=filters)
+    if cursor:
+        found = found.filter(after_cursor(AUDIT_KEYS, cursor))
+    limit = max(1, min(limit, LARGEST_PAGE))
+    stored = list(found.order_by(*(key.order_by for key in AUDIT_KEYS))[: limit + 1])
+    page = stored[:limit]
+    more = len(stored) > limit
+    return AuditPage(
+        tuple(_audit_row(entry) for entry in page),
+        write_cursor(AUDIT_KEYS, page[-1]) if more else None,
+    )
+
+
+def _visible(viewer: Viewer) -> QuerySet[Action]:
+    return _ordered(Action.objects.filter(viewer.gang_filter()))
+
+
+def _ordered(found: QuerySet[Action]) -> QuerySet[Action]:
+    return found.order_by(*(key.order_by for key in ACTION_KEYS))
+
+
+def _rows(found: QuerySet[Action]) -> tuple[ActionRow, ...]:
+    return tuple(_row(action) for action in found.prefetch_related("steps"))
+
+
+def _row(action: Action) -> ActionRow:
+    steps = list(action.steps.all())
+    return ActionRow(
+        id=action.pk,
+        verb=action.verb,
+        cluster=action.cluster_name,
+        api_group=printable(action.api_group),
+        kind=printable(action.kind),
+        namespace=printable(action.namespace),
+        name=printable(action.name),
+        uid=printable(action.uid),
+        generation=action.generation,
+        gang_id=action.gang_id,
+        state=action.state,
+        is_final=action.finished_at is not None,
+        face=action_face(
+            action.state,
+            action.verb,
+            action.lever,
+            reverted_by=action.reverted_by,
+            only_released=_only_released(action, steps),
+        ),
+        lever=action.lever,
+        lever_label=LEVER_LABELS.get(action.lever, printable(action.lever)),
+        reason=printable(action.reason),
+        actor=printable(action.actor_name),
+        via=action.via,
+        forced=action.forced,
+        message=printable(action.message),
+        warnings=tuple(printable(str(text)) for text in action.warnings),
+        reactions=tuple(printable(str(text)) for text in action.reactions),
+        before=_texts(action.before),
+        after=_texts(action.after),
+        steps=tuple(_step(step) for step in steps),
+        reverted_by=printable(action.reverted_by),
+        held_seconds=action.held_seconds,
+        until=action.until,
+        batch=action.batch,
+        requested_at=action.requested_at,
+        sent_at=action.sent_at,
+        applied_at=action.applied_at,
+        finished_at=action.finished_at,
+    )
+
+
+def _only_released(action: Action, steps: Iterable[ActionStep]) -> bool:
+    """Whether a release takes the Hold away and resumes nothing: the JobSet itself is suspended."""
+    if action.verb != Verb.RESUME or action.lever != Lever.HOLD:
+        return False
+    kinds = {step.kind for step in steps}
+    return StepKind.DELETE_HOLD in kinds and StepKind.PATCH not in kinds
+
+
+def _step(step: ActionStep) -> StepRow:
+    return StepRow(
+        name=printable(step.name),
+        method=step.method,
+        path=printable(step.path),
+        patch=printable(step.patch, LONGEST_PATCH),
+        dry_run=step.dry_run,
+        state=step.state,
+        result=printable(step.result),
+        at=step.at,
+    )
+
+
+def _texts(fields: dict[str, object]) -> dict[str, str]:
+    return {printable(str(name)): printable(str(value)) for name, value in fields.items()}
+
+
+def _audit_row(entry: AuditEntry) -> AuditRow:
+    return AuditRow(
+        id=entry.pk,
+        at=entry.at,
+        actor=printable(entry.actor_name),
+        event=entry.event,
+        cluster=printable(entry.cluster_name),
+        namespace=printable(entry.namespace),
+        object_name=printable(entry.object_name),
+        sentence=printable(entry.sentence),
+        action_id=entry.action_id or "",
+    )

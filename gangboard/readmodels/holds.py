@@ -1,0 +1,324 @@
+"""The Holds that are in the clusters: who holds what, since when, and whether it is in force."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+
+from gangboard.domain.action import ClusterLevers, PolicyState
+from gangboard.domain.hold import HOLD_GROUP, Hold
+from gangboard.domain.owner import Owner
+from gangboard.readmodels.action_rows import HoldPage, HoldRow, UnseenHolds
+from gangboard.readmodels.cursors import CursorError, SortKey, after_cursor, write_cursor
+from gangboard.readmodels.freshness import Freshness, read_freshness
+from gangboard.readmodels.group_gangs import GangName, Place, gangs_above
+from gangboard.readmodels.printable import printable
+from gangboard.readmodels.words import Face
+from gangboard.store.access import Viewer
+from gangboard.store.levers import read_all_levers
+from gangboard.store.models import Cluster, Gang, HoldCheck, ResourceState, WatchedObject
+from gangboard.store.objects import unpack
+
+__all__ = ["CursorError", "HoldFilters", "holds"]
+
+HOLDS = f"holds.{HOLD_GROUP}"
+JOBS, JOBSETS = "jobs.batch", "jobsets.jobset.x-k8s.io"
+LARGEST_PAGE = 500
+_KEYS = (SortKey("cluster__name"), SortKey("namespace"), SortKey("name"), SortKey("uid"))
+
+_ACTION_ID = re.compile("[0-9a-f]{1,32}")
+"""Anybody who may edit a Hold can write the annotation: nothing else becomes a link."""
+
+_IN_FORCE = Face("in-force", "In force", "❚❚", "suspended")
+_NOT_IN_FORCE = Face("not-in-force", "Not in force", "■", "blocked")
+_NOT_KNOWN = Face("not-known", "Not known", "?", "unknown")
+_LOST = Face("lost", "Hold lost", "✕", "failed")
+
+_UNSEEN = {
+    "not-served": "The Hold is not installed in cluster {cluster}.",
+    "forbidden": "The reader may not list Holds in cluster {cluster}: they cannot be seen.",
+    "listing": "The Holds of cluster {cluster} are being listed for the first time.",
+    "silent": "Cluster {cluster} does not answer: its Holds are those of the last look.",
+    "never": "Cluster {cluster} has never answered: its Holds cannot be seen.",
+    "not-looked": "The Holds of cluster {cluster} have not been looked at yet.",
+}
+_UNSEEN_OTHERWISE = "The Holds of cluster {cluster} cannot be read now; what is shown may be old."
+
+
+@dataclass(frozen=True, slots=True)
+class HoldFilters:
+    """Which Holds are asked for. Empty means all."""
+
+    cluster: str = ""
+    namespace: str = ""
+    q: str = ""
+    """Part of the name or namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    """What the Holds of one page are seen against."""
+
+    owners: Mapping[Place, Owner]
+    jobs: Mapping[tuple[int, str, str], Owner]
+    """By cluster, namespace and name."""
+    gangs: Mapping[Place, GangName]
+    former: Mapping[Place, tuple[str, str]]
+    """Kind and name of owners that are gone and still remembered."""
+    checks: Mapping[Place, HoldCheck]
+    levers: Mapping[int, ClusterLevers]
+    blind: frozenset[tuple[int, str]]
+    """(cluster, resource) that cannot be read: what is missing there is not gone."""
+
+
+def holds(
+    *,
+    viewer: Viewer,
+    filters: HoldFilters | None = None,
+    limit: int = 100,
+    cursor: str | None = None,
+    now: datetime,
+) -> HoldPage:
+    """Return one page of Holds, and the clusters whose Holds cannot be seen. Raises CursorError."""
+    filters = filters or HoldFilters()
+    clusters = read_freshness(viewer=viewer, now=now)
+    found = _select(viewer, filters)
+    if cursor:
+        found = found.filter(after_cursor(_KEYS, cursor))
+    limit = max(1, min(limit, LARGEST_PAGE))
+    stored = list(found.order_by(*(key.order_by for key in _KEYS))[: limit + 1])
+    page = [
+        (row.cluster_id, unpack(bytes(row.data), Hold))
+        for row in stored[:limit]
+        if row.cluster_id in clusters
+    ]
+    scene = _look_around(page, viewer)
+    more = len(stored) > limit
+    return HoldPage(
+        rows=tuple(_row(clusters[id_], hold, scene, now) for id_, hold in page),
+        unseen=_unseen(clusters, filters),
+        next_cursor=write_cursor(_KEYS, _SortValues(stored[limit - 1], clusters)) if more else None,
+    )
+
+
+def _select(viewer: Viewer, filters: HoldFilters) -> QuerySet[WatchedObject]:
+    found = WatchedObject.objects.filter(viewer.gang_filter(), resource=HOLDS)
+    if filters.cluster:
+        found = found.filter(cluster__name=filters.cluster)
+    if filters.namespace:
+        found = found.filter(namespace=filters.namespace)
+    for word in filters.q.split()[:8]:
+        found = found.filter(Q(name__icontains=word) | Q(namespace__icontains=word))
+    return found
+
+
+class _SortValues:
+    """The values of a row's sort keys, the cluster's name without a query."""
+
+    def __init__(self, stored: WatchedObject, clusters: Mapping[int, Freshness]) -> None:
+        self.stored = stored
+        cluster = clusters.get(stored.cluster_id)
+        self.cluster__name = cluster.cluster if cluster else stored.cluster.name
+
+    def __getattr__(self, field: str) -> object:
+        return getattr(self.stored, field)
+
+
+def _unseen(clusters: Mapping[int, Freshness], filters: HoldFilters) -> tuple[UnseenHolds, ...]:
+    """Return the clusters whose Holds are not all in the list, with the reason (1 query)."""
+    states = {
+        state.cluster_id: state
+        for state in ResourceState.objects.filter(cluster_id__in=list(clusters), resource=HOLDS)
+    }
+    unseen = []
+    for id_, cluster in clusters.items():
+        if filters.cluster and cluster.cluster != filters.cluster:
+            continue
+        state = _unseen_state(cluster, states.get(id_))
+        if state:
+            text = _UNSEEN.get(state, _UNSEEN_OTHERWISE).format(cluster=cluster.cluster)
+            unseen.append(UnseenHolds(cluster.cluster, state, text))
+    return tuple(unseen)
+
+
+def _unseen_state(cluster: Freshness, state: ResourceState | None) -> str:
+    if cluster.is_silent:
+        return cluster.level.value
+    if state is None:
+        return "not-looked"
+    if state.state == "ok" and state.listed_at is None:
+        return "listing"
+    return "" if state.state == "ok" else state.state
+
+
+def _look_around(page: list[tuple[int, Hold]], viewer: Viewer) -> _Scene:
+    if not page:
+        return _Scene({}, {}, {}, {}, {}, {}, frozenset())
+    ids = {id_ for id_, _ in page}
+    above = {(id_, hold.owner_uid): {hold.owner_uid} for id_, hold in page if hold.owner_uid}
+    checks = HoldCheck.objects.filter(
+        cluster_id__in=ids, hold_uid__in=[hold.meta.ref.uid for _, hold in page]
+    )
+    blind = ResourceState.objects.filter(cluster_id__in=ids).exclude(state="ok")
+    owners = _owners(page)
+    return _Scene(
+        owners=owners,
+        jobs=_jobs(page),
+        gangs=gangs_above(above, viewer=viewer),
+        former=_former(above.keys() - owners.keys(), viewer),
+        checks={(check.cluster_id, check.hold_uid): check for check in checks},
+        levers=read_all_levers(Cluster.objects.filter(pk__in=ids)),
+        blind=frozenset(blind.values_list("cluster_id", "resource")),
+    )
+
+
+def _owners(page: Iterable[tuple[int, Hold]]) -> dict[Place, Owner]:
+    """Return the owners that are still there, with their uid (1 query)."""
+    wanted = {(id_, hold.owner_uid) for id_, hold in page}
+    rows = WatchedObject.objects.filter(
+        cluster_id__in={id_ for id_, _ in wanted}, uid__in={uid for _, uid in wanted}
+    ).exclude(resource__in=("pods", HOLDS))
+    return {
+        (row.cluster_id, row.uid): unpack(bytes(row.data), Owner)
+        for row in rows
+        if (row.cluster_id, row.uid) in wanted
+    }
+
+
+def _former(places: Set[Place], viewer: Viewer) -> dict[Place, tuple[str, str]]:
+    """Return kind and name of owners that are gone, while their gangs are kept (1 query)."""
+    if not places:
+        return {}
+    rows = Gang.objects.filter(
+        viewer.gang_filter(),
+        cluster_id__in={id_ for id_, _ in places},
+        uid__in={uid for _, uid in places},
+    )
+    found = rows.values_list("cluster_id", "uid", "kind", "name")
+    return {(id_, uid): (kind, name) for id_, uid, kind, name in found}
+
+
+def _jobs(page: Iterable[tuple[int, Hold]]) -> dict[tuple[int, str, str], Owner]:
+    """Return the Jobs that are named by the Holds, whoever owns them (1 query)."""
+    wanted = {(id_, hold.meta.ref.namespace, hold.job_name) for id_, hold in page}
+    rows = WatchedObject.objects.filter(
+        resource=JOBS,
+        cluster_id__in={place[0] for place in wanted},
+        namespace__in={place[1] for place in wanted},
+        name__in={place[2] for place in wanted},
+    )
+    return {
+        (row.cluster_id, row.namespace, row.name): unpack(bytes(row.data), Owner)
+        for row in rows
+        if (row.cluster_id, row.namespace, row.name) in wanted
+    }
+
+
+def _row(cluster: Freshness, hold: Hold, scene: _Scene, now: datetime) -> HoldRow:
+    id_, ref = cluster.cluster_id, hold.meta.ref
+    owner = scene.owners.get((id_, hold.owner_uid))
+    gang = scene.gangs.get((id_, hold.owner_uid))
+    job = scene.jobs.get((id_, ref.namespace, hold.job_name))
+    check = scene.checks.get((id_, ref.uid))
+    lost = _lost(cluster, hold, owner, job, scene)
+    in_force = None if lost else _in_force(cluster, check, scene.levers.get(id_))
+    former = scene.former.get((id_, hold.owner_uid), ("JobSet", ""))
+    kind, name = (owner.meta.ref.kind, owner.meta.ref.name) if owner is not None else former
+    return HoldRow(
+        cluster=cluster.cluster,
+        namespace=printable(ref.namespace),
+        name=printable(ref.name),
+        uid=ref.uid,
+        job=printable(hold.job_name),
+        owner_kind=printable(kind),
+        owner_name=printable(name),
+        owner_uid=printable(hold.owner_uid),
+        gang_id=gang.id if gang else "",
+        by=printable(hold.by),
+        reason=printable(hold.reason),
+        action_id=hold.action if _ACTION_ID.fullmatch(hold.action) else "",
+        since=hold.meta.created_at,
+        until=hold.until,
+        in_force=False if lost else in_force,
+        checked_at=check.checked_at if check else None,
+        lost=bool(lost),
+        sentence=lost or _sentence(cluster, hold, job, check, scene.levers.get(id_), now),
+        face=_LOST if lost else _face(in_force),
+        job_uid=job.meta.ref.uid if job is not None else "",
+        job_generation=job.meta.generation if job is not None else None,
+    )
+
+
+def _face(in_force: bool | None) -> Face:
+    if in_force is None:
+        return _NOT_KNOWN
+    return _IN_FORCE if in_force else _NOT_IN_FORCE
+
+
+def _in_force(
+    cluster: Freshness, check: HoldCheck | None, levers: ClusterLevers | None
+) -> bool | None:
+    """Return what is known now: a proof counts as long as its cluster answers and has the policy."""
+    if cluster.is_silent:
+        return None
+    if levers is not None and levers.hold is PolicyState.MISSING:
+        return False
+    return check.in_force if check is not None else None
+
+
+def _lost(
+    cluster: Freshness, hold: Hold, owner: Owner | None, job: Owner | None, scene: _Scene
+) -> str:
+    """Return the sentence about a Hold whose owner is gone; empty while it is there or not known."""
+    if owner is not None or cluster.is_silent:
+        return ""
+    if job is not None and hold.owner_uid not in job.meta.owner_uids:
+        new = job.meta.controller
+        name = f"{new.kind}/{new.name}" if new is not None else f"Job/{hold.job_name}"
+        return printable(
+            f"Hold lost: {name} was made anew, and this Hold is for the one before it "
+            f"(uid {hold.owner_uid})."
+        )
+    if (cluster.cluster_id, JOBSETS) in scene.blind:
+        return ""
+    return printable(f"Hold lost: its JobSet (uid {hold.owner_uid}) is not there any more.")
+
+
+def _sentence(
+    cluster: Freshness,
+    hold: Hold,
+    job: Owner | None,
+    check: HoldCheck | None,
+    levers: ClusterLevers | None,
+    now: datetime,
+) -> str:
+    """Return what is the matter with a Hold whose owner is there, or empty."""
+    if cluster.is_silent:
+        return f"Cluster {cluster.cluster} does not answer: whether it is in force is not known."
+    if levers is not None and levers.hold in (PolicyState.MISSING, PolicyState.CHANGED):
+        fallback = {
+            PolicyState.MISSING: "The policy that makes Holds hold is not installed.",
+            PolicyState.CHANGED: "The policy that makes Holds hold was changed.",
+        }[levers.hold]
+        return printable(levers.hold_sentence or fallback)
+    if check is not None and check.in_force is not True and check.sentence:
+        return printable(check.sentence)
+    if hold.meta.deleting_since is not None:
+        return "It is being deleted."
+    if hold.until is not None and hold.until <= now:
+        return "Its end has passed and it has not been released yet."
+    return printable(_of_job(hold, job))
+
+
+def _of_job(hold: Hold, job: Owner | None) -> str:
+    if job is None:
+        return f"There is no Job {hold.job_name} now; when it is made again it is born suspended."
+    if job.finish is not None:
+        return f"Job {hold.job_name} has {job.finish.outcome.value}."
+    if not job.suspended:
+        return f"Job {hold.job_name} is not suspended: a Hold alone stops nothing that runs."
+    return ""

@@ -1,0 +1,279 @@
+"""What may be done to a gang and its Jobs: the buttons, on or off with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from gangboard.decode.holds import HOLD
+from gangboard.diagnosis import registry
+from gangboard.diagnosis.policy.plan import all_offers, offers
+from gangboard.diagnosis.policy.refusals import cluster_closed
+from gangboard.domain.action import ClusterLevers, Ground, Plan, Verb
+from gangboard.domain.health import Health
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.verdict import JobState
+from gangboard.readmodels.action_rows import OfferRow
+from gangboard.readmodels.action_words import button_label
+from gangboard.readmodels.freshness import Freshness, read_freshness
+from gangboard.readmodels.gangs import GangRow
+from gangboard.readmodels.printable import printable
+from gangboard.store.access import Viewer
+from gangboard.store.grounds import read_ground
+from gangboard.store.levers import read_all_levers, read_levers
+from gangboard.store.models import Cluster, Gang
+
+MAY_ONLY_LOOK = "You may look but not act in this namespace."
+MAY_ACT_OTHERWISE = "This token may look but not act; make one with create_token --act."
+_JOB_SUSPENDED = "job-suspended"
+"""Code of a gang that is suspended in part: its owner is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One object with buttons: an owner or one of its Jobs."""
+
+    ref: ObjectRef
+    generation: int
+    stopped: bool
+    """It is suspended or held now: the verb that changes something is resume."""
+
+
+def job_subject(job: JobState) -> Subject:
+    """Return a child Job as the subject of its buttons."""
+    return Subject(job.ref, job.generation, job.suspended or job.held)
+
+
+def owner_subject(gang: Gang) -> Subject:
+    """Return the owner of a gang as the subject of its buttons."""
+    ref = ObjectRef(gang.api_group, gang.kind, gang.namespace, gang.name, gang.uid)
+    stopped = gang.health == Health.SUSPENDED and gang.code != _JOB_SUSPENDED
+    return Subject(ref, gang.generation, stopped)
+
+
+def gang_offers(
+    *,
+    viewer: Viewer,
+    gang: Gang,
+    cluster: Freshness,
+    subjects: Iterable[Subject],
+    now: datetime,
+) -> dict[str, tuple[OfferRow, ...]]:
+    """Return suspend and resume for each object of one gang, by uid.
+
+    About 10 queries, however many Jobs; none for who may not act there. An owner that is gone has
+    no buttons.
+    """
+    if gang.gone_at is not None:
+        return {}
+    desk = _Desk(cluster, gang.pk)
+    every = tuple(subjects)
+    why_not = no_right(viewer, gang.cluster_id, gang.namespace)
+    if why_not:
+        return {one.ref.uid: desk.closed(one, why_not) for one in every}
+    ground = read_ground(gang.cluster_id, gang, _models())
+    if ground is None:
+        unknown = f"gangboard knows no way to suspend {gang.kind} {gang.name}."
+        return {one.ref.uid: desk.closed(one, unknown) for one in every}
+    levers = read_levers(Cluster.objects.get(pk=gang.cluster_id))
+    plans = all_offers(ground, levers, now)
+    return {one.ref.uid: desk.open(one, _plans(plans, one, ground, levers, now)) for one in every}
+
+
+def board_offers(
+    *, viewer: Viewer, rows: Iterable[GangRow], clusters: Mapping[int, Freshness]
+) -> dict[str, tuple[OfferRow, ...]]:
+    """Return the owner's buttons for rows of the Board by gang id (5 queries, however many rows).
+
+    Only what needs no look at the objects is said here; the lever is chosen and its warnings are
+    given when somebody asks. One button a row: the verb that changes something.
+    """
+    shown = tuple(rows)
+    ids = {cluster.cluster: id_ for id_, cluster in clusters.items()}
+    refused = {
+        (id_, namespace): no_right(viewer, id_, namespace)
+        for id_, namespace in {(ids.get(row.cluster, 0), row.namespace) for row in shown}
+    }
+    closed = _closed_clusters({id_ for (id_, _), why_not in refused.items() if id_ and not why_not})
+    kinds = {
+        (kind.resource.group, kind.resource.kind) for kind in registry.owner_kinds() if kind.levers
+    }
+    found: dict[str, tuple[OfferRow, ...]] = {}
+    for row in shown:
+        id_ = ids.get(row.cluster)
+        if id_ is None or row.gone_at is not None or (row.api_group, row.kind) not in kinds:
+            continue
+        why_not = refused[id_, row.namespace] or _over(row) or closed.get(id_, "")
+        found[row.id] = (_board_offer(row, clusters[id_], why_not),)
+    return found
+
+
+def jobs_on_node(*, viewer: Viewer, cluster: str, node: str, now: datetime) -> tuple[OfferRow, ...]:
+    """Return suspend for each Job with pods on a node, of the gangs that the viewer may see.
+
+    By namespace and name. Empty for a node without such Jobs and for one that is not there.
+    """
+    clusters = read_freshness(viewer=viewer, now=now)
+    id_ = next((key for key, known in clusters.items() if known.cluster == cluster), None)
+    if id_ is None or not node or "\x00" in node:
+        return ()
+    rows: list[OfferRow] = []
+    for gang, jobs in _gangs_on(viewer, id_, node):
+        offered = gang_offers(
+            viewer=viewer,
+            gang=gang,
+            cluster=clusters[id_],
+            subjects=[job_subject(job) for job in jobs],
+            now=now,
+        )
+        rows += [row for found in offered.values() for row in found if row.verb == Verb.SUSPEND]
+    return tuple(sorted(rows, key=lambda row: (row.namespace, row.name)))
+
+
+def no_right(viewer: Viewer, cluster_id: int, namespace: str) -> str:
+    """Return why the viewer may not act there, or empty."""
+    if viewer.may_operate(cluster_id, namespace):
+        return ""
+    able = replace(viewer, may_act=True).may_operate(cluster_id, namespace)
+    return MAY_ACT_OTHERWISE if able else MAY_ONLY_LOOK
+
+
+@cache
+def _models() -> dict[str, type[Any]]:
+    resources = [HOLD, *(kind.resource for kind in registry.owner_kinds())]
+    resources += [one for api in registry.grouping_apis() for one in api.resources]
+    resources += [one for queue in registry.queue_systems() for one in queue.resources]
+    return {resource.key: resource.model for resource in resources}
+
+
+def _plans(
+    plans: Mapping[str, tuple[Plan, Plan]],
+    one: Subject,
+    ground: Ground,
+    levers: ClusterLevers,
+    now: datetime,
+) -> tuple[Plan, Plan]:
+    # A Job that the page still shows may have been replaced since: then the sentence says so.
+    return plans.get(one.ref.uid) or offers(ground, levers, one.ref.uid, now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """Where the buttons of one gang are made."""
+
+    cluster: Freshness
+    gang_id: str
+
+    def closed(self, one: Subject, why_not: str) -> tuple[OfferRow, ...]:
+        """Return both buttons, off for the same reason."""
+        primary = Verb.RESUME if one.stopped else Verb.SUSPEND
+        return tuple(
+            self._row(one, verb, why_not=why_not, primary=verb == primary) for verb in Verb
+        )
+
+    def open(self, one: Subject, plans: tuple[Plan, Plan]) -> tuple[OfferRow, ...]:
+        """Return both buttons as planned."""
+        allowed = [plan.verb for plan in plans if plan.allowed]
+        primary = Verb.RESUME if one.stopped else Verb.SUSPEND
+        if len(allowed) == 1:
+            primary = allowed[0]
+        return tuple(self._planned(one, plan, plan.verb == primary) for plan in plans)
+
+    def _planned(self, one: Subject, plan: Plan, primary: bool) -> OfferRow:
+        warnings = plan.warnings
+        if plan.allowed and self.cluster.is_stale:
+            name = self.cluster.cluster
+            warnings = (f"Cluster {name} does not answer: what is shown is old.", *warnings)
+        row = self._row(one, plan.verb, plan.lever or "", plan.why_not, primary)
+        return replace(
+            row,
+            generation=plan.generation if plan.subject.uid == one.ref.uid else one.generation,
+            warnings=tuple(printable(text) for text in warnings),
+            needs=printable_lines(plan.needs),
+            plan=plan,
+        )
+
+    def _row(
+        self, one: Subject, verb: Verb, lever: str = "", why_not: str = "", primary: bool = True
+    ) -> OfferRow:
+        ref = one.ref
+        return OfferRow(
+            verb=verb.value,
+            label=button_label(verb, lever),
+            allowed=not why_not,
+            lever=str(lever),
+            why_not=printable(why_not),
+            warnings=(),
+            cluster=self.cluster.cluster,
+            api_group=printable(ref.group),
+            kind=printable(ref.kind),
+            namespace=printable(ref.namespace),
+            name=printable(ref.name),
+            uid=ref.uid,
+            generation=one.generation,
+            gang_id=self.gang_id,
+            primary=primary,
+        )
+
+
+def printable_lines(text: str) -> str:
+    """Return a text of several lines, each of them fit to print."""
+    return "\n".join(printable(line) for line in text.splitlines())
+
+
+def _board_offer(row: GangRow, cluster: Freshness, why_not: str) -> OfferRow:
+    ref = ObjectRef(row.api_group, row.kind, row.namespace, row.name, row.uid)
+    stopped = row.health == Health.SUSPENDED and row.code != _JOB_SUSPENDED
+    pair = _Desk(cluster, row.id).closed(Subject(ref, row.generation, stopped), why_not)
+    return next(offer for offer in pair if offer.primary)
+
+
+def _over(row: GangRow) -> str:
+    if row.health not in (Health.SUCCEEDED, Health.FAILED):
+        return ""
+    return f"{row.kind} {row.name} has {row.health}: nothing of it runs any more."
+
+
+def _closed_clusters(ids: Collection[int]) -> dict[int, str]:
+    """Return why nothing may be sent to a cluster, of those to which nothing may."""
+    if not ids:
+        return {}
+    closed = {
+        id_: cluster_closed(levers)
+        for id_, levers in read_all_levers(Cluster.objects.filter(pk__in=ids)).items()
+    }
+    return {id_: refusal.why for id_, refusal in closed.items() if refusal is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class _Jobs:
+    """What is needed of a stored Detail to find a node; the decoder skips everything else."""
+
+    jobs: tuple[JobState, ...] = ()
+
+
+_decoder = msgspec.msgpack.Decoder(_Jobs)
+
+
+def _gangs_on(
+    viewer: Viewer, cluster_id: int, node: str
+) -> Iterable[tuple[Gang, tuple[JobState, ...]]]:
+    """Yield the gangs with Jobs on a node, and these Jobs (2 queries)."""
+    name = node.encode()
+    visible = Gang.objects.filter(viewer.gang_filter(), cluster_id=cluster_id, gone_at=None)
+    found: dict[str, tuple[JobState, ...]] = {}
+    for id_, data in visible.values_list("pk", "detail").iterator(chunk_size=200):
+        detail = bytes(data)
+        # Most gangs are elsewhere: looking for the name costs less than decoding.
+        if name not in detail:
+            continue
+        jobs = tuple(job for job in _decoder.decode(detail).jobs if node in job.nodes)
+        if jobs:
+            found[id_] = jobs
+    for gang in visible.filter(pk__in=list(found)):
+        yield gang, found[gang.pk]

@@ -1,0 +1,175 @@
+"""A JobSet with its child Jobs, stored as the poll does: what buttons and requests stand on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from gangboard.domain.hold import Hold
+from gangboard.domain.objects import Controller, Meta, ObjectRef
+from gangboard.domain.owner import Owner, Part
+from gangboard.domain.verdict import JobState, Scheduling
+from gangboard.store.gangs import Detail
+from gangboard.store.models import Cluster, Gang, WatchedObject
+from gangboard.store.objects import pack
+from tests.factories import NOW, make_gang, make_resource
+
+JOBSETS, JOBS, HOLDS = "jobsets.jobset.x-k8s.io", "jobs.batch", "holds.gangboard.dev"
+GENERATION = 3
+"""Of every child Job."""
+
+
+def store(cluster: Cluster, resource: str, model: Any) -> WatchedObject:
+    """Store one object."""
+    ref = model.meta.ref
+    return WatchedObject.objects.create(
+        cluster=cluster,
+        resource=resource,
+        uid=ref.uid,
+        namespace=ref.namespace,
+        name=ref.name,
+        resource_version="1",
+        data=pack(model),
+    )
+
+
+def meta_of(
+    kind: str,
+    name: str,
+    uid: str,
+    *,
+    group: str,
+    version: str,
+    namespace: str = "research",
+    controller: Controller | None = None,
+    created_at: datetime = NOW - timedelta(hours=3),
+) -> Meta:
+    """Return metadata."""
+    return Meta(
+        api_version=version,
+        ref=ObjectRef(group, kind, namespace, name, uid),
+        resource_version="1",
+        generation=GENERATION,
+        created_at=created_at,
+        controller=controller,
+        owner_uids=(controller.uid,) if controller else (),
+    )
+
+
+def make_jobset(
+    cluster: Cluster,
+    name: str = "llama",
+    *,
+    namespace: str = "research",
+    jobs: int = 3,
+    now: datetime = NOW,
+    suspended: frozenset[str] | set[str] = frozenset(),
+    nodes: dict[str, tuple[str, ...]] | None = None,
+    **columns: Any,
+) -> Gang:
+    """Store a running JobSet of `jobs` workers with two pods each, and its gang.
+
+    Job `{name}-workers-{i}` has uid `{uid}-job-{i}`; `nodes` says where its pods are.
+    """
+    uid = f"{cluster.name}-{namespace}-{name}"
+    names = [f"{name}-workers-{index}" for index in range(jobs)]
+    part = Part("workers", replicas=jobs, pods=2, child_names=tuple(names))
+    store(
+        cluster,
+        JOBSETS,
+        Owner(
+            meta=meta_of(
+                "JobSet",
+                name,
+                uid,
+                group="jobset.x-k8s.io",
+                version="v1alpha2",
+                namespace=namespace,
+            ),
+            desired=2 * jobs,
+            parts=(part,),
+        ),
+    )
+    above = Controller("jobset.x-k8s.io", "JobSet", name, uid)
+    states = []
+    for index, job in enumerate(names):
+        owner = make_job_object(job, f"{uid}-job-{index}", above, namespace, job in suspended)
+        store(cluster, JOBS, owner)
+        states.append(_state(owner, (nodes or {}).get(job, ())))
+    values = {
+        "health": "running",
+        "stage": "run",
+        "code": "running",
+        "desired": 2 * jobs,
+        "generation": GENERATION,
+        "detail": Detail(jobs=tuple(states)),
+    }
+    return make_gang(cluster, name, now=now, uid=uid, namespace=namespace, **{**values, **columns})
+
+
+def make_job_object(
+    name: str, uid: str, above: Controller, namespace: str = "research", suspended: bool = False
+) -> Owner:
+    """Return a child Job of two pods."""
+    return Owner(
+        meta=meta_of(
+            "Job", name, uid, group="batch", version="v1", namespace=namespace, controller=above
+        ),
+        suspended=suspended,
+        desired=2,
+        part_name="workers",
+        completions=2,
+        parallelism=2,
+        indexed=True,
+    )
+
+
+def _state(job: Owner, nodes: tuple[str, ...]) -> JobState:
+    return JobState(
+        ref=job.meta.ref,
+        generation=job.meta.generation,
+        part="workers",
+        suspended=job.suspended,
+        held=False,
+        finished="",
+        desired=2,
+        created=0 if job.suspended else 2,
+        ready=0 if job.suspended else 2,
+        nodes=nodes,
+        restarts=0,
+        scheduling=Scheduling("gang", "as a gang", "The Job controller made its PodGroup."),
+    )
+
+
+def make_hold(cluster: Cluster, gang: Gang, job: str, **fields: Any) -> Hold:
+    """Store a Hold on one Job of a JobSet; its owner reference is not that of a controller."""
+    values: dict[str, Any] = {
+        "job_name": job,
+        "owner_uid": gang.uid,
+        "by": "olga",
+        "reason": "gpu-07 throws ECC errors",
+        "action": "0a1",
+    }
+    meta = meta_of(
+        "Hold",
+        f"hold-{job}",
+        f"hold-uid-{cluster.name}-{job}",
+        group="gangboard.dev",
+        version="v1alpha1",
+        namespace=gang.namespace,
+        created_at=NOW - timedelta(minutes=20),
+    )
+    hold = Hold(meta=replace(meta, owner_uids=(gang.uid,)), **{**values, **fields})
+    store(cluster, HOLDS, hold)
+    return hold
+
+
+def make_readable(cluster: Cluster, *resources: str) -> None:
+    """Say that JobSets, Jobs and what is named can be read."""
+    for resource, version in (
+        (JOBSETS, "v1alpha2"),
+        (JOBS, "v1"),
+        *((one, "v1") for one in resources),
+    ):
+        make_resource(cluster, resource, version=version)

@@ -1,0 +1,347 @@
+"""Actions and the audit for four people: what is said, to whom, in which order, and as a file."""
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from gangboard.readmodels.action_export import action_document, csv_lines, json_lines
+from gangboard.readmodels.action_rows import ActionRow
+from gangboard.readmodels.action_words import button_label
+from gangboard.readmodels.actions import (
+    ActionFilters,
+    AuditFilters,
+    CursorError,
+    action_row,
+    actions_of_gang,
+    actions_page,
+    audit_page,
+    batch_row,
+    export_rows,
+    open_actions,
+)
+from gangboard.store.access import Scope, Viewer
+from gangboard.store.models import Cluster
+from tests.factories import make_cluster
+from tests.readmodels.recorded import PATCH, make_action, make_audit
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return make_cluster()
+
+
+def shown(viewer: Viewer, **filters: Any) -> list[str]:
+    return [row.name for row in actions_page(viewer=viewer, filters=ActionFilters(**filters)).rows]
+
+
+def read(viewer: Viewer, cluster: Cluster, **columns: Any) -> ActionRow:
+    row = action_row(viewer=viewer, action_id=make_action(cluster, **columns).pk)
+    assert row is not None
+    return row
+
+
+# --- words
+
+
+@pytest.mark.parametrize(
+    ("verb", "lever", "state", "label", "tone"),
+    [
+        ("suspend", "", "requested", "Requested", "starting"),
+        ("suspend", "hold", "armed", "Hold made, not proved yet", "starting"),
+        ("suspend", "hold", "applied", "Suspended, watching", "starting"),
+        ("suspend", "suspend", "applied", "Suspended, watching", "starting"),
+        ("suspend", "parallelism", "applied", "Paused, watching", "starting"),
+        ("suspend", "kueue-active", "applied", "Deactivated, watching", "starting"),
+        ("suspend", "hold", "verified", "Held", "suspended"),
+        ("suspend", "native", "verified", "Suspended", "suspended"),
+        ("suspend", "suspend", "verified", "Suspended", "suspended"),
+        ("suspend", "kueue-active", "verified", "Deactivated", "suspended"),
+        ("suspend", "parallelism", "verified", "Paused", "suspended"),
+        ("resume", "suspend", "applied", "Resumed, watching", "starting"),
+        ("resume", "suspend", "verified", "Resumed", "running"),
+        ("resume", "parallelism", "verified", "Resumed", "running"),
+        ("suspend", "", "refused", "Refused", "blocked"),
+        ("suspend", "hold", "conflict", "Not done: the object has changed", "blocked"),
+        ("suspend", "hold", "gone", "Not done: the object is gone", "unknown"),
+        ("suspend", "hold", "expired", "Not sent in time", "blocked"),
+        ("suspend", "hold", "unknown", "Outcome not known", "unknown"),
+        ("suspend", "hold", "failed", "Failed", "failed"),
+        ("suspend", "hold", "from-tomorrow", "From-tomorrow", "unknown"),
+    ],
+)
+def test_states_in_words(
+    owner: Viewer, cluster: Cluster, verb: str, lever: str, state: str, label: str, tone: str
+) -> None:
+    row = read(owner, cluster, verb=verb, lever=lever, state=state)
+    assert (row.label, row.tone) == (label, tone)
+    assert row.face.icon
+
+
+def test_a_revert_names_who_did_it(owner: Viewer, cluster: Cluster) -> None:
+    row = read(owner, cluster, state="reverted", reverted_by="jobset", held_seconds=0.1)
+    assert (row.label, row.tone, row.held_seconds) == ("Reverted by jobset", "failed", 0.1)
+    assert read(owner, cluster, state="reverted").label == "Reverted"
+
+
+def test_a_release_under_a_suspended_jobset_is_not_called_resumed(
+    owner: Viewer, cluster: Cluster
+) -> None:
+    removal = ("delete-hold", "Remove the Hold", "done", "The Hold is gone.")
+    resume = ("patch", "Resume the Job", "done", "200")
+    only = read(owner, cluster, verb="resume", steps=(removal,))
+    assert (only.label, only.tone) == ("Released", "suspended")
+    both = read(owner, cluster, verb="resume", steps=(removal, resume))
+    assert (both.label, both.tone) == ("Resumed", "running")
+
+
+@pytest.mark.parametrize(
+    ("verb", "lever", "label"),
+    [
+        ("suspend", "", "Suspend"),
+        ("suspend", "hold", "Hold"),
+        ("suspend", "parallelism", "Pause"),
+        ("suspend", "kueue-active", "Suspend"),
+        ("resume", "hold", "Release"),
+        ("resume", "parallelism", "Resume"),
+        ("resume", "", "Resume"),
+    ],
+)
+def test_words_on_buttons(verb: str, lever: str, label: str) -> None:
+    assert button_label(verb, lever) == label
+
+
+def test_steps_are_shown_with_the_exact_patch(owner: Viewer, cluster: Cluster) -> None:
+    row = read(owner, cluster, steps=(("patch", "Suspend the Job", "done", "200 OK"),))
+    (step,) = row.steps
+    assert (step.name, step.patch, step.state, step.result) == (
+        "Suspend the Job",
+        PATCH,
+        "done",
+        "200 OK",
+    )
+
+
+def test_texts_of_strangers_are_fit_to_print(owner: Viewer, cluster: Cluster) -> None:
+    row = read(owner, cluster, reason="a\u202egnp.exe\nb", message="x\x1b[31m")
+    assert row.reason == "a‹U+202E›gnp.exe b"
+    assert row.message == "x␛[31m"
+
+
+# --- who may see
+
+
+def test_missing_and_forbidden_are_the_same(
+    owner: Viewer, stranger: Viewer, cluster: Cluster
+) -> None:
+    action = make_action(cluster)
+    reader = Viewer(3, "rene", (Scope(cluster.pk, "other", "operator"),))
+    for viewer in (stranger, reader):
+        assert action_row(viewer=viewer, action_id=action.pk) is None
+        assert shown(viewer) == []
+        assert open_actions(viewer) == ()
+        assert actions_of_gang(viewer=viewer, gang_id="gang-1") == ()
+    assert action_row(viewer=owner, action_id="no-such") is None
+    assert action_row(viewer=owner, action_id="a\x00b") is None
+
+
+def test_a_reader_sees_its_namespace_only(cluster: Cluster) -> None:
+    other = make_cluster("us-train")
+    make_action(cluster, name="mine")
+    make_action(cluster, name="canary-a", namespace="other")
+    make_action(other, name="canary-b")
+    reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
+    assert shown(reader) == ["mine"]
+    assert shown(reader, cluster="us-train") == []
+    assert [row.name for row in export_rows(reader, ActionFilters())] == ["mine"]
+    assert "canary" not in "".join(csv_lines(export_rows(reader, ActionFilters(q="canary"))))
+
+
+def test_the_record_outlives_its_cluster(owner: Viewer, cluster: Cluster) -> None:
+    action = make_action(cluster)
+    cluster.delete()
+    row = action_row(viewer=owner, action_id=action.pk)
+    assert row is not None
+    assert row.cluster == "eu-train"
+
+
+# --- lists
+
+
+def test_filters(owner: Viewer, cluster: Cluster) -> None:
+    make_action(cluster, name="held")
+    make_action(cluster, name="resumed", verb="resume", lever="suspend", actor_name="rene")
+    make_action(cluster, name="open", state="sent", finished_at=None, reason="cable swap")
+    assert shown(owner) == ["open", "resumed", "held"]
+    assert shown(owner, verb="resume") == ["resumed"]
+    assert shown(owner, state="sent") == ["open"]
+    assert shown(owner, actor="rene") == ["resumed"]
+    assert shown(owner, lever="hold") == ["open", "held"]
+    assert shown(owner, q="cable OPEN") == ["open"]
+    assert shown(owner, q="cable resumed") == []
+    assert shown(owner, open_only=True) == ["open"]
+    assert shown(owner, cluster="eu-train", namespace="research") == ["open", "resumed", "held"]
+    assert shown(owner, namespace="other") == []
+    assert [row.name for row in open_actions(owner)] == ["open"]
+    assert [row.is_final for row in actions_of_gang(viewer=owner, gang_id="gang-1")] == [
+        False,
+        True,
+        True,
+    ]
+
+
+def test_pages_follow_each_other_also_while_actions_come_in(
+    owner: Viewer, cluster: Cluster
+) -> None:
+    for number in range(7):
+        make_action(cluster, name=f"a{number}")
+    walked: list[str] = []
+    cursor: str | None = None
+    while True:
+        page = actions_page(viewer=owner, filters=ActionFilters(), cursor=cursor, limit=3)
+        walked += [row.name for row in page.rows]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+        make_action(cluster, name="late")
+    assert walked == ["a6", "a5", "a4", "a3", "a2", "a1", "a0"]
+
+
+@pytest.mark.parametrize("cursor", ["x", "e30", "WyItcmVxdWVzdGVkX2F0LC1pZCIsWzEsMl1d"])
+def test_a_cursor_that_is_not_ours(owner: Viewer, cursor: str) -> None:
+    with pytest.raises(CursorError):
+        actions_page(viewer=owner, filters=ActionFilters(), cursor=cursor)
+    with pytest.raises(CursorError):
+        audit_page(viewer=owner, filters=AuditFilters(), cursor=cursor)
+
+
+def test_a_page_costs_two_queries(
+    owner: Viewer, cluster: Cluster, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for _ in range(20):
+        make_action(cluster, steps=(("patch", "Suspend", "done", ""),))
+    with django_assert_num_queries(2):
+        actions_page(viewer=owner, filters=ActionFilters(), limit=10)
+    with django_assert_num_queries(2):
+        actions_of_gang(viewer=owner, gang_id="gang-1")
+
+
+def test_a_batch_is_in_the_order_of_asking(
+    owner: Viewer, stranger: Viewer, cluster: Cluster
+) -> None:
+    make_action(cluster, name="first", batch="b1")
+    make_action(cluster, name="second", batch="b1", state="sent", finished_at=None)
+    make_action(cluster, name="canary", batch="b1", namespace="other")
+    batch = batch_row(viewer=owner, batch="b1")
+    assert batch is not None
+    assert [row.name for row in batch.rows] == ["first", "second", "canary"]
+    assert (batch.open, batch.counts) == (1, (("Held", 2), ("Sent", 1)))
+    reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
+    seen = batch_row(viewer=reader, batch="b1")
+    assert seen is not None
+    assert [row.name for row in seen.rows] == ["first", "second"]
+    assert batch_row(viewer=stranger, batch="b1") is None
+    assert batch_row(viewer=owner, batch="") is None
+
+
+# --- the record as a file
+
+
+@pytest.mark.parametrize(
+    "reason",
+    ['=HYPERLINK("http://x")', "+1", "-1+1", "@SUM(A1)", "|calc", " =1+1", "＝1+1", "\t=1"],
+)
+def test_no_cell_of_the_csv_is_a_formula(owner: Viewer, cluster: Cluster, reason: str) -> None:
+    make_action(cluster, reason=reason, actor_name=reason, message=reason)
+    text = "".join(csv_lines(export_rows(owner, ActionFilters())))
+    heading, line = list(csv.reader(io.StringIO(text)))
+    cells = dict(zip(heading, line, strict=True))
+    for column in ("reason", "actor", "message"):
+        assert cells[column].startswith("'")
+    assert cells["held_seconds"] == ""
+    assert cells["requested_at"].endswith("Z")
+
+
+def test_cells_with_quotes_and_breaks_stay_one_cell(owner: Viewer, cluster: Cluster) -> None:
+    make_action(cluster, reason='a "b", c')
+    lines = list(csv_lines(export_rows(owner, ActionFilters())))
+    assert len(lines) == 2
+    assert '"a ""b"", c"' in lines[1]
+
+
+def test_json_lines_are_whole_and_in_order(owner: Viewer, cluster: Cluster) -> None:
+    for number in range(3):
+        make_action(cluster, name=f"=a{number}", steps=(("patch", "Suspend", "done", ""),))
+    found = [json.loads(line) for line in json_lines(export_rows(owner, ActionFilters()))]
+    assert [line["target"]["name"] for line in found] == ["=a2", "=a1", "=a0"]
+    row = action_row(viewer=owner, action_id=found[0]["id"])
+    assert row is not None
+    assert action_document(row) == found[0]
+
+
+def test_an_export_is_read_page_by_page(
+    owner: Viewer, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gangboard.readmodels.actions.LARGEST_PAGE", 2)
+    for number in range(5):
+        make_action(cluster, name=f"a{number}")
+    names = [row.name for row in export_rows(owner, ActionFilters())]
+    assert names == ["a4", "a3", "a2", "a1", "a0"]
+
+
+# --- the audit
+
+
+def lines(viewer: Viewer, **filters: Any) -> list[str]:
+    page = audit_page(viewer=viewer, filters=AuditFilters(**filters))
+    return [row.sentence for row in page.rows]
+
+
+def test_who_sees_which_line_of_the_audit(
+    owner: Viewer, stranger: Viewer, cluster: Cluster
+) -> None:
+    other = make_cluster("us-train")
+    make_audit(cluster, "research", "denied here")
+    make_audit(cluster, "other", "denied there")
+    make_audit(cluster, "", "cluster switched")
+    make_audit(other, "", "other cluster switched")
+    make_audit(None, "", "all switched", event="switch")
+    every = ["all switched", "other cluster switched", "cluster switched", "denied there"]
+    assert lines(owner) == [*every, "denied here"]
+    assert lines(stranger) == []
+    reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "admin"),))
+    assert lines(reader) == ["denied here"]
+    viewer_of_all = Viewer(4, "vera", (Scope(None, "", "viewer"),))
+    assert lines(viewer_of_all) == ["denied there", "denied here"]
+    operator = Viewer(5, "otto", (Scope(cluster.pk, "", "operator"),))
+    assert lines(operator) == ["denied there", "denied here"]
+    local_admin = Viewer(6, "anna", (Scope(cluster.pk, "", "admin"),))
+    assert lines(local_admin) == ["cluster switched", "denied there", "denied here"]
+
+
+def test_the_audit_is_filtered_and_paged(owner: Viewer, cluster: Cluster) -> None:
+    action = make_action(cluster)
+    for number in range(5):
+        make_audit(cluster, "research", f"line {number}", action=action, actor_name=f"p{number}")
+    make_audit(cluster, "research", "a switch", event="switch")
+    assert lines(owner, event="switch") == ["a switch"]
+    assert lines(owner, actor="p3") == ["line 3"]
+    assert lines(owner, q="line 4") == ["line 4"]
+    first = audit_page(viewer=owner, filters=AuditFilters(event="denied"), limit=3)
+    assert first.rows[0].action_id == action.pk
+    rest = audit_page(
+        viewer=owner, filters=AuditFilters(event="denied"), limit=3, cursor=first.next_cursor
+    )
+    assert [row.sentence for row in (*first.rows, *rest.rows)] == [
+        "line 4",
+        "line 3",
+        "line 2",
+        "line 1",
+        "line 0",
+    ]
+    assert rest.next_cursor is None

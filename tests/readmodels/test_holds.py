@@ -1,0 +1,297 @@
+"""Holds: in force or not, lost or not, seen or not; never a guess."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from gangboard.domain.action import ClusterLevers, PolicyState
+from gangboard.domain.objects import Controller
+from gangboard.readmodels.action_rows import HoldPage, HoldRow
+from gangboard.readmodels.holds import CursorError, HoldFilters, holds
+from gangboard.store.access import Scope, Viewer
+from gangboard.store.models import Cluster, Gang, HoldCheck, ResourceState, WatchedObject
+from tests.factories import NOW, make_cluster, make_resource
+from tests.readmodels.jobsets import (
+    HOLDS,
+    JOBS,
+    JOBSETS,
+    make_hold,
+    make_job_object,
+    make_jobset,
+    make_readable,
+    store,
+)
+
+pytestmark = pytest.mark.django_db
+
+JOB = "llama-workers-1"
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    made = make_cluster(actor_credentials=b"sealed")
+    make_readable(made, HOLDS)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def policy(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Say how the policy is installed: by default as it should be."""
+
+    def say(state: PolicyState, sentence: str = "") -> None:
+        found = ClusterLevers(has_actor=True, hold=state, hold_sentence=sentence)
+        monkeypatch.setattr(
+            "gangboard.readmodels.holds.read_all_levers",
+            lambda clusters: {cluster.pk: found for cluster in clusters},
+        )
+
+    say(PolicyState.INSTALLED)
+    return say
+
+
+def held(cluster: Cluster, **fields: Any) -> Gang:
+    gang = make_jobset(cluster, suspended={JOB})
+    make_hold(cluster, gang, JOB, **fields)
+    return gang
+
+
+def check(cluster: Cluster, in_force: bool | None, sentence: str = "") -> None:
+    HoldCheck.objects.create(
+        cluster=cluster,
+        hold_uid=f"hold-uid-{cluster.name}-{JOB}",
+        in_force=in_force,
+        checked_at=NOW - timedelta(seconds=8),
+        sentence=sentence,
+    )
+
+
+def read(viewer: Viewer, **filters: Any) -> HoldPage:
+    return holds(viewer=viewer, filters=HoldFilters(**filters), now=NOW)
+
+
+def only(viewer: Viewer) -> HoldRow:
+    (row,) = read(viewer).rows
+    return row
+
+
+def test_a_proved_hold(owner: Viewer, cluster: Cluster) -> None:
+    gang = held(cluster, until=NOW + timedelta(hours=6))
+    check(cluster, True)
+    row = only(owner)
+    assert (row.cluster, row.namespace, row.name, row.job) == (
+        "eu-train",
+        "research",
+        f"hold-{JOB}",
+        JOB,
+    )
+    assert (row.owner_kind, row.owner_name, row.owner_uid) == ("JobSet", "llama", gang.uid)
+    assert (row.by, row.reason, row.gang_id) == ("olga", "gpu-07 throws ECC errors", gang.pk)
+    assert row.since == NOW - timedelta(minutes=20)
+    assert row.until == NOW + timedelta(hours=6)
+    assert (row.in_force, row.checked_at) == (True, NOW - timedelta(seconds=8))
+    assert (row.face.label, row.face.tone, row.sentence, row.lost) == (
+        "In force",
+        "suspended",
+        "",
+        False,
+    )
+
+
+def test_a_hold_that_was_never_tried_is_not_said_to_be_in_force(
+    owner: Viewer, cluster: Cluster
+) -> None:
+    held(cluster)
+    row = only(owner)
+    assert (row.in_force, row.checked_at, row.face.label) == (None, None, "Not known")
+
+
+def test_a_hold_that_did_not_stand_its_proof(owner: Viewer, cluster: Cluster) -> None:
+    held(cluster)
+    check(cluster, False, "A resume was let through.")
+    row = only(owner)
+    assert (row.in_force, row.face.label, row.sentence) == (
+        False,
+        "Not in force",
+        "A resume was let through.",
+    )
+
+
+def test_without_its_policy_a_hold_holds_nothing(
+    owner: Viewer, cluster: Cluster, policy: Any
+) -> None:
+    held(cluster)
+    check(cluster, True)
+    policy(PolicyState.MISSING, "The policy gangboard-hold is not installed.")
+    row = only(owner)
+    assert (row.in_force, row.sentence) == (False, "The policy gangboard-hold is not installed.")
+    policy(PolicyState.CHANGED, "The policy gangboard-hold was changed.")
+    row = only(owner)
+    # What was proved a moment ago stays proved; that the policy is another one is said.
+    assert (row.in_force, row.sentence) == (True, "The policy gangboard-hold was changed.")
+
+
+def test_a_jobset_made_anew_has_lost_its_hold(owner: Viewer, cluster: Cluster) -> None:
+    gang = held(cluster)
+    check(cluster, True)
+    WatchedObject.objects.exclude(resource=HOLDS).delete()
+    new = Controller("jobset.x-k8s.io", "JobSet", "llama", "new-uid")
+    store(cluster, JOBS, make_job_object(JOB, "new-job", new))
+    row = only(owner)
+    assert (row.lost, row.in_force, row.face.label) == (True, False, "Hold lost")
+    assert row.sentence == (
+        f"Hold lost: JobSet/llama was made anew, and this Hold is for the one before it "
+        f"(uid {gang.uid})."
+    )
+    assert (row.owner_name, row.owner_uid) == ("llama", gang.uid)
+
+
+def test_a_jobset_that_is_gone(owner: Viewer, cluster: Cluster) -> None:
+    gang = held(cluster)
+    WatchedObject.objects.exclude(resource=HOLDS).delete()
+    assert only(owner).sentence == (
+        f"Hold lost: its JobSet (uid {gang.uid}) is not there any more."
+    )
+
+
+def test_a_hold_whose_jobset_nobody_remembers(owner: Viewer, cluster: Cluster) -> None:
+    gang = held(cluster)
+    WatchedObject.objects.exclude(resource=HOLDS).delete()
+    gang.delete()
+    row = only(owner)
+    assert (row.owner_kind, row.owner_name, row.gang_id, row.lost) == ("JobSet", "", "", True)
+
+
+def test_jobsets_that_cannot_be_read_are_not_gone(owner: Viewer, cluster: Cluster) -> None:
+    held(cluster)
+    WatchedObject.objects.exclude(resource=HOLDS).delete()
+    ResourceState.objects.filter(resource=JOBSETS).update(state="forbidden")
+    row = only(owner)
+    assert (row.lost, row.in_force) == (False, None)
+
+
+def test_a_silent_cluster_says_nothing_about_force(owner: Viewer, cluster: Cluster) -> None:
+    held(cluster)
+    check(cluster, True)
+    Cluster.objects.update(contact_at=NOW - timedelta(minutes=3))
+    page = read(owner)
+    (row,) = page.rows
+    assert row.in_force is None
+    assert row.sentence == (
+        "Cluster eu-train does not answer: whether it is in force is not known."
+    )
+    assert [unseen.state for unseen in page.unseen] == ["silent"]
+
+
+def test_a_hold_on_a_job_that_runs_says_so(owner: Viewer, cluster: Cluster) -> None:
+    gang = make_jobset(cluster)
+    make_hold(cluster, gang, JOB, action="", by="")
+    row = only(owner)
+    assert row.sentence == f"Job {JOB} is not suspended: a Hold alone stops nothing that runs."
+    assert (row.action_id, row.by) == ("", "")
+
+
+def test_a_job_between_two_attempts(owner: Viewer, cluster: Cluster) -> None:
+    held(cluster)
+    WatchedObject.objects.filter(resource=JOBS, name=JOB).delete()
+    assert only(owner).sentence == (
+        f"There is no Job {JOB} now; when it is made again it is born suspended."
+    )
+
+
+def test_a_hold_past_its_end(owner: Viewer, cluster: Cluster) -> None:
+    held(cluster, until=NOW - timedelta(seconds=1))
+    assert only(owner).sentence == "Its end has passed and it has not been released yet."
+
+
+@pytest.mark.parametrize("action", ["../../admin", "a/b", "G", "0" * 33])
+def test_an_annotation_that_is_no_action_is_no_link(
+    owner: Viewer, cluster: Cluster, action: str
+) -> None:
+    held(cluster, action=action)
+    assert only(owner).action_id == ""
+
+
+def test_a_page_of_holds_costs_the_same_however_many_they_are(
+    owner: Viewer, cluster: Cluster, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    gang = make_jobset(cluster, jobs=40)
+    for index in range(40):
+        make_hold(cluster, gang, f"llama-workers-{index}")
+    # Clusters, Holds, checks, blind resources, owners, Jobs, their gangs (2), clusters, states.
+    with django_assert_num_queries(10):
+        assert len(read(owner).rows) == 40
+
+
+# --- what cannot be seen
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ("not-served", "The Hold is not installed in cluster eu-train."),
+        ("forbidden", "The reader may not list Holds in cluster eu-train: they cannot be seen."),
+        ("failing", "The Holds of cluster eu-train cannot be read now; what is shown may be old."),
+    ],
+)
+def test_what_cannot_be_seen_is_said_for_each_cluster(
+    owner: Viewer, cluster: Cluster, state: str, sentence: str
+) -> None:
+    make_resource(make_cluster("us-train"), HOLDS)
+    ResourceState.objects.filter(cluster=cluster, resource=HOLDS).update(state=state)
+    page = read(owner)
+    assert page.rows == ()
+    assert [(one.cluster, one.state, one.sentence) for one in page.unseen] == [
+        ("eu-train", state, sentence)
+    ]
+    assert read(owner, cluster="us-train").unseen == ()
+
+
+def test_a_cluster_that_was_never_looked_at(owner: Viewer) -> None:
+    make_cluster("new", contact_at=None)
+    make_cluster("young")
+    assert [(one.cluster, one.state) for one in read(owner).unseen] == [
+        ("new", "never"),
+        ("young", "not-looked"),
+    ]
+
+
+def test_none_where_all_could_be_seen(owner: Viewer, cluster: Cluster) -> None:
+    assert read(owner) == HoldPage((), (), None)
+
+
+# --- who may see
+
+
+def test_holds_of_others_are_not_told(cluster: Cluster, stranger: Viewer) -> None:
+    held(cluster)
+    gang = make_jobset(cluster, "canary", namespace="other")
+    make_hold(cluster, gang, "canary-workers-0")
+    west = make_cluster("canary-west")
+    reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
+    page = read(reader)
+    assert [row.job for row in page.rows] == [JOB]
+    assert "canary" not in repr(page)
+    assert read(reader, namespace="other").rows == ()
+    assert read(reader, cluster=west.name) == HoldPage((), (), None)
+    assert read(stranger) == HoldPage((), (), None)
+
+
+def test_filters_and_pages(owner: Viewer, cluster: Cluster) -> None:
+    gang = make_jobset(cluster, jobs=5)
+    for index in range(5):
+        make_hold(cluster, gang, f"llama-workers-{index}")
+    assert [row.job for row in read(owner, q="workers-3").rows] == ["llama-workers-3"]
+    assert read(owner, namespace="other").rows == ()
+    walked: list[str] = []
+    cursor: str | None = None
+    while True:
+        page = holds(viewer=owner, limit=2, cursor=cursor, now=NOW)
+        walked += [row.job for row in page.rows]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert walked == [f"llama-workers-{index}" for index in range(5)]
+    with pytest.raises(CursorError):
+        holds(viewer=owner, cursor="x", now=NOW)

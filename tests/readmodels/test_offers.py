@@ -1,0 +1,322 @@
+"""Buttons: for whom they are on, with which word and lever, and what an off one says."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from gangboard.domain.action import ClusterLevers, PolicyState
+from gangboard.readmodels.action_rows import OfferRow
+from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.gang_page import GangDetail, gang_detail
+from gangboard.readmodels.gangs import GangFilters, list_gangs
+from gangboard.readmodels.offers import board_offers, jobs_on_node
+from gangboard.store.access import Scope, Viewer
+from gangboard.store.models import Cluster, Gang, Switch, WatchedObject
+from tests.factories import NOW, make_cluster, make_gang
+from tests.readmodels.jobsets import make_hold, make_jobset, make_readable
+from tests.readmodels.recorded import make_action
+
+pytestmark = pytest.mark.django_db
+
+Levers = Callable[..., None]
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    made = make_cluster(actor_credentials=b"sealed")
+    make_readable(made)
+    return made
+
+
+@pytest.fixture
+def levers(monkeypatch: pytest.MonkeyPatch) -> Levers:
+    """Say what every cluster allows: by default the Hold is installed and was proved."""
+
+    def allow(**fields: Any) -> None:
+        values = {
+            "cluster": "eu-train",
+            "has_actor": True,
+            "hold": PolicyState.INSTALLED,
+            "hold_proved_at": NOW,
+        }
+        found = ClusterLevers(**{**values, **fields})
+        monkeypatch.setattr("gangboard.readmodels.offers.read_levers", lambda _: found)
+
+    allow()
+    return allow
+
+
+def read(viewer: Viewer, gang: Gang) -> GangDetail:
+    found = gang_detail(viewer=viewer, gang_id=gang.pk, now=NOW)
+    assert found is not None
+    return found
+
+
+def said(offers: tuple[OfferRow, ...]) -> list[tuple[str, bool, str]]:
+    return [(offer.label, offer.allowed, offer.lever) for offer in offers]
+
+
+def primary(offers: tuple[OfferRow, ...]) -> OfferRow:
+    (found,) = (offer for offer in offers if offer.primary)
+    return found
+
+
+# --- the Gang page
+
+
+def test_a_child_job_is_held_and_the_owner_suspended(
+    owner: Viewer, cluster: Cluster, levers: Levers
+) -> None:
+    detail = read(owner, make_jobset(cluster))
+    assert [said(job.actions)[0] for job in detail.jobs] == [("Hold", True, "hold")] * 3
+    assert said(detail.actions)[0] == ("Suspend", True, "suspend")
+    offer = primary(detail.jobs[1].actions)
+    assert (offer.verb, offer.name, offer.uid, offer.generation, offer.kind) == (
+        "suspend",
+        "llama-workers-1",
+        "eu-train-research-llama-job-1",
+        3,
+        "Job",
+    )
+    resume = detail.jobs[1].actions[1]
+    assert (resume.allowed, resume.lever) == (False, "")
+    assert resume.why_not
+
+
+def test_a_held_job_offers_its_release(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
+    gang = make_jobset(cluster, suspended={"llama-workers-1"})
+    make_hold(cluster, gang, "llama-workers-1")
+    detail = read(owner, gang)
+    offer = primary(detail.jobs[1].actions)
+    assert (offer.verb, offer.label, offer.allowed) == ("resume", "Release", True)
+    assert primary(detail.jobs[0].actions).verb == "suspend"
+
+
+def test_without_the_hold_it_says_why_and_what_would_help(
+    owner: Viewer, cluster: Cluster, levers: Levers
+) -> None:
+    levers(hold=PolicyState.MISSING)
+    offer = primary(read(owner, make_jobset(cluster)).jobs[0].actions)
+    assert (offer.label, offer.allowed) == ("Suspend", False)
+    assert offer.why_not
+    assert "manage.py print_rbac --cluster eu-train | kubectl apply -f -" in offer.needs
+
+
+def test_without_an_actor_every_button_says_so(
+    owner: Viewer, cluster: Cluster, levers: Levers
+) -> None:
+    levers(has_actor=False)
+    detail = read(owner, make_jobset(cluster))
+    offers = [detail.actions[0], *(job.actions[0] for job in detail.jobs)]
+    assert {offer.why_not for offer in offers} == {
+        "Cluster eu-train has no actor: gangboard may only read it."
+    }
+
+
+@pytest.mark.parametrize(
+    ("role", "may_act", "why_not"),
+    [
+        ("viewer", True, "You may look but not act in this namespace."),
+        ("operator", False, "This token may look but not act; make one with create_token --act."),
+        ("admin", False, "This token may look but not act; make one with create_token --act."),
+    ],
+)
+def test_who_may_only_look_is_told_so_and_nothing_is_read_for_it(
+    cluster: Cluster, role: str, may_act: bool, why_not: str, levers: Levers
+) -> None:
+    gang = make_jobset(cluster, suspended={"llama-workers-2"})
+    viewer = Viewer(3, "rene", (Scope(cluster.pk, "research", role),), may_act=may_act)
+    WatchedObject.objects.all().delete()
+    detail = read(viewer, gang)
+    for offers in (detail.actions, *(job.actions for job in detail.jobs)):
+        assert [(offer.verb, offer.allowed, offer.lever) for offer in offers] == [
+            ("suspend", False, ""),
+            ("resume", False, ""),
+        ]
+        assert {offer.why_not for offer in offers} == {why_not}
+        assert all(offer.plan is None for offer in offers)
+    assert primary(detail.jobs[2].actions).verb == "resume"
+
+
+def test_rights_on_another_namespace_are_none_here(cluster: Cluster, levers: Levers) -> None:
+    gang = make_jobset(cluster)
+    scopes = (Scope(cluster.pk, "research", "viewer"), Scope(cluster.pk, "other", "admin"))
+    detail = read(Viewer(3, "rene", scopes), gang)
+    assert not any(offer.allowed for job in detail.jobs for offer in job.actions)
+
+
+def test_an_owner_that_is_gone_has_no_buttons(
+    owner: Viewer, cluster: Cluster, levers: Levers
+) -> None:
+    detail = read(owner, make_jobset(cluster, gone_at=NOW))
+    assert detail.actions == ()
+    assert all(job.actions == () for job in detail.jobs)
+
+
+def test_what_no_lever_fits_says_so(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
+    gang = make_gang(cluster, "lonely", api_group="", api_version="v1", kind="Pod")
+    (suspend, _) = read(owner, gang).actions
+    assert (suspend.allowed, suspend.why_not) == (
+        False,
+        "gangboard knows no way to suspend Pod lonely.",
+    )
+
+
+def test_a_job_that_was_replaced_since_is_not_acted_on(
+    owner: Viewer, cluster: Cluster, levers: Levers
+) -> None:
+    gang = make_jobset(cluster)
+    WatchedObject.objects.filter(name="llama-workers-1").delete()
+    offer = primary(read(owner, gang).jobs[1].actions)
+    assert offer.allowed is False
+    assert (offer.name, offer.generation) == ("llama-workers-1", 3)
+
+
+def test_an_old_look_is_a_warning(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
+    gang = make_jobset(cluster)
+    Cluster.objects.update(contact_at=NOW - timedelta(seconds=50))
+    offer = primary(read(owner, gang).jobs[0].actions)
+    assert offer.warnings[0] == "Cluster eu-train does not answer: what is shown is old."
+
+
+def test_time_alone_changes_no_button(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
+    gang = make_jobset(cluster)
+    later = gang_detail(viewer=owner, gang_id=gang.pk, now=NOW + timedelta(seconds=20))
+    assert later is not None
+    now = read(owner, gang)
+    assert repr(later.jobs) == repr(now.jobs)
+    assert repr(later.actions) == repr(now.actions)
+
+
+def test_500_jobs_cost_no_more_queries_than_3(
+    owner: Viewer,
+    cluster: Cluster,
+    levers: Levers,
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    gang = make_jobset(cluster, jobs=500)
+    with django_assert_max_num_queries(18):
+        detail = read(owner, gang)
+    assert len(detail.jobs) == 500
+    assert all(primary(job.actions).allowed for job in detail.jobs)
+
+
+def test_what_was_done_is_on_the_page(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
+    gang = make_jobset(cluster)
+    uid = f"{gang.uid}-job-1"
+    make_action(cluster, gang_id=gang.pk, uid=uid)
+    open_one = make_action(cluster, gang_id=gang.pk, uid=uid, state="sent", finished_at=None)
+    make_action(cluster, gang_id=gang.pk, uid=gang.uid, kind="JobSet")
+    detail = read(owner, gang)
+    assert [row.is_final for row in detail.history] == [True, False, True]
+    assert [job.open_action and job.open_action.id for job in detail.jobs] == [
+        None,
+        open_one.pk,
+        None,
+    ]
+    assert detail.open_action is None
+
+
+# --- the Board
+
+
+def on_board(viewer: Viewer) -> dict[str, OfferRow]:
+    clusters = read_freshness(viewer=viewer, now=NOW)
+    rows = list_gangs(viewer=viewer, filters=GangFilters(), now=NOW, clusters=clusters).rows
+    offers = board_offers(viewer=viewer, rows=rows, clusters=clusters)
+    return {row.name: offers[row.id][0] for row in rows if row.id in offers}
+
+
+def test_the_board_offers_the_verb_that_changes_something(owner: Viewer, cluster: Cluster) -> None:
+    make_gang(cluster, "runs", health="running", stage="run", code="running")
+    make_gang(cluster, "paused", health="suspended", stage="admission", code="suspended")
+    make_gang(cluster, "one-held", health="suspended", stage="admission", code="job-suspended")
+    make_gang(cluster, "done", health="succeeded", stage="run", code="succeeded")
+    make_gang(cluster, "pod", api_group="", kind="Pod")
+    found = on_board(owner)
+    assert {name: (offer.label, offer.allowed) for name, offer in found.items()} == {
+        "runs": ("Suspend", True),
+        "paused": ("Resume", True),
+        "one-held": ("Suspend", True),
+        "done": ("Suspend", False),
+    }
+    assert found["done"].why_not == "JobSet done has succeeded: nothing of it runs any more."
+
+
+def test_the_board_says_why_a_row_is_off(cluster: Cluster, owner: Viewer) -> None:
+    bare = make_cluster("bare")
+    make_gang(cluster, "a")
+    make_gang(bare, "b")
+    assert on_board(owner)["a"].allowed is True
+    assert on_board(owner)["b"].why_not == "Cluster bare has no actor: gangboard may only read it."
+    reader = Viewer(3, "rene", (Scope(None, "research", "viewer"),))
+    assert on_board(reader)["a"].why_not == "You may look but not act in this namespace."
+    Cluster.objects.filter(name="eu-train").update(read_only=True)
+    assert on_board(owner)["a"].why_not.startswith("Cluster eu-train is switched to read-only")
+    Switch.objects.create(name="read-only", is_on=True, changed_at=NOW)
+    assert on_board(owner)["a"].why_not.startswith("gangboard is switched to read-only")
+
+
+def test_a_board_of_100_rows_costs_five_queries(
+    owner: Viewer, cluster: Cluster, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for _ in range(100):
+        make_gang(cluster)
+    clusters = read_freshness(viewer=owner, now=NOW)
+    rows = list_gangs(
+        viewer=owner, filters=GangFilters(), limit=100, now=NOW, clusters=clusters
+    ).rows
+    reader = Viewer(3, "rene", (Scope(None, "research", "viewer"),))
+    with django_assert_num_queries(0):
+        board_offers(viewer=reader, rows=rows, clusters=clusters)
+    with django_assert_num_queries(5):
+        assert len(board_offers(viewer=owner, rows=rows, clusters=clusters)) == 100
+
+
+# --- a node
+
+
+def test_every_job_on_a_node(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
+    make_jobset(
+        cluster,
+        "llama",
+        nodes={"llama-workers-0": ("gpu-01",), "llama-workers-2": ("gpu-01", "gpu-02")},
+    )
+    make_jobset(cluster, "eval", nodes={"eval-workers-1": ("gpu-011",)})
+    make_jobset(cluster, "other", namespace="other", nodes={"other-workers-0": ("gpu-01",)})
+    make_jobset(cluster, "gone", gone_at=NOW, nodes={"gone-workers-0": ("gpu-01",)})
+    west = make_cluster("west", actor_credentials=b"sealed")
+    make_jobset(west, "far", nodes={"far-workers-0": ("gpu-01",)})
+
+    def names(viewer: Viewer, node: str = "gpu-01", where: str = "eu-train") -> list[str]:
+        found = jobs_on_node(viewer=viewer, cluster=where, node=node, now=NOW)
+        assert all(offer.verb == "suspend" and offer.lever == "hold" for offer in found)
+        return [f"{offer.namespace}/{offer.name}" for offer in found]
+
+    assert names(owner) == [
+        "other/other-workers-0",
+        "research/llama-workers-0",
+        "research/llama-workers-2",
+    ]
+    assert names(owner, "gpu-02") == ["research/llama-workers-2"]
+    assert names(owner, "gpu-1") == []
+    assert names(owner, where="no-such") == []
+    assert names(owner, "a\x00b") == []
+    operator = Viewer(3, "otto", (Scope(cluster.pk, "research", "operator"),))
+    assert names(operator) == ["research/llama-workers-0", "research/llama-workers-2"]
+    assert names(operator, where="west") == []
+
+
+def test_who_may_only_look_sees_the_jobs_on_a_node_and_why(
+    cluster: Cluster, levers: Levers
+) -> None:
+    make_jobset(cluster, nodes={"llama-workers-0": ("gpu-01",)})
+    reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
+    (offer,) = jobs_on_node(viewer=reader, cluster="eu-train", node="gpu-01", now=NOW)
+    assert (offer.allowed, offer.why_not) == (
+        False,
+        "You may look but not act in this namespace.",
+    )
