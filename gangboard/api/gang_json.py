@@ -168,6 +168,19 @@ class MembersWithPodsSerializer(MembersSerializer):
         return {**counts, "pods": self.fields["pods"].to_representation(instance.members)}
 
 
+class TimelineSerializer(serializers.Serializer[Any]):
+    """One thing that was done to the gang."""
+
+    at = TimeField()
+    kind = serializers.CharField(help_text="`action`.")
+    title = serializers.CharField()
+    message = serializers.CharField(
+        help_text="How it ended, and where its pods were before and are now."
+    )
+    actor = serializers.CharField()
+    action = serializers.CharField(source="action_id")
+
+
 class GangDetailSerializer(GangSerializer):
     """A gang with everything that explains its verdict."""
 
@@ -176,10 +189,11 @@ class GangDetailSerializer(GangSerializer):
     groups = GroupSerializer(many=True)
     jobs = JobSerializer(many=True)
     actions = OfferSerializer(many=True, help_text="What the caller may do to the owner now.")
+    timeline = TimelineSerializer(many=True, help_text="Newest first.")
 
     def to_representation(self, instance: GangDetail) -> dict[str, Any]:
         """Return the Gang as in lists, with more beside it."""
-        more = ("members", "findings", "groups", "jobs", "actions")
+        more = ("members", "findings", "groups", "jobs", "actions", "timeline")
         return {
             **GangSerializer().to_representation(instance.row),
             **{

@@ -94,6 +94,8 @@ class ActionRow:
     sent_at: datetime | None
     applied_at: datetime | None
     finished_at: datetime | None
+    nodes: tuple[str, ...] = ()
+    """Where its pods were when it was looked at, right before it was acted on."""
 
     @property
     def label(self) -> str:

@@ -171,6 +171,7 @@ def _row(action: Action) -> ActionRow:
         sent_at=action.sent_at,
         applied_at=action.applied_at,
         finished_at=action.finished_at,
+        nodes=tuple(printable(str(node)) for node in action.context.get("nodes", ())),
     )
 
 

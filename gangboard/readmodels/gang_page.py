@@ -22,6 +22,7 @@ from gangboard.readmodels.members import MemberBlock, MemberRow, make_blocks, me
 from gangboard.readmodels.offers import gang_offers, job_subject, owner_subject
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.steps import Step, make_steps
+from gangboard.readmodels.timeline import TimelineRow, make_timeline
 from gangboard.readmodels.words import Face, face_of
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import Detail, unpack_detail
@@ -104,6 +105,14 @@ class GangDetail:
     def open_action(self) -> ActionRow | None:
         """The action on the owner that is not over."""
         return _open_action(self.history, self.row.uid)
+
+    @property
+    def timeline(self) -> tuple[TimelineRow, ...]:
+        """What was done to it and where its pods were and are, the newest first."""
+        places = {("Job", job.name): job.nodes for job in self.jobs}
+        everywhere = {node for job in self.jobs for node in job.nodes}
+        places.setdefault((self.row.kind, self.row.name), tuple(sorted(everywhere)))
+        return make_timeline(self.history, places)
 
     @property
     def verdict(self) -> FindingRow | None:

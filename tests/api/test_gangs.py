@@ -103,9 +103,9 @@ LOOK_ONLY: list[dict[str, Any]] = [
 def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World) -> None:
     listed = ask("reader", "gangs/").json()["results"][0]
     gang = ask("reader", f"gangs/{listed['id']}/").json()
-    assert list(gang) == [*GANG_KEYS, "findings", "groups", "jobs", "actions"]
+    assert list(gang) == [*GANG_KEYS, "findings", "groups", "jobs", "actions", "timeline"]
     pods = gang["members"].pop("pods")
-    more = {key: gang.pop(key) for key in ("findings", "groups", "jobs", "actions")}
+    more = {key: gang.pop(key) for key in ("findings", "groups", "jobs", "actions", "timeline")}
     assert {**gang, "observed_at": ""} == {**listed, "observed_at": ""}
     assert pods == [
         {
@@ -167,6 +167,7 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
         }
     ]
     assert more["actions"] == LOOK_ONLY
+    assert more["timeline"] == []
     assert more["groups"] == []
 
 

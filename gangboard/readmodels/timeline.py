@@ -1,0 +1,85 @@
+"""What was done to a gang, in the order of time, with where its pods were before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from gangboard.domain.action import ActionState, Verb
+from gangboard.readmodels.action_rows import ActionRow
+
+MOST_NODES = 8
+"""Nodes that one sentence names."""
+
+Places = Mapping[tuple[str, str], tuple[str, ...]]
+"""(kind, name) → nodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineRow:
+    """One entry: an action that came to an end or is under way."""
+
+    at: datetime
+    kind: str
+    """`action`."""
+    title: str
+    """`Held Job train-w-1`."""
+    message: str
+    """How it ended, and where its pods were and are."""
+    actor: str
+    action_id: str
+    row: ActionRow
+
+
+def make_timeline(history: tuple[ActionRow, ...], places: Places) -> tuple[TimelineRow, ...]:
+    """Return the entries, the newest first.
+
+    `history` are the gang's actions, the newest first. `places`: the nodes that the pods of the
+    owner and of each Job are on now. Where a Job came up after a resume is known from the next action on it,
+    which looked before it acted; after the last one, from now.
+    """
+    entries = []
+    later: dict[tuple[str, str], tuple[str, ...]] = {}
+    earlier = _places_before(history)
+    for row in history:
+        # A restart makes the Job anew with another uid: its name is what stays.
+        key = (row.kind, row.name)
+        after = later.get(key, places.get(key, ()))
+        where = _where(row, earlier.get(row.id, ()), after)
+        message = " ".join(filter(None, (row.message, where)))
+        title = f"{row.label} {row.kind} {row.name}"
+        at = row.finished_at or row.sent_at or row.requested_at
+        entries.append(TimelineRow(at, "action", title, message, row.actor, row.id, row))
+        later[key] = row.nodes
+    return tuple(entries)
+
+
+def _places_before(history: tuple[ActionRow, ...]) -> dict[str, tuple[str, ...]]:
+    """Return, for each resume, the nodes that the Job was on before it was suspended."""
+    found: dict[str, tuple[str, ...]] = {}
+    last: dict[tuple[str, str], tuple[str, ...]] = {}
+    for row in reversed(history):
+        key = (row.kind, row.name)
+        if row.verb == Verb.RESUME:
+            found[row.id] = last.get(key, ())
+        elif row.nodes:
+            last[key] = row.nodes
+    return found
+
+
+def _where(row: ActionRow, before: tuple[str, ...], after: tuple[str, ...]) -> str:
+    if row.state != ActionState.VERIFIED:
+        return ""
+    if row.verb == Verb.SUSPEND:
+        return f"It was on {_names(row.nodes)}." if row.nodes else ""
+    if before and after:
+        same = "again " if set(before) == set(after) else ""
+        return f"It was on {_names(before)}; it came up {same}on {_names(after)}."
+    return f"It came up on {_names(after)}." if after else ""
+
+
+def _names(nodes: tuple[str, ...]) -> str:
+    shown = ", ".join(nodes[:MOST_NODES])
+    more = len(nodes) - MOST_NODES
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,0 +1,106 @@
+"""The timeline of a gang: what was done, and where the pods of a Job were and are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from gangboard.readmodels.action_rows import ActionRow
+from gangboard.readmodels.action_words import action_face
+from gangboard.readmodels.timeline import make_timeline
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+def an_action(number: int, verb: str, nodes: tuple[str, ...], state: str = "verified") -> ActionRow:
+    at = NOON + timedelta(minutes=number)
+    return ActionRow(
+        id=f"a{number}",
+        verb=verb,
+        cluster="east",
+        api_group="batch",
+        kind="Job",
+        namespace="team-a",
+        name="train-w-1",
+        uid=f"uid-{number}",
+        generation=1,
+        gang_id="g",
+        state=state,
+        is_final=True,
+        face=action_face(state, verb, "hold"),
+        lever="hold",
+        lever_label="Hold",
+        reason="node-1 is broken",
+        actor="alice",
+        via="page",
+        forced=False,
+        message="It is so.",
+        warnings=(),
+        reactions=(),
+        before={},
+        after={},
+        steps=(),
+        reverted_by="",
+        held_seconds=None,
+        until=None,
+        batch="",
+        requested_at=at,
+        sent_at=at,
+        applied_at=at,
+        finished_at=at,
+        nodes=nodes,
+    )
+
+
+def messages(*oldest_first: ActionRow, now: tuple[str, ...] = ()) -> list[str]:
+    rows = tuple(reversed(oldest_first))
+    return [row.message for row in make_timeline(rows, {("Job", "train-w-1"): now})]
+
+
+def test_a_relocation_names_both_places() -> None:
+    held, resumed = an_action(1, "suspend", ("n1",)), an_action(2, "resume", ())
+    newest, oldest = messages(held, resumed, now=("n2",))
+    assert newest == "It is so. It was on n1; it came up on n2."
+    assert oldest == "It is so. It was on n1."
+
+
+def test_a_return_to_the_same_node_is_said() -> None:
+    held, resumed = an_action(1, "suspend", ("n1",)), an_action(2, "resume", ())
+    assert messages(held, resumed, now=("n1",))[0] == (
+        "It is so. It was on n1; it came up again on n1."
+    )
+
+
+def test_while_no_pod_has_a_node_nothing_is_claimed() -> None:
+    held, resumed = an_action(1, "suspend", ("n1",)), an_action(2, "resume", ())
+    assert messages(held, resumed, now=())[0] == "It is so."
+
+
+def test_what_came_later_does_not_change_what_is_told_of_before() -> None:
+    first = an_action(1, "suspend", ("n1",))
+    back = an_action(2, "resume", ())
+    again = an_action(3, "suspend", ("n2",))
+    told = messages(first, back, again, now=("n9",))
+    assert told == [
+        "It is so. It was on n2.",
+        "It is so. It was on n1; it came up on n2.",
+        "It is so. It was on n1.",
+    ]
+
+
+def test_an_action_that_did_not_hold_says_nothing_of_places() -> None:
+    assert messages(an_action(1, "suspend", ("n1",), state="reverted"), now=("n1",)) == [
+        "It is so."
+    ]
+
+
+def test_many_nodes_are_counted() -> None:
+    nodes = tuple(f"n{number}" for number in range(10))
+    (told,) = messages(an_action(1, "suspend", nodes))
+    assert told == "It is so. It was on n0, n1, n2, n3, n4, n5, n6, n7 and 2 more."
+
+
+def test_the_time_is_that_of_the_end() -> None:
+    row = replace(an_action(1, "suspend", ()), finished_at=NOON)
+    (entry,) = make_timeline((row,), {})
+    assert (entry.at, entry.kind, entry.actor, entry.action_id) == (NOON, "action", "alice", "a1")
