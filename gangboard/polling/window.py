@@ -8,6 +8,8 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from gangboard.decode.admission_policies import POLICY
+from gangboard.decode.holds import HOLD
 from gangboard.kube.discovery import Discovery, discover
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
@@ -216,11 +218,16 @@ class Window:
                     break
         self._raise_defects(followers)
         self.writer.commit()
-        if any(follower.vanished for follower in followers):
+        if any(follower.vanished for follower in followers) or self._holds_should_be_served():
             self._session.discovered_at = None
         self.error = self._common_error(followers)
         self.writer.write_contact(self._contact.at, *self._problem(), at_once=True)
         self.writer.store_everything()
+
+    def _holds_should_be_served(self) -> bool:
+        """The Hold's policy is there and its resource was not: whoever installs it waits for us."""
+        session = self._session
+        return bool(session.versions[POLICY.key]) and not session.watched[HOLD.key].version
 
     def _raise_defects(self, followers: list[Follower]) -> None:
         for follower in followers:

@@ -17,7 +17,7 @@ def _warned(scene: Scene, job: str, *words: str) -> None:
     """The dry run says it before anything is sent; every word must be in one and the same sentence."""
     plan = scene.dry_run("suspend", {"apiVersion": "batch/v1", "kind": "Job", **scene.job(job)})
     sentences = [*plan["reactions"], *plan["warnings"]]
-    assert any(all(word.lower() in one.lower() for word in words) for one in sentences), sentences
+    assert any(all(word.lower() in one.lower() for word in words) for one in sentences), plan
 
 
 def _finish_pods(scene: Scene, job: str) -> None:

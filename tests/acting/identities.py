@@ -35,7 +35,16 @@ def install(
         wait(lambda: hold_is_served(plane.client), what="the Hold resource to be served")
     file = kubeconfig(plane, ACTOR)
     installation.manage("set_actor", cluster, "--kubeconfig", str(file))
+    if holds:
+        wait(
+            lambda: _sees_hold(installation, cluster), timeout=60, what="gangboard to see the Hold"
+        )
     return file
+
+
+def _sees_hold(installation: Installation, cluster: str) -> bool:
+    levers = {one["lever"]: one for one in installation.get(f"clusters/{cluster}/")["levers"]}
+    return bool(levers["hold"]["ready"])
 
 
 def apply(client: Client, objects: Sequence[Json]) -> None:

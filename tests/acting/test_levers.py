@@ -37,46 +37,44 @@ HOLDING = ("k137", "k135map", "kueue")
 """Clusters in which the Hold is installed."""
 
 
+PLANES = {
+    "k137": "controlplane_137",
+    "plain": "controlplane_plain",
+    "k135": "controlplane_135",
+    "k135map": "controlplane_135_map",
+    "kueue": "controlplane_kueue",
+}
+CASES = [(cluster, story) for cluster, stories in STORIES.items() for story in stories]
+
+
 @pytest.fixture(scope="module")
-def playing(
-    controlplane_137: ControlPlane,
-    controlplane_plain: ControlPlane,
-    controlplane_135: ControlPlane,
-    controlplane_135_map: ControlPlane,
-    controlplane_kueue: ControlPlane,
-) -> Iterator[dict[tuple[str, str], Future[None]]]:
-    """Start every story; each test waits for the end of its own."""
-    planes = {
-        "k137": controlplane_137,
-        "plain": controlplane_plain,
-        "k135": controlplane_135,
-        "k135map": controlplane_135_map,
-        "kueue": controlplane_kueue,
+def playing(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[None]]]:
+    """Start every story that was asked for; each test waits for the end of its own."""
+    names = {item.name for item in request.session.items}
+    wanted = [case for case in CASES if f"test_story[{_name(*case)}]" in names]
+    planes: dict[str, ControlPlane] = {
+        cluster: request.getfixturevalue(PLANES[cluster]) for cluster, _ in wanted
     }
-    kubeconfigs = {name: plane.kubeconfig for name, plane in planes.items()}
-    with Installation(kubeconfigs) as installation, ThreadPoolExecutor(12) as pool:
-        for name, plane in planes.items():
-            install(installation, plane, name, holds=name in HOLDING)
+    kubeconfigs = {cluster: plane.kubeconfig for cluster, plane in planes.items()}
+    with Installation(kubeconfigs) as installation, ThreadPoolExecutor(16) as pool:
+        for cluster, plane in planes.items():
+            install(installation, plane, cluster, holds=cluster in HOLDING)
         yield {
-            (name, story.__name__): pool.submit(
-                story, Scene(installation, plane, name, _namespace(story))
+            _name(cluster, story): pool.submit(
+                story, Scene(installation, planes[cluster], cluster, _namespace(story))
             )
-            for name, plane in planes.items()
-            for story in STORIES[name]
+            for cluster, story in wanted
         }
+
+
+def _name(cluster: str, story: Callable[[Scene], None]) -> str:
+    return f"{cluster}-{story.__name__}"
 
 
 def _namespace(story: Callable[[Scene], None]) -> str:
     return f"acting-{story.__name__}".replace("_", "-")
 
 
-@pytest.mark.parametrize(
-    ("cluster", "story"),
-    [
-        pytest.param(cluster, story.__name__, id=f"{cluster}-{story.__name__}")
-        for cluster, stories in STORIES.items()
-        for story in stories
-    ],
-)
-def test_story(playing: dict[tuple[str, str], Future[None]], cluster: str, story: str) -> None:
-    playing[cluster, story].result(timeout=240)
+@pytest.mark.parametrize("story", [_name(*case) for case in CASES])
+def test_story(playing: dict[str, Future[None]], story: str) -> None:
+    playing[story].result(timeout=240)
