@@ -11,6 +11,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangboard.settings")
 
 SEED_INTERVAL = 2.0
 """Seconds between two looks for clusters that nobody holds."""
+SWEEP_INTERVAL = 2.0
+"""Seconds between two looks for actions that nobody works on."""
 FILE_TRANSPORT = "gangboard.polling.file_broker:Transport"
 """Kombu's, mended: see there."""
 
@@ -55,6 +57,11 @@ app.conf.update(
             "schedule": SEED_INTERVAL,
             "options": {"queue": "poll", "expires": SEED_INTERVAL * 2},
         },
+        "sweep actions": {
+            "task": "gangboard.actions.tasks.sweep",
+            "schedule": SWEEP_INTERVAL,
+            "options": {"queue": "act", "expires": SWEEP_INTERVAL * 2},
+        },
         "housekeeping": {
             "task": "gangboard.polling.tasks.housekeep",
             "schedule": 300.0,
@@ -62,4 +69,4 @@ app.conf.update(
         },
     },
 )
-app.autodiscover_tasks(["gangboard.polling"])
+app.autodiscover_tasks(["gangboard.polling", "gangboard.actions"])

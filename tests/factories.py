@@ -237,8 +237,8 @@ def make_resource(cluster: Cluster, resource: str = "pods", **columns: Any) -> R
 
 
 def make_heartbeats(*, now: datetime = NOW, slots: int = 8) -> None:
-    """Make a poll worker and a beat that are alive."""
-    for kind, its_slots in (("poll", slots), ("beat", 0)):
+    """Make a poll worker, an act worker and a beat that are alive."""
+    for kind, its_slots in (("poll", slots), ("act", 0), ("beat", 0)):
         Heartbeat.objects.update_or_create(
             name=f"{kind}-1", defaults={"kind": kind, "beat_at": now, "slots": its_slots}
         )

@@ -6,6 +6,7 @@ python -m tests.screenshots [FOLDER]
 from __future__ import annotations
 
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Literal
@@ -14,6 +15,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.browser import chromium
 from tests.installation import Installation
+from tests.web.site import NAME, PASSWORD, Site
 
 WIDTHS = {"wide": 1440, "phone": 390}
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -72,12 +74,65 @@ def take(browser: Browser, installation: Installation, folder: Path) -> None:
             context.close()
 
 
+def _acting_pages(site: Site) -> dict[str, str]:
+    """Return the pages of acting: name → path."""
+    confirm = f"/actions/confirm/?verb=suspend&target={site.target('llama', 2)}"
+    return {
+        "act-gang": f"/gangs/{site.gang_id('llama')}/",
+        "act-gang-refused": f"/gangs/{site.gang_id('mixtral')}/",
+        "act-confirm": confirm,
+        "act-confirm-refused": f"/actions/confirm/?verb=suspend&target={site.target('mixtral', 0)}",
+        "act-several": f"{confirm}&target={site.target('llama', 0)}",
+        "act-node": "/actions/node/?cluster=gpu-east&node=gpu-02",
+        "act-record": "/actions/",
+        "act-holds": "/holds/",
+        "act-audit": "/actions/audit/",
+        **{
+            f"act-{name}": f"/actions/{site.action_id(state)}/"
+            for name, state in (
+                ("held", "verified"),
+                ("watching", "applied"),
+                ("reverted", "reverted"),
+                ("refused", "refused"),
+            )
+        },
+    }
+
+
+def take_acting(browser: Browser, site: Site, folder: Path) -> None:
+    """Take the pictures of acting: pages with every state, the row menu and the dialog."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for scheme in SCHEMES:
+        for size, width in WIDTHS.items():
+            context = browser.new_context(
+                viewport={"width": width, "height": 900}, color_scheme=scheme
+            )
+            page = context.new_page()
+            page.goto(f"{site.url}/sign-in/")
+            page.fill("#name", NAME)
+            page.fill("#password", PASSWORD)
+            page.get_by_role("button", name="Sign in").click()
+            for name, path in _acting_pages(site).items():
+                _shoot(page, site.url + path, folder / f"{name}-{scheme}-{size}.png")
+            page.goto(f"{site.url}/?q=llama&cluster=gpu-east")
+            page.get_by_label("Actions on llama").click()
+            page.screenshot(path=folder / f"act-menu-{scheme}-{size}.png")
+            page.get_by_role("link", name="Suspend JobSet llama").click()
+            page.get_by_role("dialog").wait_for()
+            page.wait_for_timeout(300)
+            page.screenshot(path=folder / f"act-dialog-{scheme}-{size}.png")
+            context.close()
+
+
 def main() -> None:
-    """Start gangboard with the simulated fleet and take the pictures."""
+    """Take the pictures of the simulated fleet, and of acting on rows written for it."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "screenshots")
-    with Installation({}) as installation, chromium() as browser:
-        _wait_for_fleet(installation)
-        take(browser, installation, folder)
+    with chromium() as browser:
+        with tempfile.TemporaryDirectory() as state, Site(Path(state)) as site:
+            take_acting(browser, site, folder)
+        with Installation({}) as installation:
+            _wait_for_fleet(installation)
+            take(browser, installation, folder)
 
 
 if __name__ == "__main__":

@@ -2,75 +2,45 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
-from enum import StrEnum
+from functools import partial
 
-from gangboard.domain.action import Plan, Target, Verb
+from django.db import IntegrityError, transaction
+
+from gangboard.actions import asking, known
+from gangboard.actions.asks import MOST_AT_ONCE, Ask, AskError, Fault, Outcome, Taken
+from gangboard.actions.waking import wake
+from gangboard.diagnosis.policy.plan import plan
+from gangboard.domain.action import ActionState, Plan
+from gangboard.store import actions, grounds
 from gangboard.store.access import Viewer
+from gangboard.store.actions import DatabaseClock, RealDatabaseClock
+from gangboard.store.gangs import gang_id
+from gangboard.store.levers import read_levers
+from gangboard.store.models import Action, Cluster
 
-MOST_AT_ONCE = 50
-"""Objects of one confirmation."""
+__all__ = [
+    "MOST_AT_ONCE",
+    "Ask",
+    "AskError",
+    "Fault",
+    "Outcome",
+    "Taken",
+    "audit_export",
+    "preview",
+    "request",
+    "request_many",
+    "stop_batch",
+]
 
-
-class Fault(StrEnum):
-    """What is wrong with a request itself, before any lever is looked at."""
-
-    INVALID = "invalid"
-    """400: a field is missing or makes no sense."""
-    FORBIDDEN = "forbidden"
-    """403: visible, but not to be acted on by this person or token."""
-    NOT_FOUND = "not-found"
-    """404: not there, or not visible: the same answer."""
-    MOVED_ON = "moved-on"
-    """409: uid or generation is not what the caller saw; both are in the sentence."""
-    BUSY = "busy"
-    """409: another action on this object is open; `action_id` names it."""
-    KEY_REUSED = "key-reused"
-    """422: the idempotency key was used for another request; `action_id` names its action."""
-
-
-class AskError(ValueError):
-    """The request cannot be taken. The text is one sentence for the one who asked."""
-
-    def __init__(self, fault: Fault, sentence: str, action_id: str = "") -> None:
-        super().__init__(sentence)
-        self.fault = fault
-        self.action_id = action_id
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """What a person asks for. Text is checked here, not trusted."""
-
-    verb: Verb
-    target: Target
-    reason: str
-    until: datetime | None = None
-    idempotency_key: str = ""
-    """Unique per person; empty: none, as for a form without JavaScript that carries its own."""
-    forced: bool = False
-    """Try a lever that is not proved; for admins."""
-    via: str = "api"
-    """`page` or `api`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """A request that was written down, or the one that the same key had made before."""
-
-    action_id: str
-    created: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """One of several requests of one confirmation: taken, or why not."""
-
-    target: Target
-    action_id: str = ""
-    refused: str = ""
+LIFE_SECONDS = 300.0
+"""How long a request may wait before it is sent; then the one who asked has moved on."""
+DATABASE = RealDatabaseClock()
+GANGBOARD = "gangboard"
+"""The actor of what nobody asked for at that moment: the end of a Hold."""
 
 
 def preview(viewer: Viewer, ask: Ask, *, now: datetime) -> Plan:
@@ -78,32 +48,263 @@ def preview(viewer: Viewer, ask: Ask, *, now: datetime) -> Plan:
 
     Raises AskError. A refusal by the levers is a Plan with `why_not`.
     """
-    raise NotImplementedError
+    ask = asking.check_form(ask, now=now, reason_needed=False)
+    subject = asking.find_subject(viewer, ask)
+    return stored_plan(subject.cluster, ask, by=viewer.name, action="", now=now)
 
 
-def request(viewer: Viewer, ask: Ask, *, now: datetime) -> Taken:
+def stored_plan(cluster: Cluster, ask: Ask, *, by: str, action: str, now: datetime) -> Plan:
+    """Return the plan from the objects as the poll saw them last. Raises AskError (NOT_FOUND)."""
+    gang = grounds.find_gang(cluster.pk, ask.target.uid, known.models())
+    ground = grounds.read_ground(cluster.pk, gang, known.models()) if gang is not None else None
+    if ground is None:
+        target = ask.target
+        raise AskError(
+            Fault.NOT_FOUND,
+            f"There is no {target.kind} {target.namespace}/{target.name} in cluster "
+            f"{target.cluster}.",
+        )
+    return plan(
+        ground,
+        replace(read_levers(cluster), forced=ask.forced),
+        verb=ask.verb,
+        uid=ask.target.uid,
+        until=ask.until,
+        by=by,
+        reason=ask.reason,
+        action=action,
+        now=now,
+    )
+
+
+def request(viewer: Viewer, ask: Ask, *, now: datetime, clock: DatabaseClock = DATABASE) -> Taken:
     """Write the action, its audit entry and its place in the outbox in one transaction; wake a worker.
 
     Raises AskError; a denial (FORBIDDEN) is audited. A lever's refusal is the action's own end.
+    `clock` is that of the outbox: the database's own, so that a web server whose clock is wrong
+    makes no action late.
     """
-    raise NotImplementedError
+    return _request(viewer, ask, batch="", now=now, clock=clock)
+
+
+def _request(viewer: Viewer, ask: Ask, *, batch: str, now: datetime, clock: DatabaseClock) -> Taken:
+    ask = asking.check_form(ask, now=now)
+    earlier = _of_same_key(viewer, ask)
+    if earlier is not None:
+        return earlier
+    try:
+        subject = asking.find_subject(viewer, ask)
+    except AskError as error:
+        if error.fault is Fault.FORBIDDEN:
+            _audit_denial(viewer, ask, str(error), now)
+        raise
+    try:
+        with transaction.atomic():
+            action = _write(viewer, ask, subject, batch, now, clock)
+    except IntegrityError:
+        return _met(viewer, ask, subject.cluster)
+    return Taken(action.pk, created=True)
+
+
+def _write(
+    viewer: Viewer,
+    ask: Ask,
+    subject: asking.Subject,
+    batch: str,
+    now: datetime,
+    clock: DatabaseClock,
+) -> Action:
+    """Write row and audit. Raises IntegrityError: the key is used, or an action is open."""
+    gang = grounds.find_gang(subject.cluster.pk, ask.target.uid, known.models())
+    root = gang.uid if gang is not None else ask.target.uid
+    action = new_action(
+        subject.cluster,
+        ask,
+        now=now,
+        gang=gang_id(subject.cluster.name, root),
+        user_id=viewer.user_id,
+        actor=viewer.name,
+        may_act=viewer.may_act,
+        batch=batch,
+        clock=clock,
+    )
+    transaction.on_commit(partial(wake, action.pk))
+    return action
+
+
+def new_action(
+    cluster: Cluster,
+    ask: Ask,
+    *,
+    now: datetime,
+    gang: str,
+    user_id: int | None,
+    actor: str,
+    may_act: bool = True,
+    batch: str = "",
+    clock: DatabaseClock = DATABASE,
+) -> Action:
+    """Write an action and its audit entry; belongs inside a transaction. Raises IntegrityError."""
+    target = ask.target
+    action = Action.objects.create(
+        id=uuid.uuid4().hex,
+        verb=ask.verb.value,
+        cluster=cluster,
+        cluster_name=cluster.name,
+        gang_id=gang,
+        api_group=target.api_group,
+        kind=target.kind,
+        namespace=target.namespace,
+        name=target.name,
+        uid=target.uid,
+        generation=target.generation,
+        reason=ask.reason,
+        until=ask.until,
+        forced=ask.forced,
+        user_id=user_id,
+        actor_name=actor,
+        may_act=may_act,
+        via=ask.via,
+        idempotency_key=ask.idempotency_key,
+        body_hash=asking.body_hash(ask),
+        batch=batch,
+        state=ActionState.REQUESTED.value,
+        message="Waits for a worker.",
+        requested_at=now,
+        expires_at=clock.database_now(LIFE_SECONDS),
+        due_at=clock.database_now(),
+    )
+    actions.audit(
+        "requested",
+        f"{actor} asked to {ask.verb.value} {target.kind} {target.namespace}/{target.name}: "
+        f"{ask.reason}",
+        at=now,
+        actor=actor,
+        action=action,
+        details={"via": ask.via, "forced": ask.forced, "batch": batch},
+    )
+    actions.tell(cluster.pk)
+    return action
+
+
+def _of_same_key(viewer: Viewer, ask: Ask) -> Taken | None:
+    """Return what this person's key has made before. Raises AskError (KEY_REUSED)."""
+    if not ask.idempotency_key:
+        return None
+    found = Action.objects.filter(
+        user_id=viewer.user_id, idempotency_key=ask.idempotency_key
+    ).first()
+    if found is None:
+        return None
+    if found.body_hash != asking.body_hash(ask):
+        raise AskError(
+            Fault.KEY_REUSED,
+            f"This idempotency key was used for another request, action {found.pk}.",
+            found.pk,
+        )
+    return Taken(found.pk, created=False)
+
+
+def _met(viewer: Viewer, ask: Ask, cluster: Cluster) -> Taken:
+    """Return the same action where somebody was quicker. Raises AskError (KEY_REUSED, BUSY)."""
+    earlier = _of_same_key(viewer, ask)
+    if earlier is not None:
+        return earlier
+    target = ask.target
+    found = Action.objects.filter(cluster=cluster, uid=target.uid, finished_at=None).first()
+    if found is None:
+        raise AskError(
+            Fault.BUSY,
+            f"Another action on {target.kind} {target.name} has just ended: look again.",
+        )
+    raise AskError(
+        Fault.BUSY,
+        f"{found.actor_name} asked to {found.verb} {target.kind} {target.name} already; "
+        "that action is not over.",
+        found.pk,
+    )
+
+
+def _audit_denial(viewer: Viewer, ask: Ask, sentence: str, now: datetime) -> None:
+    target = ask.target
+    actions.audit(
+        "denied",
+        f"{viewer.name} was not let {ask.verb.value} {target.kind} "
+        f"{target.namespace}/{target.name}: {sentence}",
+        at=now,
+        actor=viewer.name,
+        cluster=Cluster.objects.filter(name=target.cluster).first(),
+        namespace=target.namespace,
+        object_name=f"{target.kind}/{target.name}",
+        details={"via": ask.via},
+    )
 
 
 def request_many(
-    viewer: Viewer, asks: Sequence[Ask], *, now: datetime
+    viewer: Viewer, asks: Sequence[Ask], *, now: datetime, clock: DatabaseClock = DATABASE
 ) -> tuple[str, tuple[Outcome, ...]]:
     """Take up to MOST_AT_ONCE requests under one batch id; each succeeds or fails by itself.
 
     Returns (batch id, outcomes in order). Raises AskError (INVALID) when there are none or too many.
     """
-    raise NotImplementedError
+    if not 0 < len(asks) <= MOST_AT_ONCE:
+        raise AskError(
+            Fault.INVALID, f"From 1 to {MOST_AT_ONCE} objects can be chosen, not {len(asks)}."
+        )
+    batch = uuid.uuid4().hex
+    outcomes = []
+    for ask in asks:
+        try:
+            taken = _request(viewer, ask, batch=batch, now=now, clock=clock)
+        except AskError as error:
+            outcomes.append(Outcome(ask.target, error.action_id, str(error)))
+        else:
+            outcomes.append(Outcome(ask.target, taken.action_id))
+    return batch, tuple(outcomes)
 
 
-def stop_batch(viewer: Viewer, batch: str, *, now: datetime) -> int:
-    """Refuse what of a batch has not been sent yet; return how many that were."""
-    raise NotImplementedError
+def stop_batch(
+    viewer: Viewer, batch: str, *, now: datetime, clock: DatabaseClock = DATABASE
+) -> int:
+    """Refuse what of a batch has not been sent yet; return how many that were.
+
+    The one who asked for the batch may do this, and operators of the objects' namespaces. Actions
+    that a worker has begun see it before their next request: at most the one under way goes out.
+    """
+    if not batch or "\x00" in batch:
+        return 0
+    stopped = 0
+    waiting = Action.objects.filter(batch=batch, finished_at=None, sent_at=None, stop_asked_by="")
+    for action in waiting.select_related("cluster").order_by("requested_at", "id"):
+        if action.cluster is None or not _may_stop(viewer, action):
+            continue
+        with transaction.atomic():
+            asked = Action.objects.filter(
+                pk=action.pk, finished_at=None, sent_at=None, stop_asked_by=""
+            ).update(stop_asked_by=viewer.name or "somebody", due_at=clock.database_now())
+            if asked:
+                stopped += 1
+                actions.audit(
+                    "stopped",
+                    f"{viewer.name} stopped the {action.verb} of {action.kind} "
+                    f"{action.namespace}/{action.name} before it was sent.",
+                    at=now,
+                    actor=viewer.name,
+                    action=action,
+                )
+                transaction.on_commit(partial(wake, action.pk))
+    return stopped
+
+
+def _may_stop(viewer: Viewer, action: Action) -> bool:
+    assert action.cluster_id is not None  # noqa: S101  # the caller has looked
+    if not viewer.sees(action.cluster_id, action.namespace):
+        return False
+    return action.user_id == viewer.user_id or viewer.may_operate(
+        action.cluster_id, action.namespace
+    )
 
 
 def audit_export(viewer: Viewer, sentence: str, *, now: datetime) -> None:
     """Write down that this person exported the record."""
-    raise NotImplementedError
+    actions.audit("export", sentence, at=now, actor=viewer.name)

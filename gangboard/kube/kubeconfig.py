@@ -11,26 +11,13 @@ from typing import Any, TypedDict
 from gangboard.kube.errors import CredentialError, clean_text
 from gangboard.kube.files import read_small_file
 from gangboard.kube.safe_yaml import load_document
+from gangboard.kube.service_accounts import kubeconfig_commands
 from gangboard.kube.tokens import check_token
 
 Section = Mapping[str, Any]
 
-_CONFIG = "kubectl config --kubeconfig=gangboard.kubeconfig"
-_HERE = "kubectl config view --raw --minify --flatten --output"
-COMMANDS = (
-    "kubectl create namespace gangboard",
-    "kubectl create serviceaccount gangboard-reader --namespace=gangboard",
-    "kubectl create clusterrolebinding gangboard-reader --clusterrole=gangboard-reader"
-    " --serviceaccount=gangboard:gangboard-reader",
-    f"{_HERE} jsonpath='{{.clusters[0].cluster.certificate-authority-data}}' | base64 --decode > ca.crt",
-    f"{_CONFIG} set-cluster gangboard --embed-certs --certificate-authority=ca.crt"
-    f" --server=\"$({_HERE} jsonpath='{{.clusters[0].cluster.server}}')\"",
-    f"{_CONFIG} set-credentials gangboard-reader"
-    ' --token="$(kubectl create token gangboard-reader --namespace=gangboard --duration=8760h)"',
-    f"{_CONFIG} set-context gangboard --cluster=gangboard --user=gangboard-reader",
-    f"{_CONFIG} use-context gangboard",
-)
-"""Make a kubeconfig of a service account; the ClusterRole is what `manage.py print_rbac` prints."""
+COMMANDS = ("manage.py print_rbac | kubectl apply -f -", *kubeconfig_commands())
+"""Make both kubeconfigs of service accounts; `manage.py print_rbac` ends with the same."""
 
 _CLUSTER_KEYS = {
     "server",
@@ -142,8 +129,8 @@ def _refuse_user(user: Section) -> None:
     for key, what in (("exec", "runs a program"), ("auth-provider", "uses a login plug-in")):
         if user.get(key) not in _UNSET:
             raise CredentialError(
-                f"The kubeconfig {what} to log in ({key}), which gangboard never does. Make a"
-                " kubeconfig of a service account instead (its role: manage.py print_rbac):",
+                f"The kubeconfig {what} to log in ({key}), which gangboard never does. Make"
+                " kubeconfigs of two service accounts instead:",
                 commands=COMMANDS,
             )
     for key in ("username", "password"):

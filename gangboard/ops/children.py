@@ -9,6 +9,8 @@ from gangboard.ops.supervisor import Child, python_module
 
 WEB_THREADS = 400
 """Each page that waits for news holds one of them, asleep; see GANGBOARD_WAITERS."""
+ACT_THREADS = 8
+"""Actions that are carried out at once."""
 
 
 def web(host: str, port: int, *, folder: Path, env: Mapping[str, str]) -> Child:
@@ -32,6 +34,17 @@ def poll_worker(*, folder: Path) -> Child:
         *("--loglevel", "WARNING", "--without-gossip", "--without-mingle"),
     )
     return Child("The poll worker", argv, folder=folder)
+
+
+def act_worker(*, folder: Path) -> Child:
+    """Return the worker that acts on the clusters."""
+    argv = python_module(
+        "celery",
+        *("--quiet", "-A", "gangboard.celery", "worker", "--queues", "act"),
+        *("--concurrency", str(ACT_THREADS), "--hostname", "act@%h"),
+        *("--loglevel", "WARNING", "--without-gossip", "--without-mingle"),
+    )
+    return Child("The act worker", argv, folder=folder)
 
 
 def beat(schedule: Path, *, folder: Path) -> Child:

@@ -9,7 +9,7 @@ from pathlib import Path
 from django.db import Error
 
 from gangboard.ops import children
-from gangboard.ops.kubeconfigs import read_access, save_access
+from gangboard.ops.kubeconfigs import read_access, save_access, save_actor
 from gangboard.ops.supervisor import Supervisor
 from gangboard.store import clusters
 
@@ -63,12 +63,13 @@ class Fleet:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         for name, simulated in FLEETS.items():
             self._kubeconfig(name).unlink(missing_ok=True)
+            self._actor_kubeconfig(name).unlink(missing_ok=True)
             supervisor.start(
                 children.simulator(
                     name,
                     fleet=simulated.fleet,
                     hold=simulated.hold,
-                    kubeconfig=self.folder / f"{name}-admin.kubeconfig",
+                    kubeconfig=self._actor_kubeconfig(name),
                     reader_kubeconfig=self._kubeconfig(name),
                     folder=code,
                 )
@@ -92,6 +93,8 @@ class Fleet:
             return True
         try:
             save_access(name, read_access(path))
+            # The simulator writes the actor's file first.
+            save_actor(name, read_access(self._actor_kubeconfig(name)), by="gangboard")
         except (clusters.ClusterError, Error) as error:
             self.say(f"Cluster {name} could not be added yet: {error}")
             return False
@@ -101,3 +104,7 @@ class Fleet:
     def _kubeconfig(self, name: str) -> Path:
         """Of the account that only reads: that is all that watching needs."""
         return self.folder / f"{name}.kubeconfig"
+
+    def _actor_kubeconfig(self, name: str) -> Path:
+        """Of the account that acts."""
+        return self.folder / f"{name}-admin.kubeconfig"

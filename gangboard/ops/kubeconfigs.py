@@ -62,6 +62,27 @@ def save_access(name: str, access: Access) -> bool:
     return new
 
 
+def save_actor(name: str, access: Access, *, by: str) -> bool:
+    """Let gangboard act on a watched cluster with this access; return whether that is new.
+
+    `by` is who did it, for the audit. Raises ClusterError.
+    """
+    return clusters.set_actor(
+        name=name,
+        document=access.document,
+        server=access.server,
+        expires_at=access.expires_at,
+        by=by,
+    )
+
+
+def expiry_sentence(access: Access, what: str = "These credentials") -> str:
+    """Return when the credentials end, as a command prints it; empty when they do not say."""
+    if access.expires_at is None:
+        return ""
+    return f"{what} expire at {access.expires_at:%Y-%m-%d %H:%M} UTC."
+
+
 def _expiry(credentials: Credentials) -> datetime | None:
     """When the first of what is needed ends; a token that is renewed in place does not count."""
     ends: list[datetime | None] = []

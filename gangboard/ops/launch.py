@@ -136,6 +136,7 @@ def _start_own(supervisor: Supervisor, place: Place) -> None:
         children.web(place.host, place.port, folder=code, env={"GANGBOARD_HOSTS": ",".join(hosts)})
     )
     supervisor.start(children.poll_worker(folder=code))
+    supervisor.start(children.act_worker(folder=code))
     supervisor.start(children.beat(state / "beat-schedule", folder=code))
 
 

@@ -9,14 +9,13 @@ from celery.signals import celeryd_after_setup, worker_ready, worker_shutting_do
 
 from gangboard.polling.poll import hand_back, poll_window
 from gangboard.polling.retention import clean_up
-from gangboard.polling.worker import HOLDER, OWN_QUEUE, Pulse, slot, stopping
+from gangboard.polling.worker import HOLDER, OWN_QUEUE, pulse, slot, stopping
 from gangboard.store.heartbeats import beat, slots_are_short
 from gangboard.store.leases import free_clusters
 
 EXPIRES = 10.0
 """Seconds after which an order to poll is stale: somebody gives it again."""
-
-_pulse = Pulse()
+QUEUE = "poll"
 
 
 @shared_task(name="gangboard.polling.tasks.seed")
@@ -24,7 +23,7 @@ def seed() -> None:
     """Order a poll of every cluster that nobody holds; its running shows that beat is alive."""
     beat("beat", "beat")
     for cluster_id in free_clusters():
-        poll.apply_async((cluster_id,), queue="poll", expires=EXPIRES)
+        poll.apply_async((cluster_id,), queue=QUEUE, expires=EXPIRES)
 
 
 @shared_task(name="gangboard.polling.tasks.poll")
@@ -46,18 +45,20 @@ def housekeep() -> None:
 
 @celeryd_after_setup.connect
 def read_own_queue(instance: Any, **_: object) -> None:
-    """Let this worker read its own queue as well."""
-    instance.app.amqp.queues.select_add(OWN_QUEUE)
+    """Let this worker read its own queue as well, if it is one that polls."""
+    if QUEUE in instance.app.amqp.queues.consume_from:
+        instance.app.amqp.queues.select_add(OWN_QUEUE)
 
 
 @worker_ready.connect
-def start_pulse(**_: object) -> None:
-    """Begin to say that this worker is alive."""
-    _pulse.start()
+def start_pulse(sender: Any, **_: object) -> None:
+    """Begin to say that this worker is alive, if it is one that polls."""
+    if QUEUE in sender.app.amqp.queues.consume_from:
+        pulse.start()
 
 
 @worker_shutting_down.connect
 def end_pulse(**_: object) -> None:
     """A worker that is told to stop is not dead, and somebody else may have its clusters."""
     stopping.set()
-    _pulse.end()
+    pulse.end()

@@ -12,6 +12,7 @@ from gangboard.decode.admission_policies import POLICY
 from gangboard.decode.holds import HOLD
 from gangboard.kube.discovery import Discovery, discover
 from gangboard.kube.errors import KubeError
+from gangboard.kube.openapi import schema_hash
 from gangboard.logs import get_logger
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.changes import News
@@ -27,6 +28,7 @@ COMMIT_AT_LEAST_EVERY = 0.5
 """Seconds: under constant load what came is stored this often."""
 SILENCE = 0.02
 """Seconds without news after which what came is stored."""
+_JOBSETS = "jobsets.jobset.x-k8s.io"
 QUEUED = 64
 """Batches that may wait for the writer; readers pause beyond that."""
 ROWS_AT_ONCE = 2000
@@ -114,8 +116,22 @@ class Window:
         session.told = ""
         session.discovery, session.discovered_at = found, now
         self._apply_discovery(found)
-        save_discovery(session.claim, server_version=found.server_version, at=now)
+        save_discovery(
+            session.claim,
+            server_version=found.server_version,
+            jobset_build=self._jobset_build(),
+            at=now,
+        )
         return True
+
+    def _jobset_build(self) -> str | None:
+        """What tells this build of JobSet from others; None when that cannot be read now."""
+        watched = self._session.watched[_JOBSETS]
+        try:
+            return schema_hash(self._session.connection, watched.resource.group, watched.version)
+        except KubeError as error:
+            log.warning("schema not read", cluster=self._session.cluster_name, why=error.sentence)
+            return None
 
     def _apply_discovery(self, found: Discovery) -> None:
         """Set for each resource whether it is served, and in which version we read it."""

@@ -16,6 +16,14 @@ _FACES: dict[str, Face] = {
 }
 
 
-def step_face(state: str) -> Face:
-    """Return the face of a step's state; one from a newer release still prints."""
+_NEVER = Face("pending", "never sent", "–", "none")
+
+
+def step_face(state: str, *, over: bool = False) -> Face:
+    """Return the face of a step's state; one from a newer release still prints.
+
+    `over`: its action has ended, so what is still to come does not come.
+    """
+    if over and state == StepState.PENDING:
+        return _NEVER
     return _FACES.get(state) or Face(state, printable(state), "?", "unknown")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from gangboard.simulator import children, jobstates, shapes
@@ -29,7 +29,7 @@ class Builder:
         self._fleet = fleet
         self._minor = minor
         self._hold = hold
-        self._now = datetime.now(UTC)
+        self._now = world.clock.now()
         self._groups = GroupBuilder(world, self._now)
         self._texts: list[tuple[Gang, list[Json]]] = []
 

@@ -1,4 +1,4 @@
-"""When things happen: one thread that runs what is due, in order."""
+"""When things happen: a thread that runs what is due, in order; or a test that moves the time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
 Task = Callable[[], None]
 
@@ -26,6 +27,10 @@ class Clock:
         self._changed = threading.Condition()
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name="simulator-clock", daemon=True)
+
+    def now(self) -> datetime:
+        """Return the time that is written into objects."""
+        return datetime.now(UTC)
 
     def start(self) -> None:
         """Begin to run tasks."""
@@ -65,3 +70,41 @@ class Clock:
             except Exception as error:  # noqa: BLE001 - one bad task must not stop the demo's time
                 self.errors.append(error)
                 traceback.print_exc(file=sys.stderr)
+
+
+class SteppedClock(Clock):
+    """Time that stands still until a test moves it. Tasks run in the caller of `advance`.
+
+    No thread, and the same calls give the same order: what a task raises comes out of `advance`.
+    """
+
+    def __init__(self, began: datetime) -> None:
+        super().__init__()
+        self._began = began
+        self.seconds = 0.0
+        """How far the time has come since it began."""
+
+    def now(self) -> datetime:
+        """Return the time that is written into objects."""
+        return self._began + timedelta(seconds=self.seconds)
+
+    def start(self) -> None:
+        """Do nothing: time moves by `advance` alone."""
+
+    def soon(self, task: Task, seconds: float = 0.0) -> None:
+        """Run a task after seconds of this clock."""
+        heapq.heappush(self._due, (self.seconds + seconds, next(self._count), task))
+
+    @property
+    def next_at(self) -> float | None:
+        """When the next task is due, in seconds since the clock began; None: there is none."""
+        return self._due[0][0] if self._due else None
+
+    def advance(self, seconds: float) -> None:
+        """Move the time, and run each task at its moment."""
+        until = self.seconds + seconds
+        while self._due and self._due[0][0] <= until:
+            at, _, task = heapq.heappop(self._due)
+            self.seconds = max(self.seconds, at)
+            task()
+        self.seconds = until

@@ -7,6 +7,7 @@ from gangboard.simulator.resources import HOLDS, JOBS, Resource
 from gangboard.simulator.store import Json, Store
 
 _NAME = "gangboard-hold"
+_POLICY = ("mutatingadmissionpolicies", "mutatingadmissionpolicybindings")
 _RESUMED = "!has(object.spec.suspend) || object.spec.suspend == false"
 _HELD = (
     "object.metadata.name == params.spec.jobName && has(object.metadata.ownerReferences) && "
@@ -58,6 +59,7 @@ INSTALLATION: tuple[Json, ...] = (
                     "additionalPrinterColumns": [
                         {"name": "Job", "type": "string", "jsonPath": ".spec.jobName"},
                         {"name": "By", "type": "string", "jsonPath": ".spec.by"},
+                        {"name": "Until", "type": "string", "jsonPath": ".spec.until"},
                         {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
                     ],
                     "schema": {"openAPIV3Schema": _SCHEMA},
@@ -109,22 +111,28 @@ INSTALLATION: tuple[Json, ...] = (
 
 
 class HoldPolicy:
-    """The admission of Jobs while the Hold is installed."""
+    """The admission of Jobs while the Hold's policy and its binding are there."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._tables = [
+            store.table(resource) for resource in store.resources() if resource.plural in _POLICY
+        ]
 
     def __call__(self, resource: Resource, _old: Json | None, new: Json) -> Json:
         """Return `new`, suspended again when it resumes a held Job. Raises for a bad Hold."""
         if resource == HOLDS:
             _check(new)
-        if resource != JOBS or new.get("spec", {}).get("suspend"):
+        if resource != JOBS or new.get("spec", {}).get("suspend") or not self._is_installed():
             return new
         held_by = self._hold_of(new)
         if held_by is not None:
             new["spec"]["suspend"] = True
             new["metadata"].setdefault("annotations", {})["gangboard.dev/held-by"] = held_by
         return new
+
+    def _is_installed(self) -> bool:
+        return all(("", _NAME) in table.objects for table in self._tables)
 
     def _hold_of(self, job: Json) -> str | None:
         meta = job["metadata"]

@@ -9,7 +9,6 @@ from gangboard.simulator.kubelet import Kubelet
 from gangboard.simulator.resources import JOBS, PODS, Resource
 from gangboard.simulator.store import Key, Record
 from gangboard.simulator.world import World, key_of
-from gangboard.simulator.writes import timestamp
 
 Json = dict[str, Any]
 
@@ -64,7 +63,7 @@ class JobController:
 
     def _new_status(self, job: Json, pods: list[Json], conditions: list[Json]) -> Json:
         """Act on the pods and return the counts; `conditions` are changed in place."""
-        now, old = timestamp(), job.get("status", {})
+        now, old = self._world.timestamp(), job.get("status", {})
         uid = job["metadata"]["uid"]
         if job["spec"].get("suspend"):
             self._remove_pods(job, pods)

@@ -8,7 +8,6 @@ from gangboard.simulator import children, jobstates
 from gangboard.simulator.resources import JOBS, JOBSETS, Resource
 from gangboard.simulator.store import Key, Record
 from gangboard.simulator.world import World, key_of
-from gangboard.simulator.writes import timestamp
 
 Json = dict[str, Any]
 
@@ -16,13 +15,21 @@ MANAGER = "jobset"
 _DELAY = 0.07
 """Seconds to react: a suspended child was seen to be resumed after 72 to 95 ms."""
 _ATTEMPT = "jobset.sigs.k8s.io/restart-attempt"
+_MODE = "jobset.sigs.k8s.io/reconciliation-mode"
+"""Annotation by which a JobSet asks that its child Jobs be suspended one by one (`Independent`)."""
 
 
 class JobSetController:
-    """Brings the child Jobs of each JobSet to what its spec says."""
+    """Brings the child Jobs of each JobSet to what its spec says.
 
-    def __init__(self, world: World) -> None:
+    `independent` has it honour reconciliation-mode `Independent` as its proposal says (kubernetes-sigs
+    /jobset KEP-1172, pull request 1202): no child Job is suspended or resumed, and a restart makes
+    them anew as their templates are. No release does that: v0.12 ignores the annotation.
+    """
+
+    def __init__(self, world: World, *, independent: bool = False) -> None:
         self._world = world
+        self._independent = independent
         self._asked: set[Key] = set()
 
     def reconcile(self, resource: Resource, _record: Record, obj: Json) -> None:
@@ -105,6 +112,9 @@ class JobSetController:
                 self._world.writer.create(JOBS, job, manager=MANAGER)
 
     def _suspend_or_resume(self, jobset: Json, conditions: list[Json]) -> None:
+        mode = jobset["metadata"].get("annotations", {}).get(_MODE)
+        if self._independent and mode == "Independent":
+            return
         wanted = bool(jobset["spec"].get("suspend"))
 
         def put(job: Json) -> Json:
@@ -150,7 +160,7 @@ class JobSetController:
     def _say(
         self, jobset: Json, conditions: list[Json], kind: str, state: str, reason: str, text: str
     ) -> None:
-        new = jobstates.plain_condition(kind, state, reason, text, timestamp())
+        new = jobstates.plain_condition(kind, state, reason, text, self._world.timestamp())
         if jobstates.set_condition(conditions, new):
             warning = reason in ("DefaultFailurePolicy", "FailedJobs", "ReachedMaxRestarts")
             self._world.recorder.record(jobset, reason, text, source=MANAGER, warning=warning)

@@ -8,7 +8,6 @@ from gangboard.simulator.podstates import pod_status
 from gangboard.simulator.resources import JOBS, NAMESPACES, PODS, Resource
 from gangboard.simulator.store import Key, Record
 from gangboard.simulator.world import World, key_of
-from gangboard.simulator.writes import timestamp
 
 Json = dict[str, Any]
 
@@ -57,7 +56,7 @@ class Kubelet:
 
     def _enter(self, key: Key, uid: str, state: str) -> None:
         def enter(pod: Json) -> Json:
-            pod["status"] = pod_status(state, pod, timestamp())
+            pod["status"] = pod_status(state, pod, self._world.timestamp())
             return pod
 
         with self._world.store.lock:
@@ -104,7 +103,7 @@ class Kubelet:
 
         def end(found: Json) -> Json:
             if found["status"].get("phase") in ("Pending", "Running"):
-                found["status"] = pod_status("failed", found, timestamp())
+                found["status"] = pod_status("failed", found, self._world.timestamp())
             found["metadata"]["deletionGracePeriodSeconds"] = 0
             return found
 

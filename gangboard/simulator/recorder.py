@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from gangboard.simulator.resources import EVENTS
@@ -35,7 +35,7 @@ class Recorder:
         count: int = 1,
     ) -> None:
         """Write an event about an object that carries its apiVersion, kind and uid."""
-        moment = at or datetime.now(UTC)
+        moment = at or self._writer.now()
         meta = about["metadata"]
         namespace = meta.get("namespace", "default")
         name = f"{meta['name']}.18ea{self._writer.suffix(12)}"

@@ -11,7 +11,6 @@ from gangboard.simulator.podstates import bound_status, pod_status
 from gangboard.simulator.resources import NODES, PODS, Resource
 from gangboard.simulator.store import Key, Record
 from gangboard.simulator.world import World, key_of
-from gangboard.simulator.writes import timestamp
 
 Json = dict[str, Any]
 
@@ -126,7 +125,7 @@ class Scheduler:
     def _bind(self, pod: Json, node: str) -> None:
         def bind(found: Json) -> Json:
             found["spec"]["nodeName"] = node
-            found["status"] = bound_status(timestamp())
+            found["status"] = bound_status(self._world.timestamp())
             return found
 
         self._waiting.pop(key_of(pod), None)
@@ -142,7 +141,7 @@ class Scheduler:
                 return
 
         def refuse(found: Json) -> Json:
-            found["status"] = pod_status("unschedulable", found, timestamp(), text)
+            found["status"] = pod_status("unschedulable", found, self._world.timestamp(), text)
             return found
 
         self._world.change(PODS, pod, refuse, NAME)
@@ -155,7 +154,9 @@ class Scheduler:
         conditions = list(status.get("conditions", []))
         if any(c["type"] == kind and c["status"] == "True" for c in conditions):
             return
-        set_condition(conditions, group_condition(self._world.version, attempt, timestamp()))
+        set_condition(
+            conditions, group_condition(self._world.version, attempt, self._world.timestamp())
+        )
         self._world.set_status(resource, group, {**status, "conditions": conditions}, NAME)
 
 

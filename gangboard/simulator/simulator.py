@@ -18,25 +18,13 @@ from types import TracebackType
 from typing import Self
 
 from gangboard.simulator import fleet as fleets
-from gangboard.simulator import resources as served_resources
-from gangboard.simulator.api import API
-from gangboard.simulator.builder import Builder
 from gangboard.simulator.certificates import make_identity
 from gangboard.simulator.clock import Clock
-from gangboard.simulator.faults import Faults
-from gangboard.simulator.hold import HoldPolicy
-from gangboard.simulator.job_controller import JobController
-from gangboard.simulator.jobset_controller import JobSetController
-from gangboard.simulator.kubelet import Collector, Kubelet
-from gangboard.simulator.objects import Objects
+from gangboard.simulator.plane import Plane
 from gangboard.simulator.resources import Resource
-from gangboard.simulator.scheduler import Scheduler
 from gangboard.simulator.scripts import Fleet
 from gangboard.simulator.server import Server
-from gangboard.simulator.store import Store
 from gangboard.simulator.story import Story
-from gangboard.simulator.world import World
-from gangboard.simulator.writes import Writer
 
 _ADMIN = "system:serviceaccount:gangboard:actor"
 _READER = "system:serviceaccount:gangboard:reader"
@@ -47,7 +35,8 @@ class Simulator:
 
     `fleet` is the name of a fleet or one of your own; `minor` is 1.37, 1.36 or plain (no gang API)
     and follows from the fleet when not given; `hold` installs the Hold; `speed` divides every
-    simulated delay; `history` is how many changes each resource remembers for watches.
+    simulated delay; `history` is how many changes each resource remembers for watches;
+    `independent` has the JobSet controller honour reconciliation-mode `Independent`.
     """
 
     def __init__(
@@ -64,55 +53,34 @@ class Simulator:
         bookmark_seconds: float = 10.0,
         history: int = 20_000,
         extra: tuple[Resource, ...] = (),
+        independent: bool = False,
     ) -> None:
         chosen = fleets.fleet_named(fleet) if isinstance(fleet, str) else fleet
         self.name = name
         self.fleet = chosen
         self.minor = minor or fleets.MINORS.get(chosen.name, "1.37")
-        self.faults = Faults()
         self.token = secrets.token_urlsafe(24)
         self.reader_token = secrets.token_urlsafe(24)
         """A token of somebody who may only read."""
-        self.clock = Clock(speed)
-        served = served_resources.served(self.minor, hold=hold, extra=extra)
-        self.store = Store(served, history=history)
-        self.writer = Writer(self.store, seed=seed)
-        if hold:
-            self.writer.admission = HoldPolicy(self.store)
-        version = served_resources.gang_version(self.minor)
-        self.world = World(self.store, self.writer, self.clock, version=version)
-        Builder(self.world, chosen, self.minor, hold=hold).build()
-        self.kubelet = Kubelet(self.world)
-        self._attach_controllers()
-        self.api = API(
-            store=self.store,
-            writer=self.writer,
-            resources=served,
-            minor=self.minor,
-            faults=self.faults,
+        plane = Plane(
+            chosen,
+            self.minor,
+            Clock(speed),
+            hold=hold,
+            independent=independent,
+            seed=seed,
+            history=history,
             bookmark_seconds=bookmark_seconds,
+            extra=extra,
         )
-        self.api.on_write = self._let_go
-        self.objects = Objects(self.store, self.writer, self.world)
+        self.clock, self.faults, self.api = plane.clock, plane.faults, plane.api
+        self.store, self.writer, self.world = plane.store, plane.writer, plane.world
+        self.kubelet, self.scheduler, self.objects = plane.kubelet, plane.scheduler, plane.objects
         self._story = Story(self.world, self.kubelet, chosen, seed=seed) if story else None
         self._identity = make_identity()
         tokens = {self.token: (_ADMIN, False), self.reader_token: (_READER, True)}
         self._server = Server(self.api, self._identity, tokens, port)
         self._thread: threading.Thread | None = None
-
-    def _attach_controllers(self) -> None:
-        jobs = JobController(self.world, self.kubelet)
-        jobsets = JobSetController(self.world)
-        self.scheduler = Scheduler(self.world, self.kubelet)
-        self.scheduler.adopt()
-        collector = Collector(self.world, self.kubelet)
-        for part in (self.kubelet, jobs, jobsets, self.scheduler, collector):
-            self.world.watch(part.reconcile)
-
-    def _let_go(self, resource: Resource, key: tuple[str, str]) -> None:
-        """Hand a scripted gang to the controllers when a client writes to it."""
-        self.world.thaw(resource, key)
-        self.scheduler.look_again()
 
     # Life
 

@@ -11,7 +11,7 @@ from gangboard.simulator.placing import Room, requests_of
 from gangboard.simulator.recorder import Recorder
 from gangboard.simulator.resources import JOBS, JOBSETS, NODES, PODS, Resource
 from gangboard.simulator.store import Key, Record, Store, Written
-from gangboard.simulator.writes import Writer
+from gangboard.simulator.writes import Writer, timestamp
 
 Json = dict[str, Any]
 Change = Callable[[Json], Json]
@@ -39,6 +39,10 @@ class World:
         self._placements: dict[Key, tuple[str, dict[str, int]]] = {}
         self._watchers: list[Reconcile] = []
         store.subscribe(self._note)
+
+    def timestamp(self) -> str:
+        """Return the time as controllers write it into objects."""
+        return timestamp(self.clock.now())
 
     def watch(self, reconcile: Reconcile) -> None:
         """Call `reconcile` (on the clock's thread, soon) with each change of an object."""

@@ -8,8 +8,10 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import F
+from django.utils import timezone
 
-from gangboard.store.models import Cluster, Lease, ResourceState
+from gangboard.store.actions import READ_ONLY, audit
+from gangboard.store.models import Cluster, Lease, ResourceState, Switch
 from gangboard.store.secrets import seal
 
 # RFC 1123 label: what Kubernetes allows as the name of a namespace.
@@ -73,7 +75,7 @@ def replace_credentials(
 
     Whoever polls it holds a connection made with the old credentials: it is fenced off, so that
     the next poll begins anew. At another address resource versions mean something else, so
-    everything is listed again there.
+    everything is listed again there, and the actor, who is known at the old one, is forgotten.
     """
     with transaction.atomic():
         cluster = find_cluster(name=name)
@@ -83,14 +85,87 @@ def replace_credentials(
         cluster.credentials_expire_at = expires_at
         changed = ["server", "credentials", "credentials_expire_at"]
         if moved:
-            cluster.discovered_at = None
-            changed.append("discovered_at")
+            cluster.discovered_at = cluster.actor_credentials = cluster.actor_expires_at = None
+            changed += ["discovered_at", "actor_credentials", "actor_expires_at"]
             ResourceState.objects.filter(cluster=cluster).update(resource_version="")
         cluster.save(update_fields=changed)
         Cluster.objects.filter(pk=cluster.pk).update(data_version=F("data_version") + 1)
         Lease.objects.filter(cluster=cluster).update(
             number=F("number") + 1, holder="", expires_at=None
         )
+
+
+def set_actor(
+    *,
+    name: str,
+    document: dict[str, Any],
+    server: str,
+    expires_at: datetime | None = None,
+    by: str,
+) -> bool:
+    """Let gangboard act on a cluster with this second identity; return whether it had none before.
+
+    `document` and `expires_at` are as in `add_cluster`, `by` is who did it, for the audit. The poll
+    goes on undisturbed: it uses the other identity. Raises ClusterError, also where `server` is not
+    the address that is polled: what is looked at and what is changed must be one cluster.
+    """
+    with transaction.atomic():
+        cluster = find_cluster(name=name)
+        if server != cluster.server:
+            raise ClusterError(
+                f"cluster {name} is at {cluster.server} and the actor's kubeconfig says {server}; "
+                "both identities must name the same address"
+            )
+        new = cluster.actor_credentials is None
+        cluster.actor_credentials = seal(document)
+        cluster.actor_expires_at = expires_at
+        cluster.save(update_fields=["actor_credentials", "actor_expires_at"])
+        said = "may act from now on" if new else "has new credentials for its actor"
+        _switched(cluster, f"Cluster {name}: gangboard {said}.", by, "actor", True)
+    return new
+
+
+def set_parallelism(*, name: str, on: bool, by: str) -> None:
+    """Allow or forbid pausing by parallelism 0 on a cluster. Raises ClusterError."""
+    with transaction.atomic():
+        cluster = find_cluster(name=name)
+        cluster.parallelism_lever = on
+        cluster.save(update_fields=["parallelism_lever"])
+        sentence = f"Cluster {name}: lever parallelism is {_on_or_off(on)}."
+        _switched(cluster, sentence, by, "parallelism", on)
+
+
+def set_read_only(*, name: str | None, on: bool, by: str) -> None:
+    """Switch a cluster (None: the whole installation) to read-only, or back. Raises ClusterError.
+
+    Nothing is sent while either switch is on, not even the rest of what has begun.
+    """
+    with transaction.atomic():
+        if name is None:
+            Switch.objects.update_or_create(
+                name=READ_ONLY,
+                defaults={"is_on": on, "changed_at": timezone.now(), "changed_by": by},
+            )
+            sentence = f"gangboard's switch read-only is {_on_or_off(on)}."
+            _switched(None, sentence, by, READ_ONLY, on)
+        else:
+            cluster = find_cluster(name=name)
+            cluster.read_only = on
+            cluster.save(update_fields=["read_only"])
+            sentence = f"Cluster {name}: switch read-only is {_on_or_off(on)}."
+            _switched(cluster, sentence, by, READ_ONLY, on)
+
+
+def _switched(cluster: Cluster | None, sentence: str, by: str, switch: str, on: bool) -> None:
+    """Write a switch into the audit and tell the pages of that cluster, or of all."""
+    moved = Cluster.objects.all() if cluster is None else Cluster.objects.filter(pk=cluster.pk)
+    moved.update(data_version=F("data_version") + 1)
+    details = {"switch": switch, "on": on}
+    audit("switch", sentence, at=timezone.now(), actor=by, cluster=cluster, details=details)
+
+
+def _on_or_off(on: bool) -> str:
+    return "on" if on else "off"
 
 
 def remove_cluster(*, name: str) -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 
+from django.db import DatabaseError, connection
 from django.db.models import Sum
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from gangboard.logs import get_logger
 from gangboard.store.models import Cluster, Heartbeat
 
+log = get_logger(__name__)
+
+HEARTBEAT_SECONDS = 3.0
 ALIVE_SECONDS = 15.0
 """A process that has been silent for longer is taken for dead."""
 FORGET = timedelta(hours=1)
@@ -39,3 +45,33 @@ def slots_are_short() -> bool:
     )
     slots = living.aggregate(total=Sum("slots"))["total"] or 0
     return Cluster.objects.count() > slots
+
+
+class Pulse(threading.Thread):
+    """Says every few seconds that this process is alive."""
+
+    def __init__(self, name: str, kind: str, slots: int) -> None:
+        super().__init__(name="heartbeat", daemon=True)
+        self._process, self._kind, self._slots = name, kind, slots
+        self._ended = threading.Event()
+
+    def run(self) -> None:
+        """Write the heartbeat until told to end; a database that is away is tried again."""
+        while not self._ended.is_set():
+            try:
+                beat(self._process, self._kind, self._slots)
+            except DatabaseError as error:
+                log.warning("heartbeat not written", why=str(error))
+            finally:
+                connection.close()
+            self._ended.wait(HEARTBEAT_SECONDS)
+
+    def end(self) -> None:
+        """Stop, and take the heartbeat away: a process that stopped on purpose is not dead."""
+        self._ended.set()
+        try:
+            stop_beating(self._process)
+        except DatabaseError as error:
+            log.warning("heartbeat not removed", why=str(error))
+        finally:
+            connection.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import urlencode
@@ -12,10 +12,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
+from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.board import Board, Line, read_board
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import GROUPINGS, CursorError
 from gangboard.readmodels.liveness import read_liveness
+from gangboard.readmodels.offers import board_offers
 from gangboard.readmodels.tiles import Tile
 from gangboard.readmodels.words import reason_title
 from gangboard.store.access import Viewer
@@ -36,6 +38,8 @@ _COLUMNS = (
     ("Priority", "priority", "column-priority"),
 )
 """(label, ordering at the first click, class)."""
+Offers = Mapping[str, tuple[OfferRow, ...]]
+"""What may be asked of the owner, by id of the gang."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +116,13 @@ def _read(
         # An old link to a later page: the first page is better than an error.
         address = replace(address, cursor="")
         shown = read_board(viewer=viewer, filters=address.filters, clusters=clusters, now=now)
-    return shown, (*frame_parts(clusters, liveness), *_parts(shown, address)), address
+    rows = [line.row for line in shown.lines if line.row is not None]
+    offers = board_offers(viewer=viewer, rows=rows, clusters=clusters)
+    parts = (*frame_parts(clusters, liveness), *_parts(shown, address, offers))
+    return shown, parts, address
 
 
-def _parts(shown: Board, address: BoardAddress) -> tuple[Part | Rows, ...]:
+def _parts(shown: Board, address: BoardAddress, offers: Offers) -> tuple[Part | Rows, ...]:
     tiles = tuple(_tile(tile, address) for tile in shown.tiles)
     rest = address.without("health")
     count = {
@@ -133,15 +140,18 @@ def _parts(shown: Board, address: BoardAddress) -> tuple[Part | Rows, ...]:
     return (
         Part("tiles", "board/tiles.html", {"tiles": tiles, "pairs": rest}, (tiles, rest)),
         Part("count", "board/count.html", count, tuple(count.values())),
-        Rows("gangs", tuple(_line(line) for line in shown.lines)),
+        Rows("gangs", tuple(_line(line, offers) for line in shown.lines)),
         Part("nothing", "board/nothing.html", {**count, "lines": bool(shown.lines)}, count),
         Part("pager", "board/pager.html", pager, tuple(pager.values())),
     )
 
 
-def _line(line: Line) -> Part:
-    template = "board/heading.html" if line.row is None else "board/row.html"
-    return Part(line.id, template, {"heading": line.heading, "row": line.row}, line.shown)
+def _line(line: Line, offers: Offers) -> Part:
+    if line.row is None:
+        return Part(line.id, "board/heading.html", {"heading": line.heading}, line.shown)
+    menu = offers.get(line.row.id, ())
+    context = {"row": line.row, "offers": menu}
+    return Part(line.id, "board/row.html", context, (line.shown, menu))
 
 
 def _tile(tile: Tile, address: BoardAddress) -> TileButton:

@@ -121,6 +121,9 @@ def _shown(state: ClusterState) -> tuple[object, ...]:
         tuple(replace(row, contact_at=None) for row in state.faults),
         state.objects,
         state.expiry and state.expiry.tone,
+        state.actor_expiry and state.actor_expiry.tone,
+        state.levers,
+        state.claims,
         state.holder,
         state.gangs,
     )

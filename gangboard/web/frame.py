@@ -9,13 +9,19 @@ from datetime import datetime
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 
-from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.liveness import Liveness
+from gangboard.readmodels.freshness import Freshness, read_freshness
+from gangboard.readmodels.liveness import Liveness, read_liveness
 from gangboard.store.access import Viewer
 from gangboard.web.parts import Part, Rows, write_version
 
-NAVIGATION = (("board", "Board"), ("groups", "Groups"), ("clusters", "Clusters"))
+NAVIGATION = (
+    ("board", "Board"),
+    ("groups", "Groups"),
+    ("clusters", "Clusters"),
+    ("actions", "Actions"),
+)
 """(name of the address, label)."""
 
 
@@ -73,6 +79,31 @@ def render_page(
                 for name, label in NAVIGATION
             ],
         },
+        status=status,
+    )
+
+
+def plain_page(
+    request: HttpRequest,
+    template: str,
+    *,
+    viewer: Viewer,
+    section: str,
+    context: Mapping[str, object],
+    status: int = 200,
+) -> HttpResponse:
+    """Return a page that stays as it is: a form must not change under the hands."""
+    now = timezone.now()
+    clusters = read_freshness(viewer=viewer, now=now)
+    return render_page(
+        request,
+        template,
+        viewer=viewer,
+        now=now,
+        page=frame_parts(clusters, read_liveness(now=now)),
+        section=section,
+        live="",
+        context=context,
         status=status,
     )
 

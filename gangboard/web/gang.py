@@ -17,6 +17,7 @@ from gangboard.readmodels.members import MemberBlock
 from gangboard.store.access import Viewer
 from gangboard.web import live
 from gangboard.web.frame import frame_parts, render_page
+from gangboard.web.gang_actions import history_part, jobs_part, owner_part, reactions_part
 from gangboard.web.gate import signed_in
 from gangboard.web.parts import Part, Rows
 
@@ -72,7 +73,10 @@ def _page(viewer: Viewer, detail: GangDetail, now: datetime) -> tuple[Part | Row
         *frame_parts(clusters, read_liveness(now=now)),
         Part("verdict", "gang/verdict.html", verdict, shown),
         _part("findings", detail.others),
-        _part("jobs", detail.jobs),
+        owner_part(detail),
+        jobs_part(detail),
+        reactions_part(detail),
+        history_part(detail),
         Rows("members", tuple(_block(block) for block in detail.blocks)),
         Part(
             "members-count",

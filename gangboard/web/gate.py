@@ -8,20 +8,20 @@ from typing import Concatenate, ParamSpec
 from urllib.parse import quote, urlsplit
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django_htmx.http import HttpResponseClientRedirect
 
 from gangboard.store.access import Viewer, viewer_of
 
 P = ParamSpec("P")
-Page = Callable[Concatenate[HttpRequest, Viewer, P], HttpResponse]
+Page = Callable[Concatenate[HttpRequest, Viewer, P], HttpResponseBase]
 
 
-def signed_in(page: Page[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
+def signed_in(page: Page[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
     """Give the page its viewer; who is not signed in is sent to do so and comes back after it."""
 
     @wraps(page)
-    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if request.user.is_authenticated:
             return page(request, viewer_of(request.user), *args, **kwargs)
         if request.headers.get("HX-Request"):

@@ -36,6 +36,8 @@ class _Question:
     address: str
     """Of this request, without the version."""
     read: Read
+    element: str
+    """Id of the element that asks, which the answer replaces."""
 
     def ask(self, viewer: Viewer, position: str) -> HttpResponse | None:
         """Return the answer as things are now, None when the browser shows everything."""
@@ -55,18 +57,22 @@ class _Question:
         context = {
             "news": news,
             "live": self.address,
+            "live_id": self.element,
             "version": write_version(page, reading.read_at),
             "now": timezone.now(),
         }
         return render_to_string("live/news.html", context).encode()
 
 
-def answer(request: HttpRequest, viewer: Viewer, address: str, read: Read) -> HttpResponse:
+def answer(
+    request: HttpRequest, viewer: Viewer, address: str, read: Read, *, element: str = "live"
+) -> HttpResponse:
     """Wait for news of the page and return them; 204 when there are none.
 
     `address` is that of this request without the version.
     """
-    question = _Question(request, read_version(request.GET.get("version", "")), address, read)
+    known = read_version(request.GET.get("version", ""))
+    question = _Question(request, known, address, read, element)
     tab = request.headers.get("X-Tab", "")[:LONGEST_TAB] or str(id(request))
     try:
         # With the user's id nobody can send away the pages of somebody else.

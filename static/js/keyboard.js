@@ -1,4 +1,4 @@
-// `/` search, `j` `k` rows, `p` pause, `?` help. Enter follows the row's own link.
+// `/` search, `j` `k` rows, `m` the row's menu, `p` pause, `?` help. Enter follows the row's own link.
 const LINKS = "tbody th a, .cards h2 a";
 
 export function startKeyboard() {
@@ -14,12 +14,13 @@ export function startKeyboard() {
       if (event.key === "Escape") event.target.blur();
       return;
     }
-    if (help?.open) return;
+    if (document.querySelector("dialog[open]")) return;
     const action = {
       "/": () => document.getElementById("q")?.focus(),
       "?": () => help?.showModal(),
       j: () => step(1),
       k: () => step(-1),
+      m: () => document.activeElement?.closest("tr, section")?.querySelector(".menu summary, .button")?.focus(),
       p: () => document.getElementById("pause")?.click(),
     }[event.key];
     if (!action) return;

@@ -4,8 +4,12 @@ const ASK_AGAIN = 50; // milliseconds, and up to SPREAD more: all pages hear of 
 const SPREAD = 250;
 const SLOWEST = 10_000;
 const ANNOUNCE_EVERY = 10_000;
+const FOCUSABLE = "a, button, summary, input";
 
-const state = { paused: false, failures: 0, timer: 0, lostSince: null, announced: 0, news: 0 };
+const state = { paused: false, lostSince: null, announced: 0, news: 0 };
+// What asks: the page, and a dialog that follows an action. By id: {failures, timer}.
+const askers = new Map();
+const asker = (id) => askers.get(id) ?? askers.set(id, { failures: 0, timer: 0 }).get(id);
 
 const element = (id) => document.getElementById(id);
 
@@ -25,61 +29,75 @@ export function startLive() {
     handleSwap: (style, target, fragment) => (style === "live" ? swap(target, fragment) : false),
   });
   document.addEventListener("htmx:configRequest", (event) => {
-    event.detail.headers["X-Tab"] = tab;
+    const { id } = event.detail.elt;
+    // Each waits for itself: a newer request of the same name takes the place of an older one.
+    event.detail.headers["X-Tab"] = id === "live" ? tab : `${tab}.${id}`;
   });
   document.addEventListener("htmx:beforeRequest", (event) => {
-    if (isLive(event) && (state.paused || document.hidden)) event.preventDefault();
+    if (isLive(event) && (isPaused(event.detail.elt) || document.hidden)) event.preventDefault();
   });
   document.addEventListener("htmx:afterRequest", (event) => {
     if (isLive(event)) answered(event.detail);
-    else if (event.detail.failed) lost();
+    // What acts says itself what went wrong, beside its button.
+    else if (event.detail.failed && !isAct(event)) lost();
     else if (event.detail.successful) found();
   });
-  // Other filters bring an element of their own.
-  document.addEventListener("htmx:load", (event) => event.detail.elt.querySelector("#live") && ask(0));
-  document.addEventListener("visibilitychange", () => document.hidden || ask(0));
+  // Other filters, and the dialog, bring an element of their own.
+  document.addEventListener("htmx:load", ({ detail }) => askAll(detail.elt));
+  document.addEventListener("visibilitychange", () => document.hidden || askAll(document));
   startPause();
-  ask(0);
+  askAll(document);
 }
 
 // The element that asked: when it was replaced meanwhile, htmx tells the event to its parent.
-const isLive = ({ detail }) => (detail.requestConfig?.elt ?? detail.elt).id === "live";
+const who = ({ detail }) => detail.requestConfig?.elt ?? detail.elt;
+const isLive = (event) => who(event).hasAttribute("data-live");
+const isAct = (event) => who(event).hasAttribute("data-act");
+const isPaused = (live) => state.paused && live.id === "live";
 
-function answered({ xhr, successful }) {
+function answered(detail) {
+  const { xhr, successful } = detail;
+  const live = who({ detail });
+  const asks = asker(live.id);
   if (successful) {
-    state.failures = 0;
+    asks.failures = 0;
     found();
-    ask((Number(xhr.getResponseHeader("X-Live-Again")) || 0) * 1000);
+    ask(live.id, (Number(xhr.getResponseHeader("X-Live-Again")) || 0) * 1000);
     return;
   }
-  if (state.paused || document.hidden) return;
-  state.failures += 1;
-  if (state.failures > 1) lost();
-  ask(Math.min(500 * 2 ** state.failures, SLOWEST));
+  if (isPaused(live) || document.hidden) return;
+  asks.failures += 1;
+  if (asks.failures > 1) lost();
+  ask(live.id, Math.min(500 * 2 ** asks.failures, SLOWEST));
 }
 
-function ask(wait) {
-  clearTimeout(state.timer);
-  state.timer = setTimeout(() => {
-    const live = element("live");
+function askAll(root) {
+  for (const live of root.querySelectorAll("[data-live]")) ask(live.id, 0);
+}
+
+function ask(id, wait) {
+  const asks = asker(id);
+  clearTimeout(asks.timer);
+  asks.timer = setTimeout(() => {
+    const live = element(id);
     if (live) htmx.trigger(live, "again");
   }, wait + ASK_AGAIN + Math.random() * SPREAD);
 }
 
 function lost() {
   state.lostSince ??= new Date();
-  const banner = element("connection");
-  if (!banner) return;
   const since = state.lostSince.toLocaleTimeString();
-  banner.textContent = `gangboard has not answered since ${since}. What you see is from before; it asks again by itself.`;
-  banner.hidden = false;
+  for (const banner of document.querySelectorAll("[data-connection]")) {
+    banner.textContent = `gangboard has not answered since ${since}. What you see is from before; it asks again by itself.`;
+    banner.hidden = false;
+  }
   say("no answer");
 }
 
 function found() {
   if (!state.lostSince) return;
   state.lostSince = null;
-  element("connection").hidden = true;
+  for (const banner of document.querySelectorAll("[data-connection]")) banner.hidden = true;
   say(state.paused ? "paused" : "live");
 }
 
@@ -99,7 +117,7 @@ function startPause() {
     button.textContent = state.paused ? "Go on" : "Pause";
     say(state.paused ? `paused at ${new Date().toLocaleTimeString()}` : "live");
     if (state.paused) htmx.trigger(element("live"), "htmx:abort");
-    else ask(0);
+    else ask("live", 0);
   });
 }
 
@@ -107,14 +125,14 @@ function startPause() {
 
 function swap(live, fragment) {
   // The page has moved on to other filters while this answer was on its way.
-  if (!live.isConnected || state.paused) return [];
+  if (!live.isConnected || isPaused(live)) return [];
   const focus = keepFocus();
   const added = [];
   for (const template of fragment.querySelectorAll("template[data-part]"))
     added.push(...replace(template));
   for (const template of fragment.querySelectorAll("template[data-rows]"))
     added.push(...putRows(template));
-  const next = fragment.querySelector("#live");
+  const next = fragment.querySelector("[data-live]");
   live.replaceWith(next);
   focus();
   announce(added.length);
@@ -125,10 +143,21 @@ function replace(template) {
   const old = element(template.dataset.part);
   const fresh = template.content.firstElementChild;
   if (!old || !fresh) return [];
-  for (const details of old.querySelectorAll("details[open]"))
-    fresh.querySelector("details")?.setAttribute("open", details.getAttribute("open"));
+  keep(old, fresh);
   old.replaceWith(fresh);
   return [fresh];
+}
+
+// What a person has opened and ticked stays so in what takes its place.
+function keep(old, fresh) {
+  const now = fresh.querySelectorAll("details");
+  old.querySelectorAll("details").forEach((details, place) => {
+    if (details.open) now[place]?.setAttribute("open", "");
+  });
+  for (const box of old.querySelectorAll("input[type=checkbox][id]:checked")) {
+    const again = fresh.querySelector(`#${CSS.escape(box.id)}`);
+    if (again) again.checked = true;
+  }
 }
 
 function putRows(template) {
@@ -137,8 +166,10 @@ function putRows(template) {
   const fresh = [...template.content.children];
   for (const row of fresh) {
     const old = element(row.id);
-    if (old) old.replaceWith(row);
-    else parent.append(row);
+    if (old) {
+      keep(old, row);
+      old.replaceWith(row);
+    } else parent.append(row);
   }
   if (template.dataset.order !== undefined) order(parent, template.dataset.order.split(" "));
   return fresh;
@@ -167,11 +198,11 @@ function keepFocus() {
   if (!active || active === document.body) return () => {};
   const row = active.closest("[id]");
   const id = row?.id;
-  const within = row && row !== active ? [...row.querySelectorAll("a, button, summary")].indexOf(active) : -1;
+  const within = row && row !== active ? [...row.querySelectorAll(FOCUSABLE)].indexOf(active) : -1;
   return () => {
     if (document.activeElement === active && active.isConnected) return;
     const again = active.isConnected ? active : id && element(id);
-    const target = again && within >= 0 && again !== active ? again.querySelectorAll("a, button, summary")[within] : again;
+    const target = again && within >= 0 && again !== active ? again.querySelectorAll(FOCUSABLE)[within] : again;
     target?.focus({ preventScroll: true });
   };
 }

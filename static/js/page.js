@@ -1,4 +1,5 @@
 // Everything that a page does beyond links and forms. Without it each page still works.
+import { startActing } from "./act.js";
 import { startAges } from "./ages.js";
 import { startForms } from "./forms.js";
 import { startKeyboard } from "./keyboard.js";
@@ -7,4 +8,5 @@ import { startLive } from "./live.js";
 startLive();
 startAges();
 startForms();
+startActing();
 startKeyboard();

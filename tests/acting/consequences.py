@@ -76,7 +76,7 @@ def success_policy(scene: Scene) -> None:
     scene.wait_running(4)
     for name in ("all", "any"):
         scene.seen(name, f"{name}-w-1")
-    _warned(scene, "all-w-1", "never", "complete")
+    _warned(scene, "all-w-1", "cannot", "complete")
     _warned(scene, "any-w-1", "complete", "delete")
     scene.hold("all", "all-w-1")
     scene.hold("any", "any-w-1")

@@ -52,8 +52,10 @@ def held_on_135(scene: Scene) -> None:
     scene.wait_running(2)
     scene.hold("run", "run-w-1")
     assert scene.pods("run-w-1") == []
-    scene.code("run", "job-suspended")
     scene.seen("run", "run-w-1")
+    shown = scene.shown_job("run", "run-w-1")
+    assert shown is not None
+    assert shown["held"]
     ended = scene.act("resume", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")})
     assert (ended["state"], ended["lever"]) == ("verified", "hold"), ended
     scene.wait_running(1, "run-w-1")

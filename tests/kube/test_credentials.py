@@ -110,14 +110,18 @@ def test_exec_is_refused_with_the_commands_that_help(config: dict[str, Any]) -> 
     sentence = refused(config, context="there")
     first, *commands = sentence.split("\n")
     assert "runs a program to log in (exec), which gangboard never does" in first
-    assert all(command.startswith("kubectl ") for command in commands)
-    for part in (
-        "create serviceaccount",
-        "create clusterrolebinding",
-        "create token",
-        "set-context",
-    ):
-        assert part in sentence
+    assert commands[0] == "manage.py print_rbac | kubectl apply -f -"
+    assert all(command.startswith("kubectl config ") for command in commands[1:-1])
+    for account in ("gangboard-reader", "gangboard-actor"):
+        file = f"--kubeconfig={account}.kubeconfig"
+        token = f'--token="$(kubectl create token {account} --namespace=gangboard'
+        for part in ("set-cluster", "set-credentials", "set-context", "use-context"):
+            assert any(file in command and part in command for command in commands), part
+        assert any(token in command for command in commands)
+    assert commands[-1] == (
+        "manage.py add_cluster NAME --kubeconfig gangboard-reader.kubeconfig"
+        " --actor-kubeconfig gangboard-actor.kubeconfig"
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from django.test import Client
 from django.utils import timezone
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from gangboard.readmodels.news import Moment
 from gangboard.store.gangs import Detail
@@ -25,6 +27,9 @@ from tests.factories import (
     make_podgroup,
     make_resource,
 )
+from tests.web.site import NAME, PASSWORD, Site
+
+WIDE = 1440
 
 
 @dataclass(frozen=True)
@@ -102,3 +107,52 @@ def own_notifier(monkeypatch: pytest.MonkeyPatch) -> Iterator[waiting.Notifier]:
     monkeypatch.setattr(live, "WAIT", 0.2)
     yield quiet
     end.set()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with Site(tmp_path_factory.mktemp("site")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def session(site: Site, browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sign in once; return the cookies."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{site.url}/sign-in/")
+    page.fill("#name", NAME)
+    page.fill("#password", PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page).to_have_url(f"{site.url}/")
+    path = tmp_path_factory.mktemp("session") / "cookies.json"
+    context.storage_state(path=path)
+    context.close()
+    return path
+
+
+@pytest.fixture
+def context(browser: Browser, session: Path) -> Iterator[BrowserContext]:
+    opened = browser.new_context(
+        storage_state=session, viewport={"width": WIDE, "height": 900}, reduced_motion="reduce"
+    )
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    """A page that must not complain: no refused script or style, no error of ours."""
+    opened = context.new_page()
+    complaints: list[str] = []
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on(
+        "console",
+        lambda message: (
+            complaints.append(message.text)
+            if message.type == "error" and "Content Security Policy" in message.text
+            else None
+        ),
+    )
+    yield opened
+    assert complaints == []

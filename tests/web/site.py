@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Self
 
@@ -86,6 +87,27 @@ class Site:
             connection.execute("UPDATE store_cluster SET data_version = data_version + 1")
         connection.close()
 
+    def read(self, query: str, *values: object) -> str:
+        """Return one value."""
+        with sqlite3.connect(self.database, timeout=20) as connection:
+            found = connection.execute(query, values).fetchone()
+        connection.close()
+        return "" if found is None else str(found[0])
+
+    def action_id(self, state: str) -> str:
+        """Return the id of the newest action in a state."""
+        query = "SELECT id FROM store_action WHERE state = ? ORDER BY requested_at DESC"
+        return self.read(query, state)
+
+    def target(self, gang: str, index: int) -> str:
+        """Return one Job of a run as addresses name it."""
+        query = (
+            "SELECT c.name || '/batch/Job/' || g.namespace || '/' || g.name || '-workers-' || ?1"
+            " || '/' || g.uid || '-job-' || ?1 || '/3'"
+            " FROM store_gang g JOIN store_cluster c ON c.id = g.cluster_id WHERE g.name = ?2"
+        )
+        return self.read(query, index, gang)
+
     def gang_id(self, name: str) -> str:
         """Return the id of a gang."""
         with sqlite3.connect(self.database, timeout=20) as connection:
@@ -140,9 +162,22 @@ def fill() -> None:
     for health in Health:
         factories.make_gang(cluster, f"is-{health.value}", now=now, health=health)
     factories.make_gang(lab, "in-the-lab", now=now, health="running")
+    fill_acting(later, now)
     user, _ = people.create_user(name=NAME, role="admin")
     user.set_password(PASSWORD)
     user.save()
+
+
+def fill_acting(later: datetime, now: datetime) -> None:
+    """Write a cluster with the Hold and one without, a run in each, and actions in some states."""
+    from tests.web import acting
+
+    east = acting.make_acting_cluster("gpu-east", now=later)
+    west = acting.make_acting_cluster("gpu-west", now=later, hold=False)
+    run = acting.make_run(east, "llama", now=now)
+    acting.hold_job(east, run, 0, now=now)
+    acting.make_run(west, "mixtral", now=now)
+    acting.make_record(east, run, now=now)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -21,55 +20,6 @@ SOON = 5_000
 """Milliseconds: a bound for a busy machine, not a measure."""
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with Site(tmp_path_factory.mktemp("site")) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def session(site: Site, browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sign in once; return the cookies."""
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(f"{site.url}/sign-in/")
-    page.fill("#name", NAME)
-    page.fill("#password", PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
-    expect(page).to_have_url(f"{site.url}/")
-    path = tmp_path_factory.mktemp("session") / "cookies.json"
-    context.storage_state(path=path)
-    context.close()
-    return path
-
-
-@pytest.fixture
-def context(browser: Browser, session: Path) -> Iterator[BrowserContext]:
-    opened = browser.new_context(
-        storage_state=session, viewport={"width": WIDE, "height": 900}, reduced_motion="reduce"
-    )
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def page(context: BrowserContext) -> Iterator[Page]:
-    """A page that must not complain: no refused script or style, no error of ours."""
-    opened = context.new_page()
-    complaints: list[str] = []
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on(
-        "console",
-        lambda message: (
-            complaints.append(message.text)
-            if message.type == "error" and "Content Security Policy" in message.text
-            else None
-        ),
-    )
-    yield opened
-    assert complaints == []
-
-
 def addresses(site: Site) -> dict[str, str]:
     return {
         "board": "/",
@@ -78,6 +28,20 @@ def addresses(site: Site) -> dict[str, str]:
         "groups": "/groups/",
         "clusters": "/clusters/",
         "cluster": "/clusters/eu-train/",
+        "gang with a Hold": f"/gangs/{site.gang_id('llama')}/",
+        "gang without": f"/gangs/{site.gang_id('mixtral')}/",
+        "actions": "/actions/",
+        "holds": "/holds/",
+        "audit": "/actions/audit/",
+        "node": "/actions/node/?cluster=gpu-east&node=gpu-02",
+        **{
+            f"action {state}": f"/actions/{site.action_id(state)}/"
+            for state in ("verified", "applied", "reverted", "refused")
+        },
+        "confirmation": f"/actions/confirm/?verb=suspend&target={site.target('llama', 2)}",
+        "several": "/actions/confirm/?verb=suspend"
+        f"&target={site.target('llama', 2)}&target={site.target('llama', 0)}",
+        "refusal": f"/actions/confirm/?verb=suspend&target={site.target('mixtral', 0)}",
         "missing": "/no-such-page/",
     }
 

@@ -13,7 +13,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition, Meta
 from gangboard.domain.verdict import Evidence, Scheduling
 from gangboard.store.gangs import Detail
-from gangboard.store.models import Cluster, WatchedObject
+from gangboard.store.models import ActionStep, Cluster, Gang, WatchedObject
 from gangboard.store.objects import pack
 from tests.factories import (
     make_cluster,
@@ -27,6 +27,8 @@ from tests.factories import (
     make_resource,
 )
 from tests.personas import Person, make_owner
+from tests.readmodels.jobsets import make_hold
+from tests.readmodels.recorded import make_action, make_audit
 
 HOSTILE = (
     "\"'><script>alert(1)</script><img src=x onerror=alert(1)>{{ 7|add:7 }}\u202e javascript:x"
@@ -119,7 +121,44 @@ def hostile(db: None) -> tuple[Person, str]:
         resource_version="1",
         data=pack(event),
     )
+    make_hostile_record(cluster, gang)
     return make_owner(), gang.id
+
+
+def make_hostile_record(cluster: Cluster, gang: Gang) -> None:
+    """Put it into an action, its steps, the audit and a Hold."""
+    action = make_action(
+        cluster,
+        id="0" * 32,
+        gang_id=gang.id,
+        kind=HOSTILE[:63],
+        name=HOSTILE,
+        uid=HOSTILE[:64],
+        reason=HOSTILE,
+        actor_name=HOSTILE,
+        message=HOSTILE,
+        lever=HOSTILE[:16],
+        reverted_by=HOSTILE,
+        state="reverted",
+        batch="b",
+        warnings=[HOSTILE],
+        reactions=[HOSTILE],
+        before={HOSTILE: HOSTILE},
+        after={HOSTILE: HOSTILE},
+    )
+    ActionStep.objects.create(
+        action=action,
+        position=0,
+        kind="patch",
+        name=HOSTILE,
+        method="PATCH",
+        path=HOSTILE,
+        patch=HOSTILE,
+        state=HOSTILE[:16],
+        result=HOSTILE,
+    )
+    make_audit(cluster, "research", HOSTILE, actor_name=HOSTILE, object_name=HOSTILE, action=action)
+    make_hold(cluster, gang, HOSTILE, by=HOSTILE, reason=HOSTILE, action=HOSTILE, owner_uid=HOSTILE)
 
 
 @pytest.mark.parametrize(
@@ -133,6 +172,20 @@ def hostile(db: None) -> tuple[Person, str]:
         "/groups/?q=<script>alert(1)</script>&namespace=<script>alert(1)</script>",
         "/clusters/",
         "/clusters/eu-train/",
+        "/actions/",
+        "/actions/?q=<script>alert(1)</script>&actor=<script>&state=<script>&lever=<script>",
+        "/actions/audit/",
+        "/actions/audit/?event=<script>alert(1)</script>",
+        "/actions/00000000000000000000000000000000/",
+        "/actions/batches/b/",
+        "/holds/",
+        "/holds/?q=<script>&namespace=<script>alert(1)</script>",
+        "/actions/node/?cluster=eu-train&node=<script>alert(1)</script>",
+        "/live/actions/?version=x",
+        "/live/actions/00000000000000000000000000000000/?version=x",
+        "/live/asked/?batch=b&version=x",
+        "/live/audit/?version=x",
+        "/live/holds/?version=x",
         "/live/board/?version=x",
         "/live/gangs/GANG/?version=x",
         "/live/groups/?version=x",
@@ -160,3 +213,20 @@ def test_it_is_printed_and_never_obeyed(
 def test_its_stage_is_not_one_of_ours_and_still_prints(hostile: tuple[Person, str]) -> None:
     person, gang_id = hostile
     assert "Admission" in person.client.get(f"/gangs/{gang_id}/").content.decode()
+
+
+@pytest.mark.parametrize("headers", [{}, {"HX-Request": "true", "HX-Target": "act-body"}])
+@pytest.mark.parametrize("verb", ["suspend", HOSTILE])
+def test_a_confirmation_never_obeys_its_address(
+    hostile: tuple[Person, str], headers: dict[str, str], verb: str
+) -> None:
+    person, _ = hostile
+    word = f"eu-train/batch/Job/research/{HOSTILE.replace('/', '')}/u/1"
+    query = {"verb": verb, "target": word, "gang": HOSTILE, "reason": HOSTILE, "until": HOSTILE}
+    for answer in (
+        person.client.get("/actions/confirm/", query, headers=headers),
+        person.client.post("/actions/confirm/", query, headers=headers),
+    ):
+        assert answer.status_code in (400, 404)
+        assert "<script>alert" not in answer.content.decode()
+        assert "<img" not in answer.content.decode()

@@ -69,6 +69,7 @@ class Migration(migrations.Migration):
                 ('idempotency_key', models.CharField(default='', max_length=200)),
                 ('body_hash', models.CharField(default='', max_length=64)),
                 ('batch', models.CharField(default='', max_length=32)),
+                ('stop_asked_by', models.CharField(default='', max_length=253)),
                 ('state', models.CharField(max_length=16)),
                 ('lever', models.CharField(default='', max_length=16)),
                 ('message', models.TextField(default='')),

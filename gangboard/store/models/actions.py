@@ -48,6 +48,9 @@ class Action(models.Model):
     body_hash = models.CharField(max_length=64, default="")
     batch = models.CharField(max_length=32, default="")
     """Actions that were confirmed together."""
+    stop_asked_by = models.CharField(max_length=253, default="")
+    """Who asked to stop it before it is sent, or empty. The one column that others than the holder
+    of the row write while it is open."""
     state = models.CharField(max_length=16)
     lever = models.CharField(max_length=16, default="")
     message = models.TextField(default="")

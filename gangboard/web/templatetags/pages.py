@@ -7,11 +7,17 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import template
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from gangboard.readmodels.action_rows import ActionRow, OfferRow
+from gangboard.readmodels.action_words import LEVER_LABELS
 from gangboard.readmodels.ages import age_text
+from gangboard.readmodels.step_words import step_face
+from gangboard.readmodels.words import Face
 from gangboard.web.parts import Part
+from gangboard.web.targets import Named, element_key, write_target
 
 register = template.Library()
 
@@ -51,6 +57,52 @@ def part(context: dict[str, Any], piece: Part) -> SafeString:
         name: context[name] for name in ("now", "viewer", "csrf_token") if name in context
     }
     return mark_safe(piece.render(frame))  # noqa: S308  # the part's own template escaped it
+
+
+@register.filter
+def rfc3339(time: datetime) -> str:
+    """Print a time for a program to read, in UTC."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@register.filter
+def lever_words(lever: str) -> str:
+    """Print what a lever is called."""
+    return LEVER_LABELS.get(lever, lever)
+
+
+@register.filter
+def key(uid: str) -> str:
+    """Print what stands for an object in ids of elements."""
+    return element_key(uid)
+
+
+@register.filter
+def target(named: Named) -> str:
+    """Print an object as one word of a form."""
+    return write_target(named)
+
+
+@register.simple_tag
+def confirm_address(offer: OfferRow) -> str:
+    """Print the address at which an offer is confirmed."""
+    pairs = [("verb", offer.verb), ("target", write_target(offer)), ("gang", offer.gang_id)]
+    return f"{reverse('confirm')}?{urlencode([pair for pair in pairs if pair[1]])}"
+
+
+@register.filter(name="step_face")
+def face_of_step(state: str, over: bool) -> Face:
+    """Return how a step's state looks, of an action that is over or not."""
+    return step_face(state, over=over)
+
+
+@register.filter
+def changes(row: ActionRow) -> list[dict[str, str]]:
+    """Return the fields that an action changes, as they were and as it makes them."""
+    return [
+        {"field": field, "before": row.before.get(field, "–"), "after": after}
+        for field, after in row.after.items()
+    ]
 
 
 @register.simple_tag

@@ -1,0 +1,71 @@
+"""The words of a request to act: what is asked, what is wrong with it, what was taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from gangboard.domain.action import Target, Verb
+
+MOST_AT_ONCE = 50
+"""Objects of one confirmation."""
+
+
+class Fault(StrEnum):
+    """What is wrong with a request itself, before any lever is looked at."""
+
+    INVALID = "invalid"
+    """400: a field is missing or makes no sense."""
+    FORBIDDEN = "forbidden"
+    """403: visible, but not to be acted on by this person or token."""
+    NOT_FOUND = "not-found"
+    """404: not there, or not visible: the same answer."""
+    MOVED_ON = "moved-on"
+    """409: uid or generation is not what the caller saw; both are in the sentence."""
+    BUSY = "busy"
+    """409: another action on this object is open; `action_id` names it."""
+    KEY_REUSED = "key-reused"
+    """422: the idempotency key was used for another request; `action_id` names its action."""
+
+
+class AskError(ValueError):
+    """The request cannot be taken. The text is one sentence for the one who asked."""
+
+    def __init__(self, fault: Fault, sentence: str, action_id: str = "") -> None:
+        super().__init__(sentence)
+        self.fault = fault
+        self.action_id = action_id
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a person asks for. Text is checked here, not trusted."""
+
+    verb: Verb
+    target: Target
+    reason: str
+    until: datetime | None = None
+    idempotency_key: str = ""
+    """Unique per person; empty: none, as for a form without JavaScript that carries its own."""
+    forced: bool = False
+    """Try a lever that is not proved; for admins."""
+    via: str = "api"
+    """`page` or `api`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A request that was written down, or the one that the same key had made before."""
+
+    action_id: str
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One of several requests of one confirmation: taken, or why not."""
+
+    target: Target
+    action_id: str = ""
+    refused: str = ""

@@ -1,0 +1,141 @@
+"""The way to one cluster for one action: live reads and the writes, as the actor."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Protocol
+from urllib.parse import quote
+
+from gangboard.domain.action import Step
+from gangboard.kube.connection import Connection, Query
+from gangboard.kube.credentials import Credentials
+from gangboard.kube.errors import KubeError
+from gangboard.kube.writing import Answer, Writer
+from gangboard.store.models import Cluster
+from gangboard.store.secrets import SecretUnreadableError, unseal
+
+Json = dict[str, Any]
+
+CONNECT_DEADLINE = 3.0
+READ_DEADLINE = 10.0
+WRITE_DEADLINE = 10.0
+"""Seconds. Shorter than the lease of an action, so whoever takes over knows that it has ended."""
+
+
+class NoActorError(RuntimeError):
+    """The cluster has no actor, or its credentials cannot be used. The text is one sentence."""
+
+
+class Door(Protocol):
+    """What acting needs of a cluster. All methods raise KubeError; the errors of writes have `reach`."""
+
+    def get(self, path: str, query: Query = None) -> bytes:
+        """Return the answer to a GET."""
+
+    def create(self, path: str, body: bytes) -> Answer:
+        """Create an object, once."""
+
+    def json_patch(self, path: str, body: bytes, *, dry_run: bool = False) -> Answer:
+        """Send a JSON patch, once."""
+
+    def merge_patch(self, path: str, body: bytes) -> Answer:
+        """Try a merge patch: always a dry run."""
+
+    def delete(self, path: str, *, uid: str) -> Answer:
+        """Delete the object if it still has this uid."""
+
+    def close(self) -> None:
+        """Give the connections back."""
+
+
+Opener = Callable[[Cluster, str], Door]
+"""(cluster, id of the action) → the way to it. Raises NoActorError."""
+
+
+class KubeDoor:
+    """The real one."""
+
+    def __init__(self, connection: Connection, action: str) -> None:
+        self._connection = connection
+        self._writer = Writer(connection, action=action)
+
+    def get(self, path: str, query: Query = None) -> bytes:
+        """Return the answer to a GET."""
+        return self._connection.get(path, query)
+
+    def create(self, path: str, body: bytes) -> Answer:
+        """Create an object, once."""
+        return self._writer.create(path, body, deadline=WRITE_DEADLINE)
+
+    def json_patch(self, path: str, body: bytes, *, dry_run: bool = False) -> Answer:
+        """Send a JSON patch, once."""
+        return self._writer.json_patch(path, body, dry_run=dry_run, deadline=WRITE_DEADLINE)
+
+    def merge_patch(self, path: str, body: bytes) -> Answer:
+        """Try a merge patch: always a dry run."""
+        return self._writer.merge_patch(path, body, dry_run=True, deadline=WRITE_DEADLINE)
+
+    def delete(self, path: str, *, uid: str) -> Answer:
+        """Delete the object if it still has this uid."""
+        return self._writer.delete(path, uid=uid, deadline=WRITE_DEADLINE)
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._connection.close()
+
+
+def open_door(cluster: Cluster, action: str) -> Door:
+    """Return the way to a cluster with its actor's credentials. Raises NoActorError.
+
+    Nothing is connected yet. `action` is the id that the server's audit log gets to see.
+    """
+    if cluster.actor_credentials is None:
+        raise NoActorError(f"Cluster {cluster.name} has no actor: gangboard may only read it.")
+    try:
+        credentials = Credentials.from_document(unseal(bytes(cluster.actor_credentials)))
+        connection = Connection(
+            credentials, connect_deadline=CONNECT_DEADLINE, total_deadline=READ_DEADLINE
+        )
+    except (SecretUnreadableError, KubeError) as error:
+        sentence = error.sentence if isinstance(error, KubeError) else str(error)
+        raise NoActorError(
+            f"The actor's credentials for cluster {cluster.name} cannot be used: {sentence}"
+        ) from error
+    return KubeDoor(connection, action)
+
+
+def send(door: Door, step: Step | Any, *, dry_run: bool = False) -> Answer:
+    """Send one step as it is written down. `step` has method, path and patch. Raises KubeError."""
+    body = step.patch.encode()
+    if step.method == "POST":
+        return door.create(step.path, body)
+    if step.method == "PATCH":
+        return door.json_patch(step.path, body, dry_run=dry_run)
+    if step.method == "MERGE":
+        return door.merge_patch(step.path, body)
+    return door.delete(step.path, uid=json.loads(step.patch)["preconditions"]["uid"])
+
+
+def get_body(door: Door, path: str) -> bytes | None:
+    """Return an object as it is served, None when it is not there. Raises KubeError."""
+    try:
+        return door.get(path)
+    except KubeError as error:
+        if error.is_object_missing:
+            return None
+        raise
+
+
+def get_object(door: Door, path: str) -> Json | None:
+    """Return an object as JSON, None when it is not there. Raises KubeError."""
+    body = get_body(door, path)
+    found: Json | None = None if body is None else json.loads(body)
+    return found
+
+
+def object_path(group: str, version: str, plural: str, namespace: str, name: str) -> str:
+    """Return the URL path of one object in a namespace."""
+    root = ["apis", group, version] if group else ["api", version]
+    parts = [*root, "namespaces", namespace, plural, name]
+    return "/" + "/".join(quote(part, safe="") for part in parts)

@@ -1,0 +1,120 @@
+"""Holds that have an end: when it is over, gangboard asks for the release by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from django.db import IntegrityError, transaction
+
+from gangboard.actions import known
+from gangboard.actions.asks import Ask
+from gangboard.actions.gate import OWN
+from gangboard.actions.service import GANGBOARD, new_action
+from gangboard.domain.action import Ground, Lever, Target, Verb
+from gangboard.domain.hold import Hold
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Owner
+from gangboard.store import grounds
+from gangboard.store.actions import DatabaseClock, is_read_only
+from gangboard.store.gangs import gang_id
+from gangboard.store.grounds import HOLDS
+from gangboard.store.models import Action, Cluster, WatchedObject
+from gangboard.store.objects import unpack
+
+FIRST_RETRY, LONGEST_RETRY = timedelta(minutes=1), timedelta(minutes=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Overdue:
+    """A held Job whose Hold should have ended."""
+
+    cluster: Cluster
+    job: ObjectRef
+    until: datetime
+
+
+def release_overdue(now: datetime, clock: DatabaseClock) -> list[str]:
+    """Ask for the release of every Hold whose end is over; return the ids of the actions made.
+
+    Each failed try waits longer for the next. Where something is under way on the Job, that goes
+    first.
+    """
+    made: list[str] = []
+    if is_read_only(None):
+        return made
+    for overdue in _overdue(now):
+        if _tried_lately(overdue, now):
+            continue
+        try:
+            with transaction.atomic():
+                made.append(_ask(overdue, now, clock).pk)
+        except IntegrityError:
+            continue
+    return made
+
+
+def _overdue(now: datetime) -> Iterator[Overdue]:
+    """Yield what is overdue by the Holds as seen, and by our own actions where nobody may look."""
+    seen = set()
+    for cluster in Cluster.objects.filter(actor_credentials__isnull=False, read_only=False):
+        rows = WatchedObject.objects.filter(cluster=cluster, resource=HOLDS)
+        for data in rows.values_list("data", flat=True):
+            hold = unpack(bytes(data), Hold)
+            seen.add(hold.meta.ref.uid)
+            if hold.until is None or hold.until > now or hold.meta.deleting_since is not None:
+                continue
+            job = _job(cluster, hold)
+            if job is not None:
+                yield Overdue(cluster, job.meta.ref, hold.until)
+    own = Action.objects.filter(guarded=True, until__lte=now, lever=Lever.HOLD.value)
+    for action in own.select_related("cluster"):
+        known_hold = action.context.get("hold", {}).get("uid") in seen
+        if action.cluster is not None and action.until is not None and not known_hold:
+            uid = action.context["subjects"][0]["uid"]
+            job_ref = ObjectRef("batch", "Job", action.namespace, action.name, uid)
+            yield Overdue(action.cluster, job_ref, action.until)
+
+
+def _job(cluster: Cluster, hold: Hold) -> Owner | None:
+    """Return the Job that a Hold is about, or None: then the Hold does nothing."""
+    found = grounds.find_object(
+        cluster, "jobs.batch", hold.meta.ref.namespace, hold.job_name, known.models()
+    )
+    if not isinstance(found, Owner) or found.meta.controller is None:
+        return None
+    return found if found.meta.controller.uid == hold.owner_uid else None
+
+
+def _tried_lately(overdue: Overdue, now: datetime) -> bool:
+    tries = Action.objects.filter(
+        cluster=overdue.cluster, uid=overdue.job.uid, via=OWN, requested_at__gte=overdue.until
+    ).order_by("-requested_at")
+    last = tries.first()
+    if last is None:
+        return False
+    wait = min(LONGEST_RETRY, FIRST_RETRY * 2 ** min(tries.count() - 1, 10))
+    return bool(now < last.requested_at + wait)
+
+
+def _ask(overdue: Overdue, now: datetime, clock: DatabaseClock) -> Action:
+    ref, cluster = overdue.job, overdue.cluster
+    gang = grounds.find_gang(cluster.pk, ref.uid, known.models())
+    end = overdue.until.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    target = Target(cluster.name, ref.group, ref.kind, ref.namespace, ref.name, ref.uid)
+    return new_action(
+        cluster,
+        Ask(Verb.RESUME, target, f"The Hold was to end at {end}.", via=OWN),
+        now=now,
+        gang=gang_id(cluster.name, gang.uid if gang is not None else ref.uid),
+        user_id=None,
+        actor=GANGBOARD,
+        clock=clock,
+    )
+
+
+def was_prolonged(ground: Ground, job: str, now: datetime) -> bool:
+    """Whether the Holds on a Job do not end now any more: somebody has moved the end meanwhile."""
+    holds = [hold for hold in ground.holds if hold.job_name == job]
+    return bool(holds) and all(hold.until is None or hold.until > now for hold in holds)

@@ -1,0 +1,140 @@
+"""Carries actions out, one look after the other. Everything it needs from outside is injected.
+
+`Engine(clock=…, open_door=…, checkpoint=…)`: a test brings a clock of its own, a door that fails, and
+a checkpoint that kills the worker between any database write and any request.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+
+from django.db import DatabaseError
+
+from gangboard.actions import checking, door, leaving, sending, troubles
+from gangboard.actions.clock import Clock, RealClock
+from gangboard.actions.door import NoActorError, Opener
+from gangboard.actions.leaving import Exit
+from gangboard.actions.live import UnreadableError
+from gangboard.actions.run import Checkpoint, Run
+from gangboard.actions.verify import watching
+from gangboard.domain.action import ActionState
+from gangboard.kube.errors import KubeError
+from gangboard.logs import get_logger
+from gangboard.store import actions
+from gangboard.store.actions import ActionLostError
+from gangboard.store.models import Action
+
+log = get_logger(__name__)
+
+SLICE_SECONDS = 10.0
+"""The most that one call works on one action."""
+NAP_SECONDS = 2.0
+"""Longer pauses are slept by the broker, not by a thread."""
+MOST_FALLS = 3
+FALL_PAUSE = 5.0
+STUMBLED = "gangboard met an error of its own, which is in the log of the act worker, and gave up."
+STARVED_SECONDS = 1.0
+"""What has been due for so long finds no free thread: then whoever only watches steps aside."""
+
+
+def _no_checkpoint(name: str) -> None:
+    """Do nothing."""
+
+
+@dataclass(slots=True)
+class Engine:
+    """Carries actions out for one worker."""
+
+    holder: str = field(default_factory=lambda: f"engine-{uuid.uuid4().hex[:8]}")
+    """Name of the worker in leases."""
+    clock: Clock = field(default_factory=RealClock)
+    open_door: Opener = door.open_door
+    checkpoint: Checkpoint = _no_checkpoint
+
+    def advance(self, action_id: str) -> float | None:
+        """Work on an action for some seconds.
+
+        Returns the seconds after which it should be looked at again; None when nothing is left to
+        do, or when it is not due or somebody else has it.
+        """
+        # A name of its own for each call: two threads of one worker are two holders.
+        held = actions.claim(action_id, f"{self.holder}/{uuid.uuid4().hex[:8]}", self.clock)
+        if held is None:
+            return None
+        action = Action.objects.select_related("cluster").get(pk=action_id)
+        run = Run(held, self.clock, self.checkpoint, self.open_door, action)
+        run.reload_steps()
+        try:
+            return self._work(run)
+        except ActionLostError as error:
+            log.warning("action taken over by another worker", action=action_id, why=str(error))
+            return None
+        except DatabaseError as error:
+            log.warning("database away; the action waits", action=action_id, why=str(error))
+            return None  # the lease ends by itself, and the sweeper finds it
+        except Exception:  # the edge of the process: recorded, and ended after a few times
+            log.exception("action met an error of gangboard", action=action_id)
+            return self._stumbled(run)
+        finally:
+            run.close()
+
+    def _work(self, run: Run) -> float | None:
+        started = self.clock.monotonic()
+        self.checkpoint("claimed")
+        while True:
+            run.renew()
+            delay = _next(run)
+            if run.action.due_at is None:
+                actions.release(run.claim)
+                return None
+            worked = self.clock.monotonic() - started
+            others_wait = delay > 0 and bool(
+                actions.due_actions(self.clock, waited=STARVED_SECONDS, most=1)
+            )
+            if worked + delay > SLICE_SECONDS or delay > NAP_SECONDS or others_wait:
+                actions.put_off(run.claim, self.clock, delay)
+                return delay
+            self.clock.sleep(delay)
+
+    def _stumbled(self, run: Run) -> float | None:
+        """Try again a little later; after a few times end the action, so that nothing waits for ever."""
+        run.action.refresh_from_db()
+        run.reload_steps()
+        falls: int = run.context.get("falls", 0) + 1
+        run.context["falls"] = falls
+        run.write(context=True)
+        if falls > MOST_FALLS and run.action.finished_at is None and "exit" not in run.context:
+            leaving.leave(run, Exit(ActionState.FAILED, STUMBLED))
+        if run.action.due_at is None:
+            actions.release(run.claim)
+            return None
+        actions.put_off(run.claim, self.clock, FALL_PAUSE * falls)
+        return FALL_PAUSE * falls
+
+    def finish(self, action_id: str, *, seconds: float = 600.0) -> Action:
+        """Work on an action until nothing is left to do, sleeping in between; for tests and commands."""
+        until = self.clock.monotonic() + seconds
+        while (delay := self.advance(action_id)) is not None and self.clock.monotonic() < until:
+            self.clock.sleep(delay)
+        return Action.objects.get(pk=action_id)
+
+
+def _next(run: Run) -> float:
+    """Do the next thing; return the seconds to wait after it."""
+    try:
+        delay = _dispatch(run)
+    except (KubeError, NoActorError, UnreadableError) as error:
+        return troubles.unreadable(run, error)
+    troubles.over(run)
+    return delay
+
+
+def _dispatch(run: Run) -> float:
+    if "exit" in run.context:
+        return leaving.remove_hold(run)
+    if run.state is ActionState.REQUESTED:
+        return checking.check(run)
+    if run.state is ActionState.APPLIED:
+        return watching.watch(run)
+    return sending.next_step(run)

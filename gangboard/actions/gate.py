@@ -1,0 +1,64 @@
+"""Whether an action may still be sent: asked of the database right before each request that changes."""
+
+from __future__ import annotations
+
+from django.contrib.auth import get_user_model
+
+from gangboard.actions.leaving import Exit
+from gangboard.actions.run import Run
+from gangboard.domain.action import ActionState
+from gangboard.store.access import viewer_of
+from gangboard.store.actions import is_read_only
+from gangboard.store.models import Action
+
+OWN = "gangboard"
+"""`via` of what gangboard itself asks for: no person's rights stand behind it."""
+
+
+def closed(run: Run) -> Exit | None:
+    """Return why nothing more may be sent, or None (about 5 queries)."""
+    sentence = _stopped(run) or _withdrawn(run) or is_read_only(run.action.cluster_id)
+    begun = run.action.sent_at is not None
+    if sentence:
+        if begun:
+            return Exit(ActionState.FAILED, f"Stopped half-way: {sentence}")
+        return Exit(ActionState.REFUSED, f"{sentence} Nothing was sent.")
+    if not begun and is_expired(run):
+        return Exit(
+            ActionState.EXPIRED,
+            "It was not sent within five minutes of the click, so it is not sent any more.",
+        )
+    return None
+
+
+def is_expired(run: Run) -> bool:
+    """Whether its time is over, by the clock that set it: that of the database."""
+    row = Action.objects.filter(pk=run.action.pk, expires_at__lte=run.clock.database_now())
+    return row.exists()
+
+
+def _stopped(run: Run) -> str:
+    by = Action.objects.filter(pk=run.action.pk).values_list("stop_asked_by", flat=True).first()
+    return f"{by} stopped it." if by else ""
+
+
+def _withdrawn(run: Run) -> str:
+    action = run.action
+    if action.via == OWN:
+        return ""
+    if action.cluster_id is None:
+        return f"Cluster {action.cluster_name} is not watched any more."
+    if action.user_id is None:
+        return f"Permission withdrawn: {action.actor_name} has no account any more."
+    user = get_user_model().objects.filter(pk=action.user_id).first()
+    if user is None:
+        return f"Permission withdrawn: {action.actor_name} has no account any more."
+    if not user.is_active:
+        return f"Permission withdrawn: the account of {action.actor_name} is disabled."
+    viewer = viewer_of(user, may_act=action.may_act)
+    where = f"namespace {action.namespace} of cluster {action.cluster_name}"
+    if not viewer.may_operate(action.cluster_id, action.namespace):
+        return f"Permission withdrawn: {action.actor_name} is no operator of {where} any more."
+    if action.forced and not viewer.administers(action.cluster_id, action.namespace):
+        return f"Permission withdrawn: {action.actor_name} is no admin of {where} any more."
+    return ""

@@ -1,0 +1,219 @@
+"""After `verified`: the poll's word is compared with it, and who undid it later is named too."""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from gangboard.actions import door as doors
+from gangboard.actions import known
+from gangboard.actions.clock import Clock
+from gangboard.actions.door import Door, Json, get_object
+from gangboard.actions.verify import kept
+from gangboard.domain.action import ActionState, Lever
+from gangboard.domain.hold import Hold
+from gangboard.domain.owner import Owner
+from gangboard.domain.queue import QueueEntry
+from gangboard.kube.errors import KubeError
+from gangboard.logs import get_logger
+from gangboard.store import actions
+from gangboard.store.grounds import HOLDS
+from gangboard.store.models import Action, Cluster, ResourceState
+from gangboard.store.objects import read_objects
+
+log = get_logger(__name__)
+
+
+def suspicious() -> list[str]:
+    """Return ids of guarded actions that the stored objects seem to contradict.
+
+    Reads the database only: two queries per cluster with guarded actions. What is stored may be
+    older than the action, so a live look decides (`inspect`).
+    """
+    found = []
+    for cluster, guarded in _guarded().items():
+        uids = {uid for action in guarded for uid in _uids(action)}
+        stored = read_objects(cluster.pk, uids, known.models())
+        sees_holds = ResourceState.objects.filter(cluster=cluster, resource=HOLDS, state="ok")
+        holds_known = sees_holds.exists()
+        found += [
+            action.pk for action in guarded if _differs(action, stored, holds_known=holds_known)
+        ]
+    return found
+
+
+def _guarded() -> dict[Cluster, list[Action]]:
+    """Return the guarded actions that nobody acts on, of clusters that answer."""
+    busy = set(
+        Action.objects.filter(finished_at=None).values_list("cluster_id", "namespace", "name")
+    )
+    found: dict[Cluster, list[Action]] = defaultdict(list)
+    rows = Action.objects.filter(
+        guarded=True, cluster__problem="", cluster__actor_credentials__isnull=False
+    )
+    for action in rows.select_related("cluster"):
+        place = (action.cluster_id, action.namespace, action.name)
+        if action.cluster is not None and place not in busy:
+            found[action.cluster].append(action)
+    return found
+
+
+def _uids(action: Action) -> Iterator[str]:
+    for subject in action.context.get("subjects", ()):
+        yield subject["uid"]
+    hold = action.context.get("hold")
+    if hold is not None and hold.get("uid"):
+        yield hold["uid"]
+
+
+def _differs(action: Action, stored: dict[str, Any], *, holds_known: bool) -> bool:
+    for subject in action.context.get("subjects", ()):
+        model = stored.get(subject["uid"])
+        if model is None:
+            return True
+        newer = model.meta.generation >= (subject["generation"] or 0)
+        if newer and not _has(model, subject["wanted"]):
+            return True
+    hold = action.context.get("hold")
+    if hold is None or not holds_known:
+        return False
+    return not _is_same_hold(stored.get(hold.get("uid", "")), hold)
+
+
+def _has(model: Any, wanted: dict[str, Any]) -> bool:
+    """Whether a stored object has the values; a field that is not stored is taken for kept."""
+    now: dict[str, Any] = {}
+    if isinstance(model, Owner):
+        now = {"/spec/suspend": model.suspended, "/spec/parallelism": model.parallelism}
+    elif isinstance(model, QueueEntry):
+        now = {"/spec/active": model.active}
+    return all(now.get(pointer, value) == value for pointer, value in wanted.items())
+
+
+def _is_same_hold(model: Any, hold: dict[str, Any]) -> bool:
+    return (
+        isinstance(model, Hold)
+        and (model.job_name, model.owner_uid) == (hold["job"], hold["owner_uid"])
+        and model.meta.deleting_since is None
+    )
+
+
+def inspect(
+    action_id: str, clock: Clock, open_door: doors.Opener = doors.open_door
+) -> ActionState | None:
+    """Look live whether a guarded action still holds; return its state when that has changed."""
+    action = Action.objects.select_related("cluster").filter(pk=action_id, guarded=True).first()
+    if action is None or action.cluster is None:
+        return None
+    try:
+        door = open_door(action.cluster, action.pk)
+    except doors.NoActorError as error:
+        log.warning("guarded action not inspected", action=action_id, why=str(error))
+        return None
+    try:
+        return _inspect(action, door, clock.now())
+    except KubeError as error:
+        log.warning("guarded action not inspected", action=action_id, why=error.sentence)
+        return None
+    finally:
+        door.close()
+
+
+def _inspect(action: Action, door: Door, now: datetime) -> ActionState | None:
+    since = action.applied_at or action.requested_at
+    context = copy.deepcopy(action.context)
+    hold = context.get("hold") if action.lever == Lever.HOLD else None
+    seen = kept.look(door, context["subjects"], survives=hold is not None, since=since, now=now)
+    above = context.get("above")
+    renewed_above = above is not None and _is_renewed(door, above)
+    lost = _hold_lost(door, hold) if hold is not None else ""
+    seconds = (now - since).total_seconds()
+    if renewed_above and hold is not None and above is not None:
+        sentence = (
+            f"Hold lost: {above['name']} was made anew, and the Hold was about the one before."
+        )
+        return _undo(action, sentence, "", seconds, now)
+    if seen.undone is not None:
+        text = f"{seen.undone.sentence} {lost}".strip()
+        sentence = f"Hold lost: {text}" if hold is not None else f"It was undone: {text}"
+        return _undo(action, sentence, seen.undone.manager, seen.undone.held_seconds, now)
+    if seen.missing:
+        _gone(action, door, above)
+        return None
+    if lost:
+        sentence = f"Hold lost: {lost} {action.kind} {action.name} is still suspended, but nothing "
+        return _undo(action, f"{sentence}keeps it so.", "", seconds, now)
+    if any(_has_ended(raw) for raw in seen.raws):
+        _let_go(action)
+    elif context != action.context:
+        Action.objects.filter(pk=action.pk, guarded=True).update(context=context)
+    return None
+
+
+def _is_renewed(door: Door, above: dict[str, Any]) -> bool:
+    raw = get_object(door, above["path"])
+    return raw is not None and raw["metadata"]["uid"] != above["uid"]
+
+
+def _hold_lost(door: Door, hold: dict[str, Any]) -> str:
+    """Return what has happened to the Hold, or empty."""
+    raw = get_object(door, hold["path"])
+    name = f"Hold {hold['name']}"
+    if raw is None or raw["metadata"]["uid"] != hold.get("uid"):
+        return f"{name} was deleted, and not by gangboard."
+    if raw["metadata"].get("deletionTimestamp"):
+        return f"{name} is being deleted."
+    spec = raw.get("spec") or {}
+    if (spec.get("jobName"), spec.get("ownerUID")) != (hold["job"], hold["owner_uid"]):
+        return f"{name} was changed: it is about another Job now."
+    return ""
+
+
+def _has_ended(raw: Json) -> bool:
+    conditions = (raw.get("status") or {}).get("conditions") or ()
+    return any(
+        one["type"] in ("Complete", "Completed", "Failed") and one["status"] == "True"
+        for one in conditions
+    )
+
+
+def _gone(action: Action, door: Door, above: dict[str, Any] | None) -> None:
+    """The object is not there: for good with its owner, for a moment while that restarts."""
+    raw = get_object(door, above["path"]) if above is not None else None
+    if raw is None or _has_ended(raw):
+        _let_go(action)
+
+
+def _let_go(action: Action) -> None:
+    Action.objects.filter(pk=action.pk).update(guarded=False)
+
+
+def _undo(
+    action: Action, sentence: str, manager: str, seconds: float, now: datetime
+) -> ActionState | None:
+    with transaction.atomic():
+        changed = Action.objects.filter(pk=action.pk, guarded=True).update(
+            state=ActionState.REVERTED.value,
+            guarded=False,
+            message=sentence,
+            reverted_by=manager[:253],
+            held_seconds=round(seconds, 2),
+        )
+        if not changed:
+            return None
+        actions.audit(
+            "state",
+            sentence,
+            at=now,
+            actor="gangboard",
+            action=action,
+            details={"state": ActionState.REVERTED.value, "verb": action.verb},
+        )
+        actions.tell(action.cluster_id)
+    log.info("action reverted", action=action.pk, by=manager, cluster=action.cluster_name)
+    return ActionState.REVERTED

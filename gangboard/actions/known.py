@@ -1,0 +1,50 @@
+"""The kinds of objects that acting deals with, as the registries name them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from gangboard.decode.holds import HOLD
+from gangboard.diagnosis import registry
+from gangboard.domain.queue import QueueEntry
+from gangboard.domain.registry import OwnerKind, Resource
+
+
+@cache
+def models() -> dict[str, type[Any]]:
+    """Return resource key → class of the domain, of all that a `Ground` is made of."""
+    found = [kind.resource for kind in registry.owner_kinds()]
+    found += [resource for api in registry.grouping_apis() for resource in api.resources]
+    found += [resource for queue in registry.queue_systems() for resource in queue.resources]
+    return {resource.key: resource.model for resource in (*found, HOLD)}
+
+
+@cache
+def owner_kind(group: str, kind: str) -> OwnerKind | None:
+    """Return the registered kind of owner, or None."""
+    for found in registry.owner_kinds():
+        if (found.resource.group, found.resource.kind) == (group, kind):
+            return found
+    return None
+
+
+@cache
+def queue_resources() -> tuple[Resource, ...]:
+    """Return the resources in which queues keep an entry per owner."""
+    return tuple(
+        resource
+        for queue in registry.queue_systems()
+        for resource in queue.resources
+        if resource.model is QueueEntry
+    )
+
+
+@cache
+def resource_of(group: str, kind: str) -> Resource | None:
+    """Return how objects of a kind that a step may write to are read."""
+    known = [found.resource for found in registry.owner_kinds()] + [HOLD, *queue_resources()]
+    for resource in known:
+        if (resource.group, resource.kind) == (group, kind):
+            return resource
+    return None

@@ -1,0 +1,100 @@
+"""What it means for an action that a step was carried out, as answered or as read afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gangboard.actions import patches
+from gangboard.actions.door import Json
+from gangboard.actions.leaving import Exit, leave
+from gangboard.actions.run import Run
+from gangboard.domain.action import ActionState, StepState, Verb
+from gangboard.domain.hold import HELD_BY
+from gangboard.store.models import ActionStep
+
+
+def armed(run: Run, step: ActionStep, raw: Json, columns: dict[str, Any]) -> float:
+    """Take in that the Hold is there."""
+    run.context["hold"]["uid"] = raw["metadata"]["uid"]
+    name = run.context["hold"]["name"]
+    columns = {**columns, "state": StepState.DONE.value, "result": f"Hold {name} is there."}
+    run.write(
+        ActionState.ARMED,
+        f"Hold {name} is there; it is not proved yet.",
+        step=step,
+        step_columns=columns,
+        context=True,
+    )
+    run.checkpoint(f"{step.kind}:recorded")
+    return 0.0
+
+
+def patched(run: Run, step: ActionStep, raw: Json, columns: dict[str, Any]) -> float:
+    """Take in that a patch was carried out, and look whether the object has what it asked for."""
+    wanted = patches.wanted_fields(step.patch)
+    _note_generation(run, step, raw)
+    columns = {**columns, "state": StepState.DONE.value}
+    if patches.has_all(raw, wanted):
+        columns["result"] = f"It has {patches.in_words(wanted)} now."
+        # Before it was sent for the first time after an unknown outcome, the state was `unknown`.
+        state = ActionState.SENT if run.state is ActionState.UNKNOWN else None
+        run.write(state, step=step, step_columns=columns, context=True)
+        run.checkpoint(f"{step.kind}:recorded")
+        return 0.0
+    found = {pointer: patches.value_at(raw, pointer) for pointer in wanted}
+    columns["result"] = f"It has {patches.in_words(found)}."
+    annotations = raw["metadata"].get("annotations") or {}
+    holder = annotations.get("gangboard.dev/held-by", "")
+    by = f" Hold {holder} turned it back." if holder else ""
+    sentence = (
+        f"The API server took the patch, but {step.subject['kind']} {step.subject['name']} came "
+        f"back with {patches.in_words(found)}.{by}"
+    )
+    return leave(run, Exit(ActionState.FAILED, sentence), step, columns)
+
+
+def was_held_meanwhile(run: Run, raw: Json) -> bool:
+    """Whether our own Hold has turned somebody's write into the suspension that we asked for."""
+    hold = run.context.get("hold")
+    annotations = raw["metadata"].get("annotations") or {}
+    return (
+        hold is not None
+        and run.action.verb == Verb.SUSPEND
+        and annotations.get(HELD_BY) == hold["name"]
+        and patches.value_at(raw, "/spec/suspend") is True
+    )
+
+
+def held_meanwhile(run: Run, step: ActionStep, raw: Json) -> float:
+    """Go on: the Job is suspended, by the Hold itself when somebody else wrote to it."""
+    return _found(
+        run,
+        step,
+        raw,
+        f"Somebody else wrote to {run.object_name} in that moment, and the Hold suspended it.",
+    )
+
+
+def found_applied(run: Run, step: ActionStep, raw: Json) -> float:
+    """Go on as if the answer had come. Whether it was undone meanwhile, verification tells."""
+    return _found(run, step, raw, "The answer was lost; read afterwards, it was applied.")
+
+
+def _found(run: Run, step: ActionStep, raw: Json, sentence: str) -> float:
+    _note_generation(run, step, raw)
+    run.write(
+        ActionState.SENT,
+        sentence,
+        step=step,
+        step_columns={"state": StepState.DONE.value, "result": sentence},
+        context=True,
+    )
+    run.checkpoint(f"{step.kind}:recorded")
+    return 0.0
+
+
+def _note_generation(run: Run, step: ActionStep, raw: Json) -> None:
+    """From now on a higher generation means that somebody else changed the spec."""
+    for subject in run.context["subjects"]:
+        if subject["path"] == step.path:
+            subject["generation"] = raw["metadata"].get("generation")

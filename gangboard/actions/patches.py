@@ -1,0 +1,82 @@
+"""What the patch of a step means: which fields it sets, and whether an object has them so."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gangboard.actions.door import Json
+from gangboard.domain.hold import ACTION_ANNOTATION
+
+_ABSENT = {"/spec/suspend": False, "/spec/active": True, "/spec/parallelism": 1}
+"""What a field that is not there means (batch/v1 Job, JobSet; Kueue's Workload)."""
+
+
+def wanted_fields(patch: str) -> dict[str, Any]:
+    """Return JSON pointer → value of the fields of the spec that a JSON patch sets."""
+    return {
+        operation["path"]: operation["value"]
+        for operation in json.loads(patch)
+        if operation["op"] in ("add", "replace") and operation["path"].startswith("/spec/")
+    }
+
+
+def leaves_mark(patch: str) -> bool:
+    """Whether the patch leaves the id of its action in an annotation."""
+    return ACTION_ANNOTATION.replace("/", "~1") in patch or f'"{ACTION_ANNOTATION}"' in patch
+
+
+def mark_of(raw: Json) -> str:
+    """Return the id of the action that changed an object last, or empty."""
+    annotations = raw["metadata"].get("annotations") or {}
+    return str(annotations.get(ACTION_ANNOTATION, ""))
+
+
+def tested(patch: str, pointer: str) -> Any:
+    """Return the value that a JSON patch tests at a pointer, None when it tests nothing there."""
+    for operation in json.loads(patch):
+        if operation["op"] == "test" and operation["path"] == pointer:
+            return operation["value"]
+    return None
+
+
+def value_at(raw: Json, pointer: str) -> Any:
+    """Return the value of a field; of one that is not there what its absence means."""
+    found: Any = raw
+    for key in pointer.strip("/").split("/"):
+        found = found.get(key) if isinstance(found, dict) else None
+    return _ABSENT.get(pointer) if found is None else found
+
+
+def has_all(raw: Json, wanted: dict[str, Any]) -> bool:
+    """Whether an object has these values."""
+    return all(value_at(raw, pointer) == value for pointer, value in wanted.items())
+
+
+def in_words(wanted: dict[str, Any]) -> str:
+    """Return `spec.suspend true` for a sentence."""
+    return " and ".join(
+        f"{pointer.strip('/').replace('/', '.')} {json.dumps(value)}"
+        for pointer, value in wanted.items()
+    )
+
+
+def field_manager(raw: Json, pointer: str) -> tuple[str, str]:
+    """Return who owns a field by managedFields, and when it was set (RFC 3339); empty: nobody says.
+
+    Of several owners the one that wrote last is meant. gangboard itself is named only when nobody
+    else owns the field.
+    """
+    path = [f"f:{key}" for key in pointer.strip("/").split("/")]
+    found = []
+    for entry in raw["metadata"].get("managedFields") or ():
+        fields: Any = entry.get("fieldsV1")
+        for key in path:
+            fields = fields.get(key) if isinstance(fields, dict) else None
+        if fields is not None:
+            manager = str(entry.get("manager", ""))
+            found.append((manager != "gangboard", str(entry.get("time", "")), manager))
+    if not found:
+        return "", ""
+    _, time, manager = max(found)
+    return manager, time

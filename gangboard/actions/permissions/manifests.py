@@ -1,0 +1,14 @@
+"""Everything that is installed in a cluster, in the order in which it must be applied."""
+
+from __future__ import annotations
+
+from gangboard.actions.permissions.limits import limits
+from gangboard.actions.permissions.names import Manifest, Wanted
+from gangboard.actions.permissions.roles import accounts, actor_roles, reader_roles
+from gangboard.domain.hold_manifest import RESOURCE, policy_manifests
+
+
+def manifests(wanted: Wanted) -> list[Manifest]:
+    """Return the objects. The limits stand before the roles: the actor is never without them."""
+    hold = policy_manifests(wanted.policy_version) if wanted.policy_version else ()
+    return [RESOURCE, *hold, *accounts(), *limits(wanted), *reader_roles(), *actor_roles(wanted)]

@@ -1,0 +1,79 @@
+"""The objects as YAML for `kubectl apply -f -`, with what a person should know about them."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+
+import yaml
+
+from gangboard.actions.permissions.manifests import manifests
+from gangboard.actions.permissions.names import Manifest, Wanted
+from gangboard.kube.service_accounts import kubeconfig_commands
+
+_WIDTH = 100
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes every list and map out: an anchor (`&id001`) is correct, and nobody can read it."""
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
+        """Return that nothing is to be referred to."""
+        return True
+
+
+def yaml_text(wanted: Wanted, cluster: str = "") -> str:
+    """Return the YAML; `cluster` is its name in gangboard, for comments and commands."""
+    documents = "".join(f"---\n{_document(manifest)}" for manifest in manifests(wanted))
+    return f"{_heading(wanted, cluster)}{documents}{_ending(cluster)}"
+
+
+def _document(manifest: Manifest) -> str:
+    text: str = yaml.dump(
+        manifest, Dumper=_Dumper, sort_keys=False, width=10_000, allow_unicode=True
+    )
+    return text
+
+
+def _heading(wanted: Wanted, cluster: str) -> str:
+    where = f"cluster {cluster}" if cluster else "any cluster"
+    places = f"in {_names(wanted.namespaces)}" if wanted.namespaces else "in every namespace"
+    said = [
+        f"What gangboard needs in {where}: kubectl apply -f -",
+        "",
+        "The reader lists and watches, over all namespaces: a poll asks for all of them at once. "
+        f"The actor suspends and resumes {places}; policies limit it to the fields of its levers.",
+    ]
+    if wanted.namespaces:
+        said.append(
+            "Was it given every namespace before? Take that away: "
+            "kubectl delete clusterrolebinding,clusterrole gangboard-actor"
+        )
+    if not wanted.policy_version:
+        said.append(
+            "This cluster serves no MutatingAdmissionPolicy, so the policy of the Hold is left out: "
+            "it needs Kubernetes 1.36, or 1.34 or 1.35 with the feature gate "
+            "MutatingAdmissionPolicy and admissionregistration.k8s.io/v1beta1 switched on."
+        )
+    elif not cluster:
+        said.append(
+            "For Kubernetes 1.36 and later. With --cluster it is made for what that cluster serves "
+            "and for the levers that are switched on there."
+        )
+    if not wanted.parallelism:
+        said.append("Pausing Jobs by parallelism 0 is not in it: manage.py set_lever.")
+    return _comment(said)
+
+
+def _ending(cluster: str) -> str:
+    commands = kubeconfig_commands(cluster or "NAME")
+    note = "Then make the kubeconfigs of both accounts and hand them to gangboard:"
+    return f"---\n{_comment([note])}#\n" + "".join(f"#   {line}\n" for line in commands)
+
+
+def _comment(paragraphs: list[str]) -> str:
+    lines = [line for text in paragraphs for line in (wrap(text, _WIDTH - 2) or [""])]
+    return "".join(f"# {line}".rstrip() + "\n" for line in lines)
+
+
+def _names(namespaces: tuple[str, ...]) -> str:
+    return f"namespace{'s' if len(namespaces) > 1 else ''} {', '.join(namespaces)}"

@@ -1,0 +1,129 @@
+"""Service accounts, roles and bindings: the least that works."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from gangboard.actions.permissions.levered import levered
+from gangboard.actions.permissions.names import ACTOR, NAMESPACE, READER, Manifest, Wanted
+from gangboard.decode.admission_policies import BINDING, POLICY
+from gangboard.decode.events import EVENT
+from gangboard.decode.holds import HOLD
+from gangboard.decode.nodes import NODE
+from gangboard.diagnosis import registry
+from gangboard.domain.hold_manifest import POLICY_NAME
+from gangboard.domain.registry import Resource
+
+_RBAC = "rbac.authorization.k8s.io"
+_READ = ["get", "list", "watch"]
+_PODS = ("", "pods")
+_DISCOVERY = ["/api", "/api/*", "/apis", "/apis/*", "/openapi/v3", "/version"]
+"""Most clusters let every account see these (system:discovery); some have taken that away."""
+
+
+def accounts() -> list[Manifest]:
+    """Return the namespace and the two service accounts."""
+    return [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
+        *(
+            {
+                "apiVersion": "v1",
+                "kind": "ServiceAccount",
+                "metadata": {"name": name, "namespace": NAMESPACE},
+            }
+            for name in (READER, ACTOR)
+        ),
+    ]
+
+
+def reader_roles() -> list[Manifest]:
+    """Return what the reader needs, everywhere: a poll lists over all namespaces.
+
+    Of the policies only the Hold's own: the name stands in the field selector of every request.
+    Secrets, config maps and logs are not in it.
+    """
+    rules = _rules(_read(), _READ)
+    rules.append(
+        {
+            "apiGroups": [POLICY.group],
+            "resources": [POLICY.plural, BINDING.plural],
+            "resourceNames": [POLICY_NAME],
+            "verbs": _READ,
+        }
+    )
+    rules.append({"nonResourceURLs": _DISCOVERY, "verbs": ["get"]})
+    return [_role(READER, rules), _binding(READER)]
+
+
+def actor_roles(wanted: Wanted) -> list[Manifest]:
+    """Return what the actor needs: the levers that are enabled, Holds, and to see what came of it.
+
+    RBAC cannot tell fields apart: `limits` does.
+    """
+    found = levered(wanted)
+    rules = _rules((one.resource for one in found if not one.listed), ["get", "patch"])
+    rules += _rules((one.resource for one in found if one.listed), ["get", "list", "patch"])
+    rules.append({"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]})
+    rules.append(
+        {
+            "apiGroups": [HOLD.group],
+            "resources": [HOLD.plural],
+            "verbs": ["create", "delete", "get", "list"],
+        }
+    )
+    if not wanted.namespaces:
+        return [_role(ACTOR, rules), _binding(ACTOR)]
+    return [
+        manifest
+        for namespace in wanted.namespaces
+        for manifest in (_role(ACTOR, rules, namespace), _binding(ACTOR, namespace))
+    ]
+
+
+def _read() -> list[tuple[str, str]]:
+    """Return (group, plural) of everything that a poll lists, without the policies."""
+    found: list[Resource] = [NODE, EVENT, HOLD]
+    found += [kind.resource for kind in registry.owner_kinds()]
+    found += [resource for api in registry.grouping_apis() for resource in api.resources]
+    found += [resource for queue in registry.queue_systems() for resource in queue.resources]
+    return [_PODS, *((resource.group, resource.plural) for resource in found)]
+
+
+def _rules(found: Iterable[Resource | tuple[str, str]], verbs: list[str]) -> list[Manifest]:
+    """Return one rule per API group."""
+    plurals: dict[str, set[str]] = defaultdict(set)
+    for one in found:
+        group, plural = one if isinstance(one, tuple) else (one.group, one.plural)
+        plurals[group].add(plural)
+    return [
+        {"apiGroups": [group], "resources": sorted(plurals[group]), "verbs": verbs}
+        for group in sorted(plurals)
+    ]
+
+
+def _role(name: str, rules: list[Manifest], namespace: str = "") -> Manifest:
+    return {
+        "apiVersion": f"{_RBAC}/v1",
+        "kind": "Role" if namespace else "ClusterRole",
+        "metadata": _metadata(name, namespace),
+        "rules": rules,
+    }
+
+
+def _binding(name: str, namespace: str = "") -> Manifest:
+    return {
+        "apiVersion": f"{_RBAC}/v1",
+        "kind": "RoleBinding" if namespace else "ClusterRoleBinding",
+        "metadata": _metadata(name, namespace),
+        "roleRef": {
+            "apiGroup": _RBAC,
+            "kind": "Role" if namespace else "ClusterRole",
+            "name": name,
+        },
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": NAMESPACE}],
+    }
+
+
+def _metadata(name: str, namespace: str) -> Manifest:
+    return {"name": name, "namespace": namespace} if namespace else {"name": name}

@@ -1,0 +1,90 @@
+"""What a server's refusal of a write means for the action: one end and one sentence each."""
+
+from __future__ import annotations
+
+import json
+
+from gangboard.actions import patches
+from gangboard.actions.door import get_object
+from gangboard.actions.leaving import Exit
+from gangboard.actions.run import Run
+from gangboard.domain.action import ActionState
+from gangboard.kube.errors import KubeError
+from gangboard.store.models import ActionStep
+
+_PATCH_REJECTED = "the server rejected our request due to an error in our request"
+"""What apiserver says of a JSON patch with a failing test (422 Invalid), without saying which."""
+
+
+def exit_for(run: Run, step: ActionStep, error: KubeError) -> Exit:
+    """Return how an action ends whose step the server has refused. Raises KubeError from reading."""
+    said = error.said.message or error.sentence
+    subject = step.subject
+    name = f"{subject['kind']} {subject['name']}"
+    if error.code == "forbidden":
+        return Exit(ActionState.FAILED, _forbidden(said))
+    if error.is_object_missing:
+        return Exit(ActionState.GONE, f"{name} is gone: {said}.")
+    if error.code == "already-exists":
+        return Exit(
+            ActionState.CONFLICT, f"{name} is there already and was not made by this action."
+        )
+    if error.code == "conflict":
+        return Exit(ActionState.CONFLICT, f"{name} was changed at the same moment: {said}.")
+    if error.code == "invalid" and said.rstrip(".") == _PATCH_REJECTED:
+        return _moved_on(run, step, name)
+    if error.code == "throttled":
+        return Exit(
+            ActionState.FAILED,
+            "It was not done: the API server asked to slow down (429). Ask again in a moment.",
+        )
+    if error.code == "unauthorized":
+        return Exit(ActionState.FAILED, f"The API server rejected the actor's credentials: {said}.")
+    return Exit(ActionState.FAILED, f"The API server did not accept it: {said.rstrip('.')}.")
+
+
+def _forbidden(said: str) -> str:
+    """Tell RBAC, which names what the role lacks, from admission, which says why in its own words."""
+    if " cannot " in said and " resource " in said:
+        return (
+            f"gangboard's actor may not do this, its role lacks the right: {said.rstrip('.')}. "
+            "manage.py print_rbac prints the role that it needs."
+        )
+    return f"The API server forbids it: {said.rstrip('.')}."
+
+
+def _moved_on(run: Run, step: ActionStep, name: str) -> Exit:
+    """Read which of the patch's tests has failed."""
+    raw = get_object(run.door, step.path)
+    if raw is None:
+        return Exit(ActionState.GONE, f"{name} is gone.")
+    meta = raw["metadata"]
+    uid = patches.tested(step.patch, "/metadata/uid")
+    if meta["uid"] != uid:
+        return Exit(ActionState.GONE, another_object(name, uid, meta["uid"]))
+    generation = patches.tested(step.patch, "/metadata/generation")
+    if meta.get("generation") != generation:
+        return Exit(ActionState.CONFLICT, changed(name, generation, meta.get("generation")))
+    for operation in json.loads(step.patch):
+        pointer = operation["path"]
+        if operation["op"] == "test" and pointer.startswith("/spec/"):
+            found = patches.value_at(raw, pointer)
+            if found != operation["value"]:
+                return Exit(
+                    ActionState.CONFLICT,
+                    f"{name} has {patches.in_words({pointer: found})} now.",
+                )
+    return Exit(ActionState.CONFLICT, f"{name} was changed at the same moment; ask again.")
+
+
+def another_object(name: str, wanted: str, found: str) -> str:
+    """Say that the name belongs to another object now."""
+    return f"Another object now has this name: {name} has uid {found}, this was about {wanted}."
+
+
+def changed(name: str, wanted: int | None, found: int | None) -> str:
+    """Say that the spec was changed since somebody looked."""
+    return (
+        f"{name} has changed since you looked: it is at generation {found}, you saw {wanted}. "
+        "Look again and ask again."
+    )

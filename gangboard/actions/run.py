@@ -1,0 +1,149 @@
+"""One action in the hands of one worker: its row, its steps, and the only way to change them.
+
+Every change goes through `write`: one transaction that confirms the claim, changes the row, adds the
+audit line and raises the cluster's data version. Nothing is sent while one is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from gangboard.actions.clock import Clock
+from gangboard.actions.door import Door, Opener
+from gangboard.domain.action import ActionState
+from gangboard.logs import get_logger
+from gangboard.store import actions
+from gangboard.store.actions import LEASE_SECONDS, ActionLostError, Claim
+from gangboard.store.models import Action, ActionStep
+
+log = get_logger(__name__)
+
+Checkpoint = Callable[[str], None]
+"""Called with the name of each boundary between database and network; a test may raise there."""
+SLOWEST_REQUEST = 15.0
+"""Seconds that a request can take at most, connecting included."""
+
+
+@dataclass(slots=True)
+class Run:
+    """What a worker knows while it carries an action out."""
+
+    claim: Claim
+    clock: Clock
+    checkpoint: Checkpoint
+    open_door: Opener
+    action: Action
+    steps: list[ActionStep] = field(default_factory=list)
+    _door: Door | None = None
+    _confirmed: float = 0.0
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What is remembered between two looks; written with `write(context=True)`."""
+        context: dict[str, Any] = self.action.context
+        return context
+
+    @property
+    def now(self) -> datetime:
+        """The time."""
+        return self.clock.now()
+
+    @property
+    def state(self) -> ActionState:
+        """The state of the action."""
+        return ActionState(self.action.state)
+
+    @property
+    def object_name(self) -> str:
+        """The object in a sentence: `Job train-workers-0`."""
+        return f"{self.action.kind} {self.action.name}"
+
+    @property
+    def door(self) -> Door:
+        """The way to the cluster, opened when it is first needed. Raises NoActorError."""
+        if self._door is None:
+            assert self.action.cluster is not None  # noqa: S101  # checked before anything is read
+            self._door = self.open_door(self.action.cluster, self.action.pk)
+        return self._door
+
+    def close(self) -> None:
+        """Close the way to the cluster."""
+        if self._door is not None:
+            self._door.close()
+            self._door = None
+
+    def renew(self) -> None:
+        """Keep the action for another lease time. Raises ActionLostError."""
+        started = self.clock.monotonic()
+        with actions.writing(self.claim, self.clock):
+            pass
+        self._confirmed = started
+
+    def must_be_ours(self) -> None:
+        """Raise ActionLostError when a request that begins now could outlive the lease.
+
+        It is asked right before sending: a process that was stopped after it had written down that
+        it sends must not send when it wakes up.
+        """
+        if self.clock.monotonic() - self._confirmed > LEASE_SECONDS - SLOWEST_REQUEST:
+            raise ActionLostError(f"action {self.action.pk} was held for too long")
+
+    def write(
+        self,
+        state: ActionState | None = None,
+        message: str = "",
+        *,
+        step: ActionStep | None = None,
+        step_columns: dict[str, Any] | None = None,
+        context: bool = False,
+        also: Callable[[], None] | None = None,
+        **columns: Any,
+    ) -> None:
+        """Change the action (and one step) in one transaction with the audit of a new state.
+
+        `also` runs inside the transaction. Raises ActionLostError.
+        """
+        moved = state is not None and state.value != self.action.state
+        if state is not None:
+            columns["state"] = state.value
+        if message:
+            columns["message"] = message
+        if context:
+            columns["context"] = self.context
+        started = self.clock.monotonic()
+        with actions.writing(self.claim, self.clock):
+            if columns:
+                actions.change(self.action, columns)
+            if step is not None and step_columns:
+                actions.change_step(step, step_columns)
+            if also is not None:
+                also()
+            if moved:
+                self._audit(message)
+            if moved or message or step_columns:
+                actions.tell(self.action.cluster_id)
+        self._confirmed = started
+        if moved:
+            log.info(
+                "action moved on",
+                action=self.action.pk,
+                state=self.action.state,
+                cluster=self.action.cluster_name,
+            )
+
+    def _audit(self, message: str) -> None:
+        actions.audit(
+            "state",
+            message or f"{self.object_name}: {self.action.state}.",
+            at=self.now,
+            actor=self.action.actor_name,
+            action=self.action,
+            details={"state": self.action.state, "verb": self.action.verb},
+        )
+
+    def reload_steps(self) -> None:
+        """Read the steps as they are stored."""
+        self.steps = list(self.action.steps.all())

@@ -1,0 +1,274 @@
+"""checked → armed → proved → sent → applied: one step at a time, written down before it is sent.
+
+A step is `sending` in the database before its request leaves, so a crash is known to be unknown and
+is resolved by reading (resolving.py); no step but a dry run and the removal of our own Hold is ever
+sent a second time.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gangboard.actions import door as doors
+from gangboard.actions import gate, outcomes, patches, refusals, resolving, troubles
+from gangboard.actions.door import Json
+from gangboard.actions.leaving import Exit, leave
+from gangboard.actions.run import Run
+from gangboard.actions.verify.guarding import unguard_others
+from gangboard.domain.action import ActionState, Lever, StepKind, StepState, Verb
+from gangboard.kube.errors import KubeError, Reach
+from gangboard.kube.writing import Answer
+from gangboard.store.models import ActionStep
+from gangboard.store.proofs import note_lever
+
+PROOF_SECONDS = 2.0
+"""A policy's cache takes 30 to 60 ms to see a new Hold (observed); several API servers, longer."""
+PROOF_PAUSE = 0.1
+_REHEARSED = "rehearsed"
+_DONE = (StepState.DONE.value, StepState.SKIPPED.value)
+
+
+def next_step(run: Run) -> float:
+    """Do the next thing that is to be done; return the seconds to wait after it. Raises KubeError."""
+    step = next((step for step in run.steps if step.state not in _DONE), None)
+    if step is None:
+        return _applied(run)
+    if step.state != StepState.PENDING.value:
+        return resolving.resolve(run, step)
+    closed = gate.closed(run)
+    if closed is not None:
+        return leave(run, closed)
+    if not run.context.get(_REHEARSED):
+        return _rehearse(run)
+    if step.dry_run:
+        return _prove(run, step)
+    return _send(run, step)
+
+
+def _rehearse(run: Run) -> float:
+    """Try every patch as a dry run, so that what would be refused is known before anything changes."""
+    for step in run.steps:
+        if step.kind != StepKind.PATCH.value:
+            continue
+        try:
+            doors.send(run.door, step, dry_run=True)
+        except KubeError as error:
+            if error.code in troubles.PASSING - {"server-error"}:
+                raise
+            found = refusals.exit_for(run, step, error)
+            return leave(
+                run, Exit(found.state, f"{found.sentence} This was a dry run: nothing was sent.")
+            )
+    run.context[_REHEARSED] = True
+    run.checkpoint("rehearsal:answered")
+    run.write(context=True)
+    return 0.0
+
+
+def _prove(run: Run, step: ActionStep) -> float:
+    """Ask by dry runs until the answer is the one that is needed, for a moment at most."""
+    wanted = step.kind == StepKind.PROVE_HOLD.value
+    started = run.clock.monotonic()
+    sends = step.sends
+    while True:
+        run.checkpoint(f"{step.kind}:about-to-send")
+        raw = json.loads(doors.send(run.door, step).body)
+        sends += 1
+        waited = run.clock.monotonic() - started
+        if raw["metadata"]["uid"] != step.subject["uid"]:
+            name = f"{step.subject['kind']} {step.subject['name']}"
+            uids = (step.subject["uid"], raw["metadata"]["uid"])
+            return leave(run, Exit(ActionState.GONE, refusals.another_object(name, *uids)))
+        if patches.value_at(raw, "/spec/suspend") is wanted:
+            break
+        if waited > PROOF_SECONDS:
+            return _refuted(run, step, raw, sends)
+        run.clock.sleep(PROOF_PAUSE)
+    run.checkpoint(f"{step.kind}:answered")
+    result = f"It came back {'suspended' if wanted else 'not suspended'} after {waited:.2f} s."
+    columns = {"state": StepState.DONE.value, "result": result, "sends": sends, "at": run.now}
+    if wanted:
+        run.write(
+            ActionState.PROVED,
+            "The Hold is in force: a dry run of a resume came back suspended.",
+            step=step,
+            step_columns=columns,
+            also=lambda: _note(run, held=True),
+        )
+    else:
+        run.write(step=step, step_columns=columns)
+    run.checkpoint(f"{step.kind}:recorded")
+    return 0.0
+
+
+def _refuted(run: Run, step: ActionStep, raw: Json, sends: int) -> float:
+    """End: the Hold did not come into force, or something else holds the Job still."""
+    columns = {
+        "state": StepState.FAILED.value,
+        "sends": sends,
+        "at": run.now,
+        "result": f"After {PROOF_SECONDS:g} s it still came back otherwise.",
+    }
+    if step.kind == StepKind.PROVE_HOLD.value:
+        sentence = (
+            f"The Hold did not come into force within {PROOF_SECONDS:g} s: a resume of "
+            f"{run.object_name} would have gone through, so it was not suspended. The policy "
+            "gangboard-hold is missing or changed, or this API server ignores it (before 1.36 the "
+            "feature gate MutatingAdmissionPolicy is off)."
+        )
+        run.write(also=lambda: _note(run, held=False))
+        return leave(run, Exit(ActionState.REFUSED, sentence), step, columns)
+    annotations = raw["metadata"].get("annotations") or {}
+    holder = annotations.get("gangboard.dev/held-by", "another Hold")
+    return leave(
+        run,
+        Exit(
+            ActionState.FAILED,
+            f"Its Hold was removed, but a resume is still turned back (by {holder}): "
+            f"{run.object_name} stays suspended.",
+        ),
+        step,
+        columns,
+    )
+
+
+def _note(run: Run, *, held: bool) -> None:
+    if run.action.cluster_id is not None:
+        note_lever(run.action.cluster_id, Lever.HOLD.value, held=held, at=run.now)
+
+
+def _send(run: Run, step: ActionStep) -> float:
+    """Write down that it is sent, send it, write down what came of it."""
+    run.checkpoint(f"{step.kind}:before-writing")
+    state, columns = _on_the_way(run, step)
+    run.write(
+        state,
+        f"{step.name}: being sent.",
+        step=step,
+        step_columns={
+            "state": StepState.SENDING.value,
+            "sends": step.sends + 1,
+            "at": run.now,
+        },
+        context=True,
+        **columns,
+    )
+    run.checkpoint(f"{step.kind}:about-to-send")
+    run.must_be_ours()
+    try:
+        answer = doors.send(run.door, step)
+    except KubeError as error:
+        run.checkpoint(f"{step.kind}:answered")
+        return _failed(run, step, error)
+    run.checkpoint(f"{step.kind}:answered")
+    return _took(run, step, answer)
+
+
+def _on_the_way(run: Run, step: ActionStep) -> tuple[ActionState | None, dict[str, Any]]:
+    """Return state and columns of an action whose next step leaves now.
+
+    A Hold that is made can be taken away again; with anything else the action counts as sent.
+    """
+    if step.kind == StepKind.CREATE_HOLD.value:
+        body = json.loads(step.patch)
+        name = body["metadata"]["name"]
+        run.context["hold"] = {
+            "name": name,
+            "namespace": body["metadata"]["namespace"],
+            "path": f"{step.path}/{name}",
+            "job": body["spec"]["jobName"],
+            "owner_uid": body["spec"]["ownerUID"],
+            "sent_at": run.now.isoformat(),
+        }
+        return None, {}
+    return ActionState.SENT, {"sent_at": run.action.sent_at or run.now}
+
+
+def _failed(run: Run, step: ActionStep, error: KubeError) -> float:
+    if error.reach is Reach.NOT_SENT:
+        # Certainly nothing has left: the step is as if it had never been begun.
+        columns = {"state": StepState.PENDING.value, "sends": step.sends - 1}
+        columns["result"] = error.sentence
+        if step.kind == StepKind.CREATE_HOLD.value:
+            del run.context["hold"]
+        run.write(step=step, step_columns=columns, context=True)
+        return troubles.unreadable(run, error)
+    if error.reach is Reach.UNKNOWN:
+        run.write(
+            ActionState.UNKNOWN,
+            f"The answer to “{step.name}” was lost; gangboard reads what became of it. "
+            f"{error.sentence}",
+            step=step,
+            step_columns={"state": StepState.UNKNOWN.value, "result": error.sentence},
+        )
+        run.checkpoint(f"{step.kind}:recorded")
+        return 0.0
+    if step.kind == StepKind.DELETE_HOLD.value and (
+        error.is_object_missing or error.code == "conflict"
+    ):
+        return resolving.resolve(run, step)
+    if step.kind == StepKind.CREATE_HOLD.value:
+        del run.context["hold"]
+    columns = {
+        "state": StepState.FAILED.value,
+        "result": error.said.message or error.sentence,
+        "status": error.status,
+        "audit_id": error.audit_id[:64],
+    }
+    raw = _own_hold_came_first(run, step, error)
+    if raw is not None:
+        return outcomes.held_meanwhile(run, step, raw)
+    return leave(run, _exit_for(run, step, error), step, columns)
+
+
+def _own_hold_came_first(run: Run, step: ActionStep, error: KubeError) -> Json | None:
+    """Return the Job when the patch's tests failed because our own Hold has suspended it already.
+
+    While a Hold is there, any other write to the Job is turned into a suspension.
+    """
+    if error.code != "invalid" or step.kind != StepKind.PATCH.value or not run.context.get("hold"):
+        return None
+    try:
+        raw = doors.get_object(run.door, step.path)
+    except KubeError:
+        return None
+    if raw is None or not outcomes.was_held_meanwhile(run, raw):
+        return None
+    return raw
+
+
+def _exit_for(run: Run, step: ActionStep, error: KubeError) -> Exit:
+    """Return the end that a refusal means, also when what it was about cannot be read now."""
+    try:
+        return refusals.exit_for(run, step, error)
+    except KubeError:
+        said = error.said.message or error.sentence
+        return Exit(ActionState.FAILED, f"The API server did not accept it: {said.rstrip('.')}.")
+
+
+def _took(run: Run, step: ActionStep, answer: Answer) -> float:
+    """Take in the answer to a step that was carried out."""
+    columns = {"status": answer.status, "audit_id": answer.audit_id[:64]}
+    if step.kind == StepKind.DELETE_HOLD.value:
+        run.write(step=step, step_columns=columns)
+        return resolving.resolve(run, step)
+    raw = json.loads(answer.body)
+    if step.kind == StepKind.CREATE_HOLD.value:
+        return outcomes.armed(run, step, raw, columns)
+    return outcomes.patched(run, step, raw, columns)
+
+
+def _applied(run: Run) -> float:
+    verb = "Suspended" if run.action.verb == Verb.SUSPEND else "Resumed"
+    run.checkpoint("applied:before-writing")
+    run.write(
+        ActionState.APPLIED,
+        f"{verb}; it is being watched.",
+        applied_at=run.now,
+        sent_at=run.action.sent_at or run.now,
+        context=True,
+        also=lambda: unguard_others(run.action),
+    )
+    run.checkpoint("applied:written")
+    return 0.0

@@ -1,0 +1,60 @@
+"""Every two seconds: what is due and nobody works on, and what has changed after it was verified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from gangboard.actions import ends, guards, orphans, proofs
+from gangboard.actions.clock import Clock, RealClock
+from gangboard.store import actions
+
+LOST_AFTER = 2.0
+"""Seconds after which whoever was woken for an action would have taken it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What one sweep has found."""
+
+    due: tuple[str, ...] = ()
+    """Actions to go on with."""
+    suspicious: tuple[str, ...] = ()
+    """Verified actions to inspect live."""
+    clusters: tuple[int, ...] = ()
+    """Clusters whose Holds are to be proved again."""
+
+
+@dataclass(slots=True)
+class Sweeper:
+    """Finds work in the database. Sends nothing itself."""
+
+    clock: Clock = field(default_factory=RealClock)
+    lost_after: float = LOST_AFTER
+
+    def sweep(self) -> Swept:
+        """Look once. Asks for the release of Holds whose end is over."""
+        now = self.clock.now()
+        fresh = [*ends.release_overdue(now, self.clock), *orphans.give_back(now)]
+        lost = actions.due_actions(self.clock, waited=self.lost_after)
+        return Swept(
+            due=tuple(dict.fromkeys([*fresh, *lost])),
+            suspicious=tuple(guards.suspicious()),
+            clusters=tuple(proofs.due_clusters(now)),
+        )
+
+    def order(
+        self,
+        advance: Callable[[str], object],
+        inspect: Callable[[str], object],
+        prove: Callable[[int], object],
+    ) -> Swept:
+        """Sweep, and hand what was found to those who do it."""
+        found = self.sweep()
+        for action_id in found.due:
+            advance(action_id)
+        for action_id in found.suspicious:
+            inspect(action_id)
+        for cluster_id in found.clusters:
+            prove(cluster_id)
+        return found

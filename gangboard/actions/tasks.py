@@ -1,0 +1,58 @@
+"""Celery's doors to the write side: take ids, call one service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery import shared_task
+from celery.signals import worker_ready, worker_shutting_down
+
+from gangboard.actions import guards, proofs, waking
+from gangboard.actions.sweeper import Sweeper
+from gangboard.actions.worker import engine, pulse
+
+EXPIRES = 4.0
+"""Seconds after which an order of the sweeper is stale: it gives another one."""
+
+
+@shared_task(name=waking.ADVANCE)
+def advance(action_id: str) -> None:
+    """Work on an action for some seconds, then order the next look at it."""
+    delay = engine.advance(action_id)
+    if delay is not None:
+        waking.send(action_id, delay=delay)
+
+
+@shared_task(name="gangboard.actions.tasks.sweep")
+def sweep() -> None:
+    """Order what is due and nobody works on."""
+    Sweeper().order(waking.send, _order(inspect), _order(prove))
+
+
+@shared_task(name="gangboard.actions.tasks.inspect")
+def inspect(action_id: str) -> None:
+    """Look whether a verified action still holds."""
+    guards.inspect(action_id, engine.clock)
+
+
+@shared_task(name="gangboard.actions.tasks.prove")
+def prove(cluster_id: int) -> None:
+    """Prove the Holds of a cluster again."""
+    proofs.prove_all(cluster_id, engine.clock)
+
+
+def _order(task: Any) -> Any:
+    return lambda subject: task.apply_async((subject,), queue=waking.QUEUE, expires=EXPIRES)
+
+
+@worker_ready.connect
+def start_pulse(sender: Any, **_: object) -> None:
+    """Begin to say that this worker is alive, if it is one that acts."""
+    if waking.QUEUE in sender.app.amqp.queues.consume_from:
+        pulse.start()
+
+
+@worker_shutting_down.connect
+def end_pulse(**_: object) -> None:
+    """A worker that is told to stop is not dead."""
+    pulse.end()

@@ -1,0 +1,127 @@
+"""Whether what was changed is still so: same object, same value, and who changed it otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from gangboard.actions import patches
+from gangboard.actions.door import Door, Json, get_object
+from gangboard.decode.wire import read_time
+
+# managedFields tell the second only.
+_RESOLUTION = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """Somebody has changed it back."""
+
+    manager: str
+    """Field manager that owns the field now; empty when nobody says."""
+    held_seconds: float
+    sentence: str
+
+
+@dataclass(slots=True)
+class Kept:
+    """What was seen of all changed objects in one look."""
+
+    undone: Undone | None = None
+    missing: str = ""
+    """Name of an object that is not there."""
+    moved: list[str] = field(default_factory=list)
+    """Notes: what has changed without undoing it."""
+    renewed: bool = False
+    """An object was made anew in the wanted state."""
+    raws: list[Json] = field(default_factory=list)
+
+
+def look(
+    door: Door,
+    subjects: list[dict[str, Any]],
+    *,
+    survives: bool,
+    since: datetime,
+    now: datetime,
+) -> Kept:
+    """Read the changed objects once. Raises KubeError.
+
+    `subjects` are those of the action's context; generation and uid in them are brought up to date.
+    `survives`: the lever holds for an object made anew under the same name too.
+    """
+    kept = Kept()
+    for subject in subjects:
+        raw = get_object(door, subject["path"])
+        if raw is None:
+            kept.missing = subject["name"]
+            continue
+        kept.raws.append(raw)
+        _compare(kept, subject, raw, survives=survives, since=since, now=now)
+    return kept
+
+
+def _compare(
+    kept: Kept,
+    subject: dict[str, Any],
+    raw: Json,
+    *,
+    survives: bool,
+    since: datetime,
+    now: datetime,
+) -> None:
+    meta, wanted = raw["metadata"], subject["wanted"]
+    renewed = meta["uid"] != subject["uid"]
+    if not patches.has_all(raw, wanted):
+        kept.undone = undone(subject, raw, renewed=renewed, since=since, now=now)
+        return
+    if renewed:
+        how = "it is held all the same" if survives else "it was made suspended"
+        kept.moved.append(f"{subject['name']} was made anew meanwhile; {how}.")
+        kept.renewed = True
+    elif (meta.get("generation") or 0) > (subject["generation"] or 0):
+        kept.moved.append(
+            f"The spec of {subject['name']} was changed by somebody meanwhile (generation "
+            f"{subject['generation']} to {meta['generation']}); {patches.in_words(wanted)} is kept."
+        )
+    subject["uid"], subject["generation"] = meta["uid"], meta.get("generation")
+
+
+def undone(
+    subject: dict[str, Any], raw: Json, *, renewed: bool, since: datetime, now: datetime
+) -> Undone:
+    """Return who changed an object back, and after how many seconds, from its managedFields."""
+    pointer = next(
+        pointer
+        for pointer, value in subject["wanted"].items()
+        if patches.value_at(raw, pointer) != value
+    )
+    manager, time = patches.field_manager(raw, pointer)
+    at = read_time(raw["metadata"].get("creationTimestamp") if renewed else time)
+    seconds = _held(since, at, now)
+    found = patches.in_words({pointer: patches.value_at(raw, pointer)})
+    who = manager or "somebody"
+    if renewed:
+        sentence = (
+            f"{subject['name']} was made anew by {who} with {found} after {seconds:.1f} s: what was "
+            "done to the one before is lost."
+        )
+    else:
+        sentence = f"{who} set {found} on {subject['name']} after {seconds:.1f} s."
+    return Undone(manager, round(seconds, 2), sentence)
+
+
+def _held(since: datetime, at: datetime | None, now: datetime) -> float:
+    """Return for how long it held: by the manager's own time where that can be true.
+
+    The time is cut to the second, and by the API server's clock; an observation within the next two
+    seconds is finer, and a time outside of what was watched says nothing.
+    """
+    watched = max(0.0, (now - since).total_seconds())
+    if at is None or watched <= 2 * _RESOLUTION:
+        return watched
+    told = (at - since).total_seconds()
+    if not -_RESOLUTION <= told <= watched + _RESOLUTION:
+        return watched
+    return min(max(told, 0.0), watched)

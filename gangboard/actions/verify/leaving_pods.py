@@ -1,0 +1,45 @@
+"""Pods of what was suspended: they must go, and their end is counted down."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from datetime import datetime
+
+from gangboard.domain.pod import Pod
+from gangboard.domain.reading.wording import count, is_or_are
+
+
+def remaining(pods: Iterable[Pod]) -> tuple[Pod, ...]:
+    """Return the pods that still run or end; finished ones may stay for ever."""
+    return tuple(pod for pod in pods if pod.is_live)
+
+
+def in_words(pods: tuple[Pod, ...], now: datetime) -> str:
+    """Return how many pods are still there and how much of their grace is left; empty for none."""
+    ending = [pod for pod in pods if pod.is_terminating]
+    staying = len(pods) - len(ending)
+    texts = []
+    if ending:
+        left = _grace_left(ending, now)
+        text = f"{count(len(ending), 'pod')} {is_or_are(len(ending))} still ending"
+        texts.append(f"{text}, {left} s of their grace left" if left else f"{text}, past the grace")
+    if staying:
+        texts.append(f"{count(staying, 'pod')} {is_or_are(staying)} not asked to end yet")
+    return "; ".join(texts)
+
+
+def _grace_left(pods: list[Pod], now: datetime) -> int:
+    """Return the longest rest of a grace period: deletionTimestamp is when it will be over."""
+    ends = [pod.meta.deleting_since for pod in pods if pod.meta.deleting_since is not None]
+    return max(0, math.ceil((max(ends) - now).total_seconds())) if ends else 0
+
+
+def where(pods: tuple[Pod, ...]) -> str:
+    """Return names and nodes of pods for a sentence."""
+    shown = [
+        f"{pod.meta.ref.name} on node {pod.node}" if pod.node else pod.meta.ref.name
+        for pod in pods[:3]
+    ]
+    more = f" and {len(pods) - 3} more" if len(pods) > 3 else ""
+    return ", ".join(shown) + more

@@ -1,0 +1,239 @@
+"""applied → verified, or reverted with the one who did it: one look after the other."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from gangboard.actions import known
+from gangboard.actions.checking import restarts_of
+from gangboard.actions.door import Json, get_object
+from gangboard.actions.leaving import Exit, finish, leave
+from gangboard.actions.live import Live
+from gangboard.actions.run import Run
+from gangboard.actions.verify import kept, leaving_pods, siblings
+from gangboard.actions.verify.guarding import guard
+from gangboard.domain.action import ActionState, Lever, Verb
+from gangboard.domain.pod import Pod
+from gangboard.store.proofs import note_lever
+
+FIRST_PAUSE, PAUSE, LONG_PAUSE = 0.1, 0.25, 1.0
+QUICK_SECONDS = 4.0
+"""Looks are close together at first: a revert was seen after 0.08 s, and people wait for the end."""
+BEYOND_GRACE = 60.0
+"""Seconds after the end of their grace at which pods that are still there are not waited for."""
+MISSING_SECONDS = 30.0
+"""How long a Job may be away while its JobSet restarts."""
+_ACTED = ("Job", "JobSet")
+"""Kinds whose controllers say with a condition `Suspended` that they have acted (batch/v1,
+jobset.x-k8s.io/v1alpha2)."""
+_MOST_NOTES = 10
+
+
+def watch(run: Run) -> float:
+    """Look once; return the seconds until the next look, 0 when it is over. Raises KubeError."""
+    context, now = run.context, run.now
+    survives = run.action.lever == Lever.HOLD
+    applied_at = _applied_at(run)
+    seen = kept.look(run.door, context["subjects"], survives=survives, since=applied_at, now=now)
+    if seen.undone is not None:
+        return _reverted(run, seen.undone)
+    if seen.missing:
+        return _missing(run, seen.missing)
+    context.pop("missing_since", None)
+    notes = [note for note in seen.moved if note not in context.setdefault("notes", [])]
+    if notes:
+        context["notes"] = [*context["notes"], *notes][-_MOST_NOTES:]
+        context["quiet_since"] = now.isoformat()
+    if seen.renewed:
+        _follow(run, seen.raws)
+    return _decide(run, seen.raws, _pods(run))
+
+
+def _applied_at(run: Run) -> datetime:
+    return run.action.applied_at or run.action.sent_at or run.action.requested_at
+
+
+def _live(run: Run) -> Live:
+    return Live(run.door, run.context.get("versions", {}))
+
+
+def _pods(run: Run) -> tuple[Pod, ...]:
+    if run.action.verb != Verb.SUSPEND:
+        return ()
+    return _live(run).pods(run.action.namespace, run.context["jobs"])
+
+
+def _follow(run: Run, raws: list[Json]) -> None:
+    """A Job was made anew: from now on its pods are those of the new one."""
+    for raw in raws:
+        if raw.get("kind") == "Job":
+            name = raw["metadata"]["name"]
+            jobs = {uid: job for uid, job in run.context["jobs"].items() if job != name}
+            run.context["jobs"] = {**jobs, raw["metadata"]["uid"]: name}
+
+
+def _decide(run: Run, raws: list[Json], pods: tuple[Pod, ...]) -> float:
+    """Say that it has held, or how it stands."""
+    context = run.context
+    watched = (run.now - _watched_since(run)).total_seconds()
+    left = leaving_pods.remaining(pods)
+    acted = run.action.verb != Verb.SUSPEND or all(_has_acted(raw) for raw in raws)
+    if watched >= context["watch"] and not left and acted:
+        return _verified(run)
+    if watched > max(context["watch"], context["grace"] + BEYOND_GRACE):
+        return _given_up(run, left)
+    message = _standing(run, left, acted)
+    if message != run.action.message:
+        run.write(message=message, context=True)
+    if watched < FIRST_PAUSE:
+        return FIRST_PAUSE
+    return PAUSE if watched < QUICK_SECONDS else LONG_PAUSE
+
+
+def _watched_since(run: Run) -> datetime:
+    """Return when it was sent, or when somebody changed its spec last after that."""
+    quiet = run.context.get("quiet_since")
+    return datetime.fromisoformat(quiet) if quiet else run.action.sent_at or _applied_at(run)
+
+
+def _standing(run: Run, left: tuple[Pod, ...], acted: bool) -> str:
+    if run.action.verb != Verb.SUSPEND:
+        return "Resumed, watching that it stays so."
+    if left:
+        return f"Suspended, watching: {leaving_pods.in_words(left, run.now)}."
+    if not acted:
+        return "Suspended, watching: its controller has not said yet that it has acted."
+    return "Suspended, watching: its pods are gone."
+
+
+def _has_acted(raw: Json) -> bool:
+    """Whether the controller has said that it has acted on `spec.suspend`, where it says such things."""
+    if raw.get("kind") not in _ACTED or raw["spec"].get("suspend") is not True:
+        return True
+    conditions = (raw.get("status") or {}).get("conditions") or ()
+    return any(one["type"] == "Suspended" and one["status"] == "True" for one in conditions)
+
+
+def _verified(run: Run) -> float:
+    notes = [*run.context.get("notes", []), *_sibling_changes(run)]
+    suspends = run.action.verb == Verb.SUSPEND
+    if not suspends:
+        sentence = f"{run.object_name} was resumed and stays so."
+        if not run.context["subjects"]:
+            sentence = f"The Hold on {run.object_name} is gone; what suspends it still is above it."
+    elif run.action.lever == Lever.HOLD:
+        sentence = f"{run.object_name} is held: suspended, its pods are gone, siblings untouched."
+    else:
+        sentence = f"{run.object_name} is suspended and stays so; its pods are gone."
+    if notes:
+        sentence = sentence.replace(", siblings untouched", "")
+
+    def also() -> None:
+        guard(run.action)
+        _note_native(run, held=True)
+
+    run.checkpoint("verified:before-writing")
+    finish(
+        run,
+        Exit(
+            ActionState.VERIFIED,
+            " ".join([sentence, *notes]),
+            {"warnings": [*run.action.warnings, *notes], "guarded": suspends},
+        ),
+        also,
+    )
+    return 0.0
+
+
+def _sibling_changes(run: Run) -> list[str]:
+    """Return what has happened to the siblings, the owner's own restart first. Raises KubeError."""
+    context = run.context
+    before, above = context["siblings"], context.get("above")
+    found = []
+    if above is not None:
+        found += _restart(run, above)
+    if before["pods"]:
+        pods = _live(run).pods(run.action.namespace, before["jobs"])
+        ended = frozenset(
+            pod.meta.ref.name.rsplit("-", 2)[0] for pod in pods if pod.phase == "Succeeded"
+        )
+        if not found:
+            found += siblings.changes(before["pods"], pods, finished=ended)
+    return found[:_MOST_NOTES]
+
+
+def _restart(run: Run, above: dict[str, Any]) -> list[str]:
+    raw = get_object(run.door, above["path"])
+    if raw is None or raw["metadata"]["uid"] != above["uid"]:
+        return [f"{above['name']} is gone."]
+    kind = known.owner_kind(above["group"], above["kind"])
+    assert kind is not None  # noqa: S101  # it was when it was written down
+    seen = _live(run).seen(kind, run.action.namespace, raw["metadata"]["name"])
+    restarts = restarts_of(seen.owner) if seen is not None else 0
+    if restarts <= above["restarts"]:
+        return []
+    return [
+        f"{above['name']} has restarted meanwhile (restart {restarts}), so its Jobs have new pods; "
+        "that was not by this action."
+    ]
+
+
+def _reverted(run: Run, undone: kept.Undone) -> float:
+    verb = "suspended" if run.action.verb == Verb.SUSPEND else "resumed"
+
+    def also() -> None:
+        _note_native(run, held=False)
+
+    run.write(also=also)
+    return leave(
+        run,
+        Exit(
+            ActionState.REVERTED,
+            f"It did not hold: {undone.sentence} {run.object_name} is not {verb}.",
+            {
+                "reverted_by": undone.manager[:253],
+                "held_seconds": undone.held_seconds,
+            },
+        ),
+    )
+
+
+def _missing(run: Run, name: str) -> float:
+    """The object is away: between two lives while its JobSet restarts, or for good."""
+    context, now = run.context, run.now
+    since = _moment(context.get("missing_since"))
+    above = context.get("above")
+    if since is None:
+        context["missing_since"] = now.isoformat()
+        run.write(context=True)
+        since = now
+    waits = (now - since).total_seconds() < MISSING_SECONDS and run.action.lever == Lever.HOLD
+    if waits and above is not None and get_object(run.door, above["path"]) is not None:
+        return PAUSE
+    return leave(run, Exit(ActionState.GONE, f"{name} was deleted while it was watched."))
+
+
+def _given_up(run: Run, left: tuple[Pod, ...]) -> float:
+    """It holds, and yet it is not as it should be. What was done stays: it was asked for."""
+    if left:
+        why = f"but its pods do not go: {leaving_pods.where(left)}"
+    else:
+        why = "but its controller does not say that it has acted"
+    sentence = f"{run.object_name} is suspended and has stayed so, {why}."
+    finish(run, Exit(ActionState.FAILED, sentence, {"guarded": True}), lambda: guard(run.action))
+    return 0.0
+
+
+def _note_native(run: Run, *, held: bool) -> None:
+    """Remember whether this build of JobSet leaves a child Job alone that asked for it."""
+    action, claim = run.action, run.context.get("claim")
+    if action.lever != Lever.NATIVE or action.verb != Verb.SUSPEND or not claim:
+        return
+    if action.cluster is not None:
+        build = action.cluster.jobset_build
+        note_lever(action.cluster.pk, Lever.NATIVE.value, held=held, at=run.now, build=build)
+
+
+def _moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None

@@ -1,0 +1,55 @@
+"""The two service accounts that gangboard has in a cluster, and how kubeconfigs of them are made."""
+
+from __future__ import annotations
+
+from shlex import quote
+
+NAMESPACE = "gangboard"
+READER = "gangboard-reader"
+"""Lists and watches. gangboard polls with it."""
+ACTOR = "gangboard-actor"
+"""Suspends and resumes, and looks at what came of it."""
+
+TOKEN_HOURS = 8760
+"""A year. The API server may give a shorter one; the Clusters page says when it ends."""
+
+_HERE = "kubectl config view --raw --minify --flatten --output"
+_AUTHORITY = "ca.crt"
+
+
+def user_name(account: str) -> str:
+    """Return the name by which an API server knows one of the accounts."""
+    return f"system:serviceaccount:{NAMESPACE}:{account}"
+
+
+def kubeconfig_commands(cluster: str = "NAME") -> tuple[str, ...]:
+    """Return shell commands that make both kubeconfigs and hand them to gangboard.
+
+    `cluster` is its name in gangboard. To be run by who may create tokens there, with the cluster
+    as kubectl's current context, after what `manage.py print_rbac` prints has been applied.
+    """
+    data = "jsonpath='{.clusters[0].cluster.certificate-authority-data}'"
+    return (
+        f"{_HERE} {data} | base64 --decode > {_AUTHORITY}",
+        *_account_commands(READER),
+        *_account_commands(ACTOR),
+        f"manage.py add_cluster {quote(cluster)} --kubeconfig {_file(READER)}"
+        f" --actor-kubeconfig {_file(ACTOR)}",
+    )
+
+
+def _account_commands(account: str) -> tuple[str, ...]:
+    config = f"kubectl config --kubeconfig={_file(account)}"
+    server = f"\"$({_HERE} jsonpath='{{.clusters[0].cluster.server}}')\""
+    token = f'"$(kubectl create token {account} --namespace={NAMESPACE} --duration={TOKEN_HOURS}h)"'
+    return (
+        f"{config} set-cluster gangboard --embed-certs --certificate-authority={_AUTHORITY}"
+        f" --server={server}",
+        f"{config} set-credentials {account} --token={token}",
+        f"{config} set-context gangboard --cluster=gangboard --user={account}",
+        f"{config} use-context gangboard",
+    )
+
+
+def _file(account: str) -> str:
+    return f"{account}.kubeconfig"

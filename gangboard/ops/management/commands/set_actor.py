@@ -1,0 +1,41 @@
+"""`manage.py set_actor NAME --kubeconfig F [--context C]`."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from gangboard.kube.errors import CredentialError
+from gangboard.ops.kubeconfigs import expiry_sentence, read_access, save_actor
+from gangboard.ops.who import command_author
+from gangboard.store import clusters
+
+
+class Command(BaseCommand):
+    help = (
+        "Let gangboard act on a watched cluster with the account of a kubeconfig, or give it new "
+        "credentials for that. manage.py print_rbac --cluster NAME prints the account, its rights "
+        "and limits, and how to make the kubeconfig."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name")
+        parser.add_argument("--kubeconfig", required=True, type=Path, metavar="FILE")
+        parser.add_argument("--context", help="which of its contexts (default: the current one)")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        name: str = options["name"]
+        try:
+            clusters.find_cluster(name=name)
+            access = read_access(options["kubeconfig"], context=options["context"])
+            new = save_actor(name, access, by=command_author())
+        except (CredentialError, clusters.ClusterError) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(
+            f"gangboard may act on cluster {name} from now on."
+            if new
+            else f"The actor of cluster {name} has new credentials."
+        )
+        expiry = expiry_sentence(access)
+        if expiry:
+            self.stdout.write(expiry)

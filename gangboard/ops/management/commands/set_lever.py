@@ -1,0 +1,33 @@
+"""`manage.py set_lever NAME parallelism on|off`."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from gangboard.ops.who import command_author
+from gangboard.store import clusters
+
+
+class Command(BaseCommand):
+    help = (
+        "Allow or forbid a lever on a cluster. The only one with a switch is parallelism: where a "
+        "child Job can be stopped in no better way, it is paused by spec.parallelism 0. Starts off."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", help="of the cluster")
+        parser.add_argument("lever", choices=["parallelism"])
+        parser.add_argument("state", choices=["on", "off"])
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        name, state = options["name"], options["state"]
+        try:
+            clusters.set_parallelism(name=name, on=state == "on", by=command_author())
+        except clusters.ClusterError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"Lever parallelism is {state} on cluster {name}.")
+        # What the cluster lets the actor do is another matter: the policy says it there.
+        self.stdout.write(
+            "For the cluster to go along, apply what it allows anew: "
+            f"manage.py print_rbac --cluster {name} | kubectl apply -f -"
+        )

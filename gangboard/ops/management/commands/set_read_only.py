@@ -1,0 +1,28 @@
+"""`manage.py set_read_only [NAME] on|off`."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from gangboard.ops.who import command_author
+from gangboard.store import clusters
+
+
+class Command(BaseCommand):
+    help = (
+        "Send nothing to a cluster, or to any, while this is on; what has begun is stopped before "
+        "its next request. Both switches start off."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", nargs="?", help="of the cluster (default: all of them)")
+        parser.add_argument("state", choices=["on", "off"])
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        name, state = options["name"], options["state"]
+        try:
+            clusters.set_read_only(name=name, on=state == "on", by=command_author())
+        except clusters.ClusterError as error:
+            raise CommandError(str(error)) from error
+        where = f"cluster {name}" if name else "every cluster"
+        self.stdout.write(f"Read-only is {state} for {where}.")

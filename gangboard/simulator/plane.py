@@ -1,0 +1,78 @@
+"""`Plane`: a simulated control plane without its transport: store, API, controllers and a clock."""
+
+from __future__ import annotations
+
+from gangboard.simulator import resources as served_resources
+from gangboard.simulator.api import API
+from gangboard.simulator.builder import Builder
+from gangboard.simulator.clock import Clock
+from gangboard.simulator.faults import Faults
+from gangboard.simulator.hold import HoldPolicy
+from gangboard.simulator.job_controller import JobController
+from gangboard.simulator.jobset_controller import JobSetController
+from gangboard.simulator.kubelet import Collector, Kubelet
+from gangboard.simulator.objects import Objects
+from gangboard.simulator.resources import Resource
+from gangboard.simulator.scheduler import Scheduler
+from gangboard.simulator.scripts import Fleet
+from gangboard.simulator.store import Store
+from gangboard.simulator.world import World
+from gangboard.simulator.writes import Writer
+
+
+class Plane:
+    """One control plane in this process. `api.answer` takes its requests; `clock` is its time.
+
+    With a `SteppedClock` nothing happens but in the calls of a test, and a seed repeats all of it.
+    """
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        minor: str,
+        clock: Clock,
+        *,
+        hold: bool = True,
+        independent: bool = False,
+        seed: int = 1,
+        history: int = 20_000,
+        bookmark_seconds: float = 10.0,
+        extra: tuple[Resource, ...] = (),
+    ) -> None:
+        """`hold` installs the Hold; `independent` has the JobSet controller honour that mode."""
+        self.clock = clock
+        self.faults = Faults()
+        served = served_resources.served(minor, hold=hold, extra=extra)
+        self.store = Store(served, history=history)
+        self.writer = Writer(self.store, seed=seed, now=clock.now)
+        if hold:
+            self.writer.admission = HoldPolicy(self.store)
+        version = served_resources.gang_version(minor)
+        self.world = World(self.store, self.writer, clock, version=version)
+        Builder(self.world, fleet, minor, hold=hold).build()
+        self.kubelet = Kubelet(self.world)
+        self.scheduler = Scheduler(self.world, self.kubelet)
+        self._attach_controllers(independent)
+        self.api = API(
+            store=self.store,
+            writer=self.writer,
+            resources=served,
+            minor=minor,
+            faults=self.faults,
+            bookmark_seconds=bookmark_seconds,
+        )
+        self.api.on_write = self._let_go
+        self.objects = Objects(self.store, self.writer, self.world)
+
+    def _attach_controllers(self, independent: bool) -> None:
+        jobs = JobController(self.world, self.kubelet)
+        jobsets = JobSetController(self.world, independent=independent)
+        self.scheduler.adopt()
+        collector = Collector(self.world, self.kubelet)
+        for part in (self.kubelet, jobs, jobsets, self.scheduler, collector):
+            self.world.watch(part.reconcile)
+
+    def _let_go(self, resource: Resource, key: tuple[str, str]) -> None:
+        """Hand a scripted gang to the controllers when a client writes to it."""
+        self.world.thaw(resource, key)
+        self.scheduler.look_again()

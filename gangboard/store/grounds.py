@@ -1,0 +1,140 @@
+"""The stored objects of one gang that a decision about acting stands on. No pods: it is cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from gangboard.diagnosis.attempts import current_uids
+from gangboard.domain.action import Ground
+from gangboard.domain.group import Group
+from gangboard.domain.hold import HOLD_GROUP, Hold
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Owner
+from gangboard.domain.queue import QueueEntry
+from gangboard.store.gangs import unpack_detail
+from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
+from gangboard.store.objects import read_objects, unpack
+
+HOLDS = f"holds.{HOLD_GROUP}"
+_DEEPEST = 8
+"""Owners above one another that are followed; real ones have two or three."""
+
+Model = TypeVar("Model")
+Models = Mapping[str, type[Any]]
+"""Resource key → class of the domain, as the registries say."""
+
+
+def read_ground(cluster_id: int, gang: Gang, models: Models) -> Ground | None:
+    """Return what is known of a gang now, as the poll saw it last.
+
+    None: its owner is no kind that can be acted on (a bare pod or group), or it is gone. `models`
+    must name the owner kinds, the grouping APIs, the queue systems and the Holds. About 6 queries.
+    """
+    detail = unpack_detail(bytes(gang.detail))
+    wanted = [gang.uid, *(ref.uid for ref in detail.groups)]
+    found = read_objects(cluster_id, wanted, dict(models))
+    owner = found.get(gang.uid)
+    if not isinstance(owner, Owner):
+        return None
+    below = _below(cluster_id, owner, models)
+    current = current_uids(owner, below)
+    jobs = [one for one in below if one.meta.ref.kind == "Job" and one.meta.ref.group == "batch"]
+    if _is_job(owner.meta.ref):
+        jobs = [owner]
+    uids = {owner.meta.ref.uid, *(one.meta.ref.uid for one in below)}
+    return Ground(
+        owner=owner,
+        jobs=_by_name(job for job in jobs if job.meta.ref.uid in current),
+        old_jobs=_by_name(job for job in jobs if job.meta.ref.uid not in current),
+        groups=tuple(model for uid in wanted if isinstance(model := found.get(uid), Group)),
+        holds=tuple(
+            hold
+            for hold in _in_namespace(cluster_id, gang.namespace, models, Hold)
+            if hold.owner_uid in uids
+        ),
+        entries=tuple(
+            entry
+            for entry in _in_namespace(cluster_id, gang.namespace, models, QueueEntry)
+            if entry.owner_uid in uids
+        ),
+        api_versions=served_versions(cluster_id),
+    )
+
+
+def find_gang(cluster_id: int, uid: str, models: Models) -> Gang | None:
+    """Return the gang that a stored owner or child Job belongs to, or None."""
+    for _ in range(_DEEPEST):
+        gang = Gang.objects.filter(cluster_id=cluster_id, uid=uid, gone_at=None).first()
+        if gang is not None:
+            return gang
+        found = read_objects(cluster_id, [uid], dict(models)).get(uid)
+        if not isinstance(found, Owner) or found.meta.controller is None:
+            return None
+        uid = found.meta.controller.uid
+    return None
+
+
+def find_object(
+    cluster: Cluster, resource: str, namespace: str, name: str, models: Models
+) -> Any | None:  # any class of the domain
+    """Return a stored object by its name; of two (one deleted unseen) the one made last."""
+    rows = WatchedObject.objects.filter(
+        cluster=cluster, resource=resource, namespace=namespace, name=name
+    ).values_list("data", flat=True)
+    found = [unpack(bytes(data), models[resource]) for data in rows]
+    return max(
+        found,
+        key=lambda model: (str(model.meta.created_at or ""), model.meta.ref.uid),
+        default=None,
+    )
+
+
+def served_versions(cluster_id: int) -> dict[str, str]:
+    """Return resource key → version in which a cluster serves it, of what it serves."""
+    rows = ResourceState.objects.filter(cluster_id=cluster_id).exclude(version="")
+    return dict(rows.exclude(state="not-served").values_list("resource", "version"))
+
+
+def _below(cluster_id: int, owner: Owner, models: Models) -> list[Owner]:
+    """Return the owners below, of every attempt. Controllers name what they make after themselves."""
+    ref = owner.meta.ref
+    if _is_job(ref):
+        return []
+    keys = [key for key, model in models.items() if model is Owner]
+    rows = WatchedObject.objects.filter(
+        cluster_id=cluster_id,
+        resource__in=keys,
+        namespace=ref.namespace,
+        name__startswith=ref.name,
+    ).values_list("data", flat=True)
+    candidates = [unpack(bytes(data), Owner) for data in rows]
+    uids, found = {ref.uid}, []
+    while new := [
+        one
+        for one in candidates
+        if one.meta.ref.uid not in uids
+        and one.meta.controller is not None
+        and one.meta.controller.uid in uids
+    ]:
+        found += new
+        uids.update(one.meta.ref.uid for one in new)
+    return found
+
+
+def _in_namespace(
+    cluster_id: int, namespace: str, models: Models, wanted: type[Model]
+) -> list[Model]:
+    keys = [key for key, model in models.items() if model is wanted]
+    rows = WatchedObject.objects.filter(
+        cluster_id=cluster_id, resource__in=keys, namespace=namespace
+    ).order_by("name")
+    return [unpack(bytes(data), wanted) for data in rows.values_list("data", flat=True)]
+
+
+def _is_job(ref: ObjectRef) -> bool:
+    return (ref.group, ref.kind) == ("batch", "Job")
+
+
+def _by_name(jobs: Iterable[Owner]) -> tuple[Owner, ...]:
+    return tuple(sorted(jobs, key=lambda job: (job.meta.ref.name, job.meta.ref.uid)))

@@ -1,0 +1,180 @@
+"""What each cluster allows, apart from the objects in it: from its row, its policies, and proofs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import msgspec
+from django.db.models import Q
+
+from gangboard.decode.admission_policies import BINDING, POLICY
+from gangboard.decode.holds import HOLD
+from gangboard.diagnosis import registry
+from gangboard.diagnosis.policy.installation import installation
+from gangboard.domain.action import ClusterLevers, Lever
+from gangboard.domain.hold import AdmissionPolicy
+from gangboard.domain.hold_manifest import POLICY_VERSIONS
+from gangboard.store.actions import READ_ONLY
+from gangboard.store.models import Cluster, LeverRecord, ResourceState, Switch, WatchedObject
+from gangboard.store.objects import unpack
+
+_STATES = (HOLD.key, POLICY.key, BINDING.key)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What the tables say about one cluster."""
+
+    states: dict[str, str] = field(default_factory=dict)
+    objects: dict[str, list[AdmissionPolicy]] = field(default_factory=lambda: defaultdict(list))
+    records: dict[tuple[str, str], LeverRecord] = field(default_factory=dict)
+    """By lever and build."""
+
+
+def read_levers(cluster: Cluster, *, forced: bool = False) -> ClusterLevers:
+    """Return what one cluster allows (4 queries). `forced`: an unproved lever is to be tried."""
+    return read_all_levers([cluster], forced=forced)[cluster.pk]
+
+
+def read_all_levers(
+    clusters: Iterable[Cluster], *, forced: bool = False
+) -> dict[int, ClusterLevers]:
+    """Return what each of the clusters allows, by its id (4 queries, however many they are)."""
+    wanted = list(clusters)
+    found = _find([cluster.pk for cluster in wanted])
+    everywhere = read_only_everywhere()
+    return {
+        cluster.pk: _levers(cluster, found[cluster.pk], everywhere, forced) for cluster in wanted
+    }
+
+
+def read_only_everywhere() -> bool:
+    """Whether the switch of the whole installation is on."""
+    return Switch.objects.filter(name=READ_ONLY, is_on=True).exists()
+
+
+def _find(ids: list[int]) -> Mapping[int, _Found]:
+    found: dict[int, _Found] = defaultdict(_Found)
+    states = ResourceState.objects.filter(cluster_id__in=ids, resource__in=_STATES)
+    for cluster_id, resource, state in states.values_list("cluster_id", "resource", "state"):
+        found[cluster_id].states[resource] = state
+    objects = WatchedObject.objects.filter(
+        cluster_id__in=ids, resource__in=(POLICY.key, BINDING.key)
+    )
+    for cluster_id, resource, data in objects.values_list("cluster_id", "resource", "data"):
+        found[cluster_id].objects[resource].append(unpack(bytes(data), AdmissionPolicy))
+    for record in LeverRecord.objects.filter(cluster_id__in=ids):
+        found[record.cluster_id].records[record.lever, record.build] = record
+    return found
+
+
+def _levers(cluster: Cluster, found: _Found, everywhere: bool, forced: bool) -> ClusterLevers:
+    state, sentence = installation(
+        found.objects[POLICY.key],
+        found.objects[BINDING.key],
+        found.states.get(HOLD.key, ""),
+        _worse(found.states.get(POLICY.key, ""), found.states.get(BINDING.key, "")),
+    )
+    proved, refuted = _times(found.records.get((Lever.HOLD.value, "")))
+    return ClusterLevers(
+        cluster=cluster.name,
+        has_actor=cluster.actor_credentials is not None,
+        read_only=_read_only(cluster, everywhere),
+        parallelism=cluster.parallelism_lever,
+        hold=state,
+        hold_sentence=sentence,
+        hold_proved_at=proved,
+        hold_refuted_at=refuted,
+        native_honoured=_is_honoured(cluster, found),
+        build=cluster.jobset_build,
+        forced=forced,
+    )
+
+
+def _is_honoured(cluster: Cluster, found: _Found) -> bool:
+    """Whether this very build was seen to honour; a build that nobody can name never was."""
+    if not cluster.jobset_build:
+        return False
+    proved, refuted = _times(found.records.get((Lever.NATIVE.value, cluster.jobset_build)))
+    return proved is not None and refuted is None
+
+
+def _times(record: LeverRecord | None) -> tuple[datetime | None, datetime | None]:
+    """Return when a lever was proved last, and when refuted if that was later."""
+    if record is None:
+        return None, None
+    proved, refuted = record.proved_at, record.refuted_at
+    if refuted is not None and proved is not None and refuted <= proved:
+        refuted = None
+    return proved, refuted
+
+
+def _read_only(cluster: Cluster, everywhere: bool) -> str:
+    """Return the switch that is on, in a sentence."""
+    if everywhere:
+        return "gangboard is switched to read-only (manage.py set_read_only off ends that)."
+    if cluster.read_only:
+        return (
+            f"Cluster {cluster.name} is switched to read-only "
+            f"(manage.py set_read_only {cluster.name} off ends that)."
+        )
+    return ""
+
+
+def _worse(first: str, second: str) -> str:
+    """Return the state of two that says less: both must be `ok` for anything to be compared."""
+    if "not-served" in (first, second):
+        return "not-served"
+    return second if first == "ok" else first
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What a cluster was seen to serve, for what is installed there."""
+
+    policy_version: str
+    """Version of mutating policies; empty where they are not served, v1 while that is not known."""
+    not_served: frozenset[str]
+    """Keys of resources that it does not serve."""
+
+
+def read_served(cluster: Cluster) -> Served:
+    """Return what a cluster serves (1 query)."""
+    rows = {
+        resource: (state, version)
+        for resource, state, version in ResourceState.objects.filter(cluster=cluster).values_list(
+            "resource", "state", "version"
+        )
+    }
+    state, version = rows.get(POLICY.key, ("", ""))
+    known = version if version in POLICY_VERSIONS else POLICY_VERSIONS[0]
+    return Served(
+        policy_version="" if state == "not-served" else known,
+        not_served=frozenset(key for key, (said, _) in rows.items() if said == "not-served"),
+    )
+
+
+class _Claim(msgspec.Struct):
+    """As much of a stored owner as is read here."""
+
+    independent_claim: str = ""
+
+
+def read_claims(cluster_id: int, visible: Q) -> list[tuple[str, str]]:
+    """Return (namespace, name) of owners that ask that their Jobs be suspended one by one.
+
+    `visible` is a condition on rows with a namespace. Reads every stored object of such a kind (1
+    query; 5 ms for 1,000 JobSets): for the page of one cluster, not for lists.
+    """
+    kinds = [kind for kind in registry.owner_kinds() if Lever.NATIVE in kind.child_levers]
+    rows = WatchedObject.objects.filter(
+        visible, cluster_id=cluster_id, resource__in=[kind.resource.key for kind in kinds]
+    ).order_by("namespace", "name")
+    return [
+        (namespace, name)
+        for namespace, name, data in rows.values_list("namespace", "name", "data").iterator(2000)
+        if unpack(bytes(data), _Claim).independent_claim
+    ]

@@ -1,0 +1,175 @@
+"""The Actions page: the record of what was asked for, each action, and the record as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from urllib.parse import urlencode
+
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    StreamingHttpResponse,
+)
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from gangboard.actions import service
+from gangboard.readmodels.action_export import csv_lines, json_lines
+from gangboard.readmodels.action_rows import ActionPage, ActionRow
+from gangboard.readmodels.actions import action_row, actions_page, export_rows
+from gangboard.readmodels.cursors import CursorError
+from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.liveness import read_liveness
+from gangboard.store.access import Viewer
+from gangboard.web import live
+from gangboard.web.action_addresses import ActionsAddress
+from gangboard.web.action_tabs import tabs
+from gangboard.web.frame import frame_parts, render_page
+from gangboard.web.gate import signed_in
+from gangboard.web.parts import Part, Rows
+
+PAGE = 100
+FORMATS: dict[str, tuple[str, Callable[[Iterable[ActionRow]], Iterator[str]]]] = {
+    "csv": ("text/csv; charset=utf-8", csv_lines),
+    "jsonl": ("application/x-ndjson", json_lines),
+}
+"""Ending → (media type, writer)."""
+
+
+@signed_in
+@require_GET
+def actions(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+    """Show one page of the record, the newest first."""
+    now = timezone.now()
+    address = ActionsAddress.read(request.GET)
+    clusters = read_freshness(viewer=viewer, now=now)
+    return render_page(
+        request,
+        "actions/page.html",
+        viewer=viewer,
+        now=now,
+        page=_page(viewer, address, now),
+        section="actions",
+        live=_live(address),
+        context={
+            "filters": address.filters,
+            "query": address.query,
+            "tabs": tabs("actions"),
+            "selects": address.selects(tuple(one.cluster for one in clusters.values())),
+        },
+    )
+
+
+@signed_in
+@require_GET
+def actions_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+    """Answer the waiting request of the Actions page."""
+    address = ActionsAddress.read(request.GET)
+
+    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+        return _page(viewer, address, timezone.now())
+
+    return live.answer(request, viewer, _live(address), read)
+
+
+@signed_in
+@require_GET
+def action(request: HttpRequest, viewer: Viewer, action_id: str) -> HttpResponse:
+    """Show one action with every request that it made; missing and forbidden look the same."""
+    now = timezone.now()
+    row = action_row(viewer=viewer, action_id=action_id)
+    if row is None:
+        raise Http404
+    return render_page(
+        request,
+        "actions/action.html",
+        viewer=viewer,
+        now=now,
+        page=_action_page(viewer, row, now),
+        section="actions",
+        live=_action_live(action_id),
+        context={"row": row},
+    )
+
+
+@signed_in
+@require_GET
+def action_news(request: HttpRequest, viewer: Viewer, action_id: str) -> HttpResponse:
+    """Answer the waiting request of an action's page."""
+
+    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+        row = action_row(viewer=viewer, action_id=action_id)
+        return () if row is None else _action_page(viewer, row, timezone.now())
+
+    return live.answer(request, viewer, _action_live(action_id), read)
+
+
+@signed_in
+@require_GET
+def export(request: HttpRequest, viewer: Viewer, ending: str) -> HttpResponseBase:
+    """Send the record that the filters ask for, line by line; that it was taken is audited."""
+    if ending not in FORMATS:
+        raise Http404
+    media_type, write = FORMATS[ending]
+    address = ActionsAddress.read(request.GET)
+    asked = ", ".join(f"{name}={value}" for name, value in address.pairs) or "everything"
+    now = timezone.now()
+    service.audit_export(
+        viewer, f"The record of actions was exported as {ending}: {asked}.", now=now
+    )
+    return StreamingHttpResponse(
+        write(export_rows(viewer, address.filters)),
+        content_type=media_type,
+        headers={
+            "Content-Disposition": f'attachment; filename="gangboard-actions-{now:%Y%m%d-%H%M}.{ending}"'
+        },
+    )
+
+
+def _live(address: ActionsAddress) -> str:
+    return f"{reverse('actions-news')}?{address.live_query()}"
+
+
+def _action_live(action_id: str) -> str:
+    return f"{reverse('action-news', args=[action_id])}?"
+
+
+def _page(viewer: Viewer, address: ActionsAddress, now: datetime) -> tuple[Part | Rows, ...]:
+    def read(cursor: str) -> ActionPage:
+        return actions_page(viewer=viewer, filters=address.filters, cursor=cursor, limit=PAGE)
+
+    try:
+        found = read(address.cursor)
+    except CursorError:
+        # An old link to a later page: the first page is better than an error.
+        address = replace(address, cursor="")
+        found = read("")
+    home, following = reverse("actions"), found.next_cursor
+    pager = {
+        "next": f"{home}?{urlencode([*address.pairs, ('cursor', following)])}" if following else "",
+        "first": f"{home}?{address.query}" if address.cursor else "",
+    }
+    nothing = {"empty": not found.rows, "filtered": bool(address.pairs)}
+    return (
+        *frame_parts(read_freshness(viewer=viewer, now=now), read_liveness(now=now)),
+        Rows("action-rows", tuple(_row(row) for row in found.rows)),
+        Part("nothing", "actions/nothing.html", nothing, tuple(nothing.values())),
+        Part("pager", "board/pager.html", pager, tuple(pager.values())),
+    )
+
+
+def _row(row: ActionRow) -> Part:
+    return Part(f"a-{row.id}", "actions/row.html", {"row": row}, row)
+
+
+def _action_page(viewer: Viewer, row: ActionRow, now: datetime) -> tuple[Part | Rows, ...]:
+    return (
+        *frame_parts(read_freshness(viewer=viewer, now=now), read_liveness(now=now)),
+        Part("outcome", "actions/outcome.html", {"row": row}, row),
+        Part("requests", "actions/requests.html", {"row": row}, (row.steps, row.is_final)),
+    )

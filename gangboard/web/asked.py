@@ -1,0 +1,218 @@
+"""What was asked for, followed live until it is over: in the dialog and as the page of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from gangboard.actions import service
+from gangboard.actions.service import MOST_AT_ONCE, AskError, Fault, Outcome
+from gangboard.readmodels.action_rows import ActionRow
+from gangboard.readmodels.actions import action_row, batch_row
+from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.liveness import read_liveness
+from gangboard.readmodels.printable import printable
+from gangboard.store.access import Viewer
+from gangboard.web import live
+from gangboard.web.frame import frame_parts, render_page
+from gangboard.web.gate import signed_in
+from gangboard.web.parts import Part, Rows, write_version
+
+STATUS = {
+    Fault.INVALID: 400,
+    Fault.FORBIDDEN: 403,
+    Fault.NOT_FOUND: 404,
+    Fault.MOVED_ON: 409,
+    Fault.BUSY: 409,
+    Fault.KEY_REUSED: 422,
+}
+"""What a fault of the request is in HTTP."""
+SHOWN = "X-Act"
+"""Header of answers that a page shows where they belong, whatever their status is."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotTaken:
+    """One object of a confirmation for which nothing was written down."""
+
+    name: str
+    why: str
+    action_id: str = ""
+    """The action that stands in the way, or empty."""
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> Self:
+        """Return it, fit to print."""
+        target = outcome.target
+        name = printable(f"{target.kind} {target.name}")
+        return cls(name, printable(outcome.refused), outcome.action_id)
+
+
+def asked_dialog(
+    request: HttpRequest,
+    viewer: Viewer,
+    *,
+    action_ids: Sequence[str],
+    batch: str = "",
+    refused: tuple[NotTaken, ...] = (),
+) -> HttpResponse:
+    """Return the content of the dialog after something was asked for."""
+    now = timezone.now()
+    pairs = [("batch", batch)] if batch else [("action", id_) for id_ in action_ids]
+    rows = _read(viewer, batch, action_ids)
+    page = _dialog(rows, now)
+    context: dict[str, Any] = {
+        "now": now,
+        "viewer": viewer,
+        "parts": {piece.id.replace("-", "_"): piece for piece in page},
+        "live": f"{reverse('asked-news')}?{urlencode(pairs)}",
+        "live_id": "live-asked",
+        "version": write_version(page, int(now.timestamp() * 1000)),
+        "title": _title(rows),
+        "refused": refused,
+        "batch": batch,
+        "action_id": "" if batch or not action_ids else action_ids[0],
+    }
+    return render(request, "actions/asked.html", context)
+
+
+@signed_in
+@require_GET
+def asked_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+    """Answer the waiting request of the dialog."""
+    batch = request.GET.get("batch", "")[:32]
+    action_ids = tuple(id_[:32] for id_ in request.GET.getlist("action")[:MOST_AT_ONCE])
+    pairs = [("batch", batch)] if batch else [("action", id_) for id_ in action_ids]
+
+    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+        rows = _read(viewer, batch, action_ids)
+        return _dialog(rows, timezone.now()) if rows else ()
+
+    address = f"{reverse('asked-news')}?{urlencode(pairs)}"
+    return live.answer(request, viewer, address, read, element="live-asked")
+
+
+@signed_in
+@require_GET
+def batch(request: HttpRequest, viewer: Viewer, batch: str) -> HttpResponse:
+    """Show what was confirmed together."""
+    return batch_page(request, viewer, batch)
+
+
+@signed_in
+@require_GET
+def batch_news(request: HttpRequest, viewer: Viewer, batch: str) -> HttpResponse:
+    """Answer the waiting request of a batch's page."""
+
+    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+        return _page(viewer, batch, timezone.now())
+
+    return live.answer(request, viewer, f"{reverse('batch-news', args=[batch])}?", read)
+
+
+@signed_in
+@require_POST
+def stop(request: HttpRequest, viewer: Viewer, batch: str) -> HttpResponse:
+    """Refuse what of a batch was not sent yet, and show what became of all of it."""
+    found = batch_row(viewer=viewer, batch=batch)
+    if found is None:
+        raise Http404
+    try:
+        stopped = service.stop_batch(viewer, batch, now=timezone.now())
+    except AskError as error:
+        return _say(request, viewer, batch, printable(str(error)), STATUS[error.fault])
+    if not stopped:
+        sentence = "Nothing was left to stop: everything had been sent already."
+        return _say(request, viewer, batch, sentence, 409)
+    if request.headers.get("HX-Request"):
+        noun = "was" if stopped == 1 else "were"
+        return _say(request, viewer, batch, f"{stopped} {noun} stopped before anything was sent.")
+    return HttpResponseRedirect(reverse("batch", args=[batch]), status=303)
+
+
+def _say(
+    request: HttpRequest, viewer: Viewer, batch: str, sentence: str, status: int = 200
+) -> HttpResponse:
+    """Return one sentence: beside the button that asked, or on the page of the batch."""
+    if not request.headers.get("HX-Request"):
+        return batch_page(request, viewer, batch, sentence=sentence, status=status)
+    response = render(request, "actions/said.html", {"sentence": sentence}, status=status)
+    response[SHOWN] = "yes"
+    return response
+
+
+def batch_page(
+    request: HttpRequest,
+    viewer: Viewer,
+    batch: str,
+    *,
+    refused: tuple[NotTaken, ...] = (),
+    sentence: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    """Return the page of a batch, with what was not taken when it was asked for just now."""
+    now = timezone.now()
+    page = _page(viewer, batch, now)
+    if not page:
+        raise Http404
+    return render_page(
+        request,
+        "actions/batch.html",
+        viewer=viewer,
+        now=now,
+        page=page,
+        section="actions",
+        live=f"{reverse('batch-news', args=[batch])}?",
+        context={"batch": batch, "refused": refused, "sentence": sentence},
+        status=status,
+    )
+
+
+def _read(viewer: Viewer, batch: str, action_ids: Sequence[str]) -> tuple[ActionRow, ...]:
+    if batch:
+        found = batch_row(viewer=viewer, batch=batch)
+        return () if found is None else found.rows
+    rows = (action_row(viewer=viewer, action_id=id_) for id_ in action_ids)
+    return tuple(row for row in rows if row is not None)
+
+
+def _title(rows: tuple[ActionRow, ...]) -> str:
+    if len(rows) == 1:
+        return f"{rows[0].verb.capitalize()} {rows[0].kind} {rows[0].name}"
+    return f"{len(rows)} actions"
+
+
+def _dialog(rows: tuple[ActionRow, ...], now: datetime) -> tuple[Part | Rows, ...]:
+    """Return the parts of the dialog. The banners are in it too: it covers those of the page."""
+    banners = read_liveness(now=now).banners
+    said = Part("asked-banners", "frame/banners.html", {"banners": banners}, banners)
+    return (said, *_cards(rows))
+
+
+def _cards(rows: tuple[ActionRow, ...]) -> tuple[Part | Rows, ...]:
+    unsent = sum(not row.is_final and row.sent_at is None for row in rows)
+    state = {"unsent": unsent if len(rows) > 1 else 0, "total": len(rows)}
+    return (
+        Rows(
+            "asked",
+            tuple(Part(f"asked-{row.id}", "actions/card.html", {"row": row}, row) for row in rows),
+        ),
+        Part("asked-rest", "actions/rest.html", state, state),
+    )
+
+
+def _page(viewer: Viewer, batch: str, now: datetime) -> tuple[Part | Rows, ...]:
+    rows = _read(viewer, batch, ())
+    if not rows:
+        return ()
+    clusters = read_freshness(viewer=viewer, now=now)
+    return (*frame_parts(clusters, read_liveness(now=now)), *_cards(rows))

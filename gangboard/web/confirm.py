@@ -1,0 +1,247 @@
+"""The confirmation of an action: as a page, and as the content of a dialog.
+
+Only here something is asked for. The form with its token is never part of what pages share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from gangboard.actions import service
+from gangboard.actions.service import AskError, Fault, Outcome
+from gangboard.domain.action import Verb
+from gangboard.readmodels.actions import action_row
+from gangboard.store.access import Viewer
+from gangboard.web.asked import SHOWN, STATUS, NotTaken, asked_dialog, batch_page
+from gangboard.web.asking import AddressError, Asking, read_until
+from gangboard.web.frame import plain_page
+from gangboard.web.gate import signed_in
+from gangboard.web.prospects import Note, Prospect, holds, look_ahead, notes
+
+THERE_IS_NONE = "There is no such object, or you may not see it."
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """Everything on the form."""
+
+    asking: Asking
+    prospects: tuple[Prospect, ...]
+    problem: str = ""
+    """What was wrong with what was sent last."""
+    action_id: str = ""
+    """The action that it is about, or empty."""
+    may_force: bool = False
+
+    @property
+    def ready(self) -> tuple[Prospect, ...]:
+        """Those that can be asked for."""
+        return tuple(one for one in self.prospects if one.allowed)
+
+    @property
+    def others(self) -> tuple[Prospect, ...]:
+        """Those that cannot, each with its reason."""
+        return tuple(one for one in self.prospects if not one.allowed)
+
+    @property
+    def single(self) -> Prospect | None:
+        """The one object, when it is one."""
+        return self.prospects[0] if len(self.prospects) == 1 else None
+
+    @property
+    def verb_label(self) -> str:
+        """`Suspend` or `Resume`."""
+        return self.asking.verb.value.capitalize()
+
+    @property
+    def what(self) -> str:
+        """What the button does it to."""
+        if self.single is not None:
+            return f"{self.single.kind} {self.single.name}"
+        kinds = {one.kind for one in self.prospects}
+        count = len(self.ready) or len(self.prospects)
+        noun = kinds.pop() if len(kinds) == 1 else "object"
+        return f"{count} {noun}{'' if count == 1 else 's'}"
+
+    @property
+    def wants_until(self) -> bool:
+        """Whether an end can be given."""
+        return self.asking.verb is Verb.SUSPEND and holds(self.prospects)
+
+    @property
+    def reactions(self) -> tuple[Note, ...]:
+        """Who will react, each sentence once."""
+        return notes((one.name, one.reactions) for one in self.ready)
+
+    @property
+    def warnings(self) -> tuple[Note, ...]:
+        """What to know before, each sentence once."""
+        return notes((one.name, one.warnings) for one in self.ready)
+
+    @property
+    def status(self) -> int:
+        """As what the form is answered when it is shown for the first time."""
+        fault = self.single.fault if self.single is not None else None
+        return STATUS.get(fault, 200) if fault is not None else 200
+
+
+@signed_in
+@require_http_methods(["GET", "POST"])
+def confirm(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+    """Show what would happen, or ask for it. GET sends and writes nothing."""
+    query: QueryDict = request.POST if request.method == "POST" else request.GET
+    try:
+        asking = Asking.read(query)
+    except AddressError as error:
+        return _nothing(request, viewer, str(error), 400)
+    if request.method == "POST":
+        return _ask(request, viewer, asking)
+    return _first(request, viewer, asking)
+
+
+def _first(request: HttpRequest, viewer: Viewer, asking: Asking) -> HttpResponse:
+    now = timezone.now()
+    prospects = look_ahead(viewer, asking, now=now)
+    if all(one.fault is Fault.NOT_FOUND for one in prospects):
+        return _missing(request, viewer)
+    shown = Confirmation(
+        asking.with_new_key(), prospects, may_force=_may_force(viewer, asking, prospects)
+    )
+    return _form(request, viewer, shown, now, shown.status)
+
+
+def _ask(request: HttpRequest, viewer: Viewer, asking: Asking) -> HttpResponse:
+    now = timezone.now()
+    try:
+        until = read_until(asking.until)
+        asks = [asking.ask(target, until=until) for target in asking.targets]
+        if len(asks) == 1:
+            taken = service.request(viewer, asks[0], now=now)
+            return _taken(request, viewer, taken.action_id)
+        _, outcomes = service.request_many(viewer, asks, now=now)
+    except AddressError as error:
+        return _again(request, viewer, asking, str(error), 400, now)
+    except AskError as error:
+        if error.fault is Fault.NOT_FOUND:
+            return _missing(request, viewer)
+        status = STATUS[error.fault]
+        return _again(request, viewer, asking, str(error), status, now, error.action_id)
+    return _taken_many(request, viewer, asking, outcomes, now)
+
+
+def _taken(request: HttpRequest, viewer: Viewer, action_id: str) -> HttpResponse:
+    if _in_dialog(request):
+        return _for_dialog(asked_dialog(request, viewer, action_ids=(action_id,)))
+    return _see_other(reverse("action", args=[action_id]))
+
+
+def _taken_many(
+    request: HttpRequest,
+    viewer: Viewer,
+    asking: Asking,
+    outcomes: tuple[Outcome, ...],
+    now: datetime,
+) -> HttpResponse:
+    """Lead to the page of all of them; what was not taken is said at once, it has no page."""
+    action_ids = tuple(one.action_id for one in outcomes if not one.refused)
+    refused = tuple(NotTaken.of(one) for one in outcomes if one.refused)
+    if not action_ids:
+        sentence = f"Nothing was asked for: {refused[0].why}" if refused else "Nothing was done."
+        return _again(request, viewer, asking, sentence, 409, now)
+    first = action_row(viewer=viewer, action_id=action_ids[0])
+    # Sent once more with the same key it is the batch of the first time.
+    batch = first.batch if first is not None else ""
+    if _in_dialog(request):
+        return _for_dialog(
+            asked_dialog(request, viewer, action_ids=action_ids, batch=batch, refused=refused)
+        )
+    if refused or not batch:
+        return batch_page(request, viewer, batch, refused=refused)
+    return _see_other(reverse("batch", args=[batch]))
+
+
+def _again(
+    request: HttpRequest,
+    viewer: Viewer,
+    asking: Asking,
+    problem: str,
+    status: int,
+    now: datetime,
+    action_id: str = "",
+) -> HttpResponse:
+    """Show the form once more with what was typed, as things are now, and what was wrong."""
+    prospects = look_ahead(viewer, asking, now=now)
+    shown = Confirmation(asking.with_new_key(), prospects, problem, action_id)
+    return _form(request, viewer, shown, now, status)
+
+
+def _form(
+    request: HttpRequest, viewer: Viewer, shown: Confirmation, now: datetime, status: int
+) -> HttpResponse:
+    context: dict[str, Any] = {"shown": shown, "now": now, "back": _back(shown.asking)}
+    return _show(request, viewer, "actions/confirm", context, status)
+
+
+def _nothing(request: HttpRequest, viewer: Viewer, sentence: str, status: int) -> HttpResponse:
+    return _show(request, viewer, "actions/nothing_to_ask", {"sentence": sentence}, status)
+
+
+def _missing(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+    if not _in_dialog(request):
+        raise Http404
+    return _nothing(request, viewer, THERE_IS_NONE, 404)
+
+
+def _show(
+    request: HttpRequest, viewer: Viewer, name: str, context: Mapping[str, Any], status: int
+) -> HttpResponse:
+    """Return the content of the dialog, or a page around the same content."""
+    if _in_dialog(request):
+        content = {**context, "dialog": True}
+        return _for_dialog(render(request, f"{name}.html", content, status=status))
+    return plain_page(
+        request,
+        f"{name}_page.html",
+        viewer=viewer,
+        section="actions",
+        context=context,
+        status=status,
+    )
+
+
+def _may_force(viewer: Viewer, asking: Asking, prospects: tuple[Prospect, ...]) -> bool:
+    """Whether to offer an admin a lever that is not proved, where every proved one is refused."""
+    if asking.forced or asking.verb is not Verb.SUSPEND or not viewer.is_admin:
+        return False
+    if any(one.allowed or one.fault is not None for one in prospects):
+        return False
+    now = timezone.now()
+    return any(one.allowed for one in look_ahead(viewer, replace(asking, forced=True), now=now))
+
+
+def _back(asking: Asking) -> str:
+    if asking.gang:
+        return reverse("gang", args=[asking.gang])
+    return reverse("board")
+
+
+def _in_dialog(request: HttpRequest) -> bool:
+    return request.headers.get("HX-Target") == "act-body"
+
+
+def _for_dialog(response: HttpResponse) -> HttpResponse:
+    response[SHOWN] = "yes"
+    return response
+
+
+def _see_other(address: str) -> HttpResponse:
+    return HttpResponseRedirect(address, status=303)

@@ -1,0 +1,161 @@
+"""What a confirmation shows of each object before anything is asked: lever, requests, reactions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gangboard.actions import service
+from gangboard.actions.service import AskError, Fault
+from gangboard.domain.action import Lever, Plan, Step, Target
+from gangboard.readmodels.action_words import LEVER_LABELS
+from gangboard.readmodels.offers import printable_lines
+from gangboard.readmodels.printable import printable
+from gangboard.store.access import Viewer
+from gangboard.web.asking import Asking
+from gangboard.web.targets import write_target
+
+LONGEST_PATCH = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class StepText:
+    """One request as it would be sent."""
+
+    name: str
+    method: str
+    path: str
+    patch: str
+    dry_run: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One field, as it is and as it would be."""
+
+    field: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """One object of a confirmation."""
+
+    target: str
+    """As the form sends it back, with the generation for which the rest is true."""
+    cluster: str
+    kind: str
+    namespace: str
+    name: str
+    allowed: bool = False
+    lever: str = ""
+    lever_label: str = ""
+    why_not: str = ""
+    """Why it would not be done, or cannot be asked for; one sentence."""
+    needs: str = ""
+    moved: str = ""
+    """What has changed since the page from which this was asked."""
+    action_id: str = ""
+    """The action that stands in the way."""
+    fault: Fault | None = None
+    changes: tuple[Change, ...] = ()
+    steps: tuple[StepText, ...] = ()
+    reactions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One sentence and the objects for which it is true; no name when it is true for all."""
+
+    text: str
+    names: tuple[str, ...]
+
+
+def look_ahead(viewer: Viewer, asking: Asking, *, now: datetime) -> tuple[Prospect, ...]:
+    """Return what would come of each object, in the order asked. Sends and writes nothing."""
+    return tuple(_look(viewer, asking, target, now) for target in asking.targets)
+
+
+def notes(texts: Iterable[tuple[str, Sequence[str]]]) -> tuple[Note, ...]:
+    """Return each sentence once, with the names of those it is about, from (name, sentences)."""
+    names: dict[str, list[str]] = {}
+    every = 0
+    for name, sentences in texts:
+        every += 1
+        for text in dict.fromkeys(sentences):
+            names.setdefault(text, []).append(name)
+    return tuple(
+        Note(text, () if len(found) == every else tuple(found)) for text, found in names.items()
+    )
+
+
+def holds(prospects: Iterable[Prospect]) -> bool:
+    """Whether some of them would be held, so that an end can be given."""
+    return any(one.allowed and one.lever == Lever.HOLD for one in prospects)
+
+
+def _look(viewer: Viewer, asking: Asking, target: Target, now: datetime) -> Prospect:
+    try:
+        return _planned(target, service.preview(viewer, asking.ask(target), now=now))
+    except AskError as error:
+        if error.fault is not Fault.MOVED_ON or target.generation is None:
+            return _faulty(target, error)
+        moved = error
+    # Whether the object itself is still the one that the person meant, and what is true of it now.
+    here = replace(target, generation=None)
+    try:
+        plan = service.preview(viewer, asking.ask(here), now=now)
+    except AskError as error:
+        return _faulty(target, error)
+    return replace(_planned(here, plan), moved=printable(str(moved)))
+
+
+def _planned(target: Target, plan: Plan) -> Prospect:
+    lever = plan.lever.value if plan.lever is not None and plan.allowed else ""
+    return replace(
+        _named(replace(target, generation=plan.generation)),
+        allowed=plan.allowed,
+        lever=lever,
+        lever_label=LEVER_LABELS.get(lever, lever),
+        why_not=printable(plan.why_not),
+        needs=printable_lines(plan.needs),
+        changes=tuple(
+            Change(printable(name), printable(str(plan.before.get(name, "–"))), printable(str(new)))
+            for name, new in plan.after.items()
+        ),
+        steps=tuple(_step(step) for step in plan.steps),
+        reactions=tuple(printable(text) for text in plan.reactions),
+        warnings=tuple(printable(text) for text in plan.warnings),
+    )
+
+
+def _faulty(target: Target, error: AskError) -> Prospect:
+    return replace(
+        _named(target),
+        why_not=printable(str(error)),
+        action_id=error.action_id,
+        fault=error.fault,
+    )
+
+
+def _named(target: Target) -> Prospect:
+    return Prospect(
+        target=write_target(target),
+        cluster=printable(target.cluster),
+        kind=printable(target.kind),
+        namespace=printable(target.namespace),
+        name=printable(target.name),
+    )
+
+
+def _step(step: Step) -> StepText:
+    return StepText(
+        name=printable(step.name),
+        method=step.method,
+        path=printable(step.path),
+        patch=printable(step.patch, LONGEST_PATCH),
+        dry_run=step.dry_run,
+    )

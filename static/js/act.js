@@ -1,0 +1,124 @@
+// The dialog in which an action is confirmed and followed, and menus. Without it the same
+// addresses are pages. Whatever goes wrong is said beside the button that was pressed.
+const UNANSWERED =
+  "gangboard did not answer. Press again: the same request is not taken twice.";
+const STATUS = {
+  403: "gangboard refused it (403): this page is older than your session. Open the page again.",
+  404: "That is not there any more (404). Open the page again.",
+  409: "It has changed meanwhile (409). Open the page again.",
+  429: "Too many requests (429). Wait a moment and press again.",
+};
+
+const isAct = (elt) => elt?.hasAttribute?.("data-act");
+
+export function startActing() {
+  startMenus();
+  startSelecting();
+  const dialog = document.getElementById("act");
+  if (!dialog) return;
+  const body = document.getElementById("act-body");
+  let opener = "";
+
+  document.addEventListener("htmx:beforeRequest", ({ detail }) => {
+    if (!isAct(detail.elt)) return;
+    if (!dialog.open) opener = detail.elt.id;
+    tell(detail.elt, "");
+  });
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { detail } = event;
+    if (!isAct(detail.requestConfig.elt)) return;
+    // Answers of ours are shown whatever their status is; those of a proxy are not.
+    if (detail.xhr.getResponseHeader("X-Act")) detail.shouldSwap = true;
+  });
+  document.addEventListener("htmx:afterRequest", ({ detail }) => {
+    const elt = detail.requestConfig?.elt ?? detail.elt;
+    if (!isAct(elt) || detail.successful || detail.xhr?.getResponseHeader?.("X-Act")) return;
+    const status = detail.xhr?.status ?? 0;
+    tell(elt, status ? (STATUS[status] ?? failed(status)) : UNANSWERED);
+  });
+  document.addEventListener("htmx:afterSwap", ({ detail }) => {
+    if (detail.target !== body) return;
+    if (!dialog.open) dialog.showModal();
+    startHours(body);
+    (body.querySelector("[autofocus]") ?? document.getElementById("act-title"))?.focus();
+    dialog.scrollTop = 0;
+  });
+  dialog.addEventListener("close", () => {
+    body.replaceChildren();
+    // The button may have been replaced while the dialog was open.
+    document.getElementById(opener)?.focus();
+  });
+  startHours(document);
+}
+
+function failed(status) {
+  return `gangboard failed to answer (${status}); its log has the reason. Press again: the same request is not taken twice.`;
+}
+
+function tell(elt, text) {
+  const place = elt.querySelector("[data-problem]") ?? beside(elt, text);
+  if (!place) return;
+  place.textContent = text;
+  place.hidden = !text;
+}
+
+function beside(elt, text) {
+  const next = elt.nextElementSibling;
+  if (next?.hasAttribute("data-problem")) return next;
+  if (!text) return null;
+  const place = document.createElement("span");
+  place.className = "problem";
+  place.dataset.problem = "";
+  place.setAttribute("role", "alert");
+  elt.after(place);
+  return place;
+}
+
+// "1 h, 4 h, 1 day" from now, by the server's clock and in UTC as the field says.
+function startHours(root) {
+  for (const hours of root.querySelectorAll("[data-hours]")) {
+    const field = root.querySelector("#until");
+    const now = root.querySelector("[data-server-now]");
+    const opened = performance.now();
+    hours.hidden = false;
+    for (const button of hours.querySelectorAll("button"))
+      button.addEventListener("click", () => {
+        const then = Date.parse(now.dateTime) + performance.now() - opened + button.value * 3_600_000;
+        field.value = new Date(then).toISOString().slice(0, 16);
+      });
+  }
+}
+
+// A menu closes when something else is pressed, and with Escape.
+function startMenus() {
+  const close = (except) => {
+    for (const menu of document.querySelectorAll("details.menu[open]"))
+      if (menu !== except) menu.open = false;
+  };
+  document.addEventListener("click", (event) => close(event.target.closest?.("details.menu")));
+  document.addEventListener("keydown", (event) => {
+    const menu = event.key === "Escape" && event.target.closest?.("details.menu[open]");
+    if (!menu) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+}
+
+// "Select all" for a list of boxes, and how many are selected.
+function startSelecting() {
+  const count = () => {
+    for (const label of document.querySelectorAll("[data-selected]")) {
+      const form = label.closest("form") ?? document.getElementById(label.dataset.selected);
+      const boxes = form ? [...form.elements].filter((one) => one.name === "target" && one.checked) : [];
+      label.textContent = boxes.length ? `${boxes.length} selected` : "";
+    }
+  };
+  document.addEventListener("change", (event) => {
+    const all = event.target.closest?.("[data-select-all]");
+    if (all)
+      for (const box of all.form.elements)
+        if (box.name === "target" && !box.disabled) box.checked = all.checked;
+    count();
+  });
+  document.addEventListener("htmx:afterSwap", count);
+}

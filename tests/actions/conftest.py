@@ -1,0 +1,61 @@
+"""A simulated cluster with one JobSet of three Jobs, and an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from gangboard.polling import poll
+from gangboard.simulator import Simulator
+from gangboard.simulator.scripts import Fleet, Gang, NodePool, Part
+from gangboard.simulator.shapes import PodShape
+from tests.actions.site import JOBSET, NAMESPACE, Site, make_site
+
+CPU = PodShape(cpu="1", pool="cpu")
+FLEET = Fleet(
+    "acting",
+    (NodePool("cpu", 3, cpu="32", memory="256Gi"),),
+    (
+        Gang(
+            NAMESPACE,
+            "JobSet",
+            JOBSET,
+            "running",
+            max_restarts=3,
+            parts=(Part("driver", CPU), Part("workers", CPU, jobs=2, pods=2)),
+        ),
+        Gang(NAMESPACE, "Job", "alone", "running", parts=(Part("", CPU, pods=2),)),
+    ),
+)
+
+
+@pytest.fixture
+def start(db: None) -> Iterator[Callable[..., Site]]:
+    """`start(...)` starts a simulator with these arguments and makes a site of it."""
+    started: list[Simulator] = []
+
+    def make(*, actor: bool = True, **options: object) -> Site:
+        simulator = Simulator(
+            **{"fleet": FLEET, "minor": "1.37", "story": False, "speed": 10.0, **options}  # type: ignore[arg-type]
+        )
+        started.append(simulator.start())
+        return make_site(simulator, actor=actor)
+
+    yield make
+    for simulator in started:
+        simulator.stop()
+    for cluster_id in list(poll._sessions):
+        poll.drop_session(cluster_id)
+
+
+@pytest.fixture
+def site(start: Callable[..., Site]) -> Site:
+    """A cluster with the Hold installed."""
+    return start()
+
+
+@pytest.fixture(autouse=True)
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is woken: the tests do the work."""
+    monkeypatch.setattr("gangboard.actions.service.wake", lambda _action: None)

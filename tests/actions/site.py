@@ -1,0 +1,212 @@
+"""A simulated cluster, somebody who may act on it, and workers that can be killed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import models
+from django.db.models.functions import Now
+
+from gangboard.actions import service
+from gangboard.actions.engine import Engine
+from gangboard.actions.service import Ask
+from gangboard.domain.action import Target, Verb
+from gangboard.kube.credentials import read_kubeconfig
+from gangboard.polling.poll import poll_once
+from gangboard.simulator import Simulator
+from gangboard.simulator.requests import Request
+from gangboard.store.access import Viewer, viewer_of
+from gangboard.store.clusters import add_cluster
+from gangboard.store.models import Action, Cluster, Grant
+from gangboard.store.secrets import seal
+
+Json = dict[str, Any]
+NAMESPACE = "team-nlp"
+JOBSET = "train"
+WORKER = "train-workers-0"
+BATCH, JOBSETS, HOLDS = "batch/v1", "jobset.x-k8s.io/v1alpha2", "gangboard.dev/v1alpha1"
+
+
+class Killed(BaseException):
+    """The worker dies here: nothing that it would do afterwards happens."""
+
+
+class QuickClock:
+    """Time in which waiting is short: a pause of a second takes some hundredths of one."""
+
+    def __init__(self, shortest: float = 0.03) -> None:
+        self._ahead = 0.0
+        self._shortest = shortest
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + timedelta(seconds=self._ahead)
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self._ahead
+
+    def sleep(self, seconds: float) -> None:
+        slept = min(seconds, self._shortest)
+        time.sleep(slept)
+        self._ahead += seconds - slept
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass in which nobody works."""
+        self._ahead += seconds
+
+    def database_now(self, later: float = 0.0) -> models.Expression:
+        seconds = models.Value(timedelta(seconds=later + self._ahead))
+        return models.ExpressionWrapper(Now() + seconds, output_field=models.DateTimeField())
+
+
+@dataclass
+class Wire:
+    """The requests that have reached the API server."""
+
+    seen: list[Request] = field(default_factory=list)
+
+    def writes(self, verb: str, resource: str, *, dry_run: bool = False) -> list[Request]:
+        """Return the writes of one kind."""
+        return [
+            request
+            for request in self.seen
+            if request.verb == verb
+            and request.resource is not None
+            and request.resource.plural == resource
+            and request.is_dry_run is dry_run
+        ]
+
+    @property
+    def changes(self) -> list[Request]:
+        """Everything that was sent to change something."""
+        return [
+            request
+            for request in self.seen
+            if request.verb in ("create", "update", "patch", "delete")
+            and request.resource is not None
+            and not request.is_dry_run
+        ]
+
+
+@dataclass
+class Site:
+    """One simulated cluster with an operator."""
+
+    simulator: Simulator
+    cluster: Cluster
+    user: User
+    wire: Wire
+    clock: QuickClock = field(default_factory=QuickClock)
+
+    @property
+    def viewer(self) -> Viewer:
+        return viewer_of(self.user)
+
+    # The cluster
+
+    def job(self, name: str = WORKER) -> Json:
+        found = self.simulator.objects.get(BATCH, "Job", name, NAMESPACE)
+        assert found is not None, name
+        return found
+
+    def jobset(self) -> Json:
+        found = self.simulator.objects.get(JOBSETS, "JobSet", JOBSET, NAMESPACE)
+        assert found is not None
+        return found
+
+    def suspended(self, name: str = WORKER) -> bool:
+        return bool(self.job(name)["spec"].get("suspend"))
+
+    def holds(self) -> list[Json]:
+        return self.simulator.objects.list(HOLDS, "Hold", NAMESPACE)
+
+    def pods(self, job: str = WORKER) -> list[Json]:
+        uid = self.job(job)["metadata"]["uid"]
+        return [
+            pod
+            for pod in self.simulator.objects.list("v1", "Pod", NAMESPACE)
+            if any(ref["uid"] == uid for ref in pod["metadata"].get("ownerReferences", []))
+        ]
+
+    def uids(self, job: str) -> set[str]:
+        return {pod["metadata"]["uid"] for pod in self.pods(job)}
+
+    def touch(self, name: str, change: Callable[[Json], None]) -> None:
+        """Let somebody else change a Job."""
+        self.simulator.objects.update(BATCH, "Job", name, change, NAMESPACE)
+
+    def poll(self) -> None:
+        """Let the reader look."""
+        assert poll_once(self.cluster.name)[0].sentence == ""
+
+    # Acting
+
+    def ask(self, verb: str = "suspend", name: str = WORKER, **more: Any) -> Ask:
+        """Return a request about an object as it is now."""
+        if name == JOBSET:
+            found, kind, group = self.jobset(), "JobSet", "jobset.x-k8s.io"
+        else:
+            found, kind, group = self.job(name), "Job", "batch"
+        meta = found["metadata"]
+        target = Target(
+            self.cluster.name,
+            group,
+            kind,
+            NAMESPACE,
+            name,
+            more.pop("uid", meta["uid"]),
+            more.pop("generation", meta["generation"]),
+        )
+        return Ask(**{"verb": Verb(verb), "target": target, "reason": "the loss explodes", **more})
+
+    def request(self, verb: str = "suspend", name: str = WORKER, **more: Any) -> str:
+        """Ask and return the id of the action."""
+        return service.request(
+            self.viewer, self.ask(verb, name, **more), now=self.clock.now(), clock=self.clock
+        ).action_id
+
+    def engine(self, **more: Any) -> Engine:
+        return Engine(**{"clock": self.clock, **more})
+
+    def act(self, verb: str = "suspend", name: str = WORKER, **more: Any) -> Action:
+        """Ask and carry it out to its end."""
+        return self.engine().finish(self.request(verb, name, **more))
+
+
+def record_requests(simulator: Simulator) -> Wire:
+    """Remember every request from now on."""
+    wire, answer = Wire(), simulator.api.answer
+
+    def remember(request: Request) -> Any:
+        try:
+            return answer(request)
+        finally:
+            wire.seen.append(request)
+
+    simulator.api.answer = remember  # type: ignore[method-assign]
+    return wire
+
+
+def make_site(simulator: Simulator, *, actor: bool = True, name: str = "east") -> Site:
+    """Add a running simulator as a cluster, poll it once, and make an operator."""
+    reader = read_kubeconfig(simulator.kubeconfig_text(read_only=True))
+    cluster = add_cluster(name=name, document=reader.to_document(), server=reader.server)
+    if actor:
+        document = read_kubeconfig(simulator.kubeconfig_text()).to_document()
+        Cluster.objects.filter(pk=cluster.pk).update(actor_credentials=seal(document))
+        cluster.refresh_from_db()
+    user = User.objects.create_user("olga", password=None)
+    Grant.objects.create(user=user, role="operator", cluster=cluster, namespace="")
+    site = Site(simulator, cluster, user, record_requests(simulator))
+    site.poll()
+    return site
+
+
+def dumped(body: Json) -> str:
+    """Return JSON to compare with."""
+    return json.dumps(body, sort_keys=True)

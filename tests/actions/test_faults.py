@@ -1,0 +1,326 @@
+"""The API server fails in the middle: one final state, one sentence, no second send, no Hold left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gangboard.store.models import Action, Grant
+from tests.actions.site import JOBSET, JOBSETS, NAMESPACE, WORKER, Killed, Site
+
+
+def at(name: str, do: Callable[[], Any]) -> Callable[[str], None]:
+    """Return a checkpoint that does something once."""
+    done: list[str] = []
+
+    def checkpoint(reached: str) -> None:
+        if reached == name and not done:
+            done.append(reached)
+            do()
+
+    return checkpoint
+
+
+def played(site: Site, when: str, do: Callable[[], Any], **more: Any) -> Action:
+    return site.engine(checkpoint=at(when, do)).finish(site.request(**more), seconds=4000)
+
+
+def nothing_left(site: Site, action: Action) -> None:
+    assert action.finished_at is not None, action.message
+    assert action.due_at is None, action.message
+    assert site.holds() == []
+    assert len(site.wire.writes("create", "holds")) <= 1
+    assert len(site.wire.writes("patch", "jobs")) <= 1
+
+
+PATCH = "patch:about-to-send"
+
+
+@pytest.mark.parametrize(
+    ("code", "state", "words"),
+    [
+        (403, "failed", "lacks the right"),
+        (404, "gone", "gone"),
+        (409, "conflict", "same moment"),
+        (422, "failed", "did not accept"),
+        (429, "failed", "slow down"),
+    ],
+)
+def test_refusals_of_the_patch(site: Site, code: int, state: str, words: str) -> None:
+    faults = site.simulator.faults
+
+    def fail() -> None:
+        where: dict[str, Any] = {"resource": "jobs", "verb": "patch", "count": 1}
+        if code == 403:
+            faults.forbidden(**where)
+        elif code == 429:
+            faults.throttled(1, **where)
+        elif code == 404:
+            site.simulator.objects.delete("batch/v1", "Job", WORKER, NAMESPACE)
+        else:
+            words = "" if code == 409 else "spec.suspend: Invalid value"
+            faults.status(code, message=words, **where)
+
+    action = played(site, PATCH, fail)
+    assert action.state == state, action.message
+    assert words in action.message, action.message
+    assert "removed again" in action.message
+    nothing_left(site, action)
+
+
+@pytest.mark.parametrize("applied", [True, False])
+@pytest.mark.parametrize("fault", ["reset", "status", "truncated"])
+def test_the_answer_to_the_patch_is_lost(site: Site, fault: str, applied: bool) -> None:
+    def fail() -> None:
+        where: dict[str, Any] = {
+            "resource": "jobs",
+            "verb": "patch",
+            "count": 1,
+            "applied": applied,
+        }
+        if fault == "status":
+            site.simulator.faults.status(500, **where)
+        else:
+            getattr(site.simulator.faults, fault)(**where)
+
+    action = played(site, PATCH, fail)
+    states = [
+        entry.details["state"]
+        for entry in action.audit_entries.filter(event="state").order_by("pk")
+    ]
+    assert "unknown" in states
+    assert len(site.wire.writes("patch", "jobs")) == 1
+    if applied:
+        assert action.state == "verified", action.message
+        assert len(site.holds()) == 1
+    else:
+        assert action.state == "failed", action.message
+        assert "not changed" in action.message
+        nothing_left(site, action)
+
+
+@pytest.mark.parametrize("applied", [True, False])
+def test_the_answer_to_the_hold_is_lost(site: Site, applied: bool) -> None:
+    def fail() -> None:
+        site.simulator.faults.reset(resource="holds", verb="create", count=1, applied=applied)
+
+    action = played(site, "create-hold:about-to-send", fail)
+    assert len(site.wire.writes("create", "holds")) == 1
+    if applied:
+        assert action.state == "verified", action.message
+    else:
+        assert action.state == "failed", action.message
+        assert "not created" in action.message
+        nothing_left(site, action)
+        assert site.wire.writes("patch", "jobs") == []
+
+
+@pytest.mark.parametrize("code", [403, 409, 429, 500])
+def test_refusals_of_the_hold(site: Site, code: int) -> None:
+    where: dict[str, Any] = {"resource": "holds", "verb": "create", "count": 1}
+    faults = site.simulator.faults
+    if code == 403:
+        faults.forbidden(**where)
+    elif code == 429:
+        faults.throttled(1, **where)
+    else:
+        faults.status(code, **where)
+    action = site.act()
+    assert action.state == ("conflict" if code == 409 else "failed"), action.message
+    nothing_left(site, action)
+    assert site.wire.writes("patch", "jobs") == []
+
+
+def test_a_patch_that_never_left_is_sent_later(site: Site) -> None:
+    """Nothing was sent when there was no connection: that is no second send."""
+    opened: list[int] = []
+    engine = site.engine()
+    open_door = engine.open_door
+
+    class Shaky:
+        def __init__(self, door: Any) -> None:
+            self.door = door
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.door, name)
+
+        def json_patch(self, path: str, body: bytes, *, dry_run: bool = False) -> Any:
+            from gangboard.kube.errors import KubeError, Reach
+
+            opened.append(1)
+            if not dry_run and len(opened) == 2:
+                error = KubeError("unreachable", "nobody there")
+                error.reach = Reach.NOT_SENT
+                raise error
+            return self.door.json_patch(path, body, dry_run=dry_run)
+
+    engine.open_door = lambda cluster, action: Shaky(open_door(cluster, action))
+    action = engine.finish(site.request())
+    assert action.state == "verified", action.message
+    assert [step.sends for step in action.steps.filter(kind="patch")] == [1]
+
+
+def test_an_outcome_that_can_never_be_read(site: Site) -> None:
+    def fail() -> None:
+        site.simulator.faults.reset(resource="jobs", verb="patch", count=1, applied=False)
+        site.simulator.faults.reset(resource="jobs", verb="get")
+
+    action = played(site, PATCH, fail)
+    assert action.state == "failed", action.message
+    assert "not known" in action.message
+    assert (action.finished_at - action.requested_at).total_seconds() > 1800  # type: ignore[operator]
+    nothing_left(site, action)
+
+
+def test_the_whole_jobset_is_changed_between_check_and_patch(site: Site) -> None:
+    """The patch's own tests stop it."""
+
+    def touch() -> None:
+        site.simulator.objects.update(
+            JOBSETS,
+            "JobSet",
+            JOBSET,
+            lambda jobset: jobset["spec"].update(ttlSecondsAfterFinished=99),
+            NAMESPACE,
+        )
+
+    before = site.jobset()["metadata"]["generation"]
+    action = played(site, PATCH, touch, name=JOBSET)
+    assert action.state == "conflict", action.message
+    assert f"generation {before + 1}" in action.message
+    assert not site.jobset()["spec"].get("suspend")
+
+
+def _write_to_it(site: Site) -> None:
+    site.touch(WORKER, lambda job: job["spec"].update(backoffLimit=99))
+
+
+def test_a_write_by_somebody_else_is_turned_into_the_suspension(site: Site) -> None:
+    """While the Hold is armed any write suspends the Job: that is what was asked for."""
+    action = played(site, PATCH, lambda: _write_to_it(site))
+    assert action.state == "verified", action.message
+    assert site.suspended()
+    assert len(site.holds()) == 1
+
+
+def test_a_job_that_an_armed_hold_has_suspended_is_resumed_when_it_fails(site: Site) -> None:
+    def fail() -> None:
+        _write_to_it(site)
+        site.simulator.faults.forbidden(resource="jobs", verb="patch", count=1)
+
+    action = played(site, PATCH, fail)
+    assert action.state == "failed", action.message
+    assert "it was resumed" in action.message
+    assert site.holds() == []
+    assert not site.suspended()
+
+
+def test_a_policy_that_does_not_act(site: Site) -> None:
+    site.simulator.writer.admission = lambda _resource, _old, new: new
+    action = site.act()
+    assert action.state == "refused", action.message
+    assert "did not come into force" in action.message
+    nothing_left(site, action)
+    assert site.wire.writes("patch", "jobs") == []
+
+
+def test_a_policy_that_goes_between_proof_and_patch(site: Site) -> None:
+    def remove() -> None:
+        site.simulator.writer.admission = lambda _resource, _old, new: new
+
+    action = played(site, PATCH, remove)
+    assert (action.state, action.reverted_by) == ("reverted", "jobset"), action.message
+    assert action.held_seconds is not None
+    assert 0 < action.held_seconds < 3
+    nothing_left(site, action)
+    assert not site.suspended()
+
+
+def test_forced_without_a_policy_is_reverted_by_jobset(start: Callable[..., Site]) -> None:
+    site = start(hold=False)
+    Grant.objects.update(role="admin")
+    action = site.act(forced=True)
+    assert (action.state, action.reverted_by) == ("reverted", "jobset"), action.message
+    assert action.held_seconds is not None
+    assert action.held_seconds < 3
+    assert "jobset" in action.message
+    assert len(site.wire.writes("patch", "jobs")) == 1
+
+
+def test_a_hold_that_cannot_be_removed_is_said_and_tried_again(site: Site) -> None:
+    def fail() -> None:
+        site.simulator.faults.status(409, resource="jobs", verb="patch", count=1)
+        site.simulator.faults.forbidden(resource="holds", verb="delete")
+
+    engine = site.engine(checkpoint=at(PATCH, fail))
+    action_id = site.request()
+    engine.advance(action_id)
+    action = Action.objects.get(pk=action_id)
+    assert action.state == "conflict", action.message
+    assert action.finished_at is not None
+    assert "could not be removed" in action.message
+    assert action.due_at is not None
+    assert len(site.holds()) == 1
+    site.simulator.faults.clear()
+    site.clock.advance(600)
+    action = engine.finish(action_id)
+    assert action.due_at is None
+    assert action.state == "conflict"
+    assert "removed again" in action.message
+    assert site.holds() == []
+
+
+def test_a_release_whose_patch_is_refused_says_what_was_done(site: Site) -> None:
+    site.act()
+    site.poll()
+    site.wire.seen.clear()
+
+    def fail() -> None:
+        site.simulator.faults.forbidden(resource="jobs", verb="patch", count=1)
+
+    action = played(site, PATCH, fail, verb="resume")
+    assert action.state == "failed", action.message
+    assert site.holds() == []
+    assert site.suspended()
+
+
+def _kill() -> None:
+    raise Killed
+
+
+def test_a_release_is_finished_by_another_worker(site: Site) -> None:
+    site.act()
+    site.poll()
+    action_id = site.request("resume")
+    with pytest.raises(Killed):
+        site.engine(checkpoint=at("delete-hold:answered", _kill)).finish(action_id)
+    site.clock.advance(60)
+    action = site.engine().finish(action_id)
+    assert action.state == "verified", action.message
+    assert not site.suspended()
+    assert site.holds() == []
+
+
+def test_an_error_of_our_own_ends_the_action_and_leaves_no_hold(site: Site) -> None:
+    def stumble(name: str) -> None:
+        if name == PATCH.replace("about-to-send", "before-writing"):
+            raise ZeroDivisionError
+
+    action = site.engine(checkpoint=stumble).finish(site.request())
+    assert action.state == "failed", action.message
+    assert "error of its own" in action.message
+    nothing_left(site, action)
+
+
+def test_a_release_that_ends_half_way_says_what_stays_done(site: Site) -> None:
+    site.act()
+    site.poll()
+
+    def fail() -> None:
+        site.simulator.faults.throttled(1, resource="jobs", verb="patch", count=1)
+
+    action = played(site, PATCH, fail, verb="resume")
+    assert action.state == "failed"
+    assert "Done before that: Remove Hold" in action.message

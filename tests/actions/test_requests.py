@@ -1,0 +1,199 @@
+"""What a request itself shows: form, rights, identity, idempotency. Nothing is sent here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from django.contrib.auth.models import User
+
+from gangboard.actions import service
+from gangboard.actions.service import AskError, Fault
+from gangboard.domain.action import Lever
+from gangboard.store.access import viewer_of
+from gangboard.store.models import Action, AuditEntry, Grant
+from tests.actions.site import NAMESPACE, WORKER, Site
+
+
+def refused(site: Site, **more: object) -> AskError:
+    with pytest.raises(AskError) as caught:
+        site.request(**more)  # type: ignore[arg-type]
+    return caught.value
+
+
+@pytest.mark.parametrize("reason", ["", "  ", " ab ", "x" * 1025])
+def test_a_reason_is_needed(site: Site, reason: str) -> None:
+    assert refused(site, reason=reason).fault is Fault.INVALID
+
+
+def test_the_end_must_make_sense(site: Site) -> None:
+    now = site.clock.now()
+    naive = datetime(2030, 1, 1)
+    for until in (naive, now - timedelta(seconds=1), now + timedelta(days=31)):
+        assert refused(site, until=until).fault is Fault.INVALID
+    assert site.request(until=now + timedelta(hours=1))
+
+
+def test_a_request_is_written_with_its_audit(site: Site) -> None:
+    before = site.cluster.data_version
+    taken = service.request(
+        site.viewer,
+        site.ask(reason="  the loss \n explodes "),
+        now=site.clock.now(),
+        clock=site.clock,
+    )
+    action = Action.objects.get(pk=taken.action_id)
+    assert (action.state, action.reason, action.actor_name) == (
+        "requested",
+        "the loss explodes",
+        "olga",
+    )
+    entry = AuditEntry.objects.get(action=action)
+    assert (entry.event, entry.namespace, entry.object_name) == (
+        "requested",
+        NAMESPACE,
+        f"Job/{WORKER}",
+    )
+    site.cluster.refresh_from_db()
+    assert site.cluster.data_version > before
+    assert site.wire.changes == []
+
+
+def test_the_same_key_is_the_same_action(site: Site) -> None:
+    first = service.request(
+        site.viewer, site.ask(idempotency_key="k"), now=site.clock.now(), clock=site.clock
+    )
+    again = service.request(
+        site.viewer, site.ask(idempotency_key="k"), now=site.clock.now(), clock=site.clock
+    )
+    assert (first.action_id, first.created, again.created) == (again.action_id, True, False)
+    error = refused(site, idempotency_key="k", reason="another reason")
+    assert (error.fault, error.action_id) == (Fault.KEY_REUSED, first.action_id)
+    assert Action.objects.count() == 1
+
+
+def test_the_same_key_after_the_object_moved_on_is_still_the_same_action(site: Site) -> None:
+    ask = site.ask(idempotency_key="k")
+    first = service.request(site.viewer, ask, now=site.clock.now(), clock=site.clock)
+    site.engine().finish(first.action_id)
+    site.poll()
+    again = service.request(site.viewer, ask, now=site.clock.now(), clock=site.clock)
+    assert again == service.Taken(first.action_id, created=False)
+
+
+def test_one_open_action_per_object(site: Site) -> None:
+    first = site.request()
+    error = refused(site, verb="resume")
+    assert (error.fault, error.action_id) == (Fault.BUSY, first)
+    assert "olga" in str(error)
+    assert site.request(name="train-workers-1")
+
+
+def test_what_the_viewer_may_not_see_is_not_there(site: Site) -> None:
+    Grant.objects.all().delete()
+    Grant.objects.create(user=site.user, role="operator", cluster=site.cluster, namespace="other")
+    hidden = refused(site)
+    Grant.objects.all().delete()
+    Grant.objects.create(user=site.user, role="operator", cluster=site.cluster, namespace="")
+    missing = site.ask()
+    missing = replace(missing, target=replace(missing.target, name="no-such"))
+    with pytest.raises(AskError) as caught:
+        service.request(site.viewer, missing, now=site.clock.now(), clock=site.clock)
+    assert hidden.fault is caught.value.fault is Fault.NOT_FOUND
+    assert str(hidden).replace(WORKER, "") == str(caught.value).replace("no-such", "")
+    assert not AuditEntry.objects.filter(event="denied").exists()
+
+
+def test_a_viewer_is_denied_and_that_is_audited(site: Site) -> None:
+    Grant.objects.update(role="viewer")
+    assert refused(site).fault is Fault.FORBIDDEN
+    entry = AuditEntry.objects.get(event="denied")
+    assert (entry.actor_name, entry.namespace, entry.object_name) == (
+        "olga",
+        NAMESPACE,
+        f"Job/{WORKER}",
+    )
+    assert Action.objects.count() == 0
+
+
+def test_a_read_only_token_is_denied(site: Site) -> None:
+    viewer = viewer_of(site.user, may_act=False)
+    with pytest.raises(AskError) as caught:
+        service.request(viewer, site.ask(), now=site.clock.now(), clock=site.clock)
+    assert caught.value.fault is Fault.FORBIDDEN
+    assert AuditEntry.objects.filter(event="denied").count() == 1
+
+
+def test_only_admins_may_force(site: Site) -> None:
+    assert refused(site, forced=True).fault is Fault.FORBIDDEN
+    Grant.objects.update(role="admin")
+    assert site.request(forced=True)
+
+
+def test_both_values_are_said_when_it_moved_on(site: Site) -> None:
+    stale = site.job()["metadata"]["generation"]
+    site.touch(WORKER, lambda job: job["spec"].update(backoffLimit=99))
+    site.poll()
+    error = refused(site, generation=stale)
+    assert error.fault is Fault.MOVED_ON
+    assert f"generation {stale + 1}" in str(error)
+    assert f"saw {stale}" in str(error)
+    error = refused(site, uid="someone-else")
+    assert error.fault is Fault.MOVED_ON
+    assert "someone-else" in str(error)
+    assert site.job()["metadata"]["uid"] in str(error)
+
+
+def test_unknown_kinds_are_invalid(site: Site) -> None:
+    ask = site.ask()
+    ask = replace(ask, target=replace(ask.target, kind="Pod", api_group=""))
+    with pytest.raises(AskError) as caught:
+        service.request(site.viewer, ask, now=site.clock.now(), clock=site.clock)
+    assert caught.value.fault is Fault.INVALID
+
+
+def test_a_preview_sends_and_stores_nothing(site: Site) -> None:
+    site.wire.seen.clear()
+    plan = service.preview(site.viewer, site.ask(reason=""), now=site.clock.now())
+    assert (plan.allowed, plan.lever, len(plan.steps)) == (True, Lever.HOLD, 3)
+    assert site.wire.seen == []
+    assert Action.objects.count() == AuditEntry.objects.count() == 0
+
+
+def test_a_preview_without_the_hold_says_why_not(start: Callable[..., Site]) -> None:
+    site = start(hold=False)
+    plan = service.preview(site.viewer, site.ask(), now=site.clock.now())
+    assert not plan.allowed
+    assert "print_rbac" in plan.needs
+
+
+def test_many_are_taken_one_by_one(site: Site) -> None:
+    asks = [
+        site.ask(),
+        site.ask(name="train-workers-1"),
+        site.ask(name="train-driver-0", generation=None, uid="gone"),
+    ]
+    batch, outcomes = service.request_many(
+        site.viewer, asks, now=site.clock.now(), clock=site.clock
+    )
+    assert [bool(outcome.action_id) for outcome in outcomes] == [True, True, False]
+    assert "gone" in outcomes[2].refused
+    assert Action.objects.filter(batch=batch).count() == 2
+    for wrong in ([], [site.ask()] * 51):
+        with pytest.raises(AskError):
+            service.request_many(site.viewer, wrong, now=site.clock.now(), clock=site.clock)
+
+
+def test_an_export_is_written_down(site: Site) -> None:
+    service.audit_export(site.viewer, "olga exported 3 actions.", now=site.clock.now())
+    assert AuditEntry.objects.get().event == "export"
+
+
+def test_a_stranger_cannot_stop_a_batch(site: Site) -> None:
+    batch, _ = service.request_many(
+        site.viewer, [site.ask()], now=site.clock.now(), clock=site.clock
+    )
+    stranger = viewer_of(User.objects.create_user("stan"))
+    assert service.stop_batch(stranger, batch, now=site.clock.now(), clock=site.clock) == 0

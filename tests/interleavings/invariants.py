@@ -1,0 +1,258 @@
+"""What must be true after every run, whatever has happened in it. Each function yields what is not.
+
+The names of the functions are the names of the invariants.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from gangboard.domain.action import ActionState, StepState, Verb
+from gangboard.store.models import Action, ActionStep, AuditEntry
+from tests.interleavings.cast import Cast
+from tests.interleavings.observer import Observer, mark_of
+from tests.interleavings.site import BEGAN, HOLDS
+from tests.interleavings.wire import Sent
+
+_SKEW = 1.5
+"""Seconds that a worker's clock can be off."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a run leaves behind to be judged."""
+
+    cast: Cast
+    observer: Observer
+    is_over: bool
+    """Nothing was left to do when the run was ended."""
+
+
+Invariant = Callable[[Evidence], Iterator[str]]
+
+
+def every_accepted_request_ends(evidence: Evidence) -> Iterator[str]:
+    """Whatever a person was told was taken is a row, and has come to an end: no action is lost."""
+    rows = Action.objects.in_bulk(evidence.cast.accepted)
+    for action in evidence.cast.accepted:
+        row = rows.get(action)
+        if row is None:
+            yield f"{action} was accepted and is nowhere"
+        elif row.finished_at is None or not ActionState(row.state).is_final:
+            yield f"{action} is still {row.state}: {row.message}"
+
+
+def every_end_has_a_sentence(evidence: Evidence) -> Iterator[str]:
+    """An action that is over says in a sentence how it ended, and leaves no step open."""
+    for row in Action.objects.exclude(finished_at=None):
+        if len(row.message) < 15 or "." not in row.message:
+            yield f"{row.pk} ended {row.state} with {row.message!r}"
+        waiting = (StepState.PENDING.value, StepState.SENDING.value, StepState.UNKNOWN.value)
+        for step in row.steps.filter(state__in=waiting) if row.due_at is None else ():
+            yield f"{row.pk} is over and its step {step.name!r} is {step.state}"
+
+
+def final_states_stay(evidence: Evidence) -> Iterator[str]:
+    """A final state never changes, but for verified to reverted; and what is over never reopens."""
+    for action, moments in evidence.observer.history.items():
+        for before, after in pairwise(moments):
+            if before.is_open:
+                continue
+            allowed = (ActionState.VERIFIED, ActionState.REVERTED)
+            if before.state != after.state and (before.state, after.state) != allowed:
+                yield f"{action} went from {before.state} to {after.state} after its end"
+            if after.is_open:
+                yield f"{action} was over and is open again"
+
+
+def one_open_action_per_object(evidence: Evidence) -> Iterator[str]:
+    """At no moment two actions are open on one object."""
+    yield from evidence.observer.crowds
+
+
+def no_step_is_sent_twice(evidence: Evidence) -> Iterator[str]:
+    """Of each step at most one request leaves, dry runs and the removal of our own Hold excepted."""
+    counted: Counter[tuple[str, str, str, bytes]] = Counter()
+    for sent in _changes(evidence):
+        if sent.method != "DELETE":
+            counted[sent.action, sent.method, sent.path, sent.body] += 1
+    for (action, method, path, _), times in counted.items():
+        if times > 1:
+            yield f"{action} sent {method} {path} {times} times"
+    for step in ActionStep.objects.filter(dry_run=False, sends__gt=1).exclude(method="DELETE"):
+        yield f"{step.action_id} says itself that it sent {step.name!r} {step.sends} times"
+
+
+def no_request_without_a_record(evidence: Evidence) -> Iterator[str]:
+    """Whatever has left was written down as a step of its action first."""
+    known = {(step.action_id, step.path, step.method) for step in ActionStep.objects.all()}
+    methods = {"POST": "POST", "DELETE": "DELETE", "PATCH": "PATCH"}
+    for sent in _changes(evidence):
+        if (sent.action, sent.path, methods[sent.method]) not in known:
+            yield f"{sent.worker} sent {sent.method} {sent.path} for {sent.action}: no such step"
+
+
+def only_the_target_is_changed(evidence: Evidence) -> Iterator[str]:
+    """No sibling and no object that was made anew under the name is ever changed; Holds only of it."""
+    rows = Action.objects.in_bulk()
+    for applied in evidence.cast.ledger.applied:
+        sent, row = applied.sent, rows[applied.sent.action]
+        if "/holds" in sent.path:
+            if sent.method == "POST":
+                job = json.loads(sent.body)["spec"]["jobName"]
+                if job != row.name:
+                    yield f"{sent.action} on {row.name} made a Hold on {job}"
+        elif applied.subject not in evidence.observer.targets(row):
+            yield (
+                f"{sent.action} on {row.kind} {row.name} ({row.uid}) changed {sent.path} "
+                f"({applied.subject})"
+            )
+
+
+def no_hold_is_left_that_nobody_asked_for(evidence: Evidence) -> Iterator[str]:
+    """Every Hold of ours stands for a suspend that was verified, or that holds and says what is odd."""
+    rows = Action.objects.in_bulk()
+    for hold in evidence.observer.site.objects(HOLDS):
+        row = rows.get(mark_of(hold))
+        if row is None:
+            yield f"Hold {hold['metadata']['name']} bears no action that is known"
+            continue
+        states = {moment.state for moment in evidence.observer.history.get(row.pk, ())}
+        asked_for = ActionState.VERIFIED in states or row.guarded
+        if row.verb != Verb.SUSPEND or not asked_for:
+            yield f"Hold {hold['metadata']['name']} is left by {row.pk}, which is {row.state}"
+
+
+def verified_was_true(evidence: Evidence) -> Iterator[str]:
+    """When an action was called verified, its worker's last look had met a cluster that agreed."""
+    rows = Action.objects.in_bulk()
+    for action, truths in evidence.observer.at_verified.items():
+        wrong = evidence.observer.agrees(rows[action], truths)
+        if wrong:
+            yield f"{action} ({rows[action].lever}) was called verified, but {wrong}"
+
+
+def what_stays_verified_is_still_so(evidence: Evidence) -> Iterator[str]:
+    """A suspend that is still called verified and watched over is so in the cluster at the end."""
+    for row in Action.objects.filter(state=ActionState.VERIFIED.value, guarded=True):
+        truth = evidence.observer.truth(row)
+        if evidence.observer.is_gone(row):
+            continue  # it is gone: there is nothing that could be held
+        wrong = evidence.observer.agrees(row, [truth])
+        if wrong:
+            yield f"{row.pk} is called verified at the end, but {wrong}"
+
+
+def nothing_is_sent_while_forbidden(evidence: Evidence) -> Iterator[str]:
+    """No request begins after a switch to read-only, or after the role of its person was taken.
+
+    The removal of an action's own Hold goes on, and the resume of what it has suspended before it was
+    asked to: they give back what was taken.
+    """
+    names = dict(Action.objects.values_list("pk", "actor_name"))
+    switches = evidence.cast.switches
+    for sent in _changes(evidence):
+        if _gives_back(sent):
+            continue
+        for since, until in switches.read_only:
+            if since < sent.decided_at and sent.at <= until:
+                yield f"{sent.action} sent {sent.method} at {sent.at:.3f}, read-only since {since:.3f}"
+        for since, until in switches.withdrawn.get(names[sent.action], ()):
+            if since < sent.decided_at and sent.at <= until:
+                yield f"{sent.action} sent {sent.method} at {sent.at:.3f}, no role since {since:.3f}"
+
+
+def nothing_is_sent_after_its_time(evidence: Evidence) -> Iterator[str]:
+    """An action's first request leaves before its time to live is over."""
+    ends = dict(Action.objects.values_list("pk", "expires_at"))
+    begun: set[str] = set()
+    for sent in _changes(evidence):
+        latest = (ends[sent.action] - BEGAN).total_seconds() + _SKEW
+        if sent.action not in begun and sent.decided_at > latest:
+            yield f"{sent.action} was first sent at {sent.at:.3f}, its time was over at {latest:.3f}"
+        begun.add(sent.action)
+
+
+def the_audit_tells_every_state_in_order(evidence: Evidence) -> Iterator[str]:
+    """The audit begins with the request, and has one line for each change of the state, in order."""
+    for action, moments in evidence.observer.history.items():
+        entries = AuditEntry.objects.filter(action_id=action).order_by("id")
+        lines = [(entry.event, entry.details.get("state", "")) for entry in entries]
+        if not lines or lines[0][0] != "requested":
+            yield f"the audit of {action} begins with {lines[:1]}"
+        told = [ActionState.REQUESTED.value, *(state for event, state in lines if event == "state")]
+        for before, after in pairwise(told):
+            if before == after:
+                yield f"the audit of {action} tells {after} twice in a row"
+        seen = [moments[0].state.value]
+        seen += [
+            after.state.value for before, after in pairwise(moments) if before.state != after.state
+        ]
+        if not _is_subsequence(seen, told) or told[-1] != seen[-1]:
+            yield f"{action} went through {seen}, the audit tells {told}"
+
+
+def nobody_crashes(evidence: Evidence) -> Iterator[str]:
+    """No worker ends in an exception, and no request in order is called invalid."""
+    yield from evidence.cast.crashes
+
+
+def it_comes_to_rest(evidence: Evidence) -> Iterator[str]:
+    """When nobody disturbs any more, everything that is due gets done."""
+    if not evidence.is_over:
+        due = list(Action.objects.exclude(due_at=None).values_list("pk", "state", "message"))
+        yield f"after the calm there is still something to do: {due}"
+
+
+INVARIANTS: tuple[Invariant, ...] = (
+    nobody_crashes,
+    it_comes_to_rest,
+    every_accepted_request_ends,
+    every_end_has_a_sentence,
+    final_states_stay,
+    one_open_action_per_object,
+    no_step_is_sent_twice,
+    no_request_without_a_record,
+    only_the_target_is_changed,
+    no_hold_is_left_that_nobody_asked_for,
+    verified_was_true,
+    what_stays_verified_is_still_so,
+    nothing_is_sent_while_forbidden,
+    nothing_is_sent_after_its_time,
+    the_audit_tells_every_state_in_order,
+)
+
+
+def broken(evidence: Evidence) -> dict[str, list[str]]:
+    """Return name → what is wrong, for each invariant that does not hold."""
+    found = {invariant.__name__: list(invariant(evidence)) for invariant in INVARIANTS}
+    return {name: wrong for name, wrong in found.items() if wrong}
+
+
+def _changes(evidence: Evidence) -> Iterator[Sent]:
+    return (sent for sent in evidence.cast.ledger.sent if not sent.dry_run)
+
+
+def _gives_back(sent: Sent) -> bool:
+    """Whether a request of a suspend removes its own Hold, or resumes what that has suspended."""
+    verb = Action.objects.values_list("verb", flat=True).get(pk=sent.action)
+    return verb == Verb.SUSPEND.value and (sent.method == "DELETE" or _sets_suspend(sent) is False)
+
+
+def _sets_suspend(sent: Sent) -> bool | None:
+    """Return the value to which a JSON patch sets `spec.suspend`, None for other requests."""
+    if sent.method != "PATCH":
+        return None
+    for operation in json.loads(sent.body):
+        if operation["op"] in ("add", "replace") and operation["path"] == "/spec/suspend":
+            return bool(operation["value"])
+    return None
+
+
+def _is_subsequence(few: list[str], many: list[str]) -> bool:
+    rest = iter(many)
+    return all(one in rest for one in few)

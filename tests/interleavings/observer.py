@@ -1,0 +1,145 @@
+"""The one who looks on: every state of every action, and what was true when a worker looked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import connection
+
+from gangboard.domain.action import ActionState, Lever
+from gangboard.store.models import Action
+from tests.interleavings.site import HOLDS, JOBS, JOBSETS, Json, Site, owner_uids
+from tests.interleavings.trace import Trace
+
+MARK = "gangboard.dev/action"
+_LOOKS = 6
+"""Reads of one action that its last look can consist of."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One state of an action, and since when."""
+
+    at: float
+    state: ActionState
+    is_open: bool
+
+
+@dataclass(frozen=True)
+class Truth:
+    """How the cluster was at one moment, as far as one action is concerned."""
+
+    stopped: bool | None
+    """By the lever of the action; None: it is not there, or only some of it is."""
+    live_pods: int
+    hold: bool
+    """A Hold is there that holds it."""
+
+
+@dataclass
+class Observer:
+    """Keeps what invariants need and nobody else writes down."""
+
+    site: Site
+    trace: Trace
+    history: dict[str, list[Moment]] = field(default_factory=dict)
+    truths: dict[str, list[Truth]] = field(default_factory=dict)
+    """Action → how it was at its worker's last reads."""
+    at_verified: dict[str, list[Truth]] = field(default_factory=dict)
+    crowds: list[str] = field(default_factory=list)
+    """Moments at which one object had two open actions."""
+    has_work: bool = True
+    """An action is due, now or later."""
+    _changes: int = -1
+
+    def look(self) -> None:
+        """Take note of what has changed in the database since the last look."""
+        changes = connection.connection.total_changes
+        if changes == self._changes:
+            return
+        self._changes = changes
+        open_ones: dict[str, str] = {}
+        rows = Action.objects.order_by("requested_at", "id")
+        self.has_work = False
+        for pk, uid, state, finished_at, due_at in rows.values_list(
+            "pk", "uid", "state", "finished_at", "due_at"
+        ):
+            self.has_work |= due_at is not None
+            if finished_at is None:
+                if uid in open_ones:
+                    self.crowds.append(f"{open_ones[uid]} and {pk} are open on one object")
+                open_ones[uid] = pk
+            self._note(pk, ActionState(state), is_open=finished_at is None)
+
+    def _note(self, pk: str, state: ActionState, *, is_open: bool) -> None:
+        moments = self.history.setdefault(pk, [])
+        if moments and (moments[-1].state, moments[-1].is_open) == (state, is_open):
+            return
+        moments.append(Moment(self.site.clock.seconds, state, is_open))
+        message = Action.objects.values_list("message", flat=True).get(pk=pk)
+        self.trace.write("database", f"{pk} {state}{'' if is_open else ' (over)'}: {message}")
+        if state is ActionState.VERIFIED:
+            self.at_verified[pk] = self.truths.get(pk, [])[-_LOOKS:]
+
+    def on_read(self, action: str) -> None:
+        """Take note of how the cluster is at the moment at which a worker reads it."""
+        row = Action.objects.filter(pk=action).first()
+        if row is not None:
+            self.truths.setdefault(action, []).append(self.truth(row))
+
+    # The cluster itself
+
+    def truth(self, action: Action) -> Truth:
+        """Return how the cluster is now, as far as the action is concerned."""
+        kind = JOBS if action.kind == "Job" else JOBSETS
+        found = self.site.find(kind, action.name)
+        if found is None:
+            return Truth(None, 0, hold=False)
+        jobs = [found]
+        if action.kind == "JobSet":
+            jobs = [
+                job for job in self.site.objects(JOBS) if found["metadata"]["uid"] in owner_uids(job)
+            ]
+        pods = [pod for job in jobs for pod in self.site.pods_of(job["metadata"]["uid"])]
+        holds = [hold for hold in self.site.objects(HOLDS) if _holds(hold, found)]
+        native = action.kind == "JobSet" and action.lever == Lever.NATIVE
+        stopped = {_is_stopped(one, action.lever) for one in (jobs if native else [found])}
+        return Truth(
+            stopped.pop() if len(stopped) == 1 else None,
+            sum(map(_is_live, pods)),
+            hold=bool(holds),
+        )
+
+    def agrees(self, action: Action, truths: list[Truth]) -> str:
+        """Return what does not fit a verified action in all of some moments; empty when it fits."""
+        wanted = action.verb == "suspend"
+        changed = bool(action.context.get("subjects"))
+        if changed and not any(truth.stopped is wanted for truth in truths):
+            return f"at no moment {action.name} was {'' if wanted else 'not '}stopped"
+        if wanted and not any(truth.live_pods == 0 for truth in truths):
+            return "its pods were never gone"
+        if wanted and action.lever == Lever.HOLD and not any(truth.hold for truth in truths):
+            return "its Hold was never there"
+        return ""
+
+
+def mark_of(obj: Json) -> str:
+    """Return the id of the action that an object bears."""
+    annotations: dict[str, Any] = obj["metadata"].get("annotations") or {}
+    return str(annotations.get(MARK, ""))
+
+
+def _is_stopped(obj: Json, lever: str) -> bool:
+    if lever == Lever.PARALLELISM:
+        return obj["spec"].get("parallelism") == 0
+    return bool(obj["spec"].get("suspend"))
+
+
+def _is_live(pod: Json) -> bool:
+    return pod["status"].get("phase") not in ("Succeeded", "Failed")
+
+
+def _holds(hold: Json, job: Json) -> bool:
+    spec = hold["spec"]
+    return spec["jobName"] == job["metadata"]["name"] and spec["ownerUID"] in owner_uids(job)

@@ -1,0 +1,161 @@
+"""One run: the storm, the calm after it, and the judgement."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from random import Random
+from unittest import mock
+
+from django.db import transaction
+
+from gangboard.actions import waking
+from gangboard.domain.action import Lever
+from gangboard.store.models import Action
+from tests.interleavings.cast import Cast
+from tests.interleavings.hub import Actor, Hub
+from tests.interleavings.invariants import Evidence, broken
+from tests.interleavings.observer import Observer
+from tests.interleavings.site import Site
+from tests.interleavings.trace import Trace
+
+_LEVERS = (Lever.HOLD, Lever.NATIVE, Lever.PARALLELISM)
+_STORM = 75.0
+"""Seconds of the clock in which everything may happen."""
+_CALM = 1500.0
+"""Seconds of the clock after which everything must have come to rest."""
+_MOST_TURNS = 30_000
+_DELICATE = ("hold", "patch", "exit", "removal", "undo", "POST", "PATCH", "DELETE")
+"""Words in the names of boundaries at which a worker is killed more often than elsewhere."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of one run."""
+
+    seed: int
+    broken: dict[str, list[str]]
+    """Name of an invariant → what is wrong. Empty: all hold."""
+    trace: str
+    states: Counter[str] = field(default_factory=Counter)
+    """How the actions ended."""
+
+    def text(self) -> str:
+        """Return what a person needs to understand a failure."""
+        lines = [f"seed {self.seed} (GANGBOARD_SEED={self.seed} repeats it)"]
+        for name, wrong in self.broken.items():
+            lines += [f"{name} does not hold:", *(f"  - {one}" for one in wrong)]
+        return "\n".join([*lines, "", self.trace])
+
+
+def play(seed: int) -> Result:
+    """Run one interleaving. Nothing of it stays in the database."""
+    with transaction.atomic(), _repeatable(seed):
+        result = _play(seed)
+        transaction.set_rollback(True)
+    return result
+
+
+def _play(seed: int) -> Result:
+    random = Random(seed)
+    site = Site(seed, random.choices(_LEVERS, (8, 1, 1))[0])
+    trace = Trace(lambda: site.clock.seconds)
+    hub = Hub(random, site.clock, trace)
+    cast = Cast(site, hub, random, trace)
+    observer = Observer(site, trace)
+    cast.on_read = observer.on_read
+    doom = Doom(cast, random)
+
+    def on_turn(actor: Actor) -> None:
+        observer.look()
+        doom(actor)
+
+    hub.on_turn = on_turn
+    _begin(cast)
+    try:
+        hub.run_until(lambda: site.clock.seconds > _STORM, most=_MOST_TURNS)
+        cast.calm_down()
+        doom.is_over = True
+        ends_at = site.clock.seconds + _CALM
+        is_over = _come_to_rest(cast, observer, ends_at)
+        observer.look()
+        wrong = broken(Evidence(cast, observer, is_over))
+        states = Counter(Action.objects.values_list("state", flat=True))
+    finally:
+        hub.bury()
+    return Result(seed, wrong, trace.text(), states)
+
+
+def _begin(cast: Cast) -> None:
+    hub, random = cast.hub, cast.random
+    for user in cast.site.people:
+        hub.spawn(str(user), cast.operator(user, random.choice((2, 3, 4))))
+    for _ in range(2):
+        cast.start_worker()
+    hub.spawn("sweeper", cast.sweeper)
+    hub.spawn("poller", cast.poller)
+    hub.spawn("admin", cast.admin)
+    hub.spawn("kubectl", cast.meddler)
+    hub.spawn("fate", cast.fate)
+
+
+def _come_to_rest(cast: Cast, observer: Observer, ends_at: float) -> bool:
+    """Step until nothing is due any more and a while has passed in which the poll has looked."""
+    hub, clock = cast.hub, cast.site.clock
+    rested_at: float | None = None
+    for _ in range(_MOST_TURNS):
+        if clock.seconds > ends_at:
+            return False
+        if observer.has_work:
+            rested_at = None
+        elif rested_at is None:
+            rested_at = clock.seconds
+        elif clock.seconds > rested_at + cast.rest:
+            return True
+        hub.step()
+    return False
+
+
+class Doom:
+    """Kills workers in the middle of their work, or stops them for a while."""
+
+    def __init__(self, cast: Cast, random: Random) -> None:
+        self._cast = cast
+        self._random = random
+        self._kills = random.choice((0.0, 0.005, 0.015))
+        self._stops = random.choice((0.0, 0.005, 0.02))
+        self.is_over = False
+
+    def __call__(self, actor: Actor) -> None:
+        """Decide about an actor that has just come to a boundary."""
+        if self.is_over or not self._cast.is_busy(actor):
+            return
+        worse = 4.0 if any(word in actor.where for word in _DELICATE) else 1.0
+        if self._random.random() < self._kills * worse:
+            self._kill(actor)
+        elif self._random.random() < self._stops and actor.in_flight is None:
+            # What has left a stopped process is under way all the same: only before that it waits.
+            actor.wake_at += self._random.uniform(0.5, 45.0)
+            self._cast.trace.write(actor.name, f"stopped at: {actor.where}")
+
+    def _kill(self, actor: Actor) -> None:
+        arrive = actor.in_flight
+        self._cast.hub.kill(actor)
+        if arrive is not None and self._random.random() < 0.5:
+            self._cast.site.clock.soon(arrive, self._random.uniform(0.01, 2.0))
+        self._cast.start_worker(after=self._random.uniform(0.2, 4.0))
+
+
+@contextmanager
+def _repeatable(seed: int) -> Iterator[None]:
+    """Have ids repeat, and no real worker be woken."""
+    numbers = Random(f"ids {seed}")
+
+    def new_id() -> uuid.UUID:
+        return uuid.UUID(int=numbers.getrandbits(128), version=4)
+
+    with mock.patch.object(uuid, "uuid4", new_id), mock.patch.object(waking, "wake"):
+        yield

@@ -1,0 +1,43 @@
+"""200 random interleavings of everything that can happen to actions; every invariant must hold.
+
+`GANGBOARD_SEED=n` repeats one run; it is printed with what went wrong. `GANGBOARD_RUNS=n` runs more
+or fewer than 200.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+
+import pytest
+
+from tests.interleavings.play import play
+
+_RUNS = 200
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.slow
+def test_every_invariant_holds_in_whatever_order_things_happen() -> None:
+    chosen = os.environ.get("GANGBOARD_SEED", "")
+    first = int(chosen or time.time_ns() % 1_000_000_000)
+    runs = int(os.environ.get("GANGBOARD_RUNS") or (1 if chosen else _RUNS))
+    print(f"seeds {first} to {first + runs - 1}")
+    ends: Counter[str] = Counter()
+    for seed in range(first, first + runs):
+        result = play(seed)
+        assert not result.broken, result.text()
+        ends += result.states
+    print(", ".join(f"{count} {state}" for state, count in ends.most_common()))
+    if runs >= _RUNS:
+        # A run in which nothing happens proves nothing.
+        rare = {end for end in ("verified", "reverted", "failed", "refused", "gone", "conflict")}
+        assert rare <= {end for end, count in ends.items() if count >= 5}, ends
+
+
+def test_a_seed_repeats_a_run() -> None:
+    once, again = play(11), play(11)
+    assert once.trace == again.trace
+    assert once.trace != play(12).trace

@@ -1,0 +1,91 @@
+"""Bugs that are planted on purpose: the interleavings must find them, by the right name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from gangboard.actions import door, leaving, service
+from gangboard.actions.asks import Taken
+from gangboard.actions.leaving import Exit
+from gangboard.actions.run import Run
+from gangboard.domain.action import ActionState
+from gangboard.kube.errors import KubeError, Reach
+from gangboard.kube.writing import Answer
+from gangboard.store.models import Action
+from tests.interleavings.play import Result, play
+
+_MOST = 60
+"""Seeds within which a bug must have been found."""
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+
+
+def _find(invariant: str) -> Result:
+    """Return the first run in which the invariant does not hold."""
+    for seed in range(1, _MOST + 1):
+        result = play(seed)
+        if invariant in result.broken:
+            return result
+    pytest.fail(f"{_MOST} runs did not notice that {invariant} does not hold")
+
+
+def test_a_request_that_is_sent_again_when_its_answer_is_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    send = door.send
+
+    def send_stubbornly(way: door.Door, step: Any, *, dry_run: bool = False) -> Answer:
+        try:
+            return send(way, step, dry_run=dry_run)
+        except KubeError as error:
+            if error.reach is not Reach.UNKNOWN:
+                raise
+            return send(way, step, dry_run=dry_run)
+
+    monkeypatch.setattr(door, "send", send_stubbornly)
+    found = _find("no_step_is_sent_twice")
+    assert "2 times" in found.text()
+    assert f"GANGBOARD_SEED={found.seed}" in found.text()
+
+
+def test_an_action_that_is_not_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forget(taken: Taken) -> None:
+        Action.objects.filter(pk=taken.action_id).update(due_at=None)
+
+    _spoil_requests(monkeypatch, forget)
+    _find("every_accepted_request_ends")
+
+
+def test_an_action_whose_transaction_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    _spoil_requests(monkeypatch, lambda _taken: transaction.set_rollback(True))
+    assert "is nowhere" in _find("every_accepted_request_ends").text()
+
+
+def _spoil_requests(monkeypatch: pytest.MonkeyPatch, spoil: Callable[[Taken], None]) -> None:
+    """Have `spoil` run in the transaction of every request, before its end."""
+    request = service.request
+
+    def spoilt(*arguments: Any, **options: Any) -> Taken:
+        with transaction.atomic():
+            taken = request(*arguments, **options)
+            spoil(taken)
+        return taken
+
+    monkeypatch.setattr(service, "request", spoilt)
+
+
+def test_a_hold_that_is_left_armed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def end_only(run: Run) -> float:
+        exit_ = run.context["exit"]
+        if run.action.finished_at is None:
+            leaving.finish(run, Exit(ActionState(exit_["state"]), exit_["sentence"]))
+        else:
+            run.write(due_at=None)
+        return 0.0
+
+    monkeypatch.setattr(leaving, "remove_hold", end_only)
+    _find("no_hold_is_left_that_nobody_asked_for")

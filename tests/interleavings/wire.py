@@ -1,0 +1,291 @@
+"""The way from gangboard to the simulated API server inside this process, and what can go wrong on it.
+
+`Wire` stands where a `kube.Connection` does: the product's own reader and writer run on top of it.
+Each request is three boundaries: before it leaves, when it is there, when its answer comes. Others
+may run at each of them, and an actor that is killed there leaves a request behind that was applied
+or was not.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from random import Random
+from types import SimpleNamespace
+from typing import Any, cast
+from urllib.parse import urlencode
+
+from urllib3.response import HTTPResponse
+
+from gangboard.kube.connection import JSON, Connection, Query
+from gangboard.kube.errors import KubeError
+from gangboard.kube.faults import Asked, status_fault
+from gangboard.kube.transport import Line
+from gangboard.simulator.plane import Plane
+from gangboard.simulator.requests import parse
+from tests.interleavings.hub import Hub
+from tests.interleavings.trace import Trace
+
+HOST = "simulated:6443"
+_AGENT_MARK = " action/"
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One request that changes something, or would (dry run), of which a byte has left."""
+
+    at: float
+    worker: str
+    action: str
+    method: str
+    path: str
+    body: bytes
+    dry_run: bool
+    decided_at: float
+    """When the worker stood at its last boundary but one: it looked whether it may before that."""
+
+
+@dataclass(frozen=True)
+class Applied:
+    """One request that the server has carried out and stored."""
+
+    sent: Sent
+    subject: str
+    """uid of the object that it changed, as it was stored before (after, for a new one)."""
+
+
+@dataclass
+class Ledger:
+    """Everything that gangboard's act workers have sent, in order."""
+
+    sent: list[Sent] = field(default_factory=list)
+    applied: list[Applied] = field(default_factory=list)
+
+
+@dataclass
+class Weather:
+    """How often which fault comes: chances per request."""
+
+    reads: float = 0.0
+    writes: float = 0.0
+
+
+_READ_FAULTS = ("forbidden", "throttled", "500", "unreachable", "timeout")
+_WRITE_FAULTS = (
+    "forbidden",
+    "409",
+    "422",
+    "throttled",
+    "500",
+    "500 after applying",
+    "unreachable",
+    "timeout before",
+    "timeout after applying",
+    "reset",
+    "reset after applying",
+    "reset, applied late",
+)
+_WRITE_DEADLINE = 10.0
+
+
+class Wire(Connection):
+    """One worker's way for one action. Nothing of the real connection is used but its interface."""
+
+    def __init__(
+        self, plane: Plane, hub: Hub, random: Random, ledger: Ledger, weather: Weather, trace: Trace
+    ) -> None:
+        self.host = HOST
+        self.total_deadline = 10.0
+        self._plane = plane
+        self._hub = hub
+        self._chance = random
+        self._ledger = ledger
+        self._weather = weather
+        self._trace = trace
+        self.on_read: Callable[[str], None] = lambda _path: None
+        """Called with the path of each successful read, at the moment at which it is answered."""
+
+    def for_action(self, on_read: Callable[[str], None]) -> Wire:
+        """Return a way of its own for one action."""
+        mine = Wire(self._plane, self._hub, self._chance, self._ledger, self._weather, self._trace)
+        mine.on_read = on_read
+        return mine
+
+    def close(self) -> None:
+        """There is nothing to give back."""
+
+    def new_line(self) -> Line:
+        """Return what knows whether a byte has left."""
+        return cast("Line", SimpleNamespace(has_written=False))
+
+    # Reading
+
+    def get(
+        self, path: str, query: Query = None, *, deadline: float | None = None, accept: str = JSON
+    ) -> bytes:
+        """Return the answer to a GET. Raises KubeError."""
+        self._hub.pause(f"GET {path}")
+        fault = self._fault(_READ_FAULTS, self._weather.reads)
+        if fault:
+            self._trace.write(self._who, f"GET {path} meets {fault}")
+        if fault == "unreachable":
+            raise _unreachable()
+        if fault == "timeout":
+            self._hub.sleep(deadline or self.total_deadline, "waits for an answer")
+            raise _timeout("GET", path)
+        body = self._ask("GET", target_of(path, query), {"Accept": accept}, b"", fault)
+        self.on_read(path)
+        self._hub.pause(f"answer to GET {path}")
+        return body
+
+    # Writing
+
+    def send(
+        self,
+        line: Line,
+        method: str,
+        path: str,
+        query: Query,
+        body: bytes,
+        headers: Mapping[str, str],
+        *,
+        deadline: float | None = None,
+    ) -> tuple[HTTPResponse, bytes]:
+        """Send a request once and return the answer. Raises KubeError."""
+        target = target_of(path, query)
+        dry_run = "dryRun=All" in target or b'"dryRun":["All"]' in body
+        action = headers.get("User-Agent", "").partition(_AGENT_MARK)[2]
+        what = f"{method} {path}{' (dry run)' if dry_run else ''}"
+        fault = self._fault(_WRITE_FAULTS, self._weather.writes)
+        if fault == "unreachable":
+            self._hub.pause(f"before {what}")
+            self._trace.write(self._who, f"{what} meets {fault}")
+            raise _unreachable()
+        line.has_written = True
+        actor, now = self._hub.current, self._hub.clock.seconds
+        decided_at = actor.stood_at[0] if actor is not None else now
+        sent = Sent(now, self._who, action, method, path, body, dry_run, decided_at)
+        self._ledger.sent.append(sent)
+        self._trace.write(self._who, f"{what}{f' meets {fault}' if fault else ''} {body.decode()}")
+        self._travel(sent, what, target, headers)
+        if fault in ("timeout before", "reset"):
+            raise self._lost(fault, method, path, deadline)
+        if fault == "reset, applied late":
+            self._hub.clock.soon(
+                lambda: self._arrive(sent, target, headers), self._chance.uniform(0.1, 2.0)
+            )
+            raise self._lost(fault, method, path, deadline)
+        answer = self._write(sent, target, headers, fault)
+        self._hub.pause(f"{what} is done, its answer under way")
+        if fault in ("timeout after applying", "reset after applying"):
+            raise self._lost(fault, method, path, deadline)
+        if fault == "500 after applying":
+            raise self._status(500, method, path)
+        return cast("HTTPResponse", SimpleNamespace(status=answer[0], headers={})), answer[1]
+
+    def _travel(self, sent: Sent, what: str, target: str, headers: Mapping[str, str]) -> None:
+        """Be under way. One who is killed then leaves a request that may arrive all the same."""
+        actor = self._hub.current
+        if actor is not None:
+            actor.in_flight = lambda: self._arrive(sent, target, headers)
+        self._hub.pause(f"{what} is under way")
+        if actor is not None:
+            actor.in_flight = None
+
+    def _arrive(self, sent: Sent, target: str, headers: Mapping[str, str]) -> None:
+        """Have a request carried out whose sender is not there to hear of it."""
+        with suppress(KubeError):
+            self._write(sent, target, headers, "")
+            self._trace.write("server", f"{sent.method} {sent.path} arrives late")
+
+    def _write(
+        self, sent: Sent, target: str, headers: Mapping[str, str], fault: str
+    ) -> tuple[int, bytes]:
+        before = _uid_at(self._plane, target)
+        version = self._plane.store.version
+        body = self._ask(sent.method, target, headers, sent.body, fault)
+        if not sent.dry_run and self._plane.store.version != version:
+            self._ledger.applied.append(Applied(sent, before or _uid_in(body)))
+        return 201 if sent.method == "POST" else 200, body
+
+    def _ask(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes, fault: str
+    ) -> bytes:
+        """Return what the API server answers. Raises KubeError."""
+        faults = self._plane.faults
+        if fault == "forbidden":
+            faults.forbidden(count=1)
+        elif fault == "throttled":
+            faults.throttled(2, count=1)
+        elif fault in ("409", "422", "500"):
+            faults.status(int(fault), count=1)
+        request = parse(method, target, headers, body)
+        request.user = "system:serviceaccount:gangboard:actor"
+        answer = self._plane.api.answer(request)
+        if answer.code >= 400:
+            error = status_fault(
+                answer.code, answer.headers, answer.body, _asked(method, request.path)
+            )
+            self._trace.write(self._who, f"  answered {error.sentence}")
+            raise error
+        return answer.body
+
+    # Faults
+
+    @property
+    def _who(self) -> str:
+        actor = self._hub.current
+        return actor.name if actor is not None else "test"
+
+    def _fault(self, kinds: tuple[str, ...], chance: float) -> str:
+        return self._chance.choice(kinds) if self._chance.random() < chance else ""
+
+    def _lost(self, fault: str, method: str, path: str, deadline: float | None) -> KubeError:
+        if fault.startswith("reset"):
+            return KubeError(
+                "broken-off", f"{HOST} closed the connection without an answer to {method} {path}."
+            )
+        self._hub.sleep(deadline or _WRITE_DEADLINE, "waits for an answer")
+        return _timeout(method, path)
+
+    def _status(self, code: int, method: str, path: str) -> KubeError:
+        status: dict[str, Any] = {"kind": "Status", "code": code, "reason": "InternalError"}
+        body = str(status).replace("'", '"').encode()
+        return status_fault(code, {}, body, _asked(method, path))
+
+
+def target_of(path: str, query: Query) -> str:
+    """Return a path with its query, as it stands in a request line."""
+    pairs = list(query.items() if isinstance(query, Mapping) else query or ())
+    return path + ("?" + urlencode(pairs) if pairs else "")
+
+
+def _asked(method: str, path: str) -> Asked:
+    return Asked(HOST, method, path, 3.0, 10.0, time.monotonic() + 10.0)
+
+
+def _unreachable() -> KubeError:
+    return KubeError("unreachable", f"{HOST} refuses connections: nothing listens there.")
+
+
+def _timeout(method: str, path: str) -> KubeError:
+    return KubeError("timeout", f"{HOST} did not complete {method} {path} within 10 s.")
+
+
+def _uid_at(plane: Plane, target: str) -> str:
+    """Return the uid of the object that a path names; empty when there is none."""
+    parts = target.partition("?")[0].strip("/").split("/")
+    for resource in plane.store.resources():
+        root = ["apis", resource.group] if resource.group else ["api"]
+        if parts[: len(root)] == root and parts[-2:-1] == [resource.plural]:
+            found = plane.store.find(resource, (parts[-3], parts[-1]))
+            return str(found["metadata"]["uid"]) if found else ""
+    return ""
+
+
+def _uid_in(body: bytes) -> str:
+    found = json.loads(body)
+    return str(found.get("metadata", {}).get("uid", ""))

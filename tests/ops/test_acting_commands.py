@@ -1,0 +1,151 @@
+"""The commands that let gangboard act, and stop it."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.core.management import CommandError, call_command
+
+from gangboard.ops.who import command_author
+from gangboard.store.levers import read_levers
+from gangboard.store.models import AuditEntry, Cluster
+from tests.factories import make_resource
+from tests.ops.kubeconfigs import jwt, write_kubeconfig
+
+pytestmark = pytest.mark.django_db
+
+POLICIES = "mutatingadmissionpolicies.admissionregistration.k8s.io"
+
+
+def run(*arguments: Any) -> str:
+    out = StringIO()
+    call_command(*arguments, stdout=out, no_color=True)
+    return out.getvalue()
+
+
+def refused(*arguments: Any) -> str:
+    with pytest.raises(CommandError) as caught:
+        run(*arguments)
+    return str(caught.value)
+
+
+@pytest.fixture
+def east(tmp_path: Path) -> Cluster:
+    run("add_cluster", "east", "--kubeconfig", write_kubeconfig(tmp_path / "reader"))
+    return Cluster.objects.get()
+
+
+def reread(cluster: Cluster) -> Cluster:
+    cluster.refresh_from_db()
+    return cluster
+
+
+def test_without_an_actor_a_cluster_is_read_only(east: Cluster) -> None:
+    assert not read_levers(east).has_actor
+
+
+def test_an_actor_may_be_given_with_the_cluster(tmp_path: Path) -> None:
+    reader = write_kubeconfig(tmp_path / "reader")
+    actor = write_kubeconfig(tmp_path / "actor", user={"token": jwt(1_900_000_000)})
+    out = run("add_cluster", "east", "--kubeconfig", reader, "--actor-kubeconfig", actor)
+    assert out.splitlines() == [
+        "Cluster east at https://127.0.0.1:1 is watched from now on.",
+        "gangboard may act on it.",
+        "The actor's credentials expire at 2030-03-17 17:46 UTC.",
+    ]
+    assert read_levers(Cluster.objects.get()).has_actor
+
+
+def test_a_bad_actor_leaves_no_half_added_cluster(tmp_path: Path) -> None:
+    reader = write_kubeconfig(tmp_path / "reader")
+    elsewhere = write_kubeconfig(tmp_path / "actor", server="https://127.0.0.1:2")
+    said = refused("add_cluster", "east", "--kubeconfig", reader, "--actor-kubeconfig", elsewhere)
+    assert "both identities must name the same address" in said
+    program = write_kubeconfig(tmp_path / "exec", user={"exec": {"command": "aws"}})
+    said = refused("add_cluster", "east", "--kubeconfig", reader, "--actor-kubeconfig", program)
+    assert "manage.py print_rbac | kubectl apply -f -" in said
+    assert not Cluster.objects.exists()
+
+
+def test_set_actor(east: Cluster, tmp_path: Path) -> None:
+    actor = write_kubeconfig(tmp_path / "actor", user={"token": "sesame"})
+    assert run("set_actor", "east", "--kubeconfig", actor) == (
+        "gangboard may act on cluster east from now on.\n"
+    )
+    assert read_levers(reread(east)).has_actor
+    assert run("set_actor", "east", "--kubeconfig", actor, "--context", "dev") == (
+        "The actor of cluster east has new credentials.\n"
+    )
+    assert AuditEntry.objects.filter(event="switch", actor_name=command_author()).count() == 2
+    assert refused("set_actor", "west", "--kubeconfig", actor) == (
+        "there is no cluster 'west'; the clusters are: east"
+    )
+    assert "There is no context no" in refused(
+        "set_actor", "east", "--kubeconfig", actor, "--context", "no"
+    )
+
+
+def test_set_lever(east: Cluster) -> None:
+    out = run("set_lever", "east", "parallelism", "on")
+    assert out.splitlines()[0] == "Lever parallelism is on on cluster east."
+    assert "manage.py print_rbac --cluster east | kubectl apply -f -" in out
+    assert reread(east).parallelism_lever
+    run("set_lever", "east", "parallelism", "off")
+    assert not reread(east).parallelism_lever
+    for wrong in (("east", "hold", "on"), ("east", "parallelism", "maybe")):
+        refused("set_lever", *wrong)
+    assert "there is no cluster 'west'" in refused("set_lever", "west", "parallelism", "on")
+
+
+def test_set_read_only(east: Cluster) -> None:
+    assert run("set_read_only", "east", "on") == "Read-only is on for cluster east.\n"
+    assert read_levers(reread(east)).read_only.startswith("Cluster east is switched to read-only")
+    run("set_read_only", "east", "off")
+    assert run("set_read_only", "on") == "Read-only is on for every cluster.\n"
+    assert read_levers(reread(east)).read_only.startswith("gangboard is switched to read-only")
+    run("set_read_only", "off")
+    assert read_levers(east).read_only == ""
+    assert "there is no cluster 'west'" in refused("set_read_only", "west", "on")
+
+
+def test_print_rbac_of_a_cluster_is_made_for_it(east: Cluster) -> None:
+    make_resource(east, POLICIES, version="v1beta1")
+    make_resource(east, "workloads.kueue.x-k8s.io", state="not-served")
+    run("set_lever", "east", "parallelism", "on")
+    text = run("print_rbac", "--cluster", "east")
+    found = {(m["kind"], m["metadata"]["name"]): m for m in yaml.safe_load_all(text) if m}
+    policy = found["MutatingAdmissionPolicy", "gangboard-hold"]
+    assert policy["apiVersion"] == "admissionregistration.k8s.io/v1beta1"
+    limits = {name for kind, name in found if kind == "ValidatingAdmissionPolicy"}
+    assert limits == {
+        "gangboard-actor-jobs.batch",
+        "gangboard-actor-jobsets.jobset.x-k8s.io",
+        "gangboard-actor-holds.gangboard.dev",
+    }
+    jobs = found["ValidatingAdmissionPolicy", "gangboard-actor-jobs.batch"]
+    assert "spec.parallelism" in str(jobs)
+    assert text.rstrip().endswith(
+        "manage.py add_cluster east --kubeconfig gangboard-reader.kubeconfig"
+        " --actor-kubeconfig gangboard-actor.kubeconfig"
+    )
+
+
+def test_print_rbac_needs_no_cluster_and_takes_namespaces() -> None:
+    found = [m for m in yaml.safe_load_all(run("print_rbac")) if m]
+    kinds = [m["kind"] for m in found]
+    assert kinds[:3] == [
+        "CustomResourceDefinition",
+        "MutatingAdmissionPolicy",
+        "MutatingAdmissionPolicyBinding",
+    ]
+    assert "Role" not in kinds
+    text = run("print_rbac", "--namespace", "a", "b", "--namespace", "a")
+    roles = [m for m in yaml.safe_load_all(text) if m and m["kind"] == "Role"]
+    assert [role["metadata"]["namespace"] for role in roles] == ["a", "b"]
+    assert "namespaces a, b" in text
+    assert "cannot be the name of a namespace" in refused("print_rbac", "--namespace", "A")
+    assert "there is no cluster 'x'" in refused("print_rbac", "--cluster", "x")

@@ -1,0 +1,106 @@
+"""What `print_rbac` prints, applied to a real control plane as an admin does, and both accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import yaml
+
+from gangboard.actions.permissions.names import ACTOR, NAMESPACE, READER, Wanted
+from gangboard.actions.permissions.printing import yaml_text
+from tests.controlplane.client import ApiError, Client, Json, wait
+from tests.controlplane.cluster import ControlPlane
+
+DENIED = "ValidatingAdmissionPolicy 'gangboard-actor-"
+
+
+@dataclass
+class Installed:
+    """A control plane with our accounts."""
+
+    plane: ControlPlane
+    admin: Client
+    reader: Client
+    actor: Client
+    made: list[Json] = field(default_factory=list)
+
+
+@contextmanager
+def installed(plane: ControlPlane, wanted: Wanted) -> Iterator[Installed]:
+    """Apply it, wait until roles and limits are in force, and take away what was made at the end."""
+    admin = plane.client
+    made: list[Json] = []
+    try:
+        for manifest in yaml.safe_load_all(yaml_text(wanted)):
+            if manifest:
+                made += _apply(admin, manifest)
+        wait(lambda: _serves_holds(admin), what="Holds to be served")
+        reader, actor = (_client(plane, account) for account in (READER, ACTOR))
+        found = Installed(plane, admin, reader, actor, made)
+        _wait_in_force(found, wanted)
+        yield found
+    finally:
+        for manifest in reversed(made):
+            if manifest["kind"] == "Namespace":
+                continue  # its end takes long, and an empty one disturbs nobody
+            meta = manifest["metadata"]
+            at = (manifest["apiVersion"], manifest["kind"], meta["name"], meta.get("namespace"))
+            admin.delete(*at)
+            if manifest["kind"] == "CustomResourceDefinition":
+                admin.wait_gone(*at)
+
+
+def _apply(admin: Client, manifest: Json) -> list[Json]:
+    """Create it, or leave what is there already; return it if it was made."""
+    try:
+        return [admin.create(manifest)]
+    except ApiError as error:
+        if error.reason != "AlreadyExists":
+            raise
+        return []
+
+
+def _serves_holds(admin: Client) -> bool:
+    return any(
+        group["name"] == "gangboard.dev" for group in admin.request("GET", "/apis")["groups"]
+    )
+
+
+def _client(plane: ControlPlane, account: str) -> Client:
+    return plane.client_for(plane.service_account_token(NAMESPACE, account))
+
+
+def _wait_in_force(found: Installed, wanted: Wanted) -> None:
+    """Policies and roles reach the API server a moment after they are stored."""
+    names = [
+        policy["metadata"]["name"]
+        for policy in found.made
+        if policy["kind"] == "ValidatingAdmissionPolicy"
+    ]
+    for name in names:
+        # The controller manager has looked at it: no warning means that every expression is sound.
+        status = wait(
+            lambda name=name: found.admin.get(  # type: ignore[misc]
+                "admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", name
+            ).get("status"),
+            what=f"{name} to be checked",
+        )
+        assert status.get("typeChecking", {}) == {}, (name, status)
+    namespace = wanted.namespaces[0] if wanted.namespaces else "default"
+    hold = {
+        "apiVersion": "gangboard.dev/v1alpha1",
+        "kind": "Hold",
+        "metadata": {"name": "probe", "namespace": namespace},
+        "spec": {"jobName": "probe", "ownerUID": "probe"},
+    }
+    wait(lambda: DENIED in _said(found.actor, hold), what="the limits to be in force")
+
+
+def _said(actor: Client, obj: Json) -> str:
+    try:
+        actor.create(obj, dry_run=True)
+    except ApiError as error:
+        return error.message
+    return ""

@@ -1,0 +1,180 @@
+"""What is printed, without a server: least rights, lines of new kinds, and text that a person can use."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import yaml
+
+from gangboard.actions.permissions import cel
+from gangboard.actions.permissions.limits import limits
+from gangboard.actions.permissions.manifests import manifests
+from gangboard.actions.permissions.names import ACTOR, READER, Manifest, Wanted
+from gangboard.actions.permissions.printing import yaml_text
+from gangboard.diagnosis import registry
+from gangboard.domain.action import Lever
+from gangboard.domain.registry import OwnerKind
+from gangboard.kube.kubeconfig import COMMANDS
+from gangboard.polling.session import resources
+
+READ = {"get", "list", "watch"}
+
+
+def find(wanted: Wanted, kind: str, name: str) -> list[Manifest]:
+    found = manifests(wanted)
+    return [m for m in found if (m["kind"], m["metadata"]["name"]) == (kind, name)]
+
+
+def rights(role: Manifest) -> dict[str, set[str]]:
+    """Resource key → verbs."""
+    found: dict[str, set[str]] = {}
+    for rule in role["rules"]:
+        for group in rule.get("apiGroups", []):
+            for plural in rule["resources"]:
+                key = f"{plural}.{group}" if group else plural
+                found.setdefault(key, set()).update(rule["verbs"])
+    return found
+
+
+def test_the_reader_may_read_exactly_what_a_poll_asks_for() -> None:
+    (role,) = find(Wanted(), "ClusterRole", READER)
+    found = rights(role)
+    assert set(found) == {resource.key for resource in resources()}
+    assert all(verbs == READ for verbs in found.values())
+    assert not {"secrets", "configmaps", "pods/log"} & set(found)
+
+
+def test_the_actor_may_do_what_its_levers_need_and_no_more() -> None:
+    (role,) = find(Wanted(), "ClusterRole", ACTOR)
+    assert rights(role) == {
+        "jobs.batch": {"get", "list", "patch"},
+        "jobsets.jobset.x-k8s.io": {"get", "patch"},
+        "workloads.kueue.x-k8s.io": {"get", "list", "patch"},
+        "pods": {"list"},
+        "holds.gangboard.dev": {"create", "delete", "get", "list"},
+    }
+
+
+def test_what_a_cluster_does_not_serve_is_no_lever_there() -> None:
+    wanted = Wanted(not_served=frozenset({"workloads.kueue.x-k8s.io"}))
+    (role,) = find(wanted, "ClusterRole", ACTOR)
+    assert "workloads.kueue.x-k8s.io" not in rights(role)
+    assert not find(wanted, "ValidatingAdmissionPolicy", f"{ACTOR}-workloads.kueue.x-k8s.io")
+    assert find(wanted, "ValidatingAdmissionPolicy", f"{ACTOR}-jobs.batch")
+
+
+def test_every_resource_that_the_actor_may_change_has_a_limit_that_is_bound() -> None:
+    for wanted in (Wanted(), Wanted(parallelism=True), Wanted(namespaces=("a", "b"))):
+        role = next(
+            m
+            for m in manifests(wanted)
+            if m["metadata"]["name"] == ACTOR and m["kind"] in ("Role", "ClusterRole")
+        )
+        changed = {key for key, verbs in rights(role).items() if verbs & {"patch", "create"}}
+        for key in changed:
+            (policy,) = find(wanted, "ValidatingAdmissionPolicy", f"{ACTOR}-{key}")
+            (binding,) = find(wanted, "ValidatingAdmissionPolicyBinding", f"{ACTOR}-{key}")
+            assert policy["spec"]["failurePolicy"] == "Fail"
+            assert binding["spec"] == {
+                "policyName": policy["metadata"]["name"],
+                "validationActions": ["Deny"],
+            }
+            (condition,) = policy["spec"]["matchConditions"]
+            assert "'system:serviceaccount:gangboard:gangboard-actor'" in condition["expression"]
+
+
+def test_parallelism_is_a_lever_only_where_it_is_switched_on() -> None:
+    def of_jobs(wanted: Wanted) -> str:
+        (policy,) = find(wanted, "ValidatingAdmissionPolicy", f"{ACTOR}-jobs.batch")
+        return str(policy["spec"])
+
+    assert "parallelism" not in of_jobs(Wanted())
+    assert "paused-parallelism" in of_jobs(Wanted(parallelism=True))
+    (jobsets,) = find(
+        Wanted(parallelism=True), "ValidatingAdmissionPolicy", f"{ACTOR}-jobsets.jobset.x-k8s.io"
+    )
+    assert "parallelism" not in str(jobsets["spec"])
+
+
+def test_in_namespaces_the_actor_has_no_right_anywhere_else() -> None:
+    wanted = Wanted(namespaces=("team-a", "team-b"))
+    assert not find(wanted, "ClusterRole", ACTOR)
+    assert not find(wanted, "ClusterRoleBinding", ACTOR)
+    for kind in ("Role", "RoleBinding"):
+        found = find(wanted, kind, ACTOR)
+        assert [m["metadata"]["namespace"] for m in found] == ["team-a", "team-b"]
+    assert find(wanted, "ClusterRole", READER)
+
+
+def test_the_version_of_the_policy_is_the_one_that_is_served() -> None:
+    (policy,) = find(Wanted(policy_version="v1beta1"), "MutatingAdmissionPolicy", "gangboard-hold")
+    assert policy["apiVersion"] == "admissionregistration.k8s.io/v1beta1"
+    assert not find(Wanted(policy_version=""), "MutatingAdmissionPolicy", "gangboard-hold")
+    assert "serves no MutatingAdmissionPolicy" in yaml_text(Wanted(policy_version=""))
+
+
+@pytest.fixture
+def new_kind(monkeypatch: pytest.MonkeyPatch) -> OwnerKind:
+    """A kind as a later release may bring it: it is suspended two levels down."""
+    known = registry.owner_kinds()
+    resource = replace(
+        known[0].resource, group="kubeflow.org", plural="pytorchjobs", kind="PyTorchJob"
+    )
+    kind = OwnerKind(
+        resource=resource,
+        label="PyTorchJob",
+        levers=(Lever.SUSPEND,),
+        suspend_field=("spec", "runPolicy", "suspend"),
+    )
+    monkeypatch.setattr(registry, "owner_kinds", lambda: (*known, kind))
+    return kind
+
+
+def test_a_new_kind_gets_its_lines_by_itself(new_kind: OwnerKind) -> None:
+    (reader,), (actor,) = (find(Wanted(), "ClusterRole", name) for name in (READER, ACTOR))
+    assert rights(reader)["pytorchjobs.kubeflow.org"] == READ
+    assert rights(actor)["pytorchjobs.kubeflow.org"] == {"get", "patch"}
+    (policy,) = find(Wanted(), "ValidatingAdmissionPolicy", f"{ACTOR}-pytorchjobs.kubeflow.org")
+    forbidden = {
+        variable["name"]: variable["expression"].rpartition(".filter(k, ")[2]
+        for variable in policy["spec"]["variables"]
+        if variable["name"].startswith("forbidden")
+    }
+    assert forbidden["forbiddenSpec"] == "!(k in ['runPolicy']))"
+    assert forbidden["forbiddenSpecRunPolicy"] == "!(k in ['suspend']))"
+    rules = [rule["expression"] for rule in policy["spec"]["validations"]]
+    assert "variables.forbiddenSpecRunPolicy.size() == 0" in rules
+
+
+def test_it_is_yaml_and_ends_with_the_commands_of_the_refused_kubeconfig() -> None:
+    text = yaml_text(Wanted(), "east")
+    found: list[Any] = [document for document in yaml.safe_load_all(text) if document]
+    assert found == manifests(Wanted())
+    assert "&id" not in text
+    ending = [line.removeprefix("#   ") for line in text.splitlines() if line.startswith("#   ")]
+    assert ending[:-1] == list(COMMANDS[1:-1])
+    assert ending[-1] == COMMANDS[-1].replace("NAME", "east")
+    assert text.rstrip().splitlines()[-1].startswith("#   manage.py add_cluster east")
+
+
+def test_limits_come_before_rights() -> None:
+    kinds = [manifest["kind"] for manifest in manifests(Wanted())]
+    assert max(
+        index for index, kind in enumerate(kinds) if kind.startswith("Validating")
+    ) < kinds.index("ClusterRoleBinding")
+
+
+@pytest.mark.parametrize("text", ["it's", "a\\b", "a\nb"])
+def test_no_text_breaks_out_of_an_expression(text: str) -> None:
+    with pytest.raises(ValueError, match="cannot stand in an expression"):
+        cel.text(text)
+
+
+def test_holds_are_made_for_known_owners_only() -> None:
+    *_, policy, _ = limits(Wanted())
+    assert policy["metadata"]["name"] == f"{ACTOR}-holds.gangboard.dev"
+    assert "o.kind == 'JobSet' && o.apiVersion.startsWith('jobset.x-k8s.io/')" in str(
+        policy["spec"]
+    )

@@ -1,0 +1,209 @@
+"""The printed roles and policies in real API servers: what is needed works, everything else does not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+
+from gangboard.actions.permissions.names import Wanted
+from gangboard.decode.page import build_model
+from gangboard.diagnosis import registry
+from gangboard.diagnosis.policy import steps
+from gangboard.domain.action import Ground, Step
+from gangboard.domain.owner import Owner
+from gangboard.polling.session import resources
+from tests.controlplane.client import ApiError, Client, Json
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.fixtures import Namespaces
+from tests.controlplane.objects import jobset
+from tests.permissions.installed import DENIED, Installed, installed
+from tests.permissions.writes import (
+    Write,
+    make_world,
+    refused_by_policy,
+    refused_by_rbac,
+)
+
+pytestmark = pytest.mark.controlplane
+
+NO_KUEUE = Wanted(not_served=frozenset({"workloads.kueue.x-k8s.io"}))
+ORDER = steps.HoldOrder("ada", "test", datetime(2030, 1, 1, tzinfo=UTC), "act-1")
+
+
+@pytest.fixture(scope="module", params=["137", "136"])
+def everywhere(request: pytest.FixtureRequest) -> Iterator[Installed]:
+    """Everything, as `manage.py print_rbac --cluster` prints it where there is no Kueue."""
+    plane: ControlPlane = request.getfixturevalue(f"controlplane_{request.param}")
+    with installed(plane, NO_KUEUE) as found:
+        yield found
+
+
+def refusal(client: Client, write: Write) -> ApiError:
+    """Return how the server refuses; fails when it does not."""
+    with pytest.raises(ApiError) as caught:
+        write.send(client)
+    return caught.value
+
+
+def test_thirty_other_writes_are_refused(everywhere: Installed, namespace: Namespaces) -> None:
+    world = make_world(everywhere.admin, namespace(everywhere.plane))
+    by_policy, by_rbac = list(refused_by_policy(world)), list(refused_by_rbac(world))
+    for write in by_policy:
+        # RBAC alone would allow it, and so would the API: to an admin it is a valid change.
+        write.send(everywhere.admin, dry_run=True)
+        error = refusal(everywhere.actor, write)
+        assert (error.status, error.reason) == (403, "Forbidden"), (write.name, error)
+        assert DENIED in error.message, (write.name, error)
+        assert write.says in error.message, (write.name, error)
+    for write in by_rbac:
+        error = refusal(everywhere.actor, write)
+        assert error.status == 403, (write.name, error)
+        assert 'User "system:serviceaccount:gangboard:gangboard-actor" cannot' in error.message
+    assert len(by_policy) >= 15
+    assert len(by_policy) + len(by_rbac) >= 30
+
+
+def test_no_served_field_of_a_job_or_jobset_is_left_out(everywhere: Installed) -> None:
+    """A later Kubernetes may add fields to either: the policies name none, so none is missing."""
+    limits = {
+        manifest["metadata"]["name"]: json.dumps(manifest["spec"])
+        for manifest in everywhere.made
+        if manifest["kind"] == "ValidatingAdmissionPolicy"
+    }
+    for name, schema, path in (
+        ("jobs.batch", "io.k8s.api.batch.v1.JobSpec", "batch/v1"),
+        ("jobsets.jobset.x-k8s.io", "io.x-k8s.jobset.v1alpha2.JobSet", "jobset.x-k8s.io/v1alpha2"),
+    ):
+        found = everywhere.admin.request("GET", f"/openapi/v3/apis/{path}")["components"]["schemas"]
+        properties = found[schema]["properties"]
+        fields = properties.get("spec", {}).get("properties") or properties
+        assert len(fields) >= 10
+        text = limits[f"gangboard-actor-{name}"]
+        assert [field for field in fields if f"'{field}'" in text] == ["suspend"]
+
+
+def test_the_actor_can_do_what_its_levers_need(
+    everywhere: Installed, namespace: Namespaces
+) -> None:
+    ns = namespace(everywhere.plane)
+    everywhere.admin.create(jobset("run", ns, jobs={"w": {"replicas": 2}}))
+    child = everywhere.admin.wait_for("batch/v1", "Job", "run-w-1", ns, until=bool)
+    actor = everywhere.actor
+    for kind, version, name in (
+        ("Job", "batch/v1", "run-w-1"),
+        ("JobSet", "jobset.x-k8s.io/v1alpha2", "run"),
+    ):
+        assert actor.get(version, kind, name, ns)["metadata"]["name"] == name
+    assert len(actor.list("batch/v1", "Job", ns)) == 2
+    actor.list("v1", "Pod", ns)
+    assert actor.list("gangboard.dev/v1alpha1", "Hold", ns) == []
+    ground = Ground(owner=read(actor.get("jobset.x-k8s.io/v1alpha2", "JobSet", "run", ns)))
+    made = send(actor, steps.create_hold(ground, read(child), ORDER))
+    assert made["spec"]["until"] == "2030-01-01T00:00:00Z"
+    current = read(actor.get("batch/v1", "Job", "run-w-1", ns))
+    send(actor, steps.prove_hold(ground, current))
+    suspended = send(actor, steps.suspend_job(ground, current, "act-1", suspend=True))
+    assert suspended["spec"]["suspend"] is True
+    current = read(actor.get("batch/v1", "Job", "run-w-1", ns))
+    resumed = send(actor, steps.suspend_job(ground, current, "act-2", suspend=False))
+    assert resumed["metadata"]["annotations"]["gangboard.dev/action"] == "act-2"
+    path = f"/apis/gangboard.dev/v1alpha1/namespaces/{ns}/holds/{made['metadata']['name']}"
+    preconditions = {"preconditions": {"uid": made["metadata"]["uid"]}}
+    actor.request("DELETE", path, {"apiVersion": "v1", "kind": "DeleteOptions", **preconditions})
+    owner = read(actor.get("jobset.x-k8s.io/v1alpha2", "JobSet", "run", ns))
+    jobsets = next(kind for kind in registry.owner_kinds() if kind.resource.kind == "JobSet")
+    change = steps.Change(("spec", "suspend"), True)
+    patch = steps.patch_owner(
+        Ground(owner=owner), jobsets, "Suspend", change, {"gangboard.dev/action": "a"}
+    )
+    assert send(actor, patch)["spec"]["suspend"] is True
+
+
+def test_the_actor_sees_nothing_else(everywhere: Installed, namespace: Namespaces) -> None:
+    ns = namespace(everywhere.plane)
+    for version, kind in (
+        ("v1", "Secret"),
+        ("v1", "ConfigMap"),
+        ("v1", "Node"),
+        ("v1", "ServiceAccount"),
+    ):
+        with pytest.raises(ApiError, match="403"):
+            everywhere.actor.list(version, kind, ns)
+
+
+def test_the_reader_reads_all_that_a_poll_asks_for_and_no_more(
+    everywhere: Installed, namespace: Namespaces
+) -> None:
+    reader, ns = everywhere.reader, namespace(everywhere.plane)
+    asked = [
+        (f"{root}/{resource.plural}", dict(resource.query))
+        for resource in resources()
+        for version in resource.versions
+        for root in [f"/apis/{resource.group}/{version}" if resource.group else f"/api/{version}"]
+    ]
+    served = [one for one in asked if is_served(everywhere.admin, one[0])]
+    assert len(served) >= 10
+    with ThreadPoolExecutor(len(served)) as pool:
+        list(pool.map(lambda one: list_and_watch(reader, *one), served))
+    for path in ("/api", "/apis", "/version", "/openapi/v3"):
+        reader.request("GET", path)
+    for plural in ("secrets", "configmaps", "serviceaccounts", "pods/p/log"):
+        with pytest.raises(ApiError, match="403"):
+            reader.request("GET", f"/api/v1/namespaces/{ns}/{plural}")
+    world = make_world(everywhere.admin, ns)
+    for write in (*refused_by_policy(world), *refused_by_rbac(world)):
+        said = refusal(reader, write)
+        assert (said.status, "cannot" in said.message) == (403, True), (write.name, said)
+
+
+def test_nobody_else_is_limited(everywhere: Installed, namespace: Namespaces) -> None:
+    world = make_world(everywhere.admin, namespace(everywhere.plane))
+    everywhere.admin.patch(
+        "batch/v1", "Job", "solo", {"spec": {"backoffLimit": 2}}, world.namespace
+    )
+
+
+def list_and_watch(reader: Client, path: str, query: dict[str, str]) -> None:
+    """Read a resource as a poll does, for one second."""
+    listed = reader.request("GET", path, query=query)
+    at = listed["metadata"]["resourceVersion"]
+    watch = {**query, "watch": "1", "timeoutSeconds": "1", "resourceVersion": at}
+    reader.request("GET", path, query=watch)
+
+
+def is_served(admin: Client, path: str) -> bool:
+    try:
+        admin.request("GET", path, query={"limit": 1})
+    except ApiError as error:
+        if error.status == 404:
+            return False
+        raise
+    return True
+
+
+def read(obj: Json) -> Owner:
+    """Return an object of an API server in words of the domain."""
+    kind = next(kind for kind in registry.owner_kinds() if kind.resource.kind == obj["kind"])
+    wire = msgspec.convert(obj, kind.resource.wire)
+    model, problem = build_model(kind.resource, wire, obj["apiVersion"].rpartition("/")[2])
+    assert isinstance(model, Owner), problem
+    return model
+
+
+def send(client: Client, step: Step) -> Json:
+    """Send a step as the engine does: the body as it is."""
+    types = {
+        "POST": ("POST", "application/json"),
+        "PATCH": ("PATCH", "application/json-patch+json"),
+        "MERGE": ("PATCH", "application/merge-patch+json"),
+    }
+    method, content_type = types[step.method]
+    query: dict[str, Any] = {"dryRun": "All"} if step.dry_run else {}
+    body = json.loads(step.patch)
+    return client.request(method, step.path, body, content_type=content_type, query=query)

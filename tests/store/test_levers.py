@@ -1,0 +1,226 @@
+"""What clusters allow: the actor, the switches, the policy of the Hold, and what proofs have shown."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db.models import Q
+from django.utils import timezone
+
+from gangboard.decode.admission_policies import BINDING, POLICY, digest_of
+from gangboard.decode.holds import HOLD
+from gangboard.domain.action import PolicyState
+from gangboard.domain.hold import AdmissionPolicy
+from gangboard.domain.hold_manifest import BINDING_SPEC, POLICY_SPEC
+from gangboard.domain.objects import Meta, ObjectRef
+from gangboard.domain.owner import Owner
+from gangboard.store import clusters
+from gangboard.store.levers import Served, read_all_levers, read_claims, read_levers, read_served
+from gangboard.store.models import (
+    AuditEntry,
+    Cluster,
+    Lease,
+    LeverRecord,
+    ResourceState,
+    Switch,
+    WatchedObject,
+)
+from gangboard.store.objects import pack
+from gangboard.store.secrets import unseal
+from tests.factories import NOW, make_cluster, make_resource
+
+pytestmark = pytest.mark.django_db
+
+DOCUMENT = {"server": "https://east", "token": "sesame-of-the-actor"}
+
+
+@pytest.fixture
+def east() -> Cluster:
+    return clusters.add_cluster(name="east", document={}, server="https://east")
+
+
+def install_hold(cluster: Cluster) -> None:
+    """Make the rows of a poll that saw the Hold as gangboard installs it."""
+    make_resource(cluster, HOLD.key)
+    for resource, spec in ((POLICY, POLICY_SPEC), (BINDING, BINDING_SPEC)):
+        make_resource(cluster, resource.key, version="v1")
+        ref = ObjectRef(resource.group, resource.kind, "", "gangboard-hold", resource.plural)
+        model = AdmissionPolicy(Meta("v1", ref, "1", 1, NOW), digest_of(spec))
+        WatchedObject.objects.create(
+            cluster=cluster, resource=resource.key, uid=ref.uid, name=ref.name, data=pack(model)
+        )
+
+
+def act(name: str = "east", **changes: Any) -> bool:
+    values = {"document": DOCUMENT, "server": "https://east", "by": "ada", **changes}
+    return clusters.set_actor(name=name, **values)
+
+
+def test_a_new_cluster_is_read_only_and_all_switches_are_off(east: Cluster) -> None:
+    levers = read_levers(east)
+    assert (levers.cluster, levers.has_actor, levers.read_only) == ("east", False, "")
+    assert (levers.parallelism, levers.native_honoured, levers.forced) == (False, False, False)
+    assert levers.hold is PolicyState.NOT_SEEN
+
+
+def test_an_actor_is_sealed_audited_and_does_not_disturb_the_poll(east: Cluster) -> None:
+    Lease.objects.create(cluster=east, holder="w", number=7, expires_at=NOW + timedelta(days=1))
+    before, expires = east.data_version, NOW + timedelta(days=30)
+    assert act(expires_at=expires)
+    east.refresh_from_db()
+    assert b"sesame" not in bytes(east.actor_credentials or b"")
+    assert unseal(bytes(east.actor_credentials or b"")) == DOCUMENT
+    assert (east.actor_expires_at, east.data_version) == (expires, before + 1)
+    lease = Lease.objects.get()
+    assert (lease.holder, lease.number) == ("w", 7)
+    entry = AuditEntry.objects.get()
+    assert (entry.event, entry.actor_name, entry.cluster_name) == ("switch", "ada", "east")
+    assert "may act from now on" in entry.sentence
+    assert "sesame" not in str(entry.details) + entry.sentence
+    assert read_levers(east).has_actor
+    assert not act()
+    assert AuditEntry.objects.first().sentence == (  # type: ignore[union-attr]
+        "Cluster east: gangboard has new credentials for its actor."
+    )
+
+
+def test_an_actor_of_another_address_is_refused(east: Cluster) -> None:
+    with pytest.raises(clusters.ClusterError, match="both identities must name the same address"):
+        act(server="https://west")
+    with pytest.raises(clusters.ClusterError, match="there is no cluster 'west'"):
+        act("west")
+    assert not AuditEntry.objects.exists()
+
+
+def test_at_a_new_address_the_actor_is_forgotten(east: Cluster) -> None:
+    act()
+    clusters.replace_credentials(name="east", document={}, server="https://east")
+    east.refresh_from_db()
+    assert read_levers(east).has_actor
+    clusters.replace_credentials(name="east", document={}, server="https://new")
+    east.refresh_from_db()
+    assert not read_levers(east).has_actor
+
+
+def test_read_only_of_one_cluster_and_of_all(east: Cluster) -> None:
+    west = make_cluster("west")
+    clusters.set_read_only(name="east", on=True, by="ada")
+    found = read_all_levers(Cluster.objects.all())
+    assert found[east.pk].read_only == (
+        "Cluster east is switched to read-only (manage.py set_read_only east off ends that)."
+    )
+    assert found[west.pk].read_only == ""
+    clusters.set_read_only(name="east", on=False, by="ada")
+    clusters.set_read_only(name=None, on=True, by="bob")
+    for levers in read_all_levers(Cluster.objects.all()).values():
+        assert levers.read_only.startswith("gangboard is switched to read-only")
+    assert Switch.objects.get().changed_by == "bob"
+    clusters.set_read_only(name=None, on=False, by="bob")
+    assert read_levers(west).read_only == ""
+    assert [entry.sentence for entry in AuditEntry.objects.order_by("pk")] == [
+        "Cluster east: switch read-only is on.",
+        "Cluster east: switch read-only is off.",
+        "gangboard's switch read-only is on.",
+        "gangboard's switch read-only is off.",
+    ]
+    west.refresh_from_db()
+    assert west.data_version == 3, "every page shows the switch of all clusters"
+
+
+def test_parallelism_is_switched_per_cluster(east: Cluster) -> None:
+    clusters.set_parallelism(name="east", on=True, by="ada")
+    east.refresh_from_db()
+    assert read_levers(east).parallelism
+    assert not read_levers(make_cluster("west")).parallelism
+    assert AuditEntry.objects.get().details == {"switch": "parallelism", "on": True}
+
+
+def test_the_hold_is_installed_until_somebody_changes_it(east: Cluster) -> None:
+    install_hold(east)
+    assert read_levers(east).hold is PolicyState.INSTALLED
+    ref = ObjectRef(POLICY.group, POLICY.kind, "", "gangboard-hold", POLICY.plural)
+    changed = AdmissionPolicy(Meta("v1", ref, "2", 2, NOW), digest_of({"mutations": []}))
+    WatchedObject.objects.filter(resource=POLICY.key).update(data=pack(changed))
+    assert read_levers(east).hold is PolicyState.CHANGED
+    WatchedObject.objects.filter(resource=BINDING.key).delete()
+    WatchedObject.objects.filter(resource=POLICY.key).delete()
+    assert read_levers(east).hold is PolicyState.MISSING
+
+
+def test_bindings_that_may_not_be_looked_at_are_not_missing(east: Cluster) -> None:
+    install_hold(east)
+    WatchedObject.objects.filter(resource=BINDING.key).delete()
+    ResourceState.objects.filter(resource=BINDING.key).update(state="forbidden")
+    assert read_levers(east).hold is PolicyState.NOT_SEEN
+
+
+def test_the_last_proof_counts(east: Cluster) -> None:
+    early, late = NOW - timedelta(minutes=9), NOW - timedelta(minutes=2)
+    record = LeverRecord.objects.create(cluster=east, lever="hold", proved_at=early)
+    levers = read_levers(east)
+    assert (levers.hold_proved_at, levers.hold_refuted_at) == (early, None)
+    record.refuted_at = late
+    record.save()
+    levers = read_levers(east)
+    assert (levers.hold_proved_at, levers.hold_refuted_at) == (early, late)
+    LeverRecord.objects.update(proved_at=late, refuted_at=early)
+    assert read_levers(east).hold_refuted_at is None
+
+
+def test_native_is_remembered_for_the_build_that_was_seen(east: Cluster) -> None:
+    LeverRecord.objects.create(cluster=east, lever="native", build="abc", proved_at=NOW)
+    LeverRecord.objects.create(cluster=east, lever="native", build="", proved_at=NOW)
+    assert not read_levers(east).native_honoured, "nobody knows which build this is"
+    east.jobset_build = "abc"
+    assert read_levers(east).native_honoured
+    assert read_levers(east).build == "abc"
+    east.jobset_build = "def"
+    assert not read_levers(east).native_honoured, "JobSet was changed since"
+    east.jobset_build = "abc"
+    LeverRecord.objects.update(refuted_at=NOW + timedelta(seconds=1))
+    assert not read_levers(east).native_honoured
+
+
+def test_many_clusters_cost_as_many_queries_as_one(
+    east: Cluster, django_assert_num_queries: Any
+) -> None:
+    install_hold(east)
+    for number in range(5):
+        install_hold(make_cluster(f"more-{number}"))
+    every = list(Cluster.objects.all())
+    with django_assert_num_queries(4):
+        found = read_all_levers(every, forced=True)
+    assert len(found) == 6
+    assert all(one.forced and one.hold is PolicyState.INSTALLED for one in found.values())
+
+
+def test_what_a_cluster_serves_decides_what_is_printed(east: Cluster) -> None:
+    assert read_served(east) == Served("v1", frozenset()), "it was never asked"
+    state = make_resource(east, POLICY.key, version="v1beta1")
+    make_resource(east, "workloads.kueue.x-k8s.io", state="not-served")
+    assert read_served(east) == Served("v1beta1", frozenset({"workloads.kueue.x-k8s.io"}))
+    state.state, state.version = "not-served", ""
+    state.save()
+    assert read_served(east).policy_version == ""
+
+
+def test_claims_are_listed_where_one_may_look(east: Cluster) -> None:
+    for namespace, name, claim in (
+        ("a", "one", "x: Independent"),
+        ("b", "two", "x: y"),
+        ("a", "no", ""),
+    ):
+        ref = ObjectRef("jobset.x-k8s.io", "JobSet", namespace, name, f"uid-{name}")
+        owner = Owner(Meta("v1alpha2", ref, "1", 1, timezone.now()), independent_claim=claim)
+        WatchedObject.objects.create(
+            cluster=east,
+            resource="jobsets.jobset.x-k8s.io",
+            uid=ref.uid,
+            namespace=namespace,
+            name=name,
+            data=pack(owner),
+        )
+    assert read_claims(east.pk, Q()) == [("a", "one"), ("b", "two")]
+    assert read_claims(east.pk, Q(namespace="b")) == [("b", "two")]

@@ -1,0 +1,341 @@
+"""Asking for an action without script: who may, what is shown before, what becomes of it."""
+
+from __future__ import annotations
+
+import html
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from gangboard.store.models import Action, AuditEntry, Cluster, Gang, Grant, WatchedObject
+from tests.factories import make_heartbeats
+from tests.personas import Person, make_owner, make_reader, make_stranger
+from tests.readmodels.jobsets import GENERATION
+from tests.web.acting import hold_job, job_target, make_acting_cluster, make_run
+
+pytestmark = pytest.mark.django_db
+REASON = "gpu-07 throws ECC errors"
+Answer = Any
+"""What Django's client answers has a private type."""
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    now = timezone.now()
+    make_heartbeats(now=now)
+    return make_acting_cluster(now=now)
+
+
+@pytest.fixture
+def gang(cluster: Cluster) -> Gang:
+    return make_run(cluster, now=timezone.now())
+
+
+@pytest.fixture
+def operator(cluster: Cluster) -> Person:
+    """Operator of research in eu-train."""
+    person = make_reader(cluster, name="oda")
+    Grant.objects.filter(user=person.user).update(role="operator")
+    return person
+
+
+@pytest.fixture
+def viewer(cluster: Cluster) -> Person:
+    return make_reader(cluster)
+
+
+def confirm_address(gang: Gang, *indexes: int, verb: str = "suspend") -> dict[str, Any]:
+    return {"verb": verb, "target": [job_target(gang, index) for index in indexes]}
+
+
+def text(response: Answer) -> str:
+    return html.unescape(response.content.decode())
+
+
+def form_of(response: Answer) -> dict[str, Any]:
+    """Return what the form would send as it stands, without a reason."""
+    page = response.content.decode()
+    fields: dict[str, Any] = {}
+    form = page[page.index('class="act-form"') :]
+    for name, value in re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form):
+        fields.setdefault(name, []).append(html.unescape(value))
+    return fields
+
+
+def ask(person: Person, gang: Gang, *indexes: int, **more: Any) -> Answer:
+    """Go the whole way: open the confirmation, give a reason, send."""
+    form = form_of(person.client.get("/actions/confirm/", confirm_address(gang, *indexes)))
+    return person.client.post("/actions/confirm/", {**form, "reason": REASON, **more})
+
+
+class TestBefore:
+    def test_says_lever_steps_reactions_and_the_exact_requests(
+        self, operator: Person, gang: Gang
+    ) -> None:
+        response = operator.client.get("/actions/confirm/", confirm_address(gang, 1))
+        page = text(response)
+        assert response.status_code == 200
+        for part in (
+            "Suspend Job llama-workers-1",
+            "research · eu-train",
+            "<dd>Hold</dd>",
+            "spec.suspend",
+            "/apis/batch/v1/namespaces/research/jobs/llama-workers-1",
+            "/apis/gangboard.dev/v1alpha1/namespaces/research/holds",
+            "Who will react",
+            "installed, unproved",
+            'name="until"',
+            'name="reason"',
+            "required",
+        ):
+            assert part in page, part
+        assert response["Cache-Control"] == "no-store"
+
+    def test_writes_nothing(self, operator: Person, gang: Gang, viewer: Person) -> None:
+        versions = list(Cluster.objects.values_list("data_version", flat=True))
+        for person in (operator, viewer):
+            person.client.get("/actions/confirm/", confirm_address(gang, 0, 1, 2))
+        assert Action.objects.count() == 0
+        assert AuditEntry.objects.count() == 0
+        assert list(Cluster.objects.values_list("data_version", flat=True)) == versions
+
+    def test_a_form_has_a_key_of_its_own(self, operator: Person, gang: Gang) -> None:
+        keys = {
+            form_of(operator.client.get("/actions/confirm/", confirm_address(gang, 1)))["key"][0]
+            for _ in range(2)
+        }
+        assert len(keys) == 2
+
+    def test_a_refusal_says_why_and_what_it_needs(self, operator: Person, gang: Gang) -> None:
+        Cluster.objects.update(actor_credentials=None)
+        page = text(operator.client.get("/actions/confirm/", confirm_address(gang, 1)))
+        assert "Cluster eu-train has no actor: gangboard may only read it." in page
+        assert "manage.py set_actor eu-train --kubeconfig FILE" in page
+        assert 'type="submit" class="primary"' not in page
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "",
+            "verb=explode&target=a/b/c/d/e/f/1",
+            "verb=suspend",
+            "verb=suspend&target=nonsense",
+            "verb=suspend&target=a/b/c/d/e/f/-1",
+            "verb=suspend&target=a/b/c/d/e/f/" + "9" * 30,
+            "verb=suspend&target=%00/b/c/d/e/f/1",
+            "verb=suspend&" + "&".join(f"target=c/batch/Job/n/j{i}/u{i}/1" for i in range(51)),
+        ],
+    )
+    def test_an_address_that_says_nothing_is_a_400(self, operator: Person, query: str) -> None:
+        assert operator.client.get(f"/actions/confirm/?{query}").status_code == 400
+
+    def test_an_admin_may_try_what_is_not_proved(self, gang: Gang) -> None:
+        admin = make_owner()
+        WatchedObject.objects.filter(resource__contains="mutatingadmission").delete()
+        page = text(admin.client.get("/actions/confirm/", confirm_address(gang, 1)))
+        assert "Not possible" in page
+        assert "Show what would be sent" in page
+        forced = {**confirm_address(gang, 1), "forced": "1"}
+        page = text(admin.client.get("/actions/confirm/", forced))
+        assert "expect that it is undone" in page
+        assert 'name="forced" value="1"' in page
+
+    def test_an_operator_may_not(self, operator: Person, gang: Gang) -> None:
+        WatchedObject.objects.filter(resource__contains="mutatingadmission").delete()
+        page = text(operator.client.get("/actions/confirm/", confirm_address(gang, 1)))
+        assert "Not possible" in page
+        assert "Show what would be sent" not in page
+
+
+class TestAsking:
+    def test_leads_to_the_page_of_the_action(self, operator: Person, gang: Gang) -> None:
+        response = ask(operator, gang, 1)
+        action = Action.objects.get()
+        assert response.status_code == 303
+        assert response["Location"] == f"/actions/{action.pk}/"
+        assert (action.verb, action.name, action.reason, action.via, action.actor_name) == (
+            "suspend",
+            "llama-workers-1",
+            REASON,
+            "page",
+            "oda",
+        )
+        assert action.generation == GENERATION
+        page = text(operator.client.get(response["Location"]))
+        assert "Requested" in page
+        assert REASON in page
+
+    def test_sent_twice_is_asked_once(self, operator: Person, gang: Gang) -> None:
+        form = form_of(operator.client.get("/actions/confirm/", confirm_address(gang, 1)))
+        answers = [
+            operator.client.post("/actions/confirm/", {**form, "reason": REASON})["Location"]
+            for _ in range(2)
+        ]
+        assert Action.objects.count() == 1
+        assert answers[0] == answers[1]
+
+    def test_until_is_read_as_utc(self, operator: Person, gang: Gang) -> None:
+        then = timezone.now().replace(microsecond=0, second=0) + timedelta(hours=4)
+        ask(operator, gang, 1, until=then.strftime("%Y-%m-%dT%H:%M"))
+        assert Action.objects.get().until == then
+
+    @pytest.mark.parametrize(
+        ("field", "value", "sentence"),
+        [
+            ("reason", "", "A reason of at least 3 characters is needed."),
+            ("until", "tomorrow", "The end is not a time"),
+            ("until", "2020-01-01T00:00", "is over already"),
+        ],
+    )
+    def test_what_is_wrong_is_said_beside_the_button_and_nothing_is_lost(
+        self, operator: Person, gang: Gang, field: str, value: str, sentence: str
+    ) -> None:
+        response = ask(operator, gang, 1, **{field: value})
+        page = text(response)
+        assert response.status_code == 400
+        assert sentence in page
+        assert "Suspend Job llama-workers-1</button>" in page
+        if field == "until":
+            assert f'value="{REASON}"' in page
+        assert Action.objects.count() == 0
+
+    def test_a_page_that_is_too_old_shows_both_and_offers_it_again(
+        self, operator: Person, gang: Gang
+    ) -> None:
+        old = {"verb": "suspend", "target": job_target(gang, 1, GENERATION - 1), "key": "k-1"}
+        first = operator.client.get("/actions/confirm/", old)
+        assert first.status_code == 200
+        assert "it is at generation 3, you saw 2" in text(first)
+        sent = operator.client.post("/actions/confirm/", {**old, "reason": REASON})
+        assert sent.status_code == 409
+        assert "it is at generation 3, you saw 2" in text(sent)
+        assert Action.objects.count() == 0
+        again = operator.client.post("/actions/confirm/", {**form_of(sent), "reason": REASON})
+        assert again.status_code == 303
+        assert Action.objects.get().generation == GENERATION
+
+    def test_another_object_of_that_name_is_never_offered(
+        self, operator: Person, gang: Gang
+    ) -> None:
+        other = job_target(gang, 1).replace("-job-1", "-job-9")
+        response = operator.client.get("/actions/confirm/", {"verb": "suspend", "target": other})
+        assert response.status_code == 409
+        assert "Another object has the name llama-workers-1 now" in text(response)
+        assert 'class="primary"' not in text(response)
+
+    def test_somebody_was_quicker(self, operator: Person, gang: Gang) -> None:
+        ask(operator, gang, 1)
+        response = ask(make_owner(), gang, 1)
+        assert response.status_code == 409
+        assert "oda asked to suspend Job llama-workers-1 already" in text(response)
+        assert f"/actions/{Action.objects.get().pk}/" in text(response)
+
+
+class TestSeveral:
+    def test_one_confirmation_for_three_jobs(self, operator: Person, gang: Gang) -> None:
+        page = text(operator.client.get("/actions/confirm/", confirm_address(gang, 0, 1, 2)))
+        assert "Suspend 3 Jobs" in page
+        response = ask(operator, gang, 0, 1, 2)
+        batch = {action.batch for action in Action.objects.all()}
+        assert len(batch) == 1
+        assert response["Location"] == f"/actions/batches/{batch.pop()}/"
+        page = text(operator.client.get(response["Location"]))
+        for index in range(3):
+            assert f"llama-workers-{index}" in page
+        assert "3 of 3 not sent yet." in page
+
+    def test_sent_twice_leads_to_the_same(self, operator: Person, gang: Gang) -> None:
+        form = form_of(operator.client.get("/actions/confirm/", confirm_address(gang, 0, 1)))
+        answers = [
+            operator.client.post("/actions/confirm/", {**form, "reason": REASON})["Location"]
+            for _ in range(2)
+        ]
+        assert answers[0] == answers[1]
+        assert Action.objects.count() == 2
+
+    def test_each_succeeds_or_fails_by_itself(self, operator: Person, gang: Gang) -> None:
+        form = form_of(operator.client.get("/actions/confirm/", confirm_address(gang, 0, 1)))
+        ask(operator, gang, 1)
+        response = operator.client.post("/actions/confirm/", {**form, "reason": REASON})
+        assert response.status_code == 200
+        page = text(response)
+        assert "Not asked for" in page
+        assert "Job llama-workers-1" in page
+        assert "oda asked to suspend Job llama-workers-1 already" in page
+        assert {action.name for action in Action.objects.all()} == {
+            "llama-workers-0",
+            "llama-workers-1",
+        }
+
+    def test_what_cannot_be_done_is_listed_and_left_out(
+        self, operator: Person, cluster: Cluster, gang: Gang
+    ) -> None:
+        hold_job(cluster, gang, 2, now=timezone.now())
+        response = operator.client.get("/actions/confirm/", confirm_address(gang, 1, 2))
+        assert "Not possible" in text(response)
+        assert form_of(response)["target"] == [job_target(gang, 1)]
+
+    def test_the_rest_can_be_stopped(self, operator: Person, gang: Gang) -> None:
+        address = ask(operator, gang, 0, 1, 2)["Location"]
+        response = operator.client.post(f"{address}stop/")
+        assert response.status_code == 303
+        assert Action.objects.exclude(stop_asked_by="").count() == 3
+        late = operator.client.post(f"{address}stop/")
+        assert late.status_code == 409
+        assert "Nothing was left to stop" in text(late)
+
+
+class TestRoles:
+    def test_a_viewer_is_refused_and_that_is_recorded(self, viewer: Person, gang: Gang) -> None:
+        page = viewer.client.get("/actions/confirm/", confirm_address(gang, 1))
+        assert page.status_code == 403
+        assert "no operator" in text(page)
+        sent = viewer.client.post(
+            "/actions/confirm/", {**confirm_address(gang, 1), "reason": REASON}
+        )
+        assert sent.status_code == 403
+        assert Action.objects.count() == 0
+        assert AuditEntry.objects.get().event == "denied"
+
+    def test_to_a_stranger_nothing_exists(self, gang: Gang) -> None:
+        stranger = make_stranger()
+        missing = stranger.client.get("/no-such-page/").content
+        for index in (1, 9):
+            query = confirm_address(gang, index)
+            assert stranger.client.get("/actions/confirm/", query).status_code == 404
+            assert stranger.client.get("/actions/confirm/", query).content == missing
+            sent = stranger.client.post("/actions/confirm/", {**query, "reason": REASON})
+            assert sent.status_code == 404
+
+    def test_nobody_is_sent_to_sign_in(self, gang: Gang) -> None:
+        for answer in (
+            Client().get("/actions/confirm/", confirm_address(gang, 1)),
+            Client().post("/actions/confirm/", {**confirm_address(gang, 1), "reason": REASON}),
+            Client().post("/actions/batches/x/stop/"),
+        ):
+            assert answer.status_code == 302
+            assert answer["Location"].startswith("/sign-in/")
+        assert Action.objects.count() == 0
+
+
+def test_without_the_token_nothing_is_done(operator: Person, gang: Gang) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(operator.user)
+    form = form_of(strict.get("/actions/confirm/", confirm_address(gang, 1)))
+    token = form.pop("csrfmiddlewaretoken")[0]
+    for wrong in ({}, {"csrfmiddlewaretoken": "x" * 64}):
+        answer = strict.post("/actions/confirm/", {**form, **wrong, "reason": REASON})
+        assert answer.status_code == 403
+    assert strict.post("/actions/batches/x/stop/").status_code == 403
+    assert Action.objects.count() == 0
+    assert (
+        strict.post(
+            "/actions/confirm/",
+            {**form, "csrfmiddlewaretoken": token, "reason": REASON},
+        ).status_code
+        == 303
+    )

@@ -1,0 +1,298 @@
+"""The dialog in a real browser: from the button to the end of an action, and what goes wrong."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, Route, expect
+
+from tests.web.site import NAME, PASSWORD, Site
+
+pytestmark = pytest.mark.browser
+
+SOON = 10_000
+"""Milliseconds: a bound for a busy machine, not a measure."""
+REASON = "gpu-07 throws ECC errors"
+PHONE = 390
+
+
+@pytest.fixture(autouse=True)
+def record(site: Site) -> None:
+    """Each test begins with the actions of the site's own record."""
+    site.write("CREATE TABLE IF NOT EXISTS kept AS SELECT * FROM store_action")
+    site.write("DELETE FROM store_auditentry")
+    site.write("DELETE FROM store_action")
+    site.write("INSERT INTO store_action SELECT * FROM kept")
+
+
+def open_dialog(page: Page, site: Site, job: str = "llama-workers-2") -> None:
+    page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")
+    page.get_by_role("link", name=f"Suspend Job {job}", exact=True).click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
+def submit_button(page: Page) -> Locator:
+    """The button of the form; the page below has one of the same name once it is off."""
+    return page.locator(".act-form").get_by_role("button", name="Suspend Job llama-workers-2")
+
+
+def requested(site: Site, job: str) -> str:
+    query = "SELECT id FROM store_action WHERE name = ? AND state = 'requested'"
+    return site.read(query, job)
+
+
+def answer(page: Page, path: str, status: int, body: str = "<p>no</p>") -> None:
+    """Let a proxy answer in place of gangboard."""
+
+    def refuse(route: Route) -> None:
+        route.fulfill(status=status, body=body, content_type="text/html")
+
+    page.route(path, refuse)
+
+
+class TestDialog:
+    def test_from_the_button_to_held(self, page: Page, site: Site) -> None:
+        open_dialog(page, site)
+        dialog = page.get_by_role("dialog", name="Suspend Job llama-workers-2")
+        expect(dialog.get_by_label("Reason")).to_be_focused()
+        expect(dialog).to_contain_text("Who will react")
+        dialog.get_by_text("Exact requests").click()
+        expect(dialog.get_by_text("/apis/gangboard.dev/v1alpha1/").first).to_be_visible()
+        dialog.get_by_label("Reason").fill(REASON)
+        dialog.get_by_role("button", name="Suspend Job llama-workers-2").click()
+        expect(dialog).to_contain_text("Requested", timeout=SOON)
+        action = requested(site, "llama-workers-2")
+        assert action
+        site.write(
+            "UPDATE store_action SET state = 'applied', lever = 'hold', "
+            "message = '2 pods are still ending.' WHERE id = ?",
+            action,
+        )
+        expect(dialog).to_contain_text("Suspended, watching", timeout=SOON)
+        expect(dialog).to_contain_text("2 pods are still ending.")
+        site.write(
+            "UPDATE store_action SET state = 'verified', finished_at = requested_at, "
+            "message = 'By the test.' WHERE id = ?",
+            action,
+        )
+        expect(dialog.locator(".face")).to_contain_text("Held", timeout=SOON)
+        # The page below has moved too, and gets the focus back where it was.
+        dialog.get_by_role("button", name="Close").click()
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        expect(page.locator("#history")).to_contain_text("By the test.")
+        expect(
+            page.get_by_role("link", name="Suspend Job llama-workers-2", exact=True)
+        ).to_be_focused()
+
+    def test_reverted_is_told_after_held_too(self, page: Page, site: Site) -> None:
+        open_dialog(page, site)
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_label("Reason").fill(REASON)
+        page.keyboard.press("Enter")
+        expect(dialog).to_contain_text("Requested", timeout=SOON)
+        action = requested(site, "llama-workers-2")
+        site.write(
+            "UPDATE store_action SET state = 'reverted', lever = 'hold', finished_at = "
+            "requested_at, reverted_by = 'jobset', message = 'By the test.' WHERE id = ?",
+            action,
+        )
+        expect(dialog).to_contain_text("Reverted by jobset", timeout=SOON)
+
+    def test_escape_asks_for_nothing(self, page: Page, site: Site) -> None:
+        open_dialog(page, site)
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        assert requested(site, "llama-workers-2") == ""
+
+    def test_an_end_in_four_hours_is_two_presses(self, page: Page, site: Site) -> None:
+        open_dialog(page, site)
+        page.get_by_role("button", name="4 h").click()
+        shown = page.get_by_label("Until").input_value()
+        wanted = time.strftime("%Y-%m-%dT%H", time.gmtime(time.time() + 4 * 3600))
+        assert shown.startswith(wanted[:10])
+        page.get_by_label("Reason").fill(REASON)
+        submit_button(page).click()
+        expect(page.get_by_role("dialog")).to_contain_text("Requested", timeout=SOON)
+        until = site.read("SELECT until FROM store_action WHERE state = 'requested'")
+        assert until[:16].replace(" ", "T") == shown
+
+    def test_a_double_press_asks_once(self, page: Page, site: Site) -> None:
+        open_dialog(page, site)
+        page.get_by_label("Reason").fill(REASON)
+        submit_button(page).dblclick()
+        expect(page.get_by_role("dialog")).to_contain_text("Requested", timeout=SOON)
+        count = "SELECT count(*) FROM store_action WHERE name = ? AND state = 'requested'"
+        assert site.read(count, "llama-workers-2") == "1"
+
+    def test_the_live_page_below_goes_on_and_keeps_what_is_ticked(
+        self, page: Page, site: Site
+    ) -> None:
+        page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")
+        box = page.get_by_label("Select llama-workers-2")
+        box.check()
+        box.focus()
+        site.write("UPDATE store_action SET message = 'Seen live.' WHERE state = 'applied'")
+        expect(page.locator("#jobs")).to_contain_text("Seen live.", timeout=SOON)
+        expect(page.get_by_label("Select llama-workers-2")).to_be_checked()
+        expect(page.get_by_label("Select llama-workers-2")).to_be_focused()
+
+
+class TestSeveral:
+    def test_one_confirmation_and_the_rest_stopped(self, page: Page, site: Site) -> None:
+        page.goto(f"{site.url}/actions/node/?cluster=gpu-west&node=gpu-02")
+        page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")
+        site.write("UPDATE store_action SET state = 'verified' WHERE state = 'applied'")
+        site.write("UPDATE store_action SET finished_at = sent_at WHERE finished_at IS NULL")
+        expect(page.get_by_label("Select llama-workers-1")).to_be_visible(timeout=SOON)
+        page.get_by_label("Select all Jobs").check()
+        expect(page.locator("[data-selected]")).to_have_text("3 selected")
+        page.get_by_role("button", name="Suspend selected").click()
+        dialog = page.get_by_role("dialog")
+        expect(dialog.get_by_role("heading", name="Suspend 2 Jobs")).to_be_visible()
+        expect(dialog).to_contain_text("Not possible")
+        dialog.get_by_label("Reason").fill(REASON)
+        dialog.get_by_role("button", name="Suspend 2 Jobs").click()
+        expect(dialog).to_contain_text("2 of 2 not sent yet.", timeout=SOON)
+        dialog.get_by_role("button", name="Stop what has not been sent").click()
+        expect(dialog).to_contain_text("2 were stopped before anything was sent.", timeout=SOON)
+        dialog.get_by_role("button", name="Stop what has not been sent").click()
+        expect(dialog).to_contain_text("Nothing was left to stop", timeout=SOON)
+
+    def test_nothing_selected_is_said(self, page: Page, site: Site) -> None:
+        page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")
+        page.get_by_role("button", name="Suspend selected").click()
+        expect(page.get_by_role("dialog")).to_contain_text("Nothing is selected.")
+
+
+class TestWhatGoesWrong:
+    """Security paper W7: said beside the button, and the button is usable again."""
+
+    @pytest.mark.parametrize("status", [403, 404, 409, 422, 429, 500, 502, 503])
+    def test_an_answer_that_is_not_ours(self, page: Page, site: Site, status: int) -> None:
+        open_dialog(page, site)
+        page.get_by_label("Reason").fill(REASON)
+        answer(page, "**/actions/confirm/", status)
+        button = submit_button(page)
+        button.click()
+        problem = page.locator("#act-body [data-problem]")
+        expect(problem).to_contain_text(f"({status})")
+        expect(button).to_be_enabled()
+        expect(page.locator("#connection")).to_be_hidden()
+        page.unroute("**/actions/confirm/")
+        button.click()
+        expect(page.get_by_role("dialog")).to_contain_text("Requested", timeout=SOON)
+
+    def test_no_answer_and_pressed_again_is_asked_once(self, page: Page, site: Site) -> None:
+        open_dialog(page, site)
+        page.get_by_label("Reason").fill(REASON)
+
+        def lose(route: Route) -> None:
+            route.fetch()  # gangboard has taken it, the answer is lost on its way
+            route.abort()
+
+        page.route("**/actions/confirm/", lose)
+        button = submit_button(page)
+        button.click()
+        expect(page.locator("#act-body [data-problem]")).to_contain_text("did not answer")
+        page.unroute("**/actions/confirm/")
+        button.click()
+        expect(page.get_by_role("dialog")).to_contain_text("Requested", timeout=SOON)
+        count = "SELECT count(*) FROM store_action WHERE name = ? AND state = 'requested'"
+        assert site.read(count, "llama-workers-2") == "1"
+
+    def test_the_dialog_cannot_be_opened(self, page: Page, site: Site) -> None:
+        page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")
+        answer(page, "**/actions/confirm/?*", 500)
+        button = page.get_by_role("link", name="Suspend Job llama-workers-2", exact=True)
+        button.click()
+        expect(page.locator("#jobs span.problem")).to_contain_text("(500)")
+        page.unroute("**/actions/confirm/?*")
+        button.click()
+        expect(page.get_by_role("dialog")).to_be_visible()
+
+    def test_somebody_was_quicker(self, page: Page, site: Site) -> None:
+        open_dialog(page, site)
+        page.get_by_label("Reason").fill(REASON)
+        button = page.get_by_role("dialog").get_by_role(
+            "button", name="Suspend Job llama-workers-2"
+        )
+        # The same Job by somebody else, between the look and the press.
+        site.write(
+            "UPDATE store_action SET finished_at = NULL, uid = ("
+            "SELECT uid || '-job-2' FROM store_gang WHERE name = 'llama') WHERE state = 'refused'"
+        )
+        button.click()
+        problem = page.locator("#act-body .problem").first
+        expect(problem).to_contain_text("that action is not over", timeout=SOON)
+        expect(button).to_be_enabled()
+        expect(page.get_by_label("Reason")).to_have_value(REASON)
+
+    def test_a_page_that_is_too_old_offers_it_again(self, page: Page, site: Site) -> None:
+        old = site.target("llama", 2)[:-1] + "2"
+        page.goto(f"{site.url}/actions/confirm/?verb=suspend&target={old}")
+        expect(page.locator("main")).to_contain_text("it is at generation 3, you saw 2")
+        page.get_by_label("Reason").fill(REASON)
+        submit_button(page).click()
+        expect(page).to_have_url(re.compile(r"/actions/[0-9a-f]{32}/"))
+
+    def test_the_end_of_the_session_leads_to_sign_in(self, page: Page, site: Site) -> None:
+        open_dialog(page, site)
+        page.context.clear_cookies()
+        page.get_by_label("Reason").fill(REASON)
+        submit_button(page).click()
+        # Without the session the token is not valid either: that is said, nothing is lost.
+        expect(page.locator("#act-body [data-problem]")).to_contain_text("(403)")
+
+
+class TestKeyboard:
+    def test_the_row_menu(self, page: Page, site: Site) -> None:
+        page.goto(f"{site.url}/?q=llama&cluster=gpu-east")
+        page.keyboard.press("j")
+        page.keyboard.press("m")
+        expect(page.get_by_label("Actions on llama")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("link", name="Suspend JobSet llama")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("link", name="Suspend JobSet llama")).to_be_hidden()
+        expect(page.get_by_label("Actions on llama")).to_be_focused()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("dialog", name="Suspend JobSet llama")).to_be_visible()
+
+    def test_keys_of_the_page_rest_while_the_dialog_is_open(self, page: Page, site: Site) -> None:
+        open_dialog(page, site)
+        page.get_by_role("button", name="Cancel").focus()
+        page.keyboard.press("?")
+        expect(page.locator("#help")).to_be_hidden()
+
+
+def test_a_phone_shows_all_of_it(page: Page, site: Site) -> None:
+    page.set_viewport_size({"width": PHONE, "height": 844})
+    open_dialog(page, site)
+    page.get_by_label("Reason").fill(REASON)
+    button = submit_button(page)
+    button.scroll_into_view_if_needed()
+    expect(button).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE
+
+
+def test_the_whole_way_without_script(browser: Browser, site: Site) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")
+    page.fill("#name", NAME)
+    page.fill("#password", PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name="Suspend Job llama-workers-2", exact=True).click()
+    expect(page.get_by_role("heading", name="Suspend Job llama-workers-2")).to_be_visible()
+    page.get_by_label("Reason").fill(REASON)
+    submit_button(page).click()
+    expect(page).to_have_url(re.compile(r"/actions/[0-9a-f]{32}/"))
+    expect(page.locator("main")).to_contain_text(REASON)
+    page.goto(f"{site.url}/actions/node/?cluster=gpu-east&node=gpu-02")
+    page.get_by_role("button", name="Suspend selected").click()
+    expect(page.locator("main")).to_contain_text("Suspend")
+    context.close()

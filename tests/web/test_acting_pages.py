@@ -1,0 +1,320 @@
+"""Pages of acting by each person: buttons and their reasons, the record, the Holds, a node."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.utils import timezone
+
+from gangboard.store.models import Action, AuditEntry, Cluster, Gang, Grant
+from tests.factories import make_heartbeats
+from tests.personas import Person, make_owner, make_reader, make_stranger
+from tests.readmodels.jobsets import make_hold
+from tests.web.acting import (
+    REASON,
+    hold_job,
+    make_acting_cluster,
+    make_record,
+    make_run,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    now = timezone.now()
+    make_heartbeats(now=now)
+    return make_acting_cluster(now=now)
+
+
+@pytest.fixture
+def gang(cluster: Cluster) -> Gang:
+    return make_run(cluster, now=timezone.now())
+
+
+@pytest.fixture
+def record(cluster: Cluster, gang: Gang) -> dict[str, Action]:
+    return make_record(cluster, gang, now=timezone.now())
+
+
+@pytest.fixture
+def operator(cluster: Cluster) -> Person:
+    person = make_reader(cluster, name="oda")
+    Grant.objects.filter(user=person.user).update(role="operator")
+    return person
+
+
+@pytest.fixture
+def viewer(cluster: Cluster) -> Person:
+    return make_reader(cluster)
+
+
+def text(person: Person, path: str, status: int = 200) -> str:
+    response = person.client.get(path)
+    assert response.status_code == status, path
+    return html.unescape(response.content.decode())
+
+
+class TestGang:
+    def test_every_job_and_the_owner_has_a_button(self, operator: Person, gang: Gang) -> None:
+        page = text(operator, f"/gangs/{gang.pk}/")
+        for name in ("Job llama-workers-0", "Job llama-workers-2", "JobSet llama"):
+            assert f'Suspend<span class="unseen"> {name}</span></a>' in page
+        assert page.count('name="target"') == 3
+        assert 'title="Hold"' in page
+        assert "What this JobSet will do with a suspended Job" in page
+
+    def test_who_may_not_act_reads_why_once(self, viewer: Person, gang: Gang) -> None:
+        page = text(viewer, f"/gangs/{gang.pk}/")
+        assert page.count('aria-disabled="true" aria-describedby="why-jobs"') == 3
+        assert page.count("You may look but not act in this namespace.") == 2, "Jobs, and owner"
+        assert "/actions/confirm/?" not in page
+        assert 'name="target"' not in page
+
+    def test_a_held_job_says_who_since_when_until_when_and_why(
+        self, operator: Person, cluster: Cluster, gang: Gang
+    ) -> None:
+        now = timezone.now()
+        hold_job(cluster, gang, 0, now=now)
+        page = text(operator, f"/gangs/{gang.pk}/")
+        assert "Held by olga for <time" in page
+        assert ">20 min</time>, until" in page
+        assert f"“{REASON}”" in page
+        assert 'Resume<span class="unseen"> Job llama-workers-0</span></a>' in page
+
+    def test_an_open_action_stands_beside_its_button(
+        self, operator: Person, gang: Gang, record: dict[str, Action]
+    ) -> None:
+        page = text(operator, f"/gangs/{gang.pk}/")
+        row = page[page.index("pick-") : page.index("What this JobSet")]
+        assert "Suspended, watching" in row
+        assert "2 pods are still ending; the last one has 24 s left." in row
+        assert "An action on it is not over yet." in row
+        assert "Reverted by jobset" in row
+        assert page.count('name="target"') == 2
+
+    def test_the_timeline_says_where_its_pods_were(
+        self, operator: Person, gang: Gang, record: dict[str, Action]
+    ) -> None:
+        Action.objects.filter(pk=record["held"].pk).update(context={"nodes": ["gpu-09"]})
+        page = text(operator, f"/gangs/{gang.pk}/")
+        assert "Held since 12:31:07; its 2 pods are gone. It was on gpu-09." in page
+
+    def test_no_shared_part_holds_a_token(
+        self, operator: Person, gang: Gang, own_notifier: object
+    ) -> None:
+        for path in (f"/live/gangs/{gang.pk}/", "/live/board/", "/live/holds/", "/live/actions/"):
+            page = text(operator, f"{path}?version=x")
+            assert "csrf" not in page.lower(), path
+            assert "<form method" not in page.replace('method="get"', ""), path
+
+
+class TestBoard:
+    def test_a_row_has_the_owners_action_in_its_menu(self, operator: Person, gang: Gang) -> None:
+        page = text(operator, "/")
+        assert '<summary aria-label="Actions on llama"' in page
+        assert "Suspend JobSet llama …</a>" in page
+        assert "verb=suspend&target=eu-train%2Fjobset.x-k8s.io%2FJobSet%2Fresearch%2Fllama" in page
+
+    def test_who_may_not_act_reads_why(self, viewer: Person, gang: Gang) -> None:
+        page = text(viewer, "/")
+        assert "You may look but not act in this namespace." in page
+        assert "/actions/confirm/" not in page
+
+
+class TestRecord:
+    def test_shows_states_reasons_and_people(
+        self, viewer: Person, record: dict[str, Action]
+    ) -> None:
+        page = text(viewer, "/actions/")
+        for part in ("Held", "Suspended, watching", "Reverted by jobset", "Refused", REASON):
+            assert part in page, part
+
+    @pytest.mark.parametrize(
+        ("query", "names"),
+        [
+            ("state=verified", {"llama-workers-0"}),
+            ("open=1", {"llama-workers-1"}),
+            ("lever=native", {"llama-workers-2"}),
+            ("q=workers-1", {"llama-workers-1"}),
+            ("actor=nobody", set()),
+            ("cluster=elsewhere", set()),
+            ("cursor=nonsense", {"llama-workers-0", "llama-workers-1", "llama-workers-2"}),
+            ("q=%00&state='%3B--", set()),
+        ],
+    )
+    def test_filters_are_in_the_address(
+        self, viewer: Person, record: dict[str, Action], query: str, names: set[str]
+    ) -> None:
+        page = text(viewer, f"/actions/?{query}")
+        assert {
+            n for n in (f"llama-workers-{i}" for i in range(3)) if f">Suspend {n}<" in page
+        } == names
+
+    def test_one_action_has_every_request_and_result(
+        self, viewer: Person, record: dict[str, Action]
+    ) -> None:
+        page = text(viewer, f"/actions/{record['reverted'].pk}/")
+        for part in (
+            "jobset resumed it 0.1 s after it was suspended.",
+            "<code>false</code> → <code>true</code>",
+            '{"op":"replace","path":"/spec/suspend","value":true}',
+            "/apis/batch/v1/namespaces/research/jobs/llama-workers-2",
+            "lever not proved, tried by an admin",
+            "dry run",
+            "The API server answered 200.",
+            f"/gangs/{record['reverted'].gang_id}/",
+        ):
+            assert part in page, part
+
+    def test_a_step_that_did_not_come_was_never_sent(
+        self, viewer: Person, record: dict[str, Action]
+    ) -> None:
+        page = text(viewer, f"/actions/{record['refused'].pk}/")
+        assert "The API server left it resumed." in page
+        assert page.count("never sent") == 1
+        assert "not yet" not in page
+
+    def test_strangers_find_nothing(self, record: dict[str, Action]) -> None:
+        stranger = make_stranger()
+        assert "llama" not in text(stranger, "/actions/")
+        missing = text(stranger, "/actions/0000/", 404)
+        assert text(stranger, f"/actions/{record['held'].pk}/", 404) == missing
+        assert text(stranger, "/actions/batches/none/", 404) == missing
+
+    def test_export_is_what_is_shown_and_is_audited(
+        self, viewer: Person, record: dict[str, Action]
+    ) -> None:
+        Action.objects.filter(state="verified").update(reason="=HYPERLINK(1)")
+        answer: Any = viewer.client.get("/actions/export.csv?state=verified")
+        assert answer["Content-Type"] == "text/csv; charset=utf-8"
+        assert "attachment" in answer["Content-Disposition"]
+        rows = list(csv.DictReader(io.StringIO(answer.getvalue().decode())))
+        assert [(row["name"], row["reason"]) for row in rows] == [
+            ("llama-workers-0", "'=HYPERLINK(1)")
+        ]
+        answer = viewer.client.get("/actions/export.jsonl")
+        documents = [json.loads(line) for line in answer.getvalue().decode().splitlines()]
+        assert {one["state"] for one in documents} == {
+            "verified",
+            "applied",
+            "reverted",
+            "refused",
+        }
+        assert [entry.event for entry in AuditEntry.objects.all()] == ["export", "export"]
+        assert viewer.client.get("/actions/export.xml").status_code == 404
+        assert viewer.client.head("/actions/export.csv").status_code == 405
+
+    def test_the_audit_is_for_who_may_see_the_place(
+        self, operator: Person, viewer: Person, gang: Gang
+    ) -> None:
+        viewer.client.post(
+            "/actions/confirm/",
+            {
+                "verb": "suspend",
+                "target": f"eu-train/batch/Job/research/llama-workers-0/{gang.uid}-job-0/3",
+                "reason": REASON,
+            },
+        )
+        assert "was not let suspend Job research/llama-workers-0" in text(
+            operator, "/actions/audit/"
+        )
+        assert "llama" not in text(make_stranger(), "/actions/audit/")
+
+
+class TestHolds:
+    def test_shows_age_author_reason_end_and_whether_in_force(
+        self, operator: Person, cluster: Cluster, gang: Gang
+    ) -> None:
+        hold_job(cluster, gang, 0, now=timezone.now())
+        page = text(operator, "/holds/")
+        for part in ("In force", "llama-workers-0", "olga", REASON, "Last checked", "Resume"):
+            assert part in page, part
+        assert "verb=resume&target=eu-train%2Fbatch%2FJob%2Fresearch%2Fllama-workers-0" in page
+
+    def test_who_may_not_act_reads_why(self, viewer: Person, cluster: Cluster, gang: Gang) -> None:
+        hold_job(cluster, gang, 0, now=timezone.now())
+        page = text(viewer, "/holds/")
+        assert "You may look but not act in this namespace." in page
+        assert "/actions/confirm/" not in page
+
+    def test_a_hold_without_its_job_goes_by_hand(
+        self, operator: Person, cluster: Cluster, gang: Gang
+    ) -> None:
+        make_hold(cluster, gang, "llama-workers-9")
+        page = text(operator, "/holds/")
+        assert "kubectl delete hold hold-llama-workers-9 -n research" in page
+
+    def test_what_cannot_be_seen_is_not_none(self, cluster: Cluster) -> None:
+        make_acting_cluster("gpu-west", now=timezone.now(), hold=False)
+        page = text(make_owner(), "/holds/")
+        assert "The Hold is not installed in cluster gpu-west." in page
+        assert "No Hold is known in the clusters that could be looked at." in page
+
+
+class TestNode:
+    def test_lists_the_jobs_with_pods_there(self, operator: Person, gang: Gang) -> None:
+        page = text(operator, "/actions/node/?cluster=eu-train&node=gpu-01")
+        assert "llama-workers-0" in page
+        assert "llama-workers-1" in page
+        assert "llama-workers-2" not in page
+        assert page.count('name="target"') == 2
+        assert "Suspend selected" in page
+
+    def test_a_viewer_reads_why(self, viewer: Person, gang: Gang) -> None:
+        page = text(viewer, "/actions/node/?cluster=eu-train&node=gpu-01")
+        assert "You may look but not act in this namespace." in page
+        assert "Suspend selected" not in page
+
+    def test_a_node_and_a_cluster_that_are_not_to_be_seen(
+        self, operator: Person, gang: Gang
+    ) -> None:
+        assert "No Job that you may see" in text(
+            operator, "/actions/node/?cluster=eu-train&node=none"
+        )
+        text(operator, "/actions/node/?cluster=other&node=gpu-01", 404)
+        text(operator, "/actions/node/", 404)
+        text(make_stranger(), "/actions/node/?cluster=eu-train&node=gpu-01", 404)
+
+
+def test_a_dead_act_worker_is_loud(operator: Person, gang: Gang) -> None:
+    from gangboard.store.models import Heartbeat
+
+    Heartbeat.objects.filter(kind="act").delete()
+    for path in ("/", "/actions/", "/holds/", f"/gangs/{gang.pk}/"):
+        assert "No act worker has ever run" in text(operator, path), path
+
+
+def test_no_get_writes(operator: Person, gang: Gang, record: dict[str, Action]) -> None:
+    """All but the export, which writes one line of the audit and nothing else."""
+
+    def rows() -> dict[str, list[tuple[Any, ...]]]:
+        return {
+            model.__name__: sorted(model._default_manager.values_list(), key=repr)
+            for model in apps.get_app_config("store").get_models()
+        }
+
+    before = rows()
+    target = f"eu-train/batch/Job/research/llama-workers-0/{gang.uid}-job-0/3"
+    for path in (
+        "/",
+        f"/gangs/{gang.pk}/",
+        "/actions/",
+        "/actions/audit/",
+        f"/actions/{record['held'].pk}/",
+        "/actions/batches/none/",
+        f"/actions/confirm/?verb=suspend&target={target}",
+        f"/actions/confirm/?verb=suspend&target={target}&reason=because&key=k",
+        "/actions/node/?cluster=eu-train&node=gpu-01",
+        "/holds/",
+    ):
+        operator.client.get(path)
+        assert rows() == before, path
+    assert operator.client.get("/actions/batches/none/stop/").status_code == 405
