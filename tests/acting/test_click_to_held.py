@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.acting.identities import install
 from tests.acting.scene import Scene
@@ -33,10 +34,14 @@ def scene(controlplane_137: ControlPlane) -> Iterator[Scene]:
         yield scene
 
 
-def _ask(page: Page, scene: Scene, verb: str, ends: str) -> float:
+def _face(place: Locator, label: str) -> Locator:
+    """The word for a state, whole: `Resumed` is not `Resumed, watching`."""
+    return place.locator(".face", has_text=re.compile(rf"\b{label}\s*$")).first
+
+
+def _ask(page: Page, verb: str, ends: str) -> float:
     """Click the button, confirm, and wait for the last word; return the seconds from the last click."""
-    uid = scene.job(JOB)["metadata"]["uid"]
-    button = page.locator(f"a#do-{verb}-{uid}")
+    button = page.get_by_role("link", name=f"{verb.capitalize()} Job {JOB}")
     expect(button).to_be_visible(timeout=PATIENCE)
     button.click()
     dialog = page.locator("#act-body")
@@ -45,7 +50,7 @@ def _ask(page: Page, scene: Scene, verb: str, ends: str) -> float:
     expect(submit).to_be_enabled()
     clicked_at = time.monotonic()
     submit.click()
-    expect(dialog.get_by_text(ends, exact=True).first).to_be_visible(timeout=PATIENCE)
+    expect(_face(dialog, ends)).to_be_visible(timeout=PATIENCE)
     took = time.monotonic() - clicked_at
     page.keyboard.press("Escape")
     return took
@@ -60,14 +65,14 @@ def test_from_click_to_held(scene: Scene, browser: Browser) -> None:
         gang = scene.gang("run")
         page.goto(f"{scene.installation.url}/gangs/{gang['id']}/")
         for _ in range(TRIES):
-            seconds.append(_ask(page, scene, "suspend", "Held"))
+            seconds.append(_ask(page, "suspend", "Held"))
             assert scene.job(JOB)["spec"]["suspend"] is True
             assert scene.pods(JOB) == []
             (hold,) = scene.holds()
             assert hold["spec"]["reason"] == "node-3 is being repaired"
-            row = page.locator("tr", has=page.get_by_text(JOB, exact=True))
-            expect(row.get_by_text("Held", exact=True).first).to_be_visible(timeout=PATIENCE)
-            _ask(page, scene, "resume", "Resumed")
+            row = page.locator("tr", has=page.get_by_role("rowheader", name=JOB))
+            expect(_face(row, "Held")).to_be_visible(timeout=PATIENCE)
+            _ask(page, "resume", "Resumed")
             scene.wait_running(1, JOB)
             assert scene.holds() == []
         page.goto(f"{scene.installation.url}/actions/?q={JOB}")

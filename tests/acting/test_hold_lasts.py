@@ -16,7 +16,7 @@ from tests.controlplane.objects import JOBSET, JobOptions, jobset, podgroup
 from tests.installation import Installation
 from tests.scenarios.scenario import is_ready
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.controlplane]
 
 MINORS = ("1.37", "1.36")
 HELD_SECONDS = 60.0

@@ -16,7 +16,7 @@ from tests.acting.scene import Scene
 from tests.controlplane.cluster import ControlPlane
 from tests.installation import Installation
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.controlplane]
 
 STORIES: dict[str, tuple[Callable[[Scene], None], ...]] = {
     "k137": (
