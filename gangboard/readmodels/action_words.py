@@ -37,6 +37,13 @@ _PLAIN: dict[str, tuple[str, str, str]] = {
 """(label, icon, tone) of the states that are called the same for every verb and lever."""
 
 
+def lever_label(lever: str, *, forced: bool = False) -> str:
+    """Return the name of a lever; a forced plain suspend is not called what nobody has seen."""
+    if forced and lever == Lever.NATIVE:
+        return "spec.suspend of the Job, not proved"
+    return LEVER_LABELS.get(lever, printable(lever))
+
+
 def button_label(verb: str, lever: str) -> str:
     """Return the word on a button: `Hold` and `Release` for the Hold, `Pause` for parallelism."""
     if verb == Verb.SUSPEND:

@@ -24,7 +24,7 @@ from gangboard.readmodels.action_rows import (
     BatchRow,
     StepRow,
 )
-from gangboard.readmodels.action_words import LEVER_LABELS, action_face
+from gangboard.readmodels.action_words import action_face, lever_label
 from gangboard.readmodels.cursors import CursorError, after_cursor, write_cursor
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
@@ -152,7 +152,7 @@ def _row(action: Action) -> ActionRow:
             only_released=_only_released(action, steps),
         ),
         lever=action.lever,
-        lever_label=LEVER_LABELS.get(action.lever, printable(action.lever)),
+        lever_label=lever_label(action.lever, forced=action.forced),
         reason=printable(action.reason),
         actor=printable(action.actor_name),
         via=action.via,

@@ -25,7 +25,9 @@ def in_words(pods: tuple[Pod, ...], now: datetime) -> str:
         text = f"{count(len(ending), 'pod')} {is_or_are(len(ending))} still ending"
         texts.append(f"{text}, {left} s of their grace left" if left else f"{text}, past the grace")
     if staying:
-        texts.append(f"{count(staying, 'pod')} {is_or_are(staying)} not asked to end yet")
+        texts.append(
+            f"{count(staying, 'pod')} {'has' if staying == 1 else 'have'} not been asked to end yet"
+        )
     return "; ".join(texts)
 
 
