@@ -45,6 +45,23 @@ def refused_on_135(scene: Scene) -> None:
     assert scene.job("run-w-1")["metadata"]["generation"] == before
 
 
+def refused_without_effect(scene: Scene) -> None:
+    """The policy is served and was accepted with 201, and does nothing: only the proof shows it."""
+    workers: JobOptions = {"replicas": 2, "node_selector": scene.where}
+    scene.set_up(jobset("run", scene.namespace, jobs={"w": workers}))
+    scene.wait_running(2)
+    scene.seen("run", "run-w-1")
+    before = scene.job("run-w-1")
+    pods = scene.uids("run-w-1")
+    ended = scene.act("suspend", {"apiVersion": "batch/v1", "kind": "Job", **before})
+    assert ended["state"] == "refused", ended
+    assert "not in force" in ended["message"], ended
+    assert scene.holds() == [], "no Hold is left that does not hold"
+    after = scene.job("run-w-1")
+    assert after["metadata"]["generation"] == before["metadata"]["generation"]
+    assert scene.uids("run-w-1") == pods
+
+
 def held_on_135(scene: Scene) -> None:
     """1.35 with gate and v1beta1 on: the Hold holds and is released."""
     workers: JobOptions = {"replicas": 2, "node_selector": scene.where}

@@ -29,11 +29,12 @@ STORIES: dict[str, tuple[Callable[[Scene], None], ...]] = {
     ),
     "plain": (levers.refused_without_policy,),
     "k135": (levers.refused_on_135,),
+    "k135served": (levers.refused_without_effect,),
     "k135map": (levers.held_on_135,),
     "kueue": (queued.owner_deactivated, queued.child_held),
 }
 
-HOLDING = ("k137", "k135map", "kueue")
+HOLDING = ("k137", "k135served", "k135map", "kueue")
 """Clusters in which the Hold is installed."""
 
 
@@ -41,6 +42,7 @@ PLANES = {
     "k137": "controlplane_137",
     "plain": "controlplane_plain",
     "k135": "controlplane_135",
+    "k135served": "controlplane_135_served",
     "k135map": "controlplane_135_map",
     "kueue": "controlplane_kueue",
 }

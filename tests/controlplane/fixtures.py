@@ -26,6 +26,7 @@ _FIXTURES = {
     "controlplane_136",
     "controlplane_plain",
     "controlplane_135",
+    "controlplane_135_served",
     "controlplane_135_map",
     "controlplane_kueue",
 }
@@ -75,8 +76,14 @@ def controlplane_135() -> Iterator[ControlPlane]:
 
 
 @pytest.fixture(scope="session")
+def controlplane_135_served() -> Iterator[ControlPlane]:
+    """The same where mutating policies are served and accepted, and without effect."""
+    yield from _started("1.35-served")
+
+
+@pytest.fixture(scope="session")
 def controlplane_135_map() -> Iterator[ControlPlane]:
-    """The same with mutating admission policies, as v1beta1."""
+    """1.35 with mutating admission policies in force, as v1beta1."""
     yield from _started("1.35-map")
 
 

@@ -106,8 +106,13 @@ PROFILES: dict[str, Profile] = {
             gates={"GenericWorkload": False, "WorkloadWithJob": False},
         ),
         _135,
-        # In 1.35 mutating policies are off; the gate alone, without v1beta1, and the API server
-        # never gets ready.
+        # In 1.35 mutating policies are off: with v1beta1 alone they are served, accepted, and
+        # without effect; with the gate alone the API server never gets ready.
+        replace(
+            _135,
+            name="1.35-served",
+            runtime_config=(*_135.runtime_config, "admissionregistration.k8s.io/v1beta1=true"),
+        ),
         replace(
             _135,
             name="1.35-map",

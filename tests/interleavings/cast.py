@@ -10,19 +10,18 @@ from datetime import timedelta
 from random import Random
 from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 
 from gangboard.actions import guards, proofs, service
 from gangboard.actions.asks import Ask, AskError, Fault
 from gangboard.actions.door import KubeDoor
 from gangboard.actions.engine import Engine
-from gangboard.actions.gate import OWN
 from gangboard.actions.sweeper import Sweeper
 from gangboard.domain.action import Target, Verb
 from gangboard.domain.owner import Owner
 from gangboard.store import actions
 from gangboard.store.access import viewer_of
-from gangboard.store.models import Action, Cluster, Grant, Switch, WatchedObject
+from gangboard.store.models import Cluster, Grant, Switch, WatchedObject
 from gangboard.store.objects import unpack
 from tests.interleavings.hub import Actor, Hub
 from tests.interleavings.site import CLUSTER, HOLDS, JOBS, JOBSET, NAMESPACE, Json, Moments, Site
@@ -36,7 +35,7 @@ _HOLD = f"/apis/gangboard.dev/v1alpha1/namespaces/{NAMESPACE}/holds/"
 _POLICIES = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
 _MOST_ORDERS = 12
 _IDLE = "waits for work"
-_REST = 20.0
+_REST = 25.0
 """Seconds in which the poll can notice what has become of verified actions."""
 
 
@@ -94,11 +93,11 @@ class Cast:
 
     def _now_and_then(self, least: float, most: float) -> float:
         """Return seconds to wait; in the calm, where order matters less, longer ones."""
-        return self.random.uniform(least, most) * (4.0 if self.is_calm else 1.0)
+        return self.random.uniform(least, most) * (2.5 if self.is_calm else 1.0)
 
     # Operators
 
-    def operator(self, user: AbstractBaseUser, times: int) -> Callable[[], None]:
+    def operator(self, user: User, times: int) -> Callable[[], None]:
         """Return the work of a person who suspends and resumes, now and then with an old page."""
 
         def work() -> None:
@@ -122,7 +121,7 @@ class Cast:
         ]
         return self.random.choices(found, weights)[0] if found else None
 
-    def _ask(self, user: AbstractBaseUser, owner: Owner, number: int) -> None:
+    def _ask(self, user: User, owner: Owner, number: int) -> None:
         ref = owner.meta.ref
         sensible = Verb.RESUME if owner.suspended else Verb.SUSPEND
         verb = sensible if self.random.random() < 0.85 else self.random.choice(list(Verb))
@@ -147,7 +146,7 @@ class Cast:
             self._send(user, ask)
             self.hub.pause("clicks")
 
-    def _send(self, user: AbstractBaseUser, ask: Ask) -> None:
+    def _send(self, user: User, ask: Ask) -> None:
         what = f"{ask.verb} {ask.target.kind} {ask.target.name}"
         try:
             taken = service.request(
@@ -194,12 +193,15 @@ class Cast:
             task, subject = self.broker.orders.popleft()
             try:
                 self._do(engine, task, subject)
-            except Exception as defect:  # the edge of a task, as in the product's worker
-                what = f"{type(defect).__name__} in {task} of {subject}: {defect}"
-                self.crashes.append(what)
-                self.trace.write(engine.holder, f"CRASH {what}")
-                self.trace.write_stack(defect)
+            except Exception as defect:  # noqa: BLE001  # the edge of a task, as in the product's worker
+                self.note_crash(engine.holder, f"{task} of {subject}", defect)
             self.hub.pause(_IDLE)
+
+    def note_crash(self, who: str, what: str, defect: BaseException) -> None:
+        """Take note of an exception that nobody wanted."""
+        self.crashes.append(f"{type(defect).__name__} in {what}: {defect}")
+        self.trace.write(who, f"CRASH in {what}")
+        self.trace.write_stack(defect)
 
     def _do(self, engine: Engine, task: str, subject: Any) -> None:
         """Do what the tasks of gangboard.actions.tasks do."""
@@ -219,24 +221,17 @@ class Cast:
     # gangboard's own clockwork
 
     def sweeper(self) -> None:
-        """Sweep every two seconds, as beat has it."""
+        """Sweep every two seconds or so, as beat has it."""
         give = self.broker.give
         sweeper = Sweeper(_Sleeping(Moments(self.site.clock), self.hub))
         while True:
-            self.hub.sleep(2.0, "sweeps")
+            self.hub.sleep(self._now_and_then(2.0, 3.5), "sweeps")
             if len(self.broker.orders) < _MOST_ORDERS:  # stale orders expire
                 sweeper.order(
                     lambda action: give("advance", action),
                     lambda action: give("inspect", action),
                     lambda cluster: give("prove", cluster),
                 )
-            self._name_new_actions()
-
-    def _name_new_actions(self) -> None:
-        """Give those that gangboard itself has asked for a short name in the trace."""
-        for action in Action.objects.filter(via=OWN).values_list("pk", flat=True):
-            if self.trace.short(action) == action:
-                self.trace.name(action, f"G{action[:3]}")
 
     def poller(self) -> None:
         """Look at the cluster every now and then."""

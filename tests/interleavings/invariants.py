@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gangboard.domain.action import ActionState, StepState, Verb
+from gangboard.domain.action import ActionState, Lever, StepState, Verb
 from gangboard.store.models import Action, ActionStep, AuditEntry
 from tests.interleavings.cast import Cast
 from tests.interleavings.observer import Observer, mark_of
 from tests.interleavings.site import BEGAN, HOLDS
-from tests.interleavings.wire import Sent
+from tests.interleavings.wire import Applied, Sent
 
 _SKEW = 1.5
 """Seconds that a worker's clock can be off."""
@@ -106,7 +106,7 @@ def only_the_target_is_changed(evidence: Evidence) -> Iterator[str]:
                 job = json.loads(sent.body)["spec"]["jobName"]
                 if job != row.name:
                     yield f"{sent.action} on {row.name} made a Hold on {job}"
-        elif applied.subject not in evidence.observer.targets(row):
+        elif not _is_target(applied, row):
             yield (
                 f"{sent.action} on {row.kind} {row.name} ({row.uid}) changed {sent.path} "
                 f"({applied.subject})"
@@ -231,6 +231,13 @@ def broken(evidence: Evidence) -> dict[str, list[str]]:
     """Return name → what is wrong, for each invariant that does not hold."""
     found = {invariant.__name__: list(invariant(evidence)) for invariant in INVARIANTS}
     return {name: wrong for name, wrong in found.items() if wrong}
+
+
+def _is_target(applied: Applied, row: Action) -> bool:
+    """Whether an action is about an object: the very one, or each child Job of its JobSet (native)."""
+    if row.kind == "JobSet" and row.lever == Lever.NATIVE.value:
+        return row.uid in applied.owners and "/jobs/" in applied.sent.path
+    return applied.subject == row.uid and applied.sent.path.endswith(f"/{row.name}")
 
 
 def _changes(evidence: Evidence) -> Iterator[Sent]:

@@ -9,8 +9,9 @@ from django.db import connection
 
 from gangboard.domain.action import ActionState, Lever
 from gangboard.store.models import Action
-from tests.interleavings.site import HOLDS, JOBS, JOBSETS, Json, Site, owner_uids
+from tests.interleavings.site import HOLDS, JOBS, JOBSETS, Json, Site
 from tests.interleavings.trace import Trace
+from tests.interleavings.wire import owner_uids
 
 MARK = "gangboard.dev/action"
 _LOOKS = 6
@@ -55,10 +56,8 @@ class Observer:
 
     def look(self) -> None:
         """Take note of what has changed in the database since the last look."""
-        changes = connection.connection.total_changes
-        if changes == self._changes:
+        if not self._has_news():
             return
-        self._changes = changes
         open_ones: dict[str, str] = {}
         rows = Action.objects.order_by("requested_at", "id")
         self.has_work = False
@@ -72,10 +71,20 @@ class Observer:
                 open_ones[uid] = pk
             self._note(pk, ActionState(state), is_open=finished_at is None)
 
+    def skip(self) -> None:
+        """Take what was just written for no news: the poll writes nothing about actions."""
+        self._has_news()
+
+    def _has_news(self) -> bool:
+        before, self._changes = self._changes, connection.connection.total_changes
+        return before != self._changes
+
     def _note(self, pk: str, state: ActionState, *, is_open: bool) -> None:
         moments = self.history.setdefault(pk, [])
         if moments and (moments[-1].state, moments[-1].is_open) == (state, is_open):
             return
+        if not moments and self.trace.short(pk) == pk:
+            self.trace.name(pk, f"G{pk[:3]}")  # gangboard itself has asked for it
         moments.append(Moment(self.site.clock.seconds, state, is_open))
         message = Action.objects.values_list("message", flat=True).get(pk=pk)
         self.trace.write("database", f"{pk} {state}{'' if is_open else ' (over)'}: {message}")
@@ -99,7 +108,9 @@ class Observer:
         jobs = [found]
         if action.kind == "JobSet":
             jobs = [
-                job for job in self.site.objects(JOBS) if found["metadata"]["uid"] in owner_uids(job)
+                job
+                for job in self.site.objects(JOBS)
+                if found["metadata"]["uid"] in owner_uids(job)
             ]
         pods = [pod for job in jobs for pod in self.site.pods_of(job["metadata"]["uid"])]
         holds = [hold for hold in self.site.objects(HOLDS) if _holds(hold, found)]
@@ -110,6 +121,10 @@ class Observer:
             sum(map(_is_live, pods)),
             hold=bool(holds),
         )
+
+    def is_gone(self, action: Action) -> bool:
+        """Whether nothing has the name of an action's object any more."""
+        return self.site.find(JOBS if action.kind == "Job" else JOBSETS, action.name) is None
 
     def agrees(self, action: Action, truths: list[Truth]) -> str:
         """Return what does not fit a verified action in all of some moments; empty when it fits."""
@@ -132,7 +147,7 @@ def mark_of(obj: Json) -> str:
 
 def _is_stopped(obj: Json, lever: str) -> bool:
     if lever == Lever.PARALLELISM:
-        return obj["spec"].get("parallelism") == 0
+        return bool(obj["spec"].get("parallelism") == 0)
     return bool(obj["spec"].get("suspend"))
 
 

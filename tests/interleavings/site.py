@@ -9,8 +9,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any, cast
 from unittest import mock
 
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import models
 
 from gangboard.decode.events import EVENT
@@ -30,7 +29,7 @@ from gangboard.simulator.requests import parse
 from gangboard.store.leases import claim
 from gangboard.store.models import Cluster, Grant
 from gangboard.store.proofs import note_lever
-from tests.interleavings.wire import HOST, target_of
+from tests.interleavings.wire import HOST, owner_uids, target_of
 
 Json = dict[str, Any]
 
@@ -119,8 +118,8 @@ class Site:
         self._seen: dict[str, int] = {}
         self.poll()
 
-    def _operator(self, name: str) -> AbstractBaseUser:
-        user = get_user_model().objects.create(username=name)
+    def _operator(self, name: str) -> User:
+        user = User.objects.create(username=name)
         Grant.objects.create(user=user, role="operator", cluster=self.cluster)
         return user
 
@@ -161,12 +160,12 @@ class Site:
     def poll(self) -> None:
         """List what has changed since the last poll, store it, assess it: in one moment."""
         with _polling_at(self.clock):
-            assert self._window._discover()
+            if self._session.discovery is None:
+                assert self._window._discover()
             for watched in self._session.watched.values():
                 if watched.version and watched.resource.key != EVENT.key and self._is_new(watched):
                     self._list(watched)
             self._window.writer.commit()
-            self._window.writer.write_contact(self.clock.now(), "", "", at_once=True)
 
     def _is_new(self, watched: Watched) -> bool:
         resource = watched.resource
@@ -192,8 +191,11 @@ class Site:
         one.run()
         if one.crash is not None:
             raise one.crash
+        state = watched.state
         while not news.empty():
             self._window.writer.take(news.get())
+        # That only its resourceVersion has moved on is of no use to a poll that lists.
+        watched.changed = watched.state != state
 
 
 class _Reader(Connection):
@@ -218,11 +220,6 @@ class _Reader(Connection):
             asked = Asked(HOST, "GET", path, 3.0, 30.0, 0.0)
             raise status_fault(answer.code, answer.headers, answer.body, asked)
         return answer.body
-
-
-def owner_uids(obj: Json) -> set[str]:
-    """Return the uids of the owners of an object."""
-    return {owner["uid"] for owner in obj["metadata"].get("ownerReferences", ())}
 
 
 def _ask_for_independent(jobset: Json) -> None:

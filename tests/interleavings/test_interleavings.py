@@ -33,8 +33,8 @@ def test_every_invariant_holds_in_whatever_order_things_happen() -> None:
     print(", ".join(f"{count} {state}" for state, count in ends.most_common()))
     if runs >= _RUNS:
         # A run in which nothing happens proves nothing.
-        rare = {end for end in ("verified", "reverted", "failed", "refused", "gone", "conflict")}
-        assert rare <= {end for end, count in ends.items() if count >= 5}, ends
+        for end in ("verified", "reverted", "failed", "refused", "gone", "conflict"):
+            assert ends[end] >= 5, ends
 
 
 def test_a_seed_repeats_a_run() -> None:

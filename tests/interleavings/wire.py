@@ -55,6 +55,8 @@ class Applied:
     sent: Sent
     subject: str
     """uid of the object that it changed, as it was stored before (after, for a new one)."""
+    owners: frozenset[str]
+    """uids of the owners of that object."""
 
 
 @dataclass
@@ -164,7 +166,7 @@ class Wire(Connection):
             self._hub.pause(f"before {what}")
             self._trace.write(self._who, f"{what} meets {fault}")
             raise _unreachable()
-        line.has_written = True
+        cast("SimpleNamespace", line).has_written = True
         actor, now = self._hub.current, self._hub.clock.seconds
         decided_at = actor.stood_at[0] if actor is not None else now
         sent = Sent(now, self._who, action, method, path, body, dry_run, decided_at)
@@ -204,11 +206,14 @@ class Wire(Connection):
     def _write(
         self, sent: Sent, target: str, headers: Mapping[str, str], fault: str
     ) -> tuple[int, bytes]:
-        before = _uid_at(self._plane, target)
+        before = _object_at(self._plane, target)
         version = self._plane.store.version
         body = self._ask(sent.method, target, headers, sent.body, fault)
         if not sent.dry_run and self._plane.store.version != version:
-            self._ledger.applied.append(Applied(sent, before or _uid_in(body)))
+            subject = before or json.loads(body)
+            self._ledger.applied.append(
+                Applied(sent, subject["metadata"]["uid"], frozenset(owner_uids(subject)))
+            )
         return 201 if sent.method == "POST" else 200, body
 
     def _ask(
@@ -275,17 +280,15 @@ def _timeout(method: str, path: str) -> KubeError:
     return KubeError("timeout", f"{HOST} did not complete {method} {path} within 10 s.")
 
 
-def _uid_at(plane: Plane, target: str) -> str:
-    """Return the uid of the object that a path names; empty when there is none."""
+def _object_at(plane: Plane, target: str) -> dict[str, Any] | None:
+    """Return the object in a namespace that a path names, None when there is none."""
     parts = target.partition("?")[0].strip("/").split("/")
     for resource in plane.store.resources():
-        root = ["apis", resource.group] if resource.group else ["api"]
-        if parts[: len(root)] == root and parts[-2:-1] == [resource.plural]:
-            found = plane.store.find(resource, (parts[-3], parts[-1]))
-            return str(found["metadata"]["uid"]) if found else ""
-    return ""
+        if parts[1] == resource.group and parts[-2] == resource.plural:
+            return plane.store.find(resource, (parts[-3], parts[-1]))
+    return None
 
 
-def _uid_in(body: bytes) -> str:
-    found = json.loads(body)
-    return str(found.get("metadata", {}).get("uid", ""))
+def owner_uids(obj: dict[str, Any]) -> set[str]:
+    """Return the uids of the owners of an object."""
+    return {owner["uid"] for owner in obj["metadata"].get("ownerReferences", ())}

@@ -37,7 +37,7 @@ def own(services: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_services_of_the_design_are_there(services: dict[str, Any]) -> None:
-    assert {"web", "poll", "beat", "redis", "postgres"} <= set(services)
+    assert {"web", "poll", "act", "beat", "redis", "postgres"} <= set(services)
 
 
 def test_every_command_names_what_exists(services: dict[str, Any]) -> None:
@@ -46,7 +46,7 @@ def test_every_command_names_what_exists(services: dict[str, Any]) -> None:
         match command:
             case ["python", "manage.py", subcommand, *_]:
                 assert subcommand in get_commands(), name
-            case ["celery", "-A", "gangboard.celery", "worker", "--queues", queue]:
+            case ["celery", "-A", "gangboard.celery", "worker", "--queues", queue, *_]:
                 routed = {
                     str(entry["options"]["queue"]) for entry in app.conf.beat_schedule.values()
                 }

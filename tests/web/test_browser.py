@@ -153,6 +153,9 @@ class TestLive:
         self, page: Page, context: BrowserContext, site: Site
     ) -> None:
         page.goto(f"{site.url}/?health=waiting")
+        # The waiting request would lead there by itself at any moment, also during the reload.
+        page.keyboard.press("p")
+        expect(page.locator("#live-state")).to_contain_text("paused at")
         context.clear_cookies()
         page.reload()
         expect(page).to_have_url(re.compile(r"/sign-in/\?next=/%3Fhealth%3Dwaiting"))
