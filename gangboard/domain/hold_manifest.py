@@ -74,20 +74,27 @@ _SUSPENDED_AGAIN: Final = (
     "spec: Object.spec{suspend: true}}"
 )
 
+_JOBS: Final[list[Manifest]] = [
+    {
+        "apiGroups": ["batch"],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE", "UPDATE"],
+        "resources": ["jobs"],
+    }
+]
+_OF_JOBSETS: Final[Manifest] = {
+    "matchExpressions": [{"key": "jobset.sigs.k8s.io/jobset-name", "operator": "Exists"}]
+}
+
 POLICY_SPEC: Final[Manifest] = {
-    "failurePolicy": "Ignore",
+    # An API server that has just started has not read the Holds yet. With `Ignore` it lets a resume
+    # through in that moment (observed on 1.37.0 when it was killed while JobSet was at work); with
+    # `Fail` it refuses writes to Jobs of JobSets until it has, and the controllers try again.
+    "failurePolicy": "Fail",
     "reinvocationPolicy": "IfNeeded",
     "paramKind": {"apiVersion": f"{HOLD_GROUP}/{HOLD_VERSION}", "kind": "Hold"},
-    "matchConstraints": {
-        "resourceRules": [
-            {
-                "apiGroups": ["batch"],
-                "apiVersions": ["v1"],
-                "operations": ["CREATE", "UPDATE"],
-                "resources": ["jobs"],
-            }
-        ]
-    },
+    # No other Job can be held, so no other is ever refused.
+    "matchConstraints": {"resourceRules": _JOBS, "objectSelector": _OF_JOBSETS},
     "matchConditions": [
         {"name": "being-resumed", "expression": _BEING_RESUMED},
         {"name": "held", "expression": _HELD},
@@ -100,6 +107,13 @@ POLICY_SPEC: Final[Manifest] = {
     ],
 }
 """Spec of the MutatingAdmissionPolicy; its parameters are the Holds."""
+
+OPEN_POLICY_SPEC: Final[Manifest] = {
+    **POLICY_SPEC,
+    "failurePolicy": "Ignore",
+    "matchConstraints": {"resourceRules": _JOBS},
+}
+"""An older form, which holds too, but not in the moment in which an API server starts."""
 
 BINDING_SPEC: Final[Manifest] = {
     "policyName": POLICY_NAME,

@@ -130,8 +130,12 @@ def _hold(levers: ClusterLevers, shut: str) -> LeverRow:
         return _row(Lever.HOLD, face, said, levers, ready=proved and not shut)
     if levers.hold_proved_at is None:
         unproved = "Installed, unproved: it is proved each time before a Job is suspended."
-        return _row(Lever.HOLD, _UNPROVED, unproved, levers, ready=not shut)
-    return _row(Lever.HOLD, _READY, "Installed and proved.", levers, ready=not shut)
+        return _row(Lever.HOLD, _UNPROVED, _and(unproved, said), levers, ready=not shut)
+    return _row(Lever.HOLD, _READY, _and("Installed and proved.", said), levers, ready=not shut)
+
+
+def _and(first: str, second: str) -> str:
+    return f"{first} {second}" if second else first
 
 
 def _row(

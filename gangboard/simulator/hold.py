@@ -72,7 +72,7 @@ INSTALLATION: tuple[Json, ...] = (
         "kind": "MutatingAdmissionPolicy",
         "metadata": {"name": _NAME},
         "spec": {
-            "failurePolicy": "Ignore",
+            "failurePolicy": "Fail",
             "reinvocationPolicy": "IfNeeded",
             "paramKind": {"apiVersion": "gangboard.dev/v1alpha1", "kind": "Hold"},
             "matchConstraints": {
@@ -83,7 +83,12 @@ INSTALLATION: tuple[Json, ...] = (
                         "operations": ["CREATE", "UPDATE"],
                         "resources": ["jobs"],
                     }
-                ]
+                ],
+                "objectSelector": {
+                    "matchExpressions": [
+                        {"key": "jobset.sigs.k8s.io/jobset-name", "operator": "Exists"}
+                    ]
+                },
             },
             "matchConditions": [
                 {"name": "being-resumed", "expression": _RESUMED},

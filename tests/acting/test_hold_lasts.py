@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.controlplane]
 
 MINORS = ("1.37", "1.36")
 HELD_SECONDS = 60.0
+API_SERVER_KILLS = 3
 JOB, SIBLINGS = "run-w-1", ("run-w-0", "run-w-2")
 PODS = 2
 
@@ -83,12 +84,16 @@ def _held_through_everything(scene: Scene, siblings: dict[str, set[str]]) -> Non
 
     with witness.watching():
         until(10, touch, every=0.5)
-        scene.plane.kill_process("jobset")
-        scene.plane.restart_process("jobset")
+        scene.plane.restart_process("jobset", kill=True)
         until(5, touch, every=0.5)
-        scene.plane.kill_process("kube-apiserver")
-        scene.plane.restart_process("kube-apiserver")
-        until(10, touch, every=0.5)
+        # Touched all the while: JobSet must be at work in the moment in which the server comes up.
+        with ThreadPoolExecutor(1) as busy:
+            touching = busy.submit(until, 15, touch, 0.1)
+            for _ in range(API_SERVER_KILLS):
+                scene.plane.restart_process("kube-apiserver", kill=True)
+                time.sleep(1)
+            touching.result()
+        until(5, touch, every=0.5)
         assert {job: scene.uids(job) for job in SIBLINGS} == siblings, (
             "the siblings were left alone"
         )

@@ -1,10 +1,9 @@
-"""Who takes part in a run: operators, act workers, a sweeper, an admin, somebody with kubectl, fate."""
+"""Who works in a run: operators, act workers, the sweeper and the poll."""
 
 from __future__ import annotations
 
-import json
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from random import Random
@@ -19,20 +18,14 @@ from gangboard.actions.engine import Engine
 from gangboard.actions.sweeper import Sweeper
 from gangboard.domain.action import Target, Verb
 from gangboard.domain.owner import Owner
-from gangboard.store import actions
 from gangboard.store.access import viewer_of
-from gangboard.store.models import Cluster, Grant, Switch, WatchedObject
+from gangboard.store.models import Cluster, WatchedObject
 from gangboard.store.objects import unpack
 from tests.interleavings.hub import Actor, Hub
-from tests.interleavings.site import CLUSTER, HOLDS, JOBS, JOBSET, NAMESPACE, Json, Moments, Site
+from tests.interleavings.site import CLUSTER, Moments, Site
 from tests.interleavings.trace import Trace
 from tests.interleavings.wire import Ledger, Weather, Wire
 
-_MERGE = "application/merge-patch+json"
-_BATCH = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/"
-_JOBSET = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{NAMESPACE}/jobsets/{JOBSET}"
-_HOLD = f"/apis/gangboard.dev/v1alpha1/namespaces/{NAMESPACE}/holds/"
-_POLICIES = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
 _MOST_ORDERS = 12
 _IDLE = "waits for work"
 _REST = 25.0
@@ -54,17 +47,8 @@ class Broker:
         self.orders.extend([(task, subject)] * times)
 
 
-@dataclass
-class Switches:
-    """When something that forbids to send was on: from second to second of the clock."""
-
-    read_only: list[list[float]] = field(default_factory=list)
-    withdrawn: dict[str, list[list[float]]] = field(default_factory=dict)
-    """By the name of the person whose role was taken."""
-
-
 class Cast:
-    """Everybody who acts in one run, and what they share."""
+    """Those who work in one run, and what they share."""
 
     def __init__(self, site: Site, hub: Hub, random: Random, trace: Trace) -> None:
         self.site = site
@@ -74,7 +58,6 @@ class Cast:
         self.ledger = Ledger()
         self.weather = Weather(reads=0.03, writes=0.12)
         self.broker = Broker(random)
-        self.switches = Switches()
         self.accepted: list[str] = []
         """Ids of the actions that operators were told were taken."""
         self.crashes: list[str] = []
@@ -238,133 +221,6 @@ class Cast:
         while True:
             self.hub.sleep(self._now_and_then(0.3, 1.5), "polls")
             self.site.poll()
-
-    # Those who disturb
-
-    def admin(self) -> None:
-        """Switch to read-only and back, take a role and give it back."""
-        for _ in range(self.random.choice((0, 0, 0, 1, 2))):
-            self.hub.sleep(self.random.uniform(0.0, 60.0), "thinks")
-            if self.is_calm:
-                return
-            self.random.choice((self._read_only, self._cluster_read_only, self._withdraw))()
-
-    def _read_only(self) -> None:
-        now = self.site.clock.now()
-        Switch.objects.update_or_create(
-            name=actions.READ_ONLY, defaults={"is_on": True, "changed_at": now}
-        )
-        self._forbid(self.switches.read_only, "switches gangboard to read-only")
-        Switch.objects.filter(name=actions.READ_ONLY).update(is_on=False)
-        self._allow(self.switches.read_only, "ends read-only")
-
-    def _cluster_read_only(self) -> None:
-        Cluster.objects.filter(pk=self.site.cluster.pk).update(read_only=True)
-        self._forbid(self.switches.read_only, "switches the cluster to read-only")
-        Cluster.objects.filter(pk=self.site.cluster.pk).update(read_only=False)
-        self._allow(self.switches.read_only, "ends read-only of the cluster")
-
-    def _withdraw(self) -> None:
-        user = self.random.choice(self.site.people)
-        spans = self.switches.withdrawn.setdefault(str(user), [])
-        Grant.objects.filter(user=user).update(role="viewer")
-        self._forbid(spans, f"withdraws the role of {user}")
-        Grant.objects.filter(user=user).update(role="operator")
-        self._allow(spans, f"gives the role of {user} back")
-
-    def _forbid(self, spans: list[list[float]], what: str) -> None:
-        self.trace.write("admin", what)
-        spans.append([self.site.clock.seconds, float("inf")])
-        self.hub.sleep(self.random.uniform(1.0, 20.0), "waits")
-
-    def _allow(self, spans: list[list[float]], what: str) -> None:
-        self.trace.write("admin", what)
-        spans[-1][1] = self.site.clock.seconds
-
-    def meddler(self) -> None:
-        """Do with kubectl what people do."""
-        deeds = (
-            self._delete_hold,
-            self._delete_hold,
-            self._edit_hold,
-            self._patch_job,
-            self._patch_job,
-            self._touch_job,
-            self._patch_jobset,
-            self._remove_policy,
-            self._delete_jobset,
-        )
-        weights = (2, 2, 1, 2, 2, 2, 1, 1, 0.4)
-        for _ in range(self.random.choice((0, 1, 2, 3))):
-            self.hub.sleep(self.random.uniform(0.0, 50.0), "thinks")
-            if self.is_calm:
-                return
-            self.random.choices(deeds, weights)[0]()
-
-    def _any(self, found: Iterable[Json]) -> str:
-        names = sorted(obj["metadata"]["name"] for obj in found)
-        return self.random.choice(names) if names else ""
-
-    def _kubectl(self, method: str, path: str, body: Json | None = None) -> None:
-        text = json.dumps(body) if body is not None else ""
-        code = self.site.ask(method, path, text.encode(), _MERGE)
-        self.trace.write("kubectl", f"{method} {path} {text}: {code}")
-
-    def _delete_hold(self) -> None:
-        name = self._any(self.site.objects(HOLDS))
-        if name:
-            self._kubectl("DELETE", _HOLD + name)
-
-    def _edit_hold(self) -> None:
-        name = self._any(self.site.objects(HOLDS))
-        if name:
-            self._kubectl("PATCH", _HOLD + name, {"spec": {"jobName": "another"}})
-
-    def _patch_job(self) -> None:
-        name = self._any(self.site.objects(JOBS))
-        if name:
-            wanted = self.random.choice((True, False))
-            self._kubectl("PATCH", _BATCH + name, {"spec": {"suspend": wanted}})
-
-    def _touch_job(self) -> None:
-        name = self._any(self.site.objects(JOBS))
-        if name:
-            self._kubectl("PATCH", _BATCH + name, {"metadata": {"labels": {"touched": "yes"}}})
-
-    def _patch_jobset(self) -> None:
-        wanted = self.random.choice((True, False))
-        self._kubectl("PATCH", _JOBSET, {"spec": {"suspend": wanted}})
-
-    def _delete_jobset(self) -> None:
-        self._kubectl("DELETE", _JOBSET)
-
-    def _remove_policy(self) -> None:
-        kept = self.site.plane.objects.list(
-            "admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy"
-        )
-        self._kubectl("DELETE", f"{_POLICIES}/gangboard-hold")
-        if self.random.random() < 0.6 and kept:
-            self.hub.sleep(self.random.uniform(0.1, 15.0), "notices it")
-            for obj in kept:
-                self.trace.write("kubectl", "applies the policy again")
-                self.site.plane.objects.put(obj, scripted=False)
-
-    def fate(self) -> None:
-        """Fail a Job, so that the JobSet restarts."""
-        for _ in range(self.random.choice((0, 1, 1, 2))):
-            self.hub.sleep(self.random.uniform(2.0, 60.0), "spins")
-            if self.is_calm:
-                return
-            pods = [
-                pod
-                for job in self.site.objects(JOBS)
-                for pod in self.site.pods_of(job["metadata"]["uid"])
-                if pod["status"].get("phase") == "Running"
-            ]
-            if pods:
-                pod = self.random.choice(pods)
-                self.trace.write("fate", f"pod {pod['metadata']['name']} fails")
-                self.site.plane.kubelet.finish(pod, "failed")
 
 
 class _Sleeping(Moments):

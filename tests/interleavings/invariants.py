@@ -14,6 +14,7 @@ from itertools import pairwise
 from gangboard.domain.action import ActionState, Lever, StepState, Verb
 from gangboard.store.models import Action, ActionStep, AuditEntry
 from tests.interleavings.cast import Cast
+from tests.interleavings.disturbance import Switches
 from tests.interleavings.observer import Observer, mark_of
 from tests.interleavings.site import BEGAN, HOLDS
 from tests.interleavings.wire import Applied, Sent
@@ -27,6 +28,7 @@ class Evidence:
     """What a run leaves behind to be judged."""
 
     cast: Cast
+    switches: Switches
     observer: Observer
     is_over: bool
     """Nothing was left to do when the run was ended."""
@@ -154,7 +156,7 @@ def nothing_is_sent_while_forbidden(evidence: Evidence) -> Iterator[str]:
     asked to: they give back what was taken.
     """
     names = dict(Action.objects.values_list("pk", "actor_name"))
-    switches = evidence.cast.switches
+    switches = evidence.switches
     for sent in _changes(evidence):
         if _gives_back(sent):
             continue

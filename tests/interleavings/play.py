@@ -17,6 +17,7 @@ from gangboard.actions import engine, waking
 from gangboard.domain.action import Lever
 from gangboard.store.models import Action
 from tests.interleavings.cast import Cast
+from tests.interleavings.disturbance import Disturbance
 from tests.interleavings.hub import Actor, Hub
 from tests.interleavings.invariants import Evidence, broken
 from tests.interleavings.observer import Observer
@@ -78,7 +79,8 @@ def _play(seed: int) -> Result:
         doom(actor)
 
     hub.on_turn = on_turn
-    _begin(cast)
+    disturbance = Disturbance(cast)
+    _begin(cast, disturbance)
     with ExitStack() as stack:
         stack.callback(hub.bury)
         stack.enter_context(mock.patch.object(engine, "log", _Log(cast)))
@@ -88,12 +90,12 @@ def _play(seed: int) -> Result:
         ends_at = site.clock.seconds + _CALM
         is_over = _come_to_rest(cast, observer, ends_at)
         observer.look()
-        wrong = broken(Evidence(cast, observer, is_over))
+        wrong = broken(Evidence(cast, disturbance.switches, observer, is_over))
         states = Counter(Action.objects.values_list("state", flat=True))
     return Result(seed, wrong, trace.text(), states)
 
 
-def _begin(cast: Cast) -> None:
+def _begin(cast: Cast, disturbance: Disturbance) -> None:
     hub, random = cast.hub, cast.random
     for user in cast.site.people:
         hub.spawn(str(user), cast.operator(user, random.choice((2, 3, 4))))
@@ -101,9 +103,9 @@ def _begin(cast: Cast) -> None:
         cast.start_worker()
     hub.spawn("sweeper", cast.sweeper)
     hub.spawn("poller", cast.poller)
-    hub.spawn("admin", cast.admin)
-    hub.spawn("kubectl", cast.meddler)
-    hub.spawn("fate", cast.fate)
+    hub.spawn("admin", disturbance.admin)
+    hub.spawn("kubectl", disturbance.meddler)
+    hub.spawn("fate", disturbance.fate)
 
 
 def _come_to_rest(cast: Cast, observer: Observer, ends_at: float) -> bool:

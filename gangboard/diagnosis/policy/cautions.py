@@ -29,6 +29,9 @@ def about_hold(survey: Survey, levers: ClusterLevers) -> tuple[str, ...]:
     refuted, proved = levers.hold_refuted_at, levers.hold_proved_at
     if refuted is not None and (proved is None or refuted > proved):
         found.append(f"The last proof of the Hold failed, at {moment(refuted)}.")
+    if levers.hold is PolicyState.INSTALLED and levers.hold_sentence:
+        said = levers.hold_sentence
+        found.append(f"{said[:1].upper()}{said[1:]}.")
     if levers.hold is PolicyState.NOT_SEEN:
         found.append(
             "gangboard may not look whether the Hold is installed here: the proof will tell."

@@ -7,11 +7,21 @@ from collections.abc import Iterable
 from gangboard.decode.admission_policies import POLICY, digest_of
 from gangboard.domain.action import PolicyState
 from gangboard.domain.hold import HOLD_GROUP, AdmissionPolicy
-from gangboard.domain.hold_manifest import BINDING_SPEC, POLICY_NAME, POLICY_SPEC
+from gangboard.domain.hold_manifest import (
+    BINDING_SPEC,
+    OPEN_POLICY_SPEC,
+    POLICY_NAME,
+    POLICY_SPEC,
+)
 
 _POLICY_DIGEST = digest_of(POLICY_SPEC)
+_OPEN_POLICY_DIGEST = digest_of(OPEN_POLICY_SPEC)
 _BINDING_DIGEST = digest_of(BINDING_SPEC)
 
+OPEN = (
+    f"the policy {POLICY_NAME} is of an older form (failurePolicy Ignore): while an API server starts, "
+    "a controller can resume a held Job; apply what manage.py print_rbac prints again"
+)
 NEEDS_POLICIES = (
     "this cluster does not serve MutatingAdmissionPolicy, which the Hold needs: Kubernetes 1.36 "
     "does, 1.34 and 1.35 do with the feature gate MutatingAdmissionPolicy and "
@@ -27,6 +37,8 @@ def installation(
 ) -> tuple[PolicyState, str]:
     """Return how the Hold is installed, and what is wrong with it: half a sentence, or empty.
 
+    An older form that holds is installed too, with what it lacks.
+
     `hold_state` and `policy_state` are the states of store.models.ResourceState of Holds and of the
     policies (the worse one of policies and bindings); empty where a poll has not told yet.
     """
@@ -36,20 +48,25 @@ def installation(
         return PolicyState.MISSING, f"the Hold (holds.{HOLD_GROUP}) is not installed here"
     if policy_state != "ok":
         return PolicyState.NOT_SEEN, _not_seen(policy_state)
+    policy = _ours(policies)
+    is_open = policy is not None and policy.digest == _OPEN_POLICY_DIGEST
     for what, found, digest in (
-        ("policy", policies, _POLICY_DIGEST),
-        ("binding of the policy", bindings, _BINDING_DIGEST),
+        ("policy", policy, _OPEN_POLICY_DIGEST if is_open else _POLICY_DIGEST),
+        ("binding of the policy", _ours(bindings), _BINDING_DIGEST),
     ):
         problem = _compare(what, found, digest)
         if problem is not None:
             return problem
-    return PolicyState.INSTALLED, ""
+    return PolicyState.INSTALLED, OPEN if is_open else ""
+
+
+def _ours(found: Iterable[AdmissionPolicy]) -> AdmissionPolicy | None:
+    return next((one for one in found if one.meta.ref.name == POLICY_NAME), None)
 
 
 def _compare(
-    what: str, found: Iterable[AdmissionPolicy], digest: str
+    what: str, ours: AdmissionPolicy | None, digest: str
 ) -> tuple[PolicyState, str] | None:
-    ours = next((one for one in found if one.meta.ref.name == POLICY_NAME), None)
     if ours is None:
         return PolicyState.MISSING, f"the {what} {POLICY_NAME} is not installed here"
     if ours.digest != digest:

@@ -32,7 +32,6 @@ def test_as_an_api_server_returns_it_it_is_unchanged() -> None:
     served["matchConstraints"] |= {
         "matchPolicy": "Equivalent",
         "namespaceSelector": {},
-        "objectSelector": {},
     }
     served["matchConstraints"]["resourceRules"][0]["scope"] = "*"
     assert installation([seen(served)], [BINDING], "ok", "ok")[0] is PolicyState.INSTALLED
@@ -57,7 +56,7 @@ def test_a_part_of_it_is_missing(
 @pytest.mark.parametrize(
     "change",
     [
-        {"failurePolicy": "Fail"},
+        {"failurePolicy": "Ignore"},
         {"matchConditions": POLICY_SPEC["matchConditions"][:1]},
         {"mutations": []},
         {"somethingNew": True},
@@ -67,6 +66,15 @@ def test_somebody_changed_the_policy(change: dict[str, Any]) -> None:
     state, sentence = installation([seen({**POLICY_SPEC, **change})], [BINDING], "ok", "ok")
     assert state is PolicyState.CHANGED
     assert "the policy gangboard-hold is not what this release of gangboard installs" in sentence
+
+
+def test_the_older_form_is_installed_and_its_gap_is_said() -> None:
+    """As the first manifest had it: everywhere `Ignore`, for all Jobs."""
+    older = copy.deepcopy(POLICY_SPEC) | {"failurePolicy": "Ignore"}
+    del older["matchConstraints"]["objectSelector"]
+    state, sentence = installation([seen(older)], [BINDING], "ok", "ok")
+    assert state is PolicyState.INSTALLED
+    assert "while an API server starts, a controller can resume a held Job" in sentence
 
 
 def test_somebody_bound_it_to_fewer_namespaces() -> None:
