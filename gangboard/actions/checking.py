@@ -146,7 +146,9 @@ def _to_compare_with(live: Live, ground: Ground, planned: Plan) -> dict[str, Any
     others = {job.meta.ref.uid: job for job in ground.jobs if job.meta.ref.uid not in own}
     namespace = planned.subject.namespace
     siblings = live.pods(namespace, _names(others))
+    nodes = {pod.node for pod in live.pods(namespace, _names(own)) if pod.is_live and pod.node}
     return {
+        "nodes": sorted(nodes),
         "versions": live.versions,
         "watch": planned.watch_seconds,
         "grace": max((job.grace_seconds for job in own.values()), default=30),

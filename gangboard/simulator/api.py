@@ -54,6 +54,9 @@ class API:
         self.stopping = threading.Event()
         self.on_write: Callable[[Resource, Key], None] = lambda _resource, _key: None
         """Told of every write by a client before it happens, so that scripts let go of it."""
+        self.releases: dict[str, str] = {}
+        """Release of a group of custom resources, where a test installs another one: its schema is
+        another one then."""
         self._bookmark_seconds = bookmark_seconds
 
     def answer(self, request: Request) -> Answer:
@@ -107,6 +110,8 @@ class API:
             return self._review(request)
         if parts == ["version"]:
             return json_answer(discovery.version_document(self.minor))
+        if parts == ["openapi", "v3"]:
+            return json_answer(discovery.schema_index(self.resources, self.minor, self.releases))
         if parts in (["api"], ["apis"]):
             core = parts == ["api"]
             if "apidiscovery.k8s.io" in request.wants and "v=v2;" in request.wants:

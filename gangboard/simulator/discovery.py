@@ -1,7 +1,9 @@
-"""What is served, in the three forms in which clients ask for it."""
+"""What is served, in the forms in which clients ask for it."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 from gangboard.simulator.requests import AUTHORIZATION
@@ -119,6 +121,23 @@ def aggregated(resources: tuple[Resource, ...], *, core: bool) -> Json:
         "metadata": {},
         "items": items,
     }
+
+
+def schema_index(resources: tuple[Resource, ...], minor: str, releases: Mapping[str, str]) -> Json:
+    """Return `/openapi/v3`: for each group version the path of its schema with the schema's hash.
+
+    The schemas themselves are not served. A hash (SHA-512, as the real server gives it) changes with
+    the minor for what Kubernetes serves itself and with `releases` for a group of custom resources.
+    """
+    paths = {}
+    for group in ("", *_groups(resources)):
+        custom = any(resource.custom for resource in resources if resource.group == group)
+        release = releases.get(group, "") if custom else minor
+        for version in _versions(resources, group):
+            path = f"apis/{group}/{version}" if group else f"api/{version}"
+            digest = hashlib.sha512(f"{path} {release}".encode()).hexdigest().upper()
+            paths[path] = {"serverRelativeURL": f"/openapi/v3/{path}?hash={digest}"}
+    return {"paths": paths}
 
 
 _REVIEW: Json = {

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from tests.acting.identities import allow_parallelism
 from tests.acting.scene import Scene
-from tests.controlplane.client import wait
+from tests.controlplane.client import ApiError, wait
 from tests.controlplane.objects import JobOptions, jobset
 
 
@@ -32,6 +35,55 @@ def refused_without_policy(scene: Scene) -> None:
     wait(lambda: scene.job("run-w-1")["spec"]["suspend"] is False, what="the Job to run again")
 
 
+def paused_by_parallelism(scene: Scene) -> None:
+    """After the refusal an admin allows parallelism 0: the Job is paused, never called suspended."""
+    refused_without_policy(scene)
+    allow_parallelism(scene.installation, scene.plane, scene.cluster)
+    scene.wait_running(3)
+    scene.seen("run", "run-w-1")
+    siblings = scene.uids("run-w-0") | scene.uids("run-w-2")
+    ended = scene.act("suspend", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")})
+    found = (ended["state"], ended["lever"], ended["label"])
+    assert found == ("verified", "parallelism", "Paused"), ended
+    job = scene.job("run-w-1")
+    assert (job["spec"]["parallelism"], job["spec"]["suspend"]) == (0, False)
+    assert job["metadata"]["annotations"]["gangboard.dev/paused-parallelism"] == "1"
+    assert scene.pods("run-w-1") == []
+    assert scene.uids("run-w-0") | scene.uids("run-w-2") == siblings
+    scene.seen("run", "run-w-1")
+    ended = scene.act("resume", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")})
+    assert (ended["state"], ended["lever"]) == ("verified", "parallelism"), ended
+    scene.wait_running(1, "run-w-1")
+    job = scene.job("run-w-1")
+    assert job["spec"]["parallelism"] == 1
+    assert "gangboard.dev/paused-parallelism" not in job["metadata"]["annotations"]
+
+
+def parallelism_of_a_gang(scene: Scene) -> None:
+    """1.36 makes each child Job a gang and refuses to change its parallelism: said beforehand."""
+    workers: JobOptions = {"replicas": 2, "pods": 2, "node_selector": scene.where}
+    scene.set_up(jobset("run", scene.namespace, jobs={"w": workers}))
+    scene.wait_running(4)
+    allow_parallelism(scene.installation, scene.plane, scene.cluster)
+    scene.seen("run", "run-w-1")
+    before = scene.uids("run-w-1")
+    ended = scene.act("suspend", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")})
+    assert ended["state"] == "refused", ended
+    said = "Kubernetes 1.36 refuses parallelism 0 for a Job of gang PodGroup run-w-1-"
+    assert said in ended["message"], ended
+    with pytest.raises(ApiError, match="cannot change parallelism for a Job referencing gang"):
+        scene.client.patch(
+            "batch/v1",
+            "Job",
+            "run-w-1",
+            {"spec": {"parallelism": 0}},
+            scene.namespace,
+            dry_run=True,
+        )
+    assert scene.job("run-w-1")["spec"]["parallelism"] == 2
+    assert scene.uids("run-w-1") == before, (before, scene.uids("run-w-1"))
+
+
 def refused_on_135(scene: Scene) -> None:
     """1.35 without the gate serves no such policy: refused, and it says what is needed."""
     workers: JobOptions = {"replicas": 2, "node_selector": scene.where}
@@ -55,7 +107,7 @@ def refused_without_effect(scene: Scene) -> None:
     pods = scene.uids("run-w-1")
     ended = scene.act("suspend", {"apiVersion": "batch/v1", "kind": "Job", **before})
     assert ended["state"] == "refused", ended
-    assert "not in force" in ended["message"], ended
+    assert "did not come into force" in ended["message"], ended
     assert scene.holds() == [], "no Hold is left that does not hold"
     after = scene.job("run-w-1")
     assert after["metadata"]["generation"] == before["metadata"]["generation"]

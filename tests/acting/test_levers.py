@@ -27,7 +27,8 @@ STORIES: dict[str, tuple[Callable[[Scene], None], ...]] = {
         consequences.coordinator,
         levers.relocated,
     ),
-    "plain": (levers.refused_without_policy,),
+    "plain": (levers.paused_by_parallelism,),
+    "k136": (levers.parallelism_of_a_gang,),
     "k135": (levers.refused_on_135,),
     "k135served": (levers.refused_without_effect,),
     "k135map": (levers.held_on_135,),
@@ -41,6 +42,7 @@ HOLDING = ("k137", "k135served", "k135map", "kueue")
 PLANES = {
     "k137": "controlplane_137",
     "plain": "controlplane_plain",
+    "k136": "controlplane_136",
     "k135": "controlplane_135",
     "k135served": "controlplane_135_served",
     "k135map": "controlplane_135_map",

@@ -69,6 +69,12 @@ class Wire:
     """The requests that have reached the API server."""
 
     seen: list[Request] = field(default_factory=list)
+    times: dict[int, float] = field(default_factory=dict)
+    """When each was answered, by `time.monotonic`."""
+
+    def at(self, request: Request) -> float:
+        """Return when a request was answered."""
+        return self.times[id(request)]
 
     def writes(self, verb: str, resource: str, *, dry_run: bool = False) -> list[Request]:
         """Return the writes of one kind."""
@@ -140,6 +146,12 @@ class Site:
         """Let somebody else change a Job."""
         self.simulator.objects.update(BATCH, "Job", name, change, NAMESPACE)
 
+    def make_anew(self, name: str = WORKER) -> None:
+        """Let another Job with the same name and another uid be there."""
+        job = self.job(name)
+        meta = {**job["metadata"], "uid": f"anew-{job['metadata']['uid']}"}
+        self.simulator.objects.put({**job, "metadata": meta}, scripted=False)
+
     def poll(self) -> None:
         """Let the reader look."""
         assert poll_once(self.cluster.name)[0].sentence == ""
@@ -186,6 +198,7 @@ def record_requests(simulator: Simulator) -> Wire:
         try:
             return answer(request)
         finally:
+            wire.times[id(request)] = time.monotonic()
             wire.seen.append(request)
 
     simulator.api.answer = remember  # type: ignore[method-assign]
@@ -205,6 +218,29 @@ def make_site(simulator: Simulator, *, actor: bool = True, name: str = "east") -
     site = Site(simulator, cluster, user, record_requests(simulator))
     site.poll()
     return site
+
+
+def at(name: str, do: Callable[[], Any]) -> Callable[[str], None]:
+    """Return a checkpoint that does something once."""
+    done: list[str] = []
+
+    def checkpoint(reached: str) -> None:
+        if reached == name and not done:
+            done.append(reached)
+            do()
+
+    return checkpoint
+
+
+def untouched(site: Site, action: Action, state: str, words: str) -> None:
+    """Nothing was changed, and the sentence says why."""
+    assert action.state == state, action.message
+    assert words in action.message, action.message
+    assert action.finished_at is not None
+    assert action.due_at is None
+    assert action.sent_at is None
+    assert site.wire.changes == []
+    assert not site.suspended()
 
 
 def dumped(body: Json) -> str:

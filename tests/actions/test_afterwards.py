@@ -137,13 +137,6 @@ def test_a_hold_that_came_too_late_is_removed(site: Site) -> None:
     assert (action.state, action.due_at) == ("failed", None)
 
 
-def test_a_lost_wake_up_is_found(site: Site) -> None:
-    """Redis was emptied after the click: the row is the order."""
-    action_id = site.request()
-    assert Sweeper(site.clock).sweep().due == ()
-    site.clock.advance(3)
-    assert Sweeper(site.clock).sweep().due == (action_id,)
-
 
 def test_a_restart_keeps_the_hold(site: Site) -> None:
     action = held(site)

@@ -11,17 +11,6 @@ from gangboard.store.models import Action, Grant
 from tests.actions.site import JOBSET, JOBSETS, NAMESPACE, WORKER, Killed, Site
 
 
-def at(name: str, do: Callable[[], Any]) -> Callable[[str], None]:
-    """Return a checkpoint that does something once."""
-    done: list[str] = []
-
-    def checkpoint(reached: str) -> None:
-        if reached == name and not done:
-            done.append(reached)
-            do()
-
-    return checkpoint
-
 
 def played(site: Site, when: str, do: Callable[[], Any], **more: Any) -> Action:
     return site.engine(checkpoint=at(when, do)).finish(site.request(**more), seconds=4000)
@@ -69,36 +58,6 @@ def test_refusals_of_the_patch(site: Site, code: int, state: str, words: str) ->
     assert "removed again" in action.message
     nothing_left(site, action)
 
-
-@pytest.mark.parametrize("applied", [True, False])
-@pytest.mark.parametrize("fault", ["reset", "status", "truncated"])
-def test_the_answer_to_the_patch_is_lost(site: Site, fault: str, applied: bool) -> None:
-    def fail() -> None:
-        where: dict[str, Any] = {
-            "resource": "jobs",
-            "verb": "patch",
-            "count": 1,
-            "applied": applied,
-        }
-        if fault == "status":
-            site.simulator.faults.status(500, **where)
-        else:
-            getattr(site.simulator.faults, fault)(**where)
-
-    action = played(site, PATCH, fail)
-    states = [
-        entry.details["state"]
-        for entry in action.audit_entries.filter(event="state").order_by("pk")
-    ]
-    assert "unknown" in states
-    assert len(site.wire.writes("patch", "jobs")) == 1
-    if applied:
-        assert action.state == "verified", action.message
-        assert len(site.holds()) == 1
-    else:
-        assert action.state == "failed", action.message
-        assert "not changed" in action.message
-        nothing_left(site, action)
 
 
 @pytest.mark.parametrize("applied", [True, False])

@@ -132,19 +132,6 @@ def test_only_admins_may_force(site: Site) -> None:
     assert site.request(forced=True)
 
 
-def test_both_values_are_said_when_it_moved_on(site: Site) -> None:
-    stale = site.job()["metadata"]["generation"]
-    site.touch(WORKER, lambda job: job["spec"].update(backoffLimit=99))
-    site.poll()
-    error = refused(site, generation=stale)
-    assert error.fault is Fault.MOVED_ON
-    assert f"generation {stale + 1}" in str(error)
-    assert f"saw {stale}" in str(error)
-    error = refused(site, uid="someone-else")
-    assert error.fault is Fault.MOVED_ON
-    assert "someone-else" in str(error)
-    assert site.job()["metadata"]["uid"] in str(error)
-
 
 def test_unknown_kinds_are_invalid(site: Site) -> None:
     ask = site.ask()

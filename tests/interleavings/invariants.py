@@ -108,7 +108,7 @@ def only_the_target_is_changed(evidence: Evidence) -> Iterator[str]:
                 job = json.loads(sent.body)["spec"]["jobName"]
                 if job != row.name:
                     yield f"{sent.action} on {row.name} made a Hold on {job}"
-        elif not _is_target(applied, row):
+        elif not _is_target(applied, row) and not _frees_its_heir(applied, row):
             yield (
                 f"{sent.action} on {row.kind} {row.name} ({row.uid}) changed {sent.path} "
                 f"({applied.subject})"
@@ -240,6 +240,11 @@ def _is_target(applied: Applied, row: Action) -> bool:
     if row.kind == "JobSet" and row.lever == Lever.NATIVE.value:
         return row.uid in applied.owners and "/jobs/" in applied.sent.path
     return applied.subject == row.uid and applied.sent.path.endswith(f"/{row.name}")
+
+
+def _frees_its_heir(applied: Applied, row: Action) -> bool:
+    """Whether a suspend resumes the Job that was made anew, and suspended at once by its own Hold."""
+    return applied.sent.path.endswith(f"/jobs/{row.name}") and _gives_back(applied.sent)
 
 
 def _changes(evidence: Evidence) -> Iterator[Sent]:

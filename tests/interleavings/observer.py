@@ -50,7 +50,7 @@ class Observer:
     at_verified: dict[str, list[Truth]] = field(default_factory=dict)
     crowds: list[str] = field(default_factory=list)
     """Moments at which one object had two open actions."""
-    has_work: bool = True
+    has_work: bool = False
     """An action is due, now or later."""
     _changes: int = -1
 

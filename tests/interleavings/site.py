@@ -106,7 +106,6 @@ class Site:
             credentials=b"",
             actor_credentials=b"actor",
             parallelism_lever=lever is Lever.PARALLELISM,
-            jobset_build=_BUILD,
         )
         if lever is Lever.NATIVE:
             note_lever(self.cluster.pk, lever.value, held=True, at=BEGAN, build=_BUILD)
@@ -117,6 +116,8 @@ class Site:
         )
         self._seen: dict[str, int] = {}
         self.poll()
+        # The poll takes it from the schema of JobSets, which this API server does not publish.
+        Cluster.objects.filter(pk=self.cluster.pk).update(jobset_build=_BUILD)
 
     def _operator(self, name: str) -> User:
         user = User.objects.create(username=name)

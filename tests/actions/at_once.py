@@ -1,0 +1,114 @@
+"""Many clicks and many workers at the same moment; run by test_safety_at_once.py, prints figures.
+
+A process of its own, because each thread needs a real connection to a real database.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import django
+
+django.setup()
+
+from django.contrib.auth.models import User  # noqa: E402
+from django.core.management import call_command  # noqa: E402
+from django.db import connection  # noqa: E402
+
+from gangboard.actions import service  # noqa: E402
+from gangboard.actions.service import Ask, AskError  # noqa: E402
+from gangboard.simulator import Simulator  # noqa: E402
+from gangboard.store.access import viewer_of  # noqa: E402
+from gangboard.store.models import Action, AuditEntry, Grant  # noqa: E402
+from tests.actions.conftest import FLEET  # noqa: E402
+from tests.actions.site import Site, make_site  # noqa: E402
+
+CLICKS = 20
+ROUNDS = 6
+
+
+def main() -> None:
+    call_command("migrate", verbosity=0)
+    service.wake = lambda _action: None
+    with Simulator(fleet=FLEET, minor="1.37", story=False, speed=10.0) as simulator:
+        site = make_site(simulator)
+        print(json.dumps({**one_key(site), **opposite(site)}))
+
+
+def at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Make all calls at the same moment."""
+
+    def closing(call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(closing, calls))
+
+
+def click(site: Site, user: User, ask: Ask) -> tuple[str, str]:
+    """Return the id of the action that was made or that is in the way, and `made` or the fault."""
+    try:
+        taken = service.request(viewer_of(user), ask, now=site.clock.now(), clock=site.clock)
+    except AskError as error:
+        return error.action_id, error.fault.value
+    return taken.action_id, "made" if taken.created else "same"
+
+
+def one_key(site: Site) -> dict[str, object]:
+    """Twenty clicks with one key, twenty with others, twenty workers at what they have made."""
+    ask = site.ask(idempotency_key="k")
+    same = at_once([lambda: click(site, site.user, ask)] * CLICKS)
+    others = at_once(
+        [
+            lambda key=key: click(site, site.user, replace(ask, idempotency_key=f"k{key}"))
+            for key in range(CLICKS)
+        ]
+    )
+    ids = {found for found, _ in same + others}
+    at_once([lambda: site.engine().finish(same[0][0])] * CLICKS)
+    action = Action.objects.get()
+    return {
+        "ids": len(ids),
+        "made": [how for _, how in same].count("made"),
+        "busy": [how for _, how in others].count("busy"),
+        "actions": Action.objects.count(),
+        "requested": AuditEntry.objects.filter(event="requested").count(),
+        "state": action.state,
+        "creates": len(site.wire.writes("create", "holds")),
+        "patches": len(site.wire.writes("patch", "jobs")),
+    }
+
+
+def opposite(site: Site) -> dict[str, object]:
+    """Two operators ask for the opposite at the same moment, again and again."""
+    other = User.objects.create_user("otto", password=None)
+    Grant.objects.create(user=other, role="operator", cluster=site.cluster, namespace="")
+    before = len(site.wire.writes("patch", "jobs"))
+    lost, named, ended, sent = 0, 0, 0, 0
+    for _ in range(ROUNDS):
+        asks = (site.ask("suspend"), site.ask("resume"))
+        people = (site.user, other)
+        found = at_once(
+            [lambda at=at: click(site, people[at], asks[at]) for at in (0, 1)]
+        )
+        made = [action for action, how in found if how == "made"]
+        named += sum(how == "busy" and action in made for action, how in found)
+        at_once([lambda: site.engine().finish(made[0])] * 2)
+        action = Action.objects.get(pk=made[0])
+        ended += action.finished_at is not None
+        sent += action.sent_at is not None
+        wanted = action.verb == "suspend"
+        lost += len(made) != 1 or site.suspended() != wanted or bool(site.holds()) != wanted
+    patches = len(site.wire.writes("patch", "jobs")) - before
+    return {"rounds": ROUNDS, "named": named, "ended": ended, "lost": lost, "extra": patches - sent}
+
+
+if __name__ == "__main__":
+    main()
