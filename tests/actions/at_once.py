@@ -95,9 +95,7 @@ def opposite(site: Site) -> dict[str, object]:
     for _ in range(ROUNDS):
         asks = (site.ask("suspend"), site.ask("resume"))
         people = (site.user, other)
-        found = at_once(
-            [lambda at=at: click(site, people[at], asks[at]) for at in (0, 1)]
-        )
+        found = at_once([lambda at=at: click(site, people[at], asks[at]) for at in (0, 1)])
         made = [action for action, how in found if how == "made"]
         named += sum(how == "busy" and action in made for action, how in found)
         at_once([lambda: site.engine().finish(made[0])] * 2)

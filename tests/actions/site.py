@@ -33,6 +33,10 @@ WORKER = "train-workers-0"
 BATCH, JOBSETS, HOLDS = "batch/v1", "jobset.x-k8s.io/v1alpha2", "gangboard.dev/v1alpha1"
 
 
+PATCH = "patch:about-to-send"
+"""The checkpoint right before the patch leaves."""
+
+
 class Killed(BaseException):
     """The worker dies here: nothing that it would do afterwards happens."""
 
@@ -230,6 +234,11 @@ def at(name: str, do: Callable[[], Any]) -> Callable[[str], None]:
             do()
 
     return checkpoint
+
+
+def played(site: Site, when: str, do: Callable[[], Any], **more: Any) -> Action:
+    """Ask, and carry it out to its end with something happening at a checkpoint."""
+    return site.engine(checkpoint=at(when, do)).finish(site.request(**more), seconds=4000)
 
 
 def untouched(site: Site, action: Action, state: str, words: str) -> None:

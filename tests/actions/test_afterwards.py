@@ -137,7 +137,6 @@ def test_a_hold_that_came_too_late_is_removed(site: Site) -> None:
     assert (action.state, action.due_at) == ("failed", None)
 
 
-
 def test_a_restart_keeps_the_hold(site: Site) -> None:
     action = held(site)
     old = site.job()["metadata"]["uid"]

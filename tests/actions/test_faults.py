@@ -8,12 +8,7 @@ from typing import Any
 import pytest
 
 from gangboard.store.models import Action, Grant
-from tests.actions.site import JOBSET, JOBSETS, NAMESPACE, WORKER, Killed, Site
-
-
-
-def played(site: Site, when: str, do: Callable[[], Any], **more: Any) -> Action:
-    return site.engine(checkpoint=at(when, do)).finish(site.request(**more), seconds=4000)
+from tests.actions.site import JOBSET, JOBSETS, NAMESPACE, PATCH, WORKER, Killed, Site, played
 
 
 def nothing_left(site: Site, action: Action) -> None:
@@ -22,9 +17,6 @@ def nothing_left(site: Site, action: Action) -> None:
     assert site.holds() == []
     assert len(site.wire.writes("create", "holds")) <= 1
     assert len(site.wire.writes("patch", "jobs")) <= 1
-
-
-PATCH = "patch:about-to-send"
 
 
 @pytest.mark.parametrize(
@@ -57,7 +49,6 @@ def test_refusals_of_the_patch(site: Site, code: int, state: str, words: str) ->
     assert words in action.message, action.message
     assert "removed again" in action.message
     nothing_left(site, action)
-
 
 
 @pytest.mark.parametrize("applied", [True, False])

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-import pytest
 from django.utils import timezone
 
-from gangboard.actions import service
 from gangboard.store.models import Action, Cluster, Grant, Switch
-from tests.actions.site import JOBSET, NAMESPACE, WORKER, Site
+from tests.actions.site import Site, untouched
 
 
 def ended(site: Site, action_id: str) -> Action:
     return site.engine().finish(action_id)
-
 
 
 def test_without_the_policy_it_is_refused(start: Callable[..., Site]) -> None:
@@ -57,16 +53,3 @@ def test_the_switch_of_a_cluster(site: Site) -> None:
     action = site.request()
     Cluster.objects.update(read_only=True)
     untouched(site, ended(site, action), "refused", "read-only")
-
-
-
-
-
-
-
-
-
-
-
-
-

@@ -132,7 +132,6 @@ def test_only_admins_may_force(site: Site) -> None:
     assert site.request(forced=True)
 
 
-
 def test_unknown_kinds_are_invalid(site: Site) -> None:
     ask = site.ask()
     ask = replace(ask, target=replace(ask.target, kind="Pod", api_group=""))

@@ -21,6 +21,8 @@ from tests.services import free_port
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 240.0
 """Making the environment takes half a minute with a warm package cache, a few minutes without."""
+EAST_JOBSET, EAST_JOB = "llama-ft", "llama-ft-workers-1"
+WEST_JOBSET = "ctr-ranker"
 HEALTHS = (
     "failed",
     "blocked",
@@ -155,6 +157,37 @@ def test_a_change_arrives_without_reload(page: Page) -> None:
     first = page.evaluate(rows)
     page.wait_for_function(f"first => ({rows})() !== first", arg=first, timeout=30_000)
     assert page.evaluate("window.notReloaded") is True
+
+
+def _open_gang(page: Page, cluster: str, name: str) -> None:
+    """Open the page of one gang from the Board."""
+    page.goto(f"{page.url.split('/gangs/')[0].split('/?')[0]}/?cluster={cluster}&q={name}")
+    page.locator("#gangs").get_by_role("link", name=name, exact=True).first.click()
+    expect(page.get_by_role("heading", name="Jobs", exact=True)).to_be_visible(timeout=30_000)
+
+
+def test_one_job_is_held_where_the_hold_is_installed(page: Page) -> None:
+    _open_gang(page, "sim-east", EAST_JOBSET)
+    button = page.get_by_role("link", name=f"Suspend Job {EAST_JOB}")
+    button.click(timeout=30_000)
+    dialog = page.locator("#act-body")
+    dialog.get_by_label("Reason").fill("its node is to be repaired")
+    dialog.locator("button[type=submit].primary").click()
+    held = dialog.locator(".face", has_text=re.compile(r"\bHeld\s*$"))
+    expect(held.first).to_be_visible(timeout=30_000)
+    page.keyboard.press("Escape")
+    resume = page.get_by_role("link", name=f"Resume Job {EAST_JOB}")
+    expect(resume).to_be_visible(timeout=30_000)
+
+
+def test_where_it_is_not_the_button_says_what_to_install(page: Page) -> None:
+    _open_gang(page, "sim-west", WEST_JOBSET)
+    button = page.get_by_role("button", name=re.compile(r"^Suspend Job ")).first
+    expect(button).to_have_attribute("aria-disabled", "true", timeout=30_000)
+    expect(
+        page.get_by_text("the Hold (holds.gangboard.dev) is not installed here").first
+    ).to_be_visible()
+    page.goto(page.url.split("/gangs/")[0] + "/?show_finished=1")
 
 
 def test_a_stopped_poll_worker_is_said_within_half_a_minute(run: Run, page: Page) -> None:

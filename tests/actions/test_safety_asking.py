@@ -1,0 +1,355 @@
+"""Action safety, S2 to S4 and S9 to S13: nothing leaves that is not asked for, or not about what is there.
+
+What each case injects and what it must come to is the table of action safety; its figure is measured
+here at the simulator's door. The other cases are in test_safety_at_once.py (S1, S14),
+test_safety_predicted.py (S8), test_safety_sending.py (S5 to S7) and test_safety_many.py (S15, S16).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gangboard.actions import service
+from gangboard.actions.service import AskError, Fault
+from gangboard.simulator.resources import Resource
+from gangboard.store.models import Action, Cluster
+from tests.actions.site import (
+    BATCH,
+    JOBSET,
+    JOBSETS,
+    NAMESPACE,
+    PATCH,
+    WORKER,
+    Json,
+    Site,
+    played,
+    untouched,
+)
+from tests.live.figures import tell
+
+KUEUE = Resource("kueue.x-k8s.io", ("v1beta2",), "workloads", "Workload", custom=True)
+
+
+def refused(site: Site, ask: service.Ask) -> AskError:
+    with pytest.raises(AskError) as caught:
+        service.request(site.viewer, ask, now=site.clock.now(), clock=site.clock)
+    return caught.value
+
+
+def test_s02_one_key_for_two_requests(site: Site) -> None:
+    ask = site.ask(idempotency_key="k")
+    first = service.request(site.viewer, ask, now=site.clock.now(), clock=site.clock)
+    others = [
+        replace(ask, reason="another reason"),
+        replace(ask, verb=site.ask("resume").verb),
+        site.ask(name="train-workers-1", idempotency_key="k"),
+    ]
+    for other in others:
+        error = refused(site, other)
+        assert (error.fault, error.action_id) == (Fault.KEY_REUSED, first.action_id)
+        assert first.action_id in str(error)
+    assert Action.objects.count() == 1
+
+
+def test_s03_made_anew_before_the_click(site: Site) -> None:
+    seen = site.ask()
+    site.make_anew()
+    site.poll()
+    error = refused(site, seen)
+    assert error.fault is Fault.MOVED_ON
+    assert "Another object has the name" in str(error)
+    assert seen.target.uid in str(error)
+    assert site.job()["metadata"]["uid"] in str(error)
+    assert Action.objects.count() == 0
+    assert site.wire.changes == []
+
+
+def test_s03_made_anew_after_the_click(site: Site) -> None:
+    action = site.request()
+    site.make_anew()
+    found = site.engine().finish(action)
+    untouched(site, found, "gone", "Another object now has this name")
+
+
+@pytest.mark.parametrize("name", [WORKER, "alone"])
+def test_s03_made_anew_between_look_and_patch(site: Site, name: str) -> None:
+    """The server itself refuses: the patch tests the uid."""
+    action = played(site, PATCH, lambda: site.make_anew(name), name=name)
+    assert action.state == "gone", action.message
+    assert "Another object now has this name" in action.message
+    assert len(site.wire.writes("patch", "jobs")) == 1
+    assert not site.suspended(name)
+    assert "gangboard.dev/action" not in site.job(name)["metadata"].get("annotations", {})
+    assert site.holds() == []
+
+
+def test_s04_both_values_are_said_when_the_spec_moved_on(site: Site) -> None:
+    seen = site.job()["metadata"]["generation"]
+    site.touch(WORKER, lambda job: job["spec"].update(backoffLimit=99))
+    site.poll()
+    error = refused(site, site.ask(generation=seen))
+    assert error.fault is Fault.MOVED_ON
+    assert f"generation {seen + 1}" in str(error)
+    assert f"saw {seen}" in str(error)
+    assert site.wire.changes == []
+
+
+def test_s04_the_spec_moves_on_after_the_click(site: Site) -> None:
+    action = site.request()
+    seen = site.job()["metadata"]["generation"]
+    site.touch(WORKER, lambda job: job["spec"].update(backoffLimit=99))
+    found = site.engine().finish(action)
+    untouched(site, found, "conflict", f"generation {seen + 1}, you saw {seen}")
+
+
+def test_s04_status_updates_are_no_conflict(site: Site) -> None:
+    jobs = site.simulator.objects.resource(BATCH, "Job")
+    ended, updates = threading.Event(), 0
+
+    def churn(job: Json) -> Json:
+        job["status"]["observed"] = job["status"].get("observed", 0) + 1
+        return job
+
+    def update_status() -> None:
+        nonlocal updates
+        while not ended.wait(0.01):
+            site.simulator.writer.change(jobs, (NAMESPACE, WORKER), churn, subresource="status")
+            updates += 1
+
+    thread = threading.Thread(target=update_status)
+    began = site.clock.monotonic()
+    thread.start()
+    try:
+        ends = [site.act(verb).state for verb in ("suspend", "resume") * 3]
+    finally:
+        ended.set()
+        thread.join()
+    rate = updates / (site.clock.monotonic() - began)
+    assert ends == ["verified"] * 6
+    assert rate >= 10
+    tell(f"S4: {rate:.0f} status updates/s during {len(ends)} actions: false conflicts 0")
+
+
+# S9
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_s09_resume_while_the_jobset_is_suspended(site: Site, held: bool) -> None:
+    if held:
+        assert site.act().state == "verified"
+    assert site.act(name=JOBSET).state == "verified"
+    _resume_changes_no_job(site, held, "JobSet train is suspended")
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_s09_resume_while_the_queue_has_not_admitted_it(
+    start: Callable[..., Site], held: bool
+) -> None:
+    site = start(minor="plain", extra=(KUEUE,))
+    if held:
+        assert site.act().state == "verified"
+    assert site.act(name=JOBSET).state == "verified"
+    queue = {"kueue.x-k8s.io/queue-name": "research"}
+    site.simulator.objects.update(
+        JOBSETS, "JobSet", JOBSET, lambda one: one["metadata"].update(labels=queue), NAMESPACE
+    )
+    site.simulator.objects.put(
+        {
+            "apiVersion": "kueue.x-k8s.io/v1beta2",
+            "kind": "Workload",
+            "metadata": {
+                "name": "jobset-train",
+                "namespace": NAMESPACE,
+                "generation": 1,
+                "ownerReferences": [
+                    {
+                        "apiVersion": JOBSETS,
+                        "kind": "JobSet",
+                        "name": JOBSET,
+                        "uid": site.jobset()["metadata"]["uid"],
+                        "controller": True,
+                    }
+                ],
+            },
+            "spec": {"queueName": "research", "active": True},
+            "status": {},
+        }
+    )
+    _resume_changes_no_job(site, held, "Kueue has not admitted JobSet train")
+
+
+def _resume_changes_no_job(site: Site, held: bool, why: str) -> None:
+    """A Job that nothing holds is refused with the reason; of a held one only the Hold goes."""
+    site.poll()
+    site.wire.seen.clear()
+    plan = service.preview(site.viewer, site.ask("resume"), now=site.clock.now())
+    action = site.act("resume")
+    assert site.wire.writes("patch", "jobs") == []
+    assert site.suspended()
+    assert site.holds() == []
+    if held:
+        assert action.state == "verified", action.message
+        assert why in " ".join(plan.reactions), plan.reactions
+        assert len(site.wire.changes) == 1
+    else:
+        assert (action.state, plan.allowed) == ("refused", False), action.message
+        assert why in action.message
+        assert why in plan.why_not
+        assert site.wire.changes == []
+
+
+# S10 to S13
+
+
+def _gone(site: Site) -> None:
+    site.simulator.objects.delete(JOBSETS, "JobSet", JOBSET, NAMESPACE)
+    site.simulator.objects.delete(BATCH, "Job", WORKER, NAMESPACE)
+
+
+def _going(site: Site) -> None:
+    keep = {"finalizers": ["example.com/keep"]}
+    site.touch(WORKER, lambda job: job["metadata"].update(keep))
+    jobs = site.simulator.objects.resource(BATCH, "Job")
+    site.simulator.writer.mark_deleted(jobs, (NAMESPACE, WORKER))
+
+
+def _held_by_another(site: Site) -> None:
+    assert site.act().state == "verified"
+    site.wire.seen.clear()
+
+
+@pytest.mark.parametrize(
+    ("inject", "state", "words"),
+    [
+        (_gone, "gone", f"Job {WORKER} is gone"),
+        (_going, "refused", f"Job {WORKER} is being deleted"),
+        (_held_by_another, "refused", "is held already"),
+    ],
+    ids=["deleted", "finalizer", "already"],
+)
+def test_s10_each_has_its_own_sentence(
+    site: Site, inject: Callable[[Site], None], state: str, words: str
+) -> None:
+    inject(site)
+    ask = site.ask(generation=None) if inject is not _gone else None
+    action = site.act(generation=None) if ask is not None else _ask_about_what_is_gone(site)
+    assert (action.state, action.sent_at) == (state, None), action.message
+    assert words in action.message
+    assert ("nothing to do" in action.message) == (inject is _held_by_another)
+    assert site.wire.changes == []
+
+
+def _ask_about_what_is_gone(site: Site) -> Action:
+    """The poll has not noticed yet."""
+    stored = service.grounds.find_object(
+        site.cluster, "jobs.batch", NAMESPACE, WORKER, service.known.models()
+    )
+    meta = stored.meta  # type: ignore[union-attr]
+    target = replace(
+        site.ask(name="alone").target, name=WORKER, uid=meta.ref.uid, generation=meta.generation
+    )
+    ask = replace(site.ask(name="alone"), target=target)
+    taken = service.request(site.viewer, ask, now=site.clock.now(), clock=site.clock)
+    return site.engine().finish(taken.action_id)
+
+
+def _blind(site: Site) -> int:
+    """Count the patches of objects that had not been read since the action began."""
+    read: set[str] = set()
+    blind = 0
+    for request in site.wire.seen:
+        if request.verb == "get":
+            read.add(request.path)
+        elif request.verb == "patch":
+            blind += request.path not in read
+    return blind
+
+
+def test_s11_the_poller_stands_still(site: Site) -> None:
+    """What it has stored is ten minutes old: the action looks for itself first."""
+    site.clock.advance(600)
+    action = site.act()
+    assert action.state == "verified", action.message
+    assert _blind(site) == 0
+    other = "kubernetes.io/another"
+    site.simulator.objects.update(
+        JOBSETS, "JobSet", JOBSET, lambda one: one["spec"].update(managedBy=other), NAMESPACE
+    )
+    site.wire.seen.clear()
+    action = site.act(name="train-workers-1")
+    assert action.state == "refused", action.message
+    assert other in action.message
+    assert site.wire.changes == []
+
+
+def test_s11_a_cluster_that_cannot_be_read_for_a_moment(site: Site) -> None:
+    fault = site.simulator.faults.throttled(1, resource="jobs", verb="get", count=3)
+    action = site.act()
+    assert action.state == "verified", action.message
+    assert fault.hits == 3
+    assert _blind(site) == 0
+
+
+@pytest.mark.parametrize("resource", ["jobs", "jobsets", "holds", "pods"])
+def test_s11_a_cluster_that_cannot_be_read(site: Site, resource: str) -> None:
+    for verb in ("get", "list"):
+        site.simulator.faults.reset(resource=resource, verb=verb)
+    untouched(site, site.act(), "expired", "five minutes")
+
+
+def test_s12_ten_minutes_in_the_queue(site: Site) -> None:
+    action = site.request()
+    site.clock.advance(600)
+    found = site.engine().finish(action)
+    untouched(site, found, "expired", "not sent within five minutes of the click")
+    site.clock.advance(600)
+    assert site.engine().advance(action) is None
+    assert site.wire.changes == []
+
+
+DENIALS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "role": (
+        lambda faults: faults.forbidden(resource="jobs", verb="patch"),
+        'cannot patch resource "jobs"',
+    ),
+    "webhook": (
+        lambda faults: faults.status(
+            403,
+            message='admission webhook "freeze.example.com" denied the request: change freeze',
+            resource="jobs",
+            verb="patch",
+        ),
+        'admission webhook "freeze.example.com" denied the request: change freeze',
+    ),
+    "webhook-down": (
+        lambda faults: faults.webhook_down(resource="jobs", verb="patch"),
+        "failed calling webhook",
+    ),
+    "quota": (
+        lambda faults: faults.status(
+            403,
+            message=f'jobs.batch "{WORKER}" is forbidden: exceeded quota: team',
+            resource="jobs",
+            verb="patch",
+        ),
+        "exceeded quota: team",
+    ),
+}
+
+
+@pytest.mark.parametrize("denial", DENIALS)
+def test_s13_what_the_dry_run_shows_is_said_before_anything_is_sent(
+    site: Site, denial: str
+) -> None:
+    inject, words = DENIALS[denial]
+    inject(site.simulator.faults)
+    untouched(site, site.act(), "failed", words)
+    action = Action.objects.get()
+    assert "This was a dry run: nothing was sent." in action.message
+    assert len(site.wire.writes("patch", "jobs", dry_run=True)) == 1
+    assert Cluster.objects.count() == 1
