@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import django
@@ -93,12 +94,12 @@ def opposite(site: Site) -> dict[str, object]:
     before = len(site.wire.writes("patch", "jobs"))
     lost, named, ended, sent = 0, 0, 0, 0
     for _ in range(ROUNDS):
-        asks = (site.ask("suspend"), site.ask("resume"))
-        people = (site.user, other)
-        found = at_once([lambda at=at: click(site, people[at], asks[at]) for at in (0, 1)])
+        suspend = partial(click, site, site.user, site.ask("suspend"))
+        resume = partial(click, site, other, site.ask("resume"))
+        found = at_once([suspend, resume])
         made = [action for action, how in found if how == "made"]
         named += sum(how == "busy" and action in made for action, how in found)
-        at_once([lambda: site.engine().finish(made[0])] * 2)
+        at_once([partial(site.engine().finish, made[0])] * 2)
         action = Action.objects.get(pk=made[0])
         ended += action.finished_at is not None
         sent += action.sent_at is not None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gangboard.store.models import Action, Grant
-from tests.actions.site import JOBSET, JOBSETS, NAMESPACE, PATCH, WORKER, Killed, Site, played
+from tests.actions.site import JOBSET, JOBSETS, NAMESPACE, PATCH, WORKER, Killed, Site, at, played
 
 
 def nothing_left(site: Site, action: Action) -> None:
