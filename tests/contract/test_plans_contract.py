@@ -107,8 +107,19 @@ def _carry_out(site: Site, made: Plan) -> Json:
                 what=step.name,
             )
         else:
-            answer = _send(site, step)
+            answer = _resumed(site, made, step) or _send(site, step)
     return answer
+
+
+def _resumed(site: Site, made: Plan, step: Step) -> Json | None:
+    """Return the Job that its JobSet has resumed before we could.
+
+    Once its Hold is gone, the controller does so as soon as anything about the JobSet changes.
+    """
+    if (made.verb, made.lever, step.kind) != (Verb.RESUME, Lever.HOLD, StepKind.PATCH):
+        return None
+    job = _job(site, made.subject.name)
+    return None if job["spec"]["suspend"] else job
 
 
 def _three(site: Site) -> None:
