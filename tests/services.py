@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -55,15 +56,14 @@ def _stop(process: subprocess.Popen[bytes], with_signal: int = signal.SIGTERM) -
         process.wait(10)
 
 
-@pytest.fixture(scope="session")
-def redis_url() -> Iterator[str]:
-    """Address of a real Redis that is empty and thrown away."""
+@contextmanager
+def running_redis(port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a real Redis that is empty and thrown away, on a port of one's own choice."""
     server = shutil.which("redis-server")
     if server is None:
         _missing("redis-server")
-        return
+        raise AssertionError("unreachable")
     folder = Path(tempfile.mkdtemp(prefix="gangboard-redis-"))
-    port = free_port()
     log = folder / "log"
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -73,10 +73,18 @@ def redis_url() -> Iterator[str]:
         )
     try:
         _wait_for_port(port, process, log)
-        yield f"redis://127.0.0.1:{port}/0"
+        yield process
     finally:
         _stop(process)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Iterator[str]:
+    """Address of a real Redis that is empty and thrown away."""
+    port = free_port()
+    with running_redis(port):
+        yield f"redis://127.0.0.1:{port}/0"
 
 
 def _postgres_folder() -> Path | None:

@@ -8,7 +8,7 @@ from gangboard.actions import patches
 from gangboard.actions.door import Json
 from gangboard.actions.leaving import Exit, leave
 from gangboard.actions.run import Run
-from gangboard.domain.action import ActionState, StepState, Verb
+from gangboard.domain.action import ActionState, StepKind, StepState, Verb
 from gangboard.domain.hold import HELD_BY
 from gangboard.store.models import ActionStep
 
@@ -53,8 +53,25 @@ def patched(run: Run, step: ActionStep, raw: Json, columns: dict[str, Any]) -> f
     return leave(run, Exit(ActionState.FAILED, sentence), step, columns)
 
 
-def was_held_meanwhile(run: Run, raw: Json) -> bool:
-    """Whether our own Hold has turned somebody's write into the suspension that we asked for."""
+def met(run: Run, step: ActionStep, raw: Json) -> float | None:
+    """Go on where somebody else has brought about what the patch asked for; None: nobody has.
+
+    While a Hold is there, every write to its Job is turned into a suspension. Once it is gone, the
+    JobSet controller resumes the Job by itself as soon as anything about it changes.
+    """
+    if _was_held(run, raw):
+        name = run.object_name
+        sentence = f"Somebody else wrote to {name} in that moment, and the Hold suspended it."
+        return _found(run, step, raw, sentence)
+    if _was_resumed(run, step, raw):
+        who, _ = patches.field_manager(raw, "/spec/suspend")
+        sentence = f"{who or 'Somebody'} resumed it first, as soon as its Hold was gone."
+        return _found(run, step, raw, sentence)
+    return None
+
+
+def _was_held(run: Run, raw: Json) -> bool:
+    """Whether our own Hold has turned a write into the suspension that we asked for."""
     hold = run.context.get("hold")
     annotations = raw["metadata"].get("annotations") or {}
     return (
@@ -65,14 +82,15 @@ def was_held_meanwhile(run: Run, raw: Json) -> bool:
     )
 
 
-def held_meanwhile(run: Run, step: ActionStep, raw: Json) -> float:
-    """Go on: the Job is suspended, by the Hold itself when somebody else wrote to it."""
-    return _found(
-        run,
-        step,
-        raw,
-        f"Somebody else wrote to {run.object_name} in that moment, and the Hold suspended it.",
+def _was_resumed(run: Run, step: ActionStep, raw: Json) -> bool:
+    """Whether a Job whose Hold this action has removed runs again."""
+    removed = any(
+        one.kind == StepKind.DELETE_HOLD.value and one.state == StepState.DONE.value
+        for one in run.steps
     )
+    same = raw["metadata"]["uid"] == step.subject["uid"]
+    wanted = patches.wanted_fields(step.patch)
+    return removed and same and run.action.verb == Verb.RESUME and patches.has_all(raw, wanted)
 
 
 def found_applied(run: Run, step: ActionStep, raw: Json) -> float:

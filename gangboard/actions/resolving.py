@@ -57,8 +57,9 @@ def _patched(run: Run, step: ActionStep) -> float:
         return _lost(run, step, Exit(ActionState.GONE, sentence))
     if _is_ours(run, step, raw):
         return outcomes.found_applied(run, step, raw)
-    if outcomes.was_held_meanwhile(run, raw):
-        return outcomes.held_meanwhile(run, step, raw)
+    met = outcomes.met(run, step, raw)
+    if met is not None:
+        return met
     if not _has_settled(run, step):
         return PAUSE
     if meta.get("generation") == generation:

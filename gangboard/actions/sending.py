@@ -216,26 +216,21 @@ def _failed(run: Run, step: ActionStep, error: KubeError) -> float:
         "status": error.status,
         "audit_id": error.audit_id[:64],
     }
-    raw = _own_hold_came_first(run, step, error)
-    if raw is not None:
-        return outcomes.held_meanwhile(run, step, raw)
+    met = _met(run, step, error)
+    if met is not None:
+        return met
     return leave(run, _exit_for(run, step, error), step, columns)
 
 
-def _own_hold_came_first(run: Run, step: ActionStep, error: KubeError) -> Json | None:
-    """Return the Job when the patch's tests failed because our own Hold has suspended it already.
-
-    While a Hold is there, any other write to the Job is turned into a suspension.
-    """
-    if error.code != "invalid" or step.kind != StepKind.PATCH.value or not run.context.get("hold"):
+def _met(run: Run, step: ActionStep, error: KubeError) -> float | None:
+    """Go on when the patch's tests failed because it is so already; None otherwise."""
+    if error.code != "invalid" or step.kind != StepKind.PATCH.value:
         return None
     try:
         raw = doors.get_object(run.door, step.path)
     except KubeError:
         return None
-    if raw is None or not outcomes.was_held_meanwhile(run, raw):
-        return None
-    return raw
+    return outcomes.met(run, step, raw) if raw is not None else None
 
 
 def _exit_for(run: Run, step: ActionStep, error: KubeError) -> Exit:

@@ -138,7 +138,9 @@ def set_parallelism(*, name: str, on: bool, by: str) -> None:
 def set_read_only(*, name: str | None, on: bool, by: str) -> None:
     """Switch a cluster (None: the whole installation) to read-only, or back. Raises ClusterError.
 
-    Nothing is sent while either switch is on, not even the rest of what has begun.
+    While either switch is on nothing is sent that changes a cluster, not even the rest of what has
+    begun. What undoes gangboard's own is: an action that ends so removes the Hold that it has armed,
+    and resumes the Job where that Hold has suspended it. Reads and dry runs go on.
     """
     with transaction.atomic():
         if name is None:

@@ -274,3 +274,28 @@ def test_a_release_that_ends_half_way_says_what_stays_done(site: Site) -> None:
     action = played(site, PATCH, fail, verb="resume")
     assert action.state == "failed"
     assert "Done before that: Remove Hold" in action.message
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_the_jobset_resumes_it_first_when_the_hold_is_gone(site: Site, lost: bool) -> None:
+    """Any news of its Jobs has the JobSet controller resume it: that is what was asked for."""
+    site.act()
+    site.poll()
+    site.wire.seen.clear()
+    jobs = site.simulator.objects.resource("batch/v1", "Job")
+
+    def resume(job: dict[str, Any]) -> dict[str, Any]:
+        job["spec"]["suspend"] = False
+        return job
+
+    def come_first() -> None:
+        site.simulator.writer.change(jobs, (NAMESPACE, WORKER), resume, manager="jobset")
+        if lost:
+            site.simulator.faults.reset(resource="jobs", verb="patch", count=1)
+
+    action = played(site, PATCH, come_first, verb="resume")
+    assert action.state == "verified", action.message
+    result = action.steps.get(kind="patch").result
+    assert result == "jobset resumed it first, as soon as its Hold was gone."
+    assert len(site.wire.writes("patch", "jobs")) == 1
+    assert not site.suspended()

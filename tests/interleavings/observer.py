@@ -112,10 +112,15 @@ class Observer:
                 for job in self.site.objects(JOBS)
                 if found["metadata"]["uid"] in owner_uids(job)
             ]
-        pods = [pod for job in jobs for pod in self.site.pods_of(job["metadata"]["uid"])]
         holds = [hold for hold in self.site.objects(HOLDS) if _holds(hold, found)]
-        native = action.kind == "JobSet" and action.lever == Lever.NATIVE
-        stopped = {_is_stopped(one, action.lever) for one in (jobs if native else [found])}
+        changed = [found]
+        if action.kind == "JobSet" and action.lever == Lever.NATIVE:
+            # Those that were suspended before by an action of their own are not this one's.
+            paths = {subject["path"] for subject in action.context.get("subjects", ())}
+            names = {path.rpartition("/")[2] for path in paths}
+            changed = jobs = [job for job in jobs if job["metadata"]["name"] in names]
+        pods = [pod for job in jobs for pod in self.site.pods_of(job["metadata"]["uid"])]
+        stopped = {_is_stopped(one, action.lever) for one in changed}
         return Truth(
             stopped.pop() if len(stopped) == 1 else None,
             sum(map(_is_live, pods)),

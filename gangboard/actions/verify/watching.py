@@ -13,8 +13,10 @@ from gangboard.actions.live import Live
 from gangboard.actions.run import Run
 from gangboard.actions.verify import kept, leaving_pods, siblings
 from gangboard.actions.verify.guarding import guard
+from gangboard.diagnosis.policy.refusals import hold_unavailable
 from gangboard.domain.action import ActionState, Lever, Verb
 from gangboard.domain.pod import Pod
+from gangboard.store.levers import read_levers
 from gangboard.store.proofs import note_lever
 
 FIRST_PAUSE, PAUSE, LONG_PAUSE = 0.1, 0.25, 1.0
@@ -190,13 +192,24 @@ def _reverted(run: Run, undone: kept.Undone) -> float:
         run,
         Exit(
             ActionState.REVERTED,
-            f"It did not hold: {undone.sentence} {run.object_name} is not {verb}.",
+            f"It did not hold: {undone.sentence} {run.object_name} is not {verb}.{_advice(run)}",
             {
                 "reverted_by": undone.manager[:253],
                 "held_seconds": undone.held_seconds,
             },
         ),
     )
+
+
+def _advice(run: Run) -> str:
+    """Return what would have held where a bare suspend of one Job did not; empty elsewhere."""
+    action = run.action
+    if action.lever != Lever.NATIVE or action.verb != Verb.SUSPEND or action.cluster is None:
+        return ""
+    missing = hold_unavailable(read_levers(action.cluster))
+    if missing is None:
+        return " A Hold would keep it suspended: ask again without forcing it."
+    return f" A Hold would keep it suspended. What is needed: {missing.needs}"
 
 
 def _missing(run: Run, name: str) -> float:
