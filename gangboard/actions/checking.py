@@ -10,11 +10,13 @@ from gangboard.actions.door import object_path
 from gangboard.actions.leaving import Exit, leave
 from gangboard.actions.live import Live, Seen
 from gangboard.actions.run import Run
+from gangboard.decode.holds import HOLD
 from gangboard.diagnosis.policy.plan import plan
 from gangboard.domain.action import (
     ActionState,
     ClusterLevers,
     Ground,
+    Lever,
     Plan,
     StepKind,
     StepState,
@@ -22,6 +24,7 @@ from gangboard.domain.action import (
 )
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.domain.reading.holding import hold_on
 from gangboard.domain.reading.wording import label
 from gangboard.store import grounds
 from gangboard.store.levers import read_levers
@@ -146,8 +149,10 @@ def _to_compare_with(live: Live, ground: Ground, planned: Plan) -> dict[str, Any
     others = {job.meta.ref.uid: job for job in ground.jobs if job.meta.ref.uid not in own}
     namespace = planned.subject.namespace
     siblings = live.pods(namespace, _names(others))
+    found_hold = _found_hold(ground, planned, live)
     nodes = {pod.node for pod in live.pods(namespace, _names(own)) if pod.is_live and pod.node}
     return {
+        **({"found_hold": found_hold} if found_hold else {}),
         "nodes": sorted(nodes),
         "versions": live.versions,
         "watch": planned.watch_seconds,
@@ -164,6 +169,28 @@ def _to_compare_with(live: Live, ground: Ground, planned: Plan) -> dict[str, Any
         },
         "above": _above(live, ground.owner) if ground.owner.meta.ref.uid != uid else None,
         "claim": ground.owner.independent_claim,
+    }
+
+
+def _found_hold(ground: Ground, planned: Plan, live: Live) -> dict[str, Any] | None:
+    """Return the Hold that is there already and is relied on; it is not ours to remove."""
+    kinds = {step.kind for step in planned.steps}
+    if planned.lever is not Lever.HOLD or planned.verb is not Verb.SUSPEND:
+        return None
+    if StepKind.CREATE_HOLD in kinds:
+        return None
+    job = next((job for job in ground.jobs if job.meta.ref.uid == planned.subject.uid), None)
+    hold = hold_on(job, ground.holds) if job is not None else None
+    if hold is None:
+        return None
+    ref = hold.meta.ref
+    path = object_path(ref.group, live.version(HOLD), HOLD.plural, ref.namespace, ref.name)
+    return {
+        "name": ref.name,
+        "path": path,
+        "uid": ref.uid,
+        "job": hold.job_name,
+        "owner_uid": hold.owner_uid,
     }
 
 

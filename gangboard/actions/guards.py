@@ -14,8 +14,8 @@ from gangboard.actions import door as doors
 from gangboard.actions import known
 from gangboard.actions.clock import Clock
 from gangboard.actions.door import Door, Json, get_object
-from gangboard.actions.verify import kept
-from gangboard.domain.action import ActionState, Lever
+from gangboard.actions.verify import holding, kept
+from gangboard.domain.action import ActionState
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
@@ -66,7 +66,7 @@ def _guarded() -> dict[Cluster, list[Action]]:
 def _uids(action: Action) -> Iterator[str]:
     for subject in action.context.get("subjects", ()):
         yield subject["uid"]
-    hold = action.context.get("hold")
+    hold = holding.relied_on(action)
     if hold is not None and hold.get("uid"):
         yield hold["uid"]
 
@@ -79,7 +79,7 @@ def _differs(action: Action, stored: dict[str, Any], *, holds_known: bool) -> bo
         newer = model.meta.generation >= (subject["generation"] or 0)
         if newer and not _has(model, subject["wanted"]):
             return True
-    hold = action.context.get("hold")
+    hold = holding.relied_on(action)
     if hold is None or not holds_known:
         return False
     return not _is_same_hold(stored.get(hold.get("uid", "")), hold)
@@ -127,11 +127,11 @@ def inspect(
 def _inspect(action: Action, door: Door, now: datetime) -> ActionState | None:
     since = action.applied_at or action.requested_at
     context = copy.deepcopy(action.context)
-    hold = context.get("hold") if action.lever == Lever.HOLD else None
+    hold = holding.relied_on(action)
     seen = kept.look(door, context["subjects"], survives=hold is not None, since=since, now=now)
     above = context.get("above")
     renewed_above = above is not None and _is_renewed(door, above)
-    lost = _hold_lost(door, hold) if hold is not None else ""
+    lost = holding.lost(door, hold) if hold is not None else ""
     seconds = (now - since).total_seconds()
     if renewed_above and hold is not None and above is not None:
         sentence = (
@@ -158,20 +158,6 @@ def _inspect(action: Action, door: Door, now: datetime) -> ActionState | None:
 def _is_renewed(door: Door, above: dict[str, Any]) -> bool:
     raw = get_object(door, above["path"])
     return raw is not None and raw["metadata"]["uid"] != above["uid"]
-
-
-def _hold_lost(door: Door, hold: dict[str, Any]) -> str:
-    """Return what has happened to the Hold, or empty."""
-    raw = get_object(door, hold["path"])
-    name = f"Hold {hold['name']}"
-    if raw is None or raw["metadata"]["uid"] != hold.get("uid"):
-        return f"{name} was deleted, and not by gangboard."
-    if raw["metadata"].get("deletionTimestamp"):
-        return f"{name} is being deleted."
-    spec = raw.get("spec") or {}
-    if (spec.get("jobName"), spec.get("ownerUID")) != (hold["job"], hold["owner_uid"]):
-        return f"{name} was changed: it is about another Job now."
-    return ""
 
 
 def _has_ended(raw: Json) -> bool:

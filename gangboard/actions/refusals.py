@@ -31,7 +31,8 @@ def exit_for(run: Run, step: ActionStep, error: KubeError) -> Exit:
         )
     if error.code == "conflict":
         return Exit(ActionState.CONFLICT, f"{name} was changed at the same moment: {said}.")
-    if error.code == "invalid" and said.rstrip(".") == _PATCH_REJECTED:
+    is_rejected = error.code == "invalid" and said.rstrip(".") == _PATCH_REJECTED
+    if is_rejected and step.method == "PATCH":
         return _moved_on(run, step, name)
     if error.code == "throttled":
         return Exit(

@@ -40,7 +40,8 @@ def _created(run: Run, step: ActionStep) -> float:
         sentence = f"Another Hold has the name {hold['name']}; nothing was changed."
         return _lost(run, step, Exit(ActionState.CONFLICT, sentence))
     sentence = (
-        f"The Hold was not created (its request was lost), so {run.object_name} was not touched."
+        f"Hold {hold['name']} is not there: its request was lost, or somebody removed it. "
+        f"{run.object_name} was not touched."
     )
     return _lost(run, step, Exit(ActionState.FAILED, sentence))
 

@@ -200,7 +200,12 @@ def _failed(run: Run, step: ActionStep, error: KubeError) -> float:
             f"The answer to “{step.name}” was lost; gangboard reads what became of it. "
             f"{error.sentence}",
             step=step,
-            step_columns={"state": StepState.UNKNOWN.value, "result": error.sentence},
+            # From now on, not from when it left: the server may have been at it all the while.
+            step_columns={
+                "state": StepState.UNKNOWN.value,
+                "result": error.sentence,
+                "at": run.now,
+            },
         )
         run.checkpoint(f"{step.kind}:recorded")
         return 0.0

@@ -34,14 +34,24 @@ def undo(run: Run) -> str:
     name = subject["name"]
     step = next((step for step in run.steps if step.name == _NAME), None)
     if raw is None or raw["metadata"]["uid"] != subject["uid"] or not _is_by_our_hold(run, raw):
-        return "" if step is None else f"{name} is resumed."
+        if step is None:
+            return ""
+        _record(run, step, StepState.DONE, "It is resumed.")
+        return f"{name} is resumed."
     if step is not None:
+        _record(run, step, StepState.FAILED, "It is still suspended.")
         return f"{name} is still suspended: resume it when that is wanted."
     if _is_suspended_above(run):
         return ""
     if not _is_let_through(run, subject["path"]):
         return f"{name} is suspended and another Hold keeps it so."
     return _resume(run, subject["path"], raw, name)
+
+
+def _record(run: Run, step: ActionStep, state: StepState, result: str) -> None:
+    """Close the step, unless somebody has: it is sent once, and ends once."""
+    if step.state == StepState.SENDING.value:
+        run.write(step=step, step_columns={"state": state.value, "result": result})
 
 
 def _is_by_our_hold(run: Run, raw: Json) -> bool:
@@ -109,7 +119,7 @@ def _resume(run: Run, path: str, raw: Json, name: str) -> str:
         why, state = error.sentence, StepState.FAILED
     run.checkpoint("undo:answered")
     found = next(one for one in run.steps if one.name == _NAME)
-    run.write(step=found, step_columns={"state": state.value, "result": why or "It is resumed."})
+    _record(run, found, state, why or "It is resumed.")
     if why:
         return f"The Hold had suspended {name} when somebody wrote to it, and it still is: {why}"
     return f"The Hold had suspended {name} when somebody wrote to it; it was resumed."

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from unittest import mock
 
 import django
 
@@ -34,8 +35,11 @@ ROUNDS = 6
 
 def main() -> None:
     call_command("migrate", verbosity=0)
-    service.wake = lambda _action: None
-    with Simulator(fleet=FLEET, minor="1.37", story=False, speed=10.0) as simulator:
+    nobody_is_woken = mock.patch("gangboard.actions.service.wake")
+    with (
+        nobody_is_woken,
+        Simulator(fleet=FLEET, minor="1.37", story=False, speed=10.0) as simulator,
+    ):
         site = make_site(simulator)
         print(json.dumps({**one_key(site), **opposite(site)}))
 
@@ -66,12 +70,8 @@ def one_key(site: Site) -> dict[str, object]:
     """Twenty clicks with one key, twenty with others, twenty workers at what they have made."""
     ask = site.ask(idempotency_key="k")
     same = at_once([lambda: click(site, site.user, ask)] * CLICKS)
-    others = at_once(
-        [
-            lambda key=key: click(site, site.user, replace(ask, idempotency_key=f"k{key}"))
-            for key in range(CLICKS)
-        ]
-    )
+    keys = [replace(ask, idempotency_key=f"k{number}") for number in range(CLICKS)]
+    others = at_once([partial(click, site, site.user, other) for other in keys])
     ids = {found for found, _ in same + others}
     at_once([lambda: site.engine().finish(same[0][0])] * CLICKS)
     action = Action.objects.get()

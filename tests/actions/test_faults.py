@@ -62,7 +62,7 @@ def test_the_answer_to_the_hold_is_lost(site: Site, applied: bool) -> None:
         assert action.state == "verified", action.message
     else:
         assert action.state == "failed", action.message
-        assert "not created" in action.message
+        assert "is not there" in action.message
         nothing_left(site, action)
         assert site.wire.writes("patch", "jobs") == []
 

@@ -1,8 +1,9 @@
-"""Action safety, S2 to S4 and S9 to S13: nothing leaves that is not asked for, or not about what is there.
+"""Action safety, S2 to S4, S9 and S10: nothing leaves that is not asked for, or not about what is there.
 
 What each case injects and what it must come to is the table of action safety; its figure is measured
 here at the simulator's door. The other cases are in test_safety_at_once.py (S1, S14),
-test_safety_predicted.py (S8), test_safety_sending.py (S5 to S7) and test_safety_many.py (S15, S16).
+test_safety_sending.py (S5 to S7), test_safety_predicted.py (S8), test_safety_looking.py (S11 to S13) and
+test_safety_many.py (S15, S16); S17 is in tests/permissions.
 """
 
 from __future__ import annotations
@@ -10,14 +11,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from gangboard.actions import service
+from gangboard.actions import known, service
 from gangboard.actions.service import AskError, Fault
+from gangboard.domain.owner import Owner
 from gangboard.simulator.resources import Resource
-from gangboard.store.models import Action, Cluster
+from gangboard.store import grounds
+from gangboard.store.models import Action
 from tests.actions.site import (
     BATCH,
     JOBSET,
@@ -215,7 +217,7 @@ def _resume_changes_no_job(site: Site, held: bool, why: str) -> None:
         assert site.wire.changes == []
 
 
-# S10 to S13
+# S10
 
 
 def _gone(site: Site) -> None:
@@ -248,8 +250,7 @@ def test_s10_each_has_its_own_sentence(
     site: Site, inject: Callable[[Site], None], state: str, words: str
 ) -> None:
     inject(site)
-    ask = site.ask(generation=None) if inject is not _gone else None
-    action = site.act(generation=None) if ask is not None else _ask_about_what_is_gone(site)
+    action = _ask_about_what_is_gone(site) if inject is _gone else site.act(generation=None)
     assert (action.state, action.sent_at) == (state, None), action.message
     assert words in action.message
     assert ("nothing to do" in action.message) == (inject is _held_by_another)
@@ -258,110 +259,12 @@ def test_s10_each_has_its_own_sentence(
 
 def _ask_about_what_is_gone(site: Site) -> Action:
     """The poll has not noticed yet."""
-    stored = service.grounds.find_object(
-        site.cluster, "jobs.batch", NAMESPACE, WORKER, service.known.models()
+    stored = grounds.find_object(site.cluster, "jobs.batch", NAMESPACE, WORKER, known.models())
+    assert isinstance(stored, Owner)
+    meta = stored.meta
+    ask = site.ask(name="alone")
+    target = replace(ask.target, name=WORKER, uid=meta.ref.uid, generation=meta.generation)
+    taken = service.request(
+        site.viewer, replace(ask, target=target), now=site.clock.now(), clock=site.clock
     )
-    meta = stored.meta  # type: ignore[union-attr]
-    target = replace(
-        site.ask(name="alone").target, name=WORKER, uid=meta.ref.uid, generation=meta.generation
-    )
-    ask = replace(site.ask(name="alone"), target=target)
-    taken = service.request(site.viewer, ask, now=site.clock.now(), clock=site.clock)
     return site.engine().finish(taken.action_id)
-
-
-def _blind(site: Site) -> int:
-    """Count the patches of objects that had not been read since the action began."""
-    read: set[str] = set()
-    blind = 0
-    for request in site.wire.seen:
-        if request.verb == "get":
-            read.add(request.path)
-        elif request.verb == "patch":
-            blind += request.path not in read
-    return blind
-
-
-def test_s11_the_poller_stands_still(site: Site) -> None:
-    """What it has stored is ten minutes old: the action looks for itself first."""
-    site.clock.advance(600)
-    action = site.act()
-    assert action.state == "verified", action.message
-    assert _blind(site) == 0
-    other = "kubernetes.io/another"
-    site.simulator.objects.update(
-        JOBSETS, "JobSet", JOBSET, lambda one: one["spec"].update(managedBy=other), NAMESPACE
-    )
-    site.wire.seen.clear()
-    action = site.act(name="train-workers-1")
-    assert action.state == "refused", action.message
-    assert other in action.message
-    assert site.wire.changes == []
-
-
-def test_s11_a_cluster_that_cannot_be_read_for_a_moment(site: Site) -> None:
-    fault = site.simulator.faults.throttled(1, resource="jobs", verb="get", count=3)
-    action = site.act()
-    assert action.state == "verified", action.message
-    assert fault.hits == 3
-    assert _blind(site) == 0
-
-
-@pytest.mark.parametrize("resource", ["jobs", "jobsets", "holds", "pods"])
-def test_s11_a_cluster_that_cannot_be_read(site: Site, resource: str) -> None:
-    for verb in ("get", "list"):
-        site.simulator.faults.reset(resource=resource, verb=verb)
-    untouched(site, site.act(), "expired", "five minutes")
-
-
-def test_s12_ten_minutes_in_the_queue(site: Site) -> None:
-    action = site.request()
-    site.clock.advance(600)
-    found = site.engine().finish(action)
-    untouched(site, found, "expired", "not sent within five minutes of the click")
-    site.clock.advance(600)
-    assert site.engine().advance(action) is None
-    assert site.wire.changes == []
-
-
-DENIALS: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "role": (
-        lambda faults: faults.forbidden(resource="jobs", verb="patch"),
-        'cannot patch resource "jobs"',
-    ),
-    "webhook": (
-        lambda faults: faults.status(
-            403,
-            message='admission webhook "freeze.example.com" denied the request: change freeze',
-            resource="jobs",
-            verb="patch",
-        ),
-        'admission webhook "freeze.example.com" denied the request: change freeze',
-    ),
-    "webhook-down": (
-        lambda faults: faults.webhook_down(resource="jobs", verb="patch"),
-        "failed calling webhook",
-    ),
-    "quota": (
-        lambda faults: faults.status(
-            403,
-            message=f'jobs.batch "{WORKER}" is forbidden: exceeded quota: team',
-            resource="jobs",
-            verb="patch",
-        ),
-        "exceeded quota: team",
-    ),
-}
-
-
-@pytest.mark.parametrize("denial", DENIALS)
-def test_s13_what_the_dry_run_shows_is_said_before_anything_is_sent(
-    site: Site, denial: str
-) -> None:
-    inject, words = DENIALS[denial]
-    inject(site.simulator.faults)
-    untouched(site, site.act(), "failed", words)
-    action = Action.objects.get()
-    assert "This was a dry run: nothing was sent." in action.message
-    assert len(site.wire.writes("patch", "jobs", dry_run=True)) == 1
-    assert Cluster.objects.count() == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 
@@ -48,6 +49,15 @@ def test_both_forms_of_discovery_name_the_gang_resources(site: Site) -> None:
     jobsets = groups["jobset.x-k8s.io"]["versions"][0]["resources"][0]
     assert jobsets["responseKind"]["kind"] == "JobSet"
     assert jobsets["scope"] == "Namespaced"
+
+
+def test_the_schema_of_each_group_version_has_a_hash(site: Site) -> None:
+    paths = site.client.request("GET", "/openapi/v3")["paths"]
+    for path in ("api/v1", "apis/batch/v1", "apis/jobset.x-k8s.io/v1alpha2"):
+        url, _, digest = paths[path]["serverRelativeURL"].partition("?hash=")
+        assert url == f"/openapi/v3/{path}"
+        assert re.fullmatch("[0-9A-F]{128}", digest)
+    assert site.client.request("GET", "/openapi/v3")["paths"] == paths
 
 
 def test_pages_of_a_list_show_one_moment(site: Site) -> None:

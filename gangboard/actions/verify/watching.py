@@ -11,7 +11,7 @@ from gangboard.actions.door import Json, get_object
 from gangboard.actions.leaving import Exit, finish, leave
 from gangboard.actions.live import Live
 from gangboard.actions.run import Run
-from gangboard.actions.verify import kept, leaving_pods, siblings
+from gangboard.actions.verify import holding, kept, leaving_pods, siblings
 from gangboard.actions.verify.guarding import guard
 from gangboard.diagnosis.policy.refusals import hold_unavailable
 from gangboard.domain.action import ActionState, Lever, Verb
@@ -49,6 +49,9 @@ def watch(run: Run) -> float:
         context["quiet_since"] = now.isoformat()
     if seen.renewed:
         _follow(run, seen.raws)
+    if notes or seen.renewed:
+        # The next look may be another worker's: it must not take them for news again.
+        run.write(context=True)
     return _decide(run, seen.raws, _pods(run))
 
 
@@ -82,7 +85,9 @@ def _decide(run: Run, raws: list[Json], pods: tuple[Pod, ...]) -> float:
     left = leaving_pods.remaining(pods)
     acted = run.action.verb != Verb.SUSPEND or all(_has_acted(raw) for raw in raws)
     if watched >= context["watch"] and not left and acted:
-        return _verified(run)
+        hold = holding.relied_on(run.action)
+        lost = holding.lost(run.door, hold) if hold is not None else ""
+        return _hold_lost(run, lost) if lost else _verified(run)
     if watched > max(context["watch"], context["grace"] + BEYOND_GRACE):
         return _given_up(run, left)
     message = _standing(run, left, acted)
@@ -179,6 +184,13 @@ def _restart(run: Run, above: dict[str, Any]) -> list[str]:
         f"{above['name']} has restarted meanwhile (restart {restarts}), so its Jobs have new pods; "
         "that was not by this action."
     ]
+
+
+def _hold_lost(run: Run, why: str) -> float:
+    """End: the Job is suspended, and nothing keeps it so."""
+    seconds = (run.now - _applied_at(run)).total_seconds()
+    sentence = f"Hold lost: {why} {run.object_name} is still suspended, but nothing keeps it so."
+    return leave(run, Exit(ActionState.REVERTED, sentence, {"held_seconds": seconds}))
 
 
 def _reverted(run: Run, undone: kept.Undone) -> float:

@@ -1,0 +1,110 @@
+"""Action safety, S11 to S13: it is looked at first, tried first, and not sent when it is late.
+
+The other cases are listed in test_safety_asking.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gangboard.store.models import Action
+from tests.actions.site import JOBSET, JOBSETS, NAMESPACE, WORKER, Site, untouched
+
+
+def _blind(site: Site) -> int:
+    """Count the patches of objects that had not been read since the action began."""
+    read: set[str] = set()
+    blind = 0
+    for request in site.wire.seen:
+        if request.verb == "get":
+            read.add(request.path)
+        elif request.verb == "patch":
+            blind += request.path not in read
+    return blind
+
+
+def test_s11_the_poller_stands_still(site: Site) -> None:
+    """What it has stored is ten minutes old: the action looks for itself first."""
+    site.clock.advance(600)
+    action = site.act()
+    assert action.state == "verified", action.message
+    assert _blind(site) == 0
+    other = "kubernetes.io/another"
+    site.simulator.objects.update(
+        JOBSETS, "JobSet", JOBSET, lambda one: one["spec"].update(managedBy=other), NAMESPACE
+    )
+    site.wire.seen.clear()
+    action = site.act(name="train-workers-1")
+    assert action.state == "refused", action.message
+    assert other in action.message
+    assert site.wire.changes == []
+
+
+def test_s11_a_cluster_that_cannot_be_read_for_a_moment(site: Site) -> None:
+    fault = site.simulator.faults.throttled(1, resource="jobs", verb="get", count=3)
+    action = site.act()
+    assert action.state == "verified", action.message
+    assert fault.hits == 3
+    assert _blind(site) == 0
+
+
+@pytest.mark.parametrize("resource", ["jobs", "jobsets", "holds", "pods"])
+def test_s11_a_cluster_that_cannot_be_read(site: Site, resource: str) -> None:
+    for verb in ("get", "list"):
+        site.simulator.faults.reset(resource=resource, verb=verb)
+    untouched(site, site.act(), "expired", "five minutes")
+
+
+def test_s12_ten_minutes_in_the_queue(site: Site) -> None:
+    action = site.request()
+    site.clock.advance(600)
+    found = site.engine().finish(action)
+    untouched(site, found, "expired", "not sent within five minutes of the click")
+    site.clock.advance(600)
+    assert site.engine().advance(action) is None
+    assert site.wire.changes == []
+
+
+DENIALS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "role": (
+        lambda faults: faults.forbidden(resource="jobs", verb="patch"),
+        'cannot patch resource "jobs"',
+    ),
+    "webhook": (
+        lambda faults: faults.status(
+            403,
+            message='admission webhook "freeze.example.com" denied the request: change freeze',
+            resource="jobs",
+            verb="patch",
+        ),
+        'admission webhook "freeze.example.com" denied the request: change freeze',
+    ),
+    "webhook-down": (
+        lambda faults: faults.webhook_down(resource="jobs", verb="patch"),
+        "failed calling webhook",
+    ),
+    "quota": (
+        lambda faults: faults.status(
+            403,
+            message=f'jobs.batch "{WORKER}" is forbidden: exceeded quota: team',
+            resource="jobs",
+            verb="patch",
+        ),
+        "exceeded quota: team",
+    ),
+}
+
+
+@pytest.mark.parametrize("denial", DENIALS)
+def test_s13_what_the_dry_run_shows_is_said_before_anything_is_sent(
+    site: Site, denial: str
+) -> None:
+    inject, words = DENIALS[denial]
+    inject(site.simulator.faults)
+    untouched(site, site.act(), "failed", words)
+    action = Action.objects.get()
+    assert "This was a dry run: nothing was sent." in action.message
+    assert len(site.wire.writes("patch", "jobs", dry_run=True)) == 1

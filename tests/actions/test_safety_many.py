@@ -1,0 +1,208 @@
+"""Action safety, S15 and S16: many at once, stopped by a person or by the switch to read-only.
+
+The cap is gangboard's own: 50 objects of one confirmation.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gangboard.actions import service
+from gangboard.actions.service import MOST_AT_ONCE, Ask, AskError, Fault
+from gangboard.actions.worker import THREADS
+from gangboard.simulator.scripts import Fleet, Gang, NodePool, Part
+from gangboard.store import clusters
+from gangboard.store.models import Action
+from tests.actions.conftest import CPU
+from tests.actions.site import JOBSET, NAMESPACE, PATCH, QuickClock, Site
+from tests.live.figures import tell
+
+CHILDREN = 500
+# Pods would only be waited for here.
+MANY = Fleet(
+    "many",
+    (NodePool("cpu", 1),),
+    (
+        Gang(
+            NAMESPACE,
+            "JobSet",
+            JOBSET,
+            "running",
+            parts=(Part("workers", CPU, jobs=CHILDREN, states=("absent",)),),
+        ),
+    ),
+)
+FIRST = 20
+"""Of fifty: carried out before somebody presses stop."""
+CREATE = "create-hold:about-to-send"
+
+
+def children(number: int) -> list[str]:
+    return [f"{JOBSET}-workers-{index}" for index in range(number)]
+
+
+@pytest.fixture
+def many(start: Callable[..., Site]) -> Site:
+    """A JobSet of 500 Jobs."""
+    site = start(fleet=MANY, speed=100.0)
+    site.clock = QuickClock(shortest=0.005)
+    return site
+
+
+def ask_for(site: Site, names: list[str]) -> tuple[str, list[str]]:
+    batch, outcomes = service.request_many(
+        site.viewer, asks(site, names), now=site.clock.now(), clock=site.clock
+    )
+    assert [outcome.refused for outcome in outcomes] == [""] * len(names)
+    return batch, [outcome.action_id for outcome in outcomes]
+
+
+def asks(site: Site, names: list[str]) -> list[Ask]:
+    return [site.ask(name=name) for name in names]
+
+
+def stand_in_a_row(
+    site: Site, waiting: list[str], places: list[str], then: Callable[[], Any]
+) -> None:
+    """Let workers begin one action each, stop each at its place, do something, and let all go on.
+
+    A worker stands where it is while the next one, inside of its checkpoint, begins: so all of them
+    are in the middle of an action at the same moment, and it is the same moment in every run.
+    """
+    if not places:
+        then()
+        return
+    place, *others = places
+    arrived: list[str] = []
+
+    def stop(reached: str) -> None:
+        if reached == place and not arrived:
+            arrived.append(reached)
+            stand_in_a_row(site, waiting, others, then)
+
+    site.engine(checkpoint=stop).finish(waiting.pop(0))
+
+
+def sent_after(site: Site, moment: float) -> list[float]:
+    """Return when something was sent that is no removal of our own Hold, in seconds after it."""
+    return [
+        site.wire.at(request) - moment
+        for request in site.wire.changes
+        if request.verb != "delete" and site.wire.at(request) > moment
+    ]
+
+
+def test_s15_more_than_the_cap_is_refused_with_the_cap(many: Site) -> None:
+    for number in (CHILDREN, MOST_AT_ONCE + 1):
+        with pytest.raises(AskError) as caught:
+            service.request_many(
+                many.viewer,
+                [many.ask(name=name) for name in children(1)] * number,
+                now=many.clock.now(),
+                clock=many.clock,
+            )
+        assert caught.value.fault is Fault.INVALID
+        assert str(caught.value) == f"From 1 to 50 objects can be chosen, not {number}."
+    assert Action.objects.count() == 0
+
+
+def test_s15_fifty_of_five_hundred_some_fail_and_then_stop(many: Site) -> None:
+    names = children(MOST_AT_ONCE)
+    bad = names[10::8]  # each of these names is the beginning of no other one of the fifty
+    for name in bad:
+        path = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/{name}"
+        words = f"no suspend of {name}"
+        many.simulator.faults.status(403, message=words, path=path, resource="jobs", verb="patch")
+    batch, ids = ask_for(many, names)
+    waiting = list(ids)
+    for action_id in waiting[:FIRST]:
+        many.engine().finish(action_id)
+    del waiting[:FIRST]
+    stopped_at = 0.0
+
+    def stop() -> None:
+        nonlocal stopped_at
+        service.stop_batch(many.viewer, batch, now=many.clock.now(), clock=many.clock)
+        stopped_at = time.monotonic()
+
+    # Those that fail do so before they send: they are no place to stand at.
+    going = [one for one in waiting if Action.objects.get(pk=one).name not in bad]
+    waiting = [*going, *(one for one in waiting if one not in going)]
+    stand_in_a_row(many, waiting, [CREATE, PATCH] * (THREADS // 2), stop)
+    for action_id in waiting:
+        many.engine().finish(action_id)
+    found = {action.name: action for action in Action.objects.filter(batch=batch)}
+    assert len(found) == MOST_AT_ONCE
+    assert all(action.finished_at is not None and action.message for action in found.values())
+    held = {name for name, action in found.items() if action.state == "verified"}
+    failed = {name for name, action in found.items() if action.state == "failed"}
+    stopped = {name for name, action in found.items() if action.state == "refused"}
+    # Of those before the stop the server has refused two; the patches of four were on their way.
+    assert failed == set(names[:FIRST]) & set(bad)
+    assert (len(failed), len(held)) == (2, FIRST - 2 + THREADS // 2)
+    assert len(stopped) == MOST_AT_ONCE - FIRST - THREADS // 2
+    assert all(f"no suspend of {name}" in found[name].message for name in failed)
+    assert all("olga stopped it" in found[name].message for name in stopped)
+    late = len(sent_after(many, stopped_at))
+    assert stopped_at
+    assert late <= THREADS
+    assert {hold["spec"]["jobName"] for hold in many.holds()} == held
+    tell(
+        f"S15: {CHILDREN} children, cap {MOST_AT_ONCE}: results {len(found)} ({len(held)} held, "
+        f"{len(failed)} failed, {len(stopped)} stopped); sent after stop {late} by {THREADS} workers"
+    )
+
+
+@pytest.mark.parametrize("switch", ["everything", "the cluster"])
+def test_s16_read_only_in_the_middle_of_many(many: Site, switch: str) -> None:
+    _, ids = ask_for(many, children(2 * THREADS))
+    waiting = list(ids)
+    flipped_at = 0.0
+
+    def flip() -> None:
+        nonlocal flipped_at
+        name = None if switch == "everything" else many.cluster.name
+        clusters.set_read_only(name=name, on=True, by="olga")
+        flipped_at = time.monotonic()
+
+    places = ["create-hold:before-writing", "prove-hold:recorded", CREATE, PATCH] * (THREADS // 4)
+    stand_in_a_row(many, waiting, places, flip)
+    for action_id in waiting:
+        many.engine().finish(action_id)
+    ends = [Action.objects.get(pk=one) for one in ids]
+    assert all("read-only" in one.message for one in ends if one.state == "refused")
+    late = sent_after(many, flipped_at)
+    # What was on its way when it was switched arrives: a worker that has passed the last question.
+    assert len(late) <= THREADS // 2 + THREADS // 4
+    assert [one.state for one in ends].count("verified") == THREADS // 4
+    assert [one.state for one in ends].count("refused") == 2 * THREADS - THREADS // 4
+    assert len(many.holds()) == THREADS // 4
+    tell(
+        f"S16 {switch}: {len(late)} sent after the switch, by {THREADS} workers in the middle of it"
+    )
+
+
+def test_s16_time_to_effect(many: Site) -> None:
+    """A worker that is about to ask when it is switched sends nothing any more."""
+    _, ids = ask_for(many, children(3))
+    flipped_at = 0.0
+
+    def flip() -> None:
+        nonlocal flipped_at
+        clusters.set_read_only(name=None, on=True, by="olga")
+        flipped_at = time.monotonic()
+
+    waiting = list(ids)
+    stand_in_a_row(many, waiting, ["rehearsal:answered"], flip)
+    ended = Action.objects.get(pk=ids[0])
+    assert ended.state == "refused"
+    seconds = time.monotonic() - flipped_at
+    for action_id in waiting:
+        assert many.engine().finish(action_id).state == "refused"
+    assert seconds <= 1
+    assert many.wire.changes == []
+    tell(f"S16: refused {seconds:.2f} s after the switch, nothing sent")

@@ -1,0 +1,137 @@
+"""Redis goes away around a click: the answer does not wait for it, and the action ends all the same.
+
+Redis only wakes workers. The order is the row in the database, and whatever Redis forgets, the
+sweeper finds.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gangboard.simulator import Simulator
+from tests.actions.conftest import FLEET
+from tests.actions.site import BATCH, JOBSET, NAMESPACE
+from tests.installation import Installation
+from tests.live.figures import tell
+from tests.live.poll_worker import wait_until
+from tests.services import free_port, running_redis
+
+pytestmark = [pytest.mark.slow, pytest.mark.services]
+
+ANSWER_SECONDS = 2.0
+END_SECONDS = 60.0
+AWAY_SECONDS = 3.0
+
+
+class Site:
+    """A gangboard that runs on a Redis which can be stopped, frozen and started anew."""
+
+    def __init__(self, folder: Path) -> None:
+        self._stack = ExitStack()
+        self._redis = ExitStack()
+        self.port = free_port()
+        self.start_redis()
+        self.simulator = self._stack.enter_context(
+            Simulator(fleet=FLEET, minor="1.37", story=False, speed=10.0)
+        )
+        reader, actor = folder / "reader", folder / "actor"
+        reader.write_text(self.simulator.kubeconfig_text(read_only=True))
+        actor.write_text(self.simulator.kubeconfig_text())
+        self.installation = self._stack.enter_context(
+            Installation(
+                {"east": reader},
+                actors={"east": actor},
+                environment={"REDIS_URL": f"redis://127.0.0.1:{self.port}/0"},
+            )
+        )
+        found = self.installation.gangs
+        wait_until(lambda: any(gang["name"] == JOBSET for gang in found()), 60, "the gang")
+
+    def start_redis(self) -> None:
+        """Run an empty Redis on the same port."""
+        self.redis = self._redis.enter_context(running_redis(self.port))
+
+    def kill_redis(self) -> None:
+        """End it at once; what it had is lost."""
+        self.redis.kill()
+        self._redis.close()
+
+    def close(self) -> None:
+        self._stack.close()
+        self._redis.close()
+
+    def click(self, job: str) -> tuple[str, float]:
+        """Ask for the suspension of a Job; return the action and the seconds that the answer took."""
+        found = self.simulator.objects.get(BATCH, "Job", job, NAMESPACE)
+        assert found is not None
+        target = {
+            "cluster": "east",
+            "api_group": "batch",
+            "kind": "Job",
+            "namespace": NAMESPACE,
+            "name": job,
+            "uid": found["metadata"]["uid"],
+            "generation": found["metadata"]["generation"],
+        }
+        body = {"verb": "suspend", "target": target, "reason": "Redis goes away"}
+        began = time.monotonic()
+        status, answer = self.installation.post("actions/", body, key=f"click-{job}")
+        seconds = time.monotonic() - began
+        assert status == 202, answer
+        return answer["id"], seconds
+
+    def end_of(self, action: str) -> dict[str, Any]:
+        """Wait for the end of an action."""
+
+        def ended() -> bool:
+            return bool(self.installation.get(f"actions/{action}/")["finished_at"])
+
+        wait_until(ended, END_SECONDS, f"the end of action {action}")
+        return self.installation.get(f"actions/{action}/")
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    made = Site(tmp_path)
+    yield made
+    made.close()
+
+
+def test_redis_is_gone(site: Site) -> None:
+    # Gone before the click.
+    site.kill_redis()
+    action, seconds = site.click("train-workers-0")
+    time.sleep(AWAY_SECONDS)
+    site.start_redis()
+    _judge(site, "gone before the click", action, seconds)
+
+    # It accepts connections and answers nothing.
+    site.redis.send_signal(signal.SIGSTOP)
+    action, seconds = site.click("train-workers-1")
+    time.sleep(AWAY_SECONDS)
+    site.redis.send_signal(signal.SIGCONT)
+    _judge(site, "frozen before the click", action, seconds)
+
+    # Everything in it is lost right after the click.
+    action, seconds = site.click("train-driver-0")
+    site.kill_redis()
+    time.sleep(AWAY_SECONDS)
+    site.start_redis()
+    _judge(site, "gone after the click", action, seconds)
+
+
+def _judge(site: Site, what: str, action: str, answered: float) -> None:
+    began = time.monotonic()
+    found = site.end_of(action)
+    waited = time.monotonic() - began
+    assert found["state"] == "verified", found["message"]
+    assert [step["result"] != "" for step in found["steps"]] == [True] * 3
+    assert answered < ANSWER_SECONDS
+    tell(f"Redis {what}: answered after {answered:.2f} s, ended {waited:.1f} s after it was back")
