@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import msgspec
-
 from gangboard.actions import known
 from gangboard.actions.door import Door, Json, get_body, object_path
 from gangboard.decode.holds import HOLD
-from gangboard.decode.page import build_model, read_page
+from gangboard.decode.page import build_model, read_object, read_page
 from gangboard.decode.pods import POD
 from gangboard.diagnosis.attempts import current_uids
 from gangboard.domain.action import Ground
@@ -171,11 +169,10 @@ class Live:
 
 
 def _model(resource: Resource, body: bytes, version: str, wanted: type[Model]) -> Model:
-    wire_type: Any = resource.wire
     try:
-        wire = msgspec.json.decode(body, type=wire_type)
-    except (ValueError, RecursionError) as error:
-        raise UnreadableError(f"{resource.kind} cannot be read: {error}.") from error
+        wire = read_object(body, resource)
+    except DecodeError as error:
+        raise UnreadableError(str(error)) from error
     model, problem = build_model(resource, wire, version)
     if not isinstance(model, wanted):
         raise UnreadableError(problem.sentence if problem else f"{resource.kind} cannot be read.")

@@ -6,6 +6,7 @@ be read. Only a body or line that cannot be understood at all raises DecodeError
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -16,7 +17,16 @@ from gangboard.decode.problems import PartlyDecoded, Problem
 from gangboard.decode.wire import Wire, read_text
 from gangboard.domain.registry import DecodeError, Resource
 
-__all__ = ["ListPage", "Page", "Problem", "WatchEvent", "build_model", "read_event", "read_page"]
+__all__ = [
+    "ListPage",
+    "Page",
+    "Problem",
+    "WatchEvent",
+    "build_model",
+    "read_event",
+    "read_object",
+    "read_page",
+]
 
 Item = TypeVar("Item")
 
@@ -90,14 +100,21 @@ class WatchEvent:
     """Of an ERROR: what the server says."""
 
 
+# A decoder that is made while another thread makes one of the same structs can be half made, and
+# ends the process when it is used (msgspec 0.22, seen in one of ten starts under load).
+_making = threading.Lock()
+
+
 @cache
 def _decoder(wire: Any) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(wire)
+    with _making:
+        return msgspec.json.Decoder(wire)
 
 
 @cache
 def _page_decoder(wire: Any) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(ListPage[wire])
+    with _making:
+        return msgspec.json.Decoder(ListPage[wire])
 
 
 def read_page(body: bytes, resource: Resource) -> Page:
@@ -124,6 +141,15 @@ def read_page(body: bytes, resource: Resource) -> Page:
         continue_token=metadata.continue_token or "",
         problems=problems,
     )
+
+
+def read_object(body: bytes, resource: Resource) -> Any:
+    """Decode one object as it is served. Raises DecodeError when it cannot be read."""
+    wire_type: Any = resource.wire
+    try:
+        return _decoder(wire_type).decode(body)
+    except BAD_DATA as error:
+        raise DecodeError(f"{resource.kind} cannot be read: {error}.") from error
 
 
 def _envelope(body: bytes, resource: Resource) -> Any:

@@ -20,6 +20,9 @@ class _WireGang(Wire):
     min_group_count: Int32 | None = None
 
 
+_GANG = msgspec.json.Decoder(_WireGang)
+
+
 @dataclass(frozen=True, slots=True)
 class Union:
     """A scheduling policy as read."""
@@ -41,7 +44,7 @@ def read_union(union: WireUnion | None) -> Union:
     """Read a scheduling policy. Raises msgspec.ValidationError for a gang that is no object."""
     members = set_members(union)
     if list(members) == ["gang"]:
-        gang = msgspec.json.decode(members["gang"], type=_WireGang)
+        gang = _GANG.decode(members["gang"])
         count = gang.min_group_count if gang.min_count is None else gang.min_count
         return Union("gang", count)
     if list(members) == ["basic"]:

@@ -127,6 +127,13 @@ class _Version(_Wire):
     git_version: str = ""
 
 
+_KIND = msgspec.json.Decoder(_Kind)
+_AGGREGATED_LIST = msgspec.json.Decoder(_AggregatedList)
+_GROUP_LIST = msgspec.json.Decoder(_GroupList)
+_RESOURCE_LIST = msgspec.json.Decoder(_ResourceList)
+_VERSION = msgspec.json.Decoder(_Version)
+
+
 def discover(connection: Connection, *, groups: Collection[str] | None = None) -> Discovery:
     """Ask what is served in these groups ('' is the core group); None means all of them.
 
@@ -139,7 +146,7 @@ def discover(connection: Connection, *, groups: Collection[str] | None = None) -
         _read_core(connection, found)
     if groups is None or set(groups) - {""}:
         body = connection.get("/apis", accept=AGGREGATED)
-        if _decode(connection, "/apis", body, _Kind).kind == "APIGroupDiscoveryList":
+        if _decode(connection, "/apis", body, _KIND).kind == "APIGroupDiscoveryList":
             _read_aggregated(connection, "/apis", body, groups, found)
         else:
             _read_plain(connection, body, groups, found)
@@ -156,7 +163,7 @@ def path_for(group: str, version: str, plural: str, namespace: str | None = None
 
 def _server_version(connection: Connection) -> str:
     try:
-        return _decode(connection, "/version", connection.get("/version"), _Version).git_version
+        return _decode(connection, "/version", connection.get("/version"), _VERSION).git_version
     except KubeError as error:
         if error.code in ("forbidden", "not-found"):
             return ""  # for people only; some managed clusters hide it
@@ -166,7 +173,7 @@ def _server_version(connection: Connection) -> str:
 def _read_core(connection: Connection, found: _Found) -> None:
     try:
         body = connection.get("/api", accept=AGGREGATED)
-        if _decode(connection, "/api", body, _Kind).kind == "APIGroupDiscoveryList":
+        if _decode(connection, "/api", body, _KIND).kind == "APIGroupDiscoveryList":
             _read_aggregated(connection, "/api", body, {""}, found)
         else:
             _read_version(connection, "", "v1", found)
@@ -181,7 +188,7 @@ def _read_aggregated(
     groups: Collection[str] | None,
     found: _Found,
 ) -> None:
-    for group in _decode(connection, path, body, _AggregatedList).items:
+    for group in _decode(connection, path, body, _AGGREGATED_LIST).items:
         name = group.metadata.name
         if groups is not None and name not in groups:
             continue
@@ -207,7 +214,7 @@ def _aggregated_served(version: str, item: _AggregatedResource) -> ServedVersion
 def _read_plain(
     connection: Connection, body: bytes, groups: Collection[str] | None, found: _Found
 ) -> None:
-    for name, version in _wanted(_decode(connection, "/apis", body, _GroupList), groups):
+    for name, version in _wanted(_decode(connection, "/apis", body, _GROUP_LIST), groups):
         try:
             _read_version(connection, name, version, found)
         except KubeError as error:
@@ -223,7 +230,7 @@ def _wanted(listed: _GroupList, groups: Collection[str] | None) -> Iterator[tupl
 
 def _read_version(connection: Connection, group: str, version: str, found: _Found) -> None:
     path = path_for(group, version, "").rstrip("/")
-    listed = _decode(connection, path, connection.get(path), _ResourceList)
+    listed = _decode(connection, path, connection.get(path), _RESOURCE_LIST)
     for item in listed.resources or ():
         if "/" not in item.name:  # no subresources
             verbs = frozenset(item.verbs or ())
@@ -245,9 +252,9 @@ def _title(group: str, version: str) -> str:
 T = TypeVar("T")
 
 
-def _decode(connection: Connection, path: str, body: bytes, wire: type[T]) -> T:
+def _decode(connection: Connection, path: str, body: bytes, decoder: msgspec.json.Decoder[T]) -> T:
     try:
-        return msgspec.json.decode(body, type=wire)
+        return decoder.decode(body)
     except (msgspec.DecodeError, RecursionError) as error:
         raise KubeError(
             "not-json",

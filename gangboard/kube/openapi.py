@@ -21,6 +21,9 @@ class _Index(msgspec.Struct):
     paths: dict[str, _Path] | None = None
 
 
+_INDEX = msgspec.json.Decoder(_Index)
+
+
 def schema_hash(connection: Connection, group: str, version: str) -> str:
     """Return a hash of the schema that is served for `group/version`, or empty text.
 
@@ -36,7 +39,7 @@ def schema_hash(connection: Connection, group: str, version: str) -> str:
             return ""
         raise
     try:
-        index = msgspec.json.decode(body, type=_Index)
+        index = _INDEX.decode(body)
     except msgspec.DecodeError:
         return ""
     found = (index.paths or {}).get(f"apis/{group}/{version}" if group else f"api/{version}")

@@ -36,13 +36,16 @@ class _Status(msgspec.Struct):
     details: _Details | None = None
 
 
+_STATUS = msgspec.json.Decoder(_Status)
+
+
 def read_status(body: bytes, secret: str = "") -> Said:
     """Read the body of a refusal; an empty Said when it is something else than a Status.
 
     `secret`: the token that was sent, which a server may repeat.
     """
     try:
-        status = msgspec.json.decode(body, type=_Status)
+        status = _STATUS.decode(body)
     except (msgspec.DecodeError, RecursionError):
         return Said()
     if status.kind != "Status":

@@ -25,6 +25,9 @@ class _Claims(msgspec.Struct):
     exp: float | None = None
 
 
+_CLAIMS = msgspec.json.Decoder(_Claims)
+
+
 def token_expiry(token: str) -> datetime | None:
     """When a JWT ends, by its own `exp` claim; the signature is not verified. None: it does not say."""
     parts = token.split(".")
@@ -32,7 +35,7 @@ def token_expiry(token: str) -> datetime | None:
         return None
     try:
         claims = base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
-        seconds = msgspec.json.decode(claims, type=_Claims).exp
+        seconds = _CLAIMS.decode(claims).exp
         return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
     except (binascii.Error, ValueError, OverflowError, OSError, RecursionError):
         return None

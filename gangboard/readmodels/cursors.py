@@ -41,6 +41,8 @@ class _Cursor(msgspec.Struct, array_like=True):
     values: list[str | int | float]
 
 
+_CURSOR = msgspec.json.Decoder(_Cursor)
+
 _BAD: Final = "The cursor does not belong to this list; begin again without it."
 
 
@@ -57,7 +59,7 @@ def after_cursor(keys: Sequence[SortKey], cursor: str) -> Q:
         raise CursorError(_BAD)
     try:
         padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
-        read = msgspec.json.decode(base64.urlsafe_b64decode(padded), type=_Cursor)
+        read = _CURSOR.decode(base64.urlsafe_b64decode(padded))
     except (ValueError, binascii.Error, msgspec.MsgspecError) as error:
         raise CursorError(_BAD) from error
     if read.order != _signature(keys) or len(read.values) != len(keys):

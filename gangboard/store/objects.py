@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -12,6 +13,8 @@ from gangboard.store.models import WatchedObject
 T = TypeVar("T")
 _encoder = msgspec.msgpack.Encoder(decimal_format="string")
 _decoders: dict[type[Any], msgspec.msgpack.Decoder[Any]] = {}
+# One that is made while another thread makes one of the same classes can be half made.
+_making = threading.Lock()
 
 BATCH = 500
 """uids per query: SQLite and PostgreSQL both take more, but not more quickly."""
@@ -26,7 +29,8 @@ def unpack(data: bytes, model: type[T]) -> T:
     """Decode what `pack` made."""
     decoder = _decoders.get(model)
     if decoder is None:
-        decoder = _decoders[model] = msgspec.msgpack.Decoder(model)
+        with _making:
+            decoder = _decoders[model] = msgspec.msgpack.Decoder(model)
     return decoder.decode(data)  # type: ignore[no-any-return]  # the decoder was made for `model`
 
 

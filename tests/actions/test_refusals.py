@@ -1,4 +1,4 @@
-"""Refused, stopped, expired or moved on: each ends before anything is sent, with its own sentence."""
+"""Refused for what the cluster, the person or a switch says: nothing is sent, and the sentence says why."""
 
 from __future__ import annotations
 
