@@ -5,7 +5,7 @@ PORT ?= 8000
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check fmt venv controlplane packages testcluster screenshots lock
+.PHONY: run test check fmt venv controlplane packages testcluster screenshots interleavings lock
 
 run: venv
 	@$(BIN)/python manage.py up --port $(PORT)
@@ -40,6 +40,10 @@ packages:
 
 testcluster: controlplane
 	@$(BIN)/python -m tests.controlplane.run --profile $(PROFILE)
+
+# 200 random plays of actions, operators, restarts, faults and kills that nobody has seen.
+interleavings: venv
+	@GANGBOARD_SEED=fresh $(BIN)/python -m pytest tests/interleavings -q -s
 
 screenshots: venv packages
 	@$(BIN)/python -m tests.screenshots
