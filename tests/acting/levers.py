@@ -59,29 +59,24 @@ def paused_by_parallelism(scene: Scene) -> None:
     assert "gangboard.dev/paused-parallelism" not in job["metadata"]["annotations"]
 
 
-def parallelism_of_a_gang(scene: Scene) -> None:
-    """1.36 makes each child Job a gang and refuses to change its parallelism: said beforehand."""
+def without_policy_on_136(scene: Scene) -> None:
+    """As on 1.37; and where each child Job is a gang, its parallelism cannot change: said before."""
+    refused_without_policy(scene)
     workers: JobOptions = {"replicas": 2, "pods": 2, "node_selector": scene.where}
-    scene.set_up(jobset("run", scene.namespace, jobs={"w": workers}))
-    scene.wait_running(4)
+    scene.client.create(jobset("pair", scene.namespace, jobs={"w": workers}))
+    scene.wait_running(2, "pair-w-1")
     allow_parallelism(scene.installation, scene.plane, scene.cluster)
-    scene.seen("run", "run-w-1")
-    before = scene.uids("run-w-1")
-    ended = scene.act("suspend", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")})
+    scene.seen("pair", "pair-w-1")
+    before = scene.uids("pair-w-1")
+    ended = scene.act("suspend", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("pair-w-1")})
     assert ended["state"] == "refused", ended
-    said = "Kubernetes 1.36 refuses parallelism 0 for a Job of gang PodGroup run-w-1-"
+    said = "Kubernetes 1.36 refuses parallelism 0 for a Job of gang PodGroup pair-w-1-"
     assert said in ended["message"], ended
+    nothing = {"spec": {"parallelism": 0}}
     with pytest.raises(ApiError, match="cannot change parallelism for a Job referencing gang"):
-        scene.client.patch(
-            "batch/v1",
-            "Job",
-            "run-w-1",
-            {"spec": {"parallelism": 0}},
-            scene.namespace,
-            dry_run=True,
-        )
-    assert scene.job("run-w-1")["spec"]["parallelism"] == 2
-    assert scene.uids("run-w-1") == before, (before, scene.uids("run-w-1"))
+        scene.client.patch("batch/v1", "Job", "pair-w-1", nothing, scene.namespace, dry_run=True)
+    assert scene.job("pair-w-1")["spec"]["parallelism"] == 2
+    assert scene.uids("pair-w-1") == before
 
 
 def refused_on_135(scene: Scene) -> None:

@@ -28,7 +28,7 @@ STORIES: dict[str, tuple[Callable[[Scene], None], ...]] = {
         levers.relocated,
     ),
     "plain": (levers.paused_by_parallelism,),
-    "k136": (levers.parallelism_of_a_gang,),
+    "k136": (levers.without_policy_on_136,),
     "k135": (levers.refused_on_135,),
     "k135served": (levers.refused_without_effect,),
     "k135map": (levers.held_on_135,),
