@@ -1,0 +1,168 @@
+"""What pods ask for and what nodes have, as the filters of kube-scheduler see them.
+
+Amounts come in two forms. *Base units* are exact decimals (cores, bytes, devices), as pods are
+decoded. *Scheduler units* are whole numbers (`Amounts`): thousandths of a core for `cpu`, whole
+bytes or devices for everything else; each pod is rounded up by itself before anything is added,
+as `Resource.Add` does in pkg/scheduler/framework/types.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
+
+Amounts = Mapping[str, int]
+"""Resource name → amount in scheduler units."""
+
+PODS = "pods"
+"""The resource of which every pod takes one."""
+HOSTNAME = "kubernetes.io/hostname"
+
+
+class Effect(StrEnum):
+    """What a taint does to pods that do not tolerate it."""
+
+    NO_SCHEDULE = "NoSchedule"
+    PREFER_NO_SCHEDULE = "PreferNoSchedule"
+    NO_EXECUTE = "NoExecute"
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """One entry of a node's `spec.taints`; an effect that is not known is kept as served."""
+
+    key: str
+    effect: str
+    value: str = ""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """One entry of a pod's `spec.tolerations`. An empty key or effect matches every one."""
+
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One entry of `matchExpressions` or `matchFields`."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One of the `nodeSelectorTerms`: all of it must match. A term with nothing in it matches no node."""
+
+    expressions: tuple[Requirement, ...] = ()
+    fields: tuple[Requirement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HostPort:
+    """A port of the node that a pod takes. An empty address is every address of the node."""
+
+    port: int
+    protocol: str = "TCP"
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What one pod asks of a node; pods that ask the same are one shape."""
+
+    name: str
+    """For sentences and for the witness, unique within a gang, such as the name of a child Job."""
+    requests: Mapping[str, Decimal] = field(default_factory=dict)
+    """In base units, as the scheduler counts one pod; the pod itself (`pods`) is not in it."""
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    affinity: tuple[Term, ...] | None = None
+    """Required node affinity, any of the terms; None when it has none. No term matches no node."""
+    tolerations: tuple[Toleration, ...] = ()
+    host_ports: frozenset[HostPort] = frozenset()
+    apart: frozenset[str] = frozenset()
+    """Names of sets of pods of which a node takes one only: required anti-affinity by
+    `kubernetes.io/hostname` whose selector matches the very pods that have it."""
+    unsupported: tuple[str, ...] = ()
+    """What it asks for besides and what can only take nodes away (volumes, claims, spread, other
+    affinity between pods, a request that could not be read): "does not fit" stays true."""
+    undecidable: tuple[str, ...] = ()
+    """What could also add nodes or room, such as an extended resource that a driver serves by
+    dynamic allocation: no answer is safe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a set of pods takes from its node: those that are not finished, nominated ones included."""
+
+    amounts: Amounts = field(default_factory=dict)
+    """Sum over the pods, each in scheduler units. `pods` is not in it."""
+    pods: int = 0
+    host_ports: frozenset[HostPort] = frozenset()
+    apart: frozenset[str] = frozenset()
+    """The sets of `Shape.apart` that have a pod among these."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRoom:
+    """One node with what it offers and what is taken."""
+
+    name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+    """`spec.unschedulable`: cordoned."""
+    ready: bool = True
+    """For people. The scheduler reads the taints that follow from it, not the condition."""
+    allocatable: Amounts = field(default_factory=dict)
+    """In scheduler units, `pods` included; a resource that is not in it is not there."""
+    now: Load = Load()
+    """Everything that is on the node or nominated to it."""
+    staying: Load = Load()
+    """The part of `now` that cannot leave: pods of DaemonSets and static pods."""
+    unreadable: frozenset[str] = frozenset()
+    """Resources whose amount here is not known, since some quantity was malformed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """So many pods of one shape."""
+
+    shape: Shape
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class GangRequest:
+    """The members that still want a node, to be placed together."""
+
+    parties: tuple[Party, ...]
+    quorum: int | None = None
+    """How many of these must be placed at once: the group's quorum less what holds a node already.
+    None: all of them."""
+    topology_keys: tuple[str, ...] = ()
+    """All members must be on nodes with the same value of each of these labels."""
+    domain: tuple[str, ...] | None = None
+    """The values that members with a node have already chosen, one for each key."""
+
+    @property
+    def size(self) -> int:
+        """How many pods it has."""
+        return sum(party.count for party in self.parties)
+
+    @property
+    def needed(self) -> int:
+        """How many of them must be placed: the quorum, which may be more than there are."""
+        return self.size if self.quorum is None else max(0, self.quorum)

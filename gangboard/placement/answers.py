@@ -1,0 +1,151 @@
+"""What placement answers. Nothing in it is a guess: what was not worked out is "cannot tell"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from gangboard.domain.capacity import GangRequest
+
+
+class When(StrEnum):
+    """Which pods are counted as being on the nodes."""
+
+    NOW = "now"
+    EMPTY = "empty"
+    """Only those that cannot leave: DaemonSet pods and static pods."""
+
+
+class Answer(StrEnum):
+    """Whether it fits."""
+
+    YES = "yes"
+    NO = "no"
+    CANNOT_TELL = "cannot tell"
+
+
+class Filter(StrEnum):
+    """Why a node can never host a pod of a shape, whatever leaves it, in the order of asking.
+
+    First what the owner asked for, then what was done to the node.
+    """
+
+    SELECTOR = "node selector or required node affinity"
+    TOPOLOGY_LABEL = "no label of the topology key"
+    MISSING_RESOURCE = "does not have a requested resource"
+    TOO_SMALL = "too small for one pod when empty"
+    CORDON = "cordoned"
+    NOT_READY = "taint of a node that is not ready"
+    TAINT = "untolerated taint"
+    HOST_PORT = "host port held by a pod that stays"
+    APART = "pod that stays and must not share the node"
+    UNREADABLE = "amount that could not be read"
+
+
+class Constraint(StrEnum):
+    """What can be left out to see whether it is the cause."""
+
+    TOPOLOGY = "topology"
+    HOST_PORTS = "host ports"
+    APART = "required anti-affinity by host"
+
+
+class Cause(StrEnum):
+    """Why the members do not get nodes."""
+
+    FITS = "fits"
+    TOO_FEW_PODS = "too few pods"
+    """Fewer pods are there than the quorum wants: no matter of room."""
+    NO_ELIGIBLE_NODE = "no eligible node"
+    TOO_LARGE = "too large"
+    """Does not fit even without the pods that can leave."""
+    SHORT = "short"
+    """Less is free in total than it needs, though some member finds room."""
+    OCCUPIED = "occupied"
+    """Less is free in total than it needs, and no member finds room anywhere."""
+    FRAGMENTED = "fragmented"
+    """Enough is free in total, on nodes that could host a member, and no placement exists."""
+    CONSTRAINED = "constrained"
+    """Fits without its topology, its host ports or its anti-affinity; see `constraints`."""
+    CANNOT_TELL = "cannot tell"
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """The nodes that one filter was the first to exclude."""
+
+    count: int
+    examples: tuple[str, ...]
+    """Names of up to three of them, in order."""
+    details: tuple[tuple[str, int], ...] = ()
+    """Which taint or resource, with its number of nodes, most frequent first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Eligibility:
+    """Which nodes could ever host a pod of a shape."""
+
+    eligible: tuple[str, ...]
+    """Names, in order."""
+    excluded: Mapping[Filter, Excluded] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeRoom:
+    """How many pods of one shape fit."""
+
+    total: int
+    per_node: Mapping[str, int]
+    """Eligible nodes only; 0 for those that are saturated."""
+    limits: Mapping[str, str]
+    """Node → what stops one pod more: a resource, `pods`, or a word of `Constraint`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Whether so many members fit together."""
+
+    answer: Answer
+    placement: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """With YES: node → shape → number of pods."""
+    why: str = ""
+    """With CANNOT_TELL: what stood in the way."""
+    steps: int = 0
+    """Work that was spent, in steps of the search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """One resource over all nodes that could host a member, in scheduler units."""
+
+    resource: str
+    needed: int
+    """The least that the needed members ask for together."""
+    free: int
+    """Overfull nodes count as 0."""
+    capacity: int
+    """The same without the pods that can leave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """All that arithmetic has to say of one gang."""
+
+    request: GangRequest
+    cause: Cause
+    now: Fit
+    """For the quorum, or for all without one."""
+    full: Fit
+    """For all members."""
+    empty: Fit
+    """For the quorum without the pods that can leave."""
+    empty_full: Fit
+    totals: tuple[Total, ...]
+    deciding: str = ""
+    """The resource that is the trouble, when it is one. With CANNOT_TELL and `now` NO: the one of
+    which too little is free in total."""
+    constraints: tuple[Constraint, ...] = ()
+    """Each fits when it alone is left out."""
+    why: str = ""
+    """With CANNOT_TELL: what stood in the way."""

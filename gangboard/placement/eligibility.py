@@ -1,0 +1,159 @@
+"""Which nodes could ever host a pod of a shape, and how many pods of it fit on each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from gangboard.domain.capacity import Amounts, NodeRoom, Shape
+from gangboard.placement.amounts import free, wanted
+from gangboard.placement.answers import (
+    Constraint,
+    Eligibility,
+    Excluded,
+    Filter,
+    ShapeRoom,
+    When,
+)
+from gangboard.placement.matching import CORDON, NOT_READY, is_selected, ports_clash, untolerated
+
+OWNER_ORDER = tuple(Filter)
+"""First what the owner asked for, then what was done to the node."""
+SCHEDULER_ORDER = (
+    Filter.TOPOLOGY_LABEL,
+    Filter.CORDON,
+    Filter.NOT_READY,
+    Filter.TAINT,
+    Filter.SELECTOR,
+    Filter.HOST_PORT,
+    Filter.MISSING_RESOURCE,
+    Filter.TOO_SMALL,
+    Filter.UNREADABLE,
+    Filter.APART,
+)
+"""The order of the default plugins, in which kube-scheduler's own text counts the nodes."""
+EXAMPLES = 3
+
+
+def filters(
+    node: NodeRoom,
+    shape: Shape,
+    topology_keys: Sequence[str] = (),
+    asked: Amounts | None = None,
+) -> Iterator[tuple[Filter, str]]:
+    """Yield every filter that excludes the node, in OWNER_ORDER, with the taint or resource.
+
+    `asked` is `wanted(shape)`, for callers that ask about many nodes.
+    """
+    asked = wanted(shape) if asked is None else asked
+    if not is_selected(node, shape):
+        yield Filter.SELECTOR, ""
+    for key in topology_keys:
+        if key not in node.labels:
+            yield Filter.TOPOLOGY_LABEL, key
+    yield from _by_room(node, asked)
+    taints = untolerated(node, shape)
+    for taint in taints:
+        if taint.key == CORDON:
+            yield Filter.CORDON, ""
+    for taint in taints:
+        if taint.key in NOT_READY:
+            yield Filter.NOT_READY, str(taint)
+    for taint in taints:
+        if taint.key != CORDON and taint.key not in NOT_READY:
+            yield Filter.TAINT, str(taint)
+    if ports_clash(shape.host_ports, node.staying.host_ports):
+        yield Filter.HOST_PORT, ""
+    if shape.apart & node.staying.apart:
+        yield Filter.APART, ""
+    for resource in sorted(node.unreadable & asked.keys()):
+        yield Filter.UNREADABLE, resource
+
+
+def _by_room(node: NodeRoom, asked: Amounts) -> Iterator[tuple[Filter, str]]:
+    for resource in asked:
+        if not node.allocatable.get(resource, 0) and resource not in node.unreadable:
+            yield Filter.MISSING_RESOURCE, resource
+    for resource, amount in asked.items():
+        if amount <= free(node, resource, When.EMPTY) or resource in node.unreadable:
+            continue
+        if node.allocatable.get(resource, 0):
+            yield Filter.TOO_SMALL, resource
+
+
+def is_eligible(
+    node: NodeRoom,
+    shape: Shape,
+    topology_keys: Sequence[str] = (),
+    asked: Amounts | None = None,
+) -> bool:
+    """Whether no filter excludes the node."""
+    return next(filters(node, shape, topology_keys, asked), None) is None
+
+
+def eligibility(
+    nodes: Iterable[NodeRoom],
+    shape: Shape,
+    topology_keys: Sequence[str] = (),
+    order: Sequence[Filter] = OWNER_ORDER,
+) -> Eligibility:
+    """Return the eligible nodes, and the others by the first filter in `order` that excludes each."""
+    rank = {one: place for place, one in enumerate(order)}
+    asked = wanted(shape)
+    eligible: list[str] = []
+    names: dict[Filter, list[str]] = {}
+    details: dict[Filter, Counter[str]] = {}
+    for node in sorted(nodes, key=lambda one: one.name):
+        every = filters(node, shape, topology_keys, asked)
+        found = min(every, key=lambda one: rank[one[0]], default=None)
+        if found is None:
+            eligible.append(node.name)
+            continue
+        names.setdefault(found[0], []).append(node.name)
+        if found[1]:
+            details.setdefault(found[0], Counter())[found[1]] += 1
+    excluded = {
+        one: Excluded(len(names[one]), tuple(names[one][:EXAMPLES]), _ranked(details.get(one)))
+        for one in order
+        if one in names
+    }
+    return Eligibility(tuple(eligible), excluded)
+
+
+def _ranked(counts: Counter[str] | None) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted((counts or {}).items(), key=lambda one: (-one[1], one[0])))
+
+
+def pods_that_fit(
+    node: NodeRoom, shape: Shape, when: When, asked: Amounts | None = None
+) -> tuple[int, str]:
+    """Return how many pods of a shape fit on an eligible node together, and what stops one more."""
+    load = node.now if when is When.NOW else node.staying
+    if ports_clash(shape.host_ports, load.host_ports):
+        return 0, Constraint.HOST_PORTS
+    if shape.apart & load.apart:
+        return 0, Constraint.APART
+    count, limit = min(
+        (max(0, free(node, resource, when)) // amount, resource)
+        for resource, amount in (wanted(shape) if asked is None else asked).items()
+    )
+    if count > 1 and shape.host_ports:
+        return 1, Constraint.HOST_PORTS
+    if count > 1 and shape.apart:
+        return 1, Constraint.APART
+    return count, limit
+
+
+def shape_room(nodes: Iterable[NodeRoom], shape: Shape, when: When) -> ShapeRoom:
+    """Return how many pods of one shape fit, in total and per eligible node."""
+    asked = wanted(shape)
+    found = {
+        node.name: pods_that_fit(node, shape, when, asked)
+        for node in sorted(nodes, key=lambda one: one.name)
+        if is_eligible(node, shape, asked=asked)
+    }
+    return ShapeRoom(
+        sum(count for count, _ in found.values()),
+        {name: count for name, (count, _) in found.items()},
+        {name: limit for name, (_, limit) in found.items()},
+    )

@@ -1,0 +1,148 @@
+"""Selectors, affinity, taints, ports: whether one pod and one node go together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from gangboard.domain.capacity import (
+    Effect,
+    HostPort,
+    NodeRoom,
+    Requirement,
+    Shape,
+    Taint,
+    Term,
+    Toleration,
+)
+
+CORDON = "node.kubernetes.io/unschedulable"
+NOT_READY = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
+NAME_FIELD = "metadata.name"
+_EXPRESSION_OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"})
+_FIELD_OPERATORS = frozenset({"In", "NotIn"})
+_INTEGER = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII)
+
+
+def undecidable(shape: Shape) -> list[str]:
+    """Return what of a shape is not understood and could go either way; nothing can be said then.
+
+    The toleration operators `Lt` and `Gt` count or not by a feature gate of the scheduler
+    (TaintTolerationComparisonOperators, from 1.35), which nobody can see from outside.
+    """
+    found = [
+        *shape.undecidable,
+        *(
+            f"the toleration operator {one.operator}"
+            for one in shape.tolerations
+            if one.operator not in ("", "Equal", "Exists")
+        ),
+    ]
+    for term in shape.affinity or ():
+        found += [
+            f"the node affinity operator {entry.operator}"
+            for entry in term.expressions
+            if entry.operator not in _EXPRESSION_OPERATORS
+        ]
+        found += [
+            f"node affinity to the field {entry.key} by {entry.operator}"
+            for entry in term.fields
+            if entry.key != NAME_FIELD or entry.operator not in _FIELD_OPERATORS
+        ]
+    return found
+
+
+def is_selected(node: NodeRoom, shape: Shape) -> bool:
+    """Whether node selector and required node affinity both match.
+
+    Source: GetRequiredNodeAffinity in k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
+    """
+    if any(node.labels.get(key) != value for key, value in shape.node_selector.items()):
+        return False
+    return shape.affinity is None or any(_term_matches(term, node) for term in shape.affinity)
+
+
+def _term_matches(term: Term, node: NodeRoom) -> bool:
+    if not term.expressions and not term.fields:
+        return False
+    names = {NAME_FIELD: node.name}
+    return all(_matches(entry, node.labels) for entry in term.expressions) and all(
+        _matches(entry, names) for entry in term.fields
+    )
+
+
+def _matches(entry: Requirement, labels: Mapping[str, str]) -> bool:
+    """Match one requirement as labels.Requirement does: NotIn also where the label is absent."""
+    value = labels.get(entry.key)
+    match entry.operator:
+        case "In":
+            return value in entry.values
+        case "NotIn":
+            return value not in entry.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt" | "Lt":
+            return _compares(entry, value)
+    return False
+
+
+def _compares(entry: Requirement, text: str | None) -> bool:
+    """Compare as 64-bit integers; what is not one matches nothing."""
+    value = _integer(text)
+    bound = _integer(entry.values[0]) if len(entry.values) == 1 else None
+    if value is None or bound is None:
+        return False
+    return value > bound if entry.operator == "Gt" else value < bound
+
+
+def _integer(text: str | None) -> int | None:
+    if text is None or not _INTEGER.fullmatch(text):
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
+
+
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """Whether one toleration covers one taint (Toleration.ToleratesTaint in k8s.io/api/core/v1)."""
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    if toleration.operator in ("", "Equal"):
+        return toleration.value == taint.value
+    return toleration.operator == "Exists"
+
+
+def untolerated(node: NodeRoom, shape: Shape) -> list[Taint]:
+    """Return the taints that keep the pod away, the cordon among them once.
+
+    `PreferNoSchedule` keeps nobody away. A cordoned node counts as tainted even in the moment
+    before the node controller adds the taint (plugins/nodeunschedulable).
+    """
+    taints = [
+        taint for taint in node.taints if taint.effect in (Effect.NO_SCHEDULE, Effect.NO_EXECUTE)
+    ]
+    cordon = Taint(CORDON, Effect.NO_SCHEDULE)
+    if node.unschedulable and cordon not in taints:
+        taints.append(cordon)
+    return [
+        taint for taint in taints if not any(tolerates(one, taint) for one in shape.tolerations)
+    ]
+
+
+def ports_clash(ports: Iterable[HostPort], others: Iterable[HostPort]) -> bool:
+    """Whether two pods want the same port of a node (HostPortInfo.CheckConflict)."""
+    taken = list(others)
+    return any(
+        one.port == other.port
+        and (one.protocol or "TCP") == (other.protocol or "TCP")
+        and (_is_every(one) or _is_every(other) or one.address == other.address)
+        for one in ports
+        for other in taken
+    )
+
+
+def _is_every(port: HostPort) -> bool:
+    return port.address in ("", "0.0.0.0")  # noqa: S104 - a word of the API, nothing is bound

@@ -1,0 +1,55 @@
+"""Nodes and shapes in few words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from gangboard.domain.capacity import (
+    HOSTNAME,
+    GangRequest,
+    HostPort,
+    Load,
+    NodeRoom,
+    Party,
+    Shape,
+    Taint,
+)
+
+GPU = "nvidia.com/gpu"
+CORDON = Taint("node.kubernetes.io/unschedulable", "NoSchedule")
+
+
+def node(
+    name: str,
+    gpu: int = 4,
+    used: int = 0,
+    staying: int = 0,
+    labels: Mapping[str, str] | None = None,
+    **more: Any,
+) -> NodeRoom:
+    """A node with 8 cores, 110 pods, and GPUs of which some are taken by one pod."""
+    return NodeRoom(
+        name,
+        {HOSTNAME: name, **(labels or {})},
+        allocatable={"cpu": 8000, GPU: gpu, "pods": 110} if gpu else {"cpu": 8000, "pods": 110},
+        now=Load({GPU: used + staying}, 1 if used + staying else 0),
+        staying=Load({GPU: staying}, 1 if staying else 0),
+        **more,
+    )
+
+
+def shape(name: str = "worker", gpu: int | str = 0, **more: Any) -> Shape:
+    """A pod with GPUs."""
+    return Shape(name, {GPU: Decimal(gpu)} if Decimal(gpu) else {}, **more)
+
+
+def gang(count: int, one: Shape, quorum: int | None = None, **more: Any) -> GangRequest:
+    """A gang of one shape."""
+    return GangRequest((Party(one, count),), quorum, **more)
+
+
+def port(number: int, protocol: str = "TCP", address: str = "") -> HostPort:
+    """A port of the node."""
+    return HostPort(number, protocol, address)

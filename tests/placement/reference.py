@@ -1,0 +1,73 @@
+"""The reference: pod after pod on every node, checked by what the words mean."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+
+from gangboard.domain.capacity import GangRequest, Load, NodeRoom, Shape
+from gangboard.placement.answers import When
+
+
+def accepts(node: NodeRoom, load: Load, pods: Sequence[Shape]) -> bool:
+    """Whether a node takes these pods on top of a load."""
+    if load.pods + len(pods) > node.allocatable["pods"] and pods:
+        return False
+    for resource, unit in (("cpu", 1000), ("gpu", 1)):
+        asked = sum(int(pod.requests[resource] * unit) for pod in pods)
+        if asked and asked + load.amounts[resource] > node.allocatable[resource]:
+            return False
+    ports = Counter(one.port for pod in pods for one in pod.host_ports)
+    ports.update({one.port for one in load.host_ports} & ports.keys())
+    apart = Counter(one for pod in pods for one in pod.apart)
+    apart.update(load.apart & apart.keys())
+    if any(count > 1 for count in (*ports.values(), *apart.values())):
+        return False
+    return all(
+        (node.labels["pool"] == "x" or not pod.node_selector)
+        and (not node.taints or bool(pod.tolerations))
+        for pod in pods
+    )
+
+
+def ways(request: GangRequest, nodes: Sequence[NodeRoom]) -> Iterator[list[list[Shape]]]:
+    pods = [party.shape for party in request.parties for _ in range(party.count)]
+    for places in product(range(len(nodes) + 1), repeat=len(pods)):
+        hosted: list[list[Shape]] = [[] for _ in nodes]
+        for pod, place in zip(pods, places, strict=True):
+            if place:
+                hosted[place - 1].append(pod)
+        yield hosted
+
+
+def works(
+    request: GangRequest, nodes: Sequence[NodeRoom], hosted: list[list[Shape]], when: When
+) -> bool:
+    used = {node.labels["rack"] for node, pods in zip(nodes, hosted, strict=True) if pods}
+    if request.topology_keys and len(used) > 1:
+        return False
+    return all(
+        accepts(node, node.now if when is When.NOW else node.staying, pods)
+        for node, pods in zip(nodes, hosted, strict=True)
+    )
+
+
+def reference(request: GangRequest, nodes: Sequence[NodeRoom], when: When) -> int:
+    """Return the largest number of members that can be placed at once."""
+    return max(
+        sum(map(len, hosted))
+        for hosted in ways(request, nodes)
+        if works(request, nodes, hosted, when)
+    )
+
+
+def witness(
+    request: GangRequest, nodes: Sequence[NodeRoom], placement: Mapping[str, Mapping[str, int]]
+) -> list[list[Shape]]:
+    named = {party.shape.name: party.shape for party in request.parties}
+    assert placement.keys() <= {node.name for node in nodes}
+    return [
+        [named[name] for name, count in placement.get(node.name, {}).items() for _ in range(count)]
+        for node in nodes
+    ]

@@ -1,0 +1,144 @@
+"""Eligible nodes and room per shape."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from gangboard.domain.capacity import Load, NodeRoom, Requirement, Shape, Taint, Term
+from gangboard.placement.amounts import base_units, pod_amounts, units, wanted
+from gangboard.placement.answers import Excluded, Filter, When
+from gangboard.placement.eligibility import SCHEDULER_ORDER, eligibility, shape_room
+from tests.placement.making import CORDON, GPU, node, port, shape
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "expected"),
+    [
+        ("cpu", "0.5", 500),
+        ("cpu", "0.0001", 1),
+        ("cpu", "1.0001", 1001),
+        ("memory", "1610612736", 1610612736),
+        ("memory", "0.1", 1),
+        (GPU, "8", 8),
+        ("memory", "9223372036854775807.5", 9223372036854775808),
+    ],
+)
+def test_units_round_up(resource: str, amount: str, expected: int) -> None:
+    assert units(resource, Decimal(amount)) == expected
+
+
+def test_units_and_back() -> None:
+    assert base_units("cpu", 1500) == Decimal("1.5")
+    assert base_units("memory", 128974848) == 128974848
+    assert pod_amounts({"cpu": Decimal("0.1"), GPU: Decimal(2)}) == {"cpu": 100, GPU: 2}
+    assert wanted(Shape("a", {"cpu": Decimal(0), GPU: Decimal(2)})) == {"pods": 1, GPU: 2}
+
+
+def five_nodes() -> list[NodeRoom]:
+    """The cluster of the observed row: one tainted, one cordoned, three that do not match."""
+    return [
+        node("n1"),
+        node("n2"),
+        node("n3"),
+        node("n4", unschedulable=True, taints=(CORDON,)),
+        node("n5", taints=(Taint("gpu", "NoSchedule", "yes"),)),
+    ]
+
+
+def test_the_scheduler_counts_in_its_own_order() -> None:
+    # "0/5 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable,
+    # 3 node(s) didn't match Pod's node affinity/selector." (observed on 1.37)
+    found = eligibility(five_nodes(), shape(node_selector={"no": "body"}), order=SCHEDULER_ORDER)
+    assert found.eligible == ()
+    assert found.excluded == {
+        Filter.TAINT: Excluded(1, ("n5",), (("gpu=yes:NoSchedule", 1),)),
+        Filter.CORDON: Excluded(1, ("n4",)),
+        Filter.SELECTOR: Excluded(3, ("n1", "n2", "n3")),
+    }
+
+
+def test_the_owner_comes_first_for_people() -> None:
+    found = eligibility(five_nodes(), shape(node_selector={"no": "body"}))
+    assert found.excluded == {Filter.SELECTOR: Excluded(5, ("n1", "n2", "n3"))}
+
+
+def test_first_filters() -> None:
+    nodes = [
+        node("bare", gpu=0, taints=(Taint("gpu", "NoSchedule"),)),
+        node("small", gpu=1, unschedulable=True),
+        node("staying", staying=3),
+        node("used", used=4),
+        node("cordon", unschedulable=True, taints=(Taint("gpu", "NoSchedule"),)),
+        node("silent", taints=(Taint("node.kubernetes.io/unreachable", "NoSchedule"),)),
+        node("taint", taints=(Taint("gpu", "NoExecute"),)),
+        node("soft", taints=(Taint("gpu", "PreferNoSchedule"),)),
+        node("malformed", unreadable=frozenset({GPU})),
+        NodeRoom("blank"),
+    ]
+    found = eligibility(nodes, shape(gpu=2))
+    assert found.eligible == ("soft", "used")
+    assert {one: excluded.examples for one, excluded in found.excluded.items()} == {
+        Filter.MISSING_RESOURCE: ("bare", "blank"),
+        Filter.TOO_SMALL: ("small", "staying"),
+        Filter.CORDON: ("cordon",),
+        Filter.NOT_READY: ("silent",),
+        Filter.TAINT: ("taint",),
+        Filter.UNREADABLE: ("malformed",),
+    }
+    assert list(found.excluded) == [one for one in Filter if one in found.excluded]
+
+
+def test_a_resource_nobody_has() -> None:
+    found = eligibility([node("n1")], Shape("a", {"amd.com/gpu": Decimal(1)}))
+    assert found.excluded == {Filter.MISSING_RESOURCE: Excluded(1, ("n1",), (("amd.com/gpu", 1),))}
+
+
+def test_the_label_of_the_topology() -> None:
+    nodes = [node("n1", labels={"rack": "a"}), node("n2")]
+    found = eligibility(nodes, shape(gpu=1), ("rack",))
+    assert found.eligible == ("n1",)
+    assert found.excluded == {Filter.TOPOLOGY_LABEL: Excluded(1, ("n2",), (("rack", 1),))}
+
+
+def test_order_of_nodes_does_not_matter() -> None:
+    nodes = five_nodes()
+    affinity = (Term((Requirement("kubernetes.io/hostname", "NotIn", ("n2",)),)),)
+    assert eligibility(nodes, shape(affinity=affinity)) == eligibility(
+        nodes[::-1], shape(affinity=affinity)
+    )
+
+
+def test_room_now_and_on_empty_nodes() -> None:
+    nodes = [node("n1", used=3), node("n2", staying=2), node("n3", unschedulable=True)]
+    now = shape_room(nodes, shape(gpu=1), When.NOW)
+    assert (now.total, now.per_node) == (3, {"n1": 1, "n2": 2})
+    assert now.limits == {"n1": GPU, "n2": GPU}
+    assert shape_room(nodes, shape(gpu=1), When.EMPTY).per_node == {"n1": 4, "n2": 2}
+
+
+def test_an_overfull_node_has_no_room_but_takes_what_asks_for_nothing() -> None:
+    full = NodeRoom("n1", allocatable={"cpu": 1000, "pods": 3}, now=Load({"cpu": 1200}, 1))
+    assert shape_room([full], Shape("a", {"cpu": Decimal("0.1")}), When.NOW).total == 0
+    assert shape_room([full], Shape("a"), When.NOW).total == 2
+    assert shape_room([full], Shape("a"), When.NOW).limits == {"n1": "pods"}
+
+
+def test_ports_and_anti_affinity_allow_one_per_node() -> None:
+    nodes = [
+        node("n1"),
+        NodeRoom(
+            "n2",
+            allocatable={"pods": 110},
+            now=Load({}, 1, frozenset({port(80)}), frozenset({"s"})),
+        ),
+    ]
+    web = Shape("a", host_ports=frozenset({port(80)}))
+    assert shape_room(nodes, web, When.NOW).per_node == {"n1": 1, "n2": 0}
+    assert shape_room(nodes, web, When.EMPTY).per_node == {"n1": 1, "n2": 1}
+    lone = Shape("a", apart=frozenset({"s"}))
+    assert shape_room(nodes, lone, When.NOW).limits == {
+        "n1": "required anti-affinity by host",
+        "n2": "required anti-affinity by host",
+    }

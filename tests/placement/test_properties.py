@@ -1,0 +1,236 @@
+"""Agreement with trying everything, and what must hold for every cluster and gang."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from decimal import Decimal
+
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from gangboard.domain.capacity import (
+    HOSTNAME,
+    GangRequest,
+    HostPort,
+    Load,
+    NodeRoom,
+    Party,
+    Shape,
+    Taint,
+    Toleration,
+)
+from gangboard.placement.answers import Answer, Cause, When
+from gangboard.placement.assess import assess
+from gangboard.placement.classes import problem
+from gangboard.placement.eligibility import eligibility, shape_room
+from gangboard.placement.fits import fits
+from gangboard.placement.packing import Budget, search
+from tests.placement.reference import accepts, reference, witness, works
+
+PORTS = [frozenset[HostPort](), frozenset({HostPort(80)}), frozenset({HostPort(80), HostPort(81)})]
+APART = [frozenset[str](), frozenset({"s"})]
+TAINT = Taint("t", "NoSchedule")
+
+
+@st.composite
+def loads(draw: st.DrawFn) -> Load:
+    return Load(
+        {"cpu": draw(st.integers(0, 5)) * 500, "gpu": draw(st.integers(0, 2))},
+        draw(st.integers(0, 2)),
+        draw(st.sampled_from(PORTS[:2])),
+        draw(st.sampled_from([*APART[:1] * 3, APART[1]])),
+    )
+
+
+def merged(one: Load, other: Load) -> Load:
+    amounts = {key: one.amounts[key] + other.amounts[key] for key in one.amounts}
+    pods = one.pods + other.pods
+    return Load(amounts, pods, one.host_ports | other.host_ports, one.apart | other.apart)
+
+
+@st.composite
+def rooms(draw: st.DrawFn, name: str) -> NodeRoom:
+    staying = Load({"cpu": 0, "gpu": 0}) if draw(st.booleans()) else draw(loads())
+    leaving = Load({"cpu": 0, "gpu": 0}) if draw(st.booleans()) else draw(loads())
+    return NodeRoom(
+        name,
+        {
+            HOSTNAME: name,
+            "rack": draw(st.sampled_from("ab")),
+            "pool": draw(st.sampled_from("xxxy")),
+        },
+        (TAINT,) if draw(st.integers(0, 7)) == 7 else (),
+        allocatable={
+            "cpu": draw(st.integers(3, 10)) * 500,
+            "gpu": draw(st.integers(1, 6)),
+            "pods": draw(st.integers(3, 7)),
+        },
+        now=merged(staying, leaving),
+        staying=staying,
+    )
+
+
+@st.composite
+def shapes(draw: st.DrawFn, name: str) -> Shape:
+    return Shape(
+        name,
+        {
+            "cpu": draw(st.integers(0, 4)) * Decimal("0.5"),
+            "gpu": Decimal(draw(st.integers(0, 2))),
+        },
+        {"pool": "x"} if draw(st.integers(0, 3)) == 3 else {},
+        tolerations=(Toleration("t", "Exists"),) if draw(st.booleans()) else (),
+        host_ports=draw(st.sampled_from([*PORTS[:1] * 3, *PORTS])),
+        apart=draw(st.sampled_from([*APART[:1] * 3, APART[1]])),
+    )
+
+
+@st.composite
+def gangs(draw: st.DrawFn) -> GangRequest:
+    counts = draw(st.sampled_from([(1,), (3,), (5,), (1, 2), (2, 3), (1, 4), (1, 2, 2)]))
+    parties = tuple(Party(draw(shapes(f"s{at}")), count) for at, count in enumerate(counts))
+    quorum = draw(st.one_of(st.none(), st.integers(1, sum(counts))))
+    return GangRequest(parties, quorum, ("rack",) if draw(st.integers(0, 3)) == 3 else ())
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> list[NodeRoom]:
+    nodes = [draw(rooms(f"n{at}")) for at in range(draw(st.integers(1, 3)))]
+    if draw(st.booleans()):
+        twin = nodes[0]
+        nodes[-1] = replace(twin, name="twin", labels={**twin.labels, HOSTNAME: "twin"})
+    return nodes
+
+
+@settings(max_examples=150, deadline=None)
+@given(gangs(), clusters(), st.sampled_from(When))
+def test_agrees_with_trying_everything(
+    request: GangRequest, nodes: list[NodeRoom], when: When
+) -> None:
+    most = reference(request, nodes, when)
+    event(f"all fit: {most == request.size}")
+    for target in range(1, request.size + 1):
+        found = fits(request, nodes, when, target)
+        assert found.answer is (Answer.YES if most >= target else Answer.NO)
+        if found.answer is Answer.YES:
+            hosted = witness(request, nodes, found.placement)
+            assert works(request, nodes, hosted, when)
+            placed = Counter(pod.name for pods in hosted for pod in pods)
+            assert sum(placed.values()) >= target
+            assert all(placed[party.shape.name] <= party.count for party in request.parties)
+
+
+@st.composite
+def tight(draw: st.DrawFn) -> tuple[GangRequest, list[NodeRoom]]:
+    """Two or three shapes on nodes that they nearly fill."""
+    counts = draw(st.sampled_from([(2, 2), (2, 3), (1, 2, 2), (2, 1, 2)]))
+    parties = tuple(
+        Party(
+            Shape(
+                f"s{at}",
+                {"cpu": Decimal(draw(st.integers(1, 3))), "gpu": Decimal(draw(st.integers(0, 3)))},
+                apart=draw(st.sampled_from([*APART[:1] * 4, APART[1]])),
+            ),
+            count,
+        )
+        for at, count in enumerate(counts)
+    )
+    of = {
+        resource: sum(int(one.shape.requests[resource]) * one.count for one in parties)
+        for resource in ("cpu", "gpu")
+    }
+    share = draw(st.integers(2, 3))
+    nodes = [
+        NodeRoom(
+            f"n{at}",
+            {HOSTNAME: f"n{at}", "pool": "x", "rack": "a"},
+            allocatable={
+                "cpu": 1000 * (of["cpu"] // share + draw(st.integers(0, 1))),
+                "gpu": of["gpu"] // share + draw(st.integers(0, 1)),
+                "pods": 9,
+            },
+            now=Load({"cpu": 0, "gpu": 0}),
+            staying=Load({"cpu": 0, "gpu": 0}),
+        )
+        for at in range(share)
+    ]
+    return GangRequest(parties), nodes
+
+
+@settings(max_examples=100, deadline=None)
+@given(tight())
+def test_the_search_alone_is_exact(case: tuple[GangRequest, list[NodeRoom]]) -> None:
+    request, nodes = case
+    most = reference(request, nodes, When.NOW)
+    event(f"all fit: {most == request.size}")
+    numbers = problem(request.parties, nodes, When.NOW)
+    for target in (most, most + 1):
+        answer, _ = search(numbers, target, Budget())
+        assert answer is (Answer.YES if most >= target else Answer.NO)
+        assert fits(request, nodes, When.NOW, target).answer is answer
+    placement = {
+        node: dict(zip(numbers.names, config, strict=True))
+        for node, config in search(numbers, most, Budget())[1]
+    }
+    assert works(request, nodes, witness(request, nodes, placement), When.NOW)
+    assert sum(map(len, witness(request, nodes, placement))) >= most
+
+
+@settings(max_examples=80, deadline=None)
+@given(gangs(), clusters(), rooms("more"))
+def test_a_node_more_and_a_pod_less_never_hurt(
+    request: GangRequest, nodes: list[NodeRoom], more: NodeRoom
+) -> None:
+    target = request.needed
+    before = fits(request, nodes, When.NOW, target).answer
+    if before is Answer.YES:
+        assert fits(request, [*nodes, more], When.NOW, target).answer is Answer.YES
+        emptied = [replace(nodes[0], now=nodes[0].staying), *nodes[1:]]
+        assert fits(request, emptied, When.NOW, target).answer is Answer.YES
+        assert fits(request, nodes, When.EMPTY, target).answer is Answer.YES
+
+
+@settings(max_examples=80, deadline=None)
+@given(gangs(), clusters(), st.booleans())
+def test_neither_order_nor_grouping_matters(
+    request: GangRequest, nodes: list[NodeRoom], backwards: bool
+) -> None:
+    found = fits(request, nodes, When.NOW, request.needed)
+    assert fits(request, nodes, When.NOW, request.needed, group=False).answer is found.answer
+    assert fits(request, nodes[::-1], When.NOW, request.needed) == found
+    turned = replace(request, parties=request.parties[::-1])
+    assert fits(turned, nodes, When.NOW, request.needed).answer is found.answer
+    for party in request.parties:
+        assert eligibility(nodes, party.shape) == eligibility(nodes[::-1], party.shape)
+
+
+@settings(max_examples=80, deadline=None)
+@given(shapes("s"), clusters(), st.sampled_from(When))
+def test_room_of_one_shape_is_where_one_pod_more_does_not_fit(
+    one: Shape, nodes: list[NodeRoom], when: When
+) -> None:
+    room = shape_room(nodes, one, when)
+    for node in nodes:
+        count = room.per_node.get(node.name, 0)
+        load = node.now if when is When.NOW else node.staying
+        assert accepts(node, load, [one] * count)
+        assert not accepts(node, load, [one] * (count + 1))
+
+
+@settings(max_examples=80, deadline=None)
+@given(gangs(), clusters())
+def test_a_cause_says_what_is_so(request: GangRequest, nodes: list[NodeRoom]) -> None:
+    found = assess(request, nodes)
+    event(found.cause)
+    now = reference(request, nodes, When.NOW) >= request.needed
+    empty = reference(request, nodes, When.EMPTY) >= request.needed
+    assert (found.cause is Cause.FITS) is now
+    if found.cause in (Cause.SHORT, Cause.OCCUPIED, Cause.FRAGMENTED):
+        assert empty
+    if found.cause in (Cause.TOO_LARGE, Cause.NO_ELIGIBLE_NODE):
+        assert not empty
+    if found.cause is Cause.FRAGMENTED:
+        assert all(line.free >= line.needed for line in found.totals)
+    if any(line.free < line.needed for line in found.totals):
+        assert found.cause is not Cause.FITS
