@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import yaml
 
 from gangboard.actions.permissions.names import ACTOR, NAMESPACE, READER
-from tests.controlplane.client import Client, Json, wait
+from tests.controlplane.client import ApiError, Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.installation import Installation
 
@@ -41,6 +42,20 @@ def install(
             lambda: _sees_hold(installation, cluster), timeout=60, what="gangboard to see the Hold"
         )
     return file
+
+
+def remove(installation: Installation, plane: ControlPlane, cluster: str) -> None:
+    """Take away all of it: the control plane is shared, and others bring accounts of their own."""
+    printed = installation.manage("print_rbac", "--cluster", cluster)
+    for obj in reversed([obj for obj in yaml.safe_load_all(printed) if obj]):
+        meta = obj["metadata"]
+        at = (obj["apiVersion"], obj["kind"], meta["name"], meta.get("namespace"))
+        # A namespace takes long to go, and an empty one disturbs nobody; 404: it was left out here.
+        if obj["kind"] != "Namespace":
+            with suppress(ApiError):
+                plane.client.delete(*at)
+        if obj["kind"] == "CustomResourceDefinition":
+            plane.client.wait_gone(*at)
 
 
 def _sees_hold(installation: Installation, cluster: str) -> bool:

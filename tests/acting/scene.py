@@ -11,9 +11,10 @@ from typing import Any
 
 import urllib3
 
+from tests.controlplane.clearing import delete_namespace
 from tests.controlplane.client import ApiError, Client, WaitError, wait
 from tests.controlplane.cluster import ControlPlane
-from tests.controlplane.nodes import make_nodes, node
+from tests.controlplane.nodes import delete_nodes, make_nodes, node
 from tests.controlplane.objects import JOBSET
 from tests.controlplane.objects import namespace as namespace_object
 from tests.installation import Installation
@@ -53,6 +54,15 @@ class Scene:
         )
         for obj in objects:
             self.client.create(obj)
+
+    def clear(self) -> None:
+        """Take all of it away: others use the same control plane."""
+        if self.client.find("v1", "Namespace", self.namespace) is None:
+            return
+        delete_namespace(self.client, self.namespace)
+        own = f"{POOL}={self.namespace}"
+        names = [node["metadata"]["name"] for node in self.client.list("v1", "Node", labels=own)]
+        delete_nodes(self.client, names)
 
     # What is there
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.acting.identities import install
+from tests.acting.identities import install, remove
 from tests.acting.scene import Scene
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.objects import JobOptions, jobset
@@ -32,6 +32,8 @@ def scene(controlplane_137: ControlPlane) -> Iterator[Scene]:
         scene.set_up(jobset("run", scene.namespace, jobs={"w": workers}))
         scene.wait_running(3)
         yield scene
+        scene.clear()
+        remove(installation, controlplane_137, "real")
 
 
 def _face(place: Locator, label: str) -> Locator:

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from tests.acting import consequences, levers, queued
-from tests.acting.identities import install
+from tests.acting.identities import install, remove
 from tests.acting.scene import Scene
 from tests.controlplane.cluster import ControlPlane
 from tests.installation import Installation
@@ -63,12 +63,15 @@ def playing(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[None]]]
     with Installation(kubeconfigs) as installation, ThreadPoolExecutor(16) as pool:
         for cluster, plane in planes.items():
             install(installation, plane, cluster, holds=cluster in HOLDING)
-        yield {
-            _name(cluster, story): pool.submit(
-                story, Scene(installation, planes[cluster], cluster, _namespace(story))
-            )
+        scenes = {
+            (cluster, story): Scene(installation, planes[cluster], cluster, _namespace(story))
             for cluster, story in wanted
         }
+        yield {_name(*case): pool.submit(case[1], scene) for case, scene in scenes.items()}
+        for scene in scenes.values():
+            scene.clear()
+        for cluster, plane in planes.items():
+            remove(installation, plane, cluster)
 
 
 def _name(cluster: str, story: Callable[[Scene], None]) -> str:

@@ -40,7 +40,7 @@ def test_restart_of_one_process(
     assert {other for other in ids if ids[other] != now[other]} == {name}
     assert set(pods("before")) == ran
     client.create(jobset("after", where, jobs={"w": {"pods": 2}}))
-    wait(lambda: len(pods("after")) == 2, what="pods of after")
+    wait(lambda: len(pods("after")) == 2, timeout=90, what="pods of after")
     assert set(pods("before")) == ran
 
 

@@ -96,7 +96,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         database = Database(installation.folder / "gangboard.sqlite3")
         wait_until(lambda: len(installation.gangs()) == 2 * GANGS, 60, "the first polls")
         (holder,) = database.workers()
-        (pid,) = installation.children("gangboard.celery worker")
+        (pid,) = installation.children("worker --queues poll")
         first = Worker(pid, holder, installation.log)
         second = stack.enter_context(second_worker(installation, database))
         yield Scene(installation, database, simulators, first, second)
