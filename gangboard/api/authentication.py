@@ -42,7 +42,7 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
     target_class = "gangboard.api.authentication.TokenAuthentication"
     name = "token"
 
-    def get_security_definition(self, auto_schema: object) -> dict[str, str]:  # noqa: ARG002
+    def get_security_definition(self, auto_schema: object) -> dict[str, str]:  # noqa: ARG002  # spectacular's
         """Return the security scheme object."""
         return {
             "type": "http",

@@ -16,7 +16,7 @@ _WIDTH = 100
 class _Dumper(yaml.SafeDumper):
     """Writes every list and map out: an anchor (`&id001`) is correct, and nobody can read it."""
 
-    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002  # yaml's signature
         """Return that nothing is to be referred to."""
         return True
 
