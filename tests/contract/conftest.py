@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 import ssl
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ import pytest
 from gangboard.simulator import Fleet, NodePool, Simulator
 from gangboard.simulator.hold import INSTALLATION
 from tests.contract.site import Site
-from tests.controlplane.client import ApiError, Client, Json
+from tests.controlplane.client import ApiError, Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.nodes import delete_nodes, make_nodes, node
 from tests.controlplane.objects import namespace
@@ -52,15 +51,33 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
 
 @pytest.fixture
 def held_site(site: Site) -> Iterator[Site]:
-    """A server with the Hold installed; the simulator has it already."""
+    """A server with the Hold installed and served; the simulator has it already."""
     made = []
     for obj in INSTALLATION:
-        with contextlib.suppress(ApiError):
+        try:
             site.client.create(obj)
+        except ApiError as error:
+            if error.status != 409:
+                raise
+        else:
             made.append(obj)
+    wait(lambda: _serves_holds(site), what="Holds to be served")
     yield site
     for obj in reversed(made):
         site.client.delete(obj["apiVersion"], obj["kind"], obj["metadata"]["name"])
+        # A definition that is still going would make the next test's creation "already there".
+        site.client.wait_gone(obj["apiVersion"], obj["kind"], obj["metadata"]["name"])
+
+
+def _serves_holds(site: Site) -> bool:
+    """A definition made this moment answers 404 and then 429 until its storage is ready."""
+    try:
+        site.client.list("gangboard.dev/v1alpha1", "Hold", site.namespace)
+    except ApiError as error:
+        if error.status not in (404, 429):
+            raise
+        return False
+    return True
 
 
 def _simulated_site(simulator: Simulator, client: Client, name: str) -> Site:
