@@ -8,10 +8,12 @@ as `Resource.Add` does in pkg/scheduler/framework/types.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
+
+from gangboard.domain.objects import ObjectRef
 
 Amounts = Mapping[str, int]
 """Resource name → amount in scheduler units."""
@@ -77,6 +79,21 @@ class HostPort:
     port: int
     protocol: str = "TCP"
     address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a pod asks of a node besides amounts, as decoded. Hashable: equal ones are one shape."""
+
+    node_selector: tuple[tuple[str, str], ...] = ()
+    """(label, value), in order."""
+    affinity: tuple[Term, ...] | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    host_ports: frozenset[HostPort] = frozenset()
+    apart: frozenset[str] = frozenset()
+    unsupported: tuple[str, ...] = ()
+    undecidable: tuple[str, ...] = ()
+    """All of them as in `Shape`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,3 +183,37 @@ class GangRequest:
     def needed(self) -> int:
         """How many of them must be placed: the quorum, which may be more than there are."""
         return self.size if self.quorum is None else max(0, self.quorum)
+
+
+@dataclass(frozen=True, slots=True)
+class Resident:
+    """A gang that holds room on nodes: it could be suspended to make some."""
+
+    root: str
+    """uid of its owner."""
+    ref: ObjectRef
+    priority: int
+    """The highest of its pods; 0 where none has one."""
+    loads: Mapping[str, Load]
+    """Node → what its pods take there."""
+    whole: bool = True
+    """False: it holds room without being whole."""
+
+
+def _nobody() -> Sequence[Resident]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterRoom:
+    """All nodes of a cluster at one moment, with what is on them. Never changed once made."""
+
+    nodes: tuple[NodeRoom, ...] = ()
+    """In the order of their names."""
+    why: str = ""
+    """Why nothing can be said of room, as a clause such as `nodes: forbidden` or `pods: not read
+    yet`; `nodes` is empty then and means nothing."""
+    residents: Callable[[], Sequence[Resident]] = field(default=_nobody, compare=False)
+    """The gangs that hold room, worked out when asked: only advice needs them."""
+    cache: dict[Hashable, object] = field(default_factory=dict, compare=False, repr=False)
+    """What placement has worked out about these nodes; it goes with them."""

@@ -6,14 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.event import Event
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.node import Node
 from gangboard.domain.owner import Owner, Part
+from gangboard.domain.placing import Placing
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.verdict import UnitMemory
+
+NO_ROOM = ClusterRoom(why="nodes: not read yet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,10 @@ class GangFacts:
     """Holds on its child Jobs; the uid of the owner is compared, so a recreated JobSet has none."""
     entries: tuple[QueueEntry, ...] = ()
     """What admission systems keep for its owner."""
+    room: ClusterRoom = NO_ROOM
+    """The nodes of the cluster with what is on them; `room.why` says when it tells nothing."""
+    kubernetes: tuple[int, int] | None = None
+    """Version of the API server, such as (1, 37); None when it did not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +102,8 @@ class Unit:
     """Child Jobs that the owner should have and that do not exist."""
     events: tuple[Event, ...] = ()
     memory: UnitMemory = field(default_factory=UnitMemory)
+    placing: Placing | None = None
+    """What arithmetic says of its members that wait for a node; None when none waits."""
 
     @property
     def now(self) -> datetime:

@@ -1,21 +1,29 @@
-"""A node: readiness and cordon."""
+"""A node: readiness, cordon, and what it offers to the scheduler."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from gangboard.domain.capacity import Amounts, Taint
 from gangboard.domain.objects import Condition, Meta
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What the rules of members that run need to know of a node."""
+    """A node as narrow as rules and placement need it."""
 
     meta: Meta
     ready: Condition | None
     """The condition `Ready`; `Unknown` when the kubelet went silent; None when never reported."""
     unschedulable: bool = False
     """Cordoned."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    allocatable: Amounts = field(default_factory=dict)
+    """In scheduler units, `pods` included; what is not in it is not there."""
+    unreadable: frozenset[str] = frozenset()
+    """Resources whose quantity was malformed."""
 
     @property
     def is_ready(self) -> bool:

@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
+from gangboard.domain.capacity import Needs
 from gangboard.domain.objects import Condition, Meta
+
+NO_NEEDS = Needs()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,16 @@ class Pod:
     reason: str = ""
     message: str = ""
     start_time: datetime | None = None
+    needs: Needs = NO_NEEDS
+    """What it asks of a node besides `requests`."""
+    unread_requests: tuple[str, ...] = ()
+    """Resources whose request was malformed; they are not in `requests`."""
+    stays: bool = False
+    """Made by a DaemonSet or by its node: it never leaves to make room."""
+    preempts: bool = True
+    """False with `preemptionPolicy: Never`."""
+    deadline_seconds: int | None = None
+    """`spec.activeDeadlineSeconds`: it ends that long after `start_time` at the latest."""
 
     @property
     def is_finished(self) -> bool:

@@ -118,6 +118,45 @@ class MemberState:
 
 
 @dataclass(frozen=True, slots=True)
+class FitReason:
+    """Some nodes that have no place for a pod of a shape, and why."""
+
+    label: str
+    """A word of `Filter`, or what is used up: `nvidia.com/gpu`, `pods`, a word of `Constraint`."""
+    nodes: int
+    detail: str = ""
+    """Which taint, label or resource, when it is one."""
+    examples: tuple[str, ...] = ()
+    """Names of up to three nodes: only for who may see the whole cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class FitRow:
+    """Where the pods of one shape can go: a line of the node-fit table."""
+
+    unit: str
+    shape: str
+    """Name of the Job or part."""
+    waiting: int
+    requests: dict[str, str]
+    """Of one pod, decimal strings in base units."""
+    fits_now: int
+    """Pods of this shape alone that fit now."""
+    fits_empty: int
+    """The same without the pods that can leave."""
+    nodes: int
+    """All nodes of the cluster."""
+    open_nodes: int
+    """Nodes that can take one more now."""
+    saturated: tuple[FitReason, ...] = ()
+    """Eligible nodes that are full, by what is used up."""
+    excluded: tuple[FitReason, ...] = ()
+    """Nodes that can never host it, by the first filter that excludes each."""
+    why: str = ""
+    """Why nothing could be worked out; the numbers mean nothing then."""
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The one verdict of a gang with everything that explains it."""
 
@@ -135,3 +174,5 @@ class Verdict:
     priority: str = ""
     restarts: int = 0
     max_restarts: int | None = None
+    fit: tuple[FitRow, ...] = ()
+    """Of units whose members wait for a node."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from gangboard.domain.capacity import PODS, NodeRoom, Shape
-from gangboard.placement.answers import When
+from gangboard.domain.placing import When
 
 
 def units(resource: str, amount: Decimal) -> int:

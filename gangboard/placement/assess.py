@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gangboard.domain.capacity import PODS, GangRequest, NodeRoom, Party, Shape
+from gangboard.domain.placing import Answer, Assessment, Cause, Constraint, Fit, When
 from gangboard.placement.amounts import wanted
-from gangboard.placement.answers import Answer, Assessment, Cause, Constraint, Fit, When
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from gangboard.placement.fits import fits
 from gangboard.placement.packing import BUDGET

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gangboard.domain.capacity import Amounts, NodeRoom, Party
+from gangboard.domain.placing import When
 from gangboard.placement.amounts import free, wanted
-from gangboard.placement.answers import When
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from gangboard.placement.matching import ports_clash
 

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from gangboard.domain.capacity import Amounts, NodeRoom, Shape
-from gangboard.placement.amounts import free, wanted
-from gangboard.placement.answers import (
+from gangboard.domain.placing import (
     Constraint,
     Eligibility,
     Excluded,
@@ -15,6 +14,7 @@ from gangboard.placement.answers import (
     ShapeRoom,
     When,
 )
+from gangboard.placement.amounts import free, wanted
 from gangboard.placement.matching import CORDON, NOT_READY, is_selected, ports_clash, untolerated
 
 OWNER_ORDER = tuple(Filter)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gangboard.domain.capacity import HOSTNAME, GangRequest, NodeRoom
-from gangboard.placement.answers import Answer, Filter, Fit, When
+from gangboard.domain.placing import Answer, Filter, Fit, When
 from gangboard.placement.classes import problem
 from gangboard.placement.eligibility import filters, is_eligible
 from gangboard.placement.matching import undecidable

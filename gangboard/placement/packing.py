@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gangboard.placement.answers import Answer, Fit
+from gangboard.domain.placing import Answer, Fit
 from gangboard.placement.classes import NodeClass, Problem, Vector, trimmed
 
 BUDGET = 50_000

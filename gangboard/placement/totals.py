@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gangboard.domain.capacity import NodeRoom, Party
+from gangboard.domain.placing import Total, When
 from gangboard.placement.amounts import free, wanted
-from gangboard.placement.answers import Total, When
 from gangboard.placement.eligibility import is_eligible
 from gangboard.placement.packing import least
 

@@ -66,7 +66,9 @@ def gang_row(
         "recheck_at": verdict.recheck_at,
         "changed_version": before["changed_version"] if before else 0,
         "gone_at": None,
-        "detail": pack_detail(Detail(verdict.findings, verdict.jobs, verdict.pods, verdict.groups)),
+        "detail": pack_detail(
+            Detail(verdict.findings, verdict.jobs, verdict.pods, verdict.groups, verdict.fit)
+        ),
         "memory": pack_memory(verdict.memory),
         "first_seen_at": before["first_seen_at"] if before else now,
     }

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.verdict import Finding, JobState, MemberState, UnitMemory
+from gangboard.domain.verdict import Finding, FitRow, JobState, MemberState, UnitMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,7 @@ class Detail:
     jobs: tuple[JobState, ...] = ()
     members: tuple[MemberState, ...] = ()
     groups: tuple[ObjectRef, ...] = ()
+    fit: tuple[FitRow, ...] = ()
     extra: dict[str, str] = field(default_factory=dict)
 
 

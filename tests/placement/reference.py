@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from gangboard.domain.capacity import GangRequest, Load, NodeRoom, Shape
-from gangboard.placement.answers import When
+from gangboard.domain.placing import When
 
 
 def accepts(node: NodeRoom, load: Load, pods: Sequence[Shape]) -> bool:

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from gangboard.domain.capacity import GangRequest, Party, Shape, Taint
-from gangboard.placement.answers import Answer, Assessment, Cause, Constraint, Total, When
+from gangboard.domain.placing import Answer, Assessment, Cause, Constraint, Total, When
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
 from gangboard.placement.totals import totals

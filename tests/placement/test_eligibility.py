@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 
 from gangboard.domain.capacity import Load, NodeRoom, Requirement, Shape, Taint, Term
+from gangboard.domain.placing import Excluded, Filter, When
 from gangboard.placement.amounts import base_units, pod_amounts, units, wanted
-from gangboard.placement.answers import Excluded, Filter, When
 from gangboard.placement.eligibility import SCHEDULER_ORDER, eligibility, shape_room
 from tests.placement.making import CORDON, GPU, node, port, shape
 

@@ -20,7 +20,7 @@ from gangboard.domain.capacity import (
     Taint,
     Toleration,
 )
-from gangboard.placement.answers import Answer, Cause, When
+from gangboard.domain.placing import Answer, Cause, When
 from gangboard.placement.assess import assess
 from gangboard.placement.classes import problem
 from gangboard.placement.eligibility import eligibility, shape_room

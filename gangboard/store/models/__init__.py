@@ -8,8 +8,10 @@ from gangboard.store.models.actions import (
     LeverRecord,
     Switch,
 )
+from gangboard.store.models.capacity import ClusterCapacity, NodeCapacity
 from gangboard.store.models.clusters import Cluster, Heartbeat, Lease, ResourceState
 from gangboard.store.models.gangs import Gang
+from gangboard.store.models.history import VerdictSpan
 from gangboard.store.models.objects import WatchedObject
 from gangboard.store.models.people import AccessToken, Grant, SignInAttempts, SignInLink
 
@@ -19,15 +21,18 @@ __all__ = [
     "ActionStep",
     "AuditEntry",
     "Cluster",
+    "ClusterCapacity",
     "Gang",
     "Grant",
     "Heartbeat",
     "HoldCheck",
     "Lease",
     "LeverRecord",
+    "NodeCapacity",
     "ResourceState",
     "SignInAttempts",
     "SignInLink",
     "Switch",
+    "VerdictSpan",
     "WatchedObject",
 ]

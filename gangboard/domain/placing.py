@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from gangboard.domain.capacity import GangRequest
+from gangboard.domain.capacity import GangRequest, Shape
 
 
 class When(StrEnum):
@@ -149,3 +149,34 @@ class Assessment:
     """Each fits when it alone is left out."""
     why: str = ""
     """With CANNOT_TELL: what stood in the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeFit:
+    """Where the waiting pods of one shape can go: the lines of the node-fit table."""
+
+    shape: Shape
+    count: int
+    """Members of this shape that wait for a node."""
+    eligibility: Eligibility
+    now: int
+    """How many pods of this shape alone fit now."""
+    empty: int
+    """The same without the pods that can leave."""
+    open_nodes: int
+    """Eligible nodes that can take one more now."""
+    saturated: tuple[tuple[str, int, tuple[str, ...]], ...] = ()
+    """What stops one pod more on the other eligible nodes (a resource, `pods`, a word of
+    `Constraint`), their number and up to three names; most frequent first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """What arithmetic has to say of the members of one unit that wait for a node."""
+
+    request: GangRequest
+    assessment: Assessment | None = None
+    """None: nothing could be asked; `why` says why."""
+    shapes: tuple[ShapeFit, ...] = ()
+    why: str = ""
+    """One clause such as `nodes: forbidden`, when there is no assessment."""
