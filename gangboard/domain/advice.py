@@ -1,0 +1,54 @@
+"""Advice: one change that was worked out to make a gang fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from gangboard.domain.capacity import Taint
+from gangboard.domain.objects import ObjectRef
+
+
+class Way(StrEnum):
+    """How a change of the gang's own object is made."""
+
+    IN_PLACE = "in place"
+    RECREATE = "recreate"
+
+
+class Change(StrEnum):
+    """What advice can be about."""
+
+    FREE_ROOM = "free room"
+    UNCORDON = "uncordon"
+    TOLERATE = "tolerate a taint"
+    SIZE = "lower the size"
+    QUORUM = "lower the quorum"
+    DROP_TOPOLOGY = "drop the topology constraint"
+    OPT_OUT = "opt out of the gang"
+    SUSPEND_GANGS = "suspend running gangs"
+    WAIT_FOR_END = "wait for a pod with a deadline"
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One change that makes the gang fit, checked by arithmetic, and minimal."""
+
+    change: Change
+    text: str
+    """One sentence in the imperative, with numbers and names, and how the change is made."""
+    way: Way | None = None
+    """None where nothing of the gang's own object changes."""
+    nodes: tuple[ObjectRef, ...] = ()
+    """The nodes that it names or that have to change."""
+    free: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """FREE_ROOM: node → resource → how much more must become free there, in scheduler units."""
+    taint: Taint | None = None
+    count: int | None = None
+    """The new size or quorum."""
+    gangs: tuple[ObjectRef, ...] = ()
+    """SUSPEND_GANGS: the smallest set; WAIT_FOR_END: whose pod it is. Names only for who may see them."""
+    at: datetime | None = None
+    """WAIT_FOR_END: when it ends at the latest."""
