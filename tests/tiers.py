@@ -1,4 +1,9 @@
-"""A pytest plugin: counts tests by tier, runs quick tiers first, and calls a skipped tier an error in CI."""
+"""A pytest plugin: counts tests by tier, runs quick tiers first, and calls a skipped tier an error in CI.
+
+In CI a test that fails is tried once more, because a busy machine alone can make one of thousands
+miss its deadline. Each such test is named with what it said at first, and more than a few of them
+are a failure: a race that shows often is a defect.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +18,9 @@ from tests.live.figures import TAKEN
 
 TIERS = ("unit", "services", "controlplane", "browser")
 """In the order in which they run: quick first."""
+
+SECOND_TRIES = 3
+"""Tests that may need one in a whole run."""
 
 _MEANINGS = {
     "unit": "units, pages, API and simulator",
@@ -36,16 +44,23 @@ class Tiers:
     def __init__(self) -> None:
         self.tier_of: dict[str, str] = {}
         self.counts: dict[str, Counter[str]] = {tier: Counter() for tier in TIERS}
+        self.second_tries: dict[str, str] = {}
+        """Node id → what the first try said."""
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Order by tier, keeping the order inside each."""
         items.sort(key=lambda item: TIERS.index(tier_of(item)))
         self.tier_of = {item.nodeid: tier_of(item) for item in items}
+        if _in_ci():
+            for item in items:
+                item.add_marker(pytest.mark.flaky(reruns=1))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count each test once."""
-        if report.when == "call" or report.outcome != "passed":
+        if report.outcome == "rerun":  # type: ignore[comparison-overlap]  # the plugin's own word
+            self.second_tries[report.nodeid] = report.longreprtext
+        elif report.when == "call" or report.outcome != "passed":
             tier = self.tier_of.get(report.nodeid, "unit")
             self.counts[tier][report.outcome] += 1
 
@@ -55,6 +70,10 @@ class Tiers:
             terminalreporter.section("figures")
             for line in TAKEN:
                 terminalreporter.write_line(line)
+        if self.second_tries:
+            terminalreporter.section("tests that were tried twice")
+            for name, said in self.second_tries.items():
+                terminalreporter.write_line(f"{name}\n{said}\n")
         terminalreporter.section("tests by tier")
         for tier in TIERS:
             counts = self.counts[tier]
@@ -66,13 +85,17 @@ class Tiers:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """In CI nothing may be left out, and no tier may be empty on a whole run."""
-        if os.environ.get("CI") != "true":
+        if not _in_ci():
             return
         skipped = sum(counts["skipped"] for counts in self.counts.values())
         whole = session.config.args in ([], ["tests"], [str(Path.cwd() / "tests")])
         empty = [tier for tier in TIERS if not self.counts[tier]["passed"]] if whole else []
-        if skipped or empty:
+        if skipped or empty or len(self.second_tries) > SECOND_TRIES:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _in_ci() -> bool:
+    return os.environ.get("CI") == "true"
 
 
 def pytest_configure(config: pytest.Config) -> None:
