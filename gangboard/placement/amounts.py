@@ -7,24 +7,9 @@ from decimal import Decimal
 
 from gangboard.domain.capacity import PODS, NodeRoom, Shape
 from gangboard.domain.placing import When
+from gangboard.domain.units import base_units, units
 
-
-def units(resource: str, amount: Decimal) -> int:
-    """Return base units in scheduler units, rounded up: 0.0005 cores are 1, 1.5 bytes are 2.
-
-    Source: Quantity.MilliValue for cpu, Quantity.Value for everything else, both round up
-    (k8s.io/apimachinery/pkg/api/resource/quantity.go).
-    """
-    numerator, denominator = amount.as_integer_ratio()
-    return -(-numerator * (1000 if resource == "cpu" else 1) // denominator)
-
-
-def base_units(resource: str, amount: int) -> Decimal:
-    """Return scheduler units in base units, exactly."""
-    if resource != "cpu":
-        return Decimal(amount)
-    sign, digits, _ = Decimal(amount).as_tuple()
-    return Decimal((sign, digits, -3))
+__all__ = ["base_units", "free", "pod_amounts", "units", "wanted"]
 
 
 def pod_amounts(requests: Mapping[str, Decimal]) -> dict[str, int]:

@@ -1,0 +1,65 @@
+"""The lines of the node-fit table, in words."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from gangboard.domain.capacity import Party, Shape
+from gangboard.domain.facts import Unit
+from gangboard.domain.placing import Excluded, Filter, ShapeFit
+from gangboard.domain.verdict import FitReason, FitRow
+
+
+def fit_rows(unit: Unit) -> tuple[FitRow, ...]:
+    """Return one line for each shape of members that wait for a node, none when none waits.
+
+    Where nothing could be worked out, `why` is filled and the numbers of the line mean nothing.
+    """
+    placing = unit.placing
+    if placing is None:
+        return ()
+    if placing.assessment is None:
+        return tuple(_blind_row(unit, party, placing.why) for party in placing.request.parties)
+    return tuple(_row(unit, one) for one in placing.shapes)
+
+
+def _blind_row(unit: Unit, party: Party, why: str) -> FitRow:
+    shape = party.shape
+    return FitRow(unit.name, shape.name, party.count, _requests(shape), 0, 0, 0, 0, why=why)
+
+
+def _row(unit: Unit, one: ShapeFit) -> FitRow:
+    found = one.eligibility
+    return FitRow(
+        unit.name,
+        one.shape.name,
+        one.count,
+        _requests(one.shape),
+        one.now,
+        one.empty,
+        len(found.eligible) + sum(excluded.count for excluded in found.excluded.values()),
+        one.open_nodes,
+        tuple(FitReason(limit, count, "", names) for limit, count, names in one.saturated),
+        tuple(_excluded(label, excluded) for label, excluded in found.excluded.items()),
+    )
+
+
+def _excluded(label: Filter, excluded: Excluded) -> FitReason:
+    """Say which taint, label or resource; with their numbers of nodes when there are several."""
+    details = excluded.details
+    if len(details) == 1:
+        detail = details[0][0]
+    else:
+        detail = ", ".join(f"{name} ({count})" for name, count in details)
+    return FitReason(str(label), excluded.count, detail, excluded.examples)
+
+
+def _requests(shape: Shape) -> dict[str, str]:
+    """Return what one pod asks for as plain decimal strings, without those of zero."""
+    return {name: _plain(amount) for name, amount in sorted(shape.requests.items()) if amount}
+
+
+def _plain(amount: Decimal) -> str:
+    """Write a decimal without exponent and without zeros at its end."""
+    text = format(amount, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,0 +1,196 @@
+"""What the members of a unit that wait for a node ask for together, and of which nodes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from gangboard.domain.capacity import (
+    ClusterRoom,
+    GangRequest,
+    Load,
+    Needs,
+    NodeRoom,
+    Party,
+    Shape,
+)
+from gangboard.domain.facts import Unit
+from gangboard.domain.pod import Pod
+from gangboard.placement.amounts import pod_amounts
+
+_Kind = tuple[tuple[tuple[str, Decimal], ...], Needs, tuple[str, ...]]
+
+
+def waiting(unit: Unit) -> tuple[Pod, ...]:
+    """Return the members that want a node now: live, not on their way out, not gated, not bound.
+
+    Pods of other gangs in the same group are among them: the scheduler places all of a group
+    together. A nominated node is not a place yet.
+    """
+    return tuple(
+        pod
+        for pod in (*unit.pods, *unit.strangers)
+        if pod.is_live and not pod.is_terminating and not pod.is_placed and not pod.gates
+    )
+
+
+def request_of(unit: Unit) -> GangRequest:
+    """Return what the waiting members ask for, as one question.
+
+    The quorum is what is left of it for them. Without one (pod by pod, a basic group), and where
+    the members with a node are the quorum already, the question is about all that wait: then the
+    scheduler takes each as it comes.
+    """
+    pods = waiting(unit)
+    keys = unit.group.topology_keys if unit.group is not None else ()
+    domain, unclear = _domain(unit, keys)
+    also = (*unclear, *_siblings(unit))
+    return GangRequest(_parties(unit, pods, also), _quorum(unit), keys, domain)
+
+
+def _on_nodes(unit: Unit) -> list[Pod]:
+    """Return the members that have a node and are not on their way out."""
+    members = (*unit.pods, *unit.strangers)
+    return [pod for pod in members if pod.is_live and pod.is_placed and not pod.is_terminating]
+
+
+def _quorum(unit: Unit) -> int | None:
+    if unit.quorum is None:
+        return None
+    left = unit.quorum - len(_on_nodes(unit))
+    return left if left > 0 else None
+
+
+def _siblings(unit: Unit) -> tuple[str, ...]:
+    """Name what is placed together with the group and is not counted here."""
+    if unit.group is None or not unit.group.parent_name:
+        return ()
+    return (f"the other groups of the CompositePodGroup {unit.group.parent_name}",)
+
+
+def _domain(unit: Unit, keys: Sequence[str]) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """Return the values that members with a node have chosen, or what keeps them from being told.
+
+    The scheduler takes such a group into the domain of its placed members and no other, and gives
+    up where these are in several (plugins/topologyaware, "more than 1 domain found").
+    """
+    taken = {pod.node for pod in _on_nodes(unit)}
+    if not keys or not taken:
+        return None, ()
+    labels = {node.name: node.labels for node in unit.facts.room.nodes if node.name in taken}
+    found = {tuple(labels.get(name, {}).get(key, "") for key in keys) for name in taken}
+    if len(found) == 1 and all(next(iter(found))):
+        return next(iter(found)), ()
+    return None, ("the topology domain that members with a node have chosen",)
+
+
+# Shapes
+
+
+def _parties(unit: Unit, pods: Iterable[Pod], also: tuple[str, ...]) -> tuple[Party, ...]:
+    """Return the pods by what they ask for, each kind under a name of its own, in order of names."""
+    kinds: dict[_Kind, list[Pod]] = {}
+    for pod in pods:
+        kind = (tuple(sorted(pod.requests.items())), pod.needs, pod.unread_requests)
+        kinds.setdefault(kind, []).append(pod)
+    parties: dict[str, Party] = {}
+    for (requests, needs, unread), members in kinds.items():
+        name = plain = _name(unit, members)
+        number = 2
+        while name in parties:
+            name, number = f"{plain} ({number})", number + 1
+        unsupported = (*needs.unsupported, *map(_unread, unread), *also)
+        shape = shape_of(name, dict(requests), needs, unsupported)
+        parties[name] = Party(shape, len(members))
+    return tuple(parties[name] for name in sorted(parties))
+
+
+def _unread(resource: str) -> str:
+    return f"a request of {resource} that could not be read"
+
+
+def shape_of(
+    name: str, requests: Mapping[str, Decimal], needs: Needs, unsupported: tuple[str, ...]
+) -> Shape:
+    """Return one pod's requests and needs as a shape."""
+    return Shape(
+        name,
+        requests,
+        dict(needs.node_selector),
+        needs.affinity,
+        needs.tolerations,
+        needs.host_ports,
+        needs.apart,
+        tuple(dict.fromkeys(unsupported)),
+        needs.undecidable,
+    )
+
+
+def _name(unit: Unit, pods: Sequence[Pod]) -> str:
+    """Call pods after their Job, after its part when several Jobs of it made them, or as the unit."""
+    part_of = {job.meta.ref.uid: job.part_name for job in unit.jobs}
+    makers = {pod.meta.controller.uid: pod.meta.controller for pod in pods if pod.meta.controller}
+    if not all(pod.meta.controller for pod in pods):
+        return pods[0].meta.ref.name if len(pods) == 1 else unit.name
+    names = sorted({maker.name for maker in makers.values()})
+    if len(names) > 1:
+        names = sorted({part_of.get(uid, "") or maker.name for uid, maker in makers.items()})
+    if len(names) > 3:
+        return unit.name
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+# Nodes
+
+
+def nodes_for(unit: Unit) -> tuple[NodeRoom, ...]:
+    """Return the nodes of the cluster without what is kept on them for the unit's own waiting pods.
+
+    A node to which one of them is nominated carries its load, and it must not stand in its own way.
+    """
+    changed = without_own(unit.facts.room, waiting(unit), _on_nodes(unit))
+    if not changed:
+        return unit.facts.room.nodes
+    return tuple(changed.get(node.name, node) for node in unit.facts.room.nodes)
+
+
+def without_own(
+    room: ClusterRoom, pods: Iterable[Pod], beside: Iterable[Pod] = ()
+) -> dict[str, NodeRoom]:
+    """Return the nodes to which some of the pods are nominated, without the load of these.
+
+    Ports and sets of pods apart that `beside`, members that are on such a node, hold there stay.
+    """
+    nominated: dict[str, list[Pod]] = {}
+    for pod in pods:
+        if pod.nominated_node:
+            nominated.setdefault(pod.nominated_node, []).append(pod)
+    if not nominated:
+        return {}
+    held = [pod for pod in beside if pod.node in nominated]
+    return {
+        node.name: replace(
+            node,
+            now=_less(node.now, nominated[node.name], [p for p in held if p.node == node.name]),
+        )
+        for node in room.nodes
+        if node.name in nominated
+    }
+
+
+def _less(load: Load, pods: Sequence[Pod], beside: Sequence[Pod]) -> Load:
+    taken: Counter[str] = Counter()
+    for pod in pods:
+        taken.update(pod_amounts(pod.requests))
+    ports = {port for pod in pods for port in pod.needs.host_ports}
+    apart = {name for pod in pods for name in pod.needs.apart}
+    ports -= {port for pod in beside for port in pod.needs.host_ports}
+    apart -= {name for pod in beside for name in pod.needs.apart}
+    return Load(
+        {name: amount - taken[name] for name, amount in load.amounts.items()},
+        load.pods - len(pods),
+        load.host_ports - ports,
+        load.apart - apart,
+    )

@@ -1,0 +1,45 @@
+"""Whether a change of a gang's own object is made in place or by making the object anew.
+
+Every row was established by a dry run on a real control plane, and is again in each run of the tests
+(tests/placement/test_ways.py). What is not in the table is made anew: that always works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from gangboard.domain.advice import Change, Way
+
+Minor = tuple[int, int]
+
+V1_35, V1_36, V1_37 = (1, 35), (1, 36), (1, 37)
+
+
+class Target(StrEnum):
+    """What is changed. One kind can differ by how its pods are scheduled."""
+
+    JOB = "Job"
+    """Scheduled pod by pod, or by a basic group."""
+    GANG_JOB = "Job in a gang"
+    JOBSET = "JobSet"
+    POD = "Pod"
+    POD_GROUP = "PodGroup"
+    WORKLOAD = "Workload"
+
+
+_EVERY = frozenset({V1_35, V1_36, V1_37})
+
+_IN_PLACE: Mapping[tuple[Change, Target], frozenset[Minor]] = {
+    (Change.SIZE, Target.JOB): _EVERY,
+    (Change.SIZE, Target.GANG_JOB): frozenset({V1_37}),
+    (Change.QUORUM, Target.GANG_JOB): frozenset({V1_37}),
+    (Change.QUORUM, Target.POD_GROUP): frozenset({V1_37}),
+    (Change.TOLERATE, Target.POD): _EVERY,
+}
+
+
+def way_of(change: Change, target: Target, minor: Minor | None) -> Way:
+    """Return how the change is made on a cluster of that minor; None: the minor is not known."""
+    known = _IN_PLACE.get((change, target), frozenset())
+    return Way.IN_PLACE if minor in known else Way.RECREATE

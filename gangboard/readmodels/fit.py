@@ -1,0 +1,161 @@
+"""The node-fit table: where the waiting pods of each shape could go, and why not elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from gangboard.domain.capacity import PODS
+from gangboard.domain.placing import Constraint
+from gangboard.domain.verdict import FitReason, FitRow
+from gangboard.readmodels.printable import printable
+from gangboard.readmodels.quantities import quantity_text
+
+_CONSTRAINTS = {
+    Constraint.TOPOLOGY: "outside the topology domain of its members",
+    Constraint.HOST_PORTS: "host port is taken",
+    Constraint.APART: "has a pod that must not share the node",
+}
+_OPEN, _FULL, _NEVER = "running", "waiting", "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class FitReasonRow:
+    """Some nodes without a place for a pod of a shape, and why."""
+
+    label: str
+    """A word of placement or the name of a resource, as the API says it."""
+    text: str
+    """The same as a person reads it."""
+    nodes: int
+    detail: str
+    examples: tuple[str, ...]
+    """Names of some of the nodes; none for who may not see the whole cluster."""
+    tone: str
+
+    @property
+    def more(self) -> int:
+        """How many of the nodes are not named."""
+        return self.nodes - len(self.examples)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One stretch of the bar of all nodes, in percent of it."""
+
+    start: float
+    width: float
+    tone: str
+
+
+@dataclass(frozen=True, slots=True)
+class FitShape:
+    """Where the pods of one shape can go. The numbers of nodes add up to `nodes`."""
+
+    unit: str
+    shape: str
+    waiting: int
+    requests: tuple[tuple[str, str], ...]
+    """(resource, quantity in base units) of one pod."""
+    fits_now: int
+    fits_empty: int
+    nodes: int
+    open_nodes: int
+    saturated: tuple[FitReasonRow, ...]
+    excluded: tuple[FitReasonRow, ...]
+    why: str
+    """Why nothing can be said; the numbers mean nothing then."""
+
+    @property
+    def asks(self) -> str:
+        """What one pod asks for, as a person reads it."""
+        return asks_text(self.requests)
+
+    @property
+    def short(self) -> int:
+        """How many of the waiting pods would find no place now, if this shape were alone."""
+        return max(0, self.waiting - self.fits_now)
+
+    @property
+    def reasons(self) -> tuple[FitReasonRow, ...]:
+        """The nodes without a place: the full ones, then those that never fit."""
+        return (*self.saturated, *self.excluded)
+
+    @property
+    def bar(self) -> tuple[Segment, ...]:
+        """All nodes as one bar."""
+        parts = [(self.open_nodes, _OPEN), *((row.nodes, row.tone) for row in self.reasons)]
+        whole = max(1, sum(nodes for nodes, _ in parts))
+        segments, at = [], 0.0
+        for nodes, tone in parts:
+            width = 100 * nodes / whole
+            if nodes:
+                segments.append(Segment(round(at, 2), round(width, 2), tone))
+            at += width
+        return tuple(segments)
+
+
+def asks_text(requests: Iterable[tuple[str, str]]) -> str:
+    """Return `8 nvidia.com/gpu, 64 cpu, 512 Gi memory`: devices first."""
+    texts = [
+        f"{quantity_text(resource, text)} {resource}"
+        for resource, text in sorted(requests, key=lambda pair: dearest_first(pair[0]))
+    ]
+    return ", ".join(texts)
+
+
+def dearest_first(resource: str) -> tuple[bool, bool, bool, str]:
+    """Return a key that sorts devices before cpu, memory and everything else."""
+    return ("/" not in resource, resource != "cpu", resource != "memory", resource)
+
+
+def fit_shapes(
+    rows: Iterable[FitRow], *, names_nodes: bool, silence: str = ""
+) -> tuple[FitShape, ...]:
+    """Return the table.
+
+    `names_nodes`: the reader may see the whole cluster, so examples are named. `silence`: why
+    nothing that was worked out can be trusted now, such as that the cluster does not answer.
+    """
+    return tuple(_shape(row, names_nodes, silence) for row in rows)
+
+
+def _shape(row: FitRow, names_nodes: bool, silence: str) -> FitShape:
+    why = silence or row.why
+    return FitShape(
+        unit=printable(row.unit),
+        shape=printable(row.shape),
+        waiting=row.waiting,
+        requests=tuple((printable(name), printable(text)) for name, text in row.requests.items()),
+        fits_now=0 if why else row.fits_now,
+        fits_empty=0 if why else row.fits_empty,
+        nodes=0 if why else row.nodes,
+        open_nodes=0 if why else row.open_nodes,
+        saturated=()
+        if why
+        else tuple(_reason(item, names_nodes, _FULL, full_text) for item in row.saturated),
+        excluded=()
+        if why
+        else tuple(_reason(item, names_nodes, _NEVER, str) for item in row.excluded),
+        why=printable(why),
+    )
+
+
+def full_text(label: str) -> str:
+    """Return what is used up on a node, in words."""
+    if label in set(Constraint):
+        return _CONSTRAINTS[Constraint(label)]
+    return "no room for one more pod" if label == PODS else f"too little {label} is free"
+
+
+def _reason(
+    item: FitReason, names_nodes: bool, tone: str, words: Callable[[str], str]
+) -> FitReasonRow:
+    return FitReasonRow(
+        label=printable(item.label),
+        text=printable(words(item.label)),
+        nodes=item.nodes,
+        detail=printable(item.detail),
+        examples=tuple(printable(name) for name in item.examples) if names_nodes else (),
+        tone=tone,
+    )

@@ -1,0 +1,88 @@
+"""A small cluster with one gang: plain numbers, no objects yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+RACKS = ("a", "b")
+DISKS = ("ssd", "hdd")
+PORT = 7077
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What one pod asks for."""
+
+    cpu: int = 0
+    """Thousandths of a core."""
+    memory: int = 0
+    """MiB."""
+    gpus: int = 0
+    port: bool = False
+    """It wants the one host port that these tests use."""
+    apart: str = ""
+    """Name of the set of pods that it shares no node with, by required anti-affinity."""
+
+    @property
+    def amounts(self) -> tuple[int, int, int]:
+        """All that is counted."""
+        return self.cpu, self.memory, self.gpus
+
+
+@dataclass(frozen=True)
+class NodeSpec:
+    """A node and the pods that run on it."""
+
+    name: str
+    cpu: int
+    memory: int
+    gpus: int
+    pods: int
+    disk: str
+    rack: str = ""
+    """Empty: it has no such label."""
+    tainted: bool = False
+    cordoned: bool = False
+    runs: tuple[Ask, ...] = ()
+
+
+@dataclass(frozen=True)
+class PartySpec:
+    """Members of a gang that ask the same."""
+
+    name: str
+    count: int
+    ask: Ask
+    disk: str = ""
+    """The label that its nodes must have; empty: any."""
+    tolerates: bool = False
+
+
+@dataclass(frozen=True)
+class Case:
+    """One cluster and one gang. `name` is all that is needed to make it again."""
+
+    seed: int
+    number: int
+    nodes: tuple[NodeSpec, ...]
+    parties: tuple[PartySpec, ...]
+    quorum: int
+    topology: bool = False
+    """All members in one rack."""
+    order: tuple[str, ...] = ()
+    """The party of each member, in the order in which they are made."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of its pool, its gang and everything else."""
+        return f"s{self.seed}-c{self.number}"
+
+    @property
+    def size(self) -> int:
+        """How many members it has."""
+        return sum(party.count for party in self.parties)
+
+    @property
+    def is_mixed(self) -> bool:
+        """Members differ in what they ask for."""
+        return len({(one.ask, one.disk, one.tolerates) for one in self.parties if one.count}) > 1

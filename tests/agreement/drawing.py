@@ -1,0 +1,106 @@
+"""Random cases made from a seed.
+
+A case is drawn again until it is of the kind that its number asks for (fits or not, near the
+boundary or not, mixed or not), so the shares are kept whatever the dice say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+from tests.agreement.cases import DISKS, RACKS, Ask, Case, NodeSpec, PartySpec
+from tests.agreement.reckoning import is_boundary, most
+
+FITTING, BOUNDARY, MIXED = 0.5, 0.6, 0.5
+"""Shares that are drawn. Asked for are 30 to 70 % fitting, half at the boundary, 40 % mixed."""
+
+
+def make_case(seed: int, number: int) -> Case:
+    """Return the case of that number: always the same for the same seed."""
+    dice = Random(f"{seed}/{number}")  # noqa: S311 - nothing secret
+    wanted = tuple(dice.random() < share for share in (FITTING, BOUNDARY, MIXED))
+    while True:
+        case = _draw(dice, seed, number, mixed=wanted[2])
+        kind = (most(case) >= case.quorum, is_boundary(case), case.is_mixed)
+        if kind == wanted:
+            return case
+
+
+def make_cases(seed: int, count: int) -> Iterator[Case]:
+    """Yield the first `count` cases of a seed."""
+    for number in range(count):
+        yield make_case(seed, number)
+
+
+def _draw(dice: Random, seed: int, number: int, *, mixed: bool) -> Case:
+    apart, port = dice.random() < 0.2, dice.random() < 0.2
+    nodes = tuple(
+        _node(dice, f"s{seed}-c{number}-n{index}", apart=apart, port=port)
+        for index in range(dice.randint(2, 6))
+    )
+    parties = tuple(
+        _party(dice, name, apart=apart, port=port)
+        for name in ("w", "p", "d")[: dice.randint(2, 3) if mixed else 1]
+    )
+    size = sum(party.count for party in parties)
+    order = [party.name for party in parties for _ in range(party.count)]
+    if dice.random() < 0.7:
+        dice.shuffle(order)
+    quorum = size if dice.random() < 0.5 else dice.randint(1, size)
+    return Case(seed, number, nodes, parties, quorum, dice.random() < 0.25, tuple(order))
+
+
+def _node(dice: Random, name: str, *, apart: bool, port: bool) -> NodeSpec:
+    cpu = dice.choice((4000, 8000, 8000, 16000, 3920))
+    memory = dice.choice((8192, 16384, 32768, 15872))
+    gpus = dice.choice((0, 4, 4, 8))
+    runs = []
+    left = [cpu, memory, gpus]
+    for _ in range(dice.choice((0, 0, 1, 1, 2, 3))):
+        ask = _ask(dice, largest=left)
+        left = [have - taken for have, taken in zip(left, ask.amounts, strict=True)]
+        runs.append(ask)
+    # At most one pod of a node may hold the port or be of the set, as the scheduler would have it.
+    if runs and port and dice.random() < 0.3:
+        runs[0] = Ask(*runs[0].amounts, port=True)
+    if runs and apart and dice.random() < 0.3:
+        runs[-1] = Ask(*runs[-1].amounts, port=runs[-1].port, apart="w")
+    pods = len(runs) + dice.randint(0, 3) if dice.random() < 0.1 else 110
+    return NodeSpec(
+        name,
+        cpu,
+        memory,
+        gpus,
+        max(1, pods),
+        dice.choice(DISKS),
+        rack=dice.choice((*RACKS, *RACKS, *RACKS, "")),
+        tainted=dice.random() < 0.15,
+        cordoned=dice.random() < 0.1,
+        runs=tuple(runs),
+    )
+
+
+def _party(dice: Random, name: str, *, apart: bool, port: bool) -> PartySpec:
+    ask = _ask(dice, largest=(8000, 16384, dice.choice((0, 4, 4))))
+    return PartySpec(
+        name,
+        dice.randint(1, 5),
+        Ask(
+            *ask.amounts,
+            port=port and dice.random() < 0.6,
+            apart=name if apart and dice.random() < 0.7 else "",
+        ),
+        disk=dice.choice(("", "", "", *DISKS)),
+        tolerates=dice.random() < 0.3,
+    )
+
+
+def _ask(dice: Random, *, largest: tuple[int, int, int] | list[int]) -> Ask:
+    """Return what a pod asks for, not more than there is, in steps that sizes share."""
+    cpu, memory, gpus = largest
+    return Ask(
+        cpu=min(dice.choice((0, 100, 500, 1000, 1500, 2000, 3000, 4000, 7000)), cpu),
+        memory=min(dice.choice((0, 0, 512, 1000, 2048, 4096, 8192)), memory),
+        gpus=min(dice.choice((0, 0, 1, 1, 2, 4)), gpus),
+    )

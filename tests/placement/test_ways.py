@@ -1,0 +1,194 @@
+"""Each row of the table of ways, tried by a dry run on the control planes of three minors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from gangboard.domain.advice import Change, Way
+from gangboard.placement.ways import V1_35, V1_36, V1_37, Minor, Target, way_of
+from tests.controlplane.client import ApiError, Client, Json, PatchType, wait
+from tests.controlplane.objects import JOBSET, job, jobset, pod, podgroup, workload
+
+NOWHERE = {"test.gangboard.dev/pool": "there-is-none"}
+DEDICATED = {"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"}
+SCHEDULING = {V1_35: "v1alpha1", V1_36: "v1alpha2", V1_37: "v1beta1"}
+TOLERATED = {"spec": {"template": {"spec": {"tolerations": [DEDICATED]}}}}
+
+
+@dataclass(frozen=True)
+class Cluster:
+    client: Client
+    namespace: str
+    minor: Minor
+
+    @property
+    def scheduling(self) -> str:
+        return f"scheduling.k8s.io/{SCHEDULING[self.minor]}"
+
+
+@pytest.fixture(params=[V1_37, V1_36, V1_35], ids=["1.37", "1.36", "1.35"])
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    plane = request.getfixturevalue(f"controlplane_{request.param[0]}{request.param[1]}")
+    name = f"ways-{request.param[1]}-{request.node.name.split('[')[0][-20:].replace('_', '-')}"
+    plane.client.create(
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name.strip("-")}}
+    )
+    yield Cluster(plane.client, name.strip("-"), request.param)
+    plane.client.delete("v1", "Namespace", name.strip("-"))
+
+
+pytestmark = pytest.mark.controlplane
+
+
+def _taken(cluster: Cluster, version: str, kind: str, name: str, body: object) -> bool:
+    """Whether the API server would take the patch: a list is a JSON patch, all else is merged."""
+    how: PatchType = "json" if isinstance(body, list) else "merge"
+    try:
+        cluster.client.patch(version, kind, name, body, cluster.namespace, type=how, dry_run=True)
+    except ApiError as error:
+        if error.status not in (403, 422):
+            raise
+        return False
+    return True
+
+
+def _is_in_place(cluster: Cluster, change: Change, target: Target) -> bool:
+    return way_of(change, target, cluster.minor) is Way.IN_PLACE
+
+
+def _with_pods(cluster: Cluster, made: Json, pods: int) -> None:
+    cluster.client.create(made)
+    wait(
+        lambda: len(cluster.client.list("v1", "Pod", cluster.namespace)) >= pods,
+        what=f"{pods} pods of {made['metadata']['name']}",
+    )
+
+
+def test_the_size_of_a_job(cluster: Cluster) -> None:
+    _with_pods(
+        cluster,
+        job("j", cluster.namespace, parallelism=4, indexed=False, node_selector=NOWHERE),
+        4,
+    )
+    smaller = {"spec": {"parallelism": 2}}
+    taken = _taken(cluster, "batch/v1", "Job", "j", smaller)
+    assert taken is _is_in_place(cluster, Change.SIZE, Target.JOB)
+
+
+def test_the_size_of_a_job_in_a_gang(cluster: Cluster) -> None:
+    if cluster.minor == V1_35:
+        assert not _is_in_place(cluster, Change.SIZE, Target.GANG_JOB)  # it makes no gangs
+        return
+    gang = "all" if cluster.minor == V1_37 else None
+    _with_pods(
+        cluster, job("j", cluster.namespace, parallelism=4, gang=gang, node_selector=NOWHERE), 4
+    )
+    smaller = {"spec": {"parallelism": 2, "completions": 2}}
+    taken = _taken(cluster, "batch/v1", "Job", "j", smaller)
+    assert taken is _is_in_place(cluster, Change.SIZE, Target.GANG_JOB)
+
+
+def test_the_size_of_a_jobset(cluster: Cluster) -> None:
+    made = jobset(
+        "s", cluster.namespace, jobs={"w": {"replicas": 2, "pods": 2, "node_selector": NOWHERE}}
+    )
+    _with_pods(cluster, made, 4)
+    smaller = [{"op": "replace", "path": "/spec/replicatedJobs/0/replicas", "value": 1}]
+    taken = _taken(cluster, JOBSET, "JobSet", "s", smaller)
+    assert taken is _is_in_place(cluster, Change.SIZE, Target.JOBSET)
+
+
+def test_the_quorum_of_a_job(cluster: Cluster) -> None:
+    if cluster.minor != V1_37:
+        assert not _is_in_place(cluster, Change.QUORUM, Target.GANG_JOB)  # it has no such field
+        return
+    _with_pods(
+        cluster, job("j", cluster.namespace, parallelism=4, gang=4, node_selector=NOWHERE), 4
+    )
+    lower = {"spec": {"scheduling": {"schedulingPolicy": {"gang": {"minCount": 2}}}}}
+    assert _taken(cluster, "batch/v1", "Job", "j", lower)
+    assert _is_in_place(cluster, Change.QUORUM, Target.GANG_JOB)
+
+
+def test_the_quorum_of_a_group_brought_along(cluster: Cluster) -> None:
+    if cluster.minor == V1_35:
+        cluster.client.create(
+            workload("w", cluster.namespace, templates={"g": 4}, version="v1alpha1")
+        )
+        lower: Json = {"spec": {"podGroups": [{"name": "g", "policy": {"gang": {"minCount": 2}}}]}}
+        taken = _taken(cluster, cluster.scheduling, "Workload", "w", lower)
+        assert taken is _is_in_place(cluster, Change.QUORUM, Target.WORKLOAD)
+        return
+    cluster.client.create(
+        podgroup("g", cluster.namespace, version=SCHEDULING[cluster.minor], gang=4)
+    )
+    lower = {"spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}}
+    taken = _taken(cluster, cluster.scheduling, "PodGroup", "g", lower)
+    assert taken is _is_in_place(cluster, Change.QUORUM, Target.POD_GROUP)
+
+
+def test_the_topology_of_a_group(cluster: Cluster) -> None:
+    if cluster.minor == V1_35:
+        assert not _is_in_place(cluster, Change.DROP_TOPOLOGY, Target.WORKLOAD)  # it has none
+        return
+    made = podgroup(
+        "g", cluster.namespace, version=SCHEDULING[cluster.minor], gang=2, topology="rack"
+    )
+    stored = cluster.client.create(made)
+    if cluster.minor == V1_36:
+        assert "schedulingConstraints" not in stored["spec"]  # its gate is off: nothing to drop
+        return
+    without = {"spec": {"schedulingConstraints": None}}
+    taken = _taken(cluster, cluster.scheduling, "PodGroup", "g", without)
+    assert taken is _is_in_place(cluster, Change.DROP_TOPOLOGY, Target.POD_GROUP)
+
+
+def test_the_topology_of_a_job(cluster: Cluster) -> None:
+    if cluster.minor != V1_37:
+        assert not _is_in_place(cluster, Change.DROP_TOPOLOGY, Target.GANG_JOB)  # it has none
+        return
+    made = job(
+        "j", cluster.namespace, parallelism=2, gang="all", topology="rack", node_selector=NOWHERE
+    )
+    _with_pods(cluster, made, 2)
+    without = {"spec": {"scheduling": {"schedulingConstraints": None}}}
+    taken = _taken(cluster, "batch/v1", "Job", "j", without)
+    assert taken is _is_in_place(cluster, Change.DROP_TOPOLOGY, Target.GANG_JOB)
+
+
+def test_a_taint_tolerated_by_a_job(cluster: Cluster) -> None:
+    _with_pods(
+        cluster,
+        job("j", cluster.namespace, parallelism=2, indexed=False, node_selector=NOWHERE),
+        2,
+    )
+    taken = _taken(cluster, "batch/v1", "Job", "j", TOLERATED)
+    assert taken is _is_in_place(cluster, Change.TOLERATE, Target.JOB)
+
+
+def test_a_taint_tolerated_by_a_jobset(cluster: Cluster) -> None:
+    made = jobset(
+        "s", cluster.namespace, jobs={"w": {"replicas": 1, "pods": 2, "node_selector": NOWHERE}}
+    )
+    _with_pods(cluster, made, 2)
+    path = "/spec/replicatedJobs/0/template/spec/template/spec/tolerations"
+    more = [{"op": "add", "path": path, "value": [DEDICATED]}]
+    taken = _taken(cluster, JOBSET, "JobSet", "s", more)
+    assert taken is _is_in_place(cluster, Change.TOLERATE, Target.JOBSET)
+
+
+def test_a_taint_tolerated_by_a_pod(cluster: Cluster) -> None:
+    made = cluster.client.create(pod("p", cluster.namespace, node_selector=NOWHERE))
+    more = {"spec": {"tolerations": [*made["spec"].get("tolerations", []), DEDICATED]}}
+    taken = _taken(cluster, "v1", "Pod", "p", more)
+    assert taken is _is_in_place(cluster, Change.TOLERATE, Target.POD)
+
+
+def test_a_minor_that_is_not_known_is_never_promised_anything() -> None:
+    for change in Change:
+        for target in Target:
+            assert way_of(change, target, None) is Way.RECREATE
+            assert way_of(change, target, (1, 99)) is Way.RECREATE
