@@ -65,6 +65,9 @@ POLL_SLOTS = int(
 REPAIR_INTERVAL = env.read_number(
     "GANGBOARD_REPAIR_INTERVAL", 900, "seconds between complete lists as repair", least=30
 )
+HISTORY_DAYS = env.read_number(
+    "GANGBOARD_HISTORY_DAYS", 90, "days for which past verdicts are kept", least=1, most=3650
+)
 WAITERS = int(
     env.read_number(
         "GANGBOARD_WAITERS", 300, "open pages that may wait for news at once", least=1, most=5000

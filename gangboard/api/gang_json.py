@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from gangboard.api.action_json import OfferSerializer
 from gangboard.api.fields import ChoiceOrNullField, PageSerializer, TimeField, WordField
+from gangboard.api.fit_json import FitSerializer
 from gangboard.api.group_json import GroupSerializer
 from gangboard.api.parameters import HEALTHS, STAGES
 from gangboard.readmodels.gang_page import GangDetail
@@ -189,11 +190,12 @@ class GangDetailSerializer(GangSerializer):
     groups = GroupSerializer(many=True)
     jobs = JobSerializer(many=True)
     actions = OfferSerializer(many=True, help_text="What the caller may do to the owner now.")
+    fit = FitSerializer(many=True, help_text="One entry per shape with waiting pods.")
     timeline = TimelineSerializer(many=True, help_text="Newest first.")
 
     def to_representation(self, instance: GangDetail) -> dict[str, Any]:
         """Return the Gang as in lists, with more beside it."""
-        more = ("members", "findings", "groups", "jobs", "actions", "timeline")
+        more = ("members", "findings", "groups", "jobs", "actions", "fit", "timeline")
         return {
             **GangSerializer().to_representation(instance.row),
             **{

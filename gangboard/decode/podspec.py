@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from gangboard.decode.quantities import parse_quantity
+import msgspec
+
+from gangboard.decode.quantities import parse_amount
 from gangboard.decode.wire import Int32, Wire
+from gangboard.domain.group import WorkloadEntry
 
 # Served as text by built-in types; a custom resource keeps `cpu: 2` as the number it was.
 Quantities = dict[str, str | int | float]
+Requests = dict[str, Decimal]
+NULL = msgspec.Raw(b"null")
 
 
 class WireResources(Wire):
@@ -26,6 +31,12 @@ class WireContainer(Wire):
     name: str = ""
     restart_policy: str | None = None
     resources: WireResources | None = None
+    ports: msgspec.Raw = NULL
+
+    @property
+    def is_sidecar(self) -> bool:
+        """Whether an init container runs as long as its pod."""
+        return self.restart_policy == "Always"
 
 
 class WireGate(Wire):
@@ -38,6 +49,14 @@ class WireSchedulingGroup(Wire):
     """`schedulingGroup` (1.36 and later): the core PodGroup that the pod belongs to."""
 
     pod_group_name: str | None = None
+
+
+class WireWorkloadRef(Wire):
+    """`workloadRef` (1.35): the entry of a Workload that the pod belongs to."""
+
+    name: str = ""
+    pod_group: str = ""
+    pod_group_replica_key: str | None = None
 
 
 class WirePodSpec(Wire):
@@ -53,97 +72,114 @@ class WirePodSpec(Wire):
     priority_class_name: str | None = None
     scheduling_gates: list[WireGate] | None = None
     scheduling_group: WireSchedulingGroup | None = None
+    workload_ref: WireWorkloadRef | None = None
 
     @property
     def group_name(self) -> str:
-        """The PodGroup that it names, or empty."""
-        return (self.scheduling_group and self.scheduling_group.pod_group_name) or ""
+        """The PodGroup that it names, on 1.35 the name of its `WorkloadEntry`, or empty."""
+        if self.scheduling_group is not None and self.scheduling_group.pod_group_name:
+            return self.scheduling_group.pod_group_name
+        entry = self.workload_ref
+        if entry is None or not (entry.name and entry.pod_group):
+            return ""
+        return WorkloadEntry(entry.name, entry.pod_group, entry.pod_group_replica_key or "").name
 
 
 @dataclass(slots=True)
-class _Sum:
-    """Amounts per resource, and the resources of which some amount could not be read."""
+class Reading:
+    """Reads resource lists; what is malformed is noted and left out."""
 
-    amounts: dict[str, Decimal] = field(default_factory=dict)
     faults: dict[str, str] = field(default_factory=dict)
+    """Resource → half a sentence."""
 
-    def read(self, quantities: Quantities | None) -> dict[str, Decimal]:
-        """Parse a resource list; what is malformed is noted and left out."""
-        parsed: dict[str, Decimal] = {}
+    def amounts(self, quantities: Quantities | None) -> Requests:
+        """Return a resource list in base units."""
+        parsed: Requests = {}
         for resource, text in (quantities or {}).items():
             try:
-                parsed[resource] = parse_quantity(str(text))
+                parsed[resource] = parse_amount(resource, str(text))
             except ValueError as error:
                 self.faults.setdefault(resource, f"its request of {resource} is left out: {error}")
         return parsed
 
-    def container(self, container: WireContainer) -> dict[str, Decimal]:
+    def container(self, container: WireContainer) -> Requests:
         """Requests of one container; a missing one is its limit, as the API server defaults pods."""
         resources = container.resources
         if resources is None:
             return {}
-        return self.read({**(resources.limits or {}), **(resources.requests or {})})
+        return self.amounts({**(resources.limits or {}), **(resources.requests or {})})
 
-    def add(self, amounts: dict[str, Decimal]) -> None:
-        """Add resource by resource."""
-        _add(self.amounts, amounts)
+    def without_faults(self, amounts: Requests) -> Requests:
+        """Leave out the resources with a malformed amount, never summing without it."""
+        return {key: amount for key, amount in amounts.items() if key not in self.faults}
 
 
-def pod_requests(spec: WirePodSpec) -> tuple[dict[str, Decimal], tuple[str, ...]]:
+def pod_requests(spec: WirePodSpec) -> tuple[Requests, tuple[str, ...]]:
     """Return what the scheduler counts for one such pod, in base units, and what was malformed.
 
     Source: component-helpers/resource PodRequests and the API server's SetDefaults_Pod (1.37).
     Containers and sidecars add up; the largest moment of initialization counts when it is more;
     requests of the pod as a whole win for cpu, memory and huge pages; overhead comes on top. A
-    resource with one malformed amount is left out as a whole, never summed without it. A resize
-    in place that the kubelet has not carried out yet is counted as already done.
+    resource with one malformed amount is left out as a whole.
     """
-    total = _Sum()
+    reading = Reading()
+    total = of_containers(spec, reading.container)
+    total.update(of_whole_pod(spec, total, reading))
+    add(total, reading.amounts(spec.overhead))
+    return reading.without_faults(total), tuple(reading.faults.values())
+
+
+def of_containers(spec: WirePodSpec, requests: Callable[[WireContainer], Requests]) -> Requests:
+    """Return the sum over the containers, or what initialization needs where that is more."""
+    total: Requests = {}
     for container in spec.containers or ():
-        total.add(total.container(container))
-    peak: dict[str, Decimal] = {}
-    for amounts in _initialization(spec, total):
-        for resource, amount in amounts.items():
-            peak[resource] = max(amount, peak.get(resource, amount))
-    for resource, amount in peak.items():
-        total.amounts[resource] = max(amount, total.amounts.get(resource, amount))
-    total.amounts.update(_of_whole_pod(spec, total))
-    total.add(total.read(spec.overhead))
-    for resource in total.faults:
-        total.amounts.pop(resource, None)
-    return total.amounts, tuple(total.faults.values())
+        add(total, requests(container))
+    return most([total, *_initialization(spec, requests, total)])
 
 
-def _initialization(spec: WirePodSpec, total: _Sum) -> Iterator[dict[str, Decimal]]:
+def _initialization(
+    spec: WirePodSpec, requests: Callable[[WireContainer], Requests], total: Requests
+) -> Iterator[Requests]:
     """Yield what is in use while each init container runs; sidecars are added to the total."""
-    sidecars: dict[str, Decimal] = {}
+    sidecars: Requests = {}
     for container in spec.init_containers or ():
-        amounts = total.container(container)
-        if container.restart_policy == "Always":
-            total.add(amounts)
-            _add(sidecars, amounts)
+        amounts = requests(container)
+        if container.is_sidecar:
+            add(total, amounts)
+            add(sidecars, amounts)
             yield dict(sidecars)
         else:
-            _add(amounts, sidecars)
+            add(amounts, sidecars)
             yield amounts
 
 
-def _of_whole_pod(spec: WirePodSpec, total: _Sum) -> dict[str, Decimal]:
+def of_whole_pod(spec: WirePodSpec, total: Mapping[str, Decimal], reading: Reading) -> Requests:
     """Return requests that the pod as a whole makes, which win over those of its containers."""
     if spec.resources is None:
         return {}
-    requests = total.read(spec.resources.requests)
-    for resource, limit in total.read(spec.resources.limits).items():
+    requests = reading.amounts(spec.resources.requests)
+    for resource, limit in reading.amounts(spec.resources.limits).items():
         # A limit becomes the request where no container asks; huge pages cannot be overcommitted.
-        if resource not in total.amounts or resource.startswith("hugepages-"):
+        if resource not in total or resource.startswith("hugepages-"):
             requests.setdefault(resource, limit)
-    return {
-        resource: amount
-        for resource, amount in requests.items()
-        if resource in ("cpu", "memory") or resource.startswith("hugepages-")
-    }
+    return {resource: amount for resource, amount in requests.items() if is_of_whole_pod(resource)}
 
 
-def _add(into: dict[str, Decimal], amounts: dict[str, Decimal]) -> None:
+def is_of_whole_pod(resource: str) -> bool:
+    """Whether a pod as a whole can ask for it (supportedPodLevelResources)."""
+    return resource in ("cpu", "memory") or resource.startswith("hugepages-")
+
+
+def add(into: Requests, amounts: Mapping[str, Decimal]) -> None:
+    """Add resource by resource."""
     for resource, amount in amounts.items():
         into[resource] = into.get(resource, Decimal(0)) + amount
+
+
+def most(lists: Iterable[Mapping[str, Decimal]]) -> Requests:
+    """Return the largest amount of each resource."""
+    largest: Requests = {}
+    for amounts in lists:
+        for resource, amount in amounts.items():
+            largest[resource] = max(amount, largest.get(resource, amount))
+    return largest

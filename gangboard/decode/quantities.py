@@ -7,6 +7,7 @@ from decimal import Context, Decimal
 from functools import lru_cache
 
 from gangboard.domain.registry import DecodeError
+from gangboard.domain.units import units
 
 # The grammar of k8s.io/apimachinery/pkg/api/resource/quantity.go. `1E` is exa, `1E3` an exponent.
 _QUANTITY = re.compile(
@@ -19,6 +20,7 @@ _FACTORS = {
     **{unit: Decimal(1).scaleb(-3 * power) for power, unit in enumerate("mun", start=1)},
 }
 MAX_LENGTH = 64
+MOST_UNITS = 2**63 - 1
 # Wide enough that no product of MAX_LENGTH digits and a suffix is ever rounded.
 _EXACT = Context(prec=256)
 
@@ -38,6 +40,19 @@ def parse_quantity(text: str) -> Decimal:
     if found["exponent"] is not None:
         return number.scaleb(int(found["exponent"]), _EXACT)
     return _EXACT.multiply(number, _FACTORS[found["suffix"]]) if found["suffix"] else number
+
+
+@lru_cache(maxsize=4096)
+def parse_amount(resource: str, text: str) -> Decimal:
+    """Return a quantity of a resource in base units; raise DecodeError also where it is too large.
+
+    Too large is what a scheduler cannot hold in 64 bits: it takes 1e30 for 0 (Quantity.Value),
+    so that neither the number nor nothing would be the truth about such a node or pod.
+    """
+    amount = parse_quantity(text)
+    if abs(units(resource, amount)) > MOST_UNITS:
+        raise DecodeError(f"{text!r} is more than a scheduler can count")
+    return amount
 
 
 def format_quantity(quantity: Decimal) -> str:

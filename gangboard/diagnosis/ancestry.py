@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 
 from gangboard.diagnosis.links import (
     COMPOSITE,
-    CORE,
-    POD_GROUP,
     WORKLOAD,
     GroupLink,
     Links,
@@ -87,12 +85,34 @@ class Ancestry:
     def strangers(self, root: str) -> tuple[str, ...]:
         """Return the uids of pods outside a gang that name one of its groups, in order."""
         links = self._links
-        found: set[str] = set()
-        for group in self.members(root):
-            place = self._place(group)
-            if place is not None:
-                found |= links.pods_naming[place]
+        members = self.members(root)
+        # Of a Workload of 1.35 only the entries count that the gang is in, unless it is all of it.
+        places = {
+            place
+            for uid in members
+            if (place := self._place(uid)) and (place[0] != WORKLOAD or uid == root)
+        }
+        places |= {
+            place for place in self._named_by(members) if links.object_at(place) is not None
+        }
+        found = {pod for place in places for pod in links.pods_naming[place]}
         return tuple(sorted(pod for pod in found if self.root_of(pod) != root))
+
+    def sharing(self, place: Place) -> set[str]:
+        """Return the roots of the gangs that have pods or templates in a group."""
+        roots, has_bare = self._owned_by(place)
+        found = roots | self._templated_by(place)
+        group = self._links.object_at(place) if has_bare else None
+        return found if group is None else {*found, self._homes(group)[0]}
+
+    def _named_by(self, uids: Iterable[str]) -> Iterator[Place]:
+        """Yield the groups that these pods, and the templates of these owners, name."""
+        links = self._links
+        for uid in uids:
+            if uid in links.pods and links.pods[uid].group:
+                yield links.pods[uid].place
+            elif uid in links.owners:
+                yield from links.owners[uid].templates
 
     def _attached(self, owners: Iterable[str], pods: Iterable[str]) -> Iterator[str]:
         """Yield the Holds and queue entries that say that they are about one of these."""
@@ -136,7 +156,7 @@ class Ancestry:
             return None
         if pod.controller in self._links.owners:
             return self.top(pod.controller)
-        group = self._links.named((CORE, POD_GROUP, *pod.place)) if pod.group else None
+        group = self._links.object_at(pod.place) if pod.group else None
         return self._homes(group)[0] if group is not None else uid
 
     # Groups
@@ -149,6 +169,7 @@ class Ancestry:
             if owner is not None:
                 return (owner,)
             found = {home for group in self._groups_naming(uid) for home in self._homes(group)}
+            found |= self._homes_by_pods(uid)  # 1.35
             return self._in_order(found) or (uid,)
         chain = self.chain(uid)
         for one in chain:
@@ -228,10 +249,10 @@ class Ancestry:
 
     def _groups_naming(self, uid: str) -> Iterable[str]:
         """Return the groups that name a Workload; none for other objects."""
-        name = self._links.groups[uid].name
-        if name[1] != WORKLOAD or self._links.named(name) != uid:
+        link = self._links.groups[uid]
+        if link.kind != WORKLOAD or link.is_named or self._links.named(link.name) != uid:
             return ()
-        return self._links.groups_of[name]
+        return self._links.groups_of[link.name]
 
     def _bare_pods(self, group: str, root: str) -> set[str]:
         """Return the pods that belong to a gang only because they name this group."""
@@ -265,7 +286,7 @@ class Ancestry:
             link = links.owners[owner]
             found |= links.groups_under[owner] | links.workloads_for[link.name]
             places.update(link.templates)
-        groups = (links.named((CORE, POD_GROUP, *place)) for place in places)
+        groups = (links.object_at(place) for place in places)
         return found.union(group for group in groups if group is not None)
 
     def _neighbours(self, uid: str) -> set[str]:
@@ -279,7 +300,8 @@ class Ancestry:
         """Return the Workload that a group names, if it is known."""
         if not link.workload or link.kind == WORKLOAD:
             return None
-        return self._links.named(link.beside(WORKLOAD, link.workload))
+        uid = self._links.named(link.beside(WORKLOAD, link.workload))
+        return uid if uid is not None and not self._links.groups[uid].is_named else None
 
     def parent_of(self, link: GroupLink) -> str | None:
         """Return the CompositePodGroup that a group names as its parent, if it is known."""

@@ -9,8 +9,9 @@ from typing import TypeVar
 from gangboard.diagnosis.attempts import current_uids, natural
 from gangboard.diagnosis.links import WORKLOAD, Linked
 from gangboard.diagnosis.roots import as_owner
+from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.event import Event
-from gangboard.domain.facts import Blind, GangFacts
+from gangboard.domain.facts import NO_ROOM, Blind, GangFacts
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.node import Node
@@ -42,12 +43,15 @@ def assemble(
     blind: tuple[Blind, ...] = (),
     memory: Mapping[str, UnitMemory] = _NO_MEMORY,
     memory_since: datetime | None = None,
+    room: ClusterRoom = NO_ROOM,
+    kubernetes: tuple[int, int] | None = None,
 ) -> GangFacts:
     """Return the facts of the gang of `root`.
 
     `objects` are the other members by kinship, `nodes` all nodes by name, `events` those about
-    any of the members. What former attempts of the owner left behind is taken out, its events
-    included. Jobs, groups and pods come in the order of their names, events newest first.
+    any of the members, `room` what is free on all nodes, `kubernetes` the version of the server.
+    What former attempts of the owner left behind is taken out, its events included. Jobs, groups
+    and pods come in the order of their names, events newest first.
     """
     known: dict[str, Linked] = {thing.meta.ref.uid: thing for thing in (root, *objects)}
     owners = [thing for thing in known.values() if isinstance(thing, Owner)]
@@ -79,6 +83,8 @@ def assemble(
         memory_since=memory_since,
         holds=_ordered(thing for thing in kept if isinstance(thing, Hold)),
         entries=_ordered(thing for thing in kept if isinstance(thing, QueueEntry)),
+        room=room,
+        kubernetes=kubernetes,
     )
 
 

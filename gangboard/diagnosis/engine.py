@@ -13,12 +13,16 @@ from gangboard.diagnosis.counting import count_members, remember, request_texts,
 from gangboard.diagnosis.states import job_states, member_states
 from gangboard.diagnosis.units import units
 from gangboard.diagnosis.whole import RUNNING, told_together
+from gangboard.domain.capacity import GangRequest
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
+from gangboard.domain.placing import Placing
 from gangboard.domain.reading.holding import idle_holds
 from gangboard.domain.registry import GangRule, UnitRule
 from gangboard.domain.verdict import Evidence, Finding, Verdict
+from gangboard.placement.fit_rows import fit_rows
+from gangboard.placement.placing import placing
 
 Subject = TypeVar("Subject", GangFacts, Unit)
 
@@ -56,11 +60,15 @@ def assess(facts: GangFacts) -> Verdict:
 
     The first gang rule that finds something decides. Otherwise each unit gets the first override
     rule that finds something, else the first rule of the first stage, and the gang shows its worst
-    unit. A rule that crashes is a finding `not-observed`; the others are asked all the same.
+    unit. Where the units decide, arithmetic comes first, for each of which a member waits for a
+    node: rules only read it. A rule that crashes is a finding `not-observed`; the others are asked
+    all the same.
     """
     parts = units(facts)
     crashes: list[Finding] = []
     decided = _first(registry.gang_rules(), facts, crashes)
+    if decided is None:
+        parts = tuple(_with_placing(unit, crashes) for unit in parts)
     opinions = [_Opinion(decided)] if decided else [_judge(unit, crashes) for unit in parts]
     opinions += [_Opinion(crash) for crash in crashes]
     ranked = sorted(_tell_running_together(facts, opinions, len(parts)), key=_rank)
@@ -86,7 +94,19 @@ def assess(facts: GangFacts) -> Verdict:
         priority=_priority(facts),
         restarts=restarts,
         max_restarts=max_restarts,
+        fit=tuple(row for unit in parts for row in fit_rows(unit)),
     )
+
+
+def _with_placing(unit: Unit, crashes: list[Finding]) -> Unit:
+    """Return the unit with what arithmetic says of its members that wait for a node."""
+    try:
+        found = placing(unit)
+    # As with a rule: a defect in the arithmetic must not silence what else is known.
+    except Exception as error:  # noqa: BLE001
+        crashes.append(_crash("The arithmetic of placement", Stage.PLACEMENT, unit, error))
+        found = Placing(GangRequest(()), why="a defect of gangboard in the arithmetic")
+    return unit if found is None else replace(unit, placing=found)
 
 
 def _judge(unit: Unit, crashes: list[Finding]) -> _Opinion:
@@ -109,23 +129,23 @@ def _first(
             finding = find(subject)
         # A defect in one rule must not silence all others; what it says is what is recorded.
         except Exception as error:  # noqa: BLE001
-            crashes.append(_crash(rule, subject, error))
+            crashes.append(_crash(f"The rule {rule.code}", rule.stage, subject, error))
             continue
         if finding is not None:
             return finding
     return None
 
 
-def _crash(rule: GangRule | UnitRule, subject: GangFacts | Unit, error: Exception) -> Finding:
+def _crash(what: str, stage: Stage, subject: GangFacts | Unit, error: Exception) -> Finding:
     unit = subject.name if isinstance(subject, Unit) else ""
     about = f" of {unit}" if unit else ""
     return Finding(
         code="not-observed",
         health=Health.UNKNOWN,
-        stage=rule.stage,
+        stage=stage,
         title="Not observed",
-        message=f"The rule {rule.code}{about} ended in a defect of gangboard, "
-        "so whether it holds is not known.",
+        message=f"{what}{about} ended in a defect of gangboard, "
+        "so what it would say is not known.",
         unit=unit,
         advice=("Report this defect of gangboard with the evidence.",),
         evidence=(Evidence("defect", f"{type(error).__name__}: {error}"),),

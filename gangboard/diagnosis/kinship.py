@@ -4,12 +4,13 @@ The order in which objects come does not matter: everything is answered from the
 objects that are known now, and nothing is remembered about how it came to be.
 
 - An owner, and a pod of an owner: the topmost owner reached by controller references.
-- A pod without a known owner: the gang of the core PodGroup that it names; else it is a gang.
+- A pod without a known owner: the gang of the core PodGroup that it names, on 1.35 of the Workload;
+  else it is a gang.
 - A PodGroup or CompositePodGroup: its owner's gang (its own owner, else that of its Workload, else
   the same of its parent); else the gangs of the owners whose templates name it; else, when every
   pod that names it has a known owner, the gangs of those; else its topmost parent is a gang.
 - A Workload: its owner's gang, by reference or `spec.controllerRef`; else the gangs of the groups
-  that name it; else it is a gang.
+  that name it; else, where templates and pods name it (1.35), as for a PodGroup; else it is a gang.
 - A Hold, and an entry in a queue: the gang of the owner or pod whose uid it names; else none. It
   never is a gang of its own.
 - Pods of DaemonSets and of nodes belong to no gang.
@@ -21,8 +22,6 @@ from __future__ import annotations
 
 from gangboard.diagnosis.ancestry import Ancestry
 from gangboard.diagnosis.links import (
-    CORE,
-    POD_GROUP,
     AttachmentLink,
     GroupLink,
     Link,
@@ -32,6 +31,7 @@ from gangboard.diagnosis.links import (
     Place,
     PodLink,
     link_of,
+    object_place,
 )
 from gangboard.domain.event import Event
 from gangboard.domain.node import Node
@@ -125,7 +125,9 @@ class Kinship:
             self._links.put(uid, after)
         touched = self._ancestry.gangs_of(uid)
         if isinstance(after, PodLink):
-            touched |= self._gangs_at(after.place)
+            # A Workload of 1.35 can have many replicas; another one's members are no concern.
+            is_entry = object_place(after.place) != after.place
+            touched |= (self._ancestry.sharing if is_entry else self._gangs_at)(after.place)
         return touched
 
     def _around(self, uid: str, link: Link) -> set[str]:
@@ -175,7 +177,7 @@ class Kinship:
 
     def _gangs_at(self, place: Place) -> set[str]:
         """Return the gangs that show a group or one above it; nothing when it is not there."""
-        group = self._links.named((CORE, POD_GROUP, *place)) if place[1] else None
+        group = self._links.object_at(place) if place[2] else None
         if group is None:
             return set()
         return self._ancestry.gangs_of(group).union(

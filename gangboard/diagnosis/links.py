@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Set
 from sys import intern
 from typing import Generic, NamedTuple, TypeVar
 
-from gangboard.domain.group import Group
+from gangboard.domain.group import Group, read_entry
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
@@ -20,20 +20,36 @@ from gangboard.domain.queue import QueueEntry
 
 CORE = "scheduling.k8s.io"
 POD_GROUP, COMPOSITE, WORKLOAD = "PodGroup", "CompositePodGroup", "Workload"
+_V135 = "v1alpha1"
 
 # Pods that belong to the node they run on; they leave no room and wait for nobody.
 _INFRASTRUCTURE = {("apps", "DaemonSet"), ("", "Node")}
 _NOTHING: frozenset[str] = frozenset()
 
-Place = tuple[str, str]
-"""(namespace, name) of a core PodGroup, as pods and templates name it."""
+Place = tuple[str, str, str]
+"""(kind, namespace, name) of what pods and templates of pods name in `scheduling.k8s.io`.
+
+That is a PodGroup. On 1.35 it is an entry of a Workload, which has no object: it stands under the
+name of its `WorkloadEntry` and the kind PodGroup, and in second place the Workload is named.
+"""
 Name = tuple[str, str, str, str]
 """(API group, kind, namespace, name)."""
 Key = TypeVar("Key", bound=Hashable)
 
 
+def group_place(namespace: str, group_name: str) -> Place:
+    """Return the place of the group that a pod or template names."""
+    return POD_GROUP, namespace, group_name
+
+
+def object_place(place: Place) -> Place:
+    """Return the place of the object that a group is: its own, of an entry that of its Workload."""
+    entry = read_entry(place[2])
+    return place if entry is None else (WORKLOAD, place[1], entry.workload)
+
+
 class OwnerLink(NamedTuple):
-    """What connects an owner: who controls it, which PodGroups its pod templates name."""
+    """What connects an owner: who controls it, which groups its pod templates name."""
 
     name: Name
     controller: str
@@ -49,7 +65,7 @@ class PodLink(NamedTuple):
     controller: str
     """uid, or empty."""
     group: str
-    """Name of the core PodGroup that it names, or empty."""
+    """Name of the core PodGroup, or of the entry of a Workload, that it names, or empty."""
     node: str
     infrastructure: bool
     """Made by a DaemonSet or by the node itself."""
@@ -57,7 +73,7 @@ class PodLink(NamedTuple):
     @property
     def place(self) -> Place:
         """The group that it names."""
-        return self.namespace, self.group
+        return group_place(self.namespace, self.group)
 
 
 class GroupLink(NamedTuple):
@@ -70,6 +86,8 @@ class GroupLink(NamedTuple):
     workload: str
     controller_ref: Name | None
     created: float
+    is_named: bool
+    """Pods name it: a core PodGroup, on 1.35 a Workload, whose entries they name."""
 
     @property
     def kind(self) -> str:
@@ -79,8 +97,7 @@ class GroupLink(NamedTuple):
     @property
     def place(self) -> Place | None:
         """Under what pods name it; None for what pods cannot name."""
-        group, kind, namespace, name = self.name
-        return (namespace, name) if group == CORE and kind == POD_GROUP else None
+        return self.name[1:] if self.is_named else None
 
     def beside(self, kind: str, name: str) -> Name:
         """The name of another object of its API group and namespace."""
@@ -135,7 +152,7 @@ def _owner_link(owner: Owner) -> OwnerLink:
     return OwnerLink(
         name=_name(owner.meta.ref),
         controller=owner.meta.controller.uid if owner.meta.controller else "",
-        templates=tuple((owner.meta.ref.namespace, name) for name in sorted(names)),
+        templates=tuple(group_place(owner.meta.ref.namespace, name) for name in sorted(names)),
         created=_created(owner),
     )
 
@@ -151,7 +168,14 @@ def _group_link(group: Group) -> GroupLink:
         workload=group.workload_name,
         controller_ref=(ref[0], ref[1], group.meta.ref.namespace, ref[2]) if ref else None,
         created=_created(group),
+        is_named=group.meta.ref.group == CORE
+        and (group.meta.ref.kind == POD_GROUP or has_entries(group)),
     )
+
+
+def has_entries(group: Group) -> bool:
+    """Whether it is a Workload of 1.35, whose entries pods name."""
+    return group.meta.ref.kind == WORKLOAD and group.meta.api_version == _V135
 
 
 class _Index(Generic[Key]):
@@ -191,7 +215,7 @@ class Links:
         """uid → uids of what says that it is about it, whether that is known or not."""
         self.pods_naming: _Index[Place] = _Index()
         self.templates_naming: _Index[Place] = _Index()
-        """Core PodGroup → uids of owners whose pod templates name it."""
+        """Group → uids of owners whose pod templates name it; both also by Workload on 1.35."""
         self.children_of: _Index[Name] = _Index()
         """CompositePodGroup → groups that name it as their parent."""
         self.groups_of: _Index[Name] = _Index()
@@ -229,6 +253,11 @@ class Links:
             return None
         return max(found, key=lambda uid: (self._created(uid), uid))
 
+    def object_at(self, place: Place) -> str | None:
+        """Return the uid of the PodGroup, or of the Workload, that stands for a group."""
+        uid = self.named((CORE, *object_place(place)))
+        return uid if uid is not None and self.groups[uid].is_named else None
+
     def controllers_naming(self, place: Place) -> Iterable[str]:
         """Return the controllers' uids (empty: none) of the pods that name a group.
 
@@ -258,24 +287,26 @@ class Links:
         if link.node:
             self.pods_on.set(link.node, uid, there=there)
         if link.group:
-            self.pods_naming.set(link.place, uid, there=there)
-            if not link.infrastructure:
-                self._count(link, 1 if there else -1)
+            for place in _both(link.place):
+                self.pods_naming.set(place, uid, there=there)
+                if not link.infrastructure:
+                    self._count(place, link.controller, 1 if there else -1)
 
-    def _count(self, link: PodLink, change: int) -> None:
-        counts = self._controllers_naming[link.place]
-        counts[link.controller] = counts.get(link.controller, 0) + change
-        if not counts[link.controller]:
-            del counts[link.controller]
+    def _count(self, place: Place, controller: str, change: int) -> None:
+        counts = self._controllers_naming[place]
+        counts[controller] = counts.get(controller, 0) + change
+        if not counts[controller]:
+            del counts[controller]
         if not counts:
-            del self._controllers_naming[link.place]
+            del self._controllers_naming[place]
 
     def _set_owner(self, uid: str, link: OwnerLink, *, there: bool) -> None:
         _set_item(self.owners, uid, link, there=there)
         self.namesakes.set(link.name, uid, there=there)
         if link.controller:
             self.owners_under.set(link.controller, uid, there=there)
-        for place in link.templates:
+        # Two templates can name two entries of one Workload.
+        for place in {named for place in link.templates for named in _both(place)}:
             self.templates_naming.set(place, uid, there=there)
 
     def _set_group(self, uid: str, link: GroupLink, *, there: bool) -> None:
@@ -289,6 +320,12 @@ class Links:
             self.groups_of.set(link.beside(WORKLOAD, link.workload), uid, there=there)
         if link.controller_ref:
             self.workloads_for.set(link.controller_ref, uid, there=there)
+
+
+def _both(place: Place) -> tuple[Place, ...]:
+    """Return the place of a group, and where that has no object, of the Workload that it is in."""
+    of_object = object_place(place)
+    return (place,) if of_object == place else (place, of_object)
 
 
 Kept = TypeVar("Kept")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
@@ -198,6 +199,8 @@ class Resident:
     """Node → what its pods take there."""
     whole: bool = True
     """False: it holds room without being whole."""
+    ends_at: datetime | None = None
+    """When all of its pods have ended by themselves at the latest; None: not known."""
 
 
 def _nobody() -> Sequence[Resident]:

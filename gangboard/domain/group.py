@@ -18,8 +18,38 @@ class Policy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class WorkloadEntry:
+    """A group of Kubernetes 1.35, which has no object: an entry of a Workload, for one replica.
+
+    Pods say it in `spec.workloadRef`. Each replica key that they give makes a group of its own.
+    """
+
+    workload: str
+    pod_group: str
+    replica: str = ""
+
+    @property
+    def name(self) -> str:
+        """`run/workers`, with a replica key `run/workers/0`: no Kubernetes name has a slash."""
+        return "/".join((self.workload, self.pod_group, *((self.replica,) if self.replica else ())))
+
+    def __str__(self) -> str:
+        """Return it as a sentence calls it: `podGroup workers of Workload run`."""
+        replica = f"replica {self.replica} of " if self.replica else ""
+        return f"{replica}podGroup {self.pod_group} of Workload {self.workload}"
+
+
+def read_entry(group_name: str) -> WorkloadEntry | None:
+    """Return the entry of a Workload that a group's name means; None for the name of a PodGroup."""
+    if "/" not in group_name:
+        return None
+    workload, pod_group, *replica = group_name.split("/", 2)
+    return WorkloadEntry(workload, pod_group, *replica)
+
+
+@dataclass(frozen=True, slots=True)
 class GroupTemplate:
-    """One template of a Workload."""
+    """One template of a Workload; on 1.35 one entry of its `podGroups`."""
 
     name: str
     policy: Policy
@@ -52,3 +82,10 @@ class Group:
     """Of a Workload: (API group, kind, name) of `spec.controllerRef`."""
     policy_text: str = ""
     """The union members as served when the policy is unknown."""
+    entry: WorkloadEntry | None = None
+    """Of a group of 1.35, which has no object: `meta` is that of its Workload."""
+
+    @property
+    def name(self) -> str:
+        """How pods name it."""
+        return self.entry.name if self.entry is not None else self.meta.ref.name

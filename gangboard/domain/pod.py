@@ -43,7 +43,10 @@ class Pod:
     priority_class: str = ""
     gates: tuple[str, ...] = ()
     group_name: str = ""
-    """`spec.schedulingGroup.podGroupName`: the core PodGroup in the same namespace, or empty."""
+    """`spec.schedulingGroup.podGroupName`: the core PodGroup in the same namespace, or empty.
+
+    On 1.35 `WorkloadEntry.name` of `spec.workloadRef`, such as `run/workers/0`.
+    """
     scheduled: Condition | None = None
     """The condition `PodScheduled`."""
     ready: Condition | None = None

@@ -1,7 +1,7 @@
-"""Gangs of Kubernetes itself: scheduling.k8s.io of 1.36 (v1alpha2) and 1.37 (v1beta1, v1alpha3).
+"""Gangs of Kubernetes itself: scheduling.k8s.io of 1.35 (v1alpha1) to 1.37 (v1beta1, v1alpha3).
 
-One struct per kind reads all versions, because a version only adds or renames fields. v1alpha1
-(1.35) has other objects and is not read here.
+One struct per kind reads all versions, because a version only adds or renames fields. 1.35 has only
+Workloads; their entries are read as templates, and diagnosis makes groups of those that pods name.
 """
 
 from __future__ import annotations
@@ -79,6 +79,8 @@ class WireGroup(Wire):
 
 class _WireTemplate(_WireGroupSpec):
     name: str = ""
+    policy: WireUnion | None = None
+    """1.35; `schedulingPolicy` later."""
     pod_group_templates: list[_WireTemplate] | None = None
     composite_pod_group_templates: list[_WireTemplate] | None = None
 
@@ -95,6 +97,8 @@ class _WireControllerRef(Wire):
 
 class _WireWorkloadSpec(Wire):
     controller_ref: _WireControllerRef | None = None
+    pod_groups: list[_WireTemplate] | None = None
+    """1.35; `podGroupTemplates` later."""
     pod_group_templates: list[_WireTemplate] | None = None
     composite_pod_group_templates: list[_WireTemplate] | None = None
 
@@ -173,7 +177,7 @@ def _templates(spec: _WireWorkloadSpec) -> Iterator[GroupTemplate]:
     waiting: list[tuple[_WireTemplate, bool]] = _inner(spec)
     while waiting:
         template, composite = waiting.pop(0)
-        policy = read_union(template.scheduling_policy)
+        policy = read_union(template.scheduling_policy or template.policy)
         yield GroupTemplate(
             name=template.name,
             policy=_POLICIES.get(policy.member, Policy.UNKNOWN),
@@ -186,7 +190,9 @@ def _templates(spec: _WireWorkloadSpec) -> Iterator[GroupTemplate]:
 
 def _inner(spec: _WireWorkloadSpec | _WireTemplate) -> list[tuple[_WireTemplate, bool]]:
     """Return the templates directly inside, each with whether it is a composite one."""
+    entries = spec.pod_groups or () if isinstance(spec, _WireWorkloadSpec) else ()
     return [
+        *((entry, False) for entry in entries),
         *((template, False) for template in spec.pod_group_templates or ()),
         *((template, True) for template in spec.composite_pod_group_templates or ()),
     ]
@@ -232,7 +238,7 @@ GROUPING = GroupingAPI(
         _resource(
             "workloads",
             "Workload",
-            ("v1beta1", "v1alpha3", "v1alpha2"),
+            ("v1beta1", "v1alpha3", "v1alpha2", "v1alpha1"),
             WireWorkload,
             _build_workload,
         ),

@@ -21,10 +21,11 @@ def wanted(shape: Shape) -> dict[str, int]:
     """Return what the scheduler compares for one such pod: `pods`, and what it asks more than 0 of.
 
     A request of zero is never looked at, even on a node that is overfull (fitsRequest in
-    pkg/scheduler/framework/plugins/noderesources/fit.go).
+    pkg/scheduler/framework/plugins/noderesources/fit.go). No pod can request `pods`: where a shape
+    has it, 0 leaves out the limit, to see whether it is the cause.
     """
-    asked = pod_amounts(shape.requests)
-    return {PODS: 1, **{resource: amount for resource, amount in asked.items() if amount > 0}}
+    asked = {PODS: 1, **pod_amounts(shape.requests)}
+    return {resource: amount for resource, amount in asked.items() if amount > 0}
 
 
 def free(node: NodeRoom, resource: str, when: When) -> int:

@@ -33,6 +33,8 @@ SCHEDULER_ORDER = (
 )
 """The order of the default plugins, in which kube-scheduler's own text counts the nodes."""
 EXAMPLES = 3
+UNLIMITED = 2**40
+"""How many pods fit where nothing that is asked for limits them: more than there can be."""
 
 
 def filters(
@@ -113,14 +115,15 @@ def eligibility(
         if found[1]:
             details.setdefault(found[0], Counter())[found[1]] += 1
     excluded = {
-        one: Excluded(len(names[one]), tuple(names[one][:EXAMPLES]), _ranked(details.get(one)))
+        one: Excluded(len(names[one]), tuple(names[one][:EXAMPLES]), ranked(details.get(one)))
         for one in order
         if one in names
     }
     return Eligibility(tuple(eligible), excluded)
 
 
-def _ranked(counts: Counter[str] | None) -> tuple[tuple[str, int], ...]:
+def ranked(counts: Counter[str] | None) -> tuple[tuple[str, int], ...]:
+    """Return details with their numbers of nodes, most frequent first."""
     return tuple(sorted((counts or {}).items(), key=lambda one: (-one[1], one[0])))
 
 
@@ -134,8 +137,11 @@ def pods_that_fit(
     if shape.apart & load.apart:
         return 0, Constraint.APART
     count, limit = min(
-        (max(0, free(node, resource, when)) // amount, resource)
-        for resource, amount in (wanted(shape) if asked is None else asked).items()
+        (
+            (max(0, free(node, resource, when)) // amount, resource)
+            for resource, amount in (wanted(shape) if asked is None else asked).items()
+        ),
+        default=(UNLIMITED, ""),
     )
     if count > 1 and shape.host_ports:
         return 1, Constraint.HOST_PORTS

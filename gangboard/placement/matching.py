@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from gangboard.domain.capacity import (
     Effect,
@@ -65,15 +65,13 @@ def is_selected(node: NodeRoom, shape: Shape) -> bool:
 def _term_matches(term: Term, node: NodeRoom) -> bool:
     if not term.expressions and not term.fields:
         return False
-    names = {NAME_FIELD: node.name}
-    return all(_matches(entry, node.labels) for entry in term.expressions) and all(
-        _matches(entry, names) for entry in term.fields
+    return all(matches(entry, node.labels.get(entry.key)) for entry in term.expressions) and all(
+        matches(entry, node.name if entry.key == NAME_FIELD else None) for entry in term.fields
     )
 
 
-def _matches(entry: Requirement, labels: Mapping[str, str]) -> bool:
+def matches(entry: Requirement, value: str | None) -> bool:
     """Match one requirement as labels.Requirement does: NotIn also where the label is absent."""
-    value = labels.get(entry.key)
     match entry.operator:
         case "In":
             return value in entry.values

@@ -20,9 +20,17 @@ from gangboard.domain.event import Event
 from gangboard.domain.facts import Blind
 from gangboard.domain.hold import AdmissionPolicy
 from gangboard.domain.node import Node
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.pod import Pod
 from gangboard.domain.registry import Resource
 from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import Discovery
+from gangboard.polling.capacity import CapacityKeeper
+from gangboard.polling.judged import Judged, is_whole
+from gangboard.polling.pending import Pending
+from gangboard.polling.room import RoomKeeper
+from gangboard.polling.sight import PODS_KEY
+from gangboard.polling.watched import Watched
 from gangboard.store.leases import Claim
 from gangboard.store.models import Gang, ResourceState, WatchedObject
 from gangboard.store.objects import unpack
@@ -42,30 +50,6 @@ def resources() -> tuple[Resource, ...]:
     found += [resource for api in groupings for resource in api.resources]
     found += [resource for queue in registry.queue_systems() for resource in queue.resources]
     return tuple(found)
-
-
-@dataclass(slots=True)
-class Watched:
-    """One resource of one cluster: from where its watch goes on and how it can be seen."""
-
-    resource: Resource
-    version: str = ""
-    state: str = "listing"
-    sentence: str = ""
-    resource_version: str = ""
-    listed_at: datetime | None = None
-    contact_at: datetime | None = None
-    problems: dict[tuple[str, str], str] = field(default_factory=dict)
-    """(namespace, name) of objects that could not be understood → sentence."""
-    changed: bool = True
-    """The row in the store is behind."""
-
-    def show(self, state: str, sentence: str = "") -> bool:
-        """Set the state; return whether that is news."""
-        news = (self.state, self.sentence) != (state, sentence)
-        self.state, self.sentence = state, sentence
-        self.changed |= news
-        return news
 
 
 @dataclass(slots=True)
@@ -99,6 +83,16 @@ class Session:
     """The last sentence in the log about a cluster that does not answer: said once."""
     assessed_all: bool = False
     """Every gang was judged since these caches were made."""
+    room: RoomKeeper = field(init=False)
+    judged: Judged = field(default_factory=Judged)
+    pending: Pending = field(init=False)
+    capacity: CapacityKeeper = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make the parts that know others."""
+        self.room = RoomKeeper(self.kinship, self._ref_of)
+        self.pending = Pending(self.judged)
+        self.capacity = CapacityKeeper(self.claim, self.room, self.judged)
 
     def models(self) -> dict[str, type[Any]]:
         """Resource key → class of the domain, to read stored objects back."""
@@ -116,10 +110,13 @@ class Session:
             watched.resource_version = state.resource_version
             watched.listed_at = state.listed_at
             watched.contact_at = state.contact_at
-            watched.problems = {
-                (problem["namespace"], problem["name"]): problem["sentence"]
-                for problem in state.problems
-            }
+            # Without a resourceVersion its rows may be of an older release that kept less.
+            watched.is_current = state.listed_at is not None and bool(state.resource_version)
+            for problem in state.problems:
+                name = (problem["namespace"], problem["name"])
+                watched.problems[name] = problem["sentence"]
+                if problem.get("lost"):
+                    watched.lost.add(name)
         models = self.models()
         rows = WatchedObject.objects.filter(cluster_id=self.claim.cluster_id).values_list(
             "resource", "uid", "namespace", "name", "resource_version", "data"
@@ -131,9 +128,10 @@ class Session:
                 self.remember(unpack(bytes(data), models[resource]))
         self._drop_orphaned_events()
         gangs = Gang.objects.filter(cluster_id=self.claim.cluster_id, gone_at=None)
-        for uid, recheck_at in gangs.values_list("uid", "recheck_at"):
+        for uid, recheck_at, stage, code in gangs.values_list("uid", "recheck_at", "stage", "code"):
             if recheck_at is not None:
                 self.schedule(uid, recheck_at)
+            self.room.mark(uid, whole=is_whole(stage, code))
 
     def _drop_orphaned_events(self) -> None:
         """Events of objects that are gone are known by their rows only: let those go."""
@@ -142,6 +140,13 @@ class Session:
 
     def remember(self, model: Any) -> set[str]:  # any class of the domain
         """Take a new state of an object into the caches; return the uids of gangs it touches."""
+        if isinstance(model, Node | Pod):
+            self.room.put(model)
+        touched = self._touch(model)
+        self.room.touch(touched)
+        return touched
+
+    def _touch(self, model: Any) -> set[str]:
         if isinstance(model, Node):
             before = self.nodes.get(model.meta.ref.name)
             self.nodes[model.meta.ref.name] = model
@@ -177,9 +182,29 @@ class Session:
         namespace_name = self.names[resource].pop(uid, None)
         self._hand_down_events(uid)
         if resource == NODE.key and namespace_name is not None:
-            self.nodes.pop(namespace_name[1], None)
-            return self.kinship.roots_on_node(namespace_name[1])
-        return self.kinship.remove(uid)
+            touched = self._forget_node(uid, namespace_name[1])
+        else:
+            if resource == PODS_KEY:
+                self.room.remove_pod(uid)
+            touched = self.kinship.remove(uid)
+        self.room.touch(touched)
+        return touched
+
+    def _forget_node(self, uid: str, name: str) -> set[str]:
+        known = self.nodes.get(name)
+        if known is not None and known.meta.ref.uid != uid:
+            return set()  # one of the same name is there already
+        self.nodes.pop(name, None)
+        self.room.remove_node(name)
+        return self.kinship.roots_on_node(name)
+
+    def _ref_of(self, uid: str) -> ObjectRef | None:
+        """Return how an object that is known is named."""
+        for key, names in self.names.items():
+            if uid in names:
+                resource = self.watched[key].resource
+                return ObjectRef(resource.group, resource.kind, *names[uid], uid)
+        return None
 
     def _hand_down_events(self, uid: str) -> None:
         """What is told of a pod that is gone (who preempted it) stays with its gang."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gangboard.domain.capacity import PODS
 from gangboard.domain.placing import Constraint
@@ -57,14 +57,14 @@ class FitShape:
     waiting: int
     requests: tuple[tuple[str, str], ...]
     """(resource, quantity in base units) of one pod."""
-    fits_now: int
-    fits_empty: int
-    nodes: int
-    open_nodes: int
-    saturated: tuple[FitReasonRow, ...]
-    excluded: tuple[FitReasonRow, ...]
-    why: str
-    """Why nothing can be said; the numbers mean nothing then."""
+    fits_now: int | None = None
+    """None, as the other numbers: it cannot be told, and `why` says why."""
+    fits_empty: int | None = None
+    nodes: int | None = None
+    open_nodes: int | None = None
+    saturated: tuple[FitReasonRow, ...] = ()
+    excluded: tuple[FitReasonRow, ...] = ()
+    why: str = ""
 
     @property
     def asks(self) -> str:
@@ -73,8 +73,8 @@ class FitShape:
 
     @property
     def short(self) -> int:
-        """How many of the waiting pods would find no place now, if this shape were alone."""
-        return max(0, self.waiting - self.fits_now)
+        """How many of the waiting pods find no place now, were this shape alone."""
+        return max(0, self.waiting - (self.fits_now or 0))
 
     @property
     def reasons(self) -> tuple[FitReasonRow, ...]:
@@ -84,7 +84,7 @@ class FitShape:
     @property
     def bar(self) -> tuple[Segment, ...]:
         """All nodes as one bar."""
-        parts = [(self.open_nodes, _OPEN), *((row.nodes, row.tone) for row in self.reasons)]
+        parts = [(self.open_nodes or 0, _OPEN), *((row.nodes, row.tone) for row in self.reasons)]
         whole = max(1, sum(nodes for nodes, _ in parts))
         segments, at = [], 0.0
         for nodes, tone in parts:
@@ -121,23 +121,23 @@ def fit_shapes(
 
 
 def _shape(row: FitRow, names_nodes: bool, silence: str) -> FitShape:
-    why = silence or row.why
-    return FitShape(
+    blank = FitShape(
         unit=printable(row.unit),
         shape=printable(row.shape),
         waiting=row.waiting,
         requests=tuple((printable(name), printable(text)) for name, text in row.requests.items()),
-        fits_now=0 if why else row.fits_now,
-        fits_empty=0 if why else row.fits_empty,
-        nodes=0 if why else row.nodes,
-        open_nodes=0 if why else row.open_nodes,
-        saturated=()
-        if why
-        else tuple(_reason(item, names_nodes, _FULL, full_text) for item in row.saturated),
-        excluded=()
-        if why
-        else tuple(_reason(item, names_nodes, _NEVER, str) for item in row.excluded),
-        why=printable(why),
+        why=printable(silence or row.why),
+    )
+    if blank.why:
+        return blank
+    return replace(
+        blank,
+        fits_now=row.fits_now,
+        fits_empty=row.fits_empty,
+        nodes=row.nodes,
+        open_nodes=row.open_nodes,
+        saturated=tuple(_reason(item, names_nodes, _FULL, full_text) for item in row.saturated),
+        excluded=tuple(_reason(item, names_nodes, _NEVER, str) for item in row.excluded),
     )
 
 

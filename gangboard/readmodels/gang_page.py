@@ -14,6 +14,7 @@ from gangboard.readmodels.actions import actions_of_gang
 from gangboard.readmodels.discretion import Discretion, unnamed
 from gangboard.readmodels.events import EventRow, recent_events
 from gangboard.readmodels.findings import FindingRow, finding_row
+from gangboard.readmodels.fit import FitShape, fit_shapes
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.gangs import GangRow, build_row
 from gangboard.readmodels.groups import GroupRow, groups_by_uid
@@ -100,6 +101,8 @@ class GangDetail:
     """Suspend and resume of the owner, on or off; none when it is gone."""
     history: tuple[ActionRow, ...] = ()
     """The last actions on the owner and its Jobs, the newest first."""
+    fit: tuple[FitShape, ...] = ()
+    """Where its waiting pods could go; none when none waits for a node."""
 
     @property
     def open_action(self) -> ActionRow | None:
@@ -173,7 +176,16 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
         cluster_sentence=cluster.sentence,
         actions=offers.get(gang.uid, ()),
         history=history,
+        fit=_fit(detail, gang, viewer, cluster),
     )
+
+
+def _fit(detail: Detail, gang: Gang, viewer: Viewer, cluster: Freshness) -> tuple[FitShape, ...]:
+    """Return the node-fit table; what was worked out before a silence does not hold any more."""
+    if gang.gone_at is not None:
+        return ()
+    silence = "" if not cluster.is_silent else f"cluster {cluster.cluster} does not answer"
+    return fit_shapes(detail.fit, names_nodes=viewer.sees_cluster(gang.cluster_id), silence=silence)
 
 
 def _open_action(history: tuple[ActionRow, ...], uid: str) -> ActionRow | None:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from typing import Any
+
+from django.db import connection
+from psycopg.types.json import Jsonb
+
+from gangboard.store.bulk import upsert_rows
+from gangboard.store.models import ClusterCapacity, NodeCapacity
+
+CHUNK = 500
+"""Rows of one statement; keeps each transaction well under 100 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +42,13 @@ class ShapeCapacity:
     fits_now: int
     fits_empty: int
     why: str = ""
+    """Why the numbers are not to be trusted; empty when they are."""
+    where: str = ""
+    """Which nodes it asks for, as a person would say it; empty for any."""
+
+
+_COLUMNS = tuple(NodeCapacityRow.__dataclass_fields__)
+_JSON = frozenset(_COLUMNS) - {"name", "ready", "cordoned"}
 
 
 def save_capacity(
@@ -42,4 +60,50 @@ def save_capacity(
     why: str,
     at: datetime,
 ) -> None:
-    """Store nodes that changed, drop those that are gone, and what fits. Inside `writing`."""
+    """Store nodes that changed, drop those that are gone, and what fits. Inside `writing`.
+
+    More than `CHUNK` nodes are stored with `save_nodes`, each chunk in a transaction of its own.
+    """
+    save_nodes(cluster_id, changed)
+    drop_nodes(cluster_id, gone)
+    ClusterCapacity.objects.update_or_create(
+        cluster_id=cluster_id,
+        defaults={"observed_at": at, "why": why, "shapes": [asdict(shape) for shape in shapes]},
+    )
+
+
+def save_nodes(cluster_id: int, rows: Sequence[NodeCapacityRow]) -> None:
+    """Insert or update nodes. Inside `writing`."""
+    values = [(cluster_id, *(_adapt(row, column) for column in _COLUMNS)) for row in rows]
+    table = NodeCapacity._meta.db_table
+    upsert_rows(table, ("cluster_id", *_COLUMNS), ("cluster_id", "name"), values)
+
+
+def drop_nodes(cluster_id: int, names: Sequence[str]) -> None:
+    """Drop nodes that are gone. Inside `writing`."""
+    for start in range(0, len(names), CHUNK):
+        NodeCapacity.objects.filter(
+            cluster_id=cluster_id, name__in=names[start : start + CHUNK]
+        ).delete()
+
+
+def stored_nodes(cluster_id: int) -> Iterator[NodeCapacityRow]:
+    """Yield the nodes as stored, in no order."""
+    rows = NodeCapacity.objects.filter(cluster_id=cluster_id).values(*_COLUMNS)
+    for row in rows.iterator(chunk_size=1000):
+        row["taints"], row["unreadable"] = tuple(row["taints"]), tuple(row["unreadable"])
+        yield NodeCapacityRow(**row)
+
+
+def stored_shapes(cluster_id: int) -> tuple[str, list[dict[str, Any]]] | None:
+    """Return why nothing can be said, and what fits, as stored; None before the first time."""
+    row = ClusterCapacity.objects.filter(cluster_id=cluster_id).values("why", "shapes").first()
+    return None if row is None else (row["why"], row["shapes"])
+
+
+def _adapt(row: NodeCapacityRow, column: str) -> Any:  # a value of any column
+    value = getattr(row, column)
+    if column not in _JSON:
+        return value
+    plain = list(value) if isinstance(value, tuple) else dict(value)
+    return Jsonb(plain) if connection.vendor == "postgresql" else json.dumps(plain)

@@ -91,6 +91,7 @@ def _page(viewer: Viewer, detail: GangDetail, now: datetime) -> tuple[Part | Row
                 detail.members == (),
             ),
         ),
+        _part("fit", detail.fit),
         _part("groups", detail.groups),
         _part("events", detail.events),
         Part("facts", "gang/facts.html", {"row": row}, row.shown),

@@ -18,7 +18,7 @@ FITTING, BOUNDARY, MIXED = 0.5, 0.6, 0.5
 
 def make_case(seed: int, number: int) -> Case:
     """Return the case of that number: always the same for the same seed."""
-    dice = Random(f"{seed}/{number}")  # noqa: S311 - nothing secret
+    dice = Random(f"{seed}/{number}")
     wanted = tuple(dice.random() < share for share in (FITTING, BOUNDARY, MIXED))
     while True:
         case = _draw(dice, seed, number, mixed=wanted[2])
@@ -40,14 +40,14 @@ def _draw(dice: Random, seed: int, number: int, *, mixed: bool) -> Case:
         for index in range(dice.randint(2, 6))
     )
     parties = tuple(
-        _party(dice, name, apart=apart, port=port)
+        _party(dice, name, mixed=mixed, apart=apart, port=port)
         for name in ("w", "p", "d")[: dice.randint(2, 3) if mixed else 1]
     )
     size = sum(party.count for party in parties)
     order = [party.name for party in parties for _ in range(party.count)]
     if dice.random() < 0.7:
         dice.shuffle(order)
-    quorum = size if dice.random() < 0.5 else dice.randint(1, size)
+    quorum = size if dice.random() < 0.5 else dice.randint(2, size)
     return Case(seed, number, nodes, parties, quorum, dice.random() < 0.25, tuple(order))
 
 
@@ -81,11 +81,11 @@ def _node(dice: Random, name: str, *, apart: bool, port: bool) -> NodeSpec:
     )
 
 
-def _party(dice: Random, name: str, *, apart: bool, port: bool) -> PartySpec:
+def _party(dice: Random, name: str, *, mixed: bool, apart: bool, port: bool) -> PartySpec:
     ask = _ask(dice, largest=(8000, 16384, dice.choice((0, 4, 4))))
     return PartySpec(
         name,
-        dice.randint(1, 5),
+        dice.randint(1, 5) if mixed else dice.randint(2, 7),
         Ask(
             *ask.amounts,
             port=port and dice.random() < 0.6,

@@ -103,9 +103,11 @@ LOOK_ONLY: list[dict[str, Any]] = [
 def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World) -> None:
     listed = ask("reader", "gangs/").json()["results"][0]
     gang = ask("reader", f"gangs/{listed['id']}/").json()
-    assert list(gang) == [*GANG_KEYS, "findings", "groups", "jobs", "actions", "timeline"]
+    assert list(gang) == [*GANG_KEYS, "findings", "groups", "jobs", "actions", "fit", "timeline"]
     pods = gang["members"].pop("pods")
-    more = {key: gang.pop(key) for key in ("findings", "groups", "jobs", "actions", "timeline")}
+    more = {
+        key: gang.pop(key) for key in ("findings", "groups", "jobs", "actions", "fit", "timeline")
+    }
     assert {**gang, "observed_at": ""} == {**listed, "observed_at": ""}
     assert pods == [
         {

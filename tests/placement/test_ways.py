@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import pytest
 
@@ -82,7 +83,7 @@ def test_the_size_of_a_job_in_a_gang(cluster: Cluster) -> None:
     if cluster.minor == V1_35:
         assert not _is_in_place(cluster, Change.SIZE, Target.GANG_JOB)  # it makes no gangs
         return
-    gang = "all" if cluster.minor == V1_37 else None
+    gang: Literal["all"] | None = "all" if cluster.minor == V1_37 else None
     _with_pods(
         cluster, job("j", cluster.namespace, parallelism=4, gang=gang, node_selector=NOWHERE), 4
     )

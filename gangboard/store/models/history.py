@@ -30,6 +30,8 @@ class VerdictSpan(models.Model):
     shape = models.CharField(max_length=64, default="")
     """Digest of what one member of each kind asks for: gangs with the same one are alike."""
     desired = models.BigIntegerField(default=0)
+    created_at = models.DateTimeField(null=True)
+    """When the owner was made: tells a wait that was seen from its beginning from a part of one."""
     accelerators = models.FloatField(default=0)
     began_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)

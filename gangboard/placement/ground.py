@@ -1,0 +1,279 @@
+"""The nodes of a cluster as columns: what many questions about all of them are answered from.
+
+A column is made when it is asked for first and kept. Whole numbers only: 64 bits where every amount
+fits with room to spare, Python's own integers where one does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from gangboard.domain.capacity import PODS, ClusterRoom, HostPort, NodeRoom, Taint
+from gangboard.domain.placing import When
+
+Mask = npt.NDArray[np.bool_]
+Whole = npt.NDArray[Any]
+"""Whole numbers: int64, or objects that are Python integers."""
+SAFE = 2**62
+"""Amounts up to here are kept in 64 bits: one can be taken from another."""
+_KEY = "placement ground"
+NAME = ""
+"""Stands for the name of a node among the keys of labels."""
+
+
+def whole(amounts: Sequence[int]) -> Whole:
+    """Return amounts as a column that holds them exactly."""
+    try:
+        column = np.array(amounts, dtype=np.int64)
+    except OverflowError:
+        return np.array(amounts, dtype=object)
+    if len(column) and (int(column.max()) > SAFE or int(column.min()) < -SAFE):
+        return np.array(amounts, dtype=object)
+    return column
+
+
+def total(column: Whole) -> int:
+    """Return the exact sum of amounts that are not negative."""
+    if not len(column):
+        return 0
+    if column.dtype == object or int(column.max()) > SAFE // len(column):
+        return sum(column.tolist())
+    return int(column.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """One resource on every node."""
+
+    allocatable: Whole
+    now: Whole
+    """What is left with everything on the nodes; below zero on an overfull one."""
+    empty: Whole
+    """What is left with the pods that stay."""
+
+    def free(self, when: When) -> Whole:
+        """Return what is left."""
+        return self.now if when is When.NOW else self.empty
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """One text on every node, as places in a list of all that occur."""
+
+    places: Mapping[str | None, int]
+    """None: the node does not have the label."""
+    codes: npt.NDArray[np.int64]
+
+    def among(self, values: Iterable[str | None]) -> Mask:
+        """Return the nodes that have one of these."""
+        table = np.zeros(len(self.places), dtype=np.bool_)
+        table[[self.places[value] for value in values if value in self.places]] = True
+        return table[self.codes]
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """The taints and cordons that occur, and which nodes have which."""
+
+    nodes: tuple[NodeRoom, ...]
+    """One node of each kind."""
+    codes: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Odd:
+    """What only some nodes have: node → what holds there."""
+
+    ports_now: Mapping[int, frozenset[HostPort]]
+    ports_staying: Mapping[int, frozenset[HostPort]]
+    apart_now: Mapping[int, frozenset[str]]
+    apart_staying: Mapping[int, frozenset[str]]
+    unreadable: Mapping[int, frozenset[str]]
+
+
+class Ground(Sequence[NodeRoom]):
+    """All nodes of a cluster at one moment, in the order of their names, never changed."""
+
+    def __init__(self, nodes: Iterable[NodeRoom]) -> None:
+        self.nodes = tuple(sorted(nodes, key=lambda node: node.name))
+        self.names = tuple(node.name for node in self.nodes)
+        self.cache: dict[Hashable, Any] = {}
+        """What was worked out about these nodes, for whoever asks again."""
+        self._base: Ground | None = None
+        self._rows: dict[int, NodeRoom] = {}
+        """The nodes that differ from those of `_base`."""
+        self._stocks: dict[str, Stock] = {}
+        self._texts: dict[str, Texts] = {}
+        self._kinds: Kinds | None = None
+        self._odd: Odd | None = None
+
+    @overload
+    def __getitem__(self, at: int) -> NodeRoom: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[NodeRoom, ...]: ...
+    def __getitem__(self, at: int | slice) -> NodeRoom | tuple[NodeRoom, ...]:
+        """Return one or some of the nodes."""
+        return self.nodes[at]
+
+    def __len__(self) -> int:
+        """Return the number of nodes."""
+        return len(self.nodes)
+
+    def changed(self, others: Mapping[str, NodeRoom]) -> Ground:
+        """Return the same ground with some nodes, by name, as they are here instead.
+
+        Columns of this ground are taken over: it costs much less than a new one. Names that are
+        not there are ignored.
+        """
+        place = self._place()
+        rows = {place[name]: node for name, node in others.items() if name in place}
+        if not rows:
+            return self
+        made = Ground(())
+        nodes = list(self.nodes)
+        for at, node in rows.items():
+            nodes[at] = node
+        made.nodes, made.names = tuple(nodes), self.names
+        made._base, made._rows = self, rows
+        return made
+
+    def _place(self) -> Mapping[str, int]:
+        if "place" not in self.cache:
+            self.cache["place"] = {name: at for at, name in enumerate(self.names)}
+        found: Mapping[str, int] = self.cache["place"]
+        return found
+
+    def stock(self, resource: str) -> Stock:
+        """Return one resource on every node, 0 allocatable where it is not there."""
+        if resource not in self._stocks:
+            self._stocks[resource] = self._stock(resource)
+        return self._stocks[resource]
+
+    def _stock(self, resource: str) -> Stock:
+        if self._base is None:
+            return _stock(self.nodes, resource)
+        return _patched(
+            self._base.stock(resource), list(self._rows), _stock(self._rows.values(), resource)
+        )
+
+    def labels(self, key: str) -> Texts:
+        """Return one label of every node; for NAME the names."""
+        if key not in self._texts:
+            if self._base is not None and self._same_labels():
+                self._texts[key] = self._base.labels(key)
+            else:
+                self._texts[key] = _texts(
+                    self.names if key == NAME else [node.labels.get(key) for node in self.nodes]
+                )
+        return self._texts[key]
+
+    def _same_labels(self) -> bool:
+        base = self._base.nodes if self._base is not None else ()
+        return all(node.labels == base[at].labels for at, node in self._rows.items())
+
+    def kinds(self) -> Kinds:
+        """Return which taints and cordons occur where."""
+        if self._kinds is None:
+            base = self._base
+            if base is not None and all(
+                _kind(node) == _kind(base.nodes[at]) for at, node in self._rows.items()
+            ):
+                self._kinds = base.kinds()
+            else:
+                self._kinds = _kinds(self.nodes)
+        return self._kinds
+
+    def odd(self) -> Odd:
+        """Return what only some nodes have."""
+        if self._odd is None:
+            self._odd = _odd(self.nodes)
+        return self._odd
+
+
+def ground_of(room: ClusterRoom) -> Ground:
+    """Return the nodes of a room as a ground, made once for each room."""
+    if _KEY not in room.cache:
+        room.cache[_KEY] = Ground(room.nodes)
+    found = room.cache[_KEY]
+    assert isinstance(found, Ground)  # noqa: S101 - the key is ours
+    return found
+
+
+def as_ground(nodes: Sequence[NodeRoom]) -> Ground:
+    """Return nodes as a ground: themselves when they are one."""
+    return nodes if isinstance(nodes, Ground) else Ground(nodes)
+
+
+def _stock(nodes: Iterable[NodeRoom], resource: str) -> Stock:
+    nodes = tuple(nodes)
+    there = [node.allocatable.get(resource, 0) for node in nodes]
+    if resource == PODS:
+        now = [node.now.pods for node in nodes]
+        staying = [node.staying.pods for node in nodes]
+    else:
+        now = [node.now.amounts.get(resource, 0) for node in nodes]
+        staying = [node.staying.amounts.get(resource, 0) for node in nodes]
+    allocatable = whole(there)
+    return Stock(allocatable, _less(allocatable, whole(now)), _less(allocatable, whole(staying)))
+
+
+def _less(one: Whole, other: Whole) -> Whole:
+    """Return the difference; both are at most SAFE from zero, so 64 bits hold it."""
+    found: Whole = one - other
+    return found if found.dtype == object else _checked(found)
+
+
+def _checked(column: Whole) -> Whole:
+    if len(column) and (int(column.max()) > SAFE or int(column.min()) < -SAFE):
+        return column.astype(object)
+    return column
+
+
+def _patched(base: Stock, rows: Sequence[int], other: Stock) -> Stock:
+    def column(old: Whole, new: Whole) -> Whole:
+        made = old.astype(object) if object in (old.dtype, new.dtype) else old.copy()
+        made[rows] = new
+        return made
+
+    return Stock(
+        column(base.allocatable, other.allocatable),
+        column(base.now, other.now),
+        column(base.empty, other.empty),
+    )
+
+
+def _texts(values: Sequence[str | None]) -> Texts:
+    places: dict[str | None, int] = {}
+    codes = [places.setdefault(value, len(places)) for value in values]
+    return Texts(places, np.array(codes, dtype=np.int64))
+
+
+def _kind(node: NodeRoom) -> tuple[tuple[Taint, ...], bool]:
+    return node.taints, node.unschedulable
+
+
+def _kinds(nodes: Sequence[NodeRoom]) -> Kinds:
+    places: dict[tuple[tuple[Taint, ...], bool], int] = {}
+    firsts: list[NodeRoom] = []
+    codes: list[int] = []
+    for node in nodes:
+        at = places.setdefault(_kind(node), len(firsts))
+        if at == len(firsts):
+            firsts.append(node)
+        codes.append(at)
+    return Kinds(tuple(firsts), np.array(codes, dtype=np.int64))
+
+
+def _odd(nodes: Sequence[NodeRoom]) -> Odd:
+    return Odd(
+        {at: one.now.host_ports for at, one in enumerate(nodes) if one.now.host_ports},
+        {at: one.staying.host_ports for at, one in enumerate(nodes) if one.staying.host_ports},
+        {at: one.now.apart for at, one in enumerate(nodes) if one.now.apart},
+        {at: one.staying.apart for at, one in enumerate(nodes) if one.staying.apart},
+        {at: one.unreadable for at, one in enumerate(nodes) if one.unreadable},
+    )

@@ -1,0 +1,112 @@
+"""What is kept of each gang since it was judged: on which room, and which pods it has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from gangboard.domain.capacity import Needs
+from gangboard.domain.health import Stage
+from gangboard.domain.pod import Pod
+
+_BROKEN_CODES = frozenset({"partly-placed", "quorum-lost"})
+_BROKEN_STAGES = frozenset({Stage.FORMATION.value, Stage.PLACEMENT.value})
+
+
+def is_whole(stage: str, code: str) -> bool:
+    """Whether the room that a gang holds, if any, is put to use by a gang that got together.
+
+    A gang in formation or placement is not whole: its members that have a node wait for the others
+    there. One that starts, runs, or lost members after it ran is not counted as broken.
+    """
+    return stage not in _BROKEN_STAGES and code not in _BROKEN_CODES
+
+
+@dataclass(frozen=True, slots=True)
+class PodKind:
+    """What a pod asks for. Pods that ask the same are of one kind."""
+
+    requests: tuple[tuple[str, Decimal], ...]
+    """(resource, amount in base units), by name."""
+    needs: Needs
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    version: int
+    """Of the room that it was judged on."""
+    pods: tuple[tuple[PodKind, int, int], ...]
+    """(kind, pods there are, those of them that wait for a node)."""
+
+
+class Judged:
+    """Notes on the gangs of one cluster, by root."""
+
+    def __init__(self) -> None:
+        self._notes: dict[str, _Note] = {}
+        self._pending: set[str] = set()
+        """Gangs of which a member waited for a node."""
+        self._there: Counter[PodKind] = Counter()
+        self._waiting: Counter[PodKind] = Counter()
+        self._kinds: dict[PodKind, PodKind] = {}
+        """One object for each kind: thousands of gangs ask for the same."""
+
+    def note(self, root: str, pods: Iterable[Pod], *, version: int, pending: bool) -> None:
+        """Remember that a gang was judged on a room, with these pods."""
+        self.drop(root)
+        note = _Note(version, self._count(pods))
+        self._notes[root] = note
+        self._add(note, 1)
+        if pending:
+            self._pending.add(root)
+
+    def drop(self, root: str) -> None:
+        """Forget a gang."""
+        note = self._notes.pop(root, None)
+        self._pending.discard(root)
+        if note is not None:
+            self._add(note, -1)
+
+    def behind(self, version: int) -> set[str]:
+        """Return the pending gangs that were judged on a room before this one."""
+        return {root for root in self._pending if self._notes[root].version < version}
+
+    def kinds(self, most: int) -> list[tuple[PodKind, int]]:
+        """Return kinds of pods with the number of those that wait.
+
+        First the ones of which most wait, then the most frequent others.
+        """
+        found = [kind for kind, _ in self._waiting.most_common(most)]
+        for kind, _ in self._there.most_common(2 * most):
+            if len(found) < most and kind not in self._waiting:
+                found.append(kind)
+        return [(kind, self._waiting[kind]) for kind in found]
+
+    def _count(self, pods: Iterable[Pod]) -> tuple[tuple[PodKind, int, int], ...]:
+        there: Counter[PodKind] = Counter()
+        waiting: Counter[PodKind] = Counter()
+        for pod in pods:
+            if not pod.is_live or pod.is_terminating:
+                continue
+            kind = PodKind(tuple(sorted(pod.requests.items())), pod.needs)
+            there[kind] += 1
+            waiting[kind] += not pod.is_placed and not pod.gates
+        return tuple(
+            (self._kinds.setdefault(kind, kind), count, waiting[kind])
+            for kind, count in there.items()
+        )
+
+    def _add(self, note: _Note, sign: int) -> None:
+        for kind, count, waiting in note.pods:
+            _count(self._there, kind, sign * count)
+            _count(self._waiting, kind, sign * waiting)
+            if not self._there[kind]:
+                self._kinds.pop(kind, None)
+
+
+def _count(counts: Counter[PodKind], kind: PodKind, by: int) -> None:
+    counts[kind] += by
+    if not counts[kind]:
+        del counts[kind]

@@ -1,0 +1,99 @@
+"""How well a cluster can be seen at a moment: what that allows to say, and what it does not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+
+from gangboard.decode.nodes import NODE
+from gangboard.domain.facts import Blind
+from gangboard.polling.watched import Watched
+
+PODS_KEY = "pods"
+BLIND_AFTER = timedelta(seconds=120)
+"""A resource that fails for this long can no longer be vouched for."""
+NOT_SEEN = ("forbidden", "unknown-version")
+"""States in which a resource cannot be looked at from the first moment on."""
+
+Sight = Mapping[str, Watched]
+"""Resource key → how it can be seen."""
+
+_WORDS = {
+    "not-served": "not served",
+    "forbidden": "forbidden",
+    "unknown-version": "served in versions that this release cannot read",
+}
+
+
+def is_ready_to_judge(sight: Sight) -> bool:
+    """Whether what must be known of every gang was listed once, or will not come.
+
+    Nodes and all pods are waited for besides what is needed: a gang that waits would be told first
+    that nothing is known of nodes, and a moment later why it waits.
+    """
+    return all(_has_come(watched) for watched in sight.values() if watched.resource.needed) and all(
+        watched.is_current or _will_not_come(watched) for watched in _of_room(sight)
+    )
+
+
+def _has_come(watched: Watched) -> bool:
+    return watched.listed_at is not None or _will_not_come(watched)
+
+
+def _will_not_come(watched: Watched) -> bool:
+    return not watched.version or watched.state in ("forbidden", "failing")
+
+
+def blind(sight: Sight, now: datetime) -> tuple[Blind, ...]:
+    """Return what is needed and cannot be looked at; a short failure is covered by the last data."""
+    return tuple(
+        Blind(watched.resource.key, watched.state, watched.sentence)
+        for watched in sight.values()
+        if watched.resource.needed and is_blind(watched, now)
+    )
+
+
+def is_blind(watched: Watched, now: datetime) -> bool:
+    """Whether what is known of a resource cannot be vouched for."""
+    if watched.state in NOT_SEEN:
+        return True
+    if watched.state != "failing":
+        return False
+    return watched.contact_at is None or now - watched.contact_at > BLIND_AFTER
+
+
+def why_no_room(sight: Sight, now: datetime) -> str:
+    """Return why nothing can be said of room, as a clause such as `nodes: forbidden`; else nothing.
+
+    Nodes and pods that were never listed to the end are no cluster's capacity, and one object that
+    cannot be read may be the node that has room, or the pod that takes it.
+    """
+    for watched in _of_room(sight):
+        clause = _why_not(watched, now)
+        if clause:
+            return f"{watched.resource.key}: {clause}"
+    return ""
+
+
+def _of_room(sight: Sight) -> Iterable[Watched]:
+    return (sight[NODE.key], sight[PODS_KEY])
+
+
+def _why_not(watched: Watched, now: datetime) -> str:
+    if watched.state in _WORDS:
+        return _WORDS[watched.state]
+    if is_blind(watched, now) or (watched.state == "failing" and not watched.is_current):
+        return "failing"
+    if not watched.is_current:
+        return "not read yet"
+    return f"{len(watched.lost)} cannot be read" if watched.lost else ""
+
+
+_MINOR = re.compile(r"v?(\d{1,4})\.(\d{1,4})")
+
+
+def kubernetes_minor(server_version: str) -> tuple[int, int] | None:
+    """Return (1, 37) for `v1.37.0`, also with what vendors add to it; None when it says no such thing."""
+    found = _MINOR.match(server_version)
+    return (int(found[1]), int(found[2])) if found else None

@@ -1,0 +1,173 @@
+"""What the nodes of each cluster offer, what is taken, and how large a gang would fit now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count
+
+from gangboard.readmodels.fit import asks_text
+from gangboard.readmodels.freshness import Freshness, Level
+from gangboard.readmodels.pools import LabelChoices, NodeRow, Pool, make_pools, sum_nodes
+from gangboard.readmodels.printable import printable
+from gangboard.store.access import Viewer
+from gangboard.store.models import ClusterCapacity, NodeCapacity
+
+MOST_NODES = 10_000
+"""Nodes that one page adds up; further clusters are added up when they are asked for by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeRow:
+    """How many pods that ask for so much fit, each shape by itself."""
+
+    asks: str
+    waiting: int
+    fits_now: int | None
+    """None: it cannot be told, and `why` says why."""
+    fits_empty: int | None
+    why: str
+
+    @property
+    def is_short(self) -> bool:
+        """Whether more of it waits than fits now."""
+        return self.fits_now is not None and self.fits_now < self.waiting
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterRow:
+    """One cluster. With `blind` nothing else means anything."""
+
+    cluster: str
+    freshness: Freshness
+    blind: tuple[str, datetime | None, str] | None
+    """Why nothing can be said, around an age in it."""
+    observed_at: datetime | None = None
+    whole: Pool | None = None
+    """All nodes together; None: it has none."""
+    pools: tuple[Pool, ...] = ()
+    shapes: tuple[ShapeRow, ...] = ()
+    choose: bool = False
+    """It is too large to be shown beside others."""
+
+    @property
+    def shown(self) -> tuple[object, ...]:
+        """All that is printed, without what a clock changes."""
+        blind = self.blind
+        return (self.freshness.shown, blind, self.whole, self.pools, self.shapes, self.choose)
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """Everything on the Capacity page but the frame around every page."""
+
+    clusters: tuple[ClusterRow, ...]
+    labels: tuple[str, ...]
+    """Labels by which nodes can be put together, the most telling first."""
+
+
+def read_capacity(
+    *, viewer: Viewer, cluster: str, by: str, clusters: Mapping[int, Freshness]
+) -> Capacity:
+    """Return the page (3 queries). `by`: a label of nodes; empty: pools by their well-known labels.
+
+    Nodes are shown only to who may see the whole cluster; `clusters` are all that the viewer sees.
+    """
+    asked = {id_: one for id_, one in clusters.items() if not cluster or one.cluster == cluster}
+    told = {
+        row.cluster_id: row
+        for row in ClusterCapacity.objects.filter(
+            cluster_id__in=[id_ for id_ in asked if viewer.sees_cluster(id_)]
+        )
+    }
+    blind = {id_: _blind(one, viewer, told.get(id_)) for id_, one in asked.items()}
+    chosen = _within_bound([id_ for id_ in asked if blind[id_] is None], only=bool(cluster))
+    nodes = _nodes(chosen)
+    labels = LabelChoices()
+    rows = []
+    for id_, one in asked.items():
+        if blind[id_] is not None:
+            rows.append(ClusterRow(one.cluster, one, blind[id_]))
+        elif id_ not in chosen:
+            rows.append(ClusterRow(one.cluster, one, None, choose=True))
+        else:
+            labels.add(nodes.get(id_, ()))
+            rows.append(_row(one, told[id_], nodes.get(id_, []), by))
+    return Capacity(tuple(rows), labels.choices)
+
+
+def _blind(
+    cluster: Freshness, viewer: Viewer, told: ClusterCapacity | None
+) -> tuple[str, datetime | None, str] | None:
+    """Return why nothing can be said of a cluster, or None."""
+    if not viewer.sees_cluster(cluster.cluster_id):
+        return (
+            "You may see some namespaces of this cluster. What its nodes offer and what is taken "
+            "concerns everybody on it, and is shown to those who may see the whole cluster.",
+            None,
+            "",
+        )
+    if cluster.level is Level.NEVER:
+        return ("This cluster has never answered: what its nodes offer is not known.", None, "")
+    if cluster.level is Level.SILENT:
+        after = ": what is free on its nodes now is not known."
+        return ("This cluster has not answered for ", cluster.contact_at, after)
+    if told is None:
+        return ("The nodes of this cluster have not been read yet.", None, "")
+    if told.why:
+        return (f"Nothing can be said of room in this cluster: {printable(told.why)}.", None, "")
+    return None
+
+
+def _within_bound(ids: list[int], *, only: bool) -> set[int]:
+    """Return the clusters that are added up (1 query): all within the bound, the first one always."""
+    counts = dict(
+        NodeCapacity.objects.filter(cluster_id__in=ids)
+        .values_list("cluster_id")
+        .annotate(number=Count("pk"))
+    )
+    chosen: set[int] = set()
+    nodes = 0
+    for id_ in ids:
+        nodes += counts.get(id_, 0)
+        if nodes <= MOST_NODES or only or not chosen:
+            chosen.add(id_)
+    return chosen
+
+
+def _nodes(ids: Iterable[int]) -> dict[int, list[NodeRow]]:
+    found: dict[int, list[NodeRow]] = {}
+    rows = NodeCapacity.objects.filter(cluster_id__in=ids).values_list(
+        *("cluster_id", "labels", "taints", "ready", "cordoned"),
+        *("allocatable", "used", "held", "unreadable"),
+    )
+    for id_, *columns in rows.iterator(chunk_size=2000):
+        found.setdefault(id_, []).append(NodeRow(*columns))
+    return found
+
+
+def _row(cluster: Freshness, told: ClusterCapacity, nodes: list[NodeRow], by: str) -> ClusterRow:
+    return ClusterRow(
+        cluster.cluster,
+        cluster,
+        None,
+        observed_at=told.observed_at,
+        whole=sum_nodes("", "", nodes) if nodes else None,
+        pools=make_pools(nodes, by),
+        shapes=tuple(_shape(shape) for shape in told.shapes),
+    )
+
+
+def _shape(shape: Mapping[str, Any]) -> ShapeRow:
+    why = printable(str(shape.get("why", "")))
+    requests = ((printable(name), printable(str(text))) for name, text in shape["requests"].items())
+    return ShapeRow(
+        asks=asks_text(requests) or "nothing in particular",
+        waiting=shape["waiting"],
+        fits_now=None if why else shape["fits_now"],
+        fits_empty=None if why else shape["fits_empty"],
+        why=why,
+    )

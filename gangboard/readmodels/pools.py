@@ -1,0 +1,242 @@
+"""Nodes put together by a label, with what they offer and what is taken."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+
+from gangboard.domain.capacity import HOSTNAME, PODS
+from gangboard.domain.resources import is_accelerator
+from gangboard.readmodels.fit import dearest_first
+from gangboard.readmodels.printable import printable
+from gangboard.readmodels.quantities import quantity_text
+
+POOL_LABELS = (
+    "cloud.google.com/gke-nodepool",
+    "eks.amazonaws.com/nodegroup",
+    "alpha.eksctl.io/nodegroup-name",
+    "karpenter.sh/nodepool",
+    "kubernetes.azure.com/agentpool",
+    "agentpool",
+    "doks.digitalocean.com/node-pool",
+    "node.kubernetes.io/instance-type",
+)
+"""Labels that say which pool a node is of, the first that a node has counts: those that GKE, EKS,
+eksctl, Karpenter, AKS and DigitalOcean set, and for all others the type of the machine."""
+TOPOLOGY_LABELS = (
+    "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region",
+    "topology.kubernetes.io/rack",
+)
+MOST_LABELS = 60
+MOST_TAINTS = 3
+_OTHERS = ("cpu", "memory", PODS)
+_STATES = (
+    "node.kubernetes.io/unschedulable",
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/unreachable",
+)
+"""Taints that only repeat what the state of the node says."""
+_REFUSING = (":NoSchedule", ":NoExecute")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRow:
+    """One node as it is stored; amounts are decimal strings in base units."""
+
+    labels: Mapping[str, str]
+    taints: Sequence[str]
+    ready: bool
+    cordoned: bool
+    allocatable: Mapping[str, str]
+    used: Mapping[str, str]
+    held: Mapping[str, str]
+    unreadable: Sequence[str]
+
+    @property
+    def takes_pods(self) -> bool:
+        """Whether its free room is free: it is ready and not cordoned."""
+        return self.ready and not self.cordoned
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """One resource over some nodes, as a person reads it, with its bar in percent."""
+
+    resource: str
+    is_accelerator: bool
+    allocatable: str
+    used: str
+    held: str
+    """The part of `used` that gangs hold that are not whole; empty: none."""
+    free: str
+    """On nodes that are ready and not cordoned, each overfull node counted as 0."""
+    away: str
+    """What is free on the other nodes, which is not free; empty: nothing."""
+    unreadable: int
+    """Nodes whose amount could not be read: they are in none of the numbers."""
+    bar: tuple[float, float, float, float]
+    """Used by whole gangs and others, held, free, away: where each ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Some nodes together."""
+
+    label: str
+    """The label by which they stand together; empty: they have none of those asked for."""
+    value: str
+    nodes: int
+    ready: int
+    """Ready and not cordoned; with the next two it adds up to `nodes`."""
+    cordoned: int
+    not_ready: int
+    taints: tuple[tuple[str, int], ...]
+    """(taint, nodes that take pods and have it): their room is for who tolerates it."""
+    more_taints: int
+    amounts: tuple[Amount, ...]
+
+
+@dataclass(slots=True)
+class _Sum:
+    allocatable: Decimal = Decimal()
+    used: Decimal = Decimal()
+    held: Decimal = Decimal()
+    free: Decimal = Decimal()
+    away: Decimal = Decimal()
+    unreadable: int = 0
+
+    def amount(self, resource: str) -> Amount:
+        """Return it in words."""
+
+        def text(value: Decimal) -> str:
+            return quantity_text(resource, _plain(value))
+
+        parts = (self.used - self.held, self.held, self.free, self.away)
+        return Amount(
+            resource=printable(resource),
+            is_accelerator=is_accelerator(resource),
+            allocatable=text(self.allocatable),
+            used=text(self.used),
+            held=text(self.held) if self.held else "",
+            free=text(self.free),
+            away=text(self.away) if self.away else "",
+            unreadable=self.unreadable,
+            bar=_bar(parts),
+        )
+
+
+def make_pools(nodes: Iterable[NodeRow], by: str = "") -> tuple[Pool, ...]:
+    """Return the nodes by the label `by`, or by their pool; by label and value, the rest last."""
+    groups: dict[tuple[str, str], list[NodeRow]] = {}
+    labels = (by,) if by else POOL_LABELS
+    for node in nodes:
+        label = next((one for one in labels if one in node.labels), "")
+        groups.setdefault((label, node.labels[label] if label else ""), []).append(node)
+    order = sorted(groups, key=lambda group: (not group[0], group[1], group[0]))
+    return tuple(sum_nodes(label, value, groups[label, value]) for label, value in order)
+
+
+def sum_nodes(label: str, value: str, nodes: Sequence[NodeRow]) -> Pool:
+    """Return what the nodes offer together."""
+    taints = Counter(
+        taint for node in nodes if node.takes_pods for taint in set(node.taints) if _refuses(taint)
+    )
+    often = sorted(taints.items(), key=lambda pair: (-pair[1], pair[0]))
+    ready = sum(node.takes_pods for node in nodes)
+    not_ready = sum(not node.ready for node in nodes)
+    return Pool(
+        label=printable(label),
+        value=printable(value),
+        nodes=len(nodes),
+        ready=ready,
+        cordoned=len(nodes) - ready - not_ready,
+        not_ready=not_ready,
+        taints=tuple((printable(taint), number) for taint, number in often[:MOST_TAINTS]),
+        more_taints=max(0, len(often) - MOST_TAINTS),
+        amounts=_amounts(nodes),
+    )
+
+
+def _refuses(taint: str) -> bool:
+    """Whether it keeps pods away that do not tolerate it, and is not only a state of the node."""
+    return taint.endswith(_REFUSING) and not taint.startswith(_STATES)
+
+
+def _amounts(nodes: Sequence[NodeRow]) -> tuple[Amount, ...]:
+    sums: dict[str, _Sum] = {}
+    for node in nodes:
+        resources = {*node.allocatable, *node.used, *node.unreadable}
+        for resource in resources:
+            if resource in _OTHERS or is_accelerator(resource):
+                _add(sums.setdefault(resource, _Sum()), node, resource)
+    return tuple(
+        sums[resource].amount(resource)
+        for resource in sorted(sums, key=dearest_first)
+        if sums[resource].allocatable or sums[resource].used or sums[resource].unreadable
+    )
+
+
+def _add(total: _Sum, node: NodeRow, resource: str) -> None:
+    try:
+        offered = Decimal(node.allocatable.get(resource, "0"))
+        used = Decimal(node.used.get(resource, "0"))
+        held = Decimal(node.held.get(resource, "0"))
+    except InvalidOperation:
+        total.unreadable += 1
+        return
+    if resource in node.unreadable:
+        total.unreadable += 1
+        return
+    total.allocatable += offered
+    total.used += used
+    total.held += held
+    free = max(Decimal(), offered - used)
+    if node.takes_pods:
+        total.free += free
+    else:
+        total.away += free
+
+
+def _plain(value: Decimal) -> str:
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _bar(parts: tuple[Decimal, ...]) -> tuple[float, float, float, float]:
+    sizes = [float(max(Decimal(), part)) for part in parts]
+    whole = sum(sizes) or 1.0
+    ends, at = [], 0.0
+    for size in sizes:
+        at += 100 * size / whole
+        ends.append(round(at, 2))
+    return (ends[0], ends[1], ends[2], ends[3])
+
+
+@dataclass(slots=True)
+class LabelChoices:
+    """Collects the labels by which it makes sense to put nodes together."""
+
+    _values: dict[str, set[str]] = field(default_factory=dict)
+    _nodes: Counter[str] = field(default_factory=Counter)
+
+    def add(self, nodes: Iterable[NodeRow]) -> None:
+        """Look at the labels of some nodes."""
+        for node in nodes:
+            for label, value in node.labels.items():
+                self._values.setdefault(label, set()).add(value)
+                self._nodes[label] += 1
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The labels that some nodes share a value of; those of pools and topology first."""
+        shared = [
+            label
+            for label, values in self._values.items()
+            if len(values) < self._nodes[label] and label != HOSTNAME
+        ]
+        first = {label: place for place, label in enumerate((*TOPOLOGY_LABELS, *POOL_LABELS))}
+        shared.sort(key=lambda label: (first.get(label, len(first)), label))
+        return tuple(shared[:MOST_LABELS])

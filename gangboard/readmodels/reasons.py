@@ -1,0 +1,281 @@
+"""What keeps the most gangs and accelerators from running now: one row per reason code.
+
+Counted are the gangs that are blocked, degraded, waiting or starting. Those that run whole, that
+have ended and that are suspended on purpose are counted apart; those that could not be looked at
+are never counted as none: their clusters are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+from django.db.models import Count, F, Min, QuerySet, Sum, Value, Window
+from django.db.models.functions import Greatest, RowNumber
+
+from gangboard.domain.health import Health, Stage
+from gangboard.readmodels.freshness import Freshness, silent_ids
+from gangboard.readmodels.gang_query import GangFilters, select_gangs
+from gangboard.readmodels.gangs import GangRow, build_row
+from gangboard.readmodels.limits import Limit, limits_by_code
+from gangboard.readmodels.printable import printable
+from gangboard.readmodels.unseen import Unseen, find_unseen
+from gangboard.readmodels.words import STAGE_LABELS, Face, face_of, reason_title
+from gangboard.store.access import Viewer
+from gangboard.store.models import Gang
+
+NOT_WHOLE = (Health.BLOCKED, Health.DEGRADED, Health.WAITING, Health.STARTING)
+APART = (Health.RUNNING, Health.SUSPENDED, Health.SUCCEEDED, Health.FAILED)
+EXAMPLES = 3
+"""Gangs that are named for each reason: those that ask for the most accelerators."""
+
+
+@dataclass(frozen=True, slots=True)
+class HealthCount:
+    """How many gangs have one health."""
+
+    face: Face
+    gangs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A gang that has the reason."""
+
+    id: str
+    kind: str
+    namespace: str
+    name: str
+    cluster: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonRow:
+    """One reason code in one stage."""
+
+    stage: str
+    code: str
+    title: str
+    healths: tuple[HealthCount, ...]
+    """Worst first."""
+    gangs: int
+    pods: int
+    """Pods of these gangs that are not ready, held ones left out."""
+    accelerators: float
+    """What these gangs ask for in all, placed or not."""
+    share: float
+    """Of the accelerators of all reasons, in percent; of the gangs where nobody asks for any."""
+    since: datetime
+    """Since when the first of them has had this verdict."""
+    examples: tuple[Example, ...]
+    next_step: str
+    """What would let the first example go, or empty."""
+    limits: tuple[Limit, ...]
+    """What the nodes lack that could host the waiting pods."""
+    several_stages: bool
+    """The same code stands in another stage too."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageReasons:
+    """The reasons of one stage, those with the most accelerators first."""
+
+    stage: str
+    label: str
+    rows: tuple[ReasonRow, ...]
+    gangs: int
+    accelerators: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """Everything on the Reasons page but the frame around every page."""
+
+    stages: tuple[StageReasons, ...]
+    gangs: int
+    accelerators: float
+    worst: ReasonRow | None
+    """The reason with the most accelerators (then gangs) over all stages."""
+    apart: tuple[HealthCount, ...]
+    unknown: int
+    """Gangs of which nothing is known now."""
+    clusters: int
+    """How many clusters were asked for."""
+    looked_at: int
+    """How many of them have answered lately."""
+    unseen: tuple[Unseen, ...]
+    namespaces: tuple[str, ...]
+    """Choices of the filter."""
+
+
+def read_reasons(
+    *,
+    viewer: Viewer,
+    cluster: str,
+    namespace: str,
+    clusters: Mapping[int, Freshness],
+    now: datetime,
+) -> Reasons:
+    """Return the page (5 queries). Empty filters mean all; `clusters` are all that the viewer sees."""
+    silent = silent_ids(clusters)
+    filters = GangFilters(cluster=cluster, namespace=namespace)
+    gangs = select_gangs(viewer=viewer, filters=filters, silent=silent)
+    counted = _counted(gangs)
+    examples = _examples(gangs, viewer, clusters, now)
+    limits = limits_by_code(gangs.filter(stage=Stage.PLACEMENT.value, shown_health__in=NOT_WHOLE))
+    rows = _rows(counted, examples, limits)
+    asked = {
+        id_: found for id_, found in clusters.items() if not cluster or found.cluster == cluster
+    }
+    unknown: dict[int, int] = {}
+    for row in counted:
+        # A word from a newer release says nothing to this one.
+        if row["shown_health"] not in (*NOT_WHOLE, *APART):
+            unknown[row["cluster_id"]] = unknown.get(row["cluster_id"], 0) + row["gangs"]
+    return Reasons(
+        stages=_stages(rows),
+        gangs=sum(row.gangs for row in rows),
+        accelerators=sum(row.accelerators for row in rows),
+        worst=min(rows, key=_heaviest) if rows else None,
+        apart=_healths(counted, APART),
+        unknown=sum(unknown.values()),
+        clusters=len(asked),
+        looked_at=sum(not found.is_silent for found in asked.values()),
+        unseen=find_unseen(asked, unknown),
+        namespaces=_namespaces(viewer),
+    )
+
+
+def _counted(gangs: QuerySet[Any]) -> list[dict[str, Any]]:
+    """Return the gangs counted by all that a row or a sentence tells apart (1 query)."""
+    unready = F("desired") - F("ready") - F("succeeded") - F("held")
+    groups = gangs.values("cluster_id", "shown_health", "stage", "shown_code").annotate(
+        gangs=Count("id"),
+        pods=Sum(Greatest(unready, Value(0))),
+        devices=Sum("accelerators"),
+        first=Min("since"),
+    )
+    return list(groups)
+
+
+def _examples(
+    gangs: QuerySet[Any], viewer: Viewer, clusters: Mapping[int, Freshness], now: datetime
+) -> dict[tuple[str, str], tuple[GangRow, ...]]:
+    """Return the largest gangs of each stage and code (1 query)."""
+    unread = ("memory", "detail") if viewer.sees_everything else ("memory",)
+    ranked = (
+        gangs.filter(shown_health__in=NOT_WHOLE)
+        .annotate(
+            place=Window(
+                RowNumber(),
+                partition_by=[F("stage"), F("code")],
+                order_by=[F("accelerators").desc(), F("since").asc(), F("id").asc()],
+            )
+        )
+        .filter(place__lte=EXAMPLES)
+        .order_by("stage", "code", "place")
+        .defer(*unread)
+    )
+    return {
+        key: tuple(build_row(gang, viewer=viewer, clusters=clusters, now=now) for gang in found)
+        for key, found in groupby(ranked, key=lambda gang: (gang.stage, gang.code))
+    }
+
+
+def _rows(
+    counted: Iterable[dict[str, Any]],
+    examples: Mapping[tuple[str, str], tuple[GangRow, ...]],
+    limits: Mapping[str, tuple[Limit, ...]],
+) -> list[ReasonRow]:
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in counted:
+        if row["shown_health"] in NOT_WHOLE:
+            groups.setdefault((row["stage"], row["shown_code"]), []).append(row)
+    codes = [code for _, code in groups]
+    measure = (
+        "devices" if any(row["devices"] for found in groups.values() for row in found) else "gangs"
+    )
+    whole = sum(row[measure] for found in groups.values() for row in found)
+    return [
+        _row(
+            found,
+            examples.get((stage, code), ()),
+            limits.get(code, ()) if stage == Stage.PLACEMENT else (),
+            share=round(100 * sum(row[measure] for row in found) / whole, 1),
+            several_stages=codes.count(code) > 1,
+        )
+        for (stage, code), found in groups.items()
+    ]
+
+
+def _row(
+    found: list[dict[str, Any]],
+    examples: tuple[GangRow, ...],
+    limits: tuple[Limit, ...],
+    *,
+    share: float,
+    several_stages: bool,
+) -> ReasonRow:
+    code = found[0]["shown_code"]
+    return ReasonRow(
+        stage=found[0]["stage"],
+        code=printable(code),
+        title=reason_title(code),
+        healths=_healths(found, NOT_WHOLE),
+        gangs=sum(row["gangs"] for row in found),
+        pods=sum(row["pods"] for row in found),
+        accelerators=sum(row["devices"] for row in found),
+        share=share,
+        since=min(row["first"] for row in found),
+        examples=tuple(
+            Example(gang.id, gang.kind, gang.namespace, gang.name, gang.cluster)
+            for gang in examples
+        ),
+        next_step=examples[0].next_step if examples else "",
+        limits=limits,
+        several_stages=several_stages,
+    )
+
+
+def _healths(counted: Iterable[dict[str, Any]], words: Iterable[Health]) -> tuple[HealthCount, ...]:
+    numbers: dict[str, int] = {}
+    for row in counted:
+        numbers[row["shown_health"]] = numbers.get(row["shown_health"], 0) + row["gangs"]
+    return tuple(
+        HealthCount(face_of(word), numbers[word.value]) for word in words if numbers.get(word.value)
+    )
+
+
+def _heaviest(row: ReasonRow) -> tuple[float, int, datetime, str]:
+    return (-row.accelerators, -row.gangs, row.since, row.code)
+
+
+def _stages(rows: list[ReasonRow]) -> tuple[StageReasons, ...]:
+    """Return the rows by stage, in the order in which stages are passed; a strange one comes last."""
+    known = [stage.value for stage in Stage]
+    names = [*known, *sorted({row.stage for row in rows} - set(known))]
+    stages = []
+    for name in names:
+        mine = sorted((row for row in rows if row.stage == name), key=_heaviest)
+        if mine:
+            label = STAGE_LABELS[Stage(name)] if name in known else printable(name)
+            stages.append(
+                StageReasons(
+                    stage=printable(name),
+                    label=label,
+                    rows=tuple(mine),
+                    gangs=sum(row.gangs for row in mine),
+                    accelerators=sum(row.accelerators for row in mine),
+                )
+            )
+    return tuple(stages)
+
+
+def _namespaces(viewer: Viewer) -> tuple[str, ...]:
+    found = Gang.objects.filter(viewer.gang_filter(), gone_at=None).values_list(
+        "namespace", flat=True
+    )
+    return tuple(sorted(found.distinct()))

@@ -1,0 +1,63 @@
+"""Clusters of which a page that counts gangs must say that it could not look, or not fully."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from gangboard.readmodels.freshness import Freshness, Level
+from gangboard.store.models import Cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """One cluster with what is not known of it."""
+
+    cluster: str
+    tone: str
+    icon: str
+    before: str
+    """The sentence up to the age in it."""
+    since: datetime | None
+    after: str
+
+
+def find_unseen(
+    clusters: Mapping[int, Freshness], unknown: Mapping[int, int]
+) -> tuple[Unseen, ...]:
+    """Return what could not be looked at in the clusters (1 query).
+
+    `unknown`: cluster id → gangs that count as unknown, of those that the viewer may see.
+    """
+    unread = set(
+        Cluster.objects.filter(pk__in=list(clusters), listed_at=None).values_list("pk", flat=True)
+    )
+    found = (
+        _unseen(cluster, unknown.get(id_, 0), id_ in unread) for id_, cluster in clusters.items()
+    )
+    return tuple(one for one in found if one is not None)
+
+
+def _unseen(cluster: Freshness, gangs: int, unread: bool) -> Unseen | None:
+    whose = "1 gang of it counts" if gangs == 1 else f"{gangs} gangs of it count"
+    parts: tuple[str, datetime | None, str]
+    if cluster.level is Level.NEVER:
+        parts = ("has never answered: what is in it is not known.", None, "")
+    elif cluster.level is Level.SILENT:
+        known = f"{whose} as unknown." if gangs else "what is in it now is not known."
+        parts = ("has not answered for ", cluster.contact_at, f": {known}")
+    elif unread:
+        parts = ("is being read for the first time: gangs may be missing here.", None, "")
+    elif gangs:
+        parts = (
+            f"answers, but {whose} as unknown: not all that a verdict needs can be read.",
+            None,
+            "",
+        )
+    elif cluster.level is Level.STALE:
+        parts = ("has not answered for ", cluster.contact_at, ": its numbers may be out of date.")
+    else:
+        return None
+    tone, icon = ("unknown", "?") if not cluster.is_stale else (cluster.tone, cluster.icon)
+    return Unseen(cluster.cluster, tone, icon, *parts)

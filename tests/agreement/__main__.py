@@ -1,0 +1,42 @@
+"""`python -m tests.agreement --cases 300 [--seed N]`: plays cases that nobody has seen and prints figures.
+
+Ends with 1 when we are wrong of a case, or cannot tell of more than one in twenty.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import sys
+
+
+def main() -> int:
+    """Play the cases that the command line asks for."""
+    options = argparse.ArgumentParser(prog="python -m tests.agreement")
+    options.add_argument("--cases", type=int, default=300)
+    options.add_argument("--seed", type=int, default=secrets.randbelow(1_000_000))
+    given = options.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+    import django  # noqa: PLC0415 - settings first
+
+    django.setup()
+    from tests.agreement.arena import Arena  # noqa: PLC0415
+    from tests.agreement.drawing import make_cases  # noqa: PLC0415
+    from tests.agreement.figures import Figures, compare  # noqa: PLC0415
+    from tests.controlplane.cluster import ControlPlane  # noqa: PLC0415
+
+    print(f"seed {given.seed}", flush=True)
+    figures = Figures()
+    with ControlPlane.start("1.37") as plane, Arena(plane.client) as arena:
+        for result in compare(arena, make_cases(given.seed, given.cases)):
+            figures.results.append(result)
+            if result in figures.disagreements:
+                print(result, flush=True)
+    print(*figures.lines(), sep="\n")
+    print(*figures.faults, sep="\n")
+    return 1 if figures.faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,235 @@
+"""Cases on a real control plane: made, left to its scheduler, judged, and cleared away.
+
+    with Arena(plane.client) as arena:
+        for played in arena.play(cases):
+            played.judgement, played.before, played.after
+
+All cases of a call play at once, each on nodes of its own. The PodGroups come last: without them the
+scheduler tries nothing, so `before` holds every pod as it waits, and the first try sees all of them.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Self, TypeVar
+
+from tests.agreement import objects
+from tests.agreement.cases import Case
+from tests.controlplane.client import Client, Json, wait
+from tests.controlplane.nodes import make_nodes
+from tests.controlplane.objects import namespace as namespace_object
+from tests.controlplane.objects import podgroup
+
+GANGS = "scheduling.k8s.io/v1beta1"
+SETTLE_SECONDS = 3.0
+"""A refusal must stand this long: an event that is still on its way makes the scheduler try again."""
+SPEAK_SECONDS = 90.0
+BATCH = 50
+Thing = TypeVar("Thing")
+
+
+class Judgement(StrEnum):
+    """What the scheduler did."""
+
+    FITS = "fits"
+    """The quorum is bound."""
+    REFUSED = "does not fit"
+    """The group says False/Unschedulable, and nobody is bound."""
+    ODD = "odd"
+    """Neither; `words` say what there is."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """All nodes and pods of the cluster at one moment, and one case's group, as served."""
+
+    nodes: Sequence[Json]
+    pods: Sequence[Json]
+    group: Json
+
+
+@dataclass(frozen=True)
+class Played:
+    """One case and what became of it."""
+
+    case: Case
+    namespace: str
+    judgement: Judgement
+    words: str
+    """The group's condition and the most telling text of a pod."""
+    before: Look
+    """Before the first try: the gang is there and nobody has a node."""
+    after: Look
+    """When the scheduler had spoken."""
+
+
+@dataclass
+class Arena:
+    """Where cases play. Leaves nothing behind."""
+
+    client: Client
+    run: str = field(default_factory=lambda: secrets.token_hex(3))
+    namespace: str = ""
+    _pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(6))
+
+    def __enter__(self) -> Self:
+        self.namespace = f"agreement-{self.run}"
+        self.client.create(namespace_object(self.namespace))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self.clear()
+            self.client.delete("v1", "Namespace", self.namespace)
+        finally:
+            self._pool.shutdown()
+
+    def play(self, cases: Iterable[Case]) -> Iterator[Played]:
+        """Play the cases, fifty at a time; what a batch made stays until the next one is asked for.
+
+        So whoever reads a case may try things on its nodes (`advice applied to the cluster`).
+        """
+        left = list(cases)
+        while left:
+            batch, left = left[:BATCH], left[BATCH:]
+            yield from self._play(batch)
+            self.clear()
+
+    def _play(self, batch: Sequence[Case]) -> list[Played]:
+        ns, run = self.namespace, self.run
+        make_nodes(
+            self.client,
+            [node for case in batch for node in objects.node_objects(case, run)],
+            timeout=60,
+        )
+        made = [objects.running_pods(case, ns, run) for case in batch]
+        made += [objects.members(case, ns, run) for case in batch]
+        # The members of a case one after the other: the scheduler tries them in this order.
+        self._each(self.client.create_all, made)
+        groups = [objects.group(case, ns, run) for case in batch]
+        asked = [self.client.create(group, dry_run=True) for group in groups]
+        nodes, pods = self._nodes(), self._pods()
+        before = [Look(nodes, pods, group) for group in asked]
+        self._each(self.client.create, groups)
+        judged = self._judge({case.name: case.quorum for case in batch})
+        nodes, pods = self._nodes(), self._pods()
+        known = {group["metadata"]["name"]: group for group in self._groups()}
+        return [
+            Played(case, ns, *judged[case.name], then, Look(nodes, pods, known[case.name]))
+            for case, then in zip(batch, before, strict=True)
+        ]
+
+    # Judging
+
+    def judge(self, group: str, quorum: int) -> tuple[Judgement, str]:
+        """Wait until the scheduler has spoken of one group; return what it did and says."""
+        return self._judge({group: quorum})[group]
+
+    def _judge(self, quorums: Mapping[str, int]) -> dict[str, tuple[Judgement, str]]:
+        give_up_at = time.monotonic() + SPEAK_SECONDS
+        spoken = self._spoken(quorums)
+        while time.monotonic() < give_up_at:
+            time.sleep(0.5)
+            spoken = self._spoken(quorums)
+            if all(one is not None for one in spoken.values()):
+                break
+        time.sleep(SETTLE_SECONDS)
+        return {
+            name: one if one is not None else (Judgement.ODD, "the scheduler has not spoken")
+            for name, one in self._spoken(quorums).items()
+        }
+
+    def _spoken(self, quorums: Mapping[str, int]) -> dict[str, tuple[Judgement, str] | None]:
+        conditions = {
+            group["metadata"]["name"]: (group.get("status", {}).get("conditions") or [{}])[0]
+            for group in self._groups()
+        }
+        pods: dict[str, list[Json]] = {name: [] for name in quorums}
+        for pod in self._pods():
+            name = pod["spec"].get("schedulingGroup", {}).get("podGroupName", "")
+            if name in pods:
+                pods[name].append(pod)
+        return {
+            name: _judgement(conditions.get(name, {}), pods[name], quorum)
+            for name, quorum in quorums.items()
+        }
+
+    def try_pinned(self, played: Played, placement: Mapping[str, str]) -> tuple[Judgement, str]:
+        """Let the scheduler itself place the gang as it is told (pod → node): is that a placement?
+
+        The case's own gang goes away before; it must not have been placed.
+        """
+        case, ns = played.case, self.namespace
+        made = objects.pinned(
+            case, objects.members(case, ns, self.run), placement, f"p{secrets.token_hex(2)}"
+        )
+        self.remove_gang(case)
+        name = made[0]["spec"]["schedulingGroup"]["podGroupName"]
+        again = podgroup(name, ns, gang=len(made))
+        again["metadata"]["labels"] = {objects.RUN: self.run, objects.POOL: case.name}
+        self.client.create_all([*made, again])
+        return self.judge(name, len(made))
+
+    def remove_gang(self, case: Case) -> None:
+        """Take the members and the group of a case away; what runs on its nodes stays."""
+        for party in case.parties:
+            self._delete_pods(f"{objects.POOL}={case.name},{objects.PARTY}={party.name}")
+        self.client.delete(GANGS, "PodGroup", case.name, self.namespace)
+
+    # Reading and clearing
+
+    def _nodes(self) -> list[Json]:
+        return self.client.list("v1", "Node")
+
+    def _pods(self) -> list[Json]:
+        return self.client.list("v1", "Pod", self.namespace)
+
+    def _groups(self) -> list[Json]:
+        return self.client.list(GANGS, "PodGroup", self.namespace)
+
+    def _each(self, do: Callable[[Thing], object], things: Iterable[Thing]) -> None:
+        list(self._pool.map(do, things))
+
+    def _delete_pods(self, labels: str) -> None:
+        self.client.request(
+            "DELETE",
+            self.client.path("v1", "Pod", self.namespace),
+            {"gracePeriodSeconds": 0, "propagationPolicy": "Background"},
+            query={"labelSelector": labels},
+        )
+
+    def clear(self) -> None:
+        """Delete everything that this arena made but its namespace; wait until the pods are gone."""
+        mine = {"labelSelector": f"{objects.RUN}={self.run}"}
+        self._delete_pods(mine["labelSelector"])
+        wait(lambda: not self._pods(), what="pods of the arena to be gone")
+        self.client.request(
+            "DELETE", self.client.path(GANGS, "PodGroup", self.namespace), {}, query=mine
+        )
+        self.client.request("DELETE", self.client.path("v1", "Node"), {}, query=mine)
+
+
+def _judgement(condition: Json, pods: Sequence[Json], quorum: int) -> tuple[Judgement, str] | None:
+    bound = sum(bool(pod["spec"].get("nodeName")) for pod in pods)
+    said = f"{condition.get('reason', '')}: {condition.get('message', '')}"
+    words = " | ".join([said, *sorted(set(_texts(pods)))])
+    if bound >= quorum:
+        return Judgement.FITS, words
+    if condition.get("status") != "False":
+        return None
+    if condition.get("reason") == "Unschedulable" and not bound:
+        return Judgement.REFUSED, words
+    return Judgement.ODD, f"{bound} bound, {words}"
+
+
+def _texts(pods: Iterable[Json]) -> Iterator[str]:
+    for pod in pods:
+        for condition in pod.get("status", {}).get("conditions") or ():
+            text = condition.get("message", "")
+            if condition["type"] == "PodScheduled" and text.startswith("0/"):
+                yield text

@@ -1,0 +1,145 @@
+"""What many cases come to, and each case where we and the scheduler differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from gangboard.domain.placing import Answer
+from tests.agreement.arena import Arena, Judgement, Look, Played
+from tests.agreement.cases import Case
+from tests.agreement.ours import Ours, Reading, ours
+from tests.agreement.reckoning import is_boundary
+
+CANNOT_TELL_AT_MOST = 0.05
+
+
+class Outcome(StrEnum):
+    """How our answer stands to what the scheduler did."""
+
+    AGREED = "agreed"
+    CANNOT_TELL = "cannot tell"
+    MISSED = "the scheduler's order misses a placement that there is"
+    """Legal, one way only: it takes pod after pod and never looks back. Proved by the scheduler
+    itself, which places the very same pods when each is told its node."""
+    WRONG = "wrong"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One case with both answers."""
+
+    played: Played
+    ours: Ours
+    outcome: Outcome
+    note: str = ""
+
+    def __str__(self) -> str:
+        case = self.played.case
+        lines = [
+            f"{self.outcome}: seed {case.seed}, case {case.number} "
+            f"(make_case({case.seed}, {case.number}))",
+            f"  scheduler: {self.played.judgement}: {self.played.words}",
+            f"  ours: {self.ours.answer}: {self.ours.why}",
+            *([f"  {self.note}"] if self.note else []),
+            f"  {case}",
+        ]
+        return "\n".join(lines)
+
+
+class Readings:
+    """Looks through the product's decoders, each decoded once."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._last: tuple[int, Reading] | None = None
+
+    def of(self, look: Look) -> Reading:
+        """Return what is read from a look; looks of one batch share their nodes and pods."""
+        key = id(look.pods)
+        if self._last is None or self._last[0] != key:
+            self._last = key, Reading(look)
+        return self._last[1]
+
+
+def compare(arena: Arena, cases: Iterable[Case]) -> Iterator[Result]:
+    """Play the cases and yield each with its outcome."""
+    before, after = Readings(), Readings()
+    for played in arena.play(cases):
+        mine = ours(before.of(played.before), played.before.group)
+        again = None
+        if played.judgement is Judgement.REFUSED:
+            # What the product sees of a gang that waits, and what it must make the same of.
+            again = ours(after.of(played.after), played.after.group)
+        yield _compared(arena, played, mine, again)
+
+
+def _compared(arena: Arena, played: Played, mine: Ours, again: Ours | None) -> Result:
+    if again is not None and again.answer is not mine.answer:
+        note = f"{mine.answer} before the scheduler spoke, {again.answer} after it: {again.why}"
+        return Result(played, mine, Outcome.WRONG, note)
+    if played.judgement is Judgement.ODD:
+        return Result(played, mine, Outcome.WRONG, "the scheduler said neither yes nor no")
+    if mine.answer is Answer.CANNOT_TELL:
+        return Result(played, mine, Outcome.CANNOT_TELL)
+    if (mine.answer is Answer.YES) == (played.judgement is Judgement.FITS):
+        return Result(played, mine, Outcome.AGREED)
+    if mine.answer is Answer.NO:
+        return Result(played, mine, Outcome.WRONG, "it runs, and we say that it cannot")
+    if len(mine.placement) < played.case.quorum:
+        return Result(played, mine, Outcome.WRONG, f"a placement of {mine.placement} only")
+    judgement, words = arena.try_pinned(played, mine.placement)
+    outcome = Outcome.MISSED if judgement is Judgement.FITS else Outcome.WRONG
+    return Result(played, mine, outcome, f"pinned to {mine.placement}: {judgement}: {words}")
+
+
+@dataclass
+class Figures:
+    """Counts over results."""
+
+    results: list[Result] = field(default_factory=list)
+
+    def share(self, *outcomes: Outcome) -> float:
+        """Return the part of the cases with one of these outcomes."""
+        return self._part(one.outcome in outcomes for one in self.results)
+
+    def _part(self, marks: Iterable[bool]) -> float:
+        return sum(marks) / max(1, len(self.results))
+
+    @property
+    def disagreements(self) -> list[Result]:
+        """Cases where the answers differ, legal or not."""
+        return [one for one in self.results if one.outcome in (Outcome.MISSED, Outcome.WRONG)]
+
+    @property
+    def faults(self) -> list[str]:
+        """What must not be; nothing when all is well."""
+        found = [str(one) for one in self.results if one.outcome is Outcome.WRONG]
+        unknown = self.share(Outcome.CANNOT_TELL)
+        if unknown > CANNOT_TELL_AT_MOST:
+            found.append(f"cannot tell in {unknown:.1%} of the cases, more than one in twenty")
+        fitting = self.fitting
+        if not 0.3 <= fitting <= 0.7:
+            found.append(f"{fitting:.1%} fit: the cases are not a fair draw")
+        return found
+
+    @property
+    def fitting(self) -> float:
+        """The part that the scheduler places, or would if it looked further."""
+        return self._part(
+            one.played.judgement is Judgement.FITS or one.outcome is Outcome.MISSED
+            for one in self.results
+        )
+
+    def lines(self) -> Iterator[str]:
+        """Yield the figures, one on a line."""
+        cases = [one.played.case for one in self.results]
+        yield f"cases                       {len(cases)}"
+        yield f"fitting                     {self.fitting:.1%}"
+        yield f"within one unit             {self._part(map(is_boundary, cases)):.1%}"
+        yield f"mixed shapes                {self._part(one.is_mixed for one in cases):.1%}"
+        yield f"one topology domain         {self._part(one.topology for one in cases):.1%}"
+        for outcome in Outcome:
+            count = sum(one.outcome is outcome for one in self.results)
+            yield f"{outcome:<27} {count} ({self.share(outcome):.1%})"

@@ -1,0 +1,135 @@
+"""A case as Kubernetes objects."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from tests.agreement.cases import PORT, Ask, Case, NodeSpec, PartySpec
+from tests.controlplane.client import Json
+from tests.controlplane.nodes import node
+from tests.controlplane.objects import pod, podgroup
+
+POOL = "agreement.test/pool"
+RUN = "agreement.test/run"
+"""Label of everything that one batch made."""
+PARTY = "agreement.test/party"
+RACK = "agreement.test/rack"
+DISK = "agreement.test/disk"
+TAINT = "agreement.test/dedicated"
+_SET = "agreement.test/set"
+
+
+def node_objects(case: Case, run: str) -> list[Json]:
+    """Return its nodes, which nobody else's pods select."""
+    return [_node(case, spec, run) for spec in case.nodes]
+
+
+def _node(case: Case, spec: NodeSpec, run: str) -> Json:
+    taint = {"key": TAINT, "value": "others", "effect": "NoSchedule"}
+    labels = {POOL: case.name, RUN: run, DISK: spec.disk}
+    return node(
+        spec.name,
+        cpu=f"{spec.cpu}m",
+        memory=f"{spec.memory}Mi",
+        gpus=spec.gpus,
+        pods=spec.pods,
+        labels=labels | ({RACK: spec.rack} if spec.rack else {}),
+        taints=[taint] if spec.tainted else [],
+        unschedulable=spec.cordoned,
+    )
+
+
+def running_pods(case: Case, namespace: str, run: str) -> list[Json]:
+    """Return the pods that are on its nodes already, bound by name as they are made."""
+    return [
+        _pod(f"{spec.name}-r{at}", namespace, run, case, ask, {"nodeName": spec.name})
+        for spec in case.nodes
+        for at, ask in enumerate(spec.runs)
+    ]
+
+
+def members(case: Case, namespace: str, run: str) -> list[Json]:
+    """Return the members of its gang, in the order in which they should be made."""
+    named = {party.name: party for party in case.parties}
+    numbers: Counter[str] = Counter()
+    found = []
+    for name in case.order:
+        found.append(_member(case, namespace, run, named[name], numbers[name]))
+        numbers[name] += 1
+    return found
+
+
+def _member(case: Case, namespace: str, run: str, party: PartySpec, number: int) -> Json:
+    spec: Json = {"nodeSelector": {POOL: case.name}}
+    if party.disk:
+        spec["nodeSelector"][DISK] = party.disk
+    if party.tolerates:
+        spec["tolerations"] = [{"key": TAINT, "operator": "Exists"}]
+    spec["schedulingGroup"] = {"podGroupName": case.name}
+    name = f"{case.name}-{party.name}-{number}"
+    made = _pod(name, namespace, run, case, party.ask, spec)
+    made["metadata"]["labels"][PARTY] = party.name
+    return made
+
+
+def group(case: Case, namespace: str, run: str) -> Json:
+    """Return its PodGroup: as soon as it is there the scheduler tries."""
+    made = podgroup(
+        case.name, namespace, gang=case.quorum, topology=RACK if case.topology else None
+    )
+    made["metadata"]["labels"] = {RUN: run, POOL: case.name}
+    return made
+
+
+def pinned(case: Case, made: list[Json], placement: Mapping[str, str], name: str) -> list[Json]:
+    """Return the gang once more under another name, each member on the node that it is told.
+
+    `placement` is pod → node; members that are not in it are left out, and the quorum is all that
+    are: the scheduler itself then says whether the placement is one.
+    """
+    found = []
+    for obj in made:
+        host = placement.get(obj["metadata"]["name"])
+        if host is not None:
+            metadata = {**obj["metadata"], "name": f"{obj['metadata']['name']}-{name}"}
+            selector = {**obj["spec"]["nodeSelector"], "kubernetes.io/hostname": host}
+            spec = {
+                **obj["spec"],
+                "nodeSelector": selector,
+                "schedulingGroup": {"podGroupName": f"{case.name}-{name}"},
+            }
+            found.append({**obj, "metadata": metadata, "spec": spec})
+    return found
+
+
+def _pod(name: str, namespace: str, run: str, case: Case, ask: Ask, spec: Json) -> Json:
+    labels = {RUN: run, POOL: case.name}
+    spec = dict(spec)
+    if ask.apart:
+        labels[_SET] = f"{case.name}-{ask.apart}"
+        spec["affinity"] = _apart(labels[_SET])
+    resources = {"memory": f"{ask.memory}Mi"} if ask.memory else {}
+    # Nobody has to play that it runs: the scheduler counts a pod from the moment it is bound.
+    made = pod(
+        name,
+        namespace,
+        cpu=f"{ask.cpu}m",
+        gpu=ask.gpus,
+        resources=resources,
+        labels=labels,
+        hands_off=True,
+        spec=spec,
+    )
+    if ask.port:
+        ports = [{"containerPort": PORT, "hostPort": PORT, "protocol": "TCP"}]
+        made["spec"]["containers"][0]["ports"] = ports
+    return made
+
+
+def _apart(value: str) -> Json:
+    term = {
+        "labelSelector": {"matchLabels": {_SET: value}},
+        "topologyKey": "kubernetes.io/hostname",
+    }
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}

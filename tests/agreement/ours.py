@@ -1,0 +1,109 @@
+"""Our answer to a case: what the product's decoders, usage and arithmetic make of what is served."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from gangboard.decode.nodes import NODE
+from gangboard.decode.pods import pod_resource
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.registry import grouping_apis
+from gangboard.diagnosis.units import units
+from gangboard.domain.capacity import ClusterRoom, Shape
+from gangboard.domain.facts import Unit
+from gangboard.domain.placing import Answer
+from gangboard.domain.pod import Pod
+from gangboard.placement.placing import placing
+from gangboard.placement.usage import Usage
+from tests.agreement.arena import Look
+from tests.decode.reading import model
+
+_PODS = pod_resource(frozenset())
+_GROUPS = {
+    resource.key: resource for grouping in grouping_apis() for resource in grouping.resources
+}
+
+
+@dataclass(frozen=True)
+class Ours:
+    """What arithmetic says of one case."""
+
+    answer: Answer
+    why: str
+    """The cause with what decides it, or why nothing can be told."""
+    unit: Unit
+    """With its placing, as the rules and advice get it."""
+    placement: Mapping[str, str] = field(default_factory=dict)
+    """With YES: pod → node for as many members as must be placed."""
+
+
+class Reading:
+    """Everything of one look through the product's decoders. Made once for all cases of a look."""
+
+    def __init__(self, look: Look) -> None:
+        """Decode the nodes and pods."""
+        usage = Usage()
+        for obj in look.nodes:
+            usage.put_node(model(NODE, obj))
+        pods: list[Pod] = [model(_PODS, obj) for obj in look.pods]
+        for pod in pods:
+            usage.put_pod(pod)
+        self.room: ClusterRoom = usage.room()
+        self._members: dict[str, list[Pod]] = {}
+        for pod in pods:
+            self._members.setdefault(pod.group_name, []).append(pod)
+
+    def unit(self, group: Mapping[str, Any]) -> Unit:
+        """Return the gang of a PodGroup as the rules get it."""
+        root = model(_GROUPS["podgroups.scheduling.k8s.io"], dict(group), "v1beta1")
+        facts = assemble(root, self._members.get(root.meta.ref.name, []), now=datetime.now(UTC))
+        (unit,) = units(replace(facts, room=self.room, kubernetes=(1, 37)))
+        return replace(unit, placing=placing(unit))
+
+
+def ours(reading: Reading, group: Mapping[str, Any]) -> Ours:
+    """Return whether the quorum of the waiting members fits, as the product works it out."""
+    unit = reading.unit(group)
+    found = unit.placing
+    if found is None:
+        return Ours(Answer.YES, "nobody waits", unit)
+    if found.assessment is None:
+        return Ours(Answer.CANNOT_TELL, found.why, unit)
+    said = found.assessment
+    why = " ".join(filter(None, (said.cause, said.deciding, ", ".join(said.constraints), said.why)))
+    return Ours(said.now.answer, why, unit, _by_pod(unit, said.now.placement))
+
+
+def _by_pod(unit: Unit, placement: Mapping[str, Mapping[str, int]]) -> dict[str, str]:
+    """Return pod → node for a placement by shapes."""
+    assert unit.placing is not None
+    waiting = {
+        party.shape.name: [pod for pod in unit.unplaced if _is_of(pod, party.shape)]
+        for party in unit.placing.request.parties
+    }
+    found = {}
+    for node, taken in placement.items():
+        for name, count in taken.items():
+            for pod in _take(waiting[name], count):
+                found[pod.meta.ref.name] = node
+    return found
+
+
+def _is_of(pod: Pod, shape: Shape) -> bool:
+    needs = pod.needs
+    return (
+        pod.requests,
+        dict(needs.node_selector),
+        needs.tolerations,
+        needs.host_ports,
+        needs.apart,
+    ) == (shape.requests, shape.node_selector, shape.tolerations, shape.host_ports, shape.apart)
+
+
+def _take(pods: list[Pod], count: int) -> Sequence[Pod]:
+    taken = pods[:count]
+    del pods[:count]
+    return taken

@@ -1,0 +1,230 @@
+"""Advice: what a good engineer would say frees the gang, and nothing where nothing is proven."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from gangboard.domain.advice import Advice, Change, Way
+from gangboard.domain.capacity import ClusterRoom, Load, Needs, NodeRoom, Resident, Taint
+from gangboard.domain.facts import Unit
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import GangRequest
+from gangboard.placement.advice import advise
+from gangboard.placement.placing import placing
+from tests.diagnosis.building import NOW, a_group, a_job, a_jobset, child_jobs, pods_of, requests
+from tests.placement.making import CORDON, GPU, node
+from tests.rules.asking import unit_of
+
+INFRA = Taint("dedicated", "NoSchedule", "infra")
+
+
+def waiting(
+    nodes: Sequence[NodeRoom],
+    pods: int,
+    gpu: int,
+    *,
+    quorum: int | None = None,
+    residents: Sequence[Resident] = (),
+    minor: tuple[int, int] | None = (1, 37),
+    keys: tuple[str, ...] = (),
+    asked: bool = True,
+    **more: Any,
+) -> Unit:
+    """A Job of that many pods, none of which has a node."""
+    asks = GangRequest("gang", quorum) if quorum is not None and asked else None
+    job = a_job("train", pods=pods, requests=requests(gpu=str(gpu)), gang_request=asks)
+    objects: list[Any] = [*pods_of(job, pods, group="train-group" if quorum else "", **more)]
+    if quorum is not None:
+        objects.append(a_group(quorum=quorum, of=job, topology_keys=keys))
+    room = ClusterRoom(tuple(sorted(nodes, key=lambda one: one.name)), residents=lambda: residents)
+    unit = unit_of(job, *objects, facts={"room": room, "kubernetes": minor})
+    return replace(unit, placing=placing(unit))
+
+
+def resident(name: str, priority: int = 0, kind: str = "Job", **gpus: int) -> Resident:
+    """A gang that holds that many GPUs on these nodes, one pod on each."""
+    ref = ObjectRef("batch", kind, "team-b", name, f"uid-{name}")
+    loads = {place: Load({GPU: count}, 1) for place, count in gpus.items()}
+    return Resident(ref.uid, ref, priority, loads)
+
+
+def kinds(found: Sequence[Advice]) -> list[Change]:
+    return [one.change for one in found]
+
+
+def only(found: Sequence[Advice], change: Change) -> Advice:
+    return next(one for one in found if one.change is change)
+
+
+def test_the_least_is_freed_on_the_fewest_nodes() -> None:
+    # 3 pods of 4: one fits on c. a lacks 1 for a pod, b lacks 3, d lacks 4.
+    nodes = [node("a", 4, 1), node("b", 4, 3), node("c", 4, 0), node("d", 4, 4)]
+    found = only(advise(waiting(nodes, 3, 4, quorum=3)), Change.FREE_ROOM)
+    assert found.free == {"a": {GPU: 1}, "b": {GPU: 3}}
+    assert found.way is None
+    assert [ref.name for ref in found.nodes] == ["a", "b"]
+    assert found.text == (
+        "Free up to 3 nvidia.com/gpu on each of the nodes a and b: then all 3 pods fit."
+    )
+
+
+def test_pods_of_daemonsets_are_never_asked_to_leave() -> None:
+    # On a 1 of 4 stays for good: no pod of 4 ever fits there.
+    nodes = [node("a", 4, 0, staying=1), node("b", 4, 4), node("c", 4, 4)]
+    found = only(advise(waiting(nodes, 1, 4, quorum=1)), Change.FREE_ROOM)
+    assert found.free == {"b": {GPU: 4}}
+
+
+def test_a_slot_on_a_node_that_has_one_already_counts_too() -> None:
+    # Pods of 2 on nodes of 4: a has room for one, and for two when 1 more is free.
+    nodes = [node("a", 4, 1), node("b", 4, 4)]
+    found = only(advise(waiting(nodes, 2, 2, quorum=2)), Change.FREE_ROOM)
+    assert found.free == {"a": {GPU: 1}}
+
+
+def test_mixed_shapes_are_freed_for_together() -> None:
+    jobset = a_jobset("run")
+    driver = a_job("run-driver-0", of=jobset, pods=1, requests=requests(gpu="1"))
+    workers = a_job("run-workers-0", of=jobset, pods=1, requests=requests(gpu="4"))
+    pods = [*pods_of(driver, 1, group="tree"), *pods_of(workers, 1, group="tree")]
+    # The worker wants a whole node; the driver fits beside what is on b.
+    room = ClusterRoom((node("a", 4, 2), node("b", 4, 3)))
+    facts = {"room": room, "kubernetes": (1, 37)}
+    unit = unit_of(jobset, driver, workers, *pods, a_group("tree", quorum=2), facts=facts)
+    unit = replace(unit, placing=placing(unit))
+    found = only(advise(unit), Change.FREE_ROOM)
+    assert found.free == {"a": {GPU: 2}}
+
+
+def test_the_fewest_cordons_are_lifted() -> None:
+    cordoned = [
+        replace(node(name, gpu), unschedulable=True, taints=(CORDON,))
+        for name, gpu in (("a", 4), ("b", 8), ("c", 4))
+    ]
+    found = advise(waiting([*cordoned, node("d", 4)], 3, 4, quorum=3))
+    assert found[0].change is Change.UNCORDON
+    assert [ref.name for ref in found[0].nodes] == ["b"]
+    assert found[0].text == "Uncordon node b: then all 3 pods fit."
+
+
+def test_a_cordoned_node_that_is_full_helps_nobody() -> None:
+    full = replace(node("a", 4, 4), unschedulable=True, taints=(CORDON,))
+    assert Change.UNCORDON not in kinds(advise(waiting([full, node("b", 4, 4)], 1, 4, quorum=1)))
+
+
+def test_a_taint_to_tolerate_is_named_and_how() -> None:
+    nodes = [node("a", 4, taints=(INFRA,)), node("b", 4, taints=(INFRA,))]
+    found = only(advise(waiting(nodes, 2, 4)), Change.TOLERATE)
+    assert found.taint == INFRA
+    assert found.way is Way.RECREATE
+    assert "dedicated=infra:NoSchedule of 2 nodes" in found.text
+
+
+def test_taints_of_sick_nodes_are_not_to_be_tolerated() -> None:
+    sick = Taint("node.kubernetes.io/unreachable", "NoSchedule")
+    assert advise(waiting([node("a", 4, taints=(sick,))], 1, 4, quorum=1)) == ()
+
+
+def test_the_quorum_that_somebody_set_can_be_lowered() -> None:
+    found = only(advise(waiting([node("a", 4), node("b", 4)], 4, 4, quorum=3)), Change.QUORUM)
+    assert found.count == 2
+    assert found.way is Way.IN_PLACE
+    assert found.text == "Lower the quorum of Job train from 3 to 2: 2 pods fit now."
+
+
+def test_a_quorum_that_follows_from_the_size_is_no_advice_but_the_size_is() -> None:
+    unit = waiting([node("a", 4), node("b", 4)], 3, 4, quorum=3, asked=False)
+    found = advise(unit)
+    assert Change.QUORUM not in kinds(found)
+    size = only(found, Change.SIZE)
+    assert (size.count, size.way) == (2, Way.IN_PLACE)
+    older = only(advise(replace_minor(unit, (1, 36))), Change.SIZE)
+    assert older.way is Way.RECREATE
+
+
+def replace_minor(unit: Unit, minor: tuple[int, int]) -> Unit:
+    return replace(unit, facts=replace(unit.facts, kubernetes=minor))
+
+
+def test_the_gang_that_1_36_makes_unasked_can_be_opted_out_of() -> None:
+    unit = waiting([node("a", 4), node("b", 4)], 3, 4, quorum=3, asked=False, minor=(1, 36))
+    found = only(advise(unit), Change.OPT_OUT)
+    assert (found.count, found.way) == (2, Way.RECREATE)
+    assert Change.OPT_OUT not in kinds(advise(replace_minor(unit, (1, 37))))
+
+
+def test_a_topology_that_is_the_only_cause_is_to_be_dropped() -> None:
+    nodes = [node(name, 4, labels={"rack": rack}) for name, rack in (("a", "r1"), ("b", "r2"))]
+    found = advise(waiting(nodes, 2, 4, quorum=2, keys=("rack",)))
+    assert found[0].change is Change.DROP_TOPOLOGY
+    assert found[0].way is Way.RECREATE
+    assert "one rack" in found[0].text
+
+
+def test_one_gang_that_is_enough_is_named_before_two() -> None:
+    nodes = [node("a", 4, 4), node("b", 4, 4), node("c", 4, 4)]
+    held = [resident("small", a=4), resident("pair", b=4, c=4), resident("vip", 10, b=4)]
+    found = only(advise(waiting(nodes, 2, 4, quorum=2, residents=held)), Change.SUSPEND_GANGS)
+    assert [ref.name for ref in found.gangs] == ["pair"]
+    assert found.text == (
+        "Suspend Job team-b/pair (priority 0), which holds 8 nvidia.com/gpu: then all 2 pods fit."
+    )
+
+
+def test_two_gangs_where_one_is_not_enough() -> None:
+    nodes = [node("a", 4, 4), node("b", 4, 4), node("c", 4, 4)]
+    held = [resident("one", a=4), resident("two", b=4), resident("three", c=4)]
+    found = only(advise(waiting(nodes, 2, 4, quorum=2, residents=held)), Change.SUSPEND_GANGS)
+    assert len(found.gangs) == 2
+
+
+def test_nobody_of_higher_priority_and_nobody_without_a_lever_is_suspended() -> None:
+    nodes = [node("a", 4, 4)]
+    held = [resident("vip", 5, a=4), resident("alone", kind="Pod", a=4)]
+    found = advise(waiting(nodes, 1, 4, quorum=1, residents=held))
+    assert Change.SUSPEND_GANGS not in kinds(found)
+    mine = advise(waiting(nodes, 1, 4, quorum=1, residents=held, priority=5))
+    assert [ref.name for ref in only(mine, Change.SUSPEND_GANGS).gangs] == ["vip"]
+
+
+def test_a_deadline_that_comes_by_itself_is_waited_for() -> None:
+    ending = replace(resident("batch", 100, a=4), ends_at=NOW + timedelta(minutes=12))
+    found = advise(
+        waiting(
+            [node("a", 4, 4)], 1, 4, quorum=1, residents=[ending, resident("x", b=1)], priority=100
+        )
+    )
+    assert found[0].change is Change.WAIT_FOR_END
+    assert "12 min" in found[0].text
+    assert found[0].at == NOW + timedelta(minutes=12)
+
+
+def test_what_can_never_fit_gets_no_advice_about_room() -> None:
+    found = kinds(advise(waiting([node("a", 4), node("b", 4)], 3, 4, quorum=3)))
+    assert Change.FREE_ROOM not in found
+    assert Change.SUSPEND_GANGS not in found
+
+
+def test_no_advice_where_the_arithmetic_cannot_tell() -> None:
+    unclear = Needs(unsupported=("volumes",))
+    assert advise(waiting([node("a", 4, 4), node("b", 4)], 2, 4, quorum=2, needs=unclear)) == ()
+    blind = waiting([], 2, 4, quorum=2)
+    blind = replace(blind, facts=replace(blind.facts, room=ClusterRoom(why="nodes: forbidden")))
+    assert advise(replace(blind, placing=placing(blind))) == ()
+
+
+def test_what_fits_needs_no_advice() -> None:
+    assert advise(waiting([node("a", 4)], 1, 4, quorum=1)) == ()
+
+
+def test_child_jobs_of_a_jobset_are_not_made_smaller() -> None:
+    jobset = a_jobset("run")
+    (job,) = child_jobs(jobset, requests={GPU: Decimal(4)})
+    room = ClusterRoom((node("a", 4),))
+    unit = unit_of(jobset, job, *pods_of(job, 2), facts={"room": room, "kubernetes": (1, 37)})
+    unit = replace(unit, placing=placing(unit))
+    assert Change.SIZE not in kinds(advise(unit))
