@@ -18,7 +18,15 @@ from gangboard.domain.verdict import (
     Scheduling,
 )
 from gangboard.store.gangs import Detail, gang_id, pack_detail
-from gangboard.store.models import Cluster, Gang, Heartbeat, ResourceState, WatchedObject
+from gangboard.store.history import shape_of
+from gangboard.store.models import (
+    Cluster,
+    Gang,
+    Heartbeat,
+    ResourceState,
+    VerdictSpan,
+    WatchedObject,
+)
 from gangboard.store.objects import pack
 
 NOW = datetime(2026, 11, 21, 10, 0, 0, tzinfo=UTC)
@@ -242,3 +250,60 @@ def make_heartbeats(*, now: datetime = NOW, slots: int = 8) -> None:
         Heartbeat.objects.update_or_create(
             name=f"{kind}-1", defaults={"kind": kind, "beat_at": now, "slots": its_slots}
         )
+
+
+VERDICTS: dict[str, dict[str, str]] = {
+    "forming": {"health": "starting", "stage": "formation", "code": "pods-not-created"},
+    "quota": {"health": "waiting", "stage": "admission", "code": "waiting-for-quota"},
+    "room": {"health": "waiting", "stage": "placement", "code": "insufficient-resources"},
+    "images": {"health": "starting", "stage": "start", "code": "starting"},
+    "below": {"health": "degraded", "stage": "run", "code": "below-size"},
+    "runs": {"health": "running", "stage": "run", "code": "running"},
+    "held": {"health": "suspended", "stage": "admission", "code": "suspended"},
+    "part-held": {"health": "suspended", "stage": "admission", "code": "job-suspended"},
+    "unknown": {"health": "unknown", "stage": "run", "code": "not-observed"},
+    "failed": {"health": "failed", "stage": "run", "code": "failed"},
+    "succeeded": {"health": "succeeded", "stage": "run", "code": "succeeded"},
+}
+"""Verdicts by a word, for histories."""
+
+
+def make_history(
+    gang: Gang, begin: datetime, *said: tuple[str, float], gone: bool = False, **columns: Any
+) -> list[VerdictSpan]:
+    """Store what was said of a gang: (word of VERDICTS, minutes), the oldest first.
+
+    The last one holds still, unless the gang is gone.
+    """
+    values = {
+        name: getattr(gang, name)
+        for name in (
+            *("api_group", "kind", "namespace", "name", "uid", "queue", "desired"),
+            *("accelerators", "created_at"),
+        )
+    }
+    values.update(
+        cluster_id=gang.cluster_id,
+        gang_id=gang.pk,
+        shape=shape_of(gang.requests, gang.desired),
+    )
+    spans = []
+    for index, (word, minutes) in enumerate(said):
+        end = begin + timedelta(minutes=minutes)
+        is_last = index == len(said) - 1
+        spans.append(
+            VerdictSpan(
+                **{
+                    **values,
+                    **VERDICTS[word],
+                    "title": VERDICTS[word]["code"].replace("-", " ").capitalize(),
+                    "message": f"It was said: {word}.",
+                    **columns,
+                },
+                began_at=begin,
+                ended_at=end if gone or not is_last else None,
+                last=gone and is_last,
+            )
+        )
+        begin = end
+    return VerdictSpan.objects.bulk_create(spans)

@@ -170,16 +170,51 @@ class MembersWithPodsSerializer(MembersSerializer):
 
 
 class TimelineSerializer(serializers.Serializer[Any]):
-    """One thing that was done to the gang."""
+    """One thing that was said of the gang or done to it."""
 
-    at = TimeField()
-    kind = serializers.CharField(help_text="`action`.")
+    at = TimeField(help_text="When the verdict began, or the action came to its end.")
+    until = TimeField(
+        allow_null=True, help_text="When the verdict ended; null: it holds. Null for an action."
+    )
+    kind = serializers.CharField(help_text="`verdict` or `action`.")
+    health = ChoiceOrNullField(HEALTHS, help_text="Of a verdict.")
+    stage = ChoiceOrNullField(STAGES, help_text="Of a verdict.")
+    code = WordField(help_text="Of a verdict.")
     title = serializers.CharField()
     message = serializers.CharField(
-        help_text="How it ended, and where its pods were before and are now."
+        help_text="The sentence of the verdict as it was first; how the action ended, "
+        "and where its pods were before and are now."
     )
-    actor = serializers.CharField()
-    action = serializers.CharField(source="action_id")
+    actor = WordField(help_text="Of an action.")
+    action = WordField(source="action_id", help_text="Id of the action.")
+
+
+class TypicalSerializer(serializers.Serializer[Any]):
+    """How long comparable gangs waited."""
+
+    median_seconds = serializers.IntegerField()
+    cases = serializers.IntegerField(help_text="Gangs that came to run, at least 5.")
+
+
+class WaitsSerializer(serializers.Serializer[Any]):
+    """The time before the gang ran first."""
+
+    total_seconds = serializers.IntegerField(
+        source="wait.seconds",
+        help_text="From its creation, or from when it was first seen, to its first `running`, "
+        "its end, or now; without the time in which it was suspended on purpose.",
+    )
+    by_stage = serializers.DictField(
+        source="wait.by_stage",
+        child=serializers.IntegerField(),
+        help_text="Seconds by stage. Time in which nobody could look is in none.",
+    )
+    typical = TypicalSerializer(
+        source="typical_with_basis",
+        allow_null=True,
+        help_text="Of other gangs of the same cluster, queue, size and requests per member that "
+        "the caller may see; null: fewer than 5.",
+    )
 
 
 class GangDetailSerializer(GangSerializer):
@@ -192,14 +227,20 @@ class GangDetailSerializer(GangSerializer):
     actions = OfferSerializer(many=True, help_text="What the caller may do to the owner now.")
     fit = FitSerializer(many=True, help_text="One entry per shape with waiting pods.")
     timeline = TimelineSerializer(many=True, help_text="Newest first.")
+    waits = WaitsSerializer(
+        source="past.with_wait",
+        allow_null=True,
+        help_text="Null: it was not seen waiting.",
+    )
 
     def to_representation(self, instance: GangDetail) -> dict[str, Any]:
         """Return the Gang as in lists, with more beside it."""
-        more = ("members", "findings", "groups", "jobs", "actions", "fit", "timeline")
+        more = ("members", "findings", "groups", "jobs", "actions", "fit", "timeline", "waits")
+        values = {name: self.fields[name].get_attribute(instance) for name in more}
         return {
             **GangSerializer().to_representation(instance.row),
             **{
-                name: self.fields[name].to_representation(self.fields[name].get_attribute(instance))
-                for name in more
+                name: None if value is None else self.fields[name].to_representation(value)
+                for name, value in values.items()
             },
         }

@@ -44,12 +44,11 @@ class Allocation:
         """Whether it says anything that the spec does not say too."""
         if self.infeasible or self.pod.allocated_resources or self.pod.resources:
             return True
-        return any(
-            given is not None and given != _asked(container)
-            for container in (*(spec.containers or ()), *(spec.init_containers or ()))
-            if (status := self.containers.get(container.name)) is not None
-            for given in (status.allocated_resources, _in_force(status))
-        )
+        for container in (*(spec.containers or ()), *(spec.init_containers or ())):
+            status = self.containers.get(container.name)
+            if status is not None and _differs(status, _asked(container)):
+                return True
+        return False
 
 
 def is_infeasible(conditions: list[WireCondition] | None) -> bool:
@@ -110,6 +109,13 @@ def _whole(asked: Requests, status: Allocation, reading: Reading) -> Requests:
 
 def _asked(container: WireContainer) -> Quantities:
     return (container.resources and container.resources.requests) or {}
+
+
+def _differs(status: WireAllocated, asked: Quantities) -> bool:
+    promised, in_force = status.allocated_resources, _in_force(status)
+    return (promised is not None and promised != asked) or (
+        in_force is not None and in_force != asked
+    )
 
 
 def _in_force(status: WireAllocated) -> Quantities | None:

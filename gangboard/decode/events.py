@@ -18,11 +18,13 @@ EVENT_REASONS = frozenset(
         "HeadlessServiceCreationFailed",
         "JobCreationFailed",
         "PVCCreationFailed",
-        # The scheduler, and autoscalers that answer it.
+        # The scheduler (Karpenter says FailedScheduling, too).
         "FailedScheduling",
         "Preempted",
+        # cluster-autoscaler (eventing_scale_up_processor.go) and Karpenter (scheduling/events.go).
         "NotTriggerScaleUp",
         "TriggeredScaleUp",
+        "Nominated",
         # The kubelet and volumes: why a container does not start.
         "BackOff",
         "Failed",

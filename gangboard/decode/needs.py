@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 
@@ -100,6 +100,7 @@ class _WireVolume(Wire):
     vsphere_volume: _WireSource | None = None
 
 
+_HARMLESS = _WireVolume()
 _SELECTOR = msgspec.json.Decoder(dict[str, str] | None)
 _AFFINITY = msgspec.json.Decoder(_WireAffinity | None)
 _TOLERATIONS = msgspec.json.Decoder(list[_WireToleration] | None)
@@ -108,3 +109,128 @@ _VOLUMES = msgspec.json.Decoder(list[_WireVolume] | None)
 _CLAIMS = msgspec.json.Decoder(list[_WireSource] | None)
 _PORTS = msgspec.json.Decoder(list[_WirePort] | None)
 _LABELS = msgspec.json.Decoder(dict[str, str | None] | None)
+# Parts that are longer are read each time: they are not what thousands of pods have in common.
+_LONGEST_SHARED = 16384
+
+
+def read_needs(
+    spec: WirePlacedSpec, namespace: str, labels: msgspec.Raw, resources: Iterable[str]
+) -> Needs:
+    """Return what the filters of kube-scheduler read of a pod; equal ones are the same object.
+
+    `labels` are `metadata.labels` as bytes: they are read only for pods that must be apart.
+    `resources` are the names of what the pod requests. Raises msgspec.DecodeError where a part is
+    not as the API has it.
+    """
+    parts = (
+        bytes(spec.node_selector),
+        bytes(spec.affinity),
+        bytes(spec.tolerations),
+        bytes(spec.topology_spread_constraints),
+    )
+    short = sum(map(len, parts)) <= _LONGEST_SHARED
+    needs, terms = _common(*parts) if short else _common.__wrapped__(*parts)
+    ports = frozenset(_host_ports(spec))
+    words = tuple(_more(spec))
+    classes = tuple(_device_classes(resources))
+    if not (terms or ports or words or classes):
+        return needs
+    sets = _apart(terms, namespace, labels)
+    if "" in sets:
+        words = (ANTI_AFFINITY, *words)
+    return _shared(
+        replace(
+            needs,
+            host_ports=ports,
+            apart=sets - {""},
+            unsupported=(*needs.unsupported, *words),
+            undecidable=classes,
+        )
+    )
+
+
+@lru_cache(maxsize=4096)
+def _common(
+    selector: bytes, affinity: bytes, tolerations: bytes, spread: bytes
+) -> tuple[Needs, tuple[WirePodTerm, ...]]:
+    """Return what pods with these parts have in common, and their terms of anti-affinity."""
+    wanted = _AFFINITY.decode(affinity) or _WireAffinity()
+    unsupported = []
+    if wanted.pod_affinity is not None and wanted.pod_affinity.required:
+        unsupported.append(AFFINITY)
+    # Whatever is not said to be soft is hard.
+    constraints = _SPREAD.decode(spread) or ()
+    if any(one.when_unsatisfiable != "ScheduleAnyway" for one in constraints):
+        unsupported.append(SPREAD)
+    anti = wanted.pod_anti_affinity
+    needs = Needs(
+        node_selector=tuple(sorted((_SELECTOR.decode(selector) or {}).items())),
+        affinity=_terms(wanted.node_affinity),
+        tolerations=tuple(map(_toleration, _TOLERATIONS.decode(tolerations) or ())),
+        unsupported=tuple(unsupported),
+    )
+    # A term without a selector matches nothing (LabelSelectorAsSelector).
+    terms = (anti.required if anti is not None else None) or ()
+    return _shared(needs), tuple(term for term in terms if term.label_selector is not None)
+
+
+@lru_cache(maxsize=16384)
+def _shared(needs: Needs) -> Needs:
+    return needs
+
+
+def _terms(affinity: _WireNodeAffinity | None) -> tuple[Term, ...] | None:
+    if affinity is None or affinity.required is None:
+        return None
+    return tuple(
+        Term(read_requirements(term.match_expressions), read_requirements(term.match_fields))
+        for term in affinity.required.node_selector_terms or ()
+    )
+
+
+def _toleration(wire: _WireToleration) -> Toleration:
+    return Toleration(wire.key or "", wire.operator or "Equal", wire.value or "", wire.effect or "")
+
+
+def _apart(terms: Iterable[WirePodTerm], namespace: str, labels: msgspec.Raw) -> frozenset[str]:
+    """Return the sets of which a node takes one only; an empty name for what is no such set."""
+    if not terms:
+        return frozenset()
+    own = {key: value for key, value in (_LABELS.decode(labels) or {}).items() if value is not None}
+    return frozenset(apart_name(term, namespace, own) for term in terms)
+
+
+def _host_ports(spec: WirePodSpec) -> Iterator[HostPort]:
+    """Yield the ports of containers and sidecars (GetHostPorts in pkg/scheduler/util, 1.35 to 1.37).
+
+    With `hostNetwork` the API server sets `hostPort` of every port (SetDefaults_PodSpec).
+    """
+    for container in spec.init_containers or ():
+        if container.is_sidecar:
+            yield from _ports_of(container)
+    for container in spec.containers or ():
+        yield from _ports_of(container)
+
+
+def _ports_of(container: WireContainer) -> Iterator[HostPort]:
+    data = bytes(container.ports)
+    if b"hostPort" not in data:
+        return
+    for port in _PORTS.decode(data) or ():
+        if port.host_port is not None and port.host_port > 0:
+            yield HostPort(port.host_port, port.protocol or "TCP", port.host_ip or "")
+
+
+def _more(spec: WirePlacedSpec) -> Iterator[str]:
+    """Yield what the pod asks for besides and what can only take nodes away."""
+    if any(volume != _HARMLESS for volume in _VOLUMES.decode(spec.volumes) or ()):
+        yield VOLUMES
+    if _CLAIMS.decode(spec.resource_claims):
+        yield CLAIMS
+
+
+def _device_classes(resources: Iterable[str]) -> Iterator[str]:
+    """Yield what a driver serves from devices that no node lists as allocatable."""
+    for resource in resources:
+        if resource.startswith(_DEVICE_CLASS):
+            yield f"devices of the class {resource.removeprefix(_DEVICE_CLASS)}"

@@ -1,34 +1,84 @@
-"""Nodes: readiness and cordon. Never needed: without nodes only the nodes are not spoken of."""
+"""Nodes: readiness, cordon, and what they offer. Never needed: without nodes only room is unknown."""
 
 from __future__ import annotations
 
+from itertools import islice
+
+from gangboard.decode.podspec import Quantities
+from gangboard.decode.problems import deliver
+from gangboard.decode.quantities import parse_amount
 from gangboard.decode.wire import Wire, WireCondition, WireMeta, pick_condition, read_meta
+from gangboard.domain.capacity import Taint
 from gangboard.domain.node import Node
 from gangboard.domain.registry import Resource
+from gangboard.domain.units import units
+
+MAX_LABELS = 2_000
+
+
+class WireNodeMeta(WireMeta):
+    """`metadata` of a node: all labels, any of them can be asked for."""
+
+    labels: dict[str, str | None] | None = None
+
+
+class _WireTaint(Wire):
+    key: str = ""
+    effect: str = ""
+    value: str | None = None
 
 
 class _WireNodeSpec(Wire):
     unschedulable: bool | None = None
+    taints: list[_WireTaint] | None = None
 
 
 class _WireNodeStatus(Wire):
     conditions: list[WireCondition] | None = None
+    allocatable: Quantities | None = None
 
 
 class WireNode(Wire):
     """A node as narrow as it is kept."""
 
-    metadata: WireMeta
+    metadata: WireNodeMeta
     spec: _WireNodeSpec | None = None
     status: _WireNodeStatus | None = None
 
 
 def _build(wire: WireNode, version: str) -> Node:
-    return Node(
+    spec, status = wire.spec or _WireNodeSpec(), wire.status or _WireNodeStatus()
+    allocatable, faults = _amounts(status.allocatable)
+    unreadable = frozenset(faults)
+    labels = wire.metadata.labels or {}
+    if len(labels) > MAX_LABELS:
+        faults["labels"] = f"of its {len(labels):,} labels only {MAX_LABELS:,} are kept"
+    node = Node(
         meta=read_meta(wire.metadata, "", "Node", version),
-        ready=pick_condition(wire.status.conditions, "Ready") if wire.status else None,
-        unschedulable=bool(wire.spec and wire.spec.unschedulable),
+        ready=pick_condition(status.conditions, "Ready"),
+        unschedulable=bool(spec.unschedulable),
+        labels={key: value or "" for key, value in islice(labels.items(), MAX_LABELS)},
+        taints=tuple(Taint(one.key, one.effect, one.value or "") for one in spec.taints or ()),
+        allocatable=allocatable,
+        unreadable=unreadable,
     )
+    return deliver(node, faults.values())
+
+
+def _amounts(quantities: Quantities | None) -> tuple[dict[str, int], dict[str, str]]:
+    """Return what pods can be given, in scheduler units, and per malformed resource half a sentence.
+
+    Fractions are rounded up as those of pods are, and less than nothing stays less than nothing:
+    NodeInfo.SetNode adds `status.allocatable` with the same Resource.Add as a pod's requests.
+    """
+    amounts: dict[str, int] = {}
+    faults: dict[str, str] = {}
+    for resource, text in (quantities or {}).items():
+        try:
+            amounts[resource] = units(resource, parse_amount(resource, str(text)))
+        except ValueError as error:
+            faults[resource] = f"its allocatable {resource} is left out: {error}"
+    return amounts, faults
 
 
 NODE = Resource(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable
 
 import msgspec
 
-from gangboard.decode.podspec import WirePodSpec, pod_requests
+from gangboard.decode.allocation import Allocation, WireAllocated, is_infeasible, placed_requests
+from gangboard.decode.needs import WirePlacedSpec, read_needs
+from gangboard.decode.podspec import NULL
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import (
     Int32,
@@ -19,18 +20,19 @@ from gangboard.decode.wire import (
     read_text,
     read_time,
 )
+from gangboard.domain.capacity import Needs
+from gangboard.domain.objects import Controller
 from gangboard.domain.pod import Container, Pod
 from gangboard.domain.registry import Resource
 
-Labels = TypeVar("Labels")
-_NULL = msgspec.Raw(b"null")
-KeptLabels = Callable[[Any], dict[str, str]]
+KeptLabels = Callable[[msgspec.Raw], dict[str, str]]
+_UNREAD = Needs(undecidable=("a part of its spec that could not be read",))
 
 
-class WirePodMeta(WireMeta, Generic[Labels]):
-    """`metadata` of a pod with the labels that are kept as fields of a struct."""
+class WirePodMeta(WireMeta):
+    """`metadata` of a pod."""
 
-    labels: Labels | None = None
+    labels: msgspec.Raw = NULL
 
 
 class _WireReason(Wire):
@@ -60,17 +62,16 @@ class _WireState(Wire):
     terminated: _WireTerminated | None = None
 
 
-class WireContainerStatus(Wire):
+class WireContainerStatus(WireAllocated):
     """One entry of `containerStatuses` or `initContainerStatuses`."""
 
-    name: str = ""
     ready: bool = False
     restart_count: Int32 = 0
     state: _WireState | None = None
     last_state: _WireState | None = None
 
 
-class WirePodStatus(Wire):
+class WirePodStatus(WireAllocated):
     """`status` of a pod.
 
     Its lists stay bytes until a model is built: most pods of a page are unchanged and are never
@@ -78,48 +79,48 @@ class WirePodStatus(Wire):
     """
 
     phase: str | None = None
-    conditions: msgspec.Raw = _NULL
+    conditions: msgspec.Raw = NULL
     nominated_node_name: str | None = None
-    container_statuses: msgspec.Raw = _NULL
-    init_container_statuses: msgspec.Raw = _NULL
+    container_statuses: msgspec.Raw = NULL
+    init_container_statuses: msgspec.Raw = NULL
     reason: str | None = None
     message: str | None = None
     start_time: str | None = None
+
+
+class WirePod(Wire):
+    """A pod as narrow as it is kept."""
+
+    metadata: WirePodMeta
+    spec: WirePlacedSpec | None = None
+    status: WirePodStatus | None = None
 
 
 _CONDITIONS = msgspec.json.Decoder(list[WireCondition] | None)
 _STATUSES = msgspec.json.Decoder(list[WireContainerStatus] | None)
 
 
-class WirePod(Wire, Generic[Labels]):
-    """A pod as narrow as it is kept."""
-
-    metadata: WirePodMeta[Labels]
-    spec: WirePodSpec | None = None
-    status: WirePodStatus | None = None
-
-
 def pod_resource(labels: frozenset[str]) -> Resource:
     """Return how to read pods, keeping only the labels named (those that a registry asks for).
 
     A malformed quantity keeps the pod, so that it is counted as the member it is, leaves that
-    resource out of its requests, and is said as a problem.
+    resource out of its requests, and is said as a problem. So does what it asks of a node where
+    that cannot be read.
     """
-    wire_labels, kept = _label_struct(labels)
-    wire: Any = WirePod
+    kept = _label_reader(labels)
     return Resource(
         group="",
         plural="pods",
         kind="Pod",
         versions=("v1",),
-        wire=wire[wire_labels],
+        wire=WirePod,
         model=Pod,
         build=lambda pod, version: _build(pod, version, kept),
         needed=True,
     )
 
 
-def _label_struct(labels: frozenset[str]) -> tuple[type[Any], KeptLabels]:
+def _label_reader(labels: frozenset[str]) -> KeptLabels:
     """Make a struct with one field per label: a third cheaper per pod than a dict of all labels."""
     names = {f"label_{index}": label for index, label in enumerate(sorted(labels))}
     struct = msgspec.defstruct(
@@ -128,25 +129,40 @@ def _label_struct(labels: frozenset[str]) -> tuple[type[Any], KeptLabels]:
         bases=(Wire,),
         rename=names,
     )
+    decoder = msgspec.json.Decoder(struct | None)
 
-    def kept(wire: Any) -> dict[str, str]:
+    def kept(data: msgspec.Raw) -> dict[str, str]:
         """Return the labels that the pod has, by their names."""
+        wire = decoder.decode(data)
+        if wire is None:
+            return {}
         values = ((label, getattr(wire, field)) for field, label in names.items())
         return {label: value for label, value in values if value is not None}
 
-    return struct, kept
+    return kept
 
 
 POD = pod_resource(frozenset())
 """Pods without any label: for callers that read no registry."""
 
 
-def _build(wire: WirePod[Any], version: str, kept: KeptLabels) -> Pod:
-    spec, status = wire.spec or WirePodSpec(), wire.status or WirePodStatus()
-    requests, faults = pod_requests(spec)
+def _build(wire: WirePod, version: str, kept: KeptLabels) -> Pod:
+    spec, status = wire.spec or WirePlacedSpec(), wire.status or WirePodStatus()
     conditions = _CONDITIONS.decode(status.conditions)
+    containers = _STATUSES.decode(status.container_statuses) or []
+    initial = _STATUSES.decode(status.init_container_statuses) or []
+    meta = read_meta(wire.metadata, "", "Pod", version)
+    given = {one.name: one for one in (*initial, *containers)}
+    allocation = Allocation(given, status, is_infeasible(conditions))
+    requests, unread = placed_requests(spec, allocation)
+    faults = list(unread.values())
+    try:
+        needs = read_needs(spec, meta.ref.namespace, wire.metadata.labels, requests)
+    except msgspec.DecodeError as error:
+        needs = _UNREAD
+        faults.append(f"what it asks of a node is left out: {error}")
     pod = Pod(
-        meta=read_meta(wire.metadata, "", "Pod", version),
+        meta=meta,
         phase=status.phase or "",
         node=spec.node_name or "",
         nominated_node=status.nominated_node_name or "",
@@ -158,22 +174,34 @@ def _build(wire: WirePod[Any], version: str, kept: KeptLabels) -> Pod:
         scheduled=pick_condition(conditions, "PodScheduled"),
         ready=pick_condition(conditions, "Ready"),
         disruption=pick_condition(conditions, "DisruptionTarget"),
-        containers=tuple(_containers(status)),
+        containers=(
+            *(_container(one, init=True) for one in initial),
+            *(_container(one, init=False) for one in containers),
+        ),
         requests=requests,
         grace_seconds=wire.metadata.deletion_grace_period_seconds,
-        labels=kept(wire.metadata.labels) if wire.metadata.labels is not None else {},
+        labels=kept(wire.metadata.labels),
         reason=status.reason or "",
         message=read_text(status.message),
         start_time=read_time(status.start_time),
+        needs=needs,
+        unread_requests=tuple(sorted(unread)),
+        stays=_stays(meta.controller),
+        preempts=spec.preemption_policy != "Never",
+        deadline_seconds=spec.active_deadline_seconds,
     )
     return deliver(pod, faults)
 
 
-def _containers(status: WirePodStatus) -> Iterator[Container]:
-    for container in _STATUSES.decode(status.init_container_statuses) or ():
-        yield _container(container, init=True)
-    for container in _STATUSES.decode(status.container_statuses) or ():
-        yield _container(container, init=False)
+def _stays(controller: Controller | None) -> bool:
+    """Whether a pod comes back to its node whatever is done: made by a DaemonSet, or static.
+
+    The pod that stands for a static one in the API has its node as controller.
+    """
+    return controller is not None and (controller.group, controller.kind) in (
+        ("apps", "DaemonSet"),
+        ("", "Node"),
+    )
 
 
 def _container(status: WireContainerStatus, init: bool) -> Container:

@@ -16,6 +16,7 @@ from gangboard.domain.group import WorkloadEntry
 Quantities = dict[str, str | int | float]
 Requests = dict[str, Decimal]
 NULL = msgspec.Raw(b"null")
+_NOTHING: Quantities = {}
 
 
 class WireResources(Wire):
@@ -95,7 +96,7 @@ class Reading:
     def amounts(self, quantities: Quantities | None) -> Requests:
         """Return a resource list in base units."""
         parsed: Requests = {}
-        for resource, text in (quantities or {}).items():
+        for resource, text in (quantities or _NOTHING).items():
             try:
                 parsed[resource] = parse_amount(resource, str(text))
             except ValueError as error:
@@ -111,6 +112,8 @@ class Reading:
 
     def without_faults(self, amounts: Requests) -> Requests:
         """Leave out the resources with a malformed amount, never summing without it."""
+        if not self.faults:
+            return amounts
         return {key: amount for key, amount in amounts.items() if key not in self.faults}
 
 
@@ -134,6 +137,8 @@ def of_containers(spec: WirePodSpec, requests: Callable[[WireContainer], Request
     total: Requests = {}
     for container in spec.containers or ():
         add(total, requests(container))
+    if not spec.init_containers:
+        return total
     return most([total, *_initialization(spec, requests, total)])
 
 

@@ -92,9 +92,7 @@ class Ancestry:
             for uid in members
             if (place := self._place(uid)) and (place[0] != WORKLOAD or uid == root)
         }
-        places |= {
-            place for place in self._named_by(members) if links.object_at(place) is not None
-        }
+        places |= {place for place in self._named_by(members) if links.object_at(place) is not None}
         found = {pod for place in places for pod in links.pods_naming[place]}
         return tuple(sorted(pod for pod in found if self.root_of(pod) != root))
 

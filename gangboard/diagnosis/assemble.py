@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from gangboard.diagnosis.attempts import current_uids, natural
+from gangboard.diagnosis.entries import entry_groups
 from gangboard.diagnosis.links import WORKLOAD, Linked
 from gangboard.diagnosis.roots import as_owner
 from gangboard.domain.capacity import ClusterRoom
@@ -60,15 +61,19 @@ def assemble(
     kept = [thing for thing in known.values() if not _is_left_behind(thing, old)]
     pods = _ordered(thing for thing in kept if isinstance(thing, Pod))
     all_groups = _ordered(thing for thing in kept if isinstance(thing, Group))
-    groups = tuple(group for group in all_groups if group.meta.ref.kind != WORKLOAD)
+    workloads = tuple(group for group in all_groups if group.meta.ref.kind == WORKLOAD)
     others = _ordered(strangers)
+    groups = (
+        *(group for group in all_groups if group.meta.ref.kind != WORKLOAD),
+        *entry_groups(workloads, owners, pods, others, root.meta.ref.uid),
+    )
     gone = known.keys() - {thing.meta.ref.uid for thing in kept}
     return GangFacts(
         owner=as_owner(root, groups, pods, others),
         now=now,
         jobs=_ordered(thing for thing in kept if isinstance(thing, Owner) and _is_job(thing)),
         groups=groups,
-        workloads=tuple(group for group in all_groups if group.meta.ref.kind == WORKLOAD),
+        workloads=workloads,
         pods=pods,
         strangers=others,
         events=_newest_first(event for event in events if event.regarding.uid not in gone),

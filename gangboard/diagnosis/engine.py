@@ -144,8 +144,7 @@ def _crash(what: str, stage: Stage, subject: GangFacts | Unit, error: Exception)
         health=Health.UNKNOWN,
         stage=stage,
         title="Not observed",
-        message=f"{what}{about} ended in a defect of gangboard, "
-        "so what it would say is not known.",
+        message=f"{what}{about} ended in a defect of gangboard, so what it would say is not known.",
         unit=unit,
         advice=("Report this defect of gangboard with the evidence.",),
         evidence=(Evidence("defect", f"{type(error).__name__}: {error}"),),

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from gangboard.diagnosis.ancestry import Ancestry
 from gangboard.diagnosis.links import (
+    CORE,
     AttachmentLink,
     GroupLink,
     Link,
@@ -160,18 +161,20 @@ class Kinship:
 
     def _around_group(self, uid: str, link: GroupLink) -> set[str]:
         links, ancestry = self._links, self._ancestry
-        near = {uid, *links.namesakes[link.name]}
-        near |= links.children_of[link.name] | links.groups_of[link.name]
-        parent = ancestry.parent_of(link)
-        if parent is not None:
-            near.update(ancestry.chain(parent))
-        workload = ancestry.workload_of(link)
-        if workload is not None:
-            near.add(workload)
+        same = links.namesakes[link.name]
+        near = {uid, *same, *links.children_of[link.name], *links.groups_of[link.name]}
+        for one in (link, *(links.groups[other] for other in same)):
+            parent = ancestry.parent_of(one)
+            if parent is not None:
+                near.update(ancestry.chain(parent))
+            workload = ancestry.workload_of(one)
+            if workload is not None:
+                near.add(workload)
         found: set[str] = set()
         found = found.union(*(ancestry.gangs_of(one) for one in near))
-        if link.place is not None:
-            pods = links.pods_naming[link.place]
+        if link.name[0] == CORE:
+            # Also where pods cannot name it: it can hide a namesake of 1.35, which they do name.
+            pods = links.pods_naming[link.name[1:]]
             found = found.union(*(ancestry.gangs_of(pod) for pod in pods))
         return found
 

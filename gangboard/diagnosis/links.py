@@ -305,9 +305,9 @@ class Links:
         self.namesakes.set(link.name, uid, there=there)
         if link.controller:
             self.owners_under.set(link.controller, uid, there=there)
-        # Two templates can name two entries of one Workload.
-        for place in {named for place in link.templates for named in _both(place)}:
-            self.templates_naming.set(place, uid, there=there)
+        # Once each: two templates can name two entries of one Workload.
+        for named in {one for place in link.templates for one in _both(place)}:
+            self.templates_naming.set(named, uid, there=there)
 
     def _set_group(self, uid: str, link: GroupLink, *, there: bool) -> None:
         _set_item(self.groups, uid, link, there=there)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from gangboard.diagnosis.links import COMPOSITE, POD_GROUP
+from gangboard.diagnosis.entries import takes_pods
+from gangboard.diagnosis.links import POD_GROUP, WORKLOAD, has_entries
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.owner import Finish, Outcome, Owner, PodShape
 from gangboard.domain.pod import Pod
@@ -24,9 +25,9 @@ def as_owner(
         return _pod_as_owner(root)
     return Owner(
         meta=root.meta,
-        desired=sum(group_size(group, pods, strangers) for group in _units_of(root, groups))
-        if root.meta.ref.kind in (POD_GROUP, COMPOSITE)
-        else _template_size(root),
+        desired=_template_size(root)
+        if root.meta.ref.kind == WORKLOAD and not has_entries(root)
+        else sum(group_size(group, pods, strangers) for group in _units_of(root, groups)),
         shapes=tuple(PodShape(1, pod.requests) for pod in pods),
         finish=_finish_of_group(root, groups, pods, strangers),
         priority_class=_only_class(pods),
@@ -38,7 +39,7 @@ def group_size(group: Group, pods: Sequence[Pod], strangers: Sequence[Pod]) -> i
 
     Pods of other gangs in the same group count towards the quorum.
     """
-    name = group.meta.ref.name
+    name = group.name
     own = sum(pod.group_name == name for pod in pods)
     others = sum(pod.group_name == name for pod in strangers)
     return max(own, quorum_of(group) - others)
@@ -50,10 +51,8 @@ def quorum_of(group: Group) -> int:
 
 
 def _units_of(root: Group, groups: Sequence[Group]) -> tuple[Group, ...]:
-    """Return the PodGroups that a bare PodGroup or CompositePodGroup stands for."""
-    if root.meta.ref.kind == POD_GROUP:
-        return (root,)
-    return tuple(group for group in groups if group.meta.ref.kind == POD_GROUP)
+    """Return the groups that a bare PodGroup, CompositePodGroup or Workload stands for."""
+    return (root,) if root.meta.ref.kind == POD_GROUP else tuple(filter(takes_pods, groups))
 
 
 def _template_size(workload: Group) -> int:

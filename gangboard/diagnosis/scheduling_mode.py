@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from gangboard.diagnosis.links import CORE, POD_GROUP
+from gangboard.diagnosis.entries import takes_pods
 from gangboard.domain.facts import GangFacts
-from gangboard.domain.group import Group, Policy
+from gangboard.domain.group import Group, Policy, label_of_group, read_entry
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.wording import count
@@ -34,7 +34,8 @@ LABELS = {
 }
 """The modes and how pages call them."""
 
-_V136 = "v1alpha2"
+_V135, _V136 = "v1alpha1", "v1alpha2"
+_NOT_BY_OWNER = (_V135, _V136)  # where a controller owner does not decide
 _ONE_BY_ONE = "its pods are scheduled one by one"
 
 
@@ -67,7 +68,7 @@ def _mode(facts: GangFacts, job: Owner, pods: Sequence[Pod]) -> tuple[str, str]:
 def _ungrouped(facts: GangFacts, job: Owner, pods: Sequence[Pod], asked: str) -> tuple[str, str]:
     """Return why a Job has no group although the cluster serves them and its template names none."""
     if named := next((pod.group_name for pod in pods if pod.group_name), ""):
-        return "unknown", f"Its pods name PodGroup {named}, which does not exist."
+        return "unknown", f"Its pods name {label_of_group(named)}, which does not exist."
     if asked and pods:
         return (
             "fallen-back",
@@ -82,6 +83,10 @@ def _ungrouped(facts: GangFacts, job: Owner, pods: Sequence[Pod], asked: str) ->
         return "not-eligible", rule
     if owner := _owner_in_the_way(facts, job):
         return "owned", owner
+    if facts.gang_api_version == _V135:
+        return "pod-by-pod", (
+            "Its template names no Workload, and Kubernetes 1.35 makes none for a Job."
+        )
     if not pods:
         return "unknown", "It has no PodGroup and no pods yet."
     return "pod-by-pod", (
@@ -98,11 +103,7 @@ def _template_group(facts: GangFacts, job: Owner) -> str:
 
 def _group_of(facts: GangFacts, job: Owner, pods: Sequence[Pod], template: str) -> Group | None:
     """Return the group its pods are in; before there are pods, the one made or named for it."""
-    groups = {
-        group.meta.ref.name: group
-        for group in facts.groups
-        if (group.meta.ref.group, group.meta.ref.kind) == (CORE, POD_GROUP)
-    }
+    groups = {group.name: group for group in facts.groups if takes_pods(group)}
     if pods:
         names = Counter(pod.group_name for pod in pods if pod.group_name)
         return groups.get(max(names, key=lambda name: (names[name], name), default=""))
@@ -113,14 +114,15 @@ def _group_of(facts: GangFacts, job: Owner, pods: Sequence[Pod], template: str) 
 
 def _is_made_by(group: Group, owner: Owner) -> bool:
     controller = group.meta.controller
-    return controller is not None and controller.uid == owner.meta.ref.uid
+    is_own = controller is not None and controller.uid == owner.meta.ref.uid
+    return is_own and group.entry is None
 
 
 def _grouped(job: Owner, group: Group) -> tuple[str, str]:
     """Return the mode of a Job whose pods are in a group that exists."""
-    name, what = group.meta.ref.name, _policy(group)
+    name, what = group.name, _policy(group)
     if not _is_made_by(group, job):
-        return "brought-along", f"Its pods are in PodGroup {name}{_maker(group)}: {what}."
+        return "brought-along", f"Its pods are in {label_of_group(name)}{_maker(group)}: {what}."
     if group.policy is Policy.GANG:
         template = job.delegated_template
         how = f" from template {template} of Workload {group.workload_name}" if template else ""
@@ -151,20 +153,23 @@ def _maker(group: Group) -> str:
 
 def _without_named_group(facts: GangFacts, pods: Sequence[Pod], template: str) -> tuple[str, str]:
     """Return the mode of a Job whose template names a group that its pods are not in."""
+    name = label_of_group(template)
     if pods and not any(pod.group_name for pod in pods):
+        field = "workloadRef" if read_entry(template) is not None else "schedulingGroup"
         why = (
-            "schedulingGroup was dropped on the way to the pods"
+            f"{field} was dropped on the way to the pods"
             if facts.gang_api_version
             else "this cluster does not serve gang scheduling"
         )
-        return "fallen-back", f"Its template names PodGroup {template}, but {why}: {_ONE_BY_ONE}."
+        return "fallen-back", f"Its template names {name}, but {why}: {_ONE_BY_ONE}."
     if not facts.gang_api_version:
         return "pod-by-pod", (
-            f"Its template names PodGroup {template}, but this cluster does not serve gang "
-            "scheduling."
+            f"Its template names {name}, but this cluster does not serve gang scheduling."
         )
+    if read_entry(template) is not None:
+        return "brought-along", f"Its template names {name}, which does not exist."
     return "opted-out", (
-        f"Its template names PodGroup {template}, so the Job controller makes none for it; "
+        f"Its template names {name}, so the Job controller makes none for it; "
         "that PodGroup does not exist."
     )
 
@@ -199,7 +204,7 @@ def _not_eligible(facts: GangFacts, job: Owner) -> str:
 def _owner_in_the_way(facts: GangFacts, job: Owner) -> str:
     """Return why a Job with a controller owner gets no group; empty if it may (1.36)."""
     controller = job.meta.controller
-    if controller is None or facts.gang_api_version == _V136 or job.delegated_template:
+    if controller is None or facts.gang_api_version in _NOT_BY_OWNER or job.delegated_template:
         return ""
     return (
         f"{controller.kind} {controller.name} owns it, and Kubernetes 1.37 makes no PodGroup for "

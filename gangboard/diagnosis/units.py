@@ -1,8 +1,8 @@
 """Divides a gang into its units: what gets a stage of its own.
 
-Each PodGroup with pods, Jobs or parts of the gang is one, named after its Job when it is for that
-Job alone. Of what is in no group, each child Job is one, the missing Jobs of each part are one,
-and the pods that the owner makes itself are one.
+Each PodGroup (1.35: entry of a Workload) with pods, Jobs or parts of the gang is one, named after
+its Job when it is for that Job alone. Of what is in no group, each child Job is one, the missing
+Jobs of each part are one, and the pods that the owner makes itself are one.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from gangboard.diagnosis.attempts import natural, pods_by_job
-from gangboard.diagnosis.links import COMPOSITE, CORE, POD_GROUP
+from gangboard.diagnosis.entries import takes_pods
+from gangboard.diagnosis.links import COMPOSITE, POD_GROUP, WORKLOAD
 from gangboard.diagnosis.roots import group_size
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Group, Policy
+from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner, Part
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import UnitMemory
@@ -43,15 +45,11 @@ class _Division:
 
     def __init__(self, facts: GangFacts) -> None:
         self._facts = facts
-        self._groups = {
-            group.meta.ref.name: group
-            for group in facts.groups
-            if group.meta.ref.kind == POD_GROUP and group.meta.ref.group == CORE
-        }
+        self._groups = {group.name: group for group in facts.groups if takes_pods(group)}
         self._made_by = {
-            group.meta.controller.uid: name
+            maker.uid: name
             for name, group in reversed(self._groups.items())
-            if group.meta.controller is not None
+            if (maker := _maker(group)) is not None
         }
         self._pods_of = pods_by_job(facts.pods, facts.jobs)
         self._only_group = self._group_of_owner()
@@ -69,7 +67,7 @@ class _Division:
             self._deal_part(part)
         for pod in self._facts.pods:
             self._deal_pod(pod)
-        if self._facts.owner.meta.ref.kind in (POD_GROUP, COMPOSITE):
+        if self._facts.owner.meta.ref.kind in (POD_GROUP, COMPOSITE, WORKLOAD):
             for name in self._groups:
                 self._in_group.setdefault(name, _Share())  # also without pods
         found = [self._group_unit(name) for name in sorted(self._in_group, key=natural)]
@@ -90,7 +88,7 @@ class _Division:
         made = [
             name
             for name, group in self._groups.items()
-            if group.meta.controller is not None and group.meta.controller.uid == owner.uid
+            if (maker := _maker(group)) is not None and maker.uid == owner.uid
         ]
         return made[0] if len(made) == 1 and owner.kind != "Job" else ""
 
@@ -128,8 +126,8 @@ class _Division:
         names = {self._group_of[job.meta.ref.uid] for job in jobs} or {self._only_group}
         name = names.pop() if len(names) == 1 else ""
         group = self._groups.get(name)
-        controller = group.meta.controller if group is not None else None
-        own = controller is not None and controller.kind == "Job"
+        maker = _maker(group) if group is not None else None
+        own = maker is not None and maker.kind == "Job"
         return "" if own else name
 
     # Dealing out
@@ -194,7 +192,7 @@ class _Division:
         owner = self._facts.owner
         if len(self._in_group) == 1 and not self._in_job and not self._in_part:
             return max(0, owner.desired - len(self._rest))
-        if group is None or owner.meta.ref.kind != COMPOSITE:
+        if group is None or owner.meta.ref.kind not in (COMPOSITE, WORKLOAD):
             return len(bare)
         return group_size(group, self._facts.pods, self._facts.strangers)
 
@@ -236,6 +234,11 @@ class _Division:
             held=sum(suspended),
             missing_jobs=tuple(name for name, _ in share.missing),
         )
+
+
+def _maker(group: Group) -> Controller | None:
+    """Return what made a group for its own pods. An entry (1.35) is only in by being named."""
+    return group.meta.controller if group.entry is None else None
 
 
 def _uid(job: Owner) -> str:

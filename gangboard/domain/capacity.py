@@ -199,6 +199,8 @@ class Resident:
     """Node → what its pods take there."""
     whole: bool = True
     """False: it holds room without being whole."""
+    waits: tuple[Party, ...] = ()
+    """Of one that is not whole: its members that have no node and none kept for them."""
     ends_at: datetime | None = None
     """When all of its pods have ended by themselves at the latest; None: not known."""
 

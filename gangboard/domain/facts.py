@@ -44,7 +44,8 @@ class GangFacts:
     jobs: tuple[Owner, ...] = ()
     """Child Jobs of the current attempt. A standalone Job is its own only entry."""
     groups: tuple[Group, ...] = ()
-    """Its PodGroups and CompositePodGroups, those that its pods name included."""
+    """Its PodGroups and CompositePodGroups, those that its pods name included; on 1.35 the entries
+    of Workloads, which have no object (`Group.entry`)."""
     workloads: tuple[Group, ...] = ()
     pods: tuple[Pod, ...] = ()
     """Pods of the current attempt."""
@@ -56,7 +57,7 @@ class GangFacts:
     nodes_known: bool = True
     """False when nodes cannot be looked at: then nothing is said about them."""
     gang_api_version: str = ""
-    """Version of core PodGroups that the cluster serves, such as `v1beta1`; empty when none."""
+    """Version of core PodGroups (1.35: Workloads) that the cluster serves; empty when none."""
     groups_blind: bool = False
     """Core groups are served and could not be read: their absence means nothing."""
     events_known: bool = True
@@ -95,7 +96,8 @@ class Unit:
     strangers: tuple[Pod, ...] = ()
     group: Group | None = None
     group_name: str = ""
-    """The PodGroup that its pods name, there or not."""
+    """The PodGroup, or the entry of a Workload (`WorkloadEntry.name`), that its pods name, there or
+    not."""
     held: int = 0
     """Desired pods of suspended child Jobs."""
     missing_jobs: tuple[str, ...] = ()

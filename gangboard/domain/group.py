@@ -47,6 +47,15 @@ def read_entry(group_name: str) -> WorkloadEntry | None:
     return WorkloadEntry(workload, pod_group, *replica)
 
 
+def label_of_group(group_name: str) -> str:
+    """Return how a sentence calls a group by the name that pods give: `PodGroup ring`.
+
+    On 1.35 `podGroup workers of Workload run`.
+    """
+    entry = read_entry(group_name)
+    return f"PodGroup {group_name}" if entry is None else str(entry)
+
+
 @dataclass(frozen=True, slots=True)
 class GroupTemplate:
     """One template of a Workload; on 1.35 one entry of its `podGroups`."""

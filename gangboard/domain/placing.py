@@ -1,4 +1,25 @@
-"""What placement answers. Nothing in it is a guess: what was not worked out is "cannot tell"."""
+"""What placement answers. Nothing in it is a guess: what was not worked out is "cannot tell".
+
+Which cause of waiting is told by what, for one unit (`Placing` and its `Assessment`):
+
+| Cause of waiting | Told by |
+|---|---|
+| no nodes | `Placing.has_no_nodes` |
+| no matching node | cause NO_ELIGIBLE_NODE, `Eligibility.decisive` in OWNER_FILTERS, for a shape of `Placing.hostless` |
+| untolerated taint | the same with TAINT or NOT_READY; which taint: `excluded[…].details` |
+| nodes unschedulable | the same with CORDON |
+| port conflict, anti-affinity by host | cause CONSTRAINED with HOST_PORTS or APART in `constraints` |
+| topology does not fit | cause CONSTRAINED with TOPOLOGY in `constraints` |
+| node pod limit | cause SHORT, OCCUPIED, FRAGMENTED or TOO_LARGE, `deciding` is `pods` |
+| exceeds capacity | cause TOO_LARGE |
+| insufficient resources | cause SHORT or OCCUPIED |
+| fragmented | cause FRAGMENTED |
+| nothing: it fits | cause FITS: the scheduler is about to, sees something else, or tries in another order |
+
+With CONSTRAINED, `empty` tells waiting (YES: it fits, the constraint kept, when what can leave has
+left) from blocked (NO). Members of some shapes can have hosts while others have none: NO_ELIGIBLE_NODE
+is about those in `hostless`.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +64,15 @@ class Filter(StrEnum):
     UNREADABLE = "amount that could not be read"
 
 
+OWNER_FILTERS = (
+    Filter.SELECTOR,
+    Filter.TOPOLOGY_LABEL,
+    Filter.MISSING_RESOURCE,
+    Filter.TOO_SMALL,
+)
+"""What the owner asked for; the other filters are what was done to the node."""
+
+
 class Constraint(StrEnum):
     """What can be left out to see whether it is the cause."""
 
@@ -61,7 +91,9 @@ class Cause(StrEnum):
     TOO_LARGE = "too large"
     """Does not fit even without the pods that can leave."""
     SHORT = "short"
-    """Less is free in total than it needs, though some member finds room."""
+    """Less is free in total than it needs, though some member finds room. For this and the next two,
+    `empty` is YES; or CANNOT_TELL for what is not worked out (`Fit.but_for`): what lacks now lacks
+    whatever that is."""
     OCCUPIED = "occupied"
     """Less is free in total than it needs, and no member finds room anywhere."""
     FRAGMENTED = "fragmented"
@@ -89,6 +121,27 @@ class Eligibility:
     eligible: tuple[str, ...]
     """Names, in order."""
     excluded: Mapping[Filter, Excluded] = field(default_factory=dict)
+    """In the order of `Filter`; each node counts once, for the first that excludes it."""
+
+    @property
+    def nodes(self) -> int:
+        """Return the number of all nodes that were asked."""
+        return len(self.eligible) + sum(one.count for one in self.excluded.values())
+
+    @property
+    def decisive(self) -> Filter | None:
+        """Return the filter that is the trouble when no node is eligible, None otherwise.
+
+        Where what the owner asked for leaves no node, the last such filter: it took the nodes that
+        passed all others. Of the nodes that are left, the filter that takes most, the first of
+        equals.
+        """
+        if self.eligible or not self.excluded:
+            return None
+        done = {why: one.count for why, one in self.excluded.items() if why not in OWNER_FILTERS}
+        if done:
+            return max(done, key=lambda why: done[why])
+        return list(self.excluded)[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +166,8 @@ class Fit:
     """With CANNOT_TELL: what stood in the way."""
     steps: int = 0
     """Work that was spent, in steps of the search."""
+    but_for: tuple[str, ...] = ()
+    """With CANNOT_TELL: it would be YES if these were not asked for; they are not worked out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +198,8 @@ class Assessment:
     empty_full: Fit
     totals: tuple[Total, ...]
     deciding: str = ""
-    """The resource that is the trouble, when it is one. With CANNOT_TELL and `now` NO: the one of
+    """The resource that is the trouble, when it is one: of SHORT and OCCUPIED the one of which the
+    smallest part of the need is there, of FRAGMENTED the only one without which it fits. With CANNOT_TELL and `now` NO: the one of
     which too little is free in total."""
     constraints: tuple[Constraint, ...] = ()
     """Each fits when it alone is left out."""
@@ -169,6 +225,11 @@ class ShapeFit:
     """What stops one pod more on the other eligible nodes (a resource, `pods`, a word of
     `Constraint`), their number and up to three names; most frequent first."""
 
+    @property
+    def has_host(self) -> bool:
+        """Whether some node could ever host a pod of it."""
+        return bool(self.eligibility.eligible)
+
 
 @dataclass(frozen=True, slots=True)
 class Placing:
@@ -180,3 +241,14 @@ class Placing:
     shapes: tuple[ShapeFit, ...] = ()
     why: str = ""
     """One clause such as `nodes: forbidden`, when there is no assessment."""
+
+    @property
+    def has_no_nodes(self) -> bool:
+        """Whether the cluster was read and has no node at all."""
+        return bool(self.shapes) and all(not one.eligibility.nodes for one in self.shapes)
+
+    @property
+    def hostless(self) -> tuple[ShapeFit, ...]:
+        """Return the shapes that no node could ever host, most members first."""
+        found = [one for one in self.shapes if not one.has_host]
+        return tuple(sorted(found, key=lambda one: -one.count))

@@ -4,33 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from gangboard.domain.capacity import PODS, GangRequest, NodeRoom, Party, Shape
-from gangboard.domain.placing import Answer, Assessment, Cause, Constraint, Fit, When
+from gangboard.domain.placing import Answer, Assessment, Cause, Constraint, Fit, Total, When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from gangboard.placement.fits import fits
+from gangboard.placement.ground import Ground, as_ground
+from gangboard.placement.hosts import hosts_of
 from gangboard.placement.packing import BUDGET
 from gangboard.placement.totals import shortest_of_any, totals
 
 
-def assess(request: GangRequest, nodes: Sequence[NodeRoom], *, steps: int = BUDGET) -> Assessment:
+def assess(
+    request: GangRequest, nodes: Sequence[NodeRoom], *, steps: int = BUDGET, plain: bool = False
+) -> Assessment:
     """Return whether the members fit now and without the pods that can leave, and if not, why.
 
     The cause is about what must be placed at once: the quorum, or all members without one.
-    `steps` is the budget of each single question.
+    `steps` is the budget of each single question. `plain` asks node by node, slowly: the answers
+    are the same, but that it gives up where the other way does not have to.
     """
-    question = _Question(request, nodes, steps)
+    question = _Question(request, tuple(nodes) if plain else as_ground(nodes), steps, plain)
     now = question.ask(When.NOW, request.needed)
-    full = now if request.needed == request.size else question.ask(When.NOW, request.size)
+    full = question.all_of(When.NOW, now)
     # What fits now fits without the pods that can leave, too.
     empty = now if now.answer is Answer.YES else question.ask(When.EMPTY, request.needed)
-    if full.answer is Answer.YES:
-        empty_full = full
-    elif request.needed == request.size:
-        empty_full = empty
-    else:
-        empty_full = question.ask(When.EMPTY, request.size)
+    empty_full = full if full.answer is Answer.YES else question.all_of(When.EMPTY, empty)
     found = question.cause(now, empty)
     return Assessment(
         request,
@@ -39,7 +40,7 @@ def assess(request: GangRequest, nodes: Sequence[NodeRoom], *, steps: int = BUDG
         full,
         empty,
         empty_full,
-        totals(request.parties, request.needed, nodes, request.topology_keys),
+        question.totals(),
         found.deciding,
         found.constraints,
         found.why,
@@ -59,9 +60,23 @@ class _Question:
     request: GangRequest
     nodes: Sequence[NodeRoom]
     steps: int
+    plain: bool
 
-    def ask(self, when: When, target: int) -> Fit:
-        return fits(self.request, self.nodes, when, target, steps=self.steps)
+    def ask(self, when: When, target: int, request: GangRequest | None = None) -> Fit:
+        asked = self.request if request is None else request
+        return fits(asked, self.nodes, when, target, steps=self.steps, plain=self.plain)
+
+    def all_of(self, when: When, quorum: Fit) -> Fit:
+        """Answer for all members what was answered for those that are needed."""
+        needed, size = self.request.needed, self.request.size
+        if needed == size or (needed < size and quorum.answer is Answer.NO):
+            return quorum
+        return self.ask(when, size)
+
+    def totals(self) -> tuple[Total, ...]:
+        request = self.request
+        keys = request.topology_keys
+        return totals(request.parties, request.needed, self.nodes, keys, plain=self.plain)
 
     def cause(self, now: Fit, empty: Fit) -> _Found:
         if self.request.needed > self.request.size:
@@ -70,9 +85,10 @@ class _Question:
             return _Found(Cause.FITS)
         if now.answer is Answer.CANNOT_TELL:
             return _Found(Cause.CANNOT_TELL, why=now.why)
-        if empty.answer is Answer.CANNOT_TELL:
+        if empty.answer is Answer.CANNOT_TELL and not empty.but_for:
             return _Found(Cause.CANNOT_TELL, self._lacking(When.NOW), why=empty.why)
-        when = When.NOW if empty.answer is Answer.YES else When.EMPTY
+        # What is not worked out takes nodes away only: what lacks now lacks without it, too.
+        when = When.EMPTY if empty.answer is Answer.NO else When.NOW
         if self._hosted() < self.request.needed:
             # Without the topology, nodes that lack its label may do.
             return self._constrained(when) or _Found(Cause.NO_ELIGIBLE_NODE)
@@ -81,12 +97,13 @@ class _Question:
 
     def _hosted(self) -> int:
         """Return how many members have an eligible node at all."""
+        return sum(party.count for party in self.request.parties if self._has_host(party.shape))
+
+    def _has_host(self, shape: Shape) -> bool:
         keys = self.request.topology_keys
-        return sum(
-            party.count
-            for party in self.request.parties
-            if any(is_eligible(node, party.shape, keys) for node in self.nodes)
-        )
+        if isinstance(self.nodes, Ground):
+            return bool(hosts_of(self.nodes, shape).eligible(keys).any())
+        return any(is_eligible(node, shape, keys) for node in self.nodes)
 
     def _constrained(self, when: When) -> _Found | None:
         """Leave out each constraint, then all of them: does it fit at the same moment then?"""
@@ -111,8 +128,7 @@ class _Question:
         return _Found(Cause.CANNOT_TELL, why=unknown) if unknown else None
 
     def _without(self, when: When, constraints: Sequence[Constraint], resource: str = "") -> Fit:
-        request = relaxed(self.request, constraints, resource)
-        return fits(request, self.nodes, when, request.needed, steps=self.steps)
+        return self.ask(when, self.request.needed, relaxed(self.request, constraints, resource))
 
     def _by_room(self, when: When) -> _Found:
         lacking = self._lacking(when)
@@ -126,26 +142,33 @@ class _Question:
     def _lacking(self, when: When) -> str:
         request = self.request
         return shortest_of_any(
-            request.parties, request.needed, self.nodes, when, request.topology_keys
+            request.parties,
+            request.needed,
+            self.nodes,
+            when,
+            request.topology_keys,
+            plain=self.plain,
         )
 
     def _any_room(self) -> bool:
+        return any(self._has_room(party.shape) for party in self.request.parties if party.count)
+
+    def _has_room(self, shape: Shape) -> bool:
         keys = self.request.topology_keys
+        if isinstance(self.nodes, Ground):
+            hosts = hosts_of(self.nodes, shape)
+            return bool((hosts.caps(When.NOW)[hosts.eligible(keys)] > 0).any())
         return any(
-            pods_that_fit(node, party.shape, When.NOW)[0]
-            for party in self.request.parties
-            if party.count
+            pods_that_fit(node, shape, When.NOW)[0]
             for node in self.nodes
-            if is_eligible(node, party.shape, keys)
+            if is_eligible(node, shape, keys)
         )
 
     def _single(self, when: When) -> str:
         """Return the one resource without which it would fit; nothing when there are several."""
         asked = {name for party in self.request.parties for name in wanted(party.shape)}
         found = [
-            name
-            for name in sorted(asked - {PODS})
-            if self._without(when, (), name).answer is Answer.YES
+            name for name in sorted(asked) if self._without(when, (), name).answer is Answer.YES
         ]
         return found[0] if len(found) == 1 else ""
 
@@ -169,9 +192,12 @@ def relaxed(
     """
 
     def shape(one: Shape) -> Shape:
+        requests = {name: amount for name, amount in one.requests.items() if name != resource}
+        if resource == PODS:
+            requests[PODS] = Decimal(0)
         return replace(
             one,
-            requests={name: amount for name, amount in one.requests.items() if name != resource},
+            requests=requests,
             host_ports=frozenset() if Constraint.HOST_PORTS in constraints else one.host_ports,
             apart=frozenset() if Constraint.APART in constraints else one.apart,
             unsupported=(),

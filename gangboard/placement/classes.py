@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from gangboard.domain.capacity import Amounts, NodeRoom, Party
+from gangboard.domain.capacity import Amounts, NodeRoom, Party, Shape
 from gangboard.domain.placing import When
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
@@ -82,7 +82,7 @@ def problem(
         tuple(party.shape.name for party in parties),
         counts,
         requests,
-        _apart(parties),
+        apart_pairs([party.shape for party in parties]),
         tuple(
             NodeClass(room, caps, tuple(classes[caps, room, own]))
             for caps, room, own in sorted(classes)
@@ -99,8 +99,8 @@ def _caps(node: NodeRoom, parties: Sequence[Party], asked: Sequence[Amounts], wh
     )
 
 
-def _apart(parties: Sequence[Party]) -> frozenset[tuple[int, int]]:
-    shapes = [party.shape for party in parties]
+def apart_pairs(shapes: Sequence[Shape]) -> frozenset[tuple[int, int]]:
+    """Return which of the shapes cannot share a node: the smaller place first."""
     return frozenset(
         (low, high)
         for high, one in enumerate(shapes)

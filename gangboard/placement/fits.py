@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gangboard.domain.capacity import HOSTNAME, GangRequest, NodeRoom
 from gangboard.domain.placing import Answer, Filter, Fit, When
 from gangboard.placement.classes import problem
+from gangboard.placement.domains import first_unreadable, fit_in_some_domain, hosts_share_names
 from gangboard.placement.eligibility import filters, is_eligible
+from gangboard.placement.ground import as_ground
 from gangboard.placement.matching import undecidable
 from gangboard.placement.packing import BUDGET, Budget, pack
 
@@ -22,26 +24,83 @@ def fits(
     target: int,
     *,
     steps: int = BUDGET,
+    plain: bool = False,
     group: bool = True,
 ) -> Fit:
     """Return whether at least `target` of the members can be placed at once.
 
     YES comes with a placement. NO is proven, and stays true for members that ask for more than is
     worked out here (`Shape.unsupported`): these can only take nodes away. CANNOT_TELL says why.
+    Nodes that are a `Ground` are not read anew for every question. `plain` asks node by node
+    instead, slowly, for comparison; `group` off then keeps equal nodes apart.
     """
     if target <= 0:
         return Fit(Answer.YES)
     if target > request.size:
         return Fit(Answer.NO)
-    unknown = _unknown(request, nodes)
-    if unknown:
-        return Fit(Answer.CANNOT_TELL, why=unknown)
-    found = _in_some_domain(request, nodes, when, target, Budget(steps), group)
-    if found.answer is Answer.YES:
-        names = sorted({name for party in request.parties for name in party.shape.unsupported})
-        if names:
-            why = f"not worked out: {', '.join(names)}"
+    names = _not_understood(request)
+    if names:
+        return Fit(Answer.CANNOT_TELL, why=f"not understood: {', '.join(names)}")
+    if plain:
+        found = _fits_plainly(request, nodes, when, target, Budget(steps), group)
+    else:
+        found = _fits(request, nodes, when, target, Budget(steps))
+    return _beyond(request, found) if found.answer is Answer.YES else found
+
+
+def _not_understood(request: GangRequest) -> list[str]:
+    """Return what makes every answer unsafe."""
+    parties = [party for party in request.parties if party.count > 0]
+    return sorted({name for party in parties for name in undecidable(party.shape)})
+
+
+def _beyond(request: GangRequest, found: Fit) -> Fit:
+    """Return that it fits only if nothing is asked for that is not worked out."""
+    parties = [party for party in request.parties if party.count > 0]
+    names = tuple(sorted({name for party in parties for name in party.shape.unsupported}))
+    if not names:
+        return found
+    why = f"not worked out: {', '.join(names)}"
+    return Fit(Answer.CANNOT_TELL, why=why, steps=found.steps, but_for=names)
+
+
+def _shared_names() -> Fit:
+    why = f"nodes do not each have their own label {HOSTNAME}"
+    return Fit(Answer.CANNOT_TELL, why=why)
+
+
+def _fits(
+    request: GangRequest, nodes: Sequence[NodeRoom], when: When, target: int, budget: Budget
+) -> Fit:
+    ground = as_ground(nodes)
+    if hosts_share_names(ground, request):
+        return _shared_names()
+    found = fit_in_some_domain(ground, request, when, target, budget)
+    if found.answer is Answer.NO:
+        why = first_unreadable(ground, request)
+        if why:
             return Fit(Answer.CANNOT_TELL, why=why, steps=found.steps)
+    return found
+
+
+# Node by node
+
+
+def _fits_plainly(
+    request: GangRequest,
+    nodes: Sequence[NodeRoom],
+    when: When,
+    target: int,
+    budget: Budget,
+    group: bool,
+) -> Fit:
+    if _share_names(request, nodes):
+        return _shared_names()
+
+    def ask(members: Sequence[NodeRoom]) -> Fit:
+        return pack(problem(request.parties, members, when, group=group), target, budget)
+
+    found = _in_some_domain(request, nodes, ask, budget)
     if found.answer is Answer.NO:
         why = _unreadable(request, nodes)
         if why:
@@ -52,14 +111,12 @@ def fits(
 def _in_some_domain(
     request: GangRequest,
     nodes: Sequence[NodeRoom],
-    when: When,
-    target: int,
+    ask: Callable[[Sequence[NodeRoom]], Fit],
     budget: Budget,
-    group: bool,
 ) -> Fit:
     gave_up: Fit | None = None
     for _, members in sorted(domains(request, nodes).items()):
-        found = pack(problem(request.parties, members, when, group=group), target, budget)
+        found = ask(members)
         if found.answer is Answer.YES:
             return Fit(Answer.YES, found.placement, steps=budget.spent)
         if found.answer is Answer.CANNOT_TELL:
@@ -84,23 +141,17 @@ def domains(request: GangRequest, nodes: Sequence[NodeRoom]) -> Domains:
     return found
 
 
-def _unknown(request: GangRequest, nodes: Sequence[NodeRoom]) -> str:
-    """Return what makes every answer unsafe, or nothing."""
-    parties = [party for party in request.parties if party.count > 0]
-    names = sorted({name for party in parties for name in undecidable(party.shape)})
-    if names:
-        return f"not understood: {', '.join(names)}"
-    apart = [party.shape for party in parties if party.shape.apart]
+def _share_names(request: GangRequest, nodes: Sequence[NodeRoom]) -> bool:
+    """Whether pods that must be on different hosts could be told apart by something else than nodes."""
+    apart = [party.shape for party in request.parties if party.count and party.shape.apart]
     if not apart:
-        return ""
+        return False
     hosts = Counter(
         node.labels.get(HOSTNAME, "")
         for node in nodes
         if any(is_eligible(node, shape) for shape in apart)
     )
-    if hosts[""] or any(count > 1 for count in hosts.values()):
-        return f"nodes do not each have their own label {HOSTNAME}"
-    return ""
+    return bool(hosts[""]) or any(count > 1 for count in hosts.values())
 
 
 def _unreadable(request: GangRequest, nodes: Sequence[NodeRoom]) -> str:

@@ -16,7 +16,7 @@ from gangboard.domain.capacity import HostPort, Requirement, Shape, Taint
 from gangboard.domain.placing import Constraint, Eligibility, Excluded, Filter, When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.eligibility import EXAMPLES, UNLIMITED, ranked
-from gangboard.placement.ground import NAME, SAFE, Ground, Mask, Whole
+from gangboard.placement.ground import NAME, SAFE, Ground, Mask, Whole, total
 from gangboard.placement.matching import (
     CORDON,
     NAME_FIELD,
@@ -25,6 +25,9 @@ from gangboard.placement.matching import (
     ports_clash,
     untolerated,
 )
+
+Saturated = tuple[tuple[str, int, tuple[str, ...]], ...]
+Summary = tuple[int, int, int, Saturated]
 
 
 class Hosts:
@@ -37,6 +40,7 @@ class Hosts:
         self._kept: dict[str, Mask] = {}
         self._caps: dict[When, Whole] = {}
         self._orders: dict[When, tuple[Whole, Whole, Whole]] = {}
+        self._summaries: dict[tuple[str, ...], Summary] = {}
         self._found: dict[tuple[str, ...], Eligibility] = {}
 
     # Which nodes
@@ -282,7 +286,20 @@ class Hosts:
             self._orders[when] = order, caps[order], np.cumsum(caps[order])
         return self._orders[when]
 
-    def saturated(self, keys: Sequence[str] = ()) -> tuple[tuple[str, int, tuple[str, ...]], ...]:
+    def summary(self, keys: tuple[str, ...] = ()) -> Summary:
+        """Return how many pods fit now and when empty, on how many nodes one does, what stops it."""
+        if keys not in self._summaries:
+            mask = self.eligible(keys)
+            now = self.caps(When.NOW)[mask]
+            self._summaries[keys] = (
+                total(now),
+                total(self.caps(When.EMPTY)[mask]),
+                int(np.count_nonzero(now)),
+                self.saturated(keys),
+            )
+        return self._summaries[keys]
+
+    def saturated(self, keys: Sequence[str] = ()) -> Saturated:
         """Return what stops the first pod now on eligible nodes, with counts and up to three names."""
         left = self.eligible(keys) & (self.caps(When.NOW) == 0)
         found: list[tuple[str, int, tuple[str, ...]]] = []

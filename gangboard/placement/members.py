@@ -19,6 +19,7 @@ from gangboard.domain.capacity import (
 from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
 from gangboard.placement.amounts import pod_amounts
+from gangboard.placement.ground import Ground, ground_of
 
 _Kind = tuple[tuple[tuple[str, Decimal], ...], Needs, tuple[str, ...]]
 
@@ -145,15 +146,16 @@ def _name(unit: Unit, pods: Sequence[Pod]) -> str:
 # Nodes
 
 
-def nodes_for(unit: Unit) -> tuple[NodeRoom, ...]:
+def nodes_for(unit: Unit) -> Ground:
     """Return the nodes of the cluster without what is kept on them for the unit's own waiting pods.
 
     A node to which one of them is nominated carries its load, and it must not stand in its own way.
     """
-    changed = without_own(unit.facts.room, waiting(unit), _on_nodes(unit))
-    if not changed:
-        return unit.facts.room.nodes
-    return tuple(changed.get(node.name, node) for node in unit.facts.room.nodes)
+    ground = ground_of(unit.facts.room)
+    pods = waiting(unit)
+    if not any(pod.nominated_node for pod in pods):
+        return ground
+    return ground.changed(without_own(unit.facts.room, pods, _on_nodes(unit)))
 
 
 def without_own(

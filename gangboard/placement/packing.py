@@ -41,12 +41,25 @@ class Budget:
 class _Link:
     """How a vector was reached: this much on this node, on top of an earlier one."""
 
-    node: str
+    node: int
     config: Vector
     before: _Link | None
 
 
 Reached = dict[Vector, _Link | None]
+TOO_MANY_WAYS = "too many ways to place different members together to try them all"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchClass:
+    """Nodes on which the same combinations fit."""
+
+    caps: Vector
+    """Per shape, how many pods of it alone fit on one such node."""
+    configs: Sequence[Vector]
+    """The largest combinations."""
+    nodes: tuple[int, ...]
+    """By number."""
 
 
 def pack(whole: Problem, target: int, budget: Budget) -> Fit:
@@ -55,8 +68,7 @@ def pack(whole: Problem, target: int, budget: Budget) -> Fit:
     try:
         answer, chain = _pack(trimmed(whole), target, budget)
     except BudgetSpentError:
-        why = "too many ways to place different members together to try them all"
-        return Fit(Answer.CANNOT_TELL, why=why, steps=budget.spent - start)
+        return Fit(Answer.CANNOT_TELL, why=TOO_MANY_WAYS, steps=budget.spent - start)
     placement: dict[str, dict[str, int]] = {}
     for node, config in chain:
         taken = placement.setdefault(node, {})
@@ -145,30 +157,42 @@ def _more(small: Problem, shape: int, config: list[int], room: list[int], most: 
 
 def search(small: Problem, target: int, budget: Budget) -> tuple[Answer, Chain]:
     """Return the exact answer, with how it is reached; raise BudgetSpentError."""
-    reached: Reached = {(0,) * len(small.counts): None}
-    spare = [
-        sum(one.caps[at] * len(one.nodes) for one in small.classes)
-        for at in range(len(small.counts))
-    ]
+    names = [node for one in small.classes for node in one.nodes]
+    classes: list[SearchClass] = []
+    start = 0
     for one in small.classes:
-        configs = _configs(small, one, budget)
+        nodes = tuple(range(start, start := start + len(one.nodes)))
+        classes.append(SearchClass(one.caps, _configs(small, one, budget), nodes))
+    chain = walk(small.counts, classes, target, budget)
+    if chain is None:
+        return Answer.NO, []
+    return Answer.YES, [(names[at], config) for at, config in chain]
+
+
+def walk(
+    counts: Vector, classes: Sequence[SearchClass], target: int, budget: Budget
+) -> list[tuple[int, Vector]] | None:
+    """Return what goes where for `target` pods, None when it cannot be; raise BudgetSpentError."""
+    reached: Reached = {(0,) * len(counts): None}
+    spare = [sum(one.caps[at] * len(one.nodes) for one in classes) for at in range(len(counts))]
+    for one in classes:
         settled = False
         for node in one.nodes:
             spare = [amount - cap for amount, cap in zip(spare, one.caps, strict=True)]
             if settled:
                 continue
             before = reached
-            reached = _step(small, before, node, configs, budget)
+            reached = _step(counts, before, node, one.configs, budget)
             settled = reached.keys() == before.keys()
             for vector, link in reached.items():
                 if sum(vector) >= target:
-                    return Answer.YES, _chain(link)
+                    return _chain(link)
         reached = {
             vector: link
             for vector, link in reached.items()
-            if _reach(small.counts, vector, spare) >= target
+            if _reach(counts, vector, spare) >= target
         }
-    return Answer.NO, []
+    return None
 
 
 def _reach(counts: Vector, vector: Vector, spare: list[int]) -> int:
@@ -179,7 +203,7 @@ def _reach(counts: Vector, vector: Vector, spare: list[int]) -> int:
 
 
 def _step(
-    small: Problem, before: Reached, node: str, configs: list[Vector], budget: Budget
+    counts: Vector, before: Reached, node: int, configs: Sequence[Vector], budget: Budget
 ) -> Reached:
     """Return the largest vectors that are reached with one node more."""
     after: Reached = dict(before)
@@ -188,12 +212,12 @@ def _step(
         for config in configs:
             total = tuple(
                 min(count, placed + more)
-                for count, placed, more in zip(small.counts, vector, config, strict=True)
+                for count, placed, more in zip(counts, vector, config, strict=True)
             )
             if total not in after:
                 gained = tuple(new - old for new, old in zip(total, vector, strict=True))
                 after[total] = _Link(node, gained, link)
-    return {vector: after[vector] for vector in _largest(after, budget)}
+    return {vector: after[vector] for vector in largest(after, budget)}
 
 
 def _configs(small: Problem, one: NodeClass, budget: Budget) -> list[Vector]:
@@ -209,10 +233,10 @@ def _configs(small: Problem, one: NodeClass, budget: Budget) -> list[Vector]:
                     break
                 grown.append(longer)
         partial = grown
-    return _largest(partial, budget)
+    return largest(partial, budget)
 
 
-def _largest(vectors: Iterable[Vector], budget: Budget) -> list[Vector]:
+def largest(vectors: Iterable[Vector], budget: Budget) -> list[Vector]:
     """Leave out every vector that another one is at least equal to in all places."""
     kept: list[Vector] = []
     for vector in sorted(vectors, reverse=True):
@@ -231,8 +255,8 @@ def _largest(vectors: Iterable[Vector], budget: Budget) -> list[Vector]:
     return kept
 
 
-def _chain(link: _Link | None) -> Chain:
-    chain: Chain = []
+def _chain(link: _Link | None) -> list[tuple[int, Vector]]:
+    chain: list[tuple[int, Vector]] = []
     while link is not None:
         chain.append((link.node, link.config))
         link = link.before

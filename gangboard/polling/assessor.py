@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from gangboard.decode.holds import HOLD
+from gangboard.decode.nodes import NODE
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
+from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.event import Event
-from gangboard.domain.facts import Blind, GangFacts
+from gangboard.domain.facts import GangFacts
+from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
+from gangboard.polling.judged import is_whole
 from gangboard.polling.rows import differs, gang_row
-from gangboard.polling.session import Session, Watched
+from gangboard.polling.session import Session
+from gangboard.polling.sight import (
+    blind,
+    groups_seen,
+    is_blind,
+    is_ready_to_judge,
+    kubernetes_minor,
+    why_no_room,
+)
 from gangboard.store.gangs import unpack_memory
+from gangboard.store.history import end_spans, record_verdicts
 from gangboard.store.models import Gang
 from gangboard.store.objects import read_objects
 from gangboard.store.observations import (
@@ -26,10 +41,21 @@ from gangboard.store.observations import (
 )
 
 GANGS_AT_ONCE = 100
-BLIND_AFTER = timedelta(seconds=120)
-"""A resource that fails for this long can no longer be vouched for."""
-NOT_SEEN = ("forbidden", "unknown-version")
-"""States in which a resource cannot be looked at from the first moment on."""
+PENDING_AT_ONCE = 25
+SLICE = 0.5
+"""Seconds after which a round over the pending gangs lets news go first."""
+ROUNDS = 3
+"""Rounds until pending gangs that look at each other must have settled."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """What all gangs that are judged together share."""
+
+    now: datetime
+    room: ClusterRoom
+    version: int
+    """Of the room."""
 
 
 class Assessor:
@@ -40,29 +66,51 @@ class Assessor:
         self._waiting: set[str] = set()
         """Gangs touched before everything needed was listed once."""
 
-    def assess(self, roots: Iterable[str], now: datetime) -> bool:
-        """Judge these gangs; return whether anything that a page shows has changed.
+    def assess(self, roots: Iterable[str], now: datetime, *, settle: bool = False) -> bool:
+        """Judge these gangs, and pending ones when the room has changed; store the capacity.
 
-        Before everything needed was listed once, absence means nothing: then they wait.
+        Return whether anything that a page shows has changed. Before everything needed was listed
+        once, absence means nothing: then all wait. `settle`: do not leave anything for later.
         Raises LeaseLostError.
         """
         session = self._session
         self._waiting |= set(roots)
-        if not self._all_listed():
+        if not is_ready_to_judge(session.watched):
             return False
-        blind = tuple(self._blind(now))
-        everything = not session.assessed_all or blind != session.blind
+        now_blind = blind(session.watched, now)
+        everything = not session.assessed_all or now_blind != session.blind
         if everything:
             self._waiting |= set(session.kinship.roots()) | self._stored_roots()
         wanted, self._waiting = sorted(self._waiting), set()
-        session.blind = blind
+        session.blind = now_blind
+        why = why_no_room(session.watched, now)
+        moment = _Moment(now, session.room.at(why), session.room.version)
         changed = False
         for start in range(0, len(wanted), GANGS_AT_ONCE):
-            changed |= self._assess_some(wanted[start : start + GANGS_AT_ONCE], now)
+            changed |= self._assess_some(wanted[start : start + GANGS_AT_ONCE], moment)
         if everything:
+            session.pending.end()
             # Only now: a cluster that says "complete" before its gangs are there says "none".
             session.assessed_all = True
             save_first_listing(session.claim, at=now)
+        changed |= self._assess_pending(why, now, settle=settle)
+        return session.capacity.write(why, now, at_once=settle or everything) or changed
+
+    def _assess_pending(self, why: str, now: datetime, *, settle: bool) -> bool:
+        """Go on with the round over the pending gangs, or begin one where the room has changed."""
+        session = self._session
+        changed = False
+        stop_at = time.monotonic() + SLICE
+        for _ in range(ROUNDS if settle else 1):
+            if not session.pending.begin(
+                session.room.at(why), session.room.version, at_once=settle
+            ):
+                break
+            while (part := session.pending.take(PENDING_AT_ONCE)) is not None:
+                roots, room, version = part
+                changed |= self._assess_some(roots, _Moment(now, room, version))
+                if not settle and time.monotonic() > stop_at:
+                    return changed
         return changed
 
     def _stored_roots(self) -> set[str]:
@@ -70,65 +118,56 @@ class Assessor:
         rows = Gang.objects.filter(cluster_id=self._session.claim.cluster_id, gone_at=None)
         return set(rows.values_list("uid", flat=True))
 
-    def _all_listed(self) -> bool:
-        return all(
-            watched.listed_at is not None
-            or not watched.version
-            or watched.state in ("forbidden", "failing")
-            for watched in self._session.watched.values()
-            if watched.resource.needed
-        )
-
-    def _blind(self, now: datetime) -> Iterable[Blind]:
-        """What is needed and cannot be looked at; a short failure is covered by the last data."""
-        for watched in self._session.watched.values():
-            if watched.resource.needed and self._is_blind(watched, now):
-                yield Blind(watched.resource.key, watched.state, watched.sentence)
-
-    @staticmethod
-    def _is_blind(watched: Watched, now: datetime) -> bool:
-        if watched.state in NOT_SEEN:
-            return True
-        if watched.state != "failing":
-            return False
-        return watched.contact_at is None or now - watched.contact_at > BLIND_AFTER
-
-    def _assess_some(self, roots: Sequence[str], now: datetime) -> bool:
+    def _assess_some(self, roots: Sequence[str], moment: _Moment) -> bool:
         session = self._session
         present = [root for root in roots if session.kinship.root_of(root) == root]
         gone = sorted(set(roots) - set(present))
+        for root in gone:
+            session.judged.drop(root)
+            session.room.mark(root, whole=True)
         before: dict[str, dict[str, Any]] = {
             row["uid"]: dict(row)
             for row in Gang.objects.filter(
                 cluster_id=session.claim.cluster_id, uid__in=present
             ).values()
         }
-        rows = [self._row(facts, before, now) for facts in self._facts(present, before, now)]
+        rows = [self._row(facts, before, moment) for facts in self._facts(present, before, moment)]
         fresh = [row for row in rows if differs(row, before.get(row["uid"]))]
+        said = {row["uid"] for row in fresh}
         quiet = [
             row
             for row in rows
-            if row not in fresh and row["memory"] != bytes(before[row["uid"]]["memory"])
+            if row["uid"] not in said and row["memory"] != bytes(before[row["uid"]]["memory"])
         ]
-        return self._store(fresh, quiet, gone, now)
+        return self._store(fresh, quiet, gone, before, moment.now)
 
     def _row(
-        self, facts: GangFacts, before: dict[str, dict[str, Any]], now: datetime
+        self, facts: GangFacts, before: dict[str, dict[str, Any]], moment: _Moment
     ) -> dict[str, Any]:
-        verdict: Verdict = assess(facts)
+        verdict = assess(facts)
         uid = facts.owner.meta.ref.uid
         if verdict.recheck_at is not None:
             self._session.schedule(uid, verdict.recheck_at)
-        claim = self._session.claim
-        return gang_row(
-            claim.cluster_id, self._session.cluster_name, facts, verdict, before.get(uid), now
-        )
+        self._note(facts, verdict, moment.version)
+        claim, name = self._session.claim, self._session.cluster_name
+        return gang_row(claim.cluster_id, name, facts, verdict, before.get(uid), moment.now)
+
+    def _note(self, facts: GangFacts, verdict: Verdict, version: int) -> None:
+        """Remember what the next look at the room needs to know of this gang."""
+        root, finding = facts.owner.meta.ref, verdict.finding
+        pods: Sequence[Pod] = facts.pods
+        if root.kind == "Pod":
+            # Single pods that have their node are no gangs whose like somebody makes room for.
+            pods = [pod for pod in pods if not pod.is_placed]
+        self._session.judged.note(root.uid, pods, version=version, pending=bool(verdict.fit))
+        self._session.room.mark(root.uid, whole=is_whole(finding.stage.value, finding.code))
 
     def _store(
         self,
         fresh: list[dict[str, Any]],
         quiet: list[dict[str, Any]],
         gone: list[str],
+        before: dict[str, dict[str, Any]],
         now: datetime,
     ) -> bool:
         """Store rows that differ under a new version, and memories that differ under the old one."""
@@ -140,11 +179,13 @@ class Assessor:
             for row in fresh:
                 row["changed_version"] = version
             save_gangs([*fresh, *quiet])
+            record_verdicts(fresh, before, at=now)
             left = mark_gangs_gone(cluster_id, gone, at=now, version=version) if gone else 0
+            end_spans(cluster_id, gone, at=now)
         return bool(fresh or left)
 
     def _facts(
-        self, roots: Sequence[str], before: dict[str, dict[str, Any]], now: datetime
+        self, roots: Sequence[str], before: dict[str, dict[str, Any]], moment: _Moment
     ) -> Iterable[GangFacts]:
         session = self._session
         members = {root: session.kinship.members(root) for root in roots}
@@ -153,6 +194,9 @@ class Assessor:
         wanted = {
             uid for root in roots for uid in (root, *members[root], *strangers[root], *events[root])
         }
+        discovery = session.discovery
+        kubernetes = kubernetes_minor(discovery.server_version) if discovery is not None else None
+        groups, unseen = groups_seen(session.watched), {one.resource for one in session.blind}
         objects = read_objects(session.claim.cluster_id, wanted, session.models())
         for root in roots:
             if root not in objects:
@@ -166,15 +210,17 @@ class Assessor:
                     event for uid in events[root] if isinstance(event := objects.get(uid), Event)
                 ],
                 nodes=session.nodes,
-                nodes_known=self._is_known("nodes"),
+                nodes_known=self._is_known(NODE.key),
                 events_known=self._is_known("events.events.k8s.io"),
-                holds_known=self._are_holds_known(now),
-                gang_api_version=self._gang_api_version(),
-                groups_blind=any(item.resource.startswith("podgroups.") for item in session.blind),
+                holds_known=self._are_holds_known(moment.now),
+                gang_api_version=groups.version if groups is not None else "",
+                groups_blind=groups is not None and groups.resource.key in unseen,
                 blind=session.blind,
                 memory=unpack_memory(old["memory"]) if old else {},
                 memory_since=old["first_seen_at"] if old else None,
-                now=now,
+                now=moment.now,
+                room=moment.room,
+                kubernetes=kubernetes,
             )
 
     def _is_known(self, key: str) -> bool:
@@ -185,8 +231,4 @@ class Assessor:
         watched = self._session.watched[HOLD.key]
         if watched.state == "not-served":
             return True
-        return watched.listed_at is not None and not self._is_blind(watched, now)
-
-    def _gang_api_version(self) -> str:
-        watched = self._session.watched.get("podgroups.scheduling.k8s.io")
-        return watched.version if watched is not None else ""
+        return watched.listed_at is not None and not is_blind(watched, now)

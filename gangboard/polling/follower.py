@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from gangboard.decode.events import EVENT
-from gangboard.decode.page import Page, build_model, read_event, read_page
+from gangboard.decode.page import Page, WatchEvent, build_model, read_event, read_page
 from gangboard.domain.registry import DecodeError
 from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import path_for
@@ -17,7 +17,7 @@ from gangboard.kube.errors import KubeError
 from gangboard.kube.listing import pages
 from gangboard.kube.watching import Watch
 from gangboard.polling.changes import Batch, Changed, Listed, News, Seen
-from gangboard.polling.session import Watched
+from gangboard.polling.watched import Watched
 
 BACKOFF = (1.0, 2.0, 4.0, 8.0)
 """Seconds between tries after a failure."""
@@ -213,14 +213,25 @@ class Follower(threading.Thread):
             if event.type == "ERROR":
                 code = "gone" if event.status_code == 410 else "server-error"
                 raise KubeError(code, event.message or "the watch ended with an error")
-            if event.problem is not None and event.type != "DELETED":
+            if event.type == "DELETED":
+                self._take_deletion(batch, event)
+            elif event.problem is not None:
                 batch.problems.append(event.problem)
-            elif event.type == "DELETED":
-                # Events expire after an hour; what they told is kept as long as their object.
-                if resource.key != EVENT.key and event.object is not None:
-                    batch.deleted.append(event.object.metadata.uid)
             elif event.object is not None and event.type != "BOOKMARK":
                 self._take(batch, event.object)
             if event.resource_version:
                 batch.resource_version = self._resource_version = event.resource_version
         self._hand_over(batch)
+
+    def _take_deletion(self, batch: Batch, event: WatchEvent) -> None:
+        """Note that an object is gone, also one that could not be read.
+
+        Events expire after an hour; what they told is kept as long as their object.
+        """
+        gone = event.problem if event.object is None else event.object.metadata
+        if gone is None or self._watched.resource.key == EVENT.key:
+            return
+        if gone.uid:
+            batch.deleted.append(gone.uid)
+        if (gone.namespace, gone.name) in self._watched.problems:
+            batch.understood.append((gone.namespace, gone.name))

@@ -45,6 +45,8 @@ class Judged:
     """Notes on the gangs of one cluster, by root."""
 
     def __init__(self) -> None:
+        self.version = 0
+        """Goes up when the pods of a gang have changed."""
         self._notes: dict[str, _Note] = {}
         self._pending: set[str] = set()
         """Gangs of which a member waited for a node."""
@@ -55,19 +57,17 @@ class Judged:
 
     def note(self, root: str, pods: Iterable[Pod], *, version: int, pending: bool) -> None:
         """Remember that a gang was judged on a room, with these pods."""
-        self.drop(root)
-        note = _Note(version, self._count(pods))
+        old, note = self._notes.get(root), _Note(version, self._count(pods))
         self._notes[root] = note
-        self._add(note, 1)
-        if pending:
-            self._pending.add(root)
+        (self._pending.add if pending else self._pending.discard)(root)
+        if old is None or old.pods != note.pods:
+            self._add(note, 1)
+            self._add(old, -1)
 
     def drop(self, root: str) -> None:
         """Forget a gang."""
-        note = self._notes.pop(root, None)
+        self._add(self._notes.pop(root, None), -1)
         self._pending.discard(root)
-        if note is not None:
-            self._add(note, -1)
 
     def behind(self, version: int) -> set[str]:
         """Return the pending gangs that were judged on a room before this one."""
@@ -98,7 +98,10 @@ class Judged:
             for kind, count in there.items()
         )
 
-    def _add(self, note: _Note, sign: int) -> None:
+    def _add(self, note: _Note | None, sign: int) -> None:
+        if note is None:
+            return
+        self.version += bool(note.pods)
         for kind, count, waiting in note.pods:
             _count(self._there, kind, sign * count)
             _count(self._waiting, kind, sign * waiting)

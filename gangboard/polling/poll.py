@@ -15,7 +15,8 @@ from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
-from gangboard.polling.session import Session, Watched, resources
+from gangboard.polling.session import Session, resources
+from gangboard.polling.watched import Watched
 from gangboard.polling.window import Window
 from gangboard.store.leases import LEASE_SECONDS, Claim, LeaseLostError, claim, release
 from gangboard.store.models import Cluster, Gang

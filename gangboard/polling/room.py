@@ -108,9 +108,7 @@ class RoomKeeper:
         members = self._kinship.members(root)
         # Pods of other gangs can be shown in this one.
         pods = [
-            uid
-            for uid in members
-            if uid in self._priorities and self._kinship.root_of(uid) == root
+            uid for uid in members if uid in self._priorities and self._kinship.root_of(uid) == root
         ]
         loads = self._usage.load_of(pods)
         if not loads:

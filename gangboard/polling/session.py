@@ -113,10 +113,10 @@ class Session:
             # Without a resourceVersion its rows may be of an older release that kept less.
             watched.is_current = state.listed_at is not None and bool(state.resource_version)
             for problem in state.problems:
-                name = (problem["namespace"], problem["name"])
-                watched.problems[name] = problem["sentence"]
+                whose = (problem["namespace"], problem["name"])
+                watched.problems[whose] = problem["sentence"]
                 if problem.get("lost"):
-                    watched.lost.add(name)
+                    watched.lost.add(whose)
         models = self.models()
         rows = WatchedObject.objects.filter(cluster_id=self.claim.cluster_id).values_list(
             "resource", "uid", "namespace", "name", "resource_version", "data"

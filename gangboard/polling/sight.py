@@ -19,6 +19,7 @@ NOT_SEEN = ("forbidden", "unknown-version")
 Sight = Mapping[str, Watched]
 """Resource key → how it can be seen."""
 
+_GROUP_KEYS = ("podgroups.scheduling.k8s.io", "workloads.scheduling.k8s.io")
 _WORDS = {
     "not-served": "not served",
     "forbidden": "forbidden",
@@ -61,6 +62,15 @@ def is_blind(watched: Watched, now: datetime) -> bool:
     if watched.state != "failing":
         return False
     return watched.contact_at is None or now - watched.contact_at > BLIND_AFTER
+
+
+def groups_seen(sight: Sight) -> Watched | None:
+    """Return how that can be seen which says what groups there are; None where nothing is watched.
+
+    PodGroups; where none are served, as on 1.35, the Workloads whose entries are the groups.
+    """
+    found = [sight[key] for key in _GROUP_KEYS if key in sight]
+    return next((one for one in found if one.state != "not-served"), found[0] if found else None)
 
 
 def why_no_room(sight: Sight, now: datetime) -> str:

@@ -17,7 +17,8 @@ from gangboard.logs import get_logger
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.changes import News
 from gangboard.polling.follower import Follower
-from gangboard.polling.session import Session, Watched, resources
+from gangboard.polling.session import Session, resources
+from gangboard.polling.watched import Watched
 from gangboard.polling.writer import Writer, is_overdue
 from gangboard.store.observations import save_discovery
 
@@ -176,6 +177,7 @@ class Window:
             )
             return
         watched.show("not-served")
+        watched.is_current = False
         self.writer.forget_resource(key)
 
     def _served(self) -> list[Watched]:
@@ -233,7 +235,7 @@ class Window:
                 if time.monotonic() > give_up_at:
                     break
         self._raise_defects(followers)
-        self.writer.commit()
+        self.writer.commit(settle=self._list_only)
         if any(follower.vanished for follower in followers) or self._holds_should_be_served():
             self._session.discovered_at = None
         self.error = self._common_error(followers)

@@ -13,7 +13,8 @@ from gangboard.decode.page import Problem
 from gangboard.diagnosis import registry
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.changes import Batch, Changed, Listed, News, Seen
-from gangboard.polling.session import Session, Watched
+from gangboard.polling.session import Session
+from gangboard.polling.watched import Watched
 from gangboard.store.leases import renew
 from gangboard.store.objects import pack
 from gangboard.store.observations import (
@@ -85,9 +86,9 @@ class Writer:
         self, watched: Watched, problems: list[Problem], understood: list[tuple[str, str]]
     ) -> None:
         for problem in problems:
-            watched.problems[problem.namespace, problem.name] = problem.sentence
+            watched.take_problem(problem)
         for name in understood:
-            watched.problems.pop(name, None)
+            watched.drop_problem(name)
         if problems or understood:
             watched.changed = True
             self._pages_differ = True
@@ -103,11 +104,12 @@ class Writer:
         still = listed.troubled | {
             names for uid, names in self._session.names[key].items() if uid in listed.seen
         }
-        for name in [name for name in watched.problems if name[1] and name not in still]:
-            del watched.problems[name]
+        for name in [name for name in watched.problems if name not in still]:
+            watched.drop_problem(name)
             self._pages_differ = True
         watched.resource_version = listed.resource_version
         watched.listed_at = datetime.now(UTC)
+        watched.is_current = True
         self._pages_differ |= watched.show("ok")
         watched.changed = True
 
@@ -122,8 +124,11 @@ class Writer:
         for uid in list(self._session.versions[key]):
             self._delete(key, uid)
 
-    def commit(self) -> None:
-        """Store what was taken, then assess what it touched. Raises LeaseLostError."""
+    def commit(self, *, settle: bool = False) -> None:
+        """Store what was taken, then assess what it touched; with `settle` all that waits for a round.
+
+        Raises LeaseLostError.
+        """
         now = datetime.now(UTC)
         changed = list(self._changed.values())
         stale, self._session.stale_events = self._session.stale_events, set()
@@ -137,7 +142,7 @@ class Writer:
         self._store_views()
         touched, self._touched = self._touched, set()
         pages_differ, self._pages_differ = self._pages_differ, False
-        if self._assessor.assess(touched | self._session.take_due(now), now):
+        if self._assessor.assess(touched | self._session.take_due(now), now, settle=settle):
             pages_differ = False  # the verdicts have moved the data version already
         if pages_differ:
             with writing(self._session.claim):
@@ -184,10 +189,13 @@ class Writer:
                 contact_at=watched.contact_at,
                 objects_count=len(self._session.versions[watched.resource.key]),
                 problems=tuple(
-                    {"namespace": namespace, "name": name, "sentence": sentence}
-                    for (namespace, name), sentence in list(watched.problems.items())[
-                        :PROBLEMS_SHOWN
-                    ]
+                    {
+                        "namespace": namespace,
+                        "name": name,
+                        "sentence": sentence,
+                        "lost": (namespace, name) in watched.lost,
+                    }
+                    for (namespace, name), sentence in _shown(watched)
                 ),
                 problems_count=len(watched.problems),
             )
@@ -216,6 +224,12 @@ class Writer:
             watched.changed = True
         self._store_views()
         renew(self._session.claim)
+
+
+def _shown(watched: Watched) -> list[tuple[tuple[str, str], str]]:
+    """Return the problems that are stored, those of which nothing could be read first."""
+    ranked = sorted(watched.problems.items(), key=lambda one: one[0] not in watched.lost)
+    return ranked[:PROBLEMS_SHOWN]
 
 
 def is_overdue(last: datetime | None, interval: float, now: datetime) -> bool:

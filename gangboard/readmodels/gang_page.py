@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gangboard.domain.health import Health
@@ -21,6 +21,7 @@ from gangboard.readmodels.groups import GroupRow, groups_by_uid
 from gangboard.readmodels.kubectl import Command, commands_for
 from gangboard.readmodels.members import MemberBlock, MemberRow, make_blocks, member_row
 from gangboard.readmodels.offers import gang_offers, job_subject, owner_subject
+from gangboard.readmodels.past import Past, gang_past
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.steps import Step, make_steps
 from gangboard.readmodels.timeline import TimelineRow, make_timeline
@@ -103,6 +104,8 @@ class GangDetail:
     """The last actions on the owner and its Jobs, the newest first."""
     fit: tuple[FitShape, ...] = ()
     """Where its waiting pods could go; none when none waits for a node."""
+    past: Past = field(default_factory=Past)
+    """What was said of it before, and how long it waited."""
 
     @property
     def open_action(self) -> ActionRow | None:
@@ -111,11 +114,11 @@ class GangDetail:
 
     @property
     def timeline(self) -> tuple[TimelineRow, ...]:
-        """What was done to it and where its pods were and are, the newest first."""
+        """What was said of it and done to it, and where its pods were and are, the newest first."""
         places = {("Job", job.name): job.nodes for job in self.jobs}
         everywhere = {node for job in self.jobs for node in job.nodes}
         places.setdefault((self.row.kind, self.row.name), tuple(sorted(everywhere)))
-        return make_timeline(self.history, places)
+        return make_timeline(self.history, places, self.past.spans)
 
     @property
     def verdict(self) -> FindingRow | None:
@@ -177,6 +180,7 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
         actions=offers.get(gang.uid, ()),
         history=history,
         fit=_fit(detail, gang, viewer, cluster),
+        past=gang_past(viewer=viewer, gang=gang, cluster=cluster, now=now),
     )
 
 

@@ -180,14 +180,10 @@ def _amounts(nodes: Sequence[NodeRow]) -> tuple[Amount, ...]:
 
 
 def _add(total: _Sum, node: NodeRow, resource: str) -> None:
-    try:
-        offered = Decimal(node.allocatable.get(resource, "0"))
-        used = Decimal(node.used.get(resource, "0"))
-        held = Decimal(node.held.get(resource, "0"))
-    except InvalidOperation:
-        total.unreadable += 1
-        return
-    if resource in node.unreadable:
+    offered, used, held = (
+        _decimal(column.get(resource, "0")) for column in (node.allocatable, node.used, node.held)
+    )
+    if resource in node.unreadable or offered is None or used is None or held is None:
         total.unreadable += 1
         return
     total.allocatable += offered
@@ -198,6 +194,14 @@ def _add(total: _Sum, node: NodeRow, resource: str) -> None:
         total.free += free
     else:
         total.away += free
+
+
+def _decimal(text: str) -> Decimal | None:
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() else None
 
 
 def _plain(value: Decimal) -> str:

@@ -1,4 +1,4 @@
-"""What was done to a gang, in the order of time, with where its pods were before and after."""
+"""What was said of a gang and done to it, in the order of time, with where its pods were before and after."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from datetime import datetime
 
 from gangboard.domain.action import ActionState, Verb
 from gangboard.readmodels.action_rows import ActionRow
+from gangboard.readmodels.ages import duration_text
+from gangboard.readmodels.history import SpanRow
+from gangboard.readmodels.words import Face
 
 MOST_NODES = 8
 """Nodes that one sentence names."""
@@ -18,28 +21,44 @@ Places = Mapping[tuple[str, str], tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class TimelineRow:
-    """One entry: an action that came to an end or is under way."""
+    """One entry: a verdict, or an action that came to an end or is under way."""
 
     at: datetime
     kind: str
-    """`action`."""
+    """`verdict` or `action`."""
     title: str
-    """`Held Job train-w-1`."""
+    """`Held Job train-w-1`; of a verdict its title."""
     message: str
-    """How it ended, and where its pods were and are."""
-    actor: str
-    action_id: str
-    row: ActionRow
+    """How the action ended, and where its pods were and are; the sentence of a verdict."""
+    face: Face
+    actor: str = ""
+    action_id: str = ""
+    row: ActionRow | None = None
+    """The action."""
+    until: datetime | None = None
+    """When the verdict ended; None: it holds."""
+    health: str = ""
+    stage: str = ""
+    code: str = ""
+    last: bool = False
+    """The gang was deleted at the end of it."""
+
+    @property
+    def duration(self) -> str:
+        """How long a verdict held that holds no more."""
+        return duration_text(self.until - self.at) if self.until is not None else ""
 
 
-def make_timeline(history: tuple[ActionRow, ...], places: Places) -> tuple[TimelineRow, ...]:
+def make_timeline(
+    history: tuple[ActionRow, ...], places: Places, spans: tuple[SpanRow, ...] = ()
+) -> tuple[TimelineRow, ...]:
     """Return the entries, the newest first.
 
-    `history` are the gang's actions, the newest first. `places`: the nodes that the pods of the
-    owner and of each Job are on now. Where a Job came up after a resume is known from the next action on it,
-    which looked before it acted; after the last one, from now.
+    `history` are the gang's actions, `spans` its verdicts, each the newest first. `places`: the nodes that the
+    pods of the owner and of each Job are on now. Where a Job came up after a resume is known from the next
+    action on it, which looked before it acted; after the last one, from now.
     """
-    entries = []
+    entries = [_said(span) for span in spans]
     later: dict[tuple[str, str], tuple[str, ...]] = {}
     earlier = _places_before(history)
     for row in history:
@@ -50,9 +69,26 @@ def make_timeline(history: tuple[ActionRow, ...], places: Places) -> tuple[Timel
         message = " ".join(filter(None, (row.message, where)))
         title = f"{row.label} {row.kind} {row.name}"
         at = row.finished_at or row.sent_at or row.requested_at
-        entries.append(TimelineRow(at, "action", title, message, row.actor, row.id, row))
+        entries.append(TimelineRow(at, "action", title, message, row.face, row.actor, row.id, row))
         later[key] = row.nodes
-    return tuple(entries)
+    if not spans:
+        return tuple(entries)
+    return tuple(sorted(entries, key=lambda entry: entry.at, reverse=True))
+
+
+def _said(span: SpanRow) -> TimelineRow:
+    return TimelineRow(
+        at=span.began_at,
+        kind="verdict",
+        title=span.title,
+        message=span.message,
+        face=span.face,
+        until=span.ended_at,
+        health=span.health,
+        stage=span.stage,
+        code=span.code,
+        last=span.last,
+    )
 
 
 def _places_before(history: tuple[ActionRow, ...]) -> dict[str, tuple[str, ...]]:

@@ -29,7 +29,7 @@ class _Member:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class Said:
     """What a span keeps of the gang's Detail, in the Detail's own form.
 
     The finding of the verdict alone, and of the nodes on which the gang's pods were those that the
@@ -39,9 +39,14 @@ class _Said:
     findings: tuple[Finding, ...] = ()
     members: tuple[_Member, ...] = ()
 
+    @property
+    def own_nodes(self) -> frozenset[str]:
+        """The nodes on which its pods were, as far as the finding names them."""
+        return frozenset(member.node for member in self.members)
+
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(_Said)
+_decoder = msgspec.msgpack.Decoder(Said)
 
 
 def shape_of(requests: Mapping[str, str], desired: int) -> str:
@@ -53,16 +58,19 @@ def shape_of(requests: Mapping[str, str], desired: int) -> str:
     """
     if not requests:
         return ""
-    each = (
-        f"{name}={Fraction(Decimal(amount)) / max(desired, 1)}"
-        for name, amount in sorted(requests.items())
-    )
+    try:
+        each = [
+            f"{name}={Fraction(Decimal(amount)) / max(desired, 1)}"
+            for name, amount in sorted(requests.items())
+        ]
+    except (ArithmeticError, ValueError):  # not a finite decimal number
+        return ""
     return hashlib.blake2b("\n".join(each).encode(), digest_size=16).hexdigest()
 
 
-def unpack_finding(said: bytes) -> Finding | None:
-    """Return the finding of a span's verdict as it was said first."""
-    return next(iter(_decoder.decode(bytes(said)).findings), None) if said else None
+def unpack_said(data: bytes) -> Said:
+    """Return the finding of a span's verdict as it was said first, if it was kept."""
+    return _decoder.decode(data) if data else Said()
 
 
 def record_verdicts(
@@ -185,7 +193,7 @@ def _said(detail: bytes) -> bytes:
     whole = _decoder.decode(detail)
     findings = whole.findings[:1]
     named = set(_nodes(findings)) & {member.node for member in whole.members}
-    return _encoder.encode(_Said(findings, tuple(_Member(node) for node in sorted(named))))
+    return _encoder.encode(Said(findings, tuple(_Member(node) for node in sorted(named))))
 
 
 def _nodes(findings: Iterable[Finding]) -> Iterable[str]:

@@ -59,7 +59,7 @@ class ResourceView:
     listed_at: datetime | None = None
     contact_at: datetime | None = None
     objects_count: int = 0
-    problems: tuple[dict[str, str], ...] = ()
+    problems: tuple[dict[str, str | bool], ...] = ()
     problems_count: int = 0
 
 

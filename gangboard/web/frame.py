@@ -18,6 +18,8 @@ from gangboard.web.parts import Part, Rows, write_version
 
 NAVIGATION = (
     ("board", "Board"),
+    ("reasons", "Reasons"),
+    ("capacity", "Capacity"),
     ("groups", "Groups"),
     ("clusters", "Clusters"),
     ("actions", "Actions"),

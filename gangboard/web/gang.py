@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
@@ -19,6 +19,7 @@ from gangboard.web import live
 from gangboard.web.frame import frame_parts, render_page
 from gangboard.web.gang_actions import history_part, jobs_part, owner_part, reactions_part
 from gangboard.web.gate import signed_in
+from gangboard.web.gone import GONE, gone_news, past_part, show_gone
 from gangboard.web.parts import Part, Rows
 
 
@@ -29,7 +30,7 @@ def gang(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpResponse:
     now = timezone.now()
     detail = gang_detail(viewer=viewer, gang_id=gang_id, now=now)
     if detail is None:
-        raise Http404
+        return show_gone(request, viewer, gang_id, now)
     return render_page(
         request,
         "gang/page.html",
@@ -46,10 +47,13 @@ def gang(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpResponse:
 @require_GET
 def gang_news(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpResponse:
     """Answer the waiting request of a gang's page."""
+    if GONE in request.GET:
+        return gone_news(request, viewer, gang_id)
 
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
         now = timezone.now()
         detail = gang_detail(viewer=viewer, gang_id=gang_id, now=now)
+        # An open page loads itself anew when the gang's row goes.
         return () if detail is None else _page(viewer, detail, now)
 
     return live.answer(request, viewer, _live(gang_id), read)
@@ -76,6 +80,7 @@ def _page(viewer: Viewer, detail: GangDetail, now: datetime) -> tuple[Part | Row
         owner_part(detail),
         jobs_part(detail),
         reactions_part(detail),
+        past_part(detail.past, now),
         history_part(detail),
         Rows("members", tuple(_block(block) for block in detail.blocks)),
         Part(

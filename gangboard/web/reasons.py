@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlencode
@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.reasons import ReasonRow, Reasons, StageReasons, read_reasons
 from gangboard.store.access import Viewer
@@ -21,6 +21,7 @@ from gangboard.web.addresses import Pairs, make_select, read_text
 from gangboard.web.frame import frame_parts, render_page
 from gangboard.web.gate import signed_in
 from gangboard.web.parts import Part, Rows
+from gangboard.web.targets import element_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +61,9 @@ def reasons(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Show the reasons by stage."""
     now = timezone.now()
     address = ReasonsAddress.read(request.GET)
-    found, page = _page(viewer, address, now)
-    clusters = tuple(
-        cluster.cluster for cluster in read_freshness(viewer=viewer, now=now).values()
-    )
+    clusters = read_freshness(viewer=viewer, now=now)
+    found, page = _page(viewer, address, clusters, now)
+    names = tuple(one.cluster for one in clusters.values())
     return render_page(
         request,
         "reasons/page.html",
@@ -74,7 +74,7 @@ def reasons(request: HttpRequest, viewer: Viewer) -> HttpResponse:
         live=_live(address),
         context={
             "selects": (
-                make_select("cluster", "Cluster", clusters, address.cluster),
+                make_select("cluster", "Cluster", names, address.cluster),
                 make_select("namespace", "Namespace", found.namespaces, address.namespace),
             )
         },
@@ -88,7 +88,8 @@ def reasons_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     address = ReasonsAddress.read(request.GET)
 
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
-        return _page(viewer, address, timezone.now())[1]
+        now = timezone.now()
+        return _page(viewer, address, read_freshness(viewer=viewer, now=now), now)[1]
 
     return live.answer(request, viewer, _live(address), read)
 
@@ -98,9 +99,8 @@ def _live(address: ReasonsAddress) -> str:
 
 
 def _page(
-    viewer: Viewer, address: ReasonsAddress, now: datetime
+    viewer: Viewer, address: ReasonsAddress, clusters: Mapping[int, Freshness], now: datetime
 ) -> tuple[Reasons, tuple[Part | Rows, ...]]:
-    clusters = read_freshness(viewer=viewer, now=now)
     found = read_reasons(
         viewer=viewer,
         cluster=address.cluster,
@@ -112,9 +112,7 @@ def _page(
     summary = {
         "found": found,
         "worst": worst,
-        "apart": tuple(
-            (count, address.board(health=count.face.word)) for count in found.apart
-        ),
+        "apart": tuple((count, address.board(health=count.face.word)) for count in found.apart),
         "unknown_href": address.board(health="unknown"),
         "any_cluster": bool(clusters),
     }
@@ -133,7 +131,7 @@ def _page(
 def _stage(stage: StageReasons, address: ReasonsAddress) -> Part:
     lines = tuple(_line(row, address) for row in stage.rows)
     context = {"stage": stage, "lines": lines}
-    return Part(f"stage-{stage.label}", "reasons/stage.html", context, (stage, lines))
+    return Part(f"stage-{element_key(stage.stage)}", "reasons/stage.html", context, (stage, lines))
 
 
 def _line(row: ReasonRow, address: ReasonsAddress) -> ReasonLine:

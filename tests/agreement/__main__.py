@@ -18,13 +18,13 @@ def main() -> int:
     options.add_argument("--seed", type=int, default=secrets.randbelow(1_000_000))
     given = options.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
-    import django  # noqa: PLC0415 - settings first
+    import django
 
     django.setup()
-    from tests.agreement.arena import Arena  # noqa: PLC0415
-    from tests.agreement.drawing import make_cases  # noqa: PLC0415
-    from tests.agreement.figures import Figures, compare  # noqa: PLC0415
-    from tests.controlplane.cluster import ControlPlane  # noqa: PLC0415
+    from tests.agreement.arena import Arena
+    from tests.agreement.drawing import make_cases
+    from tests.agreement.figures import Figures, compare
+    from tests.controlplane.cluster import ControlPlane
 
     print(f"seed {given.seed}", flush=True)
     figures = Figures()

@@ -103,10 +103,20 @@ LOOK_ONLY: list[dict[str, Any]] = [
 def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World) -> None:
     listed = ask("reader", "gangs/").json()["results"][0]
     gang = ask("reader", f"gangs/{listed['id']}/").json()
-    assert list(gang) == [*GANG_KEYS, "findings", "groups", "jobs", "actions", "fit", "timeline"]
+    assert list(gang) == [
+        *GANG_KEYS,
+        "findings",
+        "groups",
+        "jobs",
+        "actions",
+        "fit",
+        "timeline",
+        "waits",
+    ]
     pods = gang["members"].pop("pods")
     more = {
-        key: gang.pop(key) for key in ("findings", "groups", "jobs", "actions", "fit", "timeline")
+        key: gang.pop(key)
+        for key in ("findings", "groups", "jobs", "actions", "fit", "timeline", "waits")
     }
     assert {**gang, "observed_at": ""} == {**listed, "observed_at": ""}
     assert pods == [
@@ -170,6 +180,7 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
     ]
     assert more["actions"] == LOOK_ONLY
     assert more["timeline"] == []
+    assert more["waits"] is None
     assert more["groups"] == []
 
 

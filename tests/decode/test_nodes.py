@@ -1,6 +1,11 @@
+from typing import Any
+
+import pytest
+
 from gangboard.decode.nodes import NODE
+from gangboard.domain.capacity import Taint
 from gangboard.domain.node import Node
-from tests.decode.reading import Json, model, with_identity
+from tests.decode.reading import Json, model, read, with_identity
 
 
 def node(status: Json | None, **spec: bool) -> Node:
@@ -43,3 +48,98 @@ def test_a_node_that_never_reported_says_nothing() -> None:
 def test_nodes_are_never_needed() -> None:
     assert not NODE.needed
     assert NODE.key == "nodes"
+
+
+def offer(**allocatable: Any) -> Node:
+    named = {key.replace("gpu", "nvidia.com/gpu"): value for key, value in allocatable.items()}
+    return node({"allocatable": named})
+
+
+def test_what_a_node_offers_is_in_scheduler_units() -> None:
+    # Thousandths of a core, whole bytes and devices: Resource.Add of kube-scheduler.
+    built = offer(cpu="7910m", memory="128974848", pods="110", gpu="8")
+    assert built.allocatable == {
+        "cpu": 7910,
+        "memory": 128974848,
+        "pods": 110,
+        "nvidia.com/gpu": 8,
+    }
+    assert built.unreadable == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("resource", "text", "expected"),
+    [
+        ("cpu", "100m", 100),
+        ("cpu", "1e3", 1_000_000),
+        ("cpu", "0.0001", 1),  # MilliValue rounds up
+        ("memory", "1.5Gi", 1610612736),
+        ("memory", "1e3", 1000),
+        ("memory", "100m", 1),  # a tenth of a byte: Value rounds up
+        ("memory", "-1Gi", -1073741824),
+        ("memory", "-100m", -1),  # away from zero
+        ("memory", "9223372036854775807", 2**63 - 1),
+        ("gpu", "0", 0),
+        ("gpu", 8, 8),
+    ],
+)
+def test_quantities_of_every_form(resource: str, text: Any, expected: int) -> None:
+    name = resource.replace("gpu", "nvidia.com/gpu")
+    assert offer(**{resource: text}).allocatable == {name: expected}
+
+
+@pytest.mark.parametrize("text", ["", "eight", "8 Gi", "0x8", "9" * 65, "1e100", "1e30", "9Ei"])
+def test_a_malformed_quantity_is_named_and_the_node_is_kept(text: str) -> None:
+    status = {"allocatable": {"cpu": "4", "memory": text}}
+    built, problem = read(NODE, with_identity({"status": status}, "n1", ""))
+    assert built.allocatable == {"cpu": 4000}
+    assert built.unreadable == {"memory"}
+    assert problem is not None
+    assert not problem.lost
+    assert problem.sentence.startswith(
+        "Node n1 is read only in part: its allocatable memory is left out: "
+    )
+
+
+@pytest.mark.parametrize("status", [None, {}, {"allocatable": None}, {"allocatable": {}}])
+def test_a_node_that_offers_nothing(status: Json | None) -> None:
+    built = node(status)
+    assert built.allocatable == {}
+    assert built.unreadable == frozenset()
+
+
+def test_labels_and_taints() -> None:
+    obj = {
+        "metadata": {"labels": {"kubernetes.io/hostname": "n1", "spot": ""}},
+        "spec": {
+            "taints": [
+                {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"},
+                {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute",
+                 "timeAdded": "2026-10-02T08:00:00Z"},
+                {"key": "soft", "effect": "PreferNoSchedule"},
+            ]
+        },
+    }  # fmt: skip
+    built: Node = model(NODE, with_identity(obj, "n1", ""))
+    assert built.labels == {"kubernetes.io/hostname": "n1", "spot": ""}
+    assert built.taints == (
+        Taint("nvidia.com/gpu", "NoSchedule", "present"),
+        Taint("node.kubernetes.io/unreachable", "NoExecute"),
+        Taint("soft", "PreferNoSchedule"),
+    )
+
+
+def test_nulls_are_nothing() -> None:
+    bare = {"metadata": {"labels": None}, "spec": {"taints": None, "unschedulable": None}}
+    built: Node = model(NODE, with_identity(bare, "n1", ""))
+    assert (built.labels, built.taints, built.unschedulable) == ({}, (), False)
+
+
+def test_more_labels_than_any_node_has_are_cut_and_said() -> None:
+    labels = {f"l{number}": "x" for number in range(2_500)}
+    built, problem = read(NODE, with_identity({"metadata": {"labels": labels}}, "n1", ""))
+    assert len(built.labels) == 2_000
+    assert problem is not None
+    assert problem.sentence == (
+        "Node n1 is read only in part: of its 2,500 labels only 2,000 are kept."
+    )

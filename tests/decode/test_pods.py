@@ -109,9 +109,17 @@ def test_no_label_is_kept_unless_asked_for() -> None:
     assert model(pod_resource(frozenset({INDEX})), with_identity({})).labels == {}
 
 
-def test_the_1_35_reference_to_a_workload_is_no_pod_group() -> None:
-    spec = {"workloadRef": {"name": "llm-train", "podGroup": "workers", "podGroupReplicaKey": "0"}}
-    assert model(POD, with_identity({"spec": spec})).group_name == ""
+def test_the_1_35_reference_to_an_entry_of_a_workload() -> None:
+    entry = {"name": "llm-train", "podGroup": "workers"}
+    replica = {**entry, "podGroupReplicaKey": "0"}
+    for reference, name in (
+        (entry, "llm-train/workers"),
+        (replica, "llm-train/workers/0"),
+        ({"name": "llm-train"}, ""),
+        (None, ""),
+    ):
+        obj = with_identity({"spec": {"workloadRef": reference}})
+        assert model(POD, obj).group_name == name
 
 
 def test_gates_and_nomination() -> None:

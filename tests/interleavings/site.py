@@ -19,7 +19,8 @@ from gangboard.kube.faults import Asked, status_fault
 from gangboard.polling import follower, window, writer
 from gangboard.polling.changes import News
 from gangboard.polling.follower import Follower
-from gangboard.polling.session import Session, Watched, resources
+from gangboard.polling.session import Session, resources
+from gangboard.polling.watched import Watched
 from gangboard.polling.window import Window
 from gangboard.simulator import Fleet, Gang, NodePool, Part, PodShape
 from gangboard.simulator import resources as resources_of_cluster

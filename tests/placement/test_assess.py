@@ -160,10 +160,12 @@ def test_what_is_not_worked_out_is_said_by_name() -> None:
 
 
 def test_what_lacks_now_is_said_even_where_the_rest_is_not_known() -> None:
+    # A training Job with a volume and too few free devices waits for devices, whatever its volume.
     one = shape(gpu=4, unsupported=("volume claims",))
     found = assess(gang(4, one), [node(f"n{at}", used=1) for at in range(4)])
-    assert told(found) == (Cause.CANNOT_TELL, GPU)
+    assert told(found) == (Cause.OCCUPIED, GPU)
     assert (found.now.answer, found.empty.answer) == (Answer.NO, Answer.CANNOT_TELL)
+    assert found.empty.but_for == ("volume claims",)
 
 
 def test_the_resource_that_lacks_most_decides() -> None:

@@ -6,11 +6,13 @@ the product's output.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypedDict
 
 from tests.controlplane.client import Client, Json, wait
-from tests.controlplane.nodes import node
+from tests.controlplane.nodes import cordon, make_nodes, node
 
 POOL = "test.gangboard.dev/pool"
 """Label of nodes: each scenario has nodes of its own, so that none takes room from another."""
@@ -18,6 +20,19 @@ POOL = "test.gangboard.dev/pool"
 
 LIVED_SECONDS = 2.0
 """How long a gang runs whole before something happens to it: what lasts less, nobody has seen."""
+
+
+class Room(TypedDict, total=False):
+    """A node, by the words of `tests.controlplane.nodes.node`."""
+
+    cpu: str
+    memory: str
+    gpus: int
+    pods: int
+    labels: Mapping[str, str]
+    taints: list[Json]
+    unschedulable: bool
+    extra: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -45,6 +60,62 @@ class Stage:
 
         return wait(look, timeout=timeout, what=f"{count} ready pods in {self.namespace}")
 
+    def add_nodes(self, *rooms: Room) -> None:
+        """Make more nodes that only this scenario may use, and wait until they are open."""
+        made = [_node(self.pool, f"new-{index}", room) for index, room in enumerate(rooms)]
+        make_nodes(self.client, made)
+
+    def node(self, suffix: str) -> str:
+        """Return the name of one of its nodes: those of the scenario are `0`, `1`, …"""
+        return f"{self.pool}-{suffix}"
+
+    def delete(self, name: str) -> None:
+        """Delete a pod by its name, at once."""
+        self.client.delete("v1", "Pod", name, self.namespace, grace=0)
+
+    def lose_one(self) -> str:
+        """Delete a member that runs and cordon its node, so that no other comes; return the node."""
+        victim = next(pod for pod in self.pods() if is_ready(pod))
+        name: str = victim["spec"]["nodeName"]
+        cordon(self.client, name)
+        self.delete_pod(victim)
+        return name
+
+    def uncordon(self) -> None:
+        """Open all of its nodes again."""
+        for found in self.client.list("v1", "Node", labels=f"{POOL}={self.pool}"):
+            if found["spec"].get("unschedulable"):
+                cordon(self.client, found["metadata"]["name"], unschedulable=False)
+
+    def tell(self, pod: Json, reason: str, text: str, component: str, kind: str = "Normal") -> None:
+        """Post an event about a pod as a controller does that is not here."""
+        where = pod["metadata"]
+        now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        keys = ("name", "namespace", "uid", "resourceVersion")
+        self.client.create(
+            {
+                "apiVersion": "v1",
+                "kind": "Event",
+                "metadata": {
+                    "name": f"{where['name']}.{reason.lower()}",
+                    "namespace": where["namespace"],
+                },
+                "involvedObject": {
+                    "apiVersion": "v1",
+                    "kind": "Pod",
+                    **{key: where[key] for key in keys},
+                },
+                "reason": reason,
+                "message": text,
+                "type": kind,
+                "source": {"component": component},
+                "reportingComponent": component,
+                "firstTimestamp": now,
+                "lastTimestamp": now,
+                "count": 1,
+            }
+        )
+
     def script(self, pod: Json, **annotations: str) -> None:
         """Tell the fake kubelet something about a pod that runs (`complete_after="1s"`)."""
         keys = {
@@ -65,6 +136,17 @@ def is_ready(pod: Json) -> bool:
     return "deletionTimestamp" not in pod["metadata"] and any(
         condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions
     )
+
+
+@dataclass(frozen=True)
+class Step:
+    """What happens next, and what must be said then."""
+
+    act: Callable[[Stage], object]
+    code: str
+    health: str
+    says: tuple[str, ...] = ()
+    members: Mapping[str, int | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -90,11 +172,26 @@ class Scenario:
     twin: str = ""
     """The scenario that differs in one thing and has another code."""
     within: float = 90.0
-    """Seconds in which the sentence must be right."""
+    """Seconds in which the sentence must be right, and again after each step."""
+    rooms: tuple[Room, ...] = ()
+    """Its nodes where they are not all alike; `nodes`, `cpu` and `gpus` are not asked then."""
+    steps: tuple[Step, ...] = ()
+    """How it goes on. Each step begins when what was expected before has stood for a while."""
 
     def own_nodes(self) -> list[Json]:
         """Return the nodes that only this scenario may use."""
-        return [
-            node(f"{self.name}-{index}", cpu=self.cpu, gpus=self.gpus, labels={POOL: self.name})
-            for index in range(self.nodes)
-        ]
+        alike = Room(cpu=self.cpu, gpus=self.gpus)
+        rooms = self.rooms or (alike,) * self.nodes
+        return [_node(self.name, str(index), room) for index, room in enumerate(rooms)]
+
+    @property
+    def expected(self) -> tuple[Step, ...]:
+        """All that must be said, one after the other, beginning with what is said at first."""
+        first = Step(lambda stage: None, self.code, self.health, self.says, self.members)
+        return (first, *self.steps)
+
+
+def _node(pool: str, suffix: str, room: Room) -> Json:
+    labels = {POOL: pool, **room.get("labels", {})}
+    rest = {key: value for key, value in room.items() if key != "labels"}
+    return node(f"{pool}-{suffix}", labels=labels, **rest)  # type: ignore[arg-type]

@@ -23,7 +23,7 @@ from gangboard.store.history import (
     forget_spans,
     record_verdicts,
     shape_of,
-    unpack_finding,
+    unpack_said,
 )
 from gangboard.store.models import Cluster, Gang, VerdictSpan
 from tests.factories import make_cluster, make_finding, make_gang, make_members, make_ref
@@ -202,7 +202,9 @@ class TestWhatIsKept:
         story = Story(cluster, detail=detail)
         story.say(WAITING, NOON)
         (span,) = story.spans()
-        assert unpack_finding(bytes(span.findings)) == finding
+        said = unpack_said(bytes(span.findings))
+        assert said.findings == (finding,)
+        assert said.own_nodes == {"gpu-01"}
 
     def test_a_verdict_of_a_release_without_history_is_kept_when_it_ends(
         self, cluster: Cluster
@@ -279,6 +281,10 @@ class TestShapes:
 
     def test_thirds_are_exact(self) -> None:
         assert shape_of({"cpu": "1"}, 3) == shape_of({"cpu": "2"}, 6)
+
+    @pytest.mark.parametrize("amount", ["8Gi", "", "NaN", "Infinity"])
+    def test_what_is_no_number_is_no_shape(self, amount: str) -> None:
+        assert shape_of({"cpu": "4", "memory": amount}, 8) == ""
 
     def test_nothing_known_is_no_shape(self) -> None:
         assert shape_of({}, 8) == ""
@@ -379,4 +385,5 @@ def test_a_finding_without_evidence_is_kept_too(cluster: Cluster) -> None:
     gang = make_gang(cluster, detail=Detail((finding,)))
     row = stored(gang, detail=pack_detail(Detail((finding,))))
     record_verdicts([row], {}, at=NOON)
-    assert unpack_finding(bytes(VerdictSpan.objects.get().findings)) == finding
+    said = unpack_said(bytes(VerdictSpan.objects.get().findings))
+    assert (said.findings, said.own_nodes) == ((finding,), frozenset())

@@ -125,6 +125,7 @@ def fill() -> None:
     from gangboard.store import people
     from gangboard.store.gangs import Detail
     from tests import factories
+    from tests.readmodels import room
 
     now = timezone.now()
     later = now + timedelta(hours=10)
@@ -157,8 +158,10 @@ def fill() -> None:
                 member for health in Health for member in factories.make_members(jobs[0], 2, health)
             ),
             groups=(group.meta.ref,),
+            fit=room.make_fleet_fit(),
         ),
     )
+    room.make_fleet_nodes(cluster, now=later)
     for health in Health:
         factories.make_gang(cluster, f"is-{health.value}", now=now, health=health)
     factories.make_gang(lab, "in-the-lab", now=now, health="running")

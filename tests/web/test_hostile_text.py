@@ -11,7 +11,7 @@ from gangboard.domain.event import Event
 from gangboard.domain.group import GroupTemplate, Policy
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition, Meta
-from gangboard.domain.verdict import Evidence, Scheduling
+from gangboard.domain.verdict import Evidence, FitReason, Scheduling
 from gangboard.store.gangs import Detail
 from gangboard.store.models import ActionStep, Cluster, Gang, WatchedObject
 from gangboard.store.objects import pack
@@ -29,6 +29,7 @@ from tests.factories import (
 from tests.personas import Person, make_owner
 from tests.readmodels.jobsets import make_hold
 from tests.readmodels.recorded import make_action, make_audit
+from tests.readmodels.room import make_capacity, make_fit, make_node, make_shape
 
 HOSTILE = (
     "\"'><script>alert(1)</script><img src=x onerror=alert(1)>{{ 7|add:7 }}\u202e javascript:x"
@@ -99,8 +100,19 @@ def hostile(db: None) -> tuple[Person, str]:
             jobs=(job,),
             members=members,
             groups=(group.meta.ref,),
+            fit=(
+                make_fit(
+                    unit=HOSTILE,
+                    shape=HOSTILE,
+                    requests={HOSTILE: HOSTILE},
+                    saturated=(FitReason(HOSTILE, 1, HOSTILE, (HOSTILE,)),),
+                    excluded=(FitReason(HOSTILE, 1, HOSTILE, (HOSTILE,)),),
+                ),
+                make_fit(why=HOSTILE),
+            ),
         ),
     )
+    make_hostile_nodes(cluster)
     event = Event(
         meta=Meta("v1", make_ref("Event", "e", group="events.k8s.io"), "1", 0, now),
         regarding=make_ref(HOSTILE, HOSTILE, uid=gang.uid),
@@ -123,6 +135,23 @@ def hostile(db: None) -> tuple[Person, str]:
     )
     make_hostile_record(cluster, gang)
     return make_owner(), gang.id
+
+
+def make_hostile_nodes(cluster: Cluster) -> None:
+    """Put it into a node, and into what fits."""
+    device = f"example.com/{HOSTILE}"
+    make_node(
+        cluster,
+        HOSTILE,
+        labels={HOSTILE: HOSTILE},
+        taints=[f"{HOSTILE}:NoSchedule"],
+        allocatable={device: "8", "cpu": HOSTILE},
+        used={device: "1"},
+        held={},
+    )
+    make_node(cluster, "n2", labels={HOSTILE: HOSTILE})
+    shape = make_shape(requests={device: HOSTILE}, why=HOSTILE)
+    make_capacity(cluster, shapes=(shape,))
 
 
 def make_hostile_record(cluster: Cluster, gang: Gang) -> None:
@@ -172,6 +201,13 @@ def make_hostile_record(cluster: Cluster, gang: Gang) -> None:
         "/groups/?q=<script>alert(1)</script>&namespace=<script>alert(1)</script>",
         "/clusters/",
         "/clusters/eu-train/",
+        "/reasons/",
+        "/reasons/?cluster=<script>alert(1)</script>&namespace=<script>",
+        "/capacity/",
+        "/capacity/?by=<script>alert(1)</script>",
+        "/capacity/?cluster=<script>alert(1)</script>",
+        "/live/reasons/?version=x",
+        "/live/capacity/?version=x",
         "/actions/",
         "/actions/?q=<script>alert(1)</script>&actor=<script>&state=<script>&lever=<script>",
         "/actions/audit/",

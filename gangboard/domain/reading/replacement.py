@@ -10,14 +10,17 @@ from gangboard.domain.reading.wording import count, is_or_are, names, plural, se
 from gangboard.domain.verdict import Evidence
 
 
-def hindrance(unit: Unit) -> str:
-    """Return what keeps lacking members away, or what they are doing; empty when unknown."""
+def hindrance(unit: Unit, reason: str = "") -> str:
+    """Return what keeps lacking members away, or what they are doing; empty when unknown.
+
+    `reason` is a sentence by arithmetic why members have no node; it goes before the scheduler's.
+    """
     if missing(unit):
         refusal = newest_refusal(unit)
         if refusal is not None:
             return refusal.about("the rest")
     if unit.unplaced:
-        return _unplaced(unit)
+        return _unplaced(unit, reason)
     if missing(unit):
         number = missing(unit)
         return f"{count(number, 'pod')} {is_or_are(number)} not made yet."
@@ -27,12 +30,14 @@ def hindrance(unit: Unit) -> str:
     return f"{count(len(starting), 'pod')} {is_or_are(len(starting))} not ready."
 
 
-def _unplaced(unit: Unit) -> str:
+def _unplaced(unit: Unit, reason: str) -> str:
     waiting = count(len(unit.unplaced), "pod")
     gates = sorted({gate for pod in unit.unplaced for gate in pod.gates})
     if gates:
         return f"{waiting} {plural(len(unit.unplaced), 'wait')} for scheduling gate {names(gates)}."
     said = best_saying(sayings(unit, "Unschedulable"))
+    if said is not None and reason:
+        return reason
     if said is not None:
         return sentence(f"The scheduler finds no room for {waiting}: {shorten(said.text)}")
     failed = best_saying(sayings(unit, "SchedulerError"))

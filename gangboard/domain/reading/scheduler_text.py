@@ -22,6 +22,10 @@ _NODES = re.compile(r"\d+/\d+ nodes are available|no nodes available to schedule
 _TIMEOUT = re.compile(r"rejected due to timeout after waiting .* at plugin GangScheduling")
 # With the gate TopologyAwareWorkloadScheduling every text has this part, topology or not.
 _ONE_PLACEMENT = re.compile(r"0/1 placements are available, (?:first|reported) placement status: ")
+# `0/6 nodes are available: ` and reasons with their numbers of nodes, or one reason without.
+_REASONS = re.compile(r"\d+/\d+ nodes are available: (.*)")
+_NEXT_REASON = re.compile(r"[,.] (?=\d+ )")
+_COUNTED = re.compile(r"(\d+) (.*)")
 _PREEMPTION = re.compile(r"[ ,]*(?:no new claims to deallocate, )?(?:pod group )?preemption: .*")
 _TELLING = ("preemptionPolicy=Never", "terminating pod on the nominated node")
 _EMPTY_TAILS = (
@@ -119,6 +123,19 @@ def best_saying(said: tuple[Saying, ...]) -> Saying | None:
         said, key=lambda one: (-_rank(one.text), -often[one.text], one.text, one.source.name)
     )
     return next((saying for saying in ranked if saying.text), None)
+
+
+def node_reasons(text: str) -> tuple[tuple[str, int], ...]:
+    """Return the reasons why nodes are not available, each with its number of nodes.
+
+    `text` is a cleaned one. A reason for which the pod was turned away before any node was looked
+    at (a claim that does not exist) has the number 0 and is the only one.
+    """
+    found = _REASONS.search(text)
+    if found is None:
+        return ()
+    counted = [_COUNTED.fullmatch(part) for part in _NEXT_REASON.split(found[1])]
+    return tuple((one[2], int(one[1])) for one in counted if one) or ((found[1], 0),)
 
 
 def _rank(text: str) -> int:

@@ -3,7 +3,8 @@
 What they hold is lost to everybody until the rest comes. Only where nothing keeps members together:
 without a group, or with a basic one, whose condition turns True with its first pod (observed on
 1.37.0). Members are those of the whole gang: a JobSet of which one Job runs and another finds no
-room holds nodes without being whole, whichever of its Jobs is looked at.
+room holds nodes without being whole, whichever of its Jobs is looked at. Why there is no room is part
+of the sentence. Of a gang that ran before, the loss is told, and the reason beside it.
 """
 
 from __future__ import annotations
@@ -11,16 +12,19 @@ from __future__ import annotations
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.losses import is_loss
 from gangboard.domain.reading.scheduler_text import best_saying, earliest, refused_pods, sayings
 from gangboard.domain.reading.wording import count, label, out_of, sentence, shorten
 from gangboard.domain.registry import UnitRule
-from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.verdict import Finding
+from gangboard.placement.sentences.cause import obstacle
+from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a unit without a quorum that is split by the scheduler."""
     refused = refused_pods(unit)
-    if unit.quorum is not None or not refused:
+    if unit.quorum is not None or not refused or is_loss(unit):
         return None
     # Only a unit without any place looks at the whole gang: large gangs have many units.
     elsewhere = 0 if unit.placed else _placed_elsewhere(unit)
@@ -28,15 +32,20 @@ def find(unit: Unit) -> Finding | None:
         return None
     said = sayings(unit, "Unschedulable")
     best = best_saying(said)
+    why = obstacle(unit)
     message = _message(unit, len(refused), elsewhere)
-    if best is not None:
+    if why is not None:
+        message = f"{message}: {why.text}"
+    elif best is not None:
         message = f"{message}: {shorten(best.text)}"
-    placed = f"{len(unit.placed)} of {unit.wanted}"
-    evidence = [Evidence("pods placed", placed, unit.owner.meta.ref)]
-    if best is not None:
-        evidence.append(Evidence("scheduler says", best.raw, best.source))
+    advice, named = advice_of(unit)
     return unit_finding(
-        RULE, unit, sentence(message), evidence=tuple(evidence), since=earliest(said)
+        RULE,
+        unit,
+        sentence(message),
+        advice=advice,
+        evidence=(*evidence_of(unit, why), *said_evidence(unit, said), *named),
+        since=earliest(said),
     )
 
 

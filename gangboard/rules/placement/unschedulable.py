@@ -1,20 +1,26 @@
-"""`unschedulable`: the scheduler finds no room, and no arithmetic says more than its own text.
+"""`unschedulable`: the scheduler finds no room, and arithmetic cannot tell why, or contradicts it.
 
-The group's condition or a pod's says Unschedulable. Of a gang often only one pod carries the text
-that tells why (`0/4 nodes are available: …`), the others repeat the group's; that one is quoted. At
-its quorum a gang is past placement and this is silent.
+The sentence says what stands in the way (nodes forbidden, not read yet, too many ways to try, what is
+not worked out) and quotes the scheduler. Of a gang often only one pod carries the text that tells why
+(`0/4 nodes are available: …`), the others repeat the group's; that one is quoted. At its quorum a
+gang is past placement and this is silent.
 """
 
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.placing import Answer, Assessment, Cause
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.scheduler_text import Saying, best_saying, earliest, sayings
 from gangboard.domain.reading.wording import count, names, sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
+from gangboard.placement.sentences.obstacle import node_ref
+
+_SHOWN = 3
 
 
 def find(unit: Unit) -> Finding | None:
@@ -23,11 +29,19 @@ def find(unit: Unit) -> Finding | None:
     if not said or not lacks_room(unit):
         return None
     best = best_saying(said)
+    advice, named = advice_of(unit)
     return unit_finding(
         RULE,
         unit,
         _message(unit, best),
-        evidence=_evidence(unit, said, best),
+        advice=advice,
+        evidence=(
+            *evidence_of(unit),
+            *_unknown(unit),
+            *said_evidence(unit, said),
+            *_placement(unit),
+            *named,
+        ),
         since=earliest(said),
     )
 
@@ -36,27 +50,48 @@ def _message(unit: Unit, best: Saying | None) -> str:
     number = len(unit.unplaced)
     pods = f"{number} of {unit.wanted} pods" if unit.placed else count(number, "pod")
     message = f"The scheduler finds no room for {pods}"
-    if best is None:
-        return f"{message}."
     # With topology a node count is that of one placement, not of the cluster (observed, 1.37.0).
     keys = unit.group.topology_keys if unit.group is not None else ()
     within = f" within one {names(keys)}" if keys else ""
-    return sentence(f"{message}{within}: {shorten(best.text)}")
+    message = f"{message}{within}{_doubt(unit)}"
+    return sentence(f"{message}: {shorten(best.text)}" if best is not None else message)
 
 
-def _evidence(unit: Unit, said: tuple[Saying, ...], best: Saying | None) -> tuple[Evidence, ...]:
-    found = [Evidence("pods placed", f"{len(unit.placed)} of {unit.wanted}", unit.owner.meta.ref)]
-    if unit.quorum is not None and unit.group is not None:
-        found.append(Evidence("quorum", str(unit.quorum), unit.group.meta.ref))
-    if best is not None:
-        found.append(Evidence("scheduler says", best.raw, best.source))
-    of_group = [one for one in said if unit.group is not None and one.source == unit.group.meta.ref]
-    found += [
-        Evidence("scheduler says of the group", one.raw, one.source)
-        for one in of_group
-        if best is None or one.source != best.source
-    ]
-    return tuple(found)
+def _doubt(unit: Unit) -> str:
+    """Return what arithmetic says beside the scheduler, or why it says nothing."""
+    if unit.placing is None:
+        return ""
+    found = unit.placing.assessment
+    if found is None:
+        return f", and gangboard cannot tell why ({unit.placing.why})"
+    they = "it fits" if found.request.needed == 1 else "they fit"
+    if found.cause is Cause.FITS:
+        return f", although by gangboard's count {they} now"
+    if found.cause is Cause.TOO_FEW_PODS:
+        return f", and {found.request.needed} would have to be there"
+    if found.cause is Cause.CANNOT_TELL and found.now.answer is Answer.NO:
+        return f", and gangboard cannot tell whether {they} on empty nodes ({found.why})"
+    if found.cause is Cause.CANNOT_TELL:
+        return f", and gangboard cannot tell why ({found.why})"
+    return ""
+
+
+def _unknown(unit: Unit) -> tuple[Evidence, ...]:
+    why = _why(unit.placing.assessment, unit.placing.why) if unit.placing is not None else ""
+    return (Evidence("not worked out", why),) if why else ()
+
+
+def _why(found: Assessment | None, blind: str) -> str:
+    return blind if found is None else found.why
+
+
+def _placement(unit: Unit) -> tuple[Evidence, ...]:
+    """Return where it would fit, when arithmetic contradicts the scheduler."""
+    found = unit.placing.assessment if unit.placing is not None else None
+    if found is None or found.cause is not Cause.FITS:
+        return ()
+    nodes = sorted(found.now.placement)[:_SHOWN]
+    return tuple(Evidence("would fit on", name, node_ref(name)) for name in nodes)
 
 
 RULE = UnitRule("unschedulable", Stage.PLACEMENT, "No room found", 90, find, health=Health.WAITING)

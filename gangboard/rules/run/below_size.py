@@ -16,6 +16,7 @@ from gangboard.domain.reading.progress import is_full, ready_count, runs_enough
 from gangboard.domain.reading.replacement import hindrance, hindrance_evidence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.placement.sentences.finding import reason_sentence
 
 
 def find(unit: Unit) -> Finding | None:
@@ -30,7 +31,7 @@ def find(unit: Unit) -> Finding | None:
     return unit_finding(
         RULE,
         unit,
-        f"{how_many_run(unit)}.{how_they_left(unit)} {hindrance(unit)}".strip(),
+        f"{how_many_run(unit)}.{how_they_left(unit)} {hindrance(unit, reason_sentence(unit))}".strip(),
         evidence=(
             Evidence("members ready", f"{ready_count(unit)} of {unit.wanted}", source),
             Evidence("quorum", str(unit.quorum), source),

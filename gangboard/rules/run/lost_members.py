@@ -15,13 +15,14 @@ from gangboard.domain.reading.progress import ready_count, sick_nodes
 from gangboard.domain.reading.replacement import hindrance, hindrance_evidence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.placement.sentences.finding import reason_sentence
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding when the unit fell below what it needs and no node is the cause."""
     if not is_loss(unit) or sick_nodes(unit) or any(pod.node for pod in by_node(unit)):
         return None
-    message = f"{how_many_run(unit)}.{how_they_left(unit)} {hindrance(unit)}"
+    message = f"{how_many_run(unit)}.{how_they_left(unit)} {hindrance(unit, reason_sentence(unit))}"
     source = unit.group.meta.ref if unit.group is not None else unit.owner.meta.ref
     evidence = [Evidence("members ready", f"{ready_count(unit)} of {unit.wanted}", source)]
     evidence += [

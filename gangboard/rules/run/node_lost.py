@@ -16,6 +16,7 @@ from gangboard.domain.reading.replacement import hindrance, hindrance_evidence
 from gangboard.domain.reading.wording import is_or_are, names
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.placement.sentences.finding import reason_sentence
 
 
 def find(unit: Unit) -> Finding | None:
@@ -34,7 +35,9 @@ def find(unit: Unit) -> Finding | None:
     if gone:
         noun = "node" if len(gone) == 1 else "nodes"
         texts.append(f"members were lost with {noun} {names(gone)}")
-    message = f"{how_many_run(unit)}: {' and '.join(texts)}. {hindrance(unit)}"
+    message = (
+        f"{how_many_run(unit)}: {' and '.join(texts)}. {hindrance(unit, reason_sentence(unit))}"
+    )
     evidence = [
         Evidence("Ready", node.ready.status if node.ready else "never reported", node.meta.ref)
         for node in sick

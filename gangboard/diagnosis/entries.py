@@ -1,0 +1,89 @@
+"""Groups of Kubernetes 1.35: entries of Workloads, which have no object of their own.
+
+A pod names a Workload, one of its `podGroups` and perhaps a replica key (`spec.workloadRef`). What
+shares all three is one group, with the policy of the entry. So a group is known by the pods and the
+pod templates that name it; each has the metadata of its Workload, which is where it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from gangboard.diagnosis.links import CORE, POD_GROUP, has_entries
+from gangboard.domain.group import Group, GroupTemplate, WorkloadEntry, read_entry
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+
+
+def takes_pods(group: Group) -> bool:
+    """Whether pods name it: a core PodGroup, or an entry of a Workload."""
+    ref = group.meta.ref
+    return group.entry is not None or (ref.group, ref.kind) == (CORE, POD_GROUP)
+
+
+def entry_groups(
+    workloads: Sequence[Group],
+    owners: Iterable[Owner],
+    pods: Sequence[Pod],
+    strangers: Iterable[Pod],
+    root: str,
+) -> tuple[Group, ...]:
+    """Return the groups without objects of one gang, by name; none where no Workload is of 1.35.
+
+    `owners`, `pods` and `workloads` are those of the gang, `root` the uid of its root. A Workload
+    that is the gang itself has a group for each entry that nobody names, too: it waits for pods.
+    A name that no Workload has an entry for gives none: that group is missing.
+    """
+    # Of two of one name (the deletion of one was not seen yet) the newer counts.
+    known = sorted(filter(has_entries, workloads), key=_age)
+    if not known:
+        return ()
+    by_name = {workload.meta.ref.name: workload for workload in known}
+    named = {pod.group_name for pod in pods} | _named_by_templates(owners)
+    found = {entry for name in named if (entry := read_entry(name)) is not None}
+    for workload in known:
+        if workload.meta.ref.uid == root:
+            taken = named.union(pod.group_name for pod in strangers)
+            found.update(_unnamed(workload, taken))
+    groups = (_group(by_name.get(entry.workload), entry) for entry in found)
+    return tuple(sorted((group for group in groups if group), key=lambda group: group.name))
+
+
+def _age(workload: Group) -> tuple[float, str]:
+    created = workload.meta.created_at
+    return created.timestamp() if created else 0.0, workload.meta.ref.uid
+
+
+def _named_by_templates(owners: Iterable[Owner]) -> set[str]:
+    return {
+        name
+        for owner in owners
+        for name in (owner.group_name, *(part.group_name for part in owner.parts))
+    }
+
+
+def _unnamed(workload: Group, names: Iterable[str]) -> Iterator[WorkloadEntry]:
+    entries = (read_entry(name) for name in names)
+    taken = {
+        entry.pod_group
+        for entry in entries
+        if entry is not None and entry.workload == workload.meta.ref.name
+    }
+    for template in workload.templates:
+        if template.name not in taken:
+            yield WorkloadEntry(workload.meta.ref.name, template.name)
+
+
+def _group(workload: Group | None, entry: WorkloadEntry) -> Group | None:
+    templates: tuple[GroupTemplate, ...] = workload.templates if workload is not None else ()
+    template = next((one for one in templates if one.name == entry.pod_group), None)
+    if workload is None or template is None:
+        return None
+    return Group(
+        meta=workload.meta,
+        policy=template.policy,
+        quorum=template.quorum,
+        workload_name=entry.workload,
+        template_name=entry.pod_group,
+        entry=entry,
+    )

@@ -1,0 +1,76 @@
+"""`manage.py explain CLUSTER/NAMESPACE/KIND[.GROUP]/NAME`."""
+
+import argparse
+import shutil
+import sys
+import textwrap
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from gangboard.readmodels import explain
+from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.gang_page import gang_detail
+from gangboard.store.access import Scope, Viewer
+
+NARROWEST = 40
+OPERATOR = Viewer(0, "manage.py", (Scope(None, "", "viewer"),), may_act=False)
+"""Who may run commands here may read the database: it sees everything."""
+
+
+class Command(BaseCommand):
+    help = (
+        "Say what is the matter with a gang: the verdict with its next steps, evidence, members, "
+        "where its waiting pods could go, and what happened to it. It reads what the poll workers "
+        "have written and asks no cluster; the last line says how old that is."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "gang",
+            type=_address,
+            metavar=explain.FORMAT,
+            help="such as east/research/JobSet/llama-ft; the API group of the kind where two "
+            "groups have one (PodGroup.scheduling.k8s.io)",
+        )
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        now = timezone.now()
+        try:
+            gang_id = explain.find_gang(options["gang"], viewer=OPERATOR)
+        except explain.NotFoundError as error:
+            raise CommandError(str(error)) from error
+        detail = gang_detail(viewer=OPERATOR, gang_id=gang_id, now=now)
+        clusters = read_freshness(viewer=OPERATOR, now=now)
+        freshness = next(
+            (one for one in clusters.values() if one.cluster == options["gang"].cluster), None
+        )
+        if detail is None or freshness is None:
+            raise CommandError("the gang was deleted while it was looked up")
+        for line in explain.explain(detail, freshness=freshness, now=now):
+            self.stdout.write(_wrapped(line))
+
+
+def _address(text: str) -> explain.Address:
+    try:
+        return explain.read_address(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _wrapped(line: str) -> str:
+    """Return the line folded to the terminal; as it is where a program reads it."""
+    if not sys.stdout.isatty():
+        return line
+    width = max(NARROWEST, shutil.get_terminal_size().columns)
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.fill(
+        line,
+        width,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+        drop_whitespace=True,
+    )

@@ -1,0 +1,107 @@
+"""Two gangs that are placed pod by pod, each holding the room that the other one needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from gangboard.domain.capacity import GangRequest, Load, NodeRoom, Resident
+from gangboard.domain.facts import Unit
+from gangboard.domain.placing import Answer, When
+from gangboard.placement.fits import fits
+
+_RIVALS = 10
+"""Half-placed gangs that are looked at, the ones that hold most of the gang's nodes first."""
+
+
+def find_rival(unit: Unit) -> tuple[Resident, Resident] | None:
+    """Return the unit's own gang and the one that it is in a deadlock with, both as residents.
+
+    All of it is proven: neither fits now; each would fit if the other let go of its room; and
+    neither would fit if everything but these two left, so no end of another gang helps. None where
+    any of it cannot be told.
+    """
+    placing = unit.placing
+    if placing is None or placing.assessment is None:
+        return None
+    if placing.assessment.now.answer is not Answer.NO:
+        return None
+    # A nominated pod keeps its room for some minutes only (1.35): such gangs take turns.
+    if not any(pod.is_placed for pod in unit.facts.pods) or any(
+        pod.nominated_node for pod in unit.unplaced
+    ):
+        return None
+    residents = unit.facts.room.residents()
+    own = next((one for one in residents if one.root == unit.owner.meta.ref.uid), None)
+    if own is None or own.whole or not own.loads:
+        return None
+    hosts = {name for shape in placing.shapes for name in shape.eligibility.eligible}
+    for rival in _rivals(residents, own, hosts):
+        if _holds(unit.facts.room.nodes, placing.request, own, rival):
+            return own, rival
+    return None
+
+
+def _rivals(residents: Iterable[Resident], own: Resident, hosts: set[str]) -> list[Resident]:
+    found = [
+        (len(hosts & one.loads.keys()), one)
+        for one in residents
+        if not one.whole and one.waits and one.root != own.root
+    ]
+    ranked = sorted(
+        ((number, one) for number, one in found if number),
+        key=lambda pair: (-pair[0], pair[1].ref.namespace, pair[1].ref.name),
+    )
+    return [one for _, one in ranked[:_RIVALS]]
+
+
+def _holds(nodes: Sequence[NodeRoom], request: GangRequest, own: Resident, rival: Resident) -> bool:
+    theirs = GangRequest(rival.waits)
+    alone = [_with_only(node, (own, rival)) for node in nodes]
+    return (
+        _answer(theirs, nodes) is Answer.NO
+        and _answer(request, _without(nodes, rival.loads)) is Answer.YES
+        and _answer(theirs, _without(nodes, own.loads)) is Answer.YES
+        and _answer(request, alone) is Answer.NO
+        and _answer(theirs, alone) is Answer.NO
+    )
+
+
+def _answer(request: GangRequest, nodes: Sequence[NodeRoom]) -> Answer:
+    return fits(request, nodes, When.NOW, request.needed).answer
+
+
+def _without(nodes: Sequence[NodeRoom], loads: Mapping[str, Load]) -> list[NodeRoom]:
+    """Return the nodes as if these loads were gone."""
+    return [
+        replace(node, now=_less(node.now, loads[node.name])) if node.name in loads else node
+        for node in nodes
+    ]
+
+
+def _with_only(node: NodeRoom, gangs: Iterable[Resident]) -> NodeRoom:
+    """Return the node with the pods that stay and those of these gangs."""
+    load = node.staying
+    for gang in gangs:
+        if node.name in gang.loads:
+            load = _more(load, gang.loads[node.name])
+    return replace(node, now=load)
+
+
+def _less(load: Load, part: Load) -> Load:
+    return Load(
+        {name: amount - part.amounts.get(name, 0) for name, amount in load.amounts.items()},
+        load.pods - part.pods,
+        load.host_ports - part.host_ports,
+        load.apart - part.apart,
+    )
+
+
+def _more(load: Load, part: Load) -> Load:
+    names = load.amounts.keys() | part.amounts.keys()
+    return Load(
+        {name: load.amounts.get(name, 0) + part.amounts.get(name, 0) for name in sorted(names)},
+        load.pods + part.pods,
+        load.host_ports | part.host_ports,
+        load.apart | part.apart,
+    )

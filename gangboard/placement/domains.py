@@ -1,0 +1,151 @@
+"""The question about a whole gang over columns: one topology domain after the other, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gangboard.domain.capacity import HOSTNAME, GangRequest, Party
+from gangboard.domain.placing import Answer, Fit, When
+from gangboard.placement.filling import fill
+from gangboard.placement.ground import Ground, Mask, Whole
+from gangboard.placement.hosts import Hosts, has_label, hosts_of
+from gangboard.placement.packing import Budget
+
+
+@dataclass(frozen=True, slots=True)
+class Domains:
+    """The topology domains of a ground, in the order of their values."""
+
+    values: tuple[tuple[str, ...], ...]
+    codes: Whole
+    """For each node which domain it is in; -1 for none."""
+    nodes: Whole
+    """The nodes that are in one."""
+
+
+def domains_of(ground: Ground, keys: tuple[str, ...]) -> Domains:
+    """Return the domains by these keys; nodes without one of them are in none."""
+    place = ("domains", keys)
+    if place not in ground.cache:
+        found: dict[tuple[str, ...], list[int]] = {}
+        for at, node in enumerate(ground.nodes):
+            values = tuple(node.labels[key] for key in keys if key in node.labels)
+            if len(values) == len(keys):
+                found.setdefault(values, []).append(at)
+        codes = np.full(len(ground), -1, dtype=np.int64)
+        for code, values in enumerate(sorted(found)):
+            codes[found[values]] = code
+        ground.cache[place] = Domains(tuple(sorted(found)), codes, np.flatnonzero(codes >= 0))
+    domains: Domains = ground.cache[place]
+    return domains
+
+
+def fit_in_some_domain(
+    ground: Ground, request: GangRequest, when: When, target: int, budget: Budget
+) -> Fit:
+    """Return whether at least `target` of the members go into one domain; all nodes without keys."""
+    parties = [party for party in request.parties if party.count > 0]
+    if not request.topology_keys:
+        return _fit(ground, parties, when, None, target, budget)
+    domains = domains_of(ground, request.topology_keys)
+    gave_up: Fit | None = None
+    for code in _possible(ground, parties, when, domains, target):
+        if request.domain is not None and domains.values[code] != request.domain:
+            continue
+        found = _fit(ground, parties, when, domains.codes == code, target, budget)
+        if found.answer is Answer.YES:
+            return Fit(Answer.YES, found.placement, steps=budget.spent)
+        if found.answer is Answer.CANNOT_TELL:
+            gave_up = gave_up or found
+    if gave_up is not None:
+        return Fit(Answer.CANNOT_TELL, why=gave_up.why, steps=budget.spent)
+    return Fit(Answer.NO, steps=budget.spent)
+
+
+def _fit(
+    ground: Ground,
+    parties: Sequence[Party],
+    when: When,
+    mask: Mask | None,
+    target: int,
+    budget: Budget,
+) -> Fit:
+    if len(parties) == 1 and mask is None:
+        return _of_one(ground, parties[0], when, target)
+    return fill(ground, parties, when, mask, target, budget)
+
+
+def _possible(
+    ground: Ground, parties: Sequence[Party], when: When, domains: Domains, target: int
+) -> list[int]:
+    """Return the domains that have room for enough of each shape alone, in order."""
+    room = np.zeros(len(domains.values), dtype=np.int64)
+    for party in parties:
+        caps = np.minimum(hosts_of(ground, party.shape).caps(when), party.count).astype(np.int64)
+        sums = np.zeros(len(domains.values), dtype=np.int64)
+        np.add.at(sums, domains.codes[domains.nodes], caps[domains.nodes])
+        room += np.minimum(sums, party.count)
+    found: list[int] = np.flatnonzero(room >= target).tolist()
+    return found
+
+
+def _of_one(ground: Ground, party: Party, when: When, target: int) -> Fit:
+    """Place pods of one shape: what fits on each node adds up, nothing has to be searched.
+
+    As many as there are go on the nodes that take the fewest, so that large holes stay.
+    """
+    order, caps, sums = hosts_of(ground, party.shape).in_order(when)
+    if not len(sums) or int(sums[-1]) < target:
+        return Fit(Answer.NO)
+    # Where one node takes all that are left, the first of these by name does as well as any.
+    small = int(np.searchsorted(caps, party.count))
+    last = int(np.searchsorted(sums[:small], party.count))
+    chosen = dict(zip(order[:last].tolist(), caps[:last].tolist(), strict=True))
+    left = party.count - (int(sums[last - 1]) if last else 0)
+    if left and last < small:
+        chosen[int(order[last])] = left
+    elif left and small < len(order):
+        chosen[int(order[small:].min())] = left
+    name = party.shape.name
+    return Fit(Answer.YES, {ground.names[at]: {name: chosen[at]} for at in sorted(chosen)})
+
+
+def hosts_share_names(ground: Ground, request: GangRequest) -> bool:
+    """Whether pods that must be on different hosts could be kept apart by something else than nodes.
+
+    They are kept apart by a label of the nodes, which every node that could host one must have for
+    itself.
+    """
+    masks = [
+        hosts_of(ground, party.shape).eligible()
+        for party in request.parties
+        if party.count and party.shape.apart
+    ]
+    if not masks:
+        return False
+    hosts = np.flatnonzero(np.logical_or.reduce(masks))
+    if not bool(has_label(ground, HOSTNAME)[hosts].all()):
+        return True
+    texts = ground.labels(HOSTNAME)
+    empty = texts.among(("",))
+    return bool(empty[hosts].any()) or len(np.unique(texts.codes[hosts])) < len(hosts)
+
+
+def first_unreadable(ground: Ground, request: GangRequest) -> str:
+    """Name the first node that might host a member if its amounts could be read."""
+    if not ground.odd().unreadable:
+        return ""
+    found: list[tuple[int, int, Hosts]] = []
+    for number, party in enumerate(request.parties):
+        if party.count:
+            hosts = hosts_of(ground, party.shape)
+            places = np.flatnonzero(hosts.only_unreadable(request.topology_keys))
+            if len(places):
+                found.append((int(places[0]), number, hosts))
+    if not found:
+        return ""
+    at, _, hosts = min(found, key=lambda one: one[:2])
+    return f"{hosts.first_unreadable(at)} of the node {ground.names[at]} could not be read"

@@ -1,0 +1,297 @@
+"""The packing problem over columns: the same question as `packing.pack`, for thousands of nodes.
+
+Bounds prove NO, one quick placement proves YES. Otherwise nodes on which all that fits alone fits
+together too are settled first: nothing can be gained there by placing less. What is left, nodes on
+which members stand in each other's way, is searched, and nodes on which the same combinations fit
+are alike there whatever else they have free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from gangboard.domain.capacity import Party
+from gangboard.domain.placing import Answer, Fit, When
+from gangboard.placement.amounts import wanted
+from gangboard.placement.classes import Vector, apart_pairs
+from gangboard.placement.ground import SAFE, Ground, Mask, Whole, total
+from gangboard.placement.hosts import hosts_of
+from gangboard.placement.packing import (
+    TOO_MANY_WAYS,
+    Budget,
+    BudgetSpentError,
+    SearchClass,
+    largest,
+    least,
+    walk,
+)
+
+_WAY, _CHEAP = 16, 64
+"""What one combination costs in steps of the search, and how many nodes of it one step."""
+Placed = dict[int, list[int]]
+"""Place of a node → how many pods of each shape."""
+
+
+@dataclass(slots=True)
+class Table:
+    """Members that are left, and nodes that can still take some of them."""
+
+    counts: list[int]
+    requests: list[list[int]]
+    """For each shape what one pod takes of each resource."""
+    apart: frozenset[tuple[int, int]]
+    """Pairs of shapes that cannot share a node."""
+    places: Whole
+    """Of the nodes on the ground."""
+    caps: Whole
+    """Shape by node: how many pods fit there alone, at most as many as there are."""
+    room: list[Whole]
+    """For each resource what the nodes have free, at most what all members want."""
+    placed: Placed = field(default_factory=dict)
+
+    def only(self, mask: Mask) -> None:
+        """Leave the other nodes out."""
+        self.places, self.caps = self.places[mask], self.caps[:, mask]
+        self.room = [column[mask] for column in self.room]
+
+
+def fill(
+    ground: Ground,
+    parties: Sequence[Party],
+    when: When,
+    mask: Mask | None,
+    target: int,
+    budget: Budget,
+) -> Fit:
+    """Return whether at least `target` of the pods go on the nodes of the mask, with a placement."""
+    names = [party.shape.name for party in parties]
+    start = budget.spent
+    try:
+        placed = _fill(_table(ground, parties, when, mask), target, budget)
+    except BudgetSpentError:
+        return Fit(Answer.CANNOT_TELL, why=TOO_MANY_WAYS, steps=budget.spent - start)
+    if placed is None:
+        return Fit(Answer.NO, steps=budget.spent - start)
+    left = [party.count for party in parties]
+    placement: dict[str, Mapping[str, int]] = {}
+    for at in sorted(placed):
+        taken = {}
+        for shape, count in enumerate(placed[at]):
+            count = min(count, left[shape])
+            left[shape] -= count
+            if count:
+                taken[names[shape]] = count
+        if taken:
+            placement[ground.names[at]] = taken
+    return Fit(Answer.YES, placement, steps=budget.spent - start)
+
+
+def _table(ground: Ground, parties: Sequence[Party], when: When, mask: Mask | None) -> Table:
+    asked = [wanted(party.shape) for party in parties]
+    resources = sorted({resource for one in asked for resource in one})
+    requests = [[one.get(resource, 0) for resource in resources] for one in asked]
+    counts = [party.count for party in parties]
+    caps = np.stack(
+        [
+            np.minimum(hosts_of(ground, party.shape).caps(when), party.count).astype(np.int64)
+            for party in parties
+        ]
+    )
+    useful = caps.any(axis=0)
+    places = np.flatnonzero(useful if mask is None else useful & mask)
+    room = []
+    for at, resource in enumerate(resources):
+        most = sum(count * one[at] for count, one in zip(counts, requests, strict=True))
+        free = ground.stock(resource).free(when)[places]
+        if most > SAFE:
+            free = free.astype(object)
+        room.append(np.clip(free, 0, most))
+    pairs = apart_pairs([party.shape for party in parties])
+    return Table(counts, requests, pairs, places, caps[:, places], room)
+
+
+def _fill(table: Table, target: int, budget: Budget) -> Placed | None:
+    if target <= 0:
+        return {}
+    if not _may_fit(table, target):
+        return None
+    found = _quick(table, target)
+    if found is not None:
+        return found
+    if len(table.counts) == 1:
+        return None
+    size = sum(table.counts)
+    _settle(table)
+    target -= size - sum(table.counts)
+    if target <= 0:
+        return table.placed
+    if not _may_fit(table, target):
+        return None
+    classes = list(_classes(table, budget))
+    counts = tuple(table.counts)
+    chain = walk(counts, classes, target, budget)
+    if chain is None:
+        return None
+    for at, config in chain:
+        table.placed[at] = [
+            a + b for a, b in zip(table.placed.get(at, [0] * len(config)), config, strict=True)
+        ]
+    return table.placed
+
+
+def _may_fit(table: Table, target: int) -> bool:
+    """Look for a proof of NO: by what each shape could place alone, and by totals per resource."""
+    sums = table.caps.sum(axis=1).tolist()
+    if sum(map(min, table.counts, sums)) < target:
+        return False
+    return all(
+        least([one[at] for one in table.requests], table.counts, target) <= total(column)
+        for at, column in enumerate(table.room)
+    )
+
+
+# One quick placement
+
+
+def _quick(table: Table, target: int) -> Placed | None:
+    """Fill nodes one after the other, the pickiest shape and the least useful nodes first."""
+    caps = table.caps
+    order = np.lexsort((caps.sum(axis=0), np.count_nonzero(caps, axis=0)))
+    supply = caps.sum(axis=1).tolist()
+    placed: Placed = {}
+    missing = sum(table.counts) - target
+    for shape in sorted(range(len(table.counts)), key=lambda at: (supply[at], at)):
+        own = caps[shape].copy()
+        for at, taken in placed.items():
+            own[at] = _beside(table, shape, at, taken)
+        line = own[order]
+        sums = np.cumsum(line)
+        left = table.counts[shape]
+        last = int(np.searchsorted(sums, left))
+        for at in order[: last + 1][line[: last + 1] > 0].tolist():
+            count = min(left, int(own[at]))
+            placed.setdefault(at, [0] * len(table.counts))[shape] = count
+            left -= count
+        missing -= left
+        if missing < 0:
+            return None
+    return {int(table.places[at]): taken for at, taken in placed.items()}
+
+
+def _beside(table: Table, shape: int, at: int, taken: Sequence[int]) -> int:
+    """Return how many pods of a shape go on a node beside those that are there already."""
+    if any(shape in pair and taken[pair[0] + pair[1] - shape] for pair in table.apart):
+        return 0
+    most = int(table.caps[shape, at])
+    for resource, amount in enumerate(table.requests[shape]):
+        if amount and most:
+            used = sum(
+                count * one[resource] for count, one in zip(taken, table.requests, strict=True)
+            )
+            most = min(most, max(0, int(table.room[resource][at]) - used) // amount)
+    return most
+
+
+# Nodes where nobody is in the way of anybody
+
+
+def _settle(table: Table) -> None:
+    """Place all that fits on nodes that take it together, and drop shapes that are placed.
+
+    Whatever is placed elsewhere, less on such a node never helps. With fewer left to place, more
+    nodes become such nodes.
+    """
+    while len(table.places):
+        easy = _easy(table)
+        if not easy.any():
+            return
+        for at, config in zip(
+            table.places[easy].tolist(), table.caps[:, easy].T.tolist(), strict=True
+        ):
+            table.placed[at] = config
+        gained = table.caps[:, easy].sum(axis=1).tolist()
+        table.counts = [max(0, a - b) for a, b in zip(table.counts, gained, strict=True)]
+        table.only(~easy)
+        table.caps = np.minimum(table.caps, np.array(table.counts, dtype=np.int64)[:, None])
+        table.only(np.any(table.caps, axis=0, keepdims=True)[0])
+
+
+def _easy(table: Table) -> Mask:
+    """Return the nodes on which the caps of all shapes fit together."""
+    found = np.ones(len(table.places), dtype=np.bool_)
+    for resource, column in enumerate(table.room):
+        used: Whole = np.zeros(len(column), dtype=column.dtype)
+        for shape, one in enumerate(table.requests):
+            if one[resource]:
+                used = used + table.caps[shape].astype(column.dtype) * one[resource]
+        found &= used <= column
+    for low, high in table.apart:
+        found &= (table.caps[low] == 0) | (table.caps[high] == 0)
+    return found
+
+
+# Nodes where somebody is
+
+
+def _classes(table: Table, budget: Budget) -> Iterator[SearchClass]:
+    """Yield the nodes on which the same combinations fit, with the largest of these.
+
+    For every combination of all shapes but one, the most that fits of that one is worked out for
+    all nodes at once.
+    """
+    tops = table.caps.max(axis=1).tolist()
+    last = max(range(len(tops)), key=lambda at: (tops[at], -at))
+    others = [at for at in range(len(tops)) if at != last]
+    ways = prod(tops[at] + 1 for at in others)
+    budget.spend(ways * (_WAY + len(table.places) // _CHEAP))
+    combinations = list(product(*(range(tops[at] + 1) for at in others)))
+    most = np.stack([_most(table, last, others, one) for one in combinations], axis=1)
+    alike: dict[bytes, list[int]] = {}
+    for at, row in enumerate(most):
+        alike.setdefault(row.tobytes(), []).append(at)
+    size = sum(table.counts)
+    for nodes in alike.values():
+        configs = [
+            _config(others, last, one, count)
+            for one, count in zip(combinations, most[nodes[0]].tolist(), strict=True)
+            if count >= 0
+        ]
+        caps = tuple(table.caps[:, nodes[0]].tolist())
+        # Nodes of a class beyond the number of members are never needed.
+        yield SearchClass(
+            caps, largest(configs, budget), tuple(table.places[nodes[:size]].tolist())
+        )
+
+
+def _config(others: Sequence[int], last: int, one: Sequence[int], count: int) -> Vector:
+    config = [0] * (len(others) + 1)
+    for at, number in zip(others, one, strict=True):
+        config[at] = number
+    config[last] = count
+    return tuple(config)
+
+
+def _most(table: Table, last: int, others: Sequence[int], one: Sequence[int]) -> Whole:
+    """Return how many pods of the last shape fit beside so many of the others; -1: not even these."""
+    counts = dict(zip(others, one, strict=True))
+    there = [at for at, count in counts.items() if count]
+    possible = np.ones(len(table.places), dtype=np.bool_)
+    for at in there:
+        possible &= table.caps[at] >= counts[at]
+    if any(a in there and b in there for a, b in table.apart):
+        possible[:] = False
+    most = table.caps[last].copy()
+    for resource, column in enumerate(table.room):
+        left = column - sum(counts[at] * table.requests[at][resource] for at in there)
+        possible &= left >= 0
+        if table.requests[last][resource]:
+            fit = np.maximum(left, 0) // table.requests[last][resource]
+            most = np.minimum(most, fit).astype(np.int64)
+    if any(last in pair and pair[0] + pair[1] - last in there for pair in table.apart):
+        most[:] = 0
+    return np.where(possible, most, -1)

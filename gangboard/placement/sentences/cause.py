@@ -1,0 +1,107 @@
+"""Why members have no node: which code it is, and what is said."""
+
+from __future__ import annotations
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.placing import Answer, Assessment, Cause, Placing, When
+from gangboard.domain.reading.scheduler_text import group_refusal, refused_pods
+from gangboard.placement.assess import relaxed
+from gangboard.placement.fits import fits
+from gangboard.placement.placing import nodes_for
+from gangboard.placement.sentences.constrained import code_of_constraint, constrained
+from gangboard.placement.sentences.excluded import code_of_excluded, excluded
+from gangboard.placement.sentences.numbers import crowd_of
+from gangboard.placement.sentences.obstacle import Obstacle
+from gangboard.placement.sentences.room import code_of_room, lack_of_room
+from gangboard.placement.sentences.said import CLAIM, VOLUME, said_of_nodes, said_of_pods
+
+# Which causes can have a code. Asked for each rule of each unit that waits, so it comes first.
+_ROOM = frozenset({Cause.TOO_LARGE, Cause.SHORT, Cause.OCCUPIED, Cause.FRAGMENTED})
+_OPEN = frozenset({Cause.FITS, Cause.CANNOT_TELL})
+_MAY_PASS = frozenset({Cause.SHORT, Cause.OCCUPIED, Cause.FRAGMENTED, Cause.CONSTRAINED}) | _OPEN
+_NONE: frozenset[Cause] = frozenset({Cause.NO_ELIGIBLE_NODE})
+_CAUSES: dict[str, frozenset[Cause]] = {
+    "no-nodes": _NONE,
+    "no-matching-node": _NONE,
+    "untolerated-taint": _NONE,
+    "nodes-unschedulable": _NONE,
+    "exceeds-capacity": frozenset({Cause.TOO_LARGE}),
+    "insufficient-resources": frozenset({Cause.SHORT, Cause.OCCUPIED}),
+    "fragmented": frozenset({Cause.FRAGMENTED, Cause.FITS}),
+    "node-pod-limit": _ROOM,
+    "topology-does-not-fit": frozenset({Cause.CONSTRAINED}),
+    "port-conflict": _NONE | {Cause.CONSTRAINED},
+    "pod-anti-affinity": _NONE | {Cause.CONSTRAINED} | _OPEN,
+    "spread-constraints": _OPEN,
+    VOLUME: _MAY_PASS,
+    CLAIM: _MAY_PASS,
+}
+_BLIND = frozenset({VOLUME, CLAIM})
+"""What the scheduler finds before it looks at nodes is true whatever is known of these."""
+
+
+def obstacle(unit: Unit, code: str = "") -> Obstacle | None:
+    """Return why members that the scheduler refuses have no node; None when nobody can tell.
+
+    With `code` only that one is asked for. What is blocked for good goes before what may pass by
+    itself, what no room would help before lack of room.
+    """
+    placing = unit.placing
+    if placing is None:
+        return None
+    assessment = placing.assessment
+    if code and not (code in _BLIND if assessment is None else assessment.cause in _CAUSES[code]):
+        return None
+    if not refused_pods(unit) and group_refusal(unit) is None:
+        return None
+    found = _find(unit, placing, assessment, code)
+    return found if found is not None and code in ("", found.code) else None
+
+
+def _find(
+    unit: Unit, placing: Placing, assessment: Assessment | None, code: str
+) -> Obstacle | None:
+    if assessment is None:
+        return said_of_pods(unit)
+    cause, shapes = assessment.cause, placing.shapes
+    if cause is Cause.NO_ELIGIBLE_NODE:
+        found = code_of_excluded(unit, shapes)
+        return excluded(unit, assessment, shapes, found) if found else None
+    if cause is Cause.TOO_LARGE:
+        return lack_of_room(unit, assessment, shapes, code_of_room(assessment))
+    if cause is Cause.TOO_FEW_PODS:
+        return None
+    told = said_of_pods(unit)
+    if cause is Cause.CONSTRAINED:
+        known = constrained(unit, assessment, shapes, code_of_constraint(assessment))
+        return told if told is not None and not known.blocked else known
+    if told is not None:
+        return told
+    if cause in _ROOM:
+        found = code_of_room(assessment)
+        return None if code in _BLIND else lack_of_room(unit, assessment, shapes, found)
+    return _open(unit, placing, assessment)
+
+
+def _open(unit: Unit, placing: Placing, assessment: Assessment) -> Obstacle | None:
+    """Return what is in the way although the amounts fit, as far as that can be told."""
+    told = said_of_nodes(unit)
+    if assessment.cause is Cause.CANNOT_TELL:
+        return told if told is not None and fits_but_for_the_rest(unit, assessment) else None
+    if told is not None:
+        return told
+    if len(placing.shapes) < 2 or unit.quorum is None:
+        return None
+    # Design §3, `fragmented`: "Where one exists and the scheduler's order misses it, say that."
+    # Equal pods cannot miss it, and pods outside of a gang would have been placed.
+    crowd = crowd_of(assessment)
+    text = f"{crowd} would fit together now, but the scheduler takes them one after the other"
+    return Obstacle("fragmented", f"{text} and did not find the way to place all of them", False)
+
+
+def fits_but_for_the_rest(unit: Unit, assessment: Assessment) -> bool:
+    """Whether the members would fit now without what arithmetic leaves out (volumes, claims, …)."""
+    if not any(party.shape.unsupported for party in assessment.request.parties):
+        return False
+    request = relaxed(assessment.request, ())
+    return fits(request, nodes_for(unit), When.NOW, request.needed).answer is Answer.YES

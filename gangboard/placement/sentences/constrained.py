@@ -1,0 +1,144 @@
+"""Members that would fit without their topology, their host ports or their anti-affinity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gangboard.domain.capacity import HOSTNAME
+from gangboard.domain.facts import Unit
+from gangboard.domain.placing import Answer, Assessment, Constraint, ShapeFit, When
+from gangboard.domain.reading.wording import names
+from gangboard.domain.verdict import Evidence
+from gangboard.placement.eligibility import pods_that_fit
+from gangboard.placement.sentences.numbers import Crowd, crowd_of, hosts_of
+from gangboard.placement.sentences.obstacle import Obstacle, hosts, node_ref
+
+CODES = {
+    Constraint.TOPOLOGY: "topology-does-not-fit",
+    Constraint.HOST_PORTS: "port-conflict",
+    Constraint.APART: "pod-anti-affinity",
+}
+
+
+def code_of_constraint(assessment: Assessment) -> str:
+    """Return the code of the first constraint that is the cause."""
+    return next((CODES[one] for one in Constraint if one in assessment.constraints), "")
+
+
+def constrained(
+    unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], code: str
+) -> Obstacle:
+    """Return the obstacle of a constraint; it is blocked where it stands on empty nodes too."""
+    is_blocked = assessment.empty.answer is Answer.NO
+    evidence: tuple[Evidence, ...] = ()
+    if code == "topology-does-not-fit":
+        text, evidence = _topology(unit, assessment, shapes, is_blocked)
+    elif code == "port-conflict":
+        text = _ports(assessment, shapes, is_blocked)
+    else:
+        text = _apart(assessment, shapes, is_blocked)
+    return Obstacle(code, f"{text}; {_otherwise(assessment, is_blocked)}", is_blocked, evidence)
+
+
+def _otherwise(assessment: Assessment, is_blocked: bool) -> str:
+    what = "that" if len(assessment.constraints) == 1 else f"the {names(assessment.constraints)}"
+    crowd = crowd_of(assessment)
+    where = " on empty nodes" if is_blocked else " now"
+    return f"without {what} {crowd.they} would fit{where}"
+
+
+# Topology
+
+
+def _topology(
+    unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool
+) -> tuple[str, tuple[Evidence, ...]]:
+    request, crowd = assessment.request, crowd_of(assessment)
+    keys = names(request.topology_keys)
+    if request.domain is not None:
+        chosen = _pairs(request.topology_keys, request.domain)
+        text = f"{crowd.verb('need')} room in {chosen}, where members have a node already"
+        return text, _domain_evidence(request.topology_keys, request.domain, "chosen")
+    text = f"{crowd} must be on nodes with one value of {keys}"
+    best = _best(unit, shapes, When.EMPTY if is_blocked else When.NOW, request.topology_keys)
+    if best is None:
+        when = "even when empty" if is_blocked else "now"
+        return f"{text}, and no value of it has room for all of {crowd.them} {when}", ()
+    values, room = best
+    when = "even when empty" if is_blocked else "now"
+    pairs = _pairs(request.topology_keys, values)
+    found = f"{text}, and the best ({pairs}) has room for {room} {when}"
+    return found, _domain_evidence(request.topology_keys, values, "best")
+
+
+def _best(
+    unit: Unit, shapes: Sequence[ShapeFit], when: When, keys: Sequence[str]
+) -> tuple[tuple[str, ...], int] | None:
+    """Return the domain in which most pods fit and how many; None for pods of several shapes."""
+    if len(shapes) != 1:
+        return None
+    room: dict[tuple[str, ...], int] = {}
+    for node in hosts(unit, shapes[0]):
+        values = tuple(node.labels.get(key, "") for key in keys)
+        fit, _ = pods_that_fit(node, shapes[0].shape, when)
+        room[values] = room.get(values, 0) + fit
+    if not room:
+        return None
+    best = max(sorted(room), key=lambda values: room[values])
+    return best, room[best]
+
+
+def _pairs(keys: Sequence[str], values: Sequence[str]) -> str:
+    return names(f"{key}={value}" for key, value in zip(keys, values, strict=True))
+
+
+def _domain_evidence(keys: Sequence[str], values: Sequence[str], word: str) -> tuple[Evidence, ...]:
+    """A hostname as a value is the name of a node: it goes with a reference."""
+    return tuple(
+        Evidence(f"{word} {key}", value, node_ref(value) if key == HOSTNAME else None)
+        for key, value in zip(keys, values, strict=True)
+    )
+
+
+# One pod of a kind on a node
+
+
+def _ports(assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool) -> str:
+    with_ports = [one for one in shapes if one.shape.host_ports]
+    ports = sorted({port.port for one in with_ports for port in one.shape.host_ports})
+    noun = "host port" if len(ports) == 1 else "host ports"
+    crowd = _part(assessment, shapes, with_ports)
+    text = f"{crowd.verb('need')} {noun} {names(map(str, ports))}{crowd.each}"
+    return f"{text}, {_one_a_node(with_ports, crowd, is_blocked)}"
+
+
+def _apart(assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool) -> str:
+    of_set = [one for one in shapes if one.shape.apart]
+    crowd = _part(assessment, shapes, of_set)
+    if crowd.number == 1:
+        text = f"{crowd} must not share a node with pods like it"
+    else:
+        text = f"{crowd} must be on different nodes (required anti-affinity)"
+    return f"{text}, {_one_a_node(of_set, crowd, is_blocked)}"
+
+
+def _part(assessment: Assessment, shapes: Sequence[ShapeFit], meant: Sequence[ShapeFit]) -> Crowd:
+    """Return the crowd, or those of it that the constraint is about."""
+    if len(meant) == len(shapes):
+        return crowd_of(assessment)
+    number = sum(one.count for one in meant)
+    return Crowd(number, number, names(one.shape.name for one in meant))
+
+
+def _one_a_node(meant: Sequence[ShapeFit], crowd: Crowd, is_blocked: bool) -> str:
+    """Return on how many of the nodes one of them can go."""
+    if len(meant) == 1:
+        total, now = len(meant[0].eligibility.eligible), meant[0].open_nodes
+    else:
+        total = len({name for one in meant for name in one.eligibility.eligible})
+        now = max((one.open_nodes for one in meant), default=0)
+    if is_blocked:
+        only = "node" if total == 1 else "nodes"
+        return f"and only {total} {only} could host one"
+    verb = "takes" if now == 1 else "take"
+    return f"and {now} of {hosts_of(total, crowd)} {verb} one now"

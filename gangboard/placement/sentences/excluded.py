@@ -1,0 +1,208 @@
+"""No node could ever host a member: what the owner asked for, or what was done to the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gangboard.domain.capacity import NodeRoom, Requirement, Shape
+from gangboard.domain.facts import Unit
+from gangboard.domain.placing import Assessment, Excluded, Filter, ShapeFit, When
+from gangboard.domain.reading.wording import count, names
+from gangboard.domain.verdict import Evidence
+from gangboard.placement.amounts import free, wanted
+from gangboard.placement.matching import is_selected
+from gangboard.placement.sentences.numbers import Crowd, amount_of, bare, crowd_of, listed
+from gangboard.placement.sentences.obstacle import Obstacle, node_ref
+
+# What was done to a node, with the code of each. The order is that of a tie.
+_CODES: Mapping[Filter, str] = {
+    Filter.CORDON: "nodes-unschedulable",
+    Filter.NOT_READY: "nodes-unschedulable",
+    Filter.TAINT: "untolerated-taint",
+    Filter.HOST_PORT: "port-conflict",
+    Filter.APART: "pod-anti-affinity",
+}
+
+
+def homeless(shapes: Sequence[ShapeFit]) -> ShapeFit | None:
+    """Return the shape with most members that has no eligible node; None when each has one."""
+    found = [one for one in shapes if one.count and not one.eligibility.eligible]
+    return max(found, key=lambda one: one.count, default=None)
+
+
+def code_of_excluded(unit: Unit, shapes: Sequence[ShapeFit]) -> str:
+    """Return the code: first what the owner asked for, then the filter that removes most nodes."""
+    if not unit.facts.room.nodes:
+        return "no-nodes"
+    shape = homeless(shapes)
+    if shape is None:
+        return ""
+    decisive = _decisive(shape)
+    return _CODES[decisive] if decisive is not None else "no-matching-node"
+
+
+def _decisive(shape: ShapeFit) -> Filter | None:
+    """Return the filter that removes most of the nodes that suit the owner; None if none does."""
+    left = {one: found for one, found in shape.eligibility.excluded.items() if one in _CODES}
+    return max(left, key=lambda one: left[one].count, default=None)
+
+
+def excluded(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], code: str) -> Obstacle:
+    """Return why a shape has no eligible node."""
+    if code == "no-nodes":
+        text = f"{crowd_of(assessment).verb('wait')}, and the cluster has no node at all"
+        return Obstacle(code, text, True)
+    shape = homeless(shapes)
+    if shape is None:
+        return Obstacle(code, "no node could host a member", True)
+    whose = shape.shape.name if len(shapes) > 1 else ""
+    crowd = Crowd(shape.count, shape.count, whose)
+    if code == "no-matching-node":
+        return Obstacle(code, _unmatched(unit, shape, crowd), True, _labels(shape.shape))
+    return Obstacle(code, _barred(shape, crowd), True, _examples(shape))
+
+
+# What was done to the nodes
+
+
+def _barred(shape: ShapeFit, crowd: Crowd) -> str:
+    found = {one: of for one, of in shape.eligibility.excluded.items() if one in _CODES}
+    total = sum(one.count for one in found.values())
+    if len(found) > 1:
+        parts = [
+            f"{one.count} {_state(why, one, one.count, shape, crowd)}" for why, one in found.items()
+        ]
+        return f"of {count(total, 'node')} that could host {crowd} {listed(parts)}"
+    ((why, one),) = found.items()
+    state = _state(why, one, total, shape, crowd)
+    if total == 1:
+        return f"the only node that could host {crowd} {state}"
+    return f"{count(total, 'node')} could host {crowd}, and all {state}"
+
+
+def _state(why: Filter, found: Excluded, number: int, shape: ShapeFit, crowd: Crowd) -> str:
+    """Return what is the matter with these nodes, with the verb for their number."""
+    be, have = ("is", "has") if number == 1 else ("are", "have")
+    taints = names(taint for taint, _ in found.details)
+    if why is Filter.CORDON:
+        return f"{be} cordoned"
+    if why is Filter.NOT_READY:
+        return f"{be} not ready (taint {taints})"
+    if why is Filter.TAINT:
+        noun = "taint" if len(found.details) == 1 else "taints"
+        return f"{have} the {noun} {taints}, which {crowd.they} {_do(crowd)} not tolerate"
+    if why is Filter.HOST_PORT:
+        ports = names(str(port) for port in sorted({one.port for one in shape.shape.host_ports}))
+        return f"{have} host port {ports} taken by a pod that stays"
+    return f"{have} a pod that stays and that must not share a node with {crowd.them}"
+
+
+def _do(crowd: Crowd) -> str:
+    return "does" if crowd.number == 1 else "do"
+
+
+def _examples(shape: ShapeFit) -> tuple[Evidence, ...]:
+    return tuple(
+        Evidence(f"node: {why.value}", name, node_ref(name))
+        for why, found in shape.eligibility.excluded.items()
+        if why in _CODES
+        for name in found.examples
+    )
+
+
+# What the owner asked for
+
+
+def _unmatched(unit: Unit, one: ShapeFit, crowd: Crowd) -> str:
+    """Return what no node offers; where nodes fall short of several things, of the last one."""
+    nodes, shape = unit.facts.room.nodes, one.shape
+    found = one.eligibility.excluded
+    if Filter.TOO_SMALL in found:
+        return _too_small([node for node in nodes if is_selected(node, shape)], one, crowd)
+    if Filter.MISSING_RESOURCE in found:
+        resource = found[Filter.MISSING_RESOURCE].details[0][0]
+        asked = amount_of(resource, wanted(shape)[resource])
+        left = sum(of.count for why, of in found.items() if why is not Filter.SELECTOR)
+        text = f"{crowd.verb('ask')} for {asked}{crowd.each}, and no node"
+        if Filter.SELECTOR in found:
+            text = f"{text} of the {left} that match {_their(crowd)} node selector or affinity"
+        return f"{text} has any"
+    if Filter.TOPOLOGY_LABEL in found:
+        keys = names(key for key, _ in found[Filter.TOPOLOGY_LABEL].details)
+        return f"{crowd.verb('need')} a node with the label {keys}, and no node that suits has it"
+    return f"{crowd.verb('ask')} for {_selected(nodes, shape)}"
+
+
+def _their(crowd: Crowd) -> str:
+    return "its" if crowd.number == 1 else "their"
+
+
+def _too_small(nodes: Sequence[NodeRoom], one: ShapeFit, crowd: Crowd) -> str:
+    asked = wanted(one.shape)
+    short = one.eligibility.excluded[Filter.TOO_SMALL].details
+    resource = short[0][0]
+    amount = amount_of(resource, asked[resource])
+    largest = max(nodes, key=lambda node: free(node, resource, When.EMPTY))
+    left = free(largest, resource, When.EMPTY)
+    if left >= asked[resource]:
+        wants = listed([amount_of(name, asked[name]) for name, _ in short])
+        return f"{crowd.verb('ask')} for {wants}{crowd.each}, and no node has all of it"
+    text = f"{crowd.verb('ask')} for {amount}{crowd.each}, and the largest node"
+    if len(nodes) < _all(one):
+        text = f"{text} of the {len(nodes)} that match {_their(crowd)} node selector or affinity"
+    there = largest.allocatable.get(resource, 0)
+    if there >= asked[resource]:
+        beside = bare(resource, there - left)
+        return f"{text} has {bare(resource, there)}, {beside} of it taken by pods that stay"
+    return f"{text} has {bare(resource, max(0, left))}"
+
+
+def _all(one: ShapeFit) -> int:
+    return len(one.eligibility.eligible) + sum(
+        found.count for found in one.eligibility.excluded.values()
+    )
+
+
+def _selected(nodes: Sequence[NodeRoom], shape: Shape) -> str:
+    """Return the labels or the affinity that no node answers to."""
+    total = f"none of the {len(nodes)} nodes" if len(nodes) > 1 else "the only node"
+    has = "has" if len(nodes) > 1 else "does not have"
+    labels = [f"{key}={value}" for key, value in sorted(shape.node_selector.items())]
+    absent = [
+        f"{key}={value}"
+        for key, value in sorted(shape.node_selector.items())
+        if all(node.labels.get(key) != value for node in nodes)
+    ]
+    if absent:
+        noun, them = ("label", "it") if len(absent) == 1 else ("labels", "them")
+        return f"a node with the {noun} {names(absent)}, and {total} {has} {them}"
+    if shape.affinity is None:
+        return f"a node with the labels {names(labels)}, and {total} {has} all of them"
+    terms = " or ".join(
+        listed([_requirement(entry) for entry in (*term.expressions, *term.fields)]) or "nothing"
+        for term in shape.affinity[:2]
+    )
+    more = f" (and {len(shape.affinity) - 2} more terms)" if len(shape.affinity) > 2 else ""
+    noun = "label" if len(labels) == 1 else "labels"
+    wants = f" and the {noun} {names(labels)}" if labels else ""
+    return f"a node by required affinity ({terms}{more}){wants}, and {total} {_answers(nodes)}"
+
+
+def _answers(nodes: Sequence[NodeRoom]) -> str:
+    return "matches" if len(nodes) > 1 else "does not match"
+
+
+def _requirement(entry: Requirement) -> str:
+    values = f" ({', '.join(entry.values)})" if entry.values else ""
+    return f"{entry.key} {entry.operator}{values}"
+
+
+def _labels(shape: Shape) -> tuple[Evidence, ...]:
+    found = [
+        Evidence("node selector", f"{key}={value}")
+        for key, value in sorted(shape.node_selector.items())
+    ]
+    for term in shape.affinity or ():
+        text = listed([_requirement(entry) for entry in (*term.expressions, *term.fields)])
+        found.append(Evidence("required node affinity", text))
+    return tuple(found)

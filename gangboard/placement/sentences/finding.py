@@ -1,0 +1,138 @@
+"""The finding of a rule about members that the scheduler refuses: sentence, advice and evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gangboard.domain.event import Event
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from gangboard.domain.placing import Assessment, ShapeFit, Total
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.progress import lacks_room
+from gangboard.domain.reading.scheduler_text import Saying, best_saying, earliest, sayings
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.placement.advice import advise
+from gangboard.placement.sentences.cause import obstacle
+from gangboard.placement.sentences.numbers import bare
+from gangboard.placement.sentences.obstacle import Obstacle, source_of
+
+_REFUSED = "Unschedulable"
+
+
+def placement_finding(rule: UnitRule, unit: Unit) -> Finding | None:
+    """Return the finding of a rule, when its code is why members that are needed have no node."""
+    found = obstacle(unit, rule.code)
+    if found is None or not lacks_room(unit):
+        return None
+    said = sayings(unit, _REFUSED)
+    advice, named = advice_of(unit)
+    return unit_finding(
+        rule,
+        unit,
+        found.sentence,
+        health=Health.BLOCKED if found.blocked else Health.WAITING,
+        advice=advice,
+        evidence=(*evidence_of(unit, found), *said_evidence(unit, said), *named),
+        since=earliest(said),
+    )
+
+
+def reason_sentence(unit: Unit) -> str:
+    """Return why members that wait have no node, as a sentence; empty when arithmetic cannot tell."""
+    found = obstacle(unit)
+    return found.sentence if found is not None else ""
+
+
+def advice_of(unit: Unit) -> tuple[tuple[str, ...], tuple[Evidence, ...]]:
+    """Return advice, and references to what it names: names only for who may see them."""
+    found = advise(unit)
+    named = {
+        (ref.kind, ref.namespace, ref.name): ref
+        for one in found
+        for ref in (*one.nodes, *one.gangs)
+    }
+    return (
+        tuple(one.text for one in found),
+        tuple(Evidence("named in the advice", ref.name, ref) for ref in named.values()),
+    )
+
+
+def evidence_of(unit: Unit, found: Obstacle | None = None) -> tuple[Evidence, ...]:
+    """Return the numbers of the arithmetic: amounts, nodes by shape, what the obstacle adds."""
+    placing = unit.placing
+    lines = [Evidence("pods placed", f"{len(unit.placed)} of {unit.wanted}", unit.owner.meta.ref)]
+    if unit.quorum is not None and unit.group is not None:
+        lines.append(Evidence("quorum", str(unit.quorum), unit.group.meta.ref))
+    if placing is not None and placing.assessment is not None:
+        lines += _amounts(unit, placing.assessment)
+        lines += [_nodes(unit, shape) for shape in placing.shapes]
+    return (*lines, *(found.evidence if found is not None else ()))
+
+
+def _amounts(unit: Unit, assessment: Assessment) -> Iterator[Evidence]:
+    """Yield the resources of which too little is free, and the one that decides."""
+    for line in assessment.totals:
+        if line.free < line.needed or line.resource == assessment.deciding:
+            yield Evidence(line.resource, _in_numbers(line), source_of(unit))
+
+
+def _in_numbers(line: Total) -> str:
+    needed, free, capacity = (
+        bare(line.resource, amount) for amount in (line.needed, line.free, line.capacity)
+    )
+    return f"{needed} needed, {free} free now, {capacity} when empty"
+
+
+def _nodes(unit: Unit, one: ShapeFit) -> Evidence:
+    """Return how many nodes could host pods of a shape, and what excludes the others."""
+    eligible = len(one.eligibility.eligible)
+    out = one.eligibility.excluded
+    total = eligible + sum(found.count for found in out.values())
+    text = f"{eligible} of {total} could host one, {one.open_nodes} can now"
+    if out:
+        text = f"{text}; excluded: " + ", ".join(
+            f"{found.count} {why.value}" for why, found in out.items()
+        )
+    return Evidence(f"nodes for {one.shape.name}", text, source_of(unit))
+
+
+def said_evidence(unit: Unit, said: tuple[Saying, ...]) -> tuple[Evidence, ...]:
+    """Return the scheduler's most specific text, that of the group, and what autoscalers say."""
+    best = best_saying(said)
+    lines = [] if best is None else [Evidence("scheduler says", best.raw, best.source)]
+    of_group = [one for one in said if unit.group is not None and one.source == unit.group.meta.ref]
+    lines += [
+        Evidence("scheduler says of the group", one.raw, one.source)
+        for one in of_group
+        if best is None or one.source != best.source
+    ]
+    return (*lines, *_autoscalers(unit))
+
+
+def _autoscalers(unit: Unit) -> Iterator[Evidence]:
+    """Yield why an autoscaler brings no node: the newest word of each about pods that wait."""
+    waiting = {pod.meta.ref.uid for pod in unit.unplaced}
+    newest: dict[str, Event] = {}
+    for event in unit.events:
+        who = _refuses(event)
+        if not who or event.regarding.uid not in waiting:
+            continue
+        if who not in newest or _time(event) > _time(newest[who]):
+            newest[who] = event
+    for who, event in sorted(newest.items()):
+        yield Evidence(f"{who} says", event.note, event.regarding)
+
+
+def _refuses(event: Event) -> str:
+    """Return which autoscaler says that it brings no node; empty for all other events."""
+    if event.reason == "NotTriggerScaleUp":
+        return "cluster-autoscaler"
+    if event.reason == "FailedScheduling" and event.reporter == "karpenter":
+        return "Karpenter"
+    return ""
+
+
+def _time(event: Event) -> float:
+    return event.last_seen.timestamp() if event.last_seen is not None else 0.0

@@ -1,0 +1,135 @@
+"""Amounts and crowds of pods as a sentence has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from gangboard.domain.capacity import PODS
+from gangboard.domain.placing import Assessment
+from gangboard.domain.reading.wording import count, plural
+from gangboard.placement.amounts import base_units
+
+_BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi")
+
+
+def amount_of(resource: str, amount: int, *, exact: bool = False) -> str:
+    """Return scheduler units as `4 nvidia.com/gpu`, `1.5 CPUs`, `500m CPU`, `32Gi of memory`."""
+    text = bare(resource, amount, exact=exact)
+    if resource == PODS:
+        return count(amount, "pod")
+    if resource == "cpu":
+        return f"{text} CPU" if text == "1" or text.endswith("m") else f"{text} CPUs"
+    return f"{text} of {resource}" if _is_bytes(resource) else f"{text} {resource}"
+
+
+def bare(resource: str, amount: int, *, exact: bool = False) -> str:
+    """Return the same without the name of the resource; bytes cut to a tenth unless `exact`."""
+    if resource == "cpu":
+        if 0 < amount < 1000:
+            return f"{amount}m"
+        return _plain(base_units(resource, amount))
+    return _bytes(amount, exact) if _is_bytes(resource) else str(amount)
+
+
+def needed_and_there(resource: str, needed: int, there: int) -> tuple[str, str]:
+    """Return what is needed, and without its name what is there, never looking alike."""
+    if bare(resource, needed) != bare(resource, there):
+        return amount_of(resource, needed), bare(resource, there)
+    return amount_of(resource, needed, exact=True), bare(resource, there, exact=True)
+
+
+def are_free(resource: str, text: str) -> str:
+    """Return `none is free`, `1 is free`, `8 are free`, `64Gi is free`."""
+    if text == "0":
+        return "none is free"
+    is_one = text == "1" or _is_bytes(resource) or not text.isdigit()
+    return f"{text} is free" if is_one else f"{text} are free"
+
+
+def _is_bytes(resource: str) -> bool:
+    return resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
+
+
+def _bytes(amount: int, exact: bool) -> str:
+    """Write bytes in a binary unit: the largest with nothing left over, or cut to a tenth."""
+    unit, whole = "", amount
+    for larger in _BINARY:
+        if whole % 1024 or not whole:
+            break
+        whole, unit = whole // 1024, larger
+    if exact or len(str(whole)) < 5:
+        return f"{whole}{unit}"
+    tenths, unit = amount * 10, ""
+    for larger in _BINARY:
+        if tenths < 10240:
+            break
+        tenths, unit = tenths // 1024, larger
+    return f"{tenths // 10}.{tenths % 10}".removesuffix(".0") + unit
+
+
+def _plain(number: Decimal) -> str:
+    text = format(number, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """The pods that a sentence is about."""
+
+    number: int
+    of: int
+    """How many wait; more than `number` where a quorum of them is enough."""
+    shape: str = ""
+    """Name of their shape, where the gang has several and only one is meant."""
+
+    def __str__(self) -> str:
+        """Return `6 pods`, `at least 4 of 6 pods`, `2 pods of run-workers-0`."""
+        whose = f" of {self.shape}" if self.shape else ""
+        if self.number == self.of:
+            return f"{count(self.of, 'pod')}{whose}"
+        return f"at least {self.number} of {count(self.of, 'pod')}{whose}"
+
+    def verb(self, word: str) -> str:
+        """Return the subject with its verb: `6 pods need`, `1 pod needs`."""
+        return f"{self} {plural(self.number, word)}"
+
+    @property
+    def them(self) -> str:
+        """Return `them` or `it`."""
+        return "it" if self.number == 1 else "them"
+
+    @property
+    def they(self) -> str:
+        """Return `they` or `it`."""
+        return "it" if self.number == 1 else "they"
+
+    @property
+    def each(self) -> str:
+        """Return ` each` for several."""
+        return "" if self.number == 1 else " each"
+
+
+def crowd_of(assessment: Assessment) -> Crowd:
+    """Return what must be placed at once: all that wait, or the quorum's part of them."""
+    return Crowd(assessment.request.needed, assessment.request.size)
+
+
+def nodes_that(number: int, verb: str = "have") -> str:
+    """Return `2 nodes have`, `1 node has`, `3 nodes are`."""
+    singular = {"have": "has", "are": "is", "take": "takes"}[verb]
+    return f"{count(number, 'node')} {singular if number == 1 else verb}"
+
+
+def hosts_of(number: int, crowd: Crowd) -> str:
+    """Return `the 4 nodes that could host them`, `the only node that could host it`."""
+    what = "the only node" if number == 1 else f"the {number} nodes"
+    return f"{what} that could host {crowd.them}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Return all of the parts: `a`, `a and b`, `a, b and c`."""
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"

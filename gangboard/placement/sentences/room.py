@@ -1,0 +1,193 @@
+"""Too little room: for good, now, in pieces, or for lack of places for pods."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gangboard.domain.capacity import PODS
+from gangboard.domain.facts import Unit
+from gangboard.domain.placing import Assessment, Cause, ShapeFit, When
+from gangboard.domain.reading.wording import count
+from gangboard.placement.amounts import free, wanted
+from gangboard.placement.sentences.numbers import (
+    Crowd,
+    amount_of,
+    are_free,
+    bare,
+    crowd_of,
+    hosts_of,
+    listed,
+    needed_and_there,
+    nodes_that,
+)
+from gangboard.placement.sentences.obstacle import Obstacle, hosts
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """A resource of which less is there in total than some members need."""
+
+    resource: str
+    crowd: Crowd
+    needed: int
+    there: int
+    nodes: int
+
+
+def code_of_room(assessment: Assessment) -> str:
+    """Return the code of a cause that is about room."""
+    if assessment.deciding == PODS:
+        return "node-pod-limit"
+    if assessment.cause is Cause.TOO_LARGE:
+        return "exceeds-capacity"
+    return "fragmented" if assessment.cause is Cause.FRAGMENTED else "insufficient-resources"
+
+
+def lack_of_room(
+    unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], code: str
+) -> Obstacle:
+    """Return the obstacle of a cause that is about room."""
+    if assessment.cause is Cause.TOO_LARGE:
+        return Obstacle(code, _too_large(unit, assessment, shapes), True)
+    if assessment.cause is Cause.FRAGMENTED:
+        return Obstacle(code, _fragmented(unit, assessment, shapes), False)
+    found = find_lack(unit, assessment, shapes, When.NOW)
+    if found is None:
+        crowd = crowd_of(assessment)
+        text = f"too little is free for {crowd} on {hosts_of(_hosts(shapes), crowd)}"
+    elif found.resource == PODS:
+        text = _without_places(found)
+    else:
+        text = _short(found, assessment.cause is Cause.OCCUPIED)
+    return Obstacle(code, text, False)
+
+
+def find_lack(
+    unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], when: When
+) -> Lack | None:
+    """Return the numbers of the deciding resource: over all members, or for those of one shape.
+
+    None when enough of it is there for each shape and for all together.
+    """
+    resource = assessment.deciding
+    for line in assessment.totals:
+        there = line.free if when is When.NOW else line.capacity
+        if line.resource == resource and there < line.needed:
+            return Lack(resource, crowd_of(assessment), line.needed, there, _hosts(shapes))
+    request = assessment.request
+    for one in shapes:
+        must = max(0, request.needed - (request.size - one.count))
+        needed = must * wanted(one.shape).get(resource, 0)
+        nodes = hosts(unit, one) if needed else []
+        there = sum(max(0, free(node, resource, when)) for node in nodes)
+        if there < needed:
+            crowd = Crowd(must, one.count, one.shape.name if len(shapes) > 1 else "")
+            return Lack(resource, crowd, needed, there, len(nodes))
+    return None
+
+
+def _hosts(shapes: Sequence[ShapeFit]) -> int:
+    """Return how many nodes could host a member of some shape."""
+    if len(shapes) == 1:
+        return len(shapes[0].eligibility.eligible)
+    return len({name for one in shapes for name in one.eligibility.eligible})
+
+
+# Sentences
+
+
+def _short(lack: Lack, is_occupied: bool) -> str:
+    needed, there = needed_and_there(lack.resource, lack.needed, lack.there)
+    where = hosts_of(lack.nodes, lack.crowd)
+    text = f"{lack.crowd.verb('need')} {needed}, and {are_free(lack.resource, there)} on {where}"
+    if is_occupied and lack.there:
+        return f"{text}, nowhere enough for one pod"
+    return text
+
+
+def _without_places(lack: Lack) -> str:
+    more = "no more pods" if not lack.there else f"{lack.there} more"
+    verb = "takes" if lack.nodes == 1 else "take"
+    where = hosts_of(lack.nodes, lack.crowd)
+    return f"{lack.crowd.verb('need')} a place, and {where} {verb} {more} (limit of pods per node)"
+
+
+def _too_large(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
+    found = find_lack(unit, assessment, shapes, When.EMPTY)
+    if found is None:
+        return _pieces_when_empty(assessment, shapes)
+    where = hosts_of(found.nodes, found.crowd)
+    have = "has" if found.nodes == 1 else "have"
+    if found.resource == PODS:
+        places = f"{found.there} places for pods"
+        return f"{found.crowd.verb('need')} a place, and {where} {have} {places} even when empty"
+    needed, there = needed_and_there(found.resource, found.needed, found.there)
+    return f"{found.crowd.verb('need')} {needed}, and {where} {have} {there} even when empty"
+
+
+def _pieces_when_empty(assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
+    crowd = crowd_of(assessment)
+    where = f"on {hosts_of(_hosts(shapes), crowd)}, even when empty"
+    if len(shapes) > 1:
+        return f"no placement exists for {crowd} together {where}"
+    (one,) = shapes
+    text = (
+        f"{crowd.verb('need')} {_each(one, crowd)}, and only {one.empty} of them {_fit(one.empty)}"
+    )
+    return f"{text} {where}"
+
+
+def _fit(number: int) -> str:
+    return "fits" if number == 1 else "fit"
+
+
+def _each(one: ShapeFit, crowd: Crowd) -> str:
+    """Return what each pod of the shape asks for."""
+    asked = {name: amount for name, amount in wanted(one.shape).items() if name != PODS}
+    amounts = [amount_of(name, amount) for name, amount in sorted(asked.items())]
+    return f"{listed(amounts)}{crowd.each}" if amounts else f"a place{crowd.each}"
+
+
+def _fragmented(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
+    crowd = crowd_of(assessment)
+    if len(shapes) > 1:
+        text = f"enough is free in total for {crowd} on {hosts_of(_hosts(shapes), crowd)}"
+        return f"{text}, but in pieces: no placement exists for all of {crowd.them} together"
+    (one,) = shapes
+    asked = wanted(one.shape)
+    resource = assessment.deciding or _scarcest(assessment, one)
+    line = next((line for line in assessment.totals if line.resource == resource), None)
+    if line is None:
+        return f"enough is free in total for {crowd}, but in pieces: only {one.now} {_fit(one.now)}"
+    piece = amount_of(resource, asked[resource])
+    text = f"{crowd.verb('need')} {piece}{crowd.each}, and {are_free(resource, bare(resource, line.free))}"
+    text = f"{text} in total, but in pieces"
+    if not one.now:
+        return f"{text}: no node has {bare(resource, asked[resource])} free ({_pieces(unit, one, resource)})"
+    return f"{text}: only {one.now} {_fit(one.now)} ({_pieces(unit, one, resource)})"
+
+
+def _scarcest(assessment: Assessment, one: ShapeFit) -> str:
+    """Return the resource that stops most nodes, or the one with the least to spare."""
+    stops = [limit for limit, _, _ in one.saturated if limit in wanted(one.shape)]
+    if stops and stops[0] != PODS:
+        return stops[0]
+    lines = [line for line in assessment.totals if line.resource != PODS and line.needed]
+    # Hundreds of a share are enough to choose what a sentence is about.
+    tightest = min(lines, key=lambda line: line.free * 100 // line.needed, default=None)
+    return tightest.resource if tightest is not None else ""
+
+
+def _pieces(unit: Unit, one: ShapeFit, resource: str) -> str:
+    """Return `4 nodes have 4 each` or `1 node has 5, 2 nodes have 2 each`, the largest first."""
+    amounts = Counter(max(0, free(node, resource, When.NOW)) for node in hosts(unit, one))
+    parts = []
+    for amount, number in sorted(amounts.items(), reverse=True)[:3]:
+        each = " each" if number > 1 else ""
+        parts.append(f"{nodes_that(number)} {bare(resource, amount)}{each}")
+    if len(amounts) > 3:
+        rest = sum(number for _, number in sorted(amounts.items(), reverse=True)[3:])
+        parts.append(f"{count(rest, 'other')} less")
+    return listed(parts)

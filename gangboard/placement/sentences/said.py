@@ -1,0 +1,244 @@
+"""What only the scheduler can tell: volumes, claims, spread, and other affinity between pods.
+
+Texts as in pkg/scheduler/framework/plugins of Kubernetes 1.35 to 1.37 (volumebinding, volumezone,
+volumerestrictions, nodevolumelimits, dynamicresources, podtopologyspread, interpodaffinity). Text is
+no API: what is not recognised is quoted under `unschedulable`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.reading.scheduler_text import clean, node_reasons, refused_pods
+from gangboard.domain.reading.wording import count, plural
+from gangboard.placement.sentences.obstacle import Obstacle
+
+VOLUME, CLAIM = "volume-unavailable", "claim-unavailable"
+SPREAD, APART = "spread-constraints", "pod-anti-affinity"
+
+# Said before any node is looked at: (code, blocked, pattern, sentence). Room does not matter then.
+_OF_POD: tuple[tuple[str, bool, re.Pattern[str], str], ...] = (
+    (
+        VOLUME,
+        True,
+        re.compile(r'persistentvolumeclaim "([^"]+)" not found'),
+        "need the PersistentVolumeClaim {0}, and it does not exist",
+    ),
+    (
+        VOLUME,
+        True,
+        re.compile(
+            r'persistentvolumeclaim "([^"]+)" bound to non-existent persistentvolume "([^"]*)"'
+        ),
+        "need the PersistentVolumeClaim {0}, and its PersistentVolume {1} does not exist",
+    ),
+    (
+        VOLUME,
+        True,
+        re.compile(r'persistentvolumeclaim "([^"]+)" is being deleted'),
+        "need the PersistentVolumeClaim {0}, and it is being deleted",
+    ),
+    (
+        VOLUME,
+        False,
+        re.compile(r'waiting for ephemeral volume controller to create the .*"([^"]+)"'),
+        "wait until the PersistentVolumeClaim {0} of an ephemeral volume is made",
+    ),
+    (
+        VOLUME,
+        False,
+        re.compile(r"unbound immediate PersistentVolumeClaims"),
+        "wait for PersistentVolumeClaims that are not bound to a volume yet",
+    ),
+    (
+        CLAIM,
+        True,
+        re.compile(r'could not find ResourceClaim "(?:[^"/]+/)?([^"]+)"'),
+        "need the ResourceClaim {0}, and it does not exist",
+    ),
+    (
+        CLAIM,
+        True,
+        re.compile(r'resourceclaims?(?:\.resource\.k8s\.io)? "([^"]+)" not found'),
+        "need the ResourceClaim {0}, and it does not exist",
+    ),
+    (
+        CLAIM,
+        True,
+        re.compile(r'resourceclaim "([^"]+)" is being deleted'),
+        "need the ResourceClaim {0}, and it is being deleted",
+    ),
+    (
+        CLAIM,
+        True,
+        re.compile(r"device class (\S+) does not exist"),
+        "claim devices of the DeviceClass {0}, and it does not exist",
+    ),
+    (
+        CLAIM,
+        False,
+        re.compile(r"ResourceClaim not created yet"),
+        "wait for a ResourceClaim that is not made yet",
+    ),
+    (
+        CLAIM,
+        False,
+        re.compile(r"resource claim (?:\S+/)?(\S+) is in the process of being allocated"),
+        "wait for the ResourceClaim {0}, which is being allocated",
+    ),
+    (
+        CLAIM,
+        False,
+        re.compile(r"resourceclaim in use"),
+        "need a ResourceClaim that others use",
+    ),
+)
+# Said of nodes: pattern → (code, what the sentence says of them).
+_OF_NODES: tuple[tuple[str, str, str], ...] = (
+    ("node(s) had volume node affinity conflict", VOLUME, "their volume cannot be reached"),
+    (
+        "node(s) didn't match PersistentVolume's node affinity",
+        VOLUME,
+        "their volume cannot be reached",
+    ),
+    ("node(s) had no available volume zone", VOLUME, "their volume is in another zone"),
+    (
+        "node(s) didn't find available persistent volumes to bind",
+        VOLUME,
+        "no PersistentVolume can be bound",
+    ),
+    (
+        "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+        VOLUME,
+        "a claim is bound to a PersistentVolume that does not exist",
+    ),
+    (
+        "node(s) did not have enough free storage",
+        VOLUME,
+        "too little storage is free for the volume",
+    ),
+    ("node(s) exceed max volume count", VOLUME, "no further volume can be attached"),
+    ("node(s) had no available disk", VOLUME, "their disk is used by another pod"),
+    (
+        "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod",
+        VOLUME,
+        "another pod uses their ReadWriteOncePod claim",
+    ),
+    ("cannot allocate all claims", CLAIM, "the devices that they claim cannot be allocated"),
+    (
+        "resourceclaim not available on the node",
+        CLAIM,
+        "the devices allocated to their ResourceClaim are elsewhere",
+    ),
+    (
+        "node(s) didn't match pod topology spread constraints",
+        SPREAD,
+        "their topology spread constraints are not met",
+    ),
+    (
+        "node(s) didn't match pod anti-affinity rules",
+        APART,
+        "their required anti-affinity is not met",
+    ),
+    (
+        "node(s) didn't satisfy existing pods anti-affinity rules",
+        APART,
+        "pods that are there keep them away by required anti-affinity",
+    ),
+)
+# What does not change by itself: only these, and nothing waits for room that may become free.
+_LASTING = (
+    "node(s) were unschedulable",
+    "node(s) had untolerated taint",
+    "node(s) didn't match Pod's node affinity/selector",
+    "node(s) had volume node affinity conflict",
+    "node(s) didn't match PersistentVolume's node affinity",
+    "node(s) had no available volume zone",
+    "node(s) didn't find available persistent volumes to bind",
+    "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+    "node(s) didn't match pod topology spread constraints (missing required label)",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What one text of the scheduler says of such things."""
+
+    code: str
+    text: str
+    """With a verb for several pods, such as `need the …`, or about nodes."""
+    blocked: bool
+    nodes: int
+    """On how many nodes; 0 when no node matters."""
+
+
+def said_of_pods(unit: Unit) -> Obstacle | None:
+    """Return an obstacle that turns pods away before any node is looked at."""
+    return _told(unit, of_nodes=False)
+
+
+def said_of_nodes(unit: Unit) -> Obstacle | None:
+    """Return an obstacle that the scheduler finds on nodes; of several the one on most of them."""
+    return _told(unit, of_nodes=True)
+
+
+def _told(unit: Unit, *, of_nodes: bool) -> Obstacle | None:
+    texts = Counter(
+        pod.scheduled.message for pod in refused_pods(unit) if pod.scheduled is not None
+    )
+    found = [
+        (one, number)
+        for text, number in texts.items()
+        for one in (_read(text),)
+        if one is not None and bool(one.nodes) == of_nodes
+    ]
+    if not found:
+        return None
+    often = _most(found)
+    number = sum(number for one, number in found if one == often)
+    if not of_nodes:
+        verb, _, rest = often.text.partition(" ")
+        text = f"{count(number, 'pod')} {plural(number, verb)} {rest}"
+    else:
+        text = f"{count(number, 'pod')} {plural(number, 'find')} no node: on {often.text}"
+    return Obstacle(often.code, text, often.blocked)
+
+
+def _most(found: Iterable[tuple[_Reading, int]]) -> _Reading:
+    """Return what keeps for good before what may pass, then what is said of most pods."""
+    often: Counter[_Reading] = Counter()
+    for one, number in found:
+        often[one] += number
+    return max(often, key=lambda one: (one.blocked, often[one], one.text))
+
+
+@lru_cache(maxsize=4096)
+def _read(raw: str) -> _Reading | None:
+    text = clean(raw)
+    reasons = node_reasons(text)
+    if len(reasons) <= 1:
+        for code, blocked, pattern, saying in _OF_POD:
+            match = pattern.search(text)
+            if match is not None:
+                return _Reading(code, saying.format(*match.groups()), blocked, 0)
+    return _read_nodes(reasons)
+
+
+def _read_nodes(reasons: tuple[tuple[str, int], ...]) -> _Reading | None:
+    found = [
+        (number, code, saying)
+        for reason, number in reasons
+        for start, code, saying in _OF_NODES
+        if number and reason.startswith(start)
+    ]
+    if not found:
+        return None
+    _, code, saying = max(found)
+    nodes = sum(times for times, one, text in found if (one, text) == (code, saying))
+    lasting = all(reason.startswith(_LASTING) for reason, _ in reasons)
+    return _Reading(code, f"{count(nodes, 'node')} {saying}", lasting, nodes)

@@ -1,0 +1,214 @@
+"""What the Capacity page shows of a cluster, stored when it has changed."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from datetime import datetime
+from decimal import Decimal
+from hashlib import blake2b
+
+import msgspec
+
+from gangboard.diagnosis.counting import decimal_text
+from gangboard.domain.capacity import PODS, Amounts, ClusterRoom, Load, NodeRoom, Shape
+from gangboard.domain.placing import When
+from gangboard.domain.resources import is_accelerator
+from gangboard.placement.amounts import base_units
+from gangboard.placement.ground import ground_of, total
+from gangboard.placement.hosts import hosts_of
+from gangboard.placement.matching import undecidable
+from gangboard.placement.members import shape_of
+from gangboard.polling.judged import Judged, PodKind
+from gangboard.polling.room import RoomKeeper
+from gangboard.store.capacity import (
+    CHUNK,
+    NodeCapacityRow,
+    ShapeCapacity,
+    save_capacity,
+    save_nodes,
+    stored_nodes,
+    stored_shapes,
+)
+from gangboard.store.leases import Claim
+from gangboard.store.observations import next_version, writing
+
+EVERY = 5.0
+"""Seconds between two writes at the least."""
+SHAPES = 20
+"""Kinds of pods that are shown at the most."""
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+_Held = dict[str, dict[str, int]]
+"""Node → resource → amount in scheduler units."""
+
+
+class CapacityKeeper:
+    """Keeps the tables of one cluster's capacity as they should be, with few writes."""
+
+    def __init__(self, claim: Claim, room: RoomKeeper, judged: Judged) -> None:
+        self._claim = claim
+        self._room = room
+        self._judged = judged
+        self._looked_at = -math.inf
+        self._seen: tuple[int, int] | None = None
+        """Versions of the room and of the verdicts at the last look."""
+        self._digests: dict[str, bytes] = {}
+        """Node → digest of its row as stored."""
+        self._nodes: dict[str, tuple[NodeRoom, Amounts]] = {}
+        """Node → what its row was made from."""
+        self._shapes: tuple[str, list[dict[str, object]]] | None = None
+
+    def write(self, why: str, now: datetime, *, at_once: bool) -> bool:
+        """Store what has changed, at most every few seconds; return whether something has.
+
+        Raises LeaseLostError.
+        """
+        room = self._room.at(why)
+        seen = (self._room.version, self._judged.version)
+        if seen == self._seen:
+            return False
+        if not at_once and time.monotonic() - self._looked_at < EVERY:
+            return False
+        if self._seen is None:
+            self._recall()
+        # After a failed write everything is compared again.
+        self._seen = None
+        changed = self._write(room, now)
+        self._seen, self._looked_at = seen, time.monotonic()
+        return changed
+
+    def _recall(self) -> None:
+        """Begin from what is stored."""
+        cluster_id = self._claim.cluster_id
+        self._nodes.clear()
+        self._digests = {row.name: _digest(row) for row in stored_nodes(cluster_id)}
+        self._shapes = stored_shapes(cluster_id)
+
+    def _write(self, room: ClusterRoom, now: datetime) -> bool:
+        changed = [] if room.why else self._changed_nodes(room)
+        gone = [] if room.why else sorted(self._digests.keys() - {one.name for one in room.nodes})
+        shapes = [] if room.why else self._fits(room)
+        summary = (room.why, [asdict(shape) for shape in shapes])
+        if not changed and not gone and summary == self._shapes:
+            return False
+        cluster_id = self._claim.cluster_id
+        rows = [row for row, _ in changed]
+        while len(rows) > CHUNK:
+            with writing(self._claim):
+                save_nodes(cluster_id, rows[:CHUNK])
+            rows = rows[CHUNK:]
+        with writing(self._claim):
+            save_capacity(cluster_id, changed=rows, gone=gone, shapes=shapes, why=room.why, at=now)
+            next_version(cluster_id)
+        self._digests.update((row.name, digest) for row, digest in changed)
+        for name in gone:
+            self._digests.pop(name)
+            self._nodes.pop(name, None)
+        self._shapes = summary
+        return True
+
+    # Nodes
+
+    def _changed_nodes(self, room: ClusterRoom) -> list[tuple[NodeCapacityRow, bytes]]:
+        """Return the rows that differ from those that are stored. Equal objects are not looked at."""
+        held = self._held()
+        found = []
+        for node in room.nodes:
+            part = held.get(node.name, {})
+            before = self._nodes.get(node.name)
+            if before is not None and before[0] is node and before[1] == part:
+                continue
+            row = _node_row(node, part)
+            digest = _digest(row)
+            if digest != self._digests.get(node.name):
+                found.append((row, digest))
+            self._nodes[node.name] = (node, part)
+        return found
+
+    def _held(self) -> _Held:
+        """Return what gangs hold that are not whole."""
+        held: _Held = defaultdict(lambda: defaultdict(int))
+        for resident in self._room.broken():
+            for name, load in resident.loads.items():
+                for resource, amount in _taken(load):
+                    held[name][resource] += amount
+        return held
+
+    # What fits
+
+    def _fits(self, room: ClusterRoom) -> list[ShapeCapacity]:
+        found = [_fit(room, kind, waiting) for kind, waiting in self._judged.kinds(SHAPES)]
+        return sorted(found, key=_dearest_first)
+
+
+def _fit(room: ClusterRoom, kind: PodKind, waiting: int) -> ShapeCapacity:
+    shape = shape_of("", dict(kind.requests), kind.needs, kind.needs.unsupported)
+    hosts = hosts_of(ground_of(room), shape)
+    return ShapeCapacity(
+        requests={name: decimal_text(amount) for name, amount in kind.requests if amount},
+        waiting=waiting,
+        fits_now=total(hosts.caps(When.NOW)),
+        fits_empty=total(hosts.caps(When.EMPTY)),
+        why=_doubt(shape),
+        where=_where(kind),
+    )
+
+
+def _doubt(shape: Shape) -> str:
+    """Return why the numbers are not exact; nothing when they are."""
+    unclear = undecidable(shape)
+    if unclear:
+        return f"not understood: {', '.join(unclear)}"
+    if shape.unsupported:
+        return f"at most so many, not worked out: {', '.join(shape.unsupported)}"
+    return ""
+
+
+def _where(kind: PodKind) -> str:
+    """Return which nodes it asks for, such as `pool=a100, required node affinity`."""
+    words = [f"{label}={value}" for label, value in kind.needs.node_selector]
+    if kind.needs.affinity is not None:
+        words.append("required node affinity")
+    return ", ".join(words)
+
+
+def _dearest_first(shape: ShapeCapacity) -> tuple[Decimal, Decimal, Decimal, str, str]:
+    asked = {name: Decimal(amount) for name, amount in shape.requests.items()}
+    devices = sum((amount for name, amount in asked.items() if is_accelerator(name)), Decimal())
+    cores, memory = asked.get("cpu", Decimal()), asked.get("memory", Decimal())
+    return -devices, -cores, -memory, str(sorted(shape.requests.items())), shape.where
+
+
+# Rows
+
+
+def _node_row(node: NodeRoom, held: Mapping[str, int]) -> NodeCapacityRow:
+    return NodeCapacityRow(
+        name=node.name,
+        labels=dict(node.labels),
+        taints=tuple(map(str, node.taints)),
+        ready=node.ready,
+        cordoned=node.unschedulable,
+        allocatable=_texts(node.allocatable.items()),
+        used=_texts(_taken(node.now)),
+        held=_texts(held.items()),
+        unreadable=tuple(sorted(node.unreadable)),
+    )
+
+
+def _taken(load: Load) -> Iterator[tuple[str, int]]:
+    yield from load.amounts.items()
+    if load.pods:
+        yield PODS, load.pods
+
+
+def _texts(amounts: Iterable[tuple[str, int]]) -> dict[str, str]:
+    return {name: decimal_text(base_units(name, amount)) for name, amount in sorted(amounts)}
+
+
+def _digest(row: NodeCapacityRow) -> bytes:
+    return blake2b(_encode(row), digest_size=16).digest()

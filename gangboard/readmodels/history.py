@@ -1,0 +1,176 @@
+"""What was said of a gang, and when: as a list, and as one strip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.objects import ObjectRef
+from gangboard.readmodels.ages import duration_text
+from gangboard.readmodels.discretion import hidden_in_detail, unnamed
+from gangboard.readmodels.freshness import Freshness
+from gangboard.readmodels.printable import printable
+from gangboard.readmodels.waits import Stretch
+from gangboard.readmodels.words import NOT_OBSERVED, NOT_OBSERVED_TITLE, Face, face_of
+from gangboard.store.access import Viewer
+from gangboard.store.models import VerdictSpan
+
+MOST_SPANS = 100
+"""Verdicts of one gang that its page shows."""
+MOST_OLD = 1000
+"""Verdicts from the beginning that are looked through for when it ran first."""
+THINNEST = 0.7
+"""Percent of the strip that the shortest verdict takes, so that it can be seen."""
+WIDE, WIDER, WIDEST = 4.0, 12.0, 30.0
+"""Percent from which an icon, a word beside it, and both on a phone have room in the strip."""
+_NOT_THERE = Face("gone", "Not there", "–", Health.UNKNOWN.value)
+
+
+@dataclass(frozen=True, slots=True)
+class SpanRow:
+    """One verdict from its beginning to its end."""
+
+    began_at: datetime
+    ended_at: datetime | None
+    """None: it holds."""
+    health: str
+    face: Face
+    stage: str
+    code: str
+    title: str
+    message: str
+    """As it was said first."""
+    last: bool
+    """The gang was deleted at the end of it."""
+
+    @property
+    def stretch(self) -> Stretch:
+        """The span without its sentence."""
+        return Stretch(self.health, self.stage, self.code, self.began_at, self.ended_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """The newest verdicts of a gang, and the oldest ones."""
+
+    newest: tuple[SpanRow, ...]
+    """The newest first, at most MOST_SPANS."""
+    oldest: tuple[Stretch, ...]
+    """All of them or the first MOST_OLD with the first run in it, the oldest first; else none."""
+    more: bool
+    """There are older ones than `newest` has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A piece of the strip."""
+
+    face: Face
+    title: str
+    start: float
+    width: float
+    """Percent of the strip."""
+    began_at: datetime
+    ended_at: datetime | None
+    duration: str
+
+    @property
+    def room(self) -> str:
+        """What can be printed in it: words, on a wide screen a word, icon, or nothing."""
+        if self.width >= WIDER:
+            return "words" if self.width >= WIDEST else "word"
+        return "icon" if self.width >= WIDE else ""
+
+
+def read_spans(*, viewer: Viewer, gang_id: str, cluster: Freshness) -> Spans:
+    """Return the verdicts of a gang that the viewer may see (1 query, 2 when there are many).
+
+    Since the cluster has fallen silent nobody knows; that is said as a verdict of its own, as lists of gangs do.
+    """
+    mine = VerdictSpan.objects.filter(viewer.gang_filter(), gang_id=gang_id)
+    stored = list(mine.order_by("-began_at", "-pk")[: MOST_SPANS + 1])
+    more = len(stored) > MOST_SPANS
+    newest = _as_known(tuple(_row(span, viewer) for span in stored[:MOST_SPANS]), cluster)
+    known = tuple(span.stretch for span in reversed(newest))
+    if not more:
+        return Spans(newest, known, more)
+    older = mine.filter(began_at__lt=known[0].began_at).order_by("began_at", "pk")
+    rows = older.values_list("health", "stage", "code", "began_at", "ended_at")[:MOST_OLD]
+    oldest = tuple(Stretch(*row) for row in rows)
+    if len(oldest) < MOST_OLD:
+        return Spans(newest, (*oldest, *known), more)
+    # Between the two there are others: without its first run the beginning says nothing of the wait.
+    ran = any(item.runs or item.is_over for item in oldest)
+    return Spans(newest, oldest if ran else (), more)
+
+
+def _row(span: VerdictSpan, viewer: Viewer) -> SpanRow:
+    hidden: tuple[ObjectRef, ...] = ()
+    if not viewer.sees_cluster(span.cluster_id):
+        hidden = hidden_in_detail(viewer, span.cluster_id, bytes(span.findings))
+    return SpanRow(
+        began_at=span.began_at,
+        ended_at=span.ended_at,
+        health=span.health,
+        face=face_of(span.health),
+        stage=span.stage,
+        code=printable(span.code),
+        title=printable(span.title),
+        message=printable(unnamed(span.message, hidden)),
+        last=span.last,
+    )
+
+
+def _as_known(spans: tuple[SpanRow, ...], cluster: Freshness) -> tuple[SpanRow, ...]:
+    """End what was said last where the cluster's silence begins."""
+    if not spans or not cluster.is_silent or cluster.contact_at is None:
+        return spans
+    newest = spans[0]
+    if newest.ended_at is not None or newest.health == Health.UNKNOWN:
+        return spans
+    silent_at = max(cluster.contact_at, newest.began_at)
+    unknown = SpanRow(
+        began_at=silent_at,
+        ended_at=None,
+        health=Health.UNKNOWN.value,
+        face=face_of(Health.UNKNOWN),
+        stage=Stage.RUN.value,
+        code=NOT_OBSERVED,
+        title=NOT_OBSERVED_TITLE,
+        message=f"Cluster {cluster.cluster} has not answered since then.",
+        last=False,
+    )
+    return (unknown, replace(newest, ended_at=silent_at), *spans[1:])
+
+
+def make_strip(spans: Sequence[SpanRow], now: datetime) -> tuple[Segment, ...]:
+    """Return the pieces of the strip, the oldest first; `spans` are the newest first.
+
+    As wide as they are long, but for very short ones, which are widened until they can be seen.
+    """
+    pieces: list[tuple[Face, str, datetime, datetime, bool]] = []
+    for span in reversed(spans):
+        if pieces and pieces[-1][3] < span.began_at:
+            pieces.append((_NOT_THERE, "", pieces[-1][3], span.began_at, False))
+        end = max(span.ended_at or now, span.began_at)
+        if end > span.began_at or span.ended_at is None:
+            pieces.append((span.face, span.title, span.began_at, end, span.ended_at is None))
+    widths = _widths([end - began for _, _, began, end, _ in pieces])
+    segments: list[Segment] = []
+    start = 0.0
+    for (face, title, began, end, is_open), width in zip(pieces, widths, strict=True):
+        length = duration_text(end - began)
+        ended_at = None if is_open else end
+        segments.append(Segment(face, title, round(start, 2), width, began, ended_at, length))
+        start += width
+    return tuple(segments)
+
+
+def _widths(lengths: Sequence[timedelta]) -> list[float]:
+    """Return percents that sum up to 100, none of them too thin."""
+    total = sum(lengths, timedelta()).total_seconds() or 1.0
+    wanted = [max(100 * length.total_seconds() / total, THINNEST) for length in lengths]
+    scale = 100 / sum(wanted) if wanted else 1.0
+    return [round(width * scale, 2) for width in wanted]

@@ -1,0 +1,135 @@
+"""The past of a gang: its verdicts and its wait, also when nothing else is left of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from gangboard.readmodels.actions import actions_of_gang
+from gangboard.readmodels.discretion import Discretion
+from gangboard.readmodels.findings import FindingRow, finding_row
+from gangboard.readmodels.freshness import Freshness, read_freshness
+from gangboard.readmodels.history import SpanRow, read_spans
+from gangboard.readmodels.printable import printable
+from gangboard.readmodels.timeline import TimelineRow, make_timeline
+from gangboard.readmodels.waits import Likeness, Typical, Wait, make_wait, typical_wait
+from gangboard.readmodels.words import Face
+from gangboard.store.access import Viewer
+from gangboard.store.history import shape_of, unpack_said
+from gangboard.store.models import Gang, VerdictSpan
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What was said of a gang and how long it waited."""
+
+    spans: tuple[SpanRow, ...] = ()
+    """The newest first."""
+    more: bool = False
+    """There are older ones that are not shown."""
+    wait: Wait | None = None
+    typical: Typical | None = None
+    """None where there is no wait to compare."""
+
+    @property
+    def shown(self) -> tuple[object, ...]:
+        """All that a page prints of it besides what a clock changes."""
+        # The wait is made of the spans and the clock.
+        return (self.spans, self.more, self.wait is None, self.typical)
+
+    @property
+    def with_wait(self) -> Past | None:
+        """The past itself where there was a wait: for who prints the wait as one thing."""
+        return None if self.wait is None else self
+
+    @property
+    def typical_with_basis(self) -> Typical | None:
+        """What is typical, where there are enough cases to say so."""
+        known = self.typical is not None and self.typical.median_seconds is not None
+        return self.typical if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class GoneGang:
+    """A gang of which only its history is left."""
+
+    id: str
+    cluster: str
+    api_group: str
+    kind: str
+    namespace: str
+    name: str
+    face: Face
+    """Of its last verdict."""
+    code: str
+    title: str
+    message: str
+    since: datetime
+    gone_at: datetime | None
+    verdict: FindingRow | None
+    past: Past
+    timeline: tuple[TimelineRow, ...]
+
+
+def gang_past(*, viewer: Viewer, gang: Gang, cluster: Freshness, now: datetime) -> Past:
+    """Return the past of a gang that is stored."""
+    shape = shape_of(gang.requests, gang.desired)
+    like = Likeness(gang.cluster_id, gang.queue, shape, gang.desired)
+    return _past(viewer, gang.pk, cluster, gang.created_at, like, now)
+
+
+def gone_gang(*, viewer: Viewer, gang_id: str, now: datetime) -> GoneGang | None:
+    """Return what is left of a gang whose row is gone; None when nothing is or the viewer may not see it."""
+    if "\x00" in gang_id:  # the one character that PostgreSQL refuses
+        return None
+    found = VerdictSpan.objects.filter(viewer.gang_filter(), gang_id=gang_id)
+    last = found.order_by("-began_at", "-pk").first()
+    if last is None:
+        return None
+    cluster = read_freshness(viewer=viewer, now=now).get(last.cluster_id)
+    if cluster is None:
+        return None
+    like = Likeness(last.cluster_id, last.queue, last.shape, last.desired)
+    past = _past(viewer, gang_id, cluster, last.created_at, like, now)
+    newest = past.spans[0]
+    return GoneGang(
+        id=gang_id,
+        cluster=cluster.cluster,
+        api_group=printable(last.api_group),
+        kind=printable(last.kind),
+        namespace=printable(last.namespace),
+        name=printable(last.name),
+        face=newest.face,
+        code=newest.code,
+        title=newest.title,
+        message=newest.message,
+        since=newest.began_at,
+        gone_at=last.ended_at,
+        verdict=_verdict(last, viewer),
+        past=past,
+        timeline=make_timeline(actions_of_gang(viewer=viewer, gang_id=gang_id), {}, past.spans),
+    )
+
+
+def _past(
+    viewer: Viewer,
+    gang_id: str,
+    cluster: Freshness,
+    created_at: datetime | None,
+    like: Likeness,
+    now: datetime,
+) -> Past:
+    spans = read_spans(viewer=viewer, gang_id=gang_id, cluster=cluster)
+    wait = make_wait(spans.oldest, created_at, now)
+    typical = None
+    if wait is not None:
+        typical = typical_wait(viewer=viewer, like=like, gang_id=gang_id)
+    return Past(spans.newest, spans.more, wait, typical)
+
+
+def _verdict(span: VerdictSpan, viewer: Viewer) -> FindingRow | None:
+    said = unpack_said(bytes(span.findings))
+    discretion = Discretion(viewer, span.cluster_id, said.own_nodes)
+    hidden = discretion.hidden_refs(said.findings)
+    found = (finding_row(discretion.finding(finding, hidden)) for finding in said.findings)
+    return next(found, None)

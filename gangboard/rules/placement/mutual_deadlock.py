@@ -1,0 +1,71 @@
+"""`mutual-deadlock`: two half-placed gangs hold what the other needs, and neither lets go.
+
+Pods that are scheduled one by one keep their node while the rest of their gang waits. It is said only
+where arithmetic proves it, see `placement/deadlock.py`: each of the two would fit if the other let
+go, and no other gang's end helps either of them.
+"""
+
+from __future__ import annotations
+
+from gangboard.domain.capacity import Resident
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.progress import lacks_room
+from gangboard.domain.reading.scheduler_text import earliest, sayings
+from gangboard.domain.reading.wording import count
+from gangboard.domain.registry import UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+from gangboard.placement.deadlock import find_rival
+from gangboard.placement.sentences.finding import evidence_of, said_evidence
+
+
+def find(unit: Unit) -> Finding | None:
+    """Return a finding for a gang that holds room which another half-placed gang needs."""
+    said = sayings(unit, "Unschedulable")
+    if not said or not lacks_room(unit):
+        return None
+    found = find_rival(unit)
+    if found is None:
+        return None
+    own, rival = found
+    return unit_finding(
+        RULE,
+        unit,
+        f"{_name(own.ref)} and {_name(rival.ref)} each hold room that the other one needs, and "
+        f"neither is whole: {count(_pods(own), 'pod')} here and {count(_pods(rival), 'pod')} there "
+        f"have a node, {_waiting(unit)} and {_waits(rival)} wait.",
+        advice=(
+            f"Suspend {_name(rival.ref)} until {_name(own.ref)} runs, or the other way round: either "
+            "fits once the other one lets go.",
+        ),
+        evidence=(
+            Evidence("holds room without being whole", _name(own.ref), own.ref),
+            Evidence("holds room without being whole", _name(rival.ref), rival.ref),
+            *evidence_of(unit),
+            *said_evidence(unit, said),
+        ),
+        since=earliest(said),
+    )
+
+
+def _name(ref: ObjectRef) -> str:
+    return f"{ref.namespace}/{ref.name}"
+
+
+def _pods(gang: Resident) -> int:
+    return sum(load.pods for load in gang.loads.values())
+
+
+def _waiting(unit: Unit) -> int:
+    return len(unit.unplaced)
+
+
+def _waits(gang: Resident) -> int:
+    return sum(party.count for party in gang.waits)
+
+
+RULE = UnitRule(
+    "mutual-deadlock", Stage.PLACEMENT, "Mutual deadlock", 46, find, health=Health.BLOCKED
+)

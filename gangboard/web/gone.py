@@ -1,0 +1,79 @@
+"""The past of a gang on its page, and the page of a gang of which only the past is left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+
+from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.gang_page import gang_detail
+from gangboard.readmodels.history import make_strip
+from gangboard.readmodels.liveness import read_liveness
+from gangboard.readmodels.past import GoneGang, Past, gone_gang
+from gangboard.store.access import Viewer
+from gangboard.web import live
+from gangboard.web.frame import frame_parts, render_page
+from gangboard.web.parts import Part, Rows
+
+GONE = "gone"
+"""Parameter with which an open page of a gone gang asks for news."""
+
+
+def past_part(past: Past, now: datetime) -> Part:
+    """Return the strip and the wait of a gang."""
+    context = {
+        "strip": make_strip(past.spans, now),
+        "more": past.more,
+        "wait": past.wait,
+        "typical": past.typical,
+    }
+    return Part("past", "gang/past.html", context, past.shown)
+
+
+def show_gone(request: HttpRequest, viewer: Viewer, gang_id: str, now: datetime) -> HttpResponse:
+    """Show what is left of a gang; one without a past and one that may not be seen look the same."""
+    gang = gone_gang(viewer=viewer, gang_id=gang_id, now=now)
+    if gang is None:
+        raise Http404
+    return render_page(
+        request,
+        "gang/gone.html",
+        viewer=viewer,
+        now=now,
+        page=_page(viewer, gang, now),
+        section="board",
+        live=_live(gang_id),
+        context={"gang": gang},
+    )
+
+
+def gone_news(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpResponse:
+    """Answer the waiting request of the page of a gone gang."""
+
+    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+        now = timezone.now()
+        gang = gone_gang(viewer=viewer, gang_id=gang_id, now=now)
+        # A gang that is there again has a page of its own.
+        is_back = gang_detail(viewer=viewer, gang_id=gang_id, now=now) is not None
+        return () if gang is None or is_back else _page(viewer, gang, now)
+
+    return live.answer(request, viewer, _live(gang_id), read)
+
+
+def _live(gang_id: str) -> str:
+    return f"{reverse('gang-news', args=[gang_id])}?{GONE}=1&"
+
+
+def _page(viewer: Viewer, gang: GoneGang, now: datetime) -> tuple[Part | Rows, ...]:
+    clusters = read_freshness(viewer=viewer, now=now)
+    said = (gang.face, gang.code, gang.message, gang.since, gang.gone_at, gang.verdict)
+    return (
+        *frame_parts(clusters, read_liveness(now=now)),
+        Part("verdict", "gang/gone_verdict.html", {"gang": gang}, said),
+        past_part(gang.past, now),
+        Part("history", "gang/history.html", {"timeline": gang.timeline}, gang.timeline),
+    )

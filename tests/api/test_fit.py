@@ -1,0 +1,75 @@
+"""`fit` of `gangs/{id}/`: where the waiting pods could go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gangboard.store.gangs import Detail
+from tests.api.conftest import World, make_gang
+from tests.readmodels.room import WHY_NOT_HERE, make_fit
+
+Ask = Callable[..., Any]
+
+
+def fit_of(ask: Ask, persona: str, *rows: Any) -> Any:
+    gang = make_gang("east", "team-a", f"fit-{persona}", Detail(fit=rows))
+    return ask(persona, f"gangs/{gang.pk}/").json()["fit"]
+
+
+def test_every_number_of_the_table(ask: Ask, world: World) -> None:
+    assert fit_of(ask, "admin", make_fit()) == [
+        {
+            "unit": "llama",
+            "shape": "llama-workers",
+            "waiting": 4,
+            "requests": {"cpu": "64", "memory": "549755813888", "nvidia.com/gpu": "8"},
+            "fits_now": 0,
+            "fits_empty": 7,
+            "nodes": 40,
+            "open_nodes": 0,
+            "saturated": [
+                {
+                    "label": "nvidia.com/gpu",
+                    "nodes": 5,
+                    "detail": None,
+                    "examples": ["h100-1", "h100-2", "h100-3"],
+                },
+                {"label": "pods", "nodes": 2, "detail": None, "examples": ["h100-4", "h100-5"]},
+            ],
+            "excluded": [
+                {
+                    "label": WHY_NOT_HERE,
+                    "nodes": 32,
+                    "detail": None,
+                    "examples": ["a100-1", "a100-2", "a100-3"],
+                },
+                {
+                    "label": "taint of a node that is not ready",
+                    "nodes": 1,
+                    "detail": "node.kubernetes.io/unreachable:NoSchedule",
+                    "examples": ["h100-8"],
+                },
+            ],
+            "why": None,
+        }
+    ]
+
+
+def test_names_of_nodes_are_for_who_sees_the_whole_cluster(ask: Ask, world: World) -> None:
+    (row,) = fit_of(ask, "reader", make_fit())
+    assert [reason["nodes"] for reason in row["saturated"] + row["excluded"]] == [5, 2, 32, 1]
+    assert all(not reason["examples"] for reason in row["saturated"] + row["excluded"])
+
+
+def test_what_cannot_be_told_is_null_and_never_zero(ask: Ask, world: World) -> None:
+    (row,) = fit_of(ask, "admin", make_fit(why="nodes: forbidden"))
+    assert row["why"] == "nodes: forbidden"
+    assert row["waiting"] == 4
+    for name in ("fits_now", "fits_empty", "nodes", "open_nodes"):
+        assert row[name] is None
+    assert row["saturated"] == row["excluded"] == []
+
+
+def test_a_gang_that_waits_for_no_node_has_no_rows(ask: Ask, world: World) -> None:
+    assert ask("reader", f"gangs/{world.gangs['east/team-a'].pk}/").json()["fit"] == []

@@ -1,0 +1,360 @@
+"""What the filters of kube-scheduler read of a pod besides amounts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gangboard.decode.pods import POD, pod_resource
+from gangboard.domain.capacity import HOSTNAME, HostPort, Needs, Requirement, Term, Toleration
+from gangboard.domain.pod import Pod
+from tests.decode.reading import Json, model, read, with_identity
+
+ZONE = "topology.kubernetes.io/zone"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+SELECTOR: Json = {"matchLabels": {"app": "train"}}
+
+
+def pod(namespace: str = "team-a", labels: Json | None = None, **spec: Any) -> Pod:
+    metadata = {"labels": labels, "namespace": namespace}
+    built: Pod = model(POD, with_identity({"metadata": metadata, "spec": spec}))
+    return built
+
+
+def needs(**spec: Any) -> Needs:
+    return pod(**spec).needs
+
+
+def anti(*terms: Json, **more: Any) -> Needs:
+    labels = more.pop("labels", {"app": "train", "rank": "0"})
+    namespace = more.pop("namespace", "team-a")
+    affinity = {"podAntiAffinity": {REQUIRED: list(terms)}}
+    return pod(namespace, labels, affinity=affinity).needs
+
+
+def by_host(selector: Json | None = SELECTOR, **more: Any) -> Json:
+    return {"topologyKey": HOSTNAME, "labelSelector": selector, **more}
+
+
+def test_a_pod_that_asks_for_nothing() -> None:
+    assert needs() == Needs()
+    assert (
+        needs(
+            nodeSelector=None,
+            affinity=None,
+            tolerations=None,
+            volumes=None,
+            topologySpreadConstraints=None,
+            resourceClaims=None,
+            preemptionPolicy=None,
+            containers=[{"name": "c", "ports": None}],
+        )
+        == Needs()
+    )
+
+
+def test_node_selector_in_order() -> None:
+    assert needs(nodeSelector={"pool": "gpu", "arch": "amd64"}).node_selector == (
+        ("arch", "amd64"),
+        ("pool", "gpu"),
+    )
+
+
+def test_required_node_affinity_any_of_the_terms() -> None:
+    terms = [
+        {
+            "matchExpressions": [
+                {"key": "gpu", "operator": "In", "values": ["h100", "h200"]},
+                {"key": "spot", "operator": "DoesNotExist"},
+            ]
+        },
+        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]},
+        {},
+    ]
+    soft = [{"weight": 1, "preference": {"matchExpressions": []}}]
+    found = needs(
+        affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}, PREFERRED: soft}}
+    )
+    assert found.affinity == (
+        Term((Requirement("gpu", "In", ("h100", "h200")), Requirement("spot", "DoesNotExist"))),
+        Term(fields=(Requirement("metadata.name", "In", ("n1",)),)),
+        Term(),
+    )
+
+
+def test_soft_node_affinity_is_none_and_no_term_is_no_node() -> None:
+    soft = {"nodeAffinity": {PREFERRED: [{"weight": 1, "preference": {}}]}}
+    assert needs(affinity=soft).affinity is None
+    assert needs(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}).affinity == ()
+
+
+def test_tolerations() -> None:
+    found = needs(
+        tolerations=[
+            {"operator": "Exists"},
+            {"key": "gpu", "value": "yes", "effect": "NoSchedule"},
+            {"key": "late", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300},
+        ]
+    )
+    assert found.tolerations == (
+        Toleration(operator="Exists"),
+        Toleration("gpu", "Equal", "yes", "NoSchedule"),
+        Toleration("late", "Exists", "", "NoExecute"),
+    )
+
+
+def test_host_ports_of_containers_and_sidecars() -> None:
+    # GetHostPorts of kube-scheduler: init containers that end do not count.
+    found = needs(
+        hostNetwork=True,
+        containers=[
+            {"ports": [{"containerPort": 80, "hostPort": 80, "protocol": "TCP"},
+                       {"containerPort": 81, "protocol": "TCP"},
+                       {"containerPort": 82, "hostPort": 0}]},
+            {"ports": [{"containerPort": 53, "hostPort": 5353, "protocol": "UDP",
+                        "hostIP": "127.0.0.1"}]},
+        ],
+        initContainers=[
+            {"restartPolicy": "Always", "ports": [{"containerPort": 9, "hostPort": 9000}]},
+            {"ports": [{"containerPort": 1, "hostPort": 1000}]},
+        ],
+    )  # fmt: skip
+    assert found.host_ports == {
+        HostPort(80),
+        HostPort(5353, "UDP", "127.0.0.1"),
+        HostPort(9000),
+    }
+
+
+def test_pods_that_must_be_apart_share_the_name_of_their_set() -> None:
+    written = [
+        by_host(),
+        by_host({"matchExpressions": [{"key": "app", "operator": "In", "values": ["train"]}]}),
+        by_host(namespaces=["team-a"]),
+        by_host(namespaces=[]),
+    ]
+    names = {anti(term, labels={"app": "train", "rank": str(rank)}).apart
+             for rank, term in enumerate(written)}  # fmt: skip
+    (name,) = names
+    assert len(name) == 1
+    assert all(anti(term).unsupported == () for term in written)
+
+
+def test_sets_of_other_namespaces_and_selectors_are_others() -> None:
+    expressions = [{"key": "app", "operator": "In", "values": ["serve", "train"]}]
+    sets = [
+        anti(by_host()).apart,
+        anti(by_host(), namespace="team-b").apart,
+        anti(by_host({"matchLabels": {"app": "train", "rank": "0"}})).apart,
+        anti(by_host({"matchExpressions": expressions})).apart,
+        anti(by_host({"matchExpressions": [{"key": "app", "operator": "Exists"}]})).apart,
+        anti(by_host({})).apart,
+    ]
+    assert len({name for names in sets for name in names}) == len(sets)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        {"key": "app", "operator": "In", "values": ["a", "train"]},
+        {"key": "app", "operator": "NotIn", "values": ["serve"]},
+        {"key": "absent", "operator": "NotIn", "values": ["x"]},
+        {"key": "app", "operator": "Exists"},
+        {"key": "absent", "operator": "DoesNotExist"},
+    ],
+)
+def test_selectors_that_match_the_pod_itself(expression: Json) -> None:
+    found = anti(by_host({"matchExpressions": [expression]}))
+    assert len(found.apart) == 1
+    assert found.unsupported == ()
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        by_host({"matchLabels": {"app": "other"}}),
+        by_host({"matchExpressions": [{"key": "absent", "operator": "In", "values": ["train"]}]}),
+        by_host({"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["train"]}]}),
+        by_host({"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]}),
+        by_host({"matchExpressions": [{"key": "app", "operator": "Near", "values": ["train"]}]}),
+        by_host(namespaces=["team-b"]),
+        by_host(namespaces=["team-a", "team-b"]),
+        by_host(namespaceSelector={}),
+        by_host(matchLabelKeys=["app"]),
+        by_host(mismatchLabelKeys=["rank"]),
+        {"topologyKey": ZONE, "labelSelector": SELECTOR},
+    ],
+)
+def test_other_anti_affinity_is_more_than_is_worked_out(term: Json) -> None:
+    found = anti(term)
+    assert found.apart == frozenset()
+    assert found.unsupported == ("pod anti-affinity",)
+
+
+def test_one_term_of_each_sort() -> None:
+    found = anti(by_host(), {"topologyKey": ZONE, "labelSelector": SELECTOR})
+    assert len(found.apart) == 1
+    assert found.unsupported == ("pod anti-affinity",)
+
+
+def test_a_term_without_a_selector_keeps_nobody_apart() -> None:
+    # LabelSelectorAsSelector: a null selector matches nothing, an empty one everything.
+    assert anti(by_host(None)) == Needs()
+
+
+def test_a_pod_without_labels_is_in_no_set_but_that_of_everybody() -> None:
+    assert anti(by_host(), labels=None).unsupported == ("pod anti-affinity",)
+    assert len(anti(by_host({}), labels=None).apart) == 1
+
+
+def test_soft_constraints_are_no_needs() -> None:
+    term = {"weight": 100, "podAffinityTerm": by_host()}
+    found = needs(
+        affinity={"podAntiAffinity": {PREFERRED: [term]}, "podAffinity": {PREFERRED: [term]}},
+        topologySpreadConstraints=[
+            {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}
+        ],
+    )
+    assert found == Needs()
+
+
+def test_what_can_only_take_nodes_away_is_named() -> None:
+    found = needs(
+        affinity={"podAffinity": {REQUIRED: [by_host()]}},
+        topologySpreadConstraints=[
+            {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+        ],
+        volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}],
+        resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "one"}],
+    )
+    assert found.unsupported == (
+        "pod affinity",
+        "spread constraints",
+        "volumes",
+        "resource claims",
+    )
+    assert found.undecidable == ()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"emptyDir": {}},
+        {"configMap": {"name": "c"}},
+        {"secret": {"secretName": "s"}},
+        {"projected": {"sources": []}},
+        {"downwardAPI": {}},
+        {"hostPath": {"path": "/x"}},
+        {"nfs": {"server": "s", "path": "/"}},
+        {"image": {"reference": "r"}},
+        {"csi": {"driver": "secrets.example.com"}},
+    ],
+)
+def test_volumes_that_fit_everywhere(source: Json) -> None:
+    assert needs(volumes=[{"name": "v", **source}]) == Needs()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"persistentVolumeClaim": {"claimName": "c"}},
+        {"ephemeral": {"volumeClaimTemplate": {}}},
+        {"awsElasticBlockStore": {"volumeID": "v"}},
+        {"azureDisk": {"diskName": "d", "diskURI": "u"}},
+        {"azureFile": {"secretName": "s", "shareName": "s"}},
+        {"cinder": {"volumeID": "v"}},
+        {"gcePersistentDisk": {"pdName": "p"}},
+        {"iscsi": {"targetPortal": "t", "iqn": "i", "lun": 0}},
+        {"portworxVolume": {"volumeID": "v"}},
+        {"rbd": {"monitors": ["m"], "image": "i"}},
+        {"vsphereVolume": {"volumePath": "p"}},
+    ],
+)
+def test_volumes_of_which_a_scheduler_asks_where_they_can_be(source: Json) -> None:
+    volumes = [{"name": "tmp", "emptyDir": {}}, {"name": "v", **source}]
+    assert needs(volumes=volumes).unsupported == ("volumes",)
+
+
+def test_devices_of_a_class_could_be_anywhere() -> None:
+    resource = "deviceclass.resource.kubernetes.io/gpu.example.com"
+    containers = [{"name": "c", "resources": {"requests": {resource: "1"}}}]
+    assert needs(containers=containers).undecidable == ("devices of the class gpu.example.com",)
+
+
+def test_equal_needs_are_one_object() -> None:
+    def made(number: int) -> Needs:
+        return pod(
+            labels={"app": "train", "rank": str(number)},
+            nodeSelector={"pool": "gpu"},
+            tolerations=[{"operator": "Exists"}],
+            affinity={"podAntiAffinity": {REQUIRED: [by_host()]}},
+            volumes=[{"name": f"token-{number}", "projected": {}}],
+        ).needs
+
+    assert made(1) is made(2)
+    assert needs(nodeSelector={"pool": "gpu"}) is needs(nodeSelector={"pool": "gpu"})
+
+
+def test_parts_of_any_length_are_read() -> None:
+    values = [f"value-{number}" for number in range(5_000)]
+    terms = [{"matchExpressions": [{"key": "k", "operator": "In", "values": values}]}]
+    found = needs(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}})
+    assert found.affinity == (Term((Requirement("k", "In", tuple(values)),)),)
+    long = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["train", *values]}]}
+    assert anti(by_host(long)).unsupported == ("pod anti-affinity",)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"tolerations": [{"key": 5}]},
+        {"affinity": {"nodeAffinity": []}},
+        {"nodeSelector": ["pool"]},
+        {"volumes": {"v": 1}},
+        {"containers": [{"name": "c", "ports": [{"hostPort": "eighty"}]}]},
+    ],
+)
+def test_needs_that_cannot_be_read_keep_the_pod_and_say_so(spec: Json) -> None:
+    built, problem = read(POD, with_identity({"spec": {**spec, "nodeName": "n1"}}))
+    assert built.node == "n1"
+    assert built.needs.undecidable == ("a part of its spec that could not be read",)
+    assert problem is not None
+    assert not problem.lost
+    assert problem.sentence.startswith(
+        "Pod team-a/x is read only in part: what it asks of a node is left out: "
+    )
+
+
+def controlled(kind: str, api_version: str, controller: bool = True) -> Pod:
+    owner = {"kind": kind, "apiVersion": api_version, "name": "o", "uid": "o"}
+    references = [{**owner, "controller": controller}]
+    built: Pod = model(POD, with_identity({"metadata": {"ownerReferences": references}}))
+    return built
+
+
+def test_pods_of_a_daemonset_and_static_pods_stay() -> None:
+    assert controlled("DaemonSet", "apps/v1").stays
+    assert controlled("Node", "v1").stays
+    assert not controlled("DaemonSet", "apps/v1", controller=False).stays
+    assert not controlled("DaemonSet", "example.com/v1").stays
+    assert not controlled("Job", "batch/v1").stays
+    assert not pod().stays
+
+
+def test_preemption_and_deadline() -> None:
+    assert pod().preempts
+    assert pod(preemptionPolicy="PreemptLowerPriority").preempts
+    assert not pod(preemptionPolicy="Never").preempts
+    assert pod().deadline_seconds is None
+    assert pod(activeDeadlineSeconds=3600).deadline_seconds == 3600
+
+
+def test_labels_that_are_kept_and_labels_that_are_looked_at_are_two_things() -> None:
+    metadata = {"labels": {"app": "train", "rank": "0"}}
+    spec = {"affinity": {"podAntiAffinity": {REQUIRED: [by_host()]}}}
+    obj = with_identity({"metadata": metadata, "spec": spec})
+    built: Pod = model(pod_resource(frozenset({"rank"})), obj)
+    assert built.labels == {"rank": "0"}
+    assert len(built.needs.apart) == 1

@@ -1,0 +1,71 @@
+"""Nodes and pods come out of the store as they went in."""
+
+from __future__ import annotations
+
+import pytest
+
+from gangboard.decode.nodes import NODE
+from gangboard.decode.pods import POD
+from gangboard.domain.node import Node
+from gangboard.domain.pod import Pod
+from gangboard.store.objects import pack, unpack
+from tests.decode.reading import Json, captured, captures, model, with_identity
+
+HOST = "kubernetes.io/hostname"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+FULL: Json = {
+    "metadata": {"labels": {"app": "train"}, "namespace": "team-a"},
+    "spec": {
+        "nodeName": "n1",
+        "containers": [
+            {
+                "name": "c",
+                "ports": [{"hostPort": 80, "containerPort": 80, "hostIP": "10.0.0.1"}],
+                "resources": {"requests": {"cpu": "1500m", "memory": "1.5Gi"}},
+            }
+        ],
+        "nodeSelector": {"pool": "gpu"},
+        "tolerations": [{"key": "gpu", "operator": "Exists"}],
+        "affinity": {
+            "nodeAffinity": {
+                REQUIRED: {
+                    "nodeSelectorTerms": [
+                        {"matchExpressions": [{"key": "a", "operator": "Gt", "values": ["1"]}]}
+                    ]
+                }
+            },
+            "podAntiAffinity": {
+                REQUIRED: [
+                    {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "train"}}}
+                ]
+            },
+        },
+        "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "v"}}],
+        "preemptionPolicy": "Never",
+        "activeDeadlineSeconds": 60,
+    },
+}
+
+
+def test_a_pod_with_all_of_its_needs() -> None:
+    pod: Pod = model(POD, with_identity(FULL))
+    assert pod.needs.apart
+    assert pod.needs.affinity
+    assert unpack(pack(pod), Pod) == pod
+
+
+def test_a_node_with_the_largest_amounts() -> None:
+    obj = {
+        "metadata": {"labels": {HOST: "n1"}},
+        "spec": {"taints": [{"key": "gpu", "effect": "NoSchedule"}]},
+        "status": {"allocatable": {"memory": str(2**63 - 1), "cpu": "-1", "pods": "110"}},
+    }
+    node: Node = model(NODE, with_identity(obj, "n1", ""))
+    assert unpack(pack(node), Node) == node
+
+
+@pytest.mark.parametrize("file", captures(), ids=lambda file: f"{file.parent.name}/{file.stem}")
+def test_what_a_real_control_plane_gave(file: object) -> None:
+    for resource in (POD, NODE):
+        for found in captured(file, resource):  # type: ignore[arg-type]  # a path of `captures`
+            assert unpack(pack(found), resource.model) == found

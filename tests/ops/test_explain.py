@@ -1,0 +1,214 @@
+"""`manage.py explain` as an operator types it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from gangboard.domain.health import Health
+from gangboard.ops.management.commands import explain as command
+from gangboard.store.gangs import Detail
+from gangboard.store.models import Cluster
+from tests.factories import make_cluster, make_finding, make_gang, make_job, make_members
+from tests.readmodels.recorded import make_action
+from tests.readmodels.room import make_fit
+
+GANG = "eu-train/research/JobSet/llama-sft"
+
+
+def run(address: str) -> str:
+    out = StringIO()
+    call_command("explain", address, stdout=out, no_color=True)
+    return out.getvalue()
+
+
+def refused(address: str) -> str:
+    with pytest.raises(CommandError) as caught:
+        run(address)
+    assert caught.value.returncode == 1
+    return str(caught.value)
+
+
+@pytest.fixture
+def cluster(db: None) -> Cluster:
+    now = timezone.now()
+    cluster = make_cluster(now=now)
+    gang = make_gang(
+        cluster,
+        "llama-sft",
+        now=now,
+        detail=Detail(
+            findings=(
+                make_finding(),
+                make_finding(
+                    "image-pull",
+                    health=Health.DEGRADED,
+                    message="1 pod cannot pull its image.",
+                    advice=("Correct the image.",),
+                    unit="eval",
+                ),
+            ),
+            jobs=(make_job("llama-workers-0", nodes=("gpu-01",), ready=3),),
+            members=make_members("llama-workers-0", 8),
+            fit=(make_fit(), make_fit(shape="driver", why="nodes: forbidden")),
+        ),
+    )
+    make_action(
+        cluster,
+        gang_id=gang.id,
+        uid=gang.uid,
+        name="llama-sft",
+        requested_at=now,
+        actor_name="ada",
+        message="Held since 10:00.",
+    )
+    return cluster
+
+
+def test_everything_about_a_gang(cluster: Cluster) -> None:
+    text = run(GANG)
+    for line in (
+        "JobSet research/llama-sft in cluster eu-train (jobset.x-k8s.io/v1alpha2)",
+        "◔ Waiting · stage placement · insufficient-resources · for 38 min",
+        "8 pods need 1 GPU each; 3 are free on the eligible nodes.",
+        "  - It goes when 5 GPUs become free.",
+        "  GPUs free    3",
+        "  GPUs needed  8",
+        "  Members   0 of 8 ready, quorum 8; 8 created, 0 scheduled, 0 succeeded, 0 failed, 0 held",
+        "  Asks for  8 nvidia.com/gpu",
+        "  Queue     gpu-prod",
+        "  llama-workers-0  Starting  3/8 ready  gpu-01",
+        "  llama-workers: 4 waiting; one asks for 8 nvidia.com/gpu, 64 cpu, 512 Gi memory",
+        "    fit now: 0; without the pods that can leave: 7",
+        "     0  have room for one more",
+        "     5  full: too little nvidia.com/gpu is free (h100-1, h100-2, h100-3, …)",
+        "    32  excluded: node selector or required node affinity (a100-1, a100-2, a100-3, …)",
+        "     1  excluded: taint of a node that is not ready node.kubernetes.io/unreachable:NoSchedule (h100-8)",
+        "    40  nodes in all",
+        "  driver: 4 waiting; one asks for 8 nvidia.com/gpu, 64 cpu, 512 Gi memory",
+        "    cannot tell: nodes: forbidden",
+        "  Degraded · image-pull: eval: 1 pod cannot pull its image.",
+        "    - Correct the image.",
+    ):
+        assert line in text.splitlines(), text
+    assert "(by ada): Held since 10:00." in text
+    assert text.splitlines()[-1].endswith("Cluster eu-train is live: it answered 2 s ago.")
+    assert "\x1b" not in text
+
+
+def test_lines_are_not_folded_for_a_program(cluster: Cluster) -> None:
+    message = "It waits " + "for a very long time " * 20
+    make_gang(cluster, "long", message=message.strip(), now=timezone.now())
+    assert message.strip() in run("eu-train/research/JobSet/long").splitlines()
+
+
+def test_lines_are_folded_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr("sys.stdout", Terminal())
+    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((50, 24)))
+    folded = command._wrapped("  - Uncordon gpu-18, gpu-19 and gpu-23: 8 GPUs are free on each.")
+    assert folded.splitlines() == [
+        "  - Uncordon gpu-18, gpu-19 and gpu-23: 8 GPUs are",
+        "    free on each.",
+    ]
+    assert command._wrapped("") == ""
+
+
+def test_a_gang_of_a_silent_cluster_says_so(cluster: Cluster) -> None:
+    Cluster.objects.update(contact_at=timezone.now() - timedelta(minutes=4))
+    text = run(GANG)
+    assert "? Unknown · not-observed · for" in text
+    assert "Cluster eu-train has not answered for 4 min. It was waiting." in text
+    assert "cannot tell: cluster eu-train does not answer" in text
+    assert "Cluster eu-train is silent: it answered 4 min ago." in text
+
+
+def test_a_gang_that_is_gone_is_shown_until_another_has_its_name(cluster: Cluster) -> None:
+    gone = timezone.now() - timedelta(minutes=3)
+    make_gang(cluster, "old", message="The last words.", gone_at=gone, now=timezone.now())
+    assert "It was deleted 3 min ago." in run("eu-train/research/JobSet/old")
+    make_gang(cluster, "old", message="The first words.", now=timezone.now())
+    assert "The first words." in run("eu-train/research/JobSet/old")
+
+
+@pytest.mark.parametrize(
+    ("address", "sentence"),
+    [
+        (
+            "us/research/JobSet/llama-sft",
+            "there is no cluster 'us'; the clusters are: eu-train",
+        ),
+        (
+            "eu-train/research/Job/llama-workers-0",
+            "no gang Job research/llama-workers-0 is known in cluster eu-train. A gang is named by "
+            "its topmost owner: the JobSet, not its Jobs or pods",
+        ),
+        (
+            "eu-train/research/Job/llama-sft",
+            "no gang Job research/llama-sft is known in cluster eu-train; of that name there is: "
+            "JobSet.jobset.x-k8s.io",
+        ),
+        (
+            "eu-train/research/JobSet.example.com/llama-sft",
+            "no gang JobSet.example.com research/llama-sft is known in cluster eu-train; of that "
+            "name there is: JobSet.jobset.x-k8s.io",
+        ),
+    ],
+)
+def test_what_is_not_there(cluster: Cluster, address: str, sentence: str) -> None:
+    assert refused(address) == sentence
+
+
+def test_two_kinds_of_one_name_are_told_apart_by_their_group(cluster: Cluster) -> None:
+    for group, message in (
+        ("scheduling.k8s.io", "Of the core."),
+        ("scheduling.volcano.sh", "Of Volcano."),
+    ):
+        make_gang(
+            cluster, "ring", kind="PodGroup", api_group=group, message=message, now=timezone.now()
+        )
+    assert refused("eu-train/research/PodGroup/ring") == (
+        "there is more than one PodGroup of that name: write "
+        "eu-train/research/PodGroup.scheduling.k8s.io/ring or "
+        "eu-train/research/PodGroup.scheduling.volcano.sh/ring"
+    )
+    assert "Of Volcano." in run("eu-train/research/PodGroup.scheduling.volcano.sh/ring")
+    assert "Of the core." in run("eu-train/research/podgroup.scheduling.k8s.io/ring")
+
+
+def test_a_kind_of_the_core_group(cluster: Cluster) -> None:
+    make_gang(cluster, "shell", kind="Pod", api_group="", api_version="v1", now=timezone.now())
+    for kind in ("Pod", "Pod."):
+        assert "Pod research/shell in cluster eu-train (v1)" in run(
+            f"eu-train/research/{kind}/shell"
+        )
+
+
+@pytest.mark.parametrize("address", ["", "llama", "a/b/c", "a/b/c/d/e", "a//JobSet/x", "/b/c/d"])
+def test_a_malformed_name_gets_the_format(address: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        run(address)
+    assert "CLUSTER/NAMESPACE/KIND[.GROUP]/NAME" in str(caught.value)
+
+
+def test_a_malformed_name_is_an_error_of_usage(tmp_path: object) -> None:
+    done = subprocess.run(
+        [sys.executable, "manage.py", "explain", "llama"],
+        env={**os.environ, "DATABASE_URL": f"sqlite:///{tmp_path}/x.sqlite3"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "usage: manage.py explain" in done.stderr
+    assert "'llama' is not CLUSTER/NAMESPACE/KIND[.GROUP]/NAME" in done.stderr

@@ -1,0 +1,264 @@
+"""Nodes by pool: sums that are right, room that is really free, and nothing where nobody could look."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gangboard.readmodels import capacity
+from gangboard.readmodels.capacity import Capacity, read_capacity
+from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.pools import Amount, Pool
+from gangboard.store.access import Scope, Viewer
+from gangboard.store.models import Cluster
+from tests.factories import NOW, make_cluster
+from tests.readmodels.room import GIB, make_capacity, make_node, make_shape
+
+pytestmark = pytest.mark.django_db
+
+
+def read(viewer: Viewer, *, cluster: str = "", by: str = "") -> Capacity:
+    clusters = read_freshness(viewer=viewer, now=NOW)
+    return read_capacity(viewer=viewer, cluster=cluster, by=by, clusters=clusters)
+
+
+def amount(pool: Pool | None, resource: str) -> Amount:
+    assert pool is not None
+    return next(one for one in pool.amounts if one.resource == resource)
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    """A cluster whose nodes were read."""
+    made = make_cluster()
+    make_capacity(made)
+    return made
+
+
+def test_amounts_are_added_up_exactly(owner: Viewer, cluster: Cluster) -> None:
+    for name in ("a", "b", "c"):
+        make_node(cluster, name)
+    whole = read(owner).clusters[0].whole
+    gpus = amount(whole, "nvidia.com/gpu")
+    assert (gpus.allocatable, gpus.used, gpus.held, gpus.free, gpus.away) == (
+        *("24", "18", "6", "6"),
+        "",
+    )
+    cpu = amount(whole, "cpu")
+    assert (cpu.allocatable, cpu.used, cpu.held, cpu.free) == ("576", "145.5", "48", "430.5")
+    memory = amount(whole, "memory")
+    assert (memory.allocatable, memory.used, memory.free) == ("3 Ti", "768 Gi", "2.2 Ti")
+    pods = amount(whole, "pods")
+    assert (pods.allocatable, pods.used, pods.held, pods.free) == ("330", "9", "3", "321")
+
+
+def test_free_room_on_nodes_that_take_no_pods_is_not_free(owner: Viewer, cluster: Cluster) -> None:
+    make_node(cluster, "ready")
+    make_node(cluster, "cordoned", cordoned=True)
+    make_node(cluster, "lost", ready=False)
+    make_node(cluster, "lost-and-cordoned", ready=False, cordoned=True)
+    whole = read(owner).clusters[0].whole
+    assert whole is not None
+    assert (whole.nodes, whole.ready, whole.cordoned, whole.not_ready) == (4, 1, 1, 2)
+    gpus = amount(whole, "nvidia.com/gpu")
+    assert (gpus.free, gpus.away) == ("2", "6")
+
+
+def test_an_overfull_node_takes_nothing_from_the_others(owner: Viewer, cluster: Cluster) -> None:
+    make_node(cluster, "a", used={"nvidia.com/gpu": "11"})
+    make_node(cluster, "b", used={"nvidia.com/gpu": "5"})
+    assert amount(read(owner).clusters[0].whole, "nvidia.com/gpu").free == "3"
+
+
+DEVICES = (
+    "amd.com/gpu",
+    "aws.amazon.com/neuron",
+    "google.com/tpu",
+    "habana.ai/gaudi",
+    "nvidia.com/gpu",
+)
+
+
+def test_accelerators_of_every_vendor_come_first(owner: Viewer, cluster: Cluster) -> None:
+    for number, device in enumerate(DEVICES):
+        room = {"cpu": "8", "memory": str(GIB), "pods": "10", device: str(number + 1)}
+        make_node(cluster, f"n{number}", allocatable=room, used={device: "1"}, held={})
+    whole = read(owner).clusters[0].whole
+    assert whole is not None
+    assert [one.resource for one in whole.amounts] == [*DEVICES, "cpu", "memory", "pods"]
+    assert [(one.allocatable, one.free) for one in whole.amounts[:5]] == [
+        ("1", "0"),
+        ("2", "1"),
+        ("3", "2"),
+        ("4", "3"),
+        ("5", "4"),
+    ]
+    assert [one.is_accelerator for one in whole.amounts] == [True] * 5 + [False] * 3
+
+
+def test_what_nobody_has_is_left_out(owner: Viewer, cluster: Cluster) -> None:
+    room = {"cpu": "4", "hugepages-2Mi": "0", "ephemeral-storage": "1", "example.com/fpga": "0"}
+    make_node(cluster, "a", allocatable=room, used={}, held={})
+    whole = read(owner).clusters[0].whole
+    assert whole is not None
+    assert [one.resource for one in whole.amounts] == ["cpu"]
+
+
+@pytest.mark.parametrize(
+    "broken", [{"unreadable": ["nvidia.com/gpu"]}, {"used": {"nvidia.com/gpu": "x"}}]
+)
+def test_an_unreadable_amount_is_in_no_sum_and_is_said(
+    owner: Viewer, cluster: Cluster, broken: dict[str, Any]
+) -> None:
+    make_node(cluster, "a")
+    make_node(cluster, "b", **broken)
+    gpus = amount(read(owner).clusters[0].whole, "nvidia.com/gpu")
+    assert (gpus.allocatable, gpus.used, gpus.free, gpus.unreadable) == ("8", "6", "2", 1)
+    assert amount(read(owner).clusters[0].whole, "cpu").unreadable == 0
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ({"cloud.google.com/gke-nodepool": "p"}, ("cloud.google.com/gke-nodepool", "p")),
+        ({"eks.amazonaws.com/nodegroup": "p"}, ("eks.amazonaws.com/nodegroup", "p")),
+        ({"karpenter.sh/nodepool": "p"}, ("karpenter.sh/nodepool", "p")),
+        ({"agentpool": "p"}, ("agentpool", "p")),
+        ({"node.kubernetes.io/instance-type": "m7"}, ("node.kubernetes.io/instance-type", "m7")),
+        (
+            {"node.kubernetes.io/instance-type": "m7", "karpenter.sh/nodepool": "p"},
+            ("karpenter.sh/nodepool", "p"),
+        ),
+        ({"team": "x"}, ("", "")),
+    ],
+)
+def test_a_pool_is_named_by_its_well_known_label(
+    owner: Viewer, cluster: Cluster, labels: dict[str, str], expected: tuple[str, str]
+) -> None:
+    make_node(cluster, "a", labels=labels)
+    (pool,) = read(owner).clusters[0].pools
+    assert (pool.label, pool.value) == expected
+
+
+def test_nodes_stand_together_by_any_label(owner: Viewer, cluster: Cluster) -> None:
+    zone = "topology.kubernetes.io/zone"
+    for name, labels in (("a", {zone: "z1"}), ("b", {zone: "z2"}), ("c", {zone: "z1"}), ("d", {})):
+        make_node(cluster, name, labels={**labels, "kubernetes.io/hostname": name})
+    found = read(owner, by=zone)
+    assert [(pool.value, pool.nodes) for pool in found.clusters[0].pools] == [
+        ("z1", 2),
+        ("z2", 1),
+        ("", 1),
+    ]
+    # A label that puts no two nodes together is no choice.
+    assert found.labels == (zone,)
+    assert [pool.nodes for pool in read(owner, by="no-such").clusters[0].pools] == [4]
+
+
+def test_taints_that_keep_pods_away_are_named(owner: Viewer, cluster: Cluster) -> None:
+    make_node(cluster, "a", taints=["spot=true:NoSchedule", "soft:PreferNoSchedule"])
+    make_node(cluster, "b", taints=["spot=true:NoSchedule", "gpu:NoExecute"])
+    away = "node.kubernetes.io/unschedulable:NoSchedule"
+    make_node(cluster, "c", taints=[away, "spot=true:NoSchedule"], cordoned=True)
+    whole = read(owner).clusters[0].whole
+    assert whole is not None
+    assert whole.taints == (("spot=true:NoSchedule", 2), ("gpu:NoExecute", 1))
+
+
+def test_shapes_with_what_fits(owner: Viewer) -> None:
+    cluster = make_cluster()
+    make_node(cluster, "a")
+    shapes = (
+        make_shape(),
+        make_shape(requests={"cpu": "1"}, waiting=0, fits_now=190),
+        make_shape(fits_now=0, fits_empty=0, why="it asks for a volume"),
+    )
+    make_capacity(cluster, shapes=shapes)
+    found = read(owner).clusters[0].shapes
+    assert [
+        (one.asks, one.waiting, one.fits_now, one.fits_empty, one.is_short) for one in found
+    ] == [
+        ("8 nvidia.com/gpu, 64 cpu", 4, 3, 7, True),
+        ("1 cpu", 0, 190, 7, False),
+        ("8 nvidia.com/gpu, 64 cpu", 4, None, None, False),
+    ]
+    assert found[2].why == "it asks for a volume"
+
+
+def blind(viewer: Viewer) -> str:
+    (row,) = read(viewer).clusters
+    assert row.blind is not None
+    assert (row.whole, row.pools, row.shapes) == (None, (), ())
+    before, since, after = row.blind
+    return before + ("AGE" if since else "") + after
+
+
+def test_who_sees_one_namespace_is_told_why_there_are_no_numbers(cluster: Cluster) -> None:
+    make_node(cluster, "a")
+    reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
+    assert "shown to those who may see the whole cluster" in blind(reader)
+    assert read(reader).labels == ()
+    keeper = Viewer(4, "kim", (Scope(cluster.pk, "", "viewer"),))
+    assert read(keeper).clusters[0].whole is not None
+
+
+def test_a_stranger_sees_no_cluster(stranger: Viewer, cluster: Cluster) -> None:
+    assert read(stranger).clusters == ()
+
+
+def test_forbidden_nodes_are_no_zeros(owner: Viewer) -> None:
+    cluster = make_cluster()
+    # Rows of a time at which they could be read mean nothing now.
+    make_node(cluster, "a")
+    make_capacity(cluster, why="nodes: forbidden")
+    assert blind(owner) == "Nothing can be said of room in this cluster: nodes: forbidden."
+
+
+def test_nodes_that_were_not_read_yet_are_no_zeros(owner: Viewer) -> None:
+    make_cluster()
+    assert blind(owner) == "The nodes of this cluster have not been read yet."
+
+
+def test_a_silent_cluster_has_no_numbers(owner: Viewer) -> None:
+    cluster = make_cluster(contact_at=NOW - timedelta(minutes=4))
+    make_node(cluster, "a")
+    make_capacity(cluster)
+    assert blind(owner) == (
+        "This cluster has not answered for AGE: what is free on its nodes now is not known."
+    )
+
+
+def test_a_cluster_that_never_answered(owner: Viewer) -> None:
+    make_cluster(contact_at=None)
+    assert blind(owner) == "This cluster has never answered: what its nodes offer is not known."
+
+
+def test_a_cluster_without_nodes_has_none(owner: Viewer, cluster: Cluster) -> None:
+    (row,) = read(owner).clusters
+    assert (row.blind, row.whole, row.pools) == (None, None, ())
+
+
+def test_very_many_nodes_are_added_up_when_asked_for(
+    owner: Viewer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b"):
+        cluster = make_cluster(name)
+        make_capacity(cluster)
+        for number in range(3):
+            make_node(cluster, f"n{number}")
+    monkeypatch.setattr(capacity, "MOST_NODES", 4)
+    assert [row.choose for row in read(owner).clusters] == [False, True]
+    (row,) = read(owner, cluster="b").clusters
+    assert row.whole is not None
+
+
+def test_queries_do_not_grow(owner: Viewer, django_assert_num_queries: Any) -> None:
+    for number in range(3):
+        cluster = make_cluster(f"c{number}")
+        make_capacity(cluster)
+        for index in range(5):
+            make_node(cluster, f"n{index}")
+        with django_assert_num_queries(4):  # the clusters and three more
+            read(owner)

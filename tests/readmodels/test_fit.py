@@ -1,0 +1,108 @@
+"""The node-fit table: its numbers add up, and names and guesses are not for everybody."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gangboard.domain.verdict import FitReason
+from gangboard.readmodels.fit import fit_shapes
+from gangboard.readmodels.gang_page import GangDetail, gang_detail
+from gangboard.store.access import Scope, Viewer
+from gangboard.store.gangs import Detail
+from gangboard.store.models import Cluster
+from tests.factories import NOW, make_cluster, make_gang
+from tests.readmodels.room import WHY_NOT_HERE, make_fit
+
+
+def read(viewer: Viewer, cluster: Cluster, **columns: Any) -> GangDetail:
+    gang = make_gang(cluster, detail=Detail(fit=(make_fit(),)), **columns)
+    detail = gang_detail(viewer=viewer, gang_id=gang.id, now=NOW)
+    assert detail is not None
+    return detail
+
+
+def test_every_node_is_in_one_line() -> None:
+    (shape,) = fit_shapes([make_fit(open_nodes=0)], names_nodes=True)
+    assert [(row.text, row.nodes) for row in shape.reasons] == [
+        ("too little nvidia.com/gpu is free", 5),
+        ("no room for one more pod", 2),
+        (WHY_NOT_HERE, 32),
+        ("taint of a node that is not ready", 1),
+    ]
+    assert shape.open_nodes is not None
+    assert shape.open_nodes + sum(row.nodes for row in shape.reasons) == shape.nodes == 40
+
+
+def test_what_a_pod_asks_for_begins_with_its_devices() -> None:
+    (shape,) = fit_shapes([make_fit()], names_nodes=True)
+    assert shape.asks == "8 nvidia.com/gpu, 64 cpu, 512 Gi memory"
+
+
+@pytest.mark.parametrize(("waiting", "fits", "short"), [(4, 0, 4), (4, 3, 1), (4, 4, 0), (4, 9, 0)])
+def test_how_many_find_no_place(waiting: int, fits: int, short: int) -> None:
+    (shape,) = fit_shapes([make_fit(waiting=waiting, fits_now=fits)], names_nodes=True)
+    assert shape.short == short
+
+
+def test_the_bar_shows_the_nodes_in_proportion() -> None:
+    row = make_fit(
+        nodes=8,
+        open_nodes=2,
+        saturated=(FitReason("cpu", 2),),
+        excluded=(FitReason("cordoned", 4),),
+    )
+    (shape,) = fit_shapes([row], names_nodes=True)
+    assert [(one.start, one.width, one.tone) for one in shape.bar] == [
+        (0.0, 25.0, "running"),
+        (25.0, 25.0, "waiting"),
+        (50.0, 50.0, "unknown"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("label", "text"),
+    [
+        ("host ports", "host port is taken"),
+        ("required anti-affinity by host", "has a pod that must not share the node"),
+        ("amd.com/gpu", "too little amd.com/gpu is free"),
+    ],
+)
+def test_what_fills_a_node_is_said_in_words(label: str, text: str) -> None:
+    (shape,) = fit_shapes([make_fit(saturated=(FitReason(label, 1),))], names_nodes=True)
+    assert (shape.saturated[0].label, shape.saturated[0].text) == (label, text)
+
+
+def test_what_cannot_be_told_has_no_numbers() -> None:
+    (shape,) = fit_shapes([make_fit(why="nodes: forbidden")], names_nodes=True)
+    assert shape.why == "nodes: forbidden"
+    assert (shape.waiting, shape.asks[:1]) == (4, "8")
+    assert (shape.fits_now, shape.fits_empty, shape.nodes, shape.open_nodes) == (None,) * 4
+    assert shape.reasons == ()
+
+
+@pytest.mark.django_db
+def test_names_of_nodes_are_for_who_sees_the_whole_cluster(owner: Viewer) -> None:
+    cluster = make_cluster()
+    reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
+    keeper = Viewer(4, "kim", (Scope(cluster.pk, "", "viewer"),))
+    for viewer, named in ((owner, True), (keeper, True), (reader, False)):
+        (shape,) = read(viewer, cluster).fit
+        assert shape.saturated[0].examples == (("h100-1", "h100-2", "h100-3") if named else ())
+        assert shape.saturated[0].nodes == 5
+        assert shape.excluded[1].detail == "node.kubernetes.io/unreachable:NoSchedule"
+        assert shape.excluded[0].more == (29 if named else 32)
+
+
+@pytest.mark.django_db
+def test_in_an_outage_old_arithmetic_is_not_shown(owner: Viewer) -> None:
+    cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4))
+    (shape,) = read(owner, cluster).fit
+    assert (shape.why, shape.fits_now) == ("cluster lab does not answer", None)
+
+
+@pytest.mark.django_db
+def test_a_deleted_gang_waits_for_nothing(owner: Viewer) -> None:
+    assert read(owner, make_cluster(), gone_at=NOW).fit == ()

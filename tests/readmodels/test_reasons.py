@@ -1,0 +1,252 @@
+"""What keeps the most gangs: counts per reason, for each viewer, and what could not be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from gangboard.domain.verdict import FitReason
+from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.limits import Limit
+from gangboard.readmodels.reasons import ReasonRow, Reasons, read_reasons
+from gangboard.store.access import Scope, Viewer
+from gangboard.store.gangs import Detail
+from gangboard.store.models import Cluster
+from tests.factories import NOW, make_cluster, make_gang
+from tests.readmodels.room import make_fit
+
+pytestmark = pytest.mark.django_db
+
+
+def read(viewer: Viewer, *, cluster: str = "", namespace: str = "") -> Reasons:
+    clusters = read_freshness(viewer=viewer, now=NOW)
+    return read_reasons(
+        viewer=viewer, cluster=cluster, namespace=namespace, clusters=clusters, now=NOW
+    )
+
+
+def rows(found: Reasons) -> list[ReasonRow]:
+    return [row for stage in found.stages for row in stage.rows]
+
+
+def fill(eu: Cluster, us: Cluster) -> None:
+    """Seven gangs that are not whole, of four reasons in three stages; five others."""
+    gpus: dict[str, Any] = {"accelerators": 32.0, "ready": 2, "desired": 8}
+    since = NOW - timedelta(hours=5)
+    make_gang(eu, "llama", since=since, advice=["Free 8 GPUs on 2 nodes."], **gpus)
+    make_gang(us, "mixtral", namespace="vision", accelerators=64.0, desired=8)
+    make_gang(eu, "ablation", accelerators=0.0, desired=2)
+    make_gang(eu, "cordoned", code="nodes-unschedulable", health="blocked", accelerators=16.0)
+    make_gang(eu, "typo", code="image-pull", stage="start", health="degraded", ready=1, desired=4)
+    make_gang(us, "typo-2", code="image-pull", stage="start", health="blocked", held=2, desired=4)
+    make_gang(eu, "quota", code="waiting-for-quota", stage="admission", accelerators=4.0)
+    for health in ("running", "succeeded", "succeeded", "failed", "suspended"):
+        make_gang(eu, health=health, code=health, stage="run", accelerators=999.0)
+
+
+def test_reasons_are_counted_by_stage_the_heaviest_first(owner: Viewer) -> None:
+    fill(make_cluster(), make_cluster("us-train"))
+    found = read(owner)
+    assert [
+        (row.stage, row.code, row.gangs, row.pods, row.accelerators) for row in rows(found)
+    ] == [
+        ("admission", "waiting-for-quota", 1, 8, 4.0),
+        ("placement", "insufficient-resources", 3, 6 + 8 + 2, 96.0),
+        ("placement", "nodes-unschedulable", 1, 8, 16.0),
+        ("start", "image-pull", 2, 3 + 2, 16.0),
+    ]
+    assert (found.gangs, found.accelerators) == (7, 132.0)
+    assert [(stage.label, stage.gangs) for stage in found.stages] == [
+        ("Admission", 1),
+        ("Placement", 4),
+        ("Start", 2),
+    ]
+    assert found.worst is not None
+    assert found.worst.code == "insufficient-resources"
+
+
+def test_a_reason_names_its_largest_gangs_and_the_longest_wait(owner: Viewer) -> None:
+    eu, us = make_cluster(), make_cluster("us-train")
+    fill(eu, us)
+    make_gang(eu, "small", accelerators=1.0)
+    row = next(row for row in rows(read(owner)) if row.code == "insufficient-resources")
+    assert [(gang.name, gang.cluster) for gang in row.examples] == [
+        ("mixtral", "us-train"),
+        ("llama", "eu-train"),
+        ("small", "eu-train"),
+    ]
+    assert row.since == NOW - timedelta(hours=5)
+    assert row.next_step == "It goes when 5 GPUs become free."
+
+
+def test_the_faces_of_a_reason_are_counted_worst_first(owner: Viewer) -> None:
+    fill(make_cluster(), make_cluster("us-train"))
+    row = next(row for row in rows(read(owner)) if row.code == "image-pull")
+    assert [(count.face.word, count.gangs) for count in row.healths] == [
+        ("blocked", 1),
+        ("degraded", 1),
+    ]
+
+
+def test_what_is_no_trouble_is_counted_apart(owner: Viewer) -> None:
+    fill(make_cluster(), make_cluster("us-train"))
+    assert {count.face.word: count.gangs for count in read(owner).apart} == {
+        "running": 1,
+        "suspended": 1,
+        "succeeded": 2,
+        "failed": 1,
+    }
+
+
+def test_shares_are_of_accelerators_and_without_any_of_gangs(owner: Viewer) -> None:
+    eu = make_cluster()
+    make_gang(eu, accelerators=24.0)
+    make_gang(eu, code="fragmented", accelerators=8.0)
+    assert [row.share for row in rows(read(owner))] == [75.0, 25.0]
+    for gang in eu.gangs.all():
+        gang.accelerators = 0.0
+        gang.save()
+    assert [row.share for row in rows(read(owner))] == [50.0, 50.0]
+
+
+@pytest.mark.parametrize(
+    ("filters", "gangs"),
+    [
+        ({"cluster": "us-train"}, 2),
+        ({"namespace": "vision"}, 1),
+        ({"cluster": "eu-train", "namespace": "vision"}, 0),
+        ({"cluster": "no-such"}, 0),
+    ],
+)
+def test_filters(owner: Viewer, filters: dict[str, str], gangs: int) -> None:
+    fill(make_cluster(), make_cluster("us-train"))
+    assert read(owner, **filters).gangs == gangs
+
+
+def test_only_what_the_viewer_may_see_is_counted(stranger: Viewer) -> None:
+    eu, us = make_cluster(), make_cluster("us-train")
+    fill(eu, us)
+    reader = Viewer(3, "rene", (Scope(us.pk, "vision", "viewer"),))
+    found = read(reader)
+    assert [(row.code, row.gangs, row.accelerators) for row in rows(found)] == [
+        ("insufficient-resources", 1, 64.0)
+    ]
+    assert (found.clusters, found.namespaces, found.apart) == (1, ("vision",), ())
+    assert [example.name for example in rows(found)[0].examples] == ["mixtral"]
+    assert read(stranger).stages == ()
+    assert read(stranger).clusters == 0
+
+
+def silent(now: datetime = NOW) -> Cluster:
+    return make_cluster("lab", contact_at=now - timedelta(minutes=4))
+
+
+def test_a_silent_cluster_is_named_and_its_gangs_are_no_zero(owner: Viewer) -> None:
+    make_cluster()
+    lab = silent()
+    for _ in range(2):
+        make_gang(lab)
+    found = read(owner)
+    assert (found.gangs, found.unknown) == (0, 2)
+    assert (found.looked_at, found.clusters) == (1, 2)
+    (one,) = found.unseen
+    assert (one.cluster, one.before, one.since, one.after) == (
+        "lab",
+        "has not answered for ",
+        NOW - timedelta(minutes=4),
+        ": 2 gangs of it count as unknown.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (
+            lambda: make_cluster("new", contact_at=None, listed_at=None),
+            "has never answered: what is in it is not known.",
+        ),
+        (
+            lambda: make_cluster("new", listed_at=None),
+            "is being read for the first time: gangs may be missing here.",
+        ),
+        (
+            lambda: make_gang(make_cluster("new"), health="unknown", code="not-observed").cluster,
+            "answers, but 1 gang of it counts as unknown: not all that a verdict needs can be read.",
+        ),
+        (
+            lambda: make_cluster("new", contact_at=NOW - timedelta(seconds=45)),
+            "has not answered for : its numbers may be out of date.",
+        ),
+    ],
+)
+def test_what_could_not_be_looked_at_is_said(
+    owner: Viewer, make: Callable[[], Cluster], sentence: str
+) -> None:
+    make()
+    (one,) = read(owner).unseen
+    assert one.before + one.after == sentence
+
+
+def test_clusters_that_answer_need_no_words(owner: Viewer) -> None:
+    fill(make_cluster(), make_cluster("us-train"))
+    assert read(owner).unseen == ()
+
+
+def test_what_decides_on_the_nodes(owner: Viewer) -> None:
+    eu = make_cluster()
+    of_two_shapes = (
+        make_fit(saturated=(FitReason("memory", 3), FitReason("nvidia.com/gpu", 9))),
+        # This one finds room for all of its pods: the gang does not wait for it.
+        make_fit(waiting=1, fits_now=2, saturated=(FitReason("cpu", 30),)),
+    )
+    make_gang(eu, detail=Detail(fit=of_two_shapes))
+    make_gang(eu, detail=Detail(fit=(make_fit(),)))
+    make_gang(eu, detail=Detail(fit=(make_fit(saturated=(FitReason("cpu", 4),)),)))
+    make_gang(eu, detail=Detail(fit=(make_fit(why="nodes: forbidden"),)))
+    make_gang(eu, detail=Detail())
+    (row,) = rows(read(owner))
+    assert row.limits == (
+        Limit("too little nvidia.com/gpu is free", 2),
+        Limit("too little cpu is free", 1),
+    )
+
+
+def test_where_no_node_is_eligible_the_filter_decides(owner: Viewer) -> None:
+    excluded = (FitReason("node selector or required node affinity", 2), FitReason("cordoned", 5))
+    fit = make_fit(saturated=(), excluded=excluded, fits_empty=0)
+    make_gang(make_cluster(), code="nodes-unschedulable", detail=Detail(fit=(fit,)))
+    (row,) = rows(read(owner))
+    assert row.limits == (Limit("no node could: cordoned", 1),)
+
+
+def test_the_same_code_in_two_stages_is_two_rows(owner: Viewer) -> None:
+    eu = make_cluster()
+    for stage in ("admission", "placement"):
+        make_gang(eu, code="preempted", stage=stage)
+    make_gang(eu, stage="some-day", code="new-reason")
+    found = read(owner)
+    assert [(row.stage, row.several_stages) for row in rows(found)] == [
+        ("admission", True),
+        ("placement", True),
+        ("some-day", False),
+    ]
+    assert [stage.label for stage in found.stages] == ["Admission", "Placement", "some-day"]
+
+
+def test_a_health_of_a_newer_release_is_unknown(owner: Viewer) -> None:
+    gang = make_gang(make_cluster())
+    type(gang).objects.filter(pk=gang.pk).update(health="levitating")
+    assert (read(owner).gangs, read(owner).unknown) == (0, 1)
+
+
+def test_queries_do_not_grow(owner: Viewer, django_assert_num_queries: Any) -> None:
+    eu, us = make_cluster(), make_cluster("us-train")
+    for number in (1, 20):
+        for index in range(number):
+            make_gang(eu, code=f"reason-{index}")
+            make_gang(us, code=f"reason-{index}")
+        with django_assert_num_queries(6):  # the clusters and five more
+            read(owner)

@@ -1,0 +1,264 @@
+"""How long a gang waited and for what; what is typical for gangs like it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from gangboard.readmodels.waits import (
+    MOST_CASES,
+    Likeness,
+    Stretch,
+    Typical,
+    Wait,
+    make_wait,
+    typical_wait,
+)
+from gangboard.store.access import Scope, Viewer
+from gangboard.store.history import shape_of
+from gangboard.store.models import Cluster, Gang
+from tests.factories import NOW, VERDICTS, make_cluster, make_gang, make_history
+
+MINUTE = timedelta(minutes=1)
+BORN = NOW - timedelta(hours=2)
+
+
+def a_wait(
+    *said: tuple[str, float], born: datetime | None = BORN, begin: datetime = BORN, now: float = 0
+) -> Wait | None:
+    """The wait of a gang of which this was said for so many minutes; -1: it holds still."""
+    stretches = []
+    for word, minutes in said:
+        end = None if minutes < 0 else begin + minutes * MINUTE
+        verdict = VERDICTS[word]
+        stretches.append(Stretch(verdict["health"], verdict["stage"], verdict["code"], begin, end))
+        begin = end or begin
+    return make_wait(stretches, born, begin + now * MINUTE)
+
+
+def parts(wait: Wait) -> list[tuple[str, float]]:
+    return [(part.label, part.seconds / 60) for part in wait.parts]
+
+
+def known(wait: Wait | None) -> Wait:
+    assert wait is not None
+    return wait
+
+
+class TestOneWait:
+    def test_42_minutes_30_for_room_12_for_images(self) -> None:
+        wait = known(a_wait(("room", 30), ("images", 12), ("runs", -1)))
+        assert wait.text == "42 min"
+        assert parts(wait) == [("for room", 30), ("for images and containers", 12)]
+        assert [part.share for part in wait.parts] == [71.4, 28.6]
+        assert (wait.end, wait.from_creation) == ("running", True)
+        assert wait.by_stage == {"placement": 1800, "start": 720}
+
+    def test_all_four_stages_in_their_order(self) -> None:
+        said = [("images", 1), ("room", 2), ("forming", 3), ("quota", 4), ("runs", -1)]
+        wait = known(a_wait(*said))
+        assert parts(wait) == [
+            ("for quota", 4),
+            ("for its pods to be made", 3),
+            ("for room", 2),
+            ("for images and containers", 1),
+        ]
+
+    def test_the_same_stage_twice_is_one_part(self) -> None:
+        wait = known(a_wait(("room", 5), ("images", 1), ("room", 6), ("runs", -1)))
+        assert parts(wait) == [("for room", 11), ("for images and containers", 1)]
+
+    def test_only_the_first_wait_counts(self) -> None:
+        wait = known(a_wait(("room", 5), ("runs", 60), ("room", 30), ("runs", -1)))
+        assert wait.seconds == 300
+
+    def test_the_moment_before_the_first_sight_counts_as_what_was_seen_first(self) -> None:
+        wait = known(a_wait(("room", 5), ("runs", -1), begin=BORN + timedelta(seconds=6)))
+        assert (wait.seconds, wait.started_at) == (306, BORN)
+        assert parts(wait) == [("for room", 5.1)]
+
+    def test_what_was_long_before_the_first_sight_is_not_claimed(self) -> None:
+        """It may have run in that hour."""
+        seen = BORN + timedelta(hours=1)
+        wait = known(a_wait(("room", 5), ("runs", -1), begin=seen))
+        assert (wait.seconds, wait.started_at, wait.from_creation) == (300, seen, False)
+
+    def test_a_state_that_began_before_the_owner_s_time_is_seen_from_its_beginning(self) -> None:
+        wait = known(a_wait(("room", 5), ("runs", -1), begin=BORN - MINUTE))
+        assert (wait.seconds, wait.from_creation) == (300, True)
+
+
+class TestWhatIsNoWait:
+    def test_time_without_sight_is_no_waiting_for_anything(self) -> None:
+        wait = known(a_wait(("room", 10), ("unknown", 5), ("room", 10), ("runs", -1)))
+        assert wait.seconds == 25 * 60
+        assert parts(wait) == [("for room", 20), ("not observed", 5)]
+        assert wait.by_stage == {"placement": 1200}
+        assert wait.unseen_seconds == 300
+
+    def test_time_on_purpose_is_no_part_of_it(self) -> None:
+        wait = known(a_wait(("held", 600), ("room", 10), ("runs", -1)))
+        assert (wait.text, parts(wait)) == ("10 min", [("for room", 10)])
+        assert wait.suspended is not None
+        assert wait.suspended.text == "10 h"
+        assert wait.by_stage == {"placement": 600}
+
+    @pytest.mark.parametrize("word", ["runs", "failed", "succeeded", "below", "part-held"])
+    def test_a_gang_that_was_first_seen_past_it_has_none(self, word: str) -> None:
+        assert a_wait((word, -1)) is None
+        assert a_wait(("unknown", 5), (word, -1)) is None
+        assert a_wait((word, 5), ("room", 5), ("runs", -1)) is None
+
+    def test_nothing_seen_is_nothing_said(self) -> None:
+        assert a_wait() is None
+        assert a_wait(("unknown", -1)) is None
+
+    def test_all_but_the_held_jobs_running_ends_it(self) -> None:
+        wait = known(a_wait(("room", 5), ("part-held", 600), ("runs", -1)))
+        assert (wait.seconds, wait.end) == (300, "running")
+
+
+class TestWaitsThatDidNotEndInRunning:
+    def test_one_that_goes_on_counts_until_now(self) -> None:
+        wait = known(a_wait(("forming", 2), ("room", -1), now=7))
+        assert (wait.seconds, wait.ended_at, wait.end) == (9 * 60, None, "")
+        assert wait.counting_from == BORN
+        assert [part.counting_from for part in wait.parts] == [None, BORN + 2 * MINUTE]
+
+    def test_counting_does_not_move_with_the_clock(self) -> None:
+        said = [("room", 5), ("images", 3), ("room", -1)]
+        one, two = (known(a_wait(*said, now=minutes)) for minutes in (1, 50))
+        assert one.counting_from == two.counting_from == BORN
+        assert one.parts[0].counting_from == two.parts[0].counting_from == BORN + 3 * MINUTE
+
+    def test_while_it_is_suspended_the_wait_stands_still(self) -> None:
+        wait = known(a_wait(("room", 5), ("held", -1), now=60))
+        assert (wait.seconds, wait.counting_from) == (300, None)
+        assert wait.suspended is not None
+        assert wait.suspended.counting_from == BORN + 5 * MINUTE
+
+    def test_deleted_before_it_ran(self) -> None:
+        wait = known(a_wait(("room", 5)))
+        assert (wait.seconds, wait.end) == (300, "gone")
+
+    @pytest.mark.parametrize("word", ["failed", "succeeded"])
+    def test_ended_without_having_been_seen_to_run(self, word: str) -> None:
+        wait = known(a_wait(("room", 5), (word, -1), now=60))
+        assert (wait.seconds, wait.end) == (300, "over")
+
+
+# --- what is typical
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return make_cluster()
+
+
+def a_case(cluster: Cluster, minutes: float, *more: tuple[str, float], **columns: Any) -> Gang:
+    """A gang that waited for room for so long, then ran, and is gone."""
+    gang = make_gang(cluster, created_at=BORN, **columns)
+    make_history(gang, BORN, ("room", minutes), *more, ("runs", 10), gone=True)
+    gang.delete()
+    return gang
+
+
+def typical(viewer: Viewer, gang: Gang) -> Typical:
+    shape = shape_of(gang.requests, gang.desired)
+    like = Likeness(gang.cluster_id, gang.queue, shape, gang.desired)
+    return typical_wait(viewer=viewer, like=like, gang_id=gang.pk)
+
+
+class TestTypical:
+    def test_the_median_of_five(self, owner: Viewer, cluster: Cluster) -> None:
+        for minutes in (34, 10, 50, 20, 90):
+            a_case(cluster, minutes)
+        assert typical(owner, make_gang(cluster)) == Typical(34 * 60, 5)
+        assert typical(owner, make_gang(cluster)).text == "34 min"
+
+    def test_four_are_no_basis(self, owner: Viewer, cluster: Cluster) -> None:
+        for _ in range(4):
+            a_case(cluster, 10)
+        assert typical(owner, make_gang(cluster)) == Typical(None, 4)
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            {"queue": "gpu-batch"},
+            {"desired": 16},
+            {"requests": {"nvidia.com/gpu": "16"}},
+            {"requests": {}},
+        ],
+    )
+    def test_others_are_not_comparable(
+        self, owner: Viewer, cluster: Cluster, other: dict[str, Any]
+    ) -> None:
+        for _ in range(4):
+            a_case(cluster, 10)
+        a_case(cluster, 10, **other)
+        assert typical(owner, make_gang(cluster)).cases == 4
+
+    def test_another_cluster_is_not_comparable(self, owner: Viewer, cluster: Cluster) -> None:
+        a_case(make_cluster("west"), 10)
+        assert typical(owner, make_gang(cluster)).cases == 0
+
+    def test_a_gang_without_known_requests_is_like_no_other(
+        self, owner: Viewer, cluster: Cluster
+    ) -> None:
+        a_case(cluster, 10, requests={})
+        assert typical(owner, make_gang(cluster, requests={})) == Typical(None, 0)
+
+    def test_the_gang_itself_is_no_case(self, owner: Viewer, cluster: Cluster) -> None:
+        gang = make_gang(cluster, created_at=BORN)
+        make_history(gang, BORN, ("room", 5), ("runs", 10))
+        assert typical(owner, gang).cases == 0
+
+    def test_one_that_was_not_seen_from_its_beginning_is_no_case(
+        self, owner: Viewer, cluster: Cluster
+    ) -> None:
+        gang = make_gang(cluster, created_at=BORN - timedelta(hours=9))
+        make_history(gang, BORN, ("room", 1), ("runs", 10))
+        assert typical(owner, make_gang(cluster)).cases == 0
+
+    def test_one_with_time_without_sight_is_no_case(self, owner: Viewer, cluster: Cluster) -> None:
+        a_case(cluster, 5, ("unknown", 1), ("room", 1))
+        assert typical(owner, make_gang(cluster)).cases == 0
+
+    @pytest.mark.parametrize("word", ["failed", "room"])
+    def test_one_that_never_ran_is_no_case(
+        self, owner: Viewer, cluster: Cluster, word: str
+    ) -> None:
+        gang = make_gang(cluster, created_at=BORN)
+        make_history(gang, BORN, ("room", 5), (word, 5), gone=True)
+        assert typical(owner, make_gang(cluster)).cases == 0
+
+    def test_suspended_time_of_a_case_is_no_wait(self, owner: Viewer, cluster: Cluster) -> None:
+        for _ in range(5):
+            a_case(cluster, 5, ("held", 500), ("room", 2))
+        assert typical(owner, make_gang(cluster)) == Typical(7 * 60, 5)
+
+    def test_its_first_run_counts_not_a_later_one(self, owner: Viewer, cluster: Cluster) -> None:
+        for _ in range(5):
+            a_case(cluster, 5, ("runs", 60), ("room", 400))
+        assert typical(owner, make_gang(cluster)) == Typical(5 * 60, 5)
+
+    def test_only_gangs_that_the_viewer_may_see(self, cluster: Cluster) -> None:
+        reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
+        for namespace in ("research", "vision"):
+            for _ in range(3):
+                a_case(cluster, 10, namespace=namespace)
+        assert typical(reader, make_gang(cluster)).cases == 3
+
+    def test_two_queries_however_many(
+        self, owner: Viewer, cluster: Cluster, django_assert_num_queries: Any
+    ) -> None:
+        gang = make_gang(cluster)
+        for minutes in range(MOST_CASES + 5):
+            a_case(cluster, 1 + minutes / 10)
+        with django_assert_num_queries(2):
+            found = typical(owner, gang)
+        assert found.cases == MOST_CASES

@@ -1,0 +1,177 @@
+"""Scenarios of gangs in each other's way: preemption, mutual deadlock; and of nodes on their way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tests.controlplane.client import Json, wait
+from tests.controlplane.objects import jobset, priority_class
+from tests.scenarios.making import Objects, all_of, gang, holders, loose, one_job
+from tests.scenarios.scenario import POOL, Scenario, Stage, Step
+
+Where = Mapping[str, str]
+
+
+def _urgent(ns: str, where: Where) -> list[Json]:
+    return [priority_class(f"{ns}-urgent", 1000)]
+
+
+def _urgent_gang(name: str, count: int, **options: object) -> Objects:
+    """Return a Job of a priority of its own namespace, higher than everybody's."""
+
+    def make(ns: str, where: Where) -> list[Json]:
+        made = one_job(name, count, priority_class=f"{ns}-urgent", **options)
+        return [*_urgent(ns, where), *made(ns, where)]
+
+    return make
+
+
+# Victims that take their time: they hold their nodes until their kubelet lets them go.
+_SLOW = {"cpu": "6", "linger": "10m"}
+
+PREEMPTING = (
+    Scenario(
+        "preempting-gang", "Job", "run", "preempting", "waiting",
+        all_of(holders([0, 1], **_SLOW), _urgent_gang("run", 2, gang="all", cpu="6")),
+        says=("2",), members={"scheduled": 0}, nodes=2, twin="preempting-none",
+    ),
+    # The same without a priority: nobody leaves for it.
+    Scenario(
+        "preempting-none", "Job", "run", "insufficient-resources", "waiting",
+        all_of(holders([0, 1], **_SLOW), gang(2, cpu="6")),
+        says=("12", "4", "cpu"), members={"scheduled": 0}, nodes=2, twin="preempting-gang",
+    ),
+)  # fmt: skip
+PREEMPTING_PODS = (
+    Scenario(
+        "preempting-pods", "Job", "run", "preempting", "waiting",
+        all_of(holders([0, 1], **_SLOW), _urgent_gang("run", 2, indexed=False, cpu="6")),
+        says=("2",), members={"scheduled": 0}, nodes=2, twin="preempting-nobody",
+    ),
+    Scenario(
+        "preempting-nobody", "Job", "run", "insufficient-resources", "waiting",
+        all_of(holders([0, 1], **_SLOW), loose(2, cpu="6")),
+        says=("12", "4", "cpu"), members={"scheduled": 0}, nodes=2, twin="preempting-pods",
+    ),
+)  # fmt: skip
+
+
+def _push_aside(stage: Stage) -> None:
+    """Let a gang of a higher priority take all nodes."""
+    where = {POOL: stage.pool}
+    make = _urgent_gang("usurper", 2, gang="all", cpu="6")
+    stage.client.create_all(make(stage.namespace, where))
+
+
+def _withdraw(stage: Stage) -> None:
+    stage.client.delete("batch/v1", "Job", "usurper", stage.namespace)
+
+
+PREEMPTED = (
+    Scenario(
+        "preempted-gang", "Job", "run", "running", "running", gang(2, cpu="6"),
+        members={"ready": 2}, nodes=2, twin="preempting-gang",
+        steps=(
+            Step(_push_aside, "preempted", "waiting", ("usurper",), {"scheduled": 0}),
+            Step(_withdraw, "running", "running", (), {"ready": 2}),
+        ),
+    ),
+)  # fmt: skip
+PREEMPTED_PODS = (
+    Scenario(
+        "preempted-pods", "Job", "run", "running", "running", loose(2, cpu="6"),
+        members={"ready": 2}, nodes=2, twin="preempting-pods",
+        steps=(
+            Step(_push_aside, "preempted", "waiting", ("usurper",), {"scheduled": 0}),
+            Step(_withdraw, "running", "running", (), {"ready": 2}),
+        ),
+    ),
+)  # fmt: skip
+
+
+def _crossed(ns: str, where: Where) -> list[Json]:
+    """Two JobSets of two Jobs, each begun on the node that the other's second Job needs."""
+    left = {"node_selector": {**where, "side": "left"}, "cpu": "6"}
+    right = {"node_selector": {**where, "side": "right"}, "cpu": "6"}
+    ready = {"a": "Ready"}
+    return [
+        jobset("one", ns, jobs={"a": left, "b": {**right, "depends_on": ready}}),  # type: ignore[typeddict-item]
+        jobset("two", ns, jobs={"a": right, "b": {**left, "depends_on": ready}}),  # type: ignore[typeddict-item]
+    ]
+
+
+def _half_alone(ns: str, where: Where) -> list[Json]:
+    """The first of them alone: what it needs is taken by a pod that needs nothing of it."""
+    return [*_crossed(ns, where)[:1], *holders([1], cpu="6")(ns, where)]
+
+
+SIDES = ({"labels": {"side": "left"}}, {"labels": {"side": "right"}})
+DEADLOCK = (
+    Scenario(
+        "crossed-one", "JobSet", "one", "mutual-deadlock", "blocked", _crossed,
+        says=("two",), members={"desired": 2, "scheduled": 1}, rooms=SIDES, twin="half-alone",
+    ),
+    Scenario(
+        "crossed-two", "JobSet", "two", "mutual-deadlock", "blocked", _crossed,
+        says=("one",), members={"desired": 2, "scheduled": 1}, rooms=SIDES, twin="half-alone",
+    ),
+    Scenario(
+        "half-alone", "JobSet", "one", "partly-placed", "degraded", _half_alone,
+        members={"desired": 2, "scheduled": 1}, rooms=SIDES, twin="crossed-one",
+    ),
+)  # fmt: skip
+
+
+def _waiting_pods(stage: Stage) -> list[Json]:
+    """Return the pods that the scheduler has refused."""
+
+    def look() -> list[Json] | None:
+        found = [
+            pod
+            for pod in stage.pods()
+            for condition in pod.get("status", {}).get("conditions") or ()
+            if condition["type"] == "PodScheduled" and condition["status"] == "False"
+        ]
+        return found or None
+
+    return wait(look, what=f"a refused pod in {stage.namespace}")
+
+
+def scale_up(stage: Stage) -> None:
+    """Say what cluster-autoscaler says (core/scaleup/orchestrator: TriggeredScaleUp)."""
+    text = "pod triggered scale-up: [{gpu-pool 2->4 (max: 8)}]"
+    for pod in _waiting_pods(stage):
+        stage.tell(pod, "TriggeredScaleUp", text, "cluster-autoscaler")
+
+
+def nominate_claim(stage: Stage) -> None:
+    """Say what Karpenter says (provisioning/scheduling/events: Nominated)."""
+    for pod in _waiting_pods(stage):
+        stage.tell(pod, "Nominated", "Pod should schedule on: nodeclaim/large-7x2kq", "karpenter")
+
+
+def no_scale_up(stage: Stage) -> None:
+    """Say what cluster-autoscaler says when no node group of it would do."""
+    text = "pod didn't trigger scale-up: 1 max node group size reached"
+    for pod in _waiting_pods(stage):
+        stage.tell(pod, "NotTriggerScaleUp", text, "cluster-autoscaler")
+
+
+SCALING = (
+    Scenario(
+        "scaled-up", "Job", "run", "waiting-for-nodes", "waiting", gang(4, cpu="6"),
+        says=("cluster-autoscaler",), members={"scheduled": 0}, nodes=2, act=scale_up,
+        twin="not-scaled-up",
+    ),
+    Scenario(
+        "claim-nominated", "Job", "run", "waiting-for-nodes", "waiting", gang(2, cpu="12"),
+        says=("Karpenter",), members={"scheduled": 0}, nodes=2, act=nominate_claim,
+        twin="not-scaled-up",
+    ),
+    Scenario(
+        "not-scaled-up", "Job", "run", "exceeds-capacity", "blocked", gang(4, cpu="6"),
+        says=("cpu",), members={"scheduled": 0}, nodes=2, act=no_scale_up, twin="scaled-up",
+    ),
+)  # fmt: skip
+
+CONTENTION = (*PREEMPTING, *PREEMPTING_PODS, *PREEMPTED, *PREEMPTED_PODS, *DEADLOCK, *SCALING)

@@ -1,0 +1,57 @@
+"""Reasons and Capacity in a real browser: with a script and without."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.web.site import NAME, PASSWORD, Site
+
+pytestmark = pytest.mark.browser
+
+SOON = 5_000
+RACK = "topology.kubernetes.io/rack"
+
+
+def test_a_choice_of_a_filter_is_followed_at_once(page: Page, site: Site) -> None:
+    page.goto(f"{site.url}/capacity/?cluster=eu-train")
+    page.select_option("select[name=by]", RACK)
+    expect(page).to_have_url(re.compile(r"by=topology\.kubernetes\.io%2Frack"))
+    expect(page.get_by_role("heading", name="rack-1")).to_be_visible()
+
+
+def test_numbers_change_while_somebody_looks(page: Page, site: Site) -> None:
+    page.goto(f"{site.url}/capacity/?cluster=eu-train")
+    number = page.locator(".whole .amounts tbody tr").first.locator("td").nth(1)
+    expect(number).to_contain_text("42")
+    site.write(
+        "UPDATE store_nodecapacity SET used = ? WHERE name = 'h100-1'", '{"nvidia.com/gpu": "7"}'
+    )
+    expect(number).to_contain_text("43", timeout=SOON)
+
+
+def test_a_reason_leads_to_its_gangs(page: Page, site: Site) -> None:
+    page.goto(f"{site.url}/reasons/?cluster=eu-train")
+    page.locator("#stages").get_by_role("link", name="Insufficient resources").first.click()
+    expect(page).to_have_url(f"{site.url}/?cluster=eu-train&code=insufficient-resources")
+    expect(page.get_by_role("link", name="llama-sft")).to_be_visible()
+
+
+def test_both_pages_work_without_script(browser: Browser, site: Site) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{site.url}/reasons/")
+    page.fill("#name", NAME)
+    page.fill("#password", PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page).to_have_url(f"{site.url}/reasons/")
+    page.select_option("select[name=cluster]", "lab")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_text("Nothing can be said: no cluster could be looked at.")).to_be_visible()
+    page.get_by_role("link", name="Capacity", exact=True).click()
+    page.select_option("select[name=by]", RACK)
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_role("heading", name="rack-2")).to_be_visible()
+    context.close()

@@ -1,0 +1,216 @@
+"""Reasons, Capacity and the node-fit table by each person."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from gangboard.store.gangs import Detail
+from gangboard.store.models import Cluster, ClusterCapacity, NodeCapacity
+from tests.factories import make_gang, make_gangs
+from tests.personas import Person
+from tests.readmodels.room import make_capacity, make_fit, make_node, make_shape
+from tests.web.conftest import World
+from tests.web.test_pages import text_of
+
+PAGES = ("/reasons/", "/capacity/")
+DEVICES = ("amd.com/gpu", "aws.amazon.com/neuron", "google.com/tpu", "habana.ai/gaudi")
+
+
+@pytest.fixture
+def nodes(world: World) -> World:
+    """Nodes of two pools with five kinds of accelerators in eu-train; us-train's are forbidden."""
+    now = timezone.now()
+    make_capacity(world.cluster, shapes=(make_shape(),), now=now)
+    make_node(world.cluster, "h100-1")
+    make_node(world.cluster, "h100-2", cordoned=True)
+    for number, device in enumerate(DEVICES):
+        room = {"cpu": "8", "pods": "10", device: str(number + 21)}
+        labels = {"node.kubernetes.io/instance-type": f"type-{number}"}
+        make_node(world.cluster, f"n{number}", labels=labels, allocatable=room, used={}, held={})
+    make_capacity(world.other_cluster, why="nodes: forbidden", now=now)
+    return world
+
+
+def fitted(world: World, **columns: Any) -> str:
+    """A gang with a node-fit table; its id."""
+    fit = (make_fit(), make_fit(shape="driver", why="nodes: forbidden"))
+    gang = make_gang(world.cluster, "fitted", now=timezone.now(), detail=Detail(fit=fit), **columns)
+    return str(gang.id)
+
+
+class TestOwner:
+    def test_reasons_lead_to_the_board(self, owner: Person, world: World) -> None:
+        page = text_of(owner.client, "/reasons/")
+        for text in (
+            "keeps the most: 2 of 2 gangs, 16 of 16 accelerators.",
+            "Over 2 clusters, gangs that you may see.",
+            'href="/?code=insufficient-resources"',
+            "It goes when 5 GPUs become free.",
+            "llama-sft",
+            "diffusion-run",
+        ):
+            assert text in page
+        board = text_of(owner.client, "/?code=insufficient-resources")
+        assert "llama-sft" in board
+        assert "diffusion-run" in board
+
+    def test_reasons_are_filtered_in_the_address(self, owner: Person, world: World) -> None:
+        page = text_of(owner.client, "/reasons/?cluster=us-train&namespace=vision")
+        assert "diffusion-run" in page
+        assert "llama-sft" not in page
+        assert 'href="/?cluster=us-train&amp;namespace=vision&amp;code=insufficient' in page
+        assert "Over 1 cluster, gangs" in page
+
+    def test_capacity_adds_up_what_there_is(self, owner: Person, nodes: World) -> None:
+        page = text_of(owner.client, "/capacity/")
+        for device in (*DEVICES, "nvidia.com/gpu"):
+            assert device in page
+        for text in (
+            "6 nodes: 5 ready",
+            "1 cordoned",
+            "and 2 on nodes that take no pods",
+            "4 by gangs not whole",
+            "type-3",
+            "8 nvidia.com/gpu, 64 cpu",
+            "3 pods",
+            "Nothing can be said of room in this cluster: nodes: forbidden.",
+        ):
+            assert text in page, text
+
+    def test_nodes_stand_together_by_the_label_of_the_address(
+        self, owner: Person, nodes: World
+    ) -> None:
+        NodeCapacity.objects.filter(name="h100-1").update(labels={"rack": "r7"})
+        page = text_of(owner.client, "/capacity/?cluster=eu-train&by=rack")
+        assert "By rack" in page
+        assert ">r7</h4>" in page
+        assert "without this label" in page
+        assert "us-train</a></h2>" not in page
+
+    def test_the_node_fit_table(self, owner: Person, world: World) -> None:
+        page = text_of(owner.client, f"/gangs/{fitted(world)}/")
+        for text in (
+            "Where the waiting pods could go",
+            "4 pods wait for a node; one asks for 8 nvidia.com/gpu, 64 cpu, 512 Gi memory",
+            "full: too little nvidia.com/gpu is free",
+            "h100-1, h100-2, h100-3 and 2 more",
+            "excluded: node selector or required node affinity",
+            "node.kubernetes.io/unreachable:NoSchedule",
+            "Cannot tell",
+            "the gang needs room for all of them at once",
+        ):
+            assert text in page, text
+
+    def test_a_gang_that_waits_for_no_node_has_no_table(self, owner: Person, world: World) -> None:
+        page = text_of(owner.client, f"/gangs/{world.gang.id}/")
+        assert "Where the waiting pods could go" not in page
+
+
+class TestReader:
+    def test_counts_its_own_gangs_only(self, reader: Person, nodes: World) -> None:
+        page = text_of(reader.client, "/reasons/")
+        assert "1 of 1 gang, 8 of 8 accelerators" in page
+        assert "Over 1 cluster, gangs that you may see." in page
+        for foreign in ("diffusion", "vision", "us-train"):
+            assert foreign not in page
+
+    def test_sees_no_nodes_and_is_told_why(self, reader: Person, nodes: World) -> None:
+        page = text_of(reader.client, "/capacity/")
+        assert "is shown to those who may see the whole cluster" in page
+        for foreign in ("h100", "nvidia.com/gpu", "type-0", "us-train", "6 nodes"):
+            assert foreign not in page
+        assert "h100" not in text_of(reader.client, "/capacity/?by=cloud.google.com/gke-nodepool")
+
+    def test_sees_numbers_of_nodes_and_no_names(self, reader: Person, world: World) -> None:
+        page = text_of(reader.client, f"/gangs/{fitted(world)}/")
+        assert "full: too little nvidia.com/gpu is free" in page
+        assert "h100-" not in page
+        assert "a100-" not in page
+
+
+class TestStranger:
+    @pytest.mark.parametrize("path", PAGES)
+    def test_sees_nothing_and_is_told_why(self, stranger: Person, nodes: World, path: str) -> None:
+        page = text_of(stranger.client, path)
+        assert "No cluster is watched that you may see." in page
+        for name in ("llama", "diffusion", "eu-train", "us-train", "research", "h100"):
+            assert name not in page
+
+
+class TestAnonymous:
+    @pytest.mark.parametrize("path", [*PAGES, "/live/reasons/", "/live/capacity/"])
+    def test_is_sent_to_sign_in(self, anonymous: Client, world: World, path: str) -> None:
+        response = anonymous.get(path)
+        assert response.status_code == 302
+        assert response["Location"].startswith("/sign-in/")
+
+
+class TestTruth:
+    def test_a_silent_cluster_is_named_and_not_counted_as_none(
+        self, owner: Person, nodes: World
+    ) -> None:
+        Cluster.objects.update(contact_at=timezone.now() - timedelta(minutes=4))
+        page = text_of(owner.client, "/reasons/")
+        assert "Nothing can be said: no cluster could be looked at." in page
+        assert "Over 0 of 2 clusters" in page
+        assert ">2 unknown</a>" in page
+        assert "1 gang of it counts as unknown." in page
+        page = text_of(owner.client, "/capacity/")
+        assert "what is free on its nodes now is not known." in page
+        assert "6 nodes" not in page
+
+    def test_an_empty_cluster(self, owner: Person, nodes: World) -> None:
+        world = nodes
+        world.gang.delete()
+        world.other_gang.delete()
+        NodeCapacity.objects.all().delete()
+        assert "No gang that could be looked at waits or is in trouble." in text_of(
+            owner.client, "/reasons/"
+        )
+        assert "This cluster has no nodes." in text_of(owner.client, "/capacity/")
+        ClusterCapacity.objects.all().delete()
+        page = text_of(owner.client, "/capacity/")
+        assert page.count("The nodes of this cluster have not been read yet.") == 2
+
+    @pytest.mark.parametrize("path", PAGES)
+    @pytest.mark.parametrize(
+        "query", ["cluster=%00", "cluster=no-such", "by=%00", "namespace=" + "x" * 9999, "by=a b"]
+    )
+    def test_nonsense_in_the_address_is_no_error(
+        self, owner: Person, nodes: World, path: str, query: str
+    ) -> None:
+        text_of(owner.client, f"{path}?{query}")
+
+
+@pytest.mark.parametrize(("path", "queries"), [("/reasons/", 10), ("/capacity/", 8)])
+def test_queries_do_not_grow_with_the_rows(
+    owner: Person, nodes: World, path: str, queries: int, django_assert_num_queries: Any
+) -> None:
+    # session, user, roles; clusters, life signs; and five or three of the read model.
+    for number in (0, 60):
+        if number:
+            make_gangs(nodes.cluster, number, now=timezone.now())
+            for index in range(number):
+                make_node(nodes.cluster, f"more-{index}")
+        with django_assert_num_queries(queries):
+            text_of(owner.client, path)
+
+
+@pytest.mark.parametrize("path", ["/live/reasons/", "/live/capacity/"])
+def test_an_open_page_is_told_what_has_changed_and_nothing_else(
+    owner: Person, nodes: World, own_notifier: object, path: str
+) -> None:
+    first = owner.client.get(path, {"version": "x"})
+    assert first.status_code == 200
+    version = first.content.decode().split("version=")[1].split('"')[0]
+    assert owner.client.get(path, {"version": version}).status_code == 204
+    make_gang(nodes.cluster, "one-more", now=timezone.now())
+    NodeCapacity.objects.filter(name="h100-1").update(used={"nvidia.com/gpu": "7"})
+    news = owner.client.get(path, {"version": version})
+    assert news.status_code == 200
+    assert b'data-part="freshness"' not in news.content
