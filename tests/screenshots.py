@@ -44,6 +44,9 @@ def _pages(installation: Installation) -> dict[str, str]:
         "board": "/",
         "gang": f"/gangs/{widest['id']}/",
         "gang-blocked": f"/gangs/{blocked['id']}/",
+        "reasons": "/reasons/",
+        "capacity": "/capacity/",
+        "capacity-rack": "/capacity/?by=topology.kubernetes.io/rack",
         "groups": "/groups/",
         "clusters": "/clusters/",
     }
@@ -99,6 +102,16 @@ def _acting_pages(site: Site) -> dict[str, str]:
     }
 
 
+def _room_pages(site: Site) -> dict[str, str]:
+    """Return the pages of what fits where: name → path."""
+    return {
+        "room-gang": f"/gangs/{site.gang_id('llama-sft')}/",
+        "room-reasons": "/reasons/",
+        "room-capacity": "/capacity/",
+        "room-capacity-rack": "/capacity/?cluster=eu-train&by=topology.kubernetes.io/rack",
+    }
+
+
 def take_acting(browser: Browser, site: Site, folder: Path) -> None:
     """Take the pictures of acting: pages with every state, the row menu and the dialog."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -112,7 +125,7 @@ def take_acting(browser: Browser, site: Site, folder: Path) -> None:
             page.fill("#name", NAME)
             page.fill("#password", PASSWORD)
             page.get_by_role("button", name="Sign in").click()
-            for name, path in _acting_pages(site).items():
+            for name, path in {**_room_pages(site), **_acting_pages(site)}.items():
                 _shoot(page, site.url + path, folder / f"{name}-{scheme}-{size}.png")
             page.goto(f"{site.url}/?q=llama&cluster=gpu-east")
             page.get_by_label("Actions on llama").click()

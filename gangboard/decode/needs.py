@@ -119,8 +119,8 @@ def read_needs(
     """Return what the filters of kube-scheduler read of a pod; equal ones are the same object.
 
     `labels` are `metadata.labels` as bytes: they are read only for pods that must be apart.
-    `resources` are the names of what the pod requests. Raises msgspec.DecodeError where a part is
-    not as the API has it.
+    `resources` are the names of what the pod requests. Raises ValueError or RecursionError
+    where a part is not as the API has it.
     """
     parts = (
         bytes(spec.node_selector),

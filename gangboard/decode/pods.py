@@ -158,7 +158,7 @@ def _build(wire: WirePod, version: str, kept: KeptLabels) -> Pod:
     faults = list(unread.values())
     try:
         needs = read_needs(spec, meta.ref.namespace, wire.metadata.labels, requests)
-    except msgspec.DecodeError as error:
+    except (ValueError, RecursionError) as error:  # what msgspec raises for bad data
         needs = _UNREAD
         faults.append(f"what it asks of a node is left out: {error}")
     pod = Pod(

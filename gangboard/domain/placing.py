@@ -199,8 +199,8 @@ class Assessment:
     totals: tuple[Total, ...]
     deciding: str = ""
     """The resource that is the trouble, when it is one: of SHORT and OCCUPIED the one of which the
-    smallest part of the need is there, of FRAGMENTED the only one without which it fits. With CANNOT_TELL and `now` NO: the one of
-    which too little is free in total."""
+    smallest part of the need is there, of FRAGMENTED the only one without which it fits, of
+    TOO_LARGE either. With CANNOT_TELL and `now` NO: the one of which too little is free in total."""
     constraints: tuple[Constraint, ...] = ()
     """Each fits when it alone is left out."""
     why: str = ""

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from gangboard.domain.advice import Advice, Change, Way
 from gangboard.domain.capacity import GangRequest, Party, Taint, Toleration
 from gangboard.domain.group import Group, Policy
@@ -43,15 +45,17 @@ def tolerate(trial: Trial) -> Iterator[Advice]:
 
 def _taints(trial: Trial) -> Counter[Taint]:
     """Return the taints that keep members away, by number of nodes; a cordon is none of them."""
+    kinds = trial.ground.kinds()
+    numbers = np.bincount(kinds.codes, minlength=len(kinds.nodes)).tolist()
     found: Counter[Taint] = Counter()
-    for node in trial.nodes:
+    for kind, number in zip(kinds.nodes, numbers, strict=True):
         here = {
             taint
-            for party in trial.request.parties
-            for taint in untolerated(node, party.shape)
+            for party in trial.parties
+            for taint in untolerated(kind, party.shape)
             if taint.key != CORDON and taint.key not in NOT_READY
         }
-        found.update(sorted(here, key=str))
+        found.update(dict.fromkeys(sorted(here, key=str), number))
     return found
 
 
@@ -144,8 +148,10 @@ def lower_size(trial: Trial) -> Iterator[Advice]:
 def _most_that_fit(trial: Trial) -> int:
     """Return the largest number of waiting members of which it is proven that they fit now."""
     low, high = 0, max(0, min(trial.request.needed, trial.request.size) - 1)
+    if trial.is_one_shape and trial.fits(target=0):
+        high = min(high, trial.most())
     while low < high:
-        middle = (low + high + 1) // 2
+        middle = high if low == 0 and trial.is_one_shape else (low + high + 1) // 2
         if trial.fits(target=middle):
             low = middle
         else:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from gangboard.domain.advice import Advice, Change
-from gangboard.domain.capacity import PODS, Load, NodeRoom, Shape
+from gangboard.domain.capacity import PODS, Load, NodeRoom
 from gangboard.domain.placing import Answer, Constraint, Filter, When
 from gangboard.placement.advice_words import amount_of, each_node, node_names, then_fits
 from gangboard.placement.amounts import free, wanted
+from gangboard.placement.domains import domains_of
 from gangboard.placement.eligibility import filters, is_eligible, pods_that_fit
+from gangboard.placement.ground import Ground, Mask, Whole, total
+from gangboard.placement.hosts import hosts_of
 from gangboard.placement.matching import CORDON
 from gangboard.placement.trial import Trial, node_ref
 
@@ -59,70 +64,84 @@ def _amounts_text(freed: Freed) -> str:
 class _Slot:
     """One place more on a node, with what has to be freed for all places on it so far."""
 
-    cost: tuple[int, int, str]
-    place: int
+    cost: tuple[int, int]
+    at: int
+    """Of the node, in the order of names."""
+    more: int
     shortage: Mapping[str, int] = field(compare=False)
 
 
 def _least_for_one_shape(trial: Trial) -> Freed:
     """Take the cheapest places of the best domain, until all needed members have one."""
-    shape, now = trial.shape, trial.slots(trial.shape).now
     best: tuple[tuple[int, int], Freed] | None = None
-    for _, nodes in sorted(trial.domains().items()):
-        hosts = [node for node in nodes if node.name in now]
-        missing = trial.request.needed - sum(now[node.name] for node in hosts)
-        freed = _cheapest(trial, shape, hosts, missing)
+    for mask in _domains(trial):
+        missing = trial.request.needed - total(trial.hosts.caps(When.NOW)[mask])
+        freed = _cheapest(trial, mask, missing)
         if not freed:
             continue
-        price = sum(one.get(_deciding(trial), 0) for one in freed.values()), len(freed)
+        price = sum(one.get(trial.deciding, 0) for one in freed.values()), len(freed)
         if best is None or price < best[0]:
             best = price, freed
     return best[1] if best is not None else {}
 
 
-def _deciding(trial: Trial) -> str:
-    return trial.assessment.deciding or next(iter(wanted(trial.shape)))
+def _domains(trial: Trial) -> Iterator[Mask]:
+    """Yield the nodes of each domain whose empty nodes take all; all nodes without a topology."""
+    keys = trial.request.topology_keys
+    eligible, empty = trial.hosts.eligible(keys), trial.hosts.caps(When.EMPTY)
+    if not keys:
+        yield eligible
+        return
+    domains = domains_of(trial.ground, keys)
+    for code, values in enumerate(domains.values):
+        mask = eligible & (domains.codes == code)
+        chosen = trial.request.domain
+        if (chosen is None or chosen == values) and total(empty[mask]) >= trial.request.needed:
+            yield mask
 
 
-def _cheapest(trial: Trial, shape: Shape, hosts: Sequence[NodeRoom], missing: int) -> Freed:
-    asked = wanted(shape)
-    now = trial.slots(shape).now
-    heap = []
-    for node in hosts:
-        slot = _slot(trial, node, asked, shape, now[node.name] + 1, now[node.name])
-        if slot is not None:
-            heap.append(slot)
+def _cheapest(trial: Trial, mask: Mask, missing: int) -> Freed:
+    heap = [slot for at in _promising(trial, mask, missing) if (slot := _slot(trial, at, 0))]
     heapq.heapify(heap)
     freed: Freed = {}
     while missing > 0 and heap:
         slot = heapq.heappop(heap)
-        name = slot.cost[2]
-        freed[name] = dict(slot.shortage)
+        freed[trial.ground.names[slot.at]] = dict(slot.shortage)
         missing -= 1
-        following = _slot(trial, trial.by_name[name], asked, shape, slot.place + 1, slot.place)
+        following = _slot(trial, slot.at, slot.more)
         if following is not None:
             heapq.heappush(heap, following)
     return freed if missing <= 0 else {}
 
 
-def _slot(
-    trial: Trial,
-    node: NodeRoom,
-    asked: Mapping[str, int],
-    shape: Shape,
-    place: int,
-    before: int,
-) -> _Slot | None:
-    """Return what the place costs more than the one before; None where there is no such place."""
+def _promising(trial: Trial, mask: Mask, missing: int) -> list[int]:
+    """Return the nodes on which one place more costs least: no others can be among the cheapest."""
+    hosts, deciding = trial.hosts, trial.deciding
+    now = hosts.caps(When.NOW)
+    there = np.flatnonzero(mask & (hosts.caps(When.EMPTY) > now))
+    if missing <= 0 or not len(there):
+        return []
+    amount = wanted(trial.shape).get(deciding, 0)
+    free_now = trial.ground.stock(deciding).now[there]
+    price = np.maximum((now[there] + 1) * amount - free_now, 0)
+    found: list[int] = there[np.argsort(price, kind="stable")[:missing]].tolist()
+    return found
+
+
+def _slot(trial: Trial, at: int, before: int) -> _Slot | None:
+    """Return the next place on a node, `before` of them taken; None where there is none."""
+    node, shape = trial.ground.nodes[at], trial.shape
+    asked = wanted(shape)
+    now, limit = pods_that_fit(node, shape, When.NOW, asked)
     most, _ = pods_that_fit(node, shape, When.EMPTY, asked)
-    _, limit = pods_that_fit(node, shape, When.NOW, asked)
+    place = now + before + 1
     if place > most or limit in _BY_PODS:
         return None
     shortage = _shortage(node, {name: amount * place for name, amount in asked.items()})
-    earlier = _shortage(node, {name: amount * before for name, amount in asked.items()})
-    deciding = _deciding(trial)
+    earlier = _shortage(node, {name: amount * (place - 1) for name, amount in asked.items()})
+    deciding = trial.deciding
     step = shortage.get(deciding, 0) - earlier.get(deciding, 0)
-    return _Slot((step, sum(shortage.values()), node.name), place, shortage)
+    return _Slot((step, sum(shortage.values())), at, before + 1, shortage)
 
 
 def _shortage(node: NodeRoom, amounts: Mapping[str, int]) -> dict[str, int]:
@@ -151,7 +170,7 @@ def _least_for_several(trial: Trial) -> Freed:
 
 def _asked_by(trial: Trial, emptied: Mapping[str, NodeRoom]) -> Freed:
     """Return what a placement on the emptied nodes wants more than they have free now."""
-    asked = {party.shape.name: wanted(party.shape) for party in trial.request.parties}
+    asked = {party.shape.name: wanted(party.shape) for party in trial.parties}
     freed: Freed = {}
     for name, counts in trial.fit(changed=emptied).placement.items():
         if name not in emptied:
@@ -160,7 +179,7 @@ def _asked_by(trial: Trial, emptied: Mapping[str, NodeRoom]) -> Freed:
         for shape, count in counts.items():
             for resource, amount in asked[shape].items():
                 sums[resource] = sums.get(resource, 0) + amount * count
-        shortage = _shortage(trial.by_name[name], sums)
+        shortage = _shortage(trial.node(name), sums)
         if shortage:
             freed[name] = shortage
     return freed
@@ -185,28 +204,24 @@ def _halved(trial: Trial, freed: Freed) -> Freed:
 
 def _worth_emptying(trial: Trial) -> list[NodeRoom]:
     """Return eligible nodes by how many members they gain when emptied, then by what leaves."""
-    found = []
-    keys = trial.request.topology_keys
-    for node in trial.nodes:
-        gain = 0
-        for party in trial.request.parties:
-            asked = wanted(party.shape)
-            if is_eligible(node, party.shape, keys, asked):
-                empty, _ = pods_that_fit(node, party.shape, When.EMPTY, asked)
-                now, _ = pods_that_fit(node, party.shape, When.NOW, asked)
-                gain = max(gain, min(empty, party.count) - min(now, party.count))
-        if gain:
-            deciding = _deciding(trial)
-            leaves = free(node, deciding, When.EMPTY) - free(node, deciding, When.NOW)
-            found.append((-gain, leaves, node.name))
-    return [trial.by_name[name] for _, _, name in sorted(found)]
+    gain: Whole = np.zeros(len(trial.ground), dtype=np.int64)
+    for party in trial.parties:
+        hosts = hosts_of(trial.ground, party.shape)
+        empty = np.minimum(hosts.caps(When.EMPTY), party.count)
+        now = np.minimum(hosts.caps(When.NOW), party.count)
+        gain = np.maximum(gain, empty - now)
+    there = np.flatnonzero(gain > 0)
+    stock = trial.ground.stock(trial.deciding)
+    leaves = (stock.empty - stock.now)[there]
+    order = np.lexsort((leaves, -gain[there]))[:MOST_EMPTIED]
+    return [trial.ground.nodes[at] for at in there[order].tolist()]
 
 
 def _with_room(trial: Trial, freed: Freed) -> dict[str, NodeRoom]:
     """Return the nodes with that much more free on them."""
     changed = {}
     for name, amounts in freed.items():
-        node = trial.by_name[name]
+        node = trial.node(name)
         load = node.now
         taken = {
             resource: amount - amounts.get(resource, 0) for resource, amount in load.amounts.items()
@@ -240,10 +255,8 @@ def _cordoned(trial: Trial) -> dict[str, NodeRoom]:
     """Return the nodes that only their cordon keeps from some shape, as they would be without."""
     keys = trial.request.topology_keys
     found = {}
-    for node in trial.nodes:
-        if not (node.unschedulable or any(taint.key == CORDON for taint in node.taints)):
-            continue
-        for party in trial.request.parties:
+    for node in _with_cordon(trial.ground):
+        for party in trial.parties:
             if {one for one, _ in filters(node, party.shape, keys)} == {Filter.CORDON}:
                 taints = tuple(taint for taint in node.taints if taint.key != CORDON)
                 found[node.name] = replace(node, taints=taints, unschedulable=False)
@@ -251,11 +264,23 @@ def _cordoned(trial: Trial) -> dict[str, NodeRoom]:
     return found
 
 
+def _with_cordon(ground: Ground) -> tuple[NodeRoom, ...]:
+    if "cordoned" not in ground.cache:
+        kinds = ground.kinds()
+        marked = [
+            kind.unschedulable or any(taint.key == CORDON for taint in kind.taints)
+            for kind in kinds.nodes
+        ]
+        there = np.flatnonzero(np.array(marked, dtype=np.bool_)[kinds.codes]) if marked else ()
+        ground.cache["cordoned"] = tuple(ground.nodes[at] for at in there)
+    found: tuple[NodeRoom, ...] = ground.cache["cordoned"]
+    return found
+
+
 def _fewest(trial: Trial, opened: Mapping[str, NodeRoom]) -> dict[str, NodeRoom]:
     """Return the fewest of the nodes that are enough, those with the most places first."""
     best: dict[str, NodeRoom] = {}
-    for _, nodes in sorted(trial.domains().items()):
-        here = [opened[node.name] for node in nodes if node.name in opened]
+    for here in _by_domain(trial, opened):
         ranked = sorted(here, key=lambda node: (-_places(trial, node), node.name))[:MOST_CORDONS]
         chosen: dict[str, NodeRoom] = {}
         for node in ranked:
@@ -268,11 +293,22 @@ def _fewest(trial: Trial, opened: Mapping[str, NodeRoom]) -> dict[str, NodeRoom]
     return best
 
 
+def _by_domain(trial: Trial, opened: Mapping[str, NodeRoom]) -> Iterator[list[NodeRoom]]:
+    """Yield the nodes that could be opened, those of one topology domain together."""
+    found: dict[tuple[str, ...], list[NodeRoom]] = {}
+    for node in opened.values():
+        values = tuple(node.labels.get(key, "") for key in trial.request.topology_keys)
+        found.setdefault(values, []).append(node)
+    for values in sorted(found):
+        if trial.request.domain in (None, values):
+            yield found[values]
+
+
 def _places(trial: Trial, node: NodeRoom) -> int:
     return max(
         (
             pods_that_fit(node, party.shape, When.NOW)[0]
-            for party in trial.request.parties
+            for party in trial.parties
             if is_eligible(node, party.shape, trial.request.topology_keys)
         ),
         default=0,

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+
+import numpy as np
 
 from gangboard.domain.advice import Advice, Change
 from gangboard.domain.capacity import Load, NodeRoom, Resident
 from gangboard.domain.placing import Answer
 from gangboard.placement.advice_words import amount_of, then_fits
-from gangboard.placement.amounts import wanted
+from gangboard.placement.ground import Mask
+from gangboard.placement.hosts import hosts_of
+from gangboard.placement.tenants import tenants_of
 from gangboard.placement.trial import Trial
 
-SUSPENDABLE = frozenset({"Job", "JobSet"})
-"""Kinds of owners that gangboard suspends as a whole."""
 MOST_GANGS = 3
 MOST_SINGLES = 12
 MOST_IN_SETS = 7
+MOST_SEARCHED = 4
+"""Tries of each number where shapes differ, so that each has to be searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,7 @@ def suspend_gangs(trial: Trial) -> Iterator[Advice]:
     chosen = _smallest_set(trial, _candidates(trial))
     if not chosen:
         return
-    held = amount_of(_deciding(trial), sum(one.held for one in chosen))
+    held = amount_of(trial.deciding, sum(one.held for one in chosen))
     listed = " and ".join(
         f"{one.resident.ref.kind} {one.resident.ref.namespace}/{one.resident.ref.name} "
         f"(priority {one.resident.priority})"
@@ -51,50 +56,54 @@ def suspend_gangs(trial: Trial) -> Iterator[Advice]:
     )
 
 
-def _deciding(trial: Trial) -> str:
-    if trial.assessment.deciding:
-        return trial.assessment.deciding
-    asked = wanted(trial.shape)
-    dear = sorted((name for name in asked if "/" in name), key=lambda name: -asked[name])
-    return dear[0] if dear else next(iter(asked))
-
-
 def _priority(trial: Trial) -> int:
     found = [pod.priority for pod in trial.unit.unplaced if pod.priority is not None]
     return max(found, default=0)
 
 
 def _candidates(trial: Trial) -> list[_Candidate]:
-    """Return them by priority and by how much they hold, the least first."""
-    hosts = {name for party in trial.request.parties for name in trial.slots(party.shape).now}
-    deciding, most = _deciding(trial), _priority(trial)
-    found = []
-    for resident in trial.unit.facts.room.residents():
-        if resident.ref.kind not in SUSPENDABLE or resident.priority > most:
-            continue
-        if resident.root == trial.unit.owner.meta.ref.uid:
-            continue
-        loads = [load for name, load in resident.loads.items() if name in hosts]
-        held = sum(
-            load.pods if deciding == "pods" else load.amounts.get(deciding, 0) for load in loads
-        )
-        if held:
-            found.append(_Candidate(resident, held))
-    return sorted(found, key=lambda one: (one.held, one.resident.priority, one.resident.ref.name))
+    """Return those of no higher priority that hold some of the deciding resource, the least first."""
+    tenants = tenants_of(trial.unit.facts.room, trial.ground)
+    if not tenants.all:
+        return []
+    held = tenants.held(trial.deciding, _useful_nodes(trial))
+    there = np.flatnonzero((held > 0) & (tenants.priorities <= _priority(trial)))
+    order = there[np.lexsort((tenants.priorities[there], held[there]))]
+    own = trial.unit.owner.meta.ref.uid
+    return [
+        _Candidate(tenants.all[at], int(held[at]))
+        for at in _ends(order.tolist(), held[order].tolist(), _lacking(trial))
+        if tenants.all[at].root != own
+    ]
+
+
+def _ends(order: list[int], held: list[int], lacking: int) -> list[int]:
+    """Return the first that hold enough alone, and those that hold the most: all that is tried."""
+    enough = bisect_left(held, lacking)
+    kept = {*order[enough : enough + MOST_SINGLES + 1], *order[-MOST_IN_SETS - 1 :]}
+    return [at for at in order if at in kept]
+
+
+def _useful_nodes(trial: Trial) -> Mask:
+    keys = trial.request.topology_keys
+    masks = [hosts_of(trial.ground, party.shape).eligible(keys) for party in trial.parties]
+    found: Mask = np.logical_or.reduce(masks)
+    return found
 
 
 def _smallest_set(trial: Trial, found: Sequence[_Candidate]) -> tuple[_Candidate, ...]:
     """Try one alone, then two, then three; of each number the least held first."""
     lacking = _lacking(trial)
-    singles = [one for one in found if one.held >= lacking][:MOST_SINGLES]
-    for single in singles:
+    most = MOST_SINGLES if trial.is_one_shape else MOST_SEARCHED
+    for single in [one for one in found if one.held >= lacking][:most]:
         if _fits_without(trial, (single,)):
             return (single,)
     largest = list(found)[-MOST_IN_SETS:]
     for size in range(2, MOST_GANGS + 1):
         sets = sorted(combinations(largest, size), key=lambda some: sum(one.held for one in some))
-        for some in sets:
-            if sum(one.held for one in some) >= lacking and _fits_without(trial, some):
+        enough = [some for some in sets if sum(one.held for one in some) >= lacking]
+        for some in enough if trial.is_one_shape else enough[:MOST_SEARCHED]:
+            if _fits_without(trial, some):
                 return some
     return ()
 
@@ -102,7 +111,7 @@ def _smallest_set(trial: Trial, found: Sequence[_Candidate]) -> tuple[_Candidate
 def _lacking(trial: Trial) -> int:
     """Return how much of the deciding resource is missing in total; 1 where it is not the total."""
     for total in trial.assessment.totals:
-        if total.resource == _deciding(trial):
+        if total.resource == trial.deciding:
             return max(1, total.needed - total.free)
     return 1
 
@@ -111,7 +120,7 @@ def _fits_without(trial: Trial, some: Sequence[_Candidate]) -> bool:
     changed: dict[str, NodeRoom] = {}
     for one in some:
         for name, load in one.resident.loads.items():
-            node = changed.get(name) or trial.by_name.get(name)
+            node = changed.get(name) or trial.find(name)
             if node is not None:
                 changed[name] = replace(node, now=_less(node.now, load, node.staying))
     return trial.fits(changed=changed)

@@ -30,6 +30,7 @@ from gangboard.placement.packing import (
     least,
     walk,
 )
+from gangboard.placement.two_shapes import walk_two
 
 _WAY, _CHEAP = 16, 64
 """What one combination costs in steps of the search, and how many nodes of it one step."""
@@ -134,7 +135,11 @@ def _fill(table: Table, target: int, budget: Budget) -> Placed | None:
         return None
     classes = list(_classes(table, budget))
     counts = tuple(table.counts)
-    chain = walk(counts, classes, target, budget)
+    left = [shape for shape, count in enumerate(counts) if count]
+    if len(left) == 2:
+        chain = walk_two((left[0], left[1]), counts, classes, target, budget)
+    else:
+        chain = walk(counts, classes, target, budget)
     if chain is None:
         return None
     for at, config in chain:

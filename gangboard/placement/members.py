@@ -81,10 +81,16 @@ def _domain(unit: Unit, keys: Sequence[str]) -> tuple[tuple[str, ...] | None, tu
     if not keys or not taken:
         return None, ()
     labels = {node.name: node.labels for node in unit.facts.room.nodes if node.name in taken}
-    found = {tuple(labels.get(name, {}).get(key, "") for key in keys) for name in taken}
-    if len(found) == 1 and all(next(iter(found))):
-        return next(iter(found)), ()
-    return None, ("the topology domain that members with a node have chosen",)
+    found = {
+        tuple(labels[name][key] for key in keys)
+        if name in labels and all(key in labels[name] for key in keys)
+        else None
+        for name in taken
+    }
+    chosen = found.pop()
+    if chosen is None or found:
+        return None, ("the topology domain that members with a node have chosen",)
+    return chosen, ()
 
 
 # Shapes
@@ -191,8 +197,8 @@ def _less(load: Load, pods: Sequence[Pod], beside: Sequence[Pod]) -> Load:
     ports -= {port for pod in beside for port in pod.needs.host_ports}
     apart -= {name for pod in beside for name in pod.needs.apart}
     return Load(
-        {name: amount - taken[name] for name, amount in load.amounts.items()},
-        load.pods - len(pods),
+        {name: max(0, amount - taken[name]) for name, amount in load.amounts.items()},
+        max(0, load.pods - len(pods)),
         load.host_ports - ports,
         load.apart - apart,
     )

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from gangboard.domain.capacity import GangRequest, NodeRoom, Shape
+import numpy as np
+
+from gangboard.domain.capacity import GangRequest, NodeRoom, Party, Shape
 from gangboard.domain.facts import Unit
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.placing import Answer, Assessment, Fit, When
 from gangboard.placement.amounts import wanted
+from gangboard.placement.domains import domains_of
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from gangboard.placement.fits import fits
+from gangboard.placement.ground import Ground, Whole
+from gangboard.placement.hosts import Hosts, hosts_of
 
-STEPS = 5_000
+STEPS = 2_000
 """Of the search, for one trial: advice that is hard to check is not given."""
-
-
-@dataclass(frozen=True, slots=True)
-class Slots:
-    """How many pods of one shape each node takes, each node by itself."""
-
-    now: Mapping[str, int]
-    """Eligible nodes only."""
-
-    @property
-    def total(self) -> int:
-        """Return the sum over all nodes."""
-        return sum(self.now.values())
+MOST_HOSTS = 32
+"""Nodes for each shape that a trial of several shapes looks at: what fits on some fits on all."""
+_NO_CHANGE: Mapping[str, NodeRoom] = {}
 
 
 @dataclass(slots=True)
@@ -37,72 +33,142 @@ class Trial:
     unit: Unit
     request: GangRequest
     assessment: Assessment
-    nodes: Sequence[NodeRoom]
-    by_name: Mapping[str, NodeRoom] = field(default_factory=dict)
-    _slots: dict[str, Slots] = field(default_factory=dict)
+    ground: Ground
+    parties: tuple[Party, ...] = ()
+    _near: tuple[int, ...] | None = None
+    _places: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.by_name = {node.name: node for node in self.nodes}
+        """Leave out shapes without members."""
+        self.parties = tuple(party for party in self.request.parties if party.count)
 
     @property
     def is_one_shape(self) -> bool:
-        """Whether all members ask for the same: then slots add up and nothing has to be searched."""
-        return len([party for party in self.request.parties if party.count]) == 1
+        """Whether all members ask for the same: then places add up and nothing is searched."""
+        return len(self.parties) == 1
 
     @property
     def shape(self) -> Shape:
         """Return the shape with the most members."""
-        return max(self.request.parties, key=lambda party: party.count).shape
+        return max(self.parties, key=lambda party: party.count).shape
 
-    def fit(
-        self,
-        changed: Mapping[str, NodeRoom] | None = None,
-        request: GangRequest | None = None,
-        target: int | None = None,
-    ) -> Fit:
-        """Return whether the members fit after the change.
+    @property
+    def deciding(self) -> str:
+        """Return the resource that is the trouble; where none alone is, a device, else any."""
+        if self.assessment.deciding:
+            return self.assessment.deciding
+        asked = wanted(self.shape)
+        return min(asked, key=lambda name: ("/" not in name, name))
 
-        `changed` are nodes by name, `target` another number than the request needs.
-        """
-        request = request or self.request
-        target = request.needed if target is None else target
-        nodes = [changed.get(node.name, node) for node in self.nodes] if changed else self.nodes
-        return fits(request, nodes, When.NOW, target, steps=STEPS)
+    @property
+    def hosts(self) -> Hosts:
+        """Return the nodes for the shape with the most members."""
+        return hosts_of(self.ground, self.shape)
+
+    def node(self, name: str) -> NodeRoom:
+        """Return a node by its name."""
+        return self.ground.nodes[self.place(name)]
+
+    def find(self, name: str) -> NodeRoom | None:
+        """Return a node by its name; None where it is not known."""
+        at = self._by_name().get(name)
+        return self.ground.nodes[at] if at is not None else None
+
+    def place(self, name: str) -> int:
+        """Return where a node stands in the columns."""
+        return self._by_name()[name]
+
+    def _by_name(self) -> Mapping[str, int]:
+        if not self._places:
+            cache = self.ground.cache
+            if "trial places" not in cache:
+                cache["trial places"] = {name: at for at, name in enumerate(self.ground.names)}
+            self._places = cache["trial places"]
+        return self._places
+
+    # Does it fit then?
 
     def fits(
         self,
-        changed: Mapping[str, NodeRoom] | None = None,
+        changed: Mapping[str, NodeRoom] = _NO_CHANGE,
         request: GangRequest | None = None,
         target: int | None = None,
     ) -> bool:
-        """Whether it is proven that they fit after the change."""
+        """Whether it is proven that the members fit after the change.
+
+        `changed` are nodes by name, `target` another number than the request needs.
+        """
+        if request is None and self.is_one_shape:
+            wanted_now = self.request.needed if target is None else target
+            if self.shape.unsupported or self.shape.apart:
+                return self.fit(changed, request, target).answer is Answer.YES
+            return self.most(changed) >= wanted_now
         return self.fit(changed, request, target).answer is Answer.YES
 
-    def slots(self, shape: Shape) -> Slots:
-        """Return how many pods of the shape fit on each eligible node now."""
-        found = self._slots.get(shape.name)
-        if found is None:
-            asked = wanted(shape)
-            keys = self.request.topology_keys
-            found = self._slots[shape.name] = Slots(
-                {
-                    node.name: pods_that_fit(node, shape, When.NOW, asked)[0]
-                    for node in self.nodes
-                    if is_eligible(node, shape, keys, asked)
-                }
-            )
-        return found
+    def fit(
+        self,
+        changed: Mapping[str, NodeRoom] = _NO_CHANGE,
+        request: GangRequest | None = None,
+        target: int | None = None,
+    ) -> Fit:
+        """Return whether they fit after the change, with a placement."""
+        request = request or self.request
+        target = request.needed if target is None else target
+        if request is not self.request or request.topology_keys or self.is_one_shape:
+            ground = self.ground.changed(changed) if changed else self.ground
+        else:
+            ground = Ground(self._near_nodes(changed))
+        return fits(request, ground, When.NOW, target, steps=STEPS)
 
-    def domains(self) -> dict[tuple[str, ...], list[NodeRoom]]:
-        """Return the nodes of each topology domain that is open to the members; one without keys."""
+    def most(self, changed: Mapping[str, NodeRoom] = _NO_CHANGE) -> int:
+        """Return how many members of the one shape fit, in the best domain where it must be one."""
+        caps = self.hosts.caps(When.NOW)
         keys = self.request.topology_keys
-        found: dict[tuple[str, ...], list[NodeRoom]] = {}
-        for node in self.nodes:
-            if all(key in node.labels for key in keys):
-                found.setdefault(tuple(node.labels[key] for key in keys), []).append(node)
+        gains = [(self.place(name), self._gain(node)) for name, node in changed.items()]
+        if not keys:
+            return int(self.hosts.summary()[0]) + sum(gain for _, gain in gains)
+        domains = domains_of(self.ground, keys)
+        sums: Whole = np.zeros(len(domains.values), dtype=np.int64)
+        size = self.parties[0].count
+        here = np.minimum(caps[domains.nodes], size).astype(np.int64)
+        np.add.at(sums, domains.codes[domains.nodes], here)
+        for at, gain in gains:
+            if domains.codes[at] >= 0:
+                sums[domains.codes[at]] += gain
         if self.request.domain is not None:
-            return {self.request.domain: found.get(self.request.domain, [])}
-        return found
+            if self.request.domain not in domains.values:
+                return 0
+            return int(sums[domains.values.index(self.request.domain)])
+        return int(sums.max()) if len(sums) else 0
+
+    def _gain(self, node: NodeRoom) -> int:
+        """Return how many members more a node takes as it is here."""
+        asked = wanted(self.shape)
+        keys = self.request.topology_keys
+        before = int(self.hosts.caps(When.NOW)[self.place(node.name)])
+        if not is_eligible(node, self.shape, keys, asked):
+            return -before
+        return pods_that_fit(node, self.shape, When.NOW, asked)[0] - before
+
+    def _near_nodes(self, changed: Mapping[str, NodeRoom]) -> Iterable[NodeRoom]:
+        """Return the nodes with the most places for each shape, and those that are changed."""
+        if self._near is None:
+            found: set[int] = set()
+            for party in self.parties:
+                caps = hosts_of(self.ground, party.shape).caps(When.NOW)
+                found.update(largest(caps, min(party.count, MOST_HOSTS)))
+            self._near = tuple(sorted(found))
+        near = set(self._near) | {self.place(name) for name in changed}
+        names = self.ground.names
+        return [changed.get(names[at], self.ground.nodes[at]) for at in sorted(near)]
+
+
+def largest(column: Whole, number: int) -> list[int]:
+    """Return the places of the largest entries above zero, the largest first, then in order."""
+    there = np.flatnonzero(column > 0)
+    order = np.argsort(-column[there], kind="stable")[:number]
+    found: Any = there[order].tolist()
+    return list(found)
 
 
 def node_ref(name: str) -> ObjectRef:

@@ -17,7 +17,7 @@ from gangboard.domain.event import Event
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
-from gangboard.polling.judged import is_whole
+from gangboard.polling.judged import is_whole, waiting_parties
 from gangboard.polling.rows import differs, gang_row
 from gangboard.polling.session import Session
 from gangboard.polling.sight import (
@@ -124,7 +124,7 @@ class Assessor:
         gone = sorted(set(roots) - set(present))
         for root in gone:
             session.judged.drop(root)
-            session.room.mark(root, whole=True)
+            session.room.mark_whole(root)
         before: dict[str, dict[str, Any]] = {
             row["uid"]: dict(row)
             for row in Gang.objects.filter(
@@ -160,7 +160,11 @@ class Assessor:
             # Single pods that have their node are no gangs whose like somebody makes room for.
             pods = [pod for pod in pods if not pod.is_placed]
         self._session.judged.note(root.uid, pods, version=version, pending=bool(verdict.fit))
-        self._session.room.mark(root.uid, whole=is_whole(finding.stage.value, finding.code))
+        holds = any(pod.is_live and (pod.node or pod.nominated_node) for pod in facts.pods)
+        if holds and not is_whole(finding.stage.value, finding.code):
+            self._session.room.mark_broken(root.uid, waiting_parties(facts.pods))
+        else:
+            self._session.room.mark_whole(root.uid)
 
     def _store(
         self,

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from gangboard.domain.capacity import Needs
+from gangboard.domain.capacity import Needs, Party
 from gangboard.domain.health import Stage
 from gangboard.domain.pod import Pod
+from gangboard.placement.members import shape_of
 
 _BROKEN_CODES = frozenset({"partly-placed", "quorum-lost"})
 _BROKEN_STAGES = frozenset({Stage.FORMATION.value, Stage.PLACEMENT.value})
@@ -31,6 +32,33 @@ class PodKind:
     requests: tuple[tuple[str, Decimal], ...]
     """(resource, amount in base units), by name."""
     needs: Needs
+
+
+def kind_of(pod: Pod) -> PodKind:
+    """Return what a pod asks for."""
+    return PodKind(tuple(sorted(pod.requests.items())), pod.needs)
+
+
+def waiting_parties(pods: Iterable[Pod]) -> tuple[Party, ...]:
+    """Return the members that want a node and have none kept for them, by what they ask for."""
+    kinds = Counter(
+        (kind_of(pod), pod.unread_requests)
+        for pod in pods
+        if pod.is_live
+        and not (pod.is_terminating or pod.node or pod.nominated_node or pod.gates)
+    )
+    return tuple(
+        Party(
+            shape_of(
+                f"kind {number}",
+                dict(kind.requests),
+                kind.needs,
+                (*kind.needs.unsupported, *unread),
+            ),
+            count,
+        )
+        for number, ((kind, unread), count) in enumerate(kinds.items(), start=1)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +118,7 @@ class Judged:
         for pod in pods:
             if not pod.is_live or pod.is_terminating:
                 continue
-            kind = PodKind(tuple(sorted(pod.requests.items())), pod.needs)
+            kind = kind_of(pod)
             there[kind] += 1
             waiting[kind] += not pod.is_placed and not pod.gates
         return tuple(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta
 from functools import partial
 
 from gangboard.diagnosis.kinship import Kinship
-from gangboard.domain.capacity import ClusterRoom, Resident
+from gangboard.domain.capacity import ClusterRoom, Party, Resident
 from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.pod import Pod
@@ -27,9 +28,11 @@ class RoomKeeper:
         self._usage = Usage()
         self._why = ""
         self._priorities: dict[str, int] = {}
-        """Of every pod by uid; 0 where it has none."""
-        self._broken: set[str] = set()
-        """Roots of gangs that are not whole."""
+        """Of every pod that is not finished by uid; 0 where it has none."""
+        self._ends: dict[str, datetime] = {}
+        """When such a pod has ended by itself at the latest, where that is known."""
+        self._broken: dict[str, tuple[Party, ...]] = {}
+        """Roots of gangs that hold room without being whole → their members that wait."""
         self._residents: dict[str, Resident] = {}
         self._stale: set[str] | None = None
         """Roots whose entry in `_residents` is behind; None: all of them."""
@@ -41,7 +44,11 @@ class RoomKeeper:
             self._moved(self._usage.put_node(model))
             return
         uid = model.meta.ref.uid
-        self._priorities[uid] = model.priority or 0
+        self._forget(uid)
+        if not model.is_finished:
+            self._priorities[uid] = model.priority or 0
+            if model.start_time is not None and model.deadline_seconds is not None:
+                self._ends[uid] = model.start_time + timedelta(seconds=model.deadline_seconds)
         self._moved(self._usage.put_pod(model))
 
     def remove_node(self, name: str) -> None:
@@ -50,21 +57,32 @@ class RoomKeeper:
 
     def remove_pod(self, uid: str) -> None:
         """Forget a pod that is gone."""
-        self._priorities.pop(uid, None)
+        self._forget(uid)
         self._moved(self._usage.remove_pod(uid))
+
+    def _forget(self, uid: str) -> None:
+        self._priorities.pop(uid, None)
+        self._ends.pop(uid, None)
 
     def touch(self, roots: Iterable[str]) -> None:
         """Note that something of these gangs has changed: what they hold is asked again."""
         if self._stale is not None:
             self._stale.update(roots)
 
-    def mark(self, root: str, *, whole: bool) -> None:
-        """Note whether a gang is whole. What is not known to be broken is taken as whole."""
-        if whole != (root in self._broken):
-            return
-        (self._broken.discard if whole else self._broken.add)(root)
+    def mark_whole(self, root: str) -> None:
+        """Note that a gang is whole or holds nothing. What was never marked is taken as whole."""
+        if self._broken.pop(root, None) is not None:
+            self._regroup(root)
+
+    def mark_broken(self, root: str, waits: tuple[Party, ...] = ()) -> None:
+        """Note that a gang holds room without being whole, and which of its members wait."""
+        if self._broken.get(root) != waits:
+            self._broken[root] = waits
+            self._regroup(root)
+
+    def _regroup(self, root: str) -> None:
+        """What was worked out about the old residents goes: they are part of the room."""
         self.touch((root,))
-        # Who could be suspended is part of the room: what was worked out about the old one goes.
         self._ask = partial(self._all_residents)
         self.version += 1
 
@@ -113,8 +131,17 @@ class RoomKeeper:
         loads = self._usage.load_of(pods)
         if not loads:
             return None
-        priority = max(self._priorities[uid] for uid in pods)
-        return Resident(root, ref, priority, loads, root not in self._broken)
+        ends = [self._ends.get(uid) for uid in pods]
+        known = [end for end in ends if end is not None]
+        return Resident(
+            root,
+            ref,
+            priority=max(self._priorities[uid] for uid in pods),
+            loads=loads,
+            whole=root not in self._broken,
+            waits=self._broken.get(root, ()),
+            ends_at=max(known) if len(known) == len(ends) else None,
+        )
 
     def _moved(self, moved: bool) -> None:
         self.version += moved

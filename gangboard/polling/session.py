@@ -131,7 +131,8 @@ class Session:
         for uid, recheck_at, stage, code in gangs.values_list("uid", "recheck_at", "stage", "code"):
             if recheck_at is not None:
                 self.schedule(uid, recheck_at)
-            self.room.mark(uid, whole=is_whole(stage, code))
+            if not is_whole(stage, code):
+                self.room.mark_broken(uid)
 
     def _drop_orphaned_events(self) -> None:
         """Events of objects that are gone are known by their rows only: let those go."""

@@ -23,8 +23,8 @@ MOST_OLD = 1000
 """Verdicts from the beginning that are looked through for when it ran first."""
 THINNEST = 0.7
 """Percent of the strip that the shortest verdict takes, so that it can be seen."""
-WIDE, WIDER, WIDEST = 4.0, 12.0, 30.0
-"""Percent from which an icon, a word beside it, and both on a phone have room in the strip."""
+_ROOMS = ((30.0, "words"), (12.0, "word"), (7.0, "icon"), (2.6, "thin"))
+"""What has room in the strip from how many percent on; `word` and `thin` have less on a phone."""
 _NOT_THERE = Face("gone", "Not there", "–", Health.UNKNOWN.value)
 
 
@@ -78,10 +78,8 @@ class Segment:
 
     @property
     def room(self) -> str:
-        """What can be printed in it: words, on a wide screen a word, icon, or nothing."""
-        if self.width >= WIDER:
-            return "words" if self.width >= WIDEST else "word"
-        return "icon" if self.width >= WIDE else ""
+        """What can be printed in it: icon and word, icon, or nothing; on a phone as well or not."""
+        return next((room for least, room in _ROOMS if self.width >= least), "")
 
 
 def read_spans(*, viewer: Viewer, gang_id: str, cluster: Freshness) -> Spans:

@@ -19,7 +19,9 @@ from pathlib import Path
 from tests.controlplane.client import Json, WaitError
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.state_list import STATES
-from tests.controlplane.states import ALL, Place, State, bring_about, clear, snapshot
+from tests.controlplane.states import Place, State, bring_about, clear, snapshot
+
+_PROFILES = sorted({profile for state in STATES.values() for profile in state.on})
 
 
 def capture(plane: ControlPlane, state: State, folder: Path) -> Path:
@@ -52,7 +54,7 @@ def _anonymous(obj: Json) -> Json:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parse the command line and capture. Ends non-zero when a state did not come about."""
     parser = argparse.ArgumentParser(prog="python -m tests.controlplane.capture")
-    parser.add_argument("--profile", required=True, choices=sorted(ALL))
+    parser.add_argument("--profile", required=True, choices=_PROFILES)
     parser.add_argument("--out", required=True, type=Path)
     parser.add_argument("--only", nargs="+", choices=STATES, default=[])
     given = parser.parse_args(arguments)

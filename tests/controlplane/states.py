@@ -18,7 +18,8 @@ from tests.controlplane.nodes import make_nodes, node
 from tests.controlplane.objects import JOBSET, namespace
 from tests.controlplane.profiles import PROFILES, Profile
 
-ALL = frozenset({"1.37", "1.36", "plain"})  # those that are captured
+# Those of which most states are captured; 1.35 has its own, see states_of_workloads.
+ALL = frozenset({"1.37", "1.36", "plain"})
 GANG = frozenset(name for name in ALL if PROFILES[name].gang_version)
 NEWEST = frozenset({"1.37"})
 # Long enough for a scheduler that has something to say to have said it.
@@ -118,7 +119,8 @@ def snapshot(place: Place) -> dict[str, list[Json]]:
     """Return all objects that have to do with the state, by resource path, without managedFields."""
     kinds = [*_ALWAYS, (JOBSET, "JobSet")]
     for version in place.profile.scheduling_versions:
-        kinds += [(f"scheduling.k8s.io/{version}", kind) for kind in ("Workload", "PodGroup")]
+        served = ("Workload",) if version == "v1alpha1" else ("Workload", "PodGroup")
+        kinds += [(f"scheduling.k8s.io/{version}", kind) for kind in served]
     if "v1alpha3" in place.profile.scheduling_versions:
         kinds.append(("scheduling.k8s.io/v1alpha3", "CompositePodGroup"))
     found = {}
@@ -165,6 +167,16 @@ def unschedulable(count: int) -> Test:
 def both(*tests: Test) -> Test:
     """All of the tests hold."""
     return lambda place: all(test(place) for test in tests)
+
+
+def nominated(count: int) -> Test:
+    """So many pods have no node and one that the scheduler keeps for them."""
+
+    def test(place: Place) -> bool:
+        kept = [pod for pod in place.pods() if pod["status"].get("nominatedNodeName")]
+        return sum("nodeName" not in pod["spec"] for pod in kept) == count
+
+    return test
 
 
 def waiting(reason: str, count: int) -> Test:

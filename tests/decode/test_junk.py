@@ -41,6 +41,10 @@ WORDS = st.sampled_from(
         "scheduling", "state", "waiting", "reason", "series", "regarding", "topology",
         "annotations", "successPolicy", "failurePolicy", "rules", "coordinator", "jobName",
         "ownerUID", "until", "active", "queueName", "matchConstraints", "resourceRules",
+        "affinity", "podAntiAffinity", "nodeAffinity", "nodeSelectorTerms", "tolerations", "taints",
+        "requiredDuringSchedulingIgnoredDuringExecution", "labelSelector", "topologyKey",
+        "allocatable", "ports", "hostPort", "volumes", "allocatedResources", "initContainers",
+        "containerStatuses", "key", "values", "matchExpressions", "nodeSelector",
     ]
 )  # fmt: skip
 VALUES: Any = st.recursive(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gangboard.decode.nodes import NODE
@@ -65,7 +67,7 @@ def test_a_node_with_the_largest_amounts() -> None:
 
 
 @pytest.mark.parametrize("file", captures(), ids=lambda file: f"{file.parent.name}/{file.stem}")
-def test_what_a_real_control_plane_gave(file: object) -> None:
+def test_what_a_real_control_plane_gave(file: Path) -> None:
     for resource in (POD, NODE):
-        for found in captured(file, resource):  # type: ignore[arg-type]  # a path of `captures`
+        for found in captured(file, resource):
             assert unpack(pack(found), resource.model) == found

@@ -24,7 +24,7 @@ __all__ = ["captures", "verdicts"]
 _LABELS = frozenset(label for kind in owner_kinds() for label in kind.pod_labels)
 _OWNERS = [kind.resource for kind in owner_kinds()]
 _GROUPS = [resource for api in grouping_apis() for resource in api.resources]
-_VERSIONS = {"1.36": "v1alpha2", "1.37": "v1beta1", "plain": ""}
+_VERSIONS = {"1.35": "v1alpha1", "1.36": "v1alpha2", "1.37": "v1beta1", "plain": ""}
 
 
 @cache

@@ -21,6 +21,8 @@ from gangboard.store.history import shape_of
 from gangboard.store.models import Cluster, Gang
 from tests.factories import NOW, VERDICTS, make_cluster, make_gang, make_history
 
+pytestmark = pytest.mark.django_db
+
 MINUTE = timedelta(minutes=1)
 BORN = NOW - timedelta(hours=2)
 
@@ -150,9 +152,6 @@ class TestWaitsThatDidNotEndInRunning:
 
 
 # --- what is typical
-
-pytestmark = pytest.mark.django_db
-
 
 @pytest.fixture
 def cluster() -> Cluster:

@@ -9,7 +9,18 @@ from tests.diagnosis.building import placed as said_of_group
 from tests.placement.making import GPU, node
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, unit_of
-from tests.rules.waiting import big, gang, members, plain, room_of, told, values, with_room
+from tests.rules.waiting import (
+    big,
+    gang,
+    members,
+    mixed,
+    plain,
+    room_of,
+    selecting,
+    told,
+    values,
+    with_room,
+)
 from tests.rules.waiting import ask as asks
 
 FOUR = [node(f"n{index}") for index in range(4)]
@@ -116,8 +127,6 @@ def test_an_autoscaler_that_brings_no_node_is_evidence() -> None:
 
 def test_of_two_shapes_the_one_that_lacks_room_is_named() -> None:
     """A driver has plenty of room on nodes where no worker can go."""
-    from tests.rules.waiting import mixed, selecting
-
     workers = selecting(pool="gpu")
     room = room_of(
         node("gpu", used=4, labels={"pool": "gpu"}),

@@ -196,13 +196,13 @@ GANG_JOBS = (
         members={"desired": 3, "quorum": 3, "ready": 3}, nodes=1, twin="short-of-gpus",
     ),
     Scenario(
-        "short-of-gpus", "Job", "big", "unschedulable", "waiting", _short_of_gpus,
-        says=("6", "nvidia.com/gpu"), members={"desired": 6, "quorum": 6, "created": 6, "scheduled": 0},
+        "short-of-gpus", "Job", "big", "exceeds-capacity", "blocked", _short_of_gpus,
+        says=("24", "16", "nvidia.com/gpu"), members={"desired": 6, "quorum": 6, "created": 6, "scheduled": 0},
         nodes=4, gpus=4, twin="partly-placed",
     ),
     Scenario(
-        "no-such-node", "Job", "lunar", "unschedulable", "waiting", _no_such_node,
-        says=("3", "node affinity/selector"), members={"quorum": 3, "scheduled": 0}, nodes=1,
+        "no-such-node", "Job", "lunar", "no-matching-node", "blocked", _no_such_node,
+        says=("3", "zone"), members={"quorum": 3, "scheduled": 0}, nodes=1,
         twin="gang-runs",
     ),
     Scenario(
@@ -264,12 +264,6 @@ def _long_name(ns: str, where: Where) -> list[Json]:
     return [job(name, ns, parallelism=2, gang="all", node_selector=where)]
 
 
-def _topology(ns: str, where: Where) -> list[Json]:
-    return [
-        job("racked", ns, parallelism=3, gang="all", cpu="6", topology="rack", node_selector=where)
-    ]
-
-
 ON_137 = (
     Scenario(
         "scheduler-error", "PodGroup", "minds", "scheduler-error", "blocked", _two_minds,
@@ -288,10 +282,6 @@ ON_137 = (
         "group-creation-failed", "Job",
         "a-very-long-name-for-a-training-run-that-somebody-generated",
         "group-creation-failed", "blocked", _long_name, nodes=1, twin="gang-runs",
-    ),
-    Scenario(
-        "topology", "Job", "racked", "unschedulable", "waiting", _topology,
-        says=("3",), members={"quorum": 3, "scheduled": 0}, nodes=2, twin="gang-runs",
     ),
 )  # fmt: skip
 

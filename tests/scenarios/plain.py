@@ -58,8 +58,9 @@ PLAIN = (
         says=("2 of 4",), members={"desired": 4, "scheduled": 2}, nodes=2, twin="none-placed",
     ),
     Scenario(
-        "none-placed", "Job", "huge", "unschedulable", "waiting", _none,
-        says=("cpu",), members={"desired": 2, "scheduled": 0}, nodes=2, twin="half-placed",
+        "none-placed", "Job", "huge", "no-matching-node", "blocked", _none,
+        says=("20", "8", "cpu"), members={"desired": 2, "scheduled": 0}, nodes=2,
+        twin="half-placed",
     ),
     Scenario(
         "bereft", "Job", "bereft", "lost-members", "degraded", _bereft,

@@ -62,7 +62,8 @@ class Stage:
 
     def add_nodes(self, *rooms: Room) -> None:
         """Make more nodes that only this scenario may use, and wait until they are open."""
-        made = [_node(self.pool, f"new-{index}", room) for index, room in enumerate(rooms)]
+        there = len(self.client.list("v1", "Node", labels=f"{POOL}={self.pool}"))
+        made = [_node(self.pool, str(there + index), room) for index, room in enumerate(rooms)]
         make_nodes(self.client, made)
 
     def node(self, suffix: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tests.controlplane.client import Json
+from tests.controlplane.objects import pod
 from tests.scenarios.making import Objects, all_of, gang, holders, resource_claim, spread, volume
-from tests.scenarios.scenario import Room, Scenario
+from tests.scenarios.scenario import POOL, Room, Scenario, Stage
 
 RACK = "example.com/rack"
 ZONE = "example.com/zone"
@@ -68,20 +69,20 @@ SPREAD = (
 )  # fmt: skip
 
 
-def _storage(name: str, storage_class: str) -> Objects:
+def storage(name: str) -> Objects:
     """Return a claim of a class whose volumes somebody outside has to make, and nobody does."""
 
     def make(ns: str, where: Mapping[str, str]) -> list[Json]:
         spec = {
             "accessModes": ["ReadWriteMany"],
-            "storageClassName": f"{ns}-{storage_class}",
+            "storageClassName": f"{ns}-slow",
             "resources": {"requests": {"storage": "1Gi"}},
         }
         return [
             {
                 "apiVersion": "storage.k8s.io/v1",
                 "kind": "StorageClass",
-                "metadata": {"name": f"{ns}-{storage_class}"},
+                "metadata": {"name": f"{ns}-slow"},
                 "provisioner": "example.com/slow",
                 "volumeBindingMode": "Immediate",
             },
@@ -96,47 +97,76 @@ def _storage(name: str, storage_class: str) -> Objects:
     return make
 
 
-def _devices(name: str) -> Objects:
-    """Return a ResourceClaim for a device that no driver offers."""
+def devices(name: str) -> Objects:
+    """Return a ResourceClaim for a device of which there is one, on the first node, and who has it."""
 
     def make(ns: str, where: Mapping[str, str]) -> list[Json]:
-        version = "resource.k8s.io/v1"
+        selector = {"cel": {"expression": f'device.driver == "{ns}.example.com"'}}
+        class_ = _resource("DeviceClass", {"name": f"{ns}-class"}, {"selectors": [selector]})
+        slice_spec = {
+            "driver": f"{ns}.example.com",
+            "nodeName": f"{ns}-0",
+            "pool": {"name": f"{ns}-0", "generation": 1, "resourceSliceCount": 1},
+            "devices": [{"name": "link-0"}],
+        }
         exactly = {"deviceClassName": f"{ns}-class"}
-        spec = {"devices": {"requests": [{"name": "accelerator", "exactly": exactly}]}}
+        wish = {"devices": {"requests": [{"name": "accelerator", "exactly": exactly}]}}
         return [
-            {
-                "apiVersion": version,
-                "kind": "DeviceClass",
-                "metadata": {"name": f"{ns}-class"},
-                "spec": {"selectors": [{"cel": {"expression": "true"}}]},
-            },
-            {
-                "apiVersion": version,
-                "kind": "ResourceClaim",
-                "metadata": {"name": name, "namespace": ns},
-                "spec": spec,
-            },
+            class_,
+            _resource("ResourceSlice", {"name": f"{ns}-0"}, slice_spec),
+            _resource("ResourceClaim", {"name": "taken", "namespace": ns}, wish),
+            pod("first", ns, node_selector=where, spec=resource_claim("taken")),
+            _resource("ResourceClaim", {"name": name, "namespace": ns}, wish),
         ]
 
     return make
 
 
+def _resource(kind: str, metadata: Json, spec: Json) -> Json:
+    version = "resource.k8s.io/v1"
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def _run_when_taken(make: Objects) -> Callable[[Stage], None]:
+    """Return an act that makes the gang when the only device is somebody else's."""
+
+    def act(stage: Stage) -> None:
+        stage.wait_running(1)
+        stage.client.create_all(make(stage.namespace, {POOL: stage.pool}))
+
+    return act
+
+
+def claim_taken(make: Objects, twin: str) -> Scenario:
+    """Return the scenario of a Job `run` whose claim `links` waits for a device."""
+    return Scenario(
+        "device-taken", "Job", "run", "claim-unavailable", "waiting", devices("links"),
+        says=("2",), members={"scheduled": 0}, nodes=2, act=_run_when_taken(make), twin=twin,
+    )  # fmt: skip
+
+
 CLAIMS = (
+    # A claim that cannot be used ends a gang's attempt in an error that does not name it (1.37.0).
     Scenario(
-        "volume-missing", "Job", "run", "volume-unavailable", "blocked",
+        "volume-hidden", "Job", "run", "scheduler-error", "blocked",
         gang(2, spec=volume("data-of-nobody")),
-        says=("data-of-nobody",), members={"scheduled": 0}, nodes=2, twin="claim-unserved",
+        says=("not found",), members={"scheduled": 0}, nodes=2, twin="volume-missing",
+    ),
+    # Of a pod alone the scheduler says it.
+    Scenario(
+        "volume-missing", "Pod", "reader", "volume-unavailable", "blocked",
+        lambda ns, where: [pod("reader", ns, node_selector=where, spec=volume("data-of-nobody"))],
+        says=("data-of-nobody",), members={"scheduled": 0}, nodes=2, twin="volume-hidden",
     ),
     Scenario(
-        "volume-unbound", "Job", "run", "volume-unavailable", "waiting",
-        all_of(_storage("data", "slow"), gang(2, spec=volume("data"))),
-        says=("2",), members={"scheduled": 0}, nodes=2, twin="claim-unserved",
+        "volume-unbound", "Pod", "reader", "volume-unavailable", "waiting",
+        lambda ns, where: [
+            *storage("data")(ns, where),
+            pod("reader", ns, node_selector=where, spec=volume("data")),
+        ],
+        members={"scheduled": 0}, nodes=2, twin="volume-hidden",
     ),
-    Scenario(
-        "claim-unserved", "Job", "run", "claim-unavailable", "waiting",
-        all_of(_devices("two-links"), gang(2, spec=resource_claim("two-links"))),
-        says=("2",), members={"scheduled": 0}, nodes=2, twin="volume-unbound",
-    ),
+    claim_taken(gang(2, spec=resource_claim("links")), "volume-hidden"),
 )  # fmt: skip
 
 TOPOLOGY_AND_MORE = (*TOPOLOGY, *SPREAD, *CLAIMS)

@@ -12,11 +12,14 @@ import sys
 import time
 from datetime import datetime
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import urllib3
 
 from tests.services import free_port
+
+if TYPE_CHECKING:
+    from gangboard.store.models import Cluster
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NAME, PASSWORD = "olga", "correct horse battery staple"
@@ -108,6 +111,10 @@ class Site:
         )
         return self.read(query, index, gang)
 
+    def gone_gang_id(self, name: str) -> str:
+        """Return the id of a gang of which only the history is left."""
+        return self.read("SELECT gang_id FROM store_verdictspan WHERE name = ?", name)
+
     def gang_id(self, name: str) -> str:
         """Return the id of a gang."""
         with sqlite3.connect(self.database, timeout=20) as connection:
@@ -164,11 +171,31 @@ def fill() -> None:
     room.make_fleet_nodes(cluster, now=later)
     for health in Health:
         factories.make_gang(cluster, f"is-{health.value}", now=now, health=health)
+    fill_history(cluster, now)
     factories.make_gang(lab, "in-the-lab", now=now, health="running")
     fill_acting(later, now)
     user, _ = people.create_user(name=NAME, role="admin")
     user.set_password(PASSWORD)
     user.save()
+
+
+def fill_history(cluster: Cluster, now: datetime) -> None:
+    """Write gangs with a past: one that waits again, five like it that ran, one that is gone."""
+    from datetime import timedelta
+
+    from tests import factories
+
+    born = now - timedelta(hours=5)
+    said = ("forming", 2), ("room", 55), ("images", 12), ("runs", 150), ("unknown", 9)
+    waits = factories.make_gang(cluster, "has-a-past", now=now, created_at=born)
+    factories.make_history(waits, born, *said, ("runs", 40), ("failed", 0.2), ("room", 0))
+    for minutes in range(5):
+        case = factories.make_gang(cluster, f"ran-{minutes}", now=now, created_at=born)
+        factories.make_history(case, born, ("room", 30 + minutes), ("runs", 60), gone=True)
+        case.delete()
+    gone = factories.make_gang(cluster, "is-gone", now=now, created_at=born, uid="uid-gone")
+    factories.make_history(gone, born, ("quota", 20), ("held", 30), ("room", 40), gone=True)
+    gone.delete()
 
 
 def fill_acting(later: datetime, now: datetime) -> None:

@@ -102,7 +102,7 @@ def _short(lack: Lack, is_occupied: bool) -> str:
     needed, there = needed_and_there(lack.resource, lack.needed, lack.there)
     where = hosts_of(lack.nodes, lack.crowd)
     text = f"{lack.crowd.verb('need')} {needed}, and {are_free(lack.resource, there)} on {where}"
-    if is_occupied and lack.there:
+    if is_occupied and lack.there and min(lack.crowd.number, lack.nodes) > 1:
         return f"{text}, nowhere enough for one pod"
     return text
 

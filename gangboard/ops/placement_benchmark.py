@@ -1,0 +1,155 @@
+"""How long the product's own services take to judge gangs that wait, on a cluster made up in memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.kinship import Kinship
+from gangboard.domain.capacity import ClusterRoom
+from gangboard.domain.facts import GangFacts, Unit
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.placing import Answer, Placing, ShapeFit, When
+from gangboard.domain.verdict import Verdict
+from gangboard.ops.placement_fleet import NOW, Fleet, Gang
+from gangboard.placement.assess import assess as place
+from gangboard.placement.eligibility import eligibility
+from gangboard.placement.placing import nodes_for, placing, request_of, shape_fit
+from gangboard.polling.room import RoomKeeper
+
+ALL_SECONDS = 5.0
+"""CPU that all gangs of the full size may take, cold."""
+ONE_SECONDS = 0.05
+"""CPU of the whole explanation of any one gang."""
+GROWTH = 12.0
+"""How many times as much ten times as many gangs may take: linear is 10."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Gangs that were judged one after the other on a room about which nothing was known."""
+
+    seconds: float
+    each: tuple[float, ...]
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def slowest(self) -> float:
+        """Seconds of the gang that took longest."""
+        return max(self.each)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Verdicts of some gangs against those by the plain, slow way."""
+
+    same: int
+    undecided: int
+    """The plain way gave up: it says nothing about these."""
+    different: tuple[str, ...]
+    """Names of gangs."""
+
+
+class Bench:
+    """A fleet that was taken in as a poll takes in what it reads."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._refs: dict[str, ObjectRef] = {}
+        kinship = Kinship()
+        self._room = RoomKeeper(kinship, self._refs.get)
+        started = time.process_time()
+        for node in fleet.nodes:
+            self._room.put(node)
+        for thing in _everything(fleet):
+            ref = thing.meta.ref
+            if ref.kind == "Pod":
+                self._room.put(thing)  # type: ignore[arg-type]  # what is called a Pod is one
+            else:
+                self._refs[ref.uid] = ref
+            kinship.put(thing)
+        self.taking_in = time.process_time() - started
+        """Seconds of CPU for all nodes, pods and owners."""
+        started = time.process_time()
+        self._nodes = self._room.at("")
+        self.making_room = time.process_time() - started
+
+    def judge(self, gangs: Sequence[Gang]) -> Run:
+        """Judge gangs as a poll does, with nothing worked out before."""
+        room = self._cold()
+        each: list[float] = []
+        verdicts: list[Verdict] = []
+        for gang in gangs:
+            started = time.process_time()
+            verdicts.append(assess(_facts(gang, room)))
+            each.append(time.process_time() - started)
+        return Run(sum(each), tuple(each), tuple(verdicts))
+
+    def compare(self, gangs: Sequence[Gang]) -> Comparison:
+        """Judge gangs in both ways."""
+        room = self._cold()
+        same = undecided = 0
+        different: list[str] = []
+        for gang in gangs:
+            facts = _facts(gang, room)
+            plain = _Plain()
+            slow = assess(facts, arithmetic=plain.placing)
+            if plain.gave_up:
+                undecided += 1
+            elif slow == assess(facts):
+                same += 1
+            else:
+                different.append(gang.root.meta.ref.name)
+        return Comparison(same, undecided, tuple(different))
+
+    def _cold(self) -> ClusterRoom:
+        return replace(self._nodes, cache={})
+
+
+class _Plain:
+    """The plain way: node after node, without anything that makes it quick."""
+
+    def __init__(self) -> None:
+        self.gave_up = False
+
+    def placing(self, unit: Unit) -> Placing | None:
+        """Return the same as `placement.placing`."""
+        if placing(unit) is None:
+            return None
+        request, nodes = request_of(unit), tuple(nodes_for(unit))
+        found = place(request, nodes, plain=True)
+        answers = (found.now, found.full, found.empty, found.empty_full)
+        self.gave_up |= any(fit.answer is Answer.CANNOT_TELL and not fit.but_for for fit in answers)
+        shapes = tuple(
+            plain_fit(party, nodes, request.topology_keys) for party in request.parties
+        )
+        return Placing(request, found, shapes)
+
+
+def sample(gangs: Sequence[Gang], count: int, seed: int) -> list[Gang]:
+    """Return some of the gangs, the same for the same seed."""
+    return Random(seed).sample(list(gangs), min(count, len(gangs)))  # noqa: S311 - nothing secret
+
+
+def _everything(fleet: Fleet) -> Iterable[object]:
+    yield from fleet.owners
+    yield from fleet.pods
+    for gang in fleet.pending:
+        yield gang.root
+        yield from gang.objects
+
+
+def _facts(gang: Gang, room: ClusterRoom) -> GangFacts:
+    return assemble(
+        gang.root,
+        gang.objects,
+        now=NOW,
+        gang_api_version="v1beta1",
+        memory_since=NOW,
+        room=room,
+        kubernetes=(1, 37),
+    )

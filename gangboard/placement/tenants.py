@@ -1,0 +1,67 @@
+"""The gangs that hold room, as columns: how much of what each holds where members could go."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from gangboard.domain.capacity import PODS, ClusterRoom, Load, Resident
+from gangboard.placement.ground import Ground, Mask, Whole, whole
+
+SUSPENDABLE = frozenset({"Job", "JobSet"})
+"""Kinds of owners that gangboard suspends as a whole."""
+_KEY = "tenants"
+
+
+class Tenants:
+    """All residents of a room that can be suspended."""
+
+    def __init__(self, room: ClusterRoom, ground: Ground) -> None:
+        found = [one for one in room.residents() if one.ref.kind in SUSPENDABLE]
+        self.all: tuple[Resident, ...] = tuple(
+            sorted(found, key=lambda one: (one.ref.namespace, one.ref.name, one.root))
+        )
+        places = {name: at for at, name in enumerate(ground.names)}
+        entries = [
+            (at, places[name], load)
+            for at, one in enumerate(self.all)
+            for name, load in one.loads.items()
+            if name in places
+        ]
+        self._owners = np.array([at for at, _, _ in entries], dtype=np.int64)
+        self._nodes = np.array([node for _, node, _ in entries], dtype=np.int64)
+        self._loads: tuple[Load, ...] = tuple(load for _, _, load in entries)
+        self._amounts: dict[str, Whole] = {}
+        self._held: dict[Hashable, Whole] = {}
+        self.priorities = np.array([one.priority for one in self.all], dtype=np.int64)
+
+    def held(self, resource: str, mask: Mask) -> Whole:
+        """Return how much of a resource each holds on these nodes, in scheduler units."""
+        place = resource, mask.tobytes()
+        if place not in self._held:
+            amounts = self._of(resource)
+            sums: Whole = np.zeros(len(self.all), dtype=amounts.dtype)
+            here = mask[self._nodes] if len(self._nodes) else np.zeros(0, dtype=np.bool_)
+            np.add.at(sums, self._owners[here], amounts[here])
+            self._held[place] = sums
+        return self._held[place]
+
+    def _of(self, resource: str) -> Whole:
+        if resource not in self._amounts:
+            self._amounts[resource] = whole(
+                [
+                    load.pods if resource == PODS else load.amounts.get(resource, 0)
+                    for load in self._loads
+                ]
+            )
+        return self._amounts[resource]
+
+
+def tenants_of(room: ClusterRoom, ground: Ground) -> Tenants:
+    """Return the residents of a room, worked out once for each room."""
+    if _KEY not in room.cache:
+        room.cache[_KEY] = Tenants(room, ground)
+    found = room.cache[_KEY]
+    assert isinstance(found, Tenants)  # noqa: S101 - the key is ours
+    return found

@@ -1,0 +1,171 @@
+"""What is read of the pods on a node leaves as much as the real scheduler gives away, to the unit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gangboard.decode.nodes import NODE
+from gangboard.decode.pods import POD
+from gangboard.domain.capacity import HostPort
+from gangboard.placement.usage import Usage
+from tests.controlplane.client import Client, Json, wait
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.fixtures import Fleets, Namespaces
+from tests.controlplane.nodes import make_nodes, node
+from tests.controlplane.objects import pod
+from tests.decode.reading import model
+
+GI = 1024**3
+
+
+def container(name: str, limits: Json | None = None, **requests: str) -> Json:
+    resources = {"requests": requests, **({"limits": limits} if limits else {})}
+    return {"name": name, "image": "registry.example/a:1", "resources": resources}
+
+
+def sidecar(name: str, **requests: str) -> Json:
+    return {**container(name, **requests), "restartPolicy": "Always"}
+
+
+def given(cpu: str, asked_in_vain: bool = False) -> Json:
+    running = {"running": {"startedAt": "2026-10-02T08:00:00Z"}}
+    status: Json = {
+        "phase": "Running",
+        "containerStatuses": [
+            {"name": "a", "ready": True, "restartCount": 0, "image": "a", "imageID": "a",
+             "state": running, "allocatedResources": {"cpu": cpu},
+             "resources": {"requests": {"cpu": cpu}}},
+        ],
+    }  # fmt: skip
+    if asked_in_vain:
+        pending = {"type": "PodResizePending", "status": "True", "reason": "Infeasible"}
+        status["conditions"] = [pending]
+    return status
+
+
+# Name → spec of the pod that is there first, its status where the kubelet is played, the resource,
+# and how much of it the papers say that such a pod takes (thousandths of a core, bytes).
+CASES: dict[str, tuple[Json, Json | None, str, int]] = {
+    "containers": ({"containers": [container("a", cpu="500m"), container("b", cpu="1")]},
+                   None, "cpu", 1500),
+    "initialization": ({"containers": [container("a", cpu="1")],
+                        "initContainers": [container("i", cpu="3"), container("j", cpu="2")]},
+                       None, "cpu", 3000),
+    # KEP-753: max(1 + 2, 5 before the sidecar, 4 + 2 after it).
+    "sidecar": ({"containers": [container("a", cpu="1")],
+                 "initContainers": [container("i", cpu="5"), sidecar("s", cpu="2"),
+                                    container("j", cpu="4")]},
+                None, "cpu", 6000),
+    "overhead": ({"containers": [container("a", cpu="1")], "runtimeClassName": "heavy"},
+                 None, "cpu", 1250),
+    "whole-pod": ({"containers": [container("a", cpu="1")],
+                   "resources": {"requests": {"cpu": "4"}, "limits": {"cpu": "6"}}},
+                  None, "cpu", 4000),
+    "whole-pod-limit": ({"containers": [container("a", cpu="1")],
+                         "resources": {"limits": {"cpu": "6", "memory": "2Gi"}}},
+                        None, "memory", 2 * GI),
+    "limit": ({"containers": [container("a", limits={"cpu": "2"})]}, None, "cpu", 2000),
+    # Three tenths of a byte are one byte.
+    "fractions": ({"containers": [container(name, memory="100m") for name in "abc"]},
+                  None, "memory", 1),
+    "shrinking": ({"containers": [container("a", cpu="1")]}, given("3"), "cpu", 3000),
+    "resized-in-vain": ({"containers": [container("a", cpu="6")]}, given("2", True), "cpu", 2000),
+}  # fmt: skip
+ROOM = {"cpu": 8000, "memory": 32 * GI}
+
+
+def settled(client: Client, name: str, where: str) -> bool | None:
+    """Whether the scheduler has given the pod its node, or said that it cannot."""
+    found = client.get("v1", "Pod", name, where)
+    if found["spec"].get("nodeName"):
+        return True
+    conditions = found["status"].get("conditions", [])
+    refused = any(one["type"] == "PodScheduled" and one["status"] == "False" for one in conditions)
+    return False if refused else None
+
+
+def place(client: Client, where: str, name: str, on: str, spec: Json) -> bool:
+    """Create a pod that only that node can host; return whether it got it."""
+    selector = {"kubernetes.io/hostname": on}
+    options: Any = {"hands_off": True, "node_selector": selector, "spec": spec}
+    client.create(pod(name, where, **options))
+    return bool(
+        wait(
+            lambda: None if (told := settled(client, name, where)) is None else (told,),
+            what=f"a word about {name}",
+        )[0]
+    )
+
+
+def probe(resource: str, amount: int) -> Json:
+    text = f"{amount}m" if resource == "cpu" else str(amount)
+    return {"containers": [container("probe", None, **{resource: text})]}
+
+
+def usage_of(client: Client, where: str) -> Usage:
+    usage = Usage()
+    for found in client.list("v1", "Node"):
+        usage.put_node(model(NODE, found))
+    for found in client.list("v1", "Pod", where):
+        usage.put_pod(model(POD, found))
+    return usage
+
+
+@pytest.fixture
+def heavy(controlplane_137: ControlPlane) -> Any:
+    """A RuntimeClass whose pods take a quarter of a core more."""
+    client = controlplane_137.client
+    client.create(
+        {
+            "apiVersion": "node.k8s.io/v1",
+            "kind": "RuntimeClass",
+            "metadata": {"name": "heavy"},
+            "handler": "heavy",
+            "overhead": {"podFixed": {"cpu": "250m"}},
+        }
+    )
+    yield
+    client.delete("node.k8s.io/v1", "RuntimeClass", "heavy")
+
+
+@pytest.mark.usefixtures("heavy")
+def test_what_is_left_beside_a_pod_fits_and_one_unit_more_does_not(
+    controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
+) -> None:
+    client, where = no_nodes(controlplane_137), namespace(controlplane_137)
+    make_nodes(client, [node(f"{case}-{end}") for case in CASES for end in ("fits", "over")])
+    for case, (spec, status, _, _) in CASES.items():
+        for end in ("fits", "over"):
+            assert place(client, where, f"{case}-{end}", f"{case}-{end}", spec)
+            if status is not None:
+                client.patch_status("v1", "Pod", f"{case}-{end}", status, where)
+    usage = usage_of(client, where)
+    rooms = {room.name: room for room in usage.room().nodes}
+    for case, (_, _, resource, taken) in CASES.items():
+        room = rooms[f"{case}-fits"]
+        assert (case, room.allocatable[resource]) == (case, ROOM[resource])
+        assert (case, room.now.amounts[resource]) == (case, taken)
+        left = room.allocatable[resource] - room.now.amounts[resource]
+        fits = place(client, where, f"{case}-exact", f"{case}-fits", probe(resource, left))
+        over = place(client, where, f"{case}-more", f"{case}-over", probe(resource, left + 1))
+        assert (case, fits, over) == (case, True, False)
+
+
+def test_ports_of_the_hosts_network_are_ports_of_the_node(
+    controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
+) -> None:
+    client, where = no_nodes(controlplane_137), namespace(controlplane_137)
+    make_nodes(client, [node("n1")])
+    listening = {**container("a", cpu="1"), "ports": [{"containerPort": 8080}]}
+    beside = {**sidecar("s", cpu="1"), "ports": [{"containerPort": 9}]}
+    spec = {"containers": [listening], "initContainers": [beside], "hostNetwork": True}
+    assert place(client, where, "first", "n1", spec)
+    (room,) = usage_of(client, where).room().nodes
+    assert room.now.host_ports == {HostPort(8080), HostPort(9)}
+    for number, name in ((8080, "main"), (9, "side")):
+        taken = {**container("a", cpu="1"), "ports": [{"containerPort": 1, "hostPort": number}]}
+        assert not place(client, where, name, "n1", {"containers": [taken]})
+    free = {**container("a", cpu="1"), "ports": [{"containerPort": 8080}]}
+    assert place(client, where, "inside", "n1", {"containers": [free]})

@@ -1,0 +1,315 @@
+"""What is on the nodes follows every change, and says the same as counting everything anew."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gangboard.domain.capacity import ClusterRoom, HostPort, Load, Needs, NodeRoom, Resident, Taint
+from gangboard.domain.node import Node
+from gangboard.domain.objects import Condition, Meta, ObjectRef
+from gangboard.domain.pod import Pod
+from gangboard.placement.usage import Usage
+
+GPU = "nvidia.com/gpu"
+
+
+def meta(kind: str, name: str) -> Meta:
+    ref = ObjectRef("", kind, "" if kind == "Node" else "team-a", name, f"uid-{name}")
+    return Meta("v1", ref, "1", 1, None)
+
+
+def node(name: str = "n1", ready: str = "True", **more: Any) -> Node:
+    return Node(meta("Node", name), Condition("Ready", ready), **more)
+
+
+def pod(name: str = "p1", on: str = "n1", phase: str = "Running", **more: Any) -> Pod:
+    asked = {key.replace("gpu", GPU): Decimal(text) for key, text in more.pop("asks", {}).items()}
+    given = {key: more.pop(key) for key in ("host_ports", "apart") if key in more}
+    sets: dict[str, Any] = {key: frozenset(value) for key, value in given.items()}
+    return Pod(meta("Pod", name), phase, on, requests=asked, needs=Needs(**sets), **more)
+
+
+def filled(nodes: Iterable[Node] = (), pods: Iterable[Pod] = ()) -> Usage:
+    usage = Usage()
+    for one in nodes:
+        usage.put_node(one)
+    for other in pods:
+        usage.put_pod(other)
+    return usage
+
+
+def only(usage: Usage) -> NodeRoom:
+    (room,) = usage.room().nodes
+    return room
+
+
+def test_an_empty_cluster_has_no_nodes_and_nothing_stands_in_the_way() -> None:
+    assert Usage().room() == ClusterRoom()
+
+
+def test_nodes_are_in_the_order_of_their_names_and_as_they_are() -> None:
+    taints = (Taint("gpu", "NoSchedule"),)
+    more = {"labels": {"a": "b"}, "taints": taints, "unschedulable": True}
+    room = {"allocatable": {"cpu": 4000}, "unreadable": frozenset({GPU})}
+    usage = filled([node("n2"), node("n10", "Unknown", **more, **room), node("n1")])
+    assert [one.name for one in usage.room().nodes] == ["n1", "n10", "n2"]
+    assert usage.room().nodes[1] == NodeRoom("n10", {"a": "b"}, taints, True, False, **room)  # type: ignore[arg-type]
+
+
+def test_each_pod_is_rounded_up_by_itself() -> None:
+    # Resource.Add of kube-scheduler: 0.0005 cores are one thousandth, each time.
+    pods = [pod(f"p{number}", asks={"cpu": "0.0005", "memory": "1.5"}) for number in range(3)]
+    assert only(filled([node()], pods)).now.amounts == {"cpu": 3, "memory": 6}
+
+
+def test_finished_pods_take_nothing_and_terminating_ones_still_do() -> None:
+    done = [pod(phase, phase=phase, asks={"gpu": "1"}) for phase in ("Succeeded", "Failed")]
+    going = pod("going", asks={"gpu": "2"})
+    going = replace(
+        going, meta=replace(going.meta, deleting_since=datetime(2026, 1, 1, tzinfo=UTC))
+    )
+    usage = filled([node()], [*done, going])
+    assert only(usage).now == Load({GPU: 2}, 1)
+    assert usage.pods_on("n1") == {"uid-going"}
+    assert usage.put_pod(replace(going, phase="Succeeded"))
+    assert only(usage).now == Load()
+
+
+def test_a_nominated_pod_is_on_its_node_until_it_is_bound_elsewhere() -> None:
+    nominated = pod(on="", phase="Pending", nominated_node="n1", asks={"gpu": "1"})
+    usage = filled([node("n1"), node("n2")], [nominated])
+    assert [one.now.pods for one in usage.room().nodes] == [1, 0]
+    assert usage.put_pod(replace(nominated, node="n2"))
+    assert [one.now.pods for one in usage.room().nodes] == [0, 1]
+
+
+def test_pods_without_a_node_take_nothing() -> None:
+    usage = filled([node()], [])
+    assert not usage.put_pod(pod(on="", phase="Pending", asks={"gpu": "1"}))
+    assert only(usage).now == Load()
+
+
+def test_pods_wait_for_their_node_and_for_its_return() -> None:
+    usage = Usage()
+    assert not usage.put_pod(pod(asks={"gpu": "1"}))
+    assert usage.room().nodes == ()
+    assert usage.put_node(node())
+    assert only(usage).now == Load({GPU: 1}, 1)
+    assert usage.remove_node("n1")
+    assert usage.room().nodes == ()
+    assert not usage.put_pod(pod("p2", asks={"gpu": "1"}))
+    assert usage.put_node(node())
+    assert only(usage).now == Load({GPU: 2}, 2)
+
+
+def test_pods_that_stay_are_counted_apart() -> None:
+    agent = pod("agent", asks={"cpu": "1"}, host_ports={HostPort(9100)}, stays=True)
+    train = pod("train", asks={"cpu": "2"}, apart={"team-a/app=train"})
+    room = only(filled([node()], [agent, train]))
+    assert room.staying == Load({"cpu": 1000}, 1, frozenset({HostPort(9100)}))
+    both = frozenset({HostPort(9100)}), frozenset({"team-a/app=train"})
+    assert room.now == Load({"cpu": 3000}, 2, *both)
+
+
+def test_what_two_pods_hold_is_held_until_both_are_gone() -> None:
+    two = [pod(name, host_ports={HostPort(80)}, apart={"s"}) for name in ("p1", "p2")]
+    usage = filled([node()], two)
+    assert usage.remove_pod("uid-p1")
+    assert only(usage).now == Load({}, 1, frozenset({HostPort(80)}), frozenset({"s"}))
+    assert usage.remove_pod("uid-p2")
+    assert only(usage).now == Load()
+
+
+def test_a_request_that_could_not_be_read_makes_the_node_unreadable_in_it() -> None:
+    usage = filled([node(unreadable=frozenset({"cpu"}))], [pod(unread_requests=(GPU,))])
+    assert only(usage).unreadable == {"cpu", GPU}
+    assert usage.remove_pod("uid-p1")
+    assert only(usage).unreadable == {"cpu"}
+
+
+def test_only_what_placement_sees_is_a_change() -> None:
+    usage = filled([node()], [pod(asks={"gpu": "1"})])
+    assert not usage.put_node(replace(node(), ready=Condition("Ready", "True", "KubeletReady")))
+    assert usage.put_node(node(ready="False"))
+    assert not usage.put_pod(pod(asks={"gpu": "1"}, reason="Whatever"))
+    assert not usage.put_pod(pod(asks={"gpu": "1.0"}))
+    assert usage.put_pod(pod(asks={"gpu": "2"}))
+    assert not usage.remove_pod("uid-nobody")
+    assert not usage.remove_node("nobody")
+
+
+def test_the_room_is_the_same_object_while_nothing_changes() -> None:
+    usage = filled([node("n1"), node("n2")], [pod(asks={"gpu": "1"})])
+    before = usage.room()
+    usage.put_pod(pod(asks={"gpu": "1"}))
+    usage.put_node(node("n1"))
+    usage.put_pod(pod("waiting", on="", phase="Pending"))
+    assert usage.room() is before
+    usage.put_pod(pod("p2", on="n2"))
+    after = usage.room()
+    assert after is not before
+    assert after.nodes[0] is before.nodes[0]  # nothing has changed on n1
+    assert before.nodes[1].now == Load()  # what was handed out stays as it was
+
+
+def test_why_there_is_no_room_to_speak_of() -> None:
+    usage = filled([node()])
+    blind = usage.room("nodes: forbidden")
+    assert (blind.nodes, blind.why) == ((), "nodes: forbidden")
+    assert usage.room("nodes: forbidden") is blind
+    assert only(usage).name == "n1"
+
+
+def test_residents_come_along() -> None:
+    def residents() -> list[Resident]:
+        return []
+
+    usage = filled([node()])
+    room = usage.room(residents=residents)
+    assert room.residents is residents
+    assert usage.room(residents=residents) is room
+
+
+def test_the_load_of_some_pods() -> None:
+    pods = [
+        pod("a", "n1", asks={"cpu": "0.0005"}, host_ports={HostPort(80)}),
+        pod("b", "n1", asks={"cpu": "0.0005", "gpu": "1"}),
+        pod("c", "n2", asks={"gpu": "2"}),
+        pod("d", "gone", asks={"gpu": "4"}),
+        pod("e", "n2", asks={"gpu": "8"}),
+    ]
+    usage = filled([node("n2"), node("n1")], pods)
+    found = usage.load_of(["uid-a", "uid-b", "uid-b", "uid-c", "uid-d", "uid-none"])
+    assert found == {
+        "n1": Load({"cpu": 2, GPU: 1}, 2, frozenset({HostPort(80)})),
+        "n2": Load({GPU: 2}, 1),
+    }
+    assert usage.load_of([]) == {}
+
+
+# Any sequence of changes against counting what is there at its end.
+
+NAMES = st.sampled_from(["n1", "n2", "n3"])
+NODES = st.builds(
+    node,
+    NAMES,
+    st.sampled_from(["True", "Unknown"]),
+    unschedulable=st.booleans(),
+    allocatable=st.dictionaries(st.sampled_from(["cpu", GPU]), st.integers(0, 9)),
+    unreadable=st.sampled_from([frozenset(), frozenset({"cpu"})]),
+)
+PODS = st.builds(
+    pod,
+    st.sampled_from([f"p{number}" for number in range(6)]),
+    st.sampled_from(["", "n1", "n2", "n3"]),
+    st.sampled_from(["Running", "Running", "Pending", "Succeeded"]),
+    nominated_node=st.sampled_from(["", "", "n1", "n3"]),
+    asks=st.dictionaries(
+        st.sampled_from(["cpu", "memory", GPU]), st.sampled_from(["0", "0.0001", "1", "2.5"])
+    ),
+    host_ports=st.sets(st.sampled_from([HostPort(80), HostPort(81)])),
+    apart=st.sets(st.sampled_from(["s", "t"])),
+    unread_requests=st.sampled_from([(), (GPU,)]),
+    stays=st.booleans(),
+)
+CHANGES = st.lists(
+    st.one_of(NODES, PODS, NAMES.map(lambda name: ("node", name)), st.tuples(
+        st.just("pod"), st.sampled_from([f"uid-p{number}" for number in range(6)])
+    )),
+    max_size=40,
+)  # fmt: skip
+
+
+@dataclass
+class Cluster:
+    """What is there, as plain as can be."""
+
+    nodes: dict[str, Node] = field(default_factory=dict)
+    pods: dict[str, Pod] = field(default_factory=dict)
+
+    def on(self, name: str) -> list[Pod]:
+        return [
+            one
+            for one in self.pods.values()
+            if (one.node or one.nominated_node) == name and one.phase != "Succeeded"
+        ]
+
+    def room(self, name: str) -> NodeRoom:
+        here = self.on(name)
+        one = self.nodes[name]
+        return NodeRoom(
+            name,
+            unschedulable=one.unschedulable,
+            ready=one.ready is not None and one.ready.status == "True",
+            allocatable=one.allocatable,
+            now=counted(here),
+            staying=counted([other for other in here if other.stays]),
+            unreadable=one.unreadable | {key for other in here for key in other.unread_requests},
+        )
+
+    def rooms(self) -> tuple[NodeRoom, ...]:
+        return tuple(self.room(name) for name in sorted(self.nodes))
+
+
+def counted(pods: list[Pod]) -> Load:
+    amounts: dict[str, int] = {}
+    for one in pods:
+        for resource, amount in one.requests.items():
+            whole = math.ceil(amount * (1000 if resource == "cpu" else 1))
+            amounts[resource] = amounts.get(resource, 0) + whole
+    return Load(
+        {resource: amount for resource, amount in amounts.items() if amount},
+        len(pods),
+        frozenset(port for one in pods for port in one.needs.host_ports),
+        frozenset(name for one in pods for name in one.needs.apart),
+    )
+
+
+def apply(change: Any, usage: Usage, cluster: Cluster) -> bool:
+    if isinstance(change, Node):
+        cluster.nodes[change.meta.ref.name] = change
+        return usage.put_node(change)
+    if isinstance(change, Pod):
+        cluster.pods[change.meta.ref.uid] = change
+        return usage.put_pod(change)
+    what, name = change
+    if what == "node":
+        cluster.nodes.pop(name, None)
+        return usage.remove_node(name)
+    cluster.pods.pop(name, None)
+    return usage.remove_pod(name)
+
+
+@given(CHANGES)
+def test_any_sequence_of_changes_ends_where_counting_anew_ends(changes: list[Any]) -> None:
+    usage, cluster = Usage(), Cluster()
+    before, room = cluster.rooms(), usage.room()
+    for change in changes:
+        seen = apply(change, usage, cluster)
+        after = cluster.rooms()
+        # It may say that something has changed where two changes undo each other, never the reverse.
+        assert seen or after == before
+        assert usage.room().nodes == after
+        if not seen:
+            assert usage.room() is room
+        for name in cluster.nodes:
+            assert usage.pods_on(name) == {one.meta.ref.uid for one in cluster.on(name)}
+        before, room = after, usage.room()
+    every = usage.load_of(list(cluster.pods))
+    assert every == {one.name: one.now for one in before if one.now.pods}
+
+
+@given(CHANGES)
+def test_changes_that_nobody_looked_at_in_between(changes: list[Any]) -> None:
+    usage, cluster = Usage(), Cluster()
+    for change in changes:
+        apply(change, usage, cluster)
+    assert usage.room().nodes == cluster.rooms()

@@ -1,0 +1,266 @@
+"""What was said of a gang, as a list and as a strip; who may read which names; what is left of a gone one."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gangboard.domain.verdict import Evidence
+from gangboard.readmodels.gang_page import GangDetail, gang_detail
+from gangboard.readmodels.history import MOST_SPANS, SpanRow, make_strip
+from gangboard.readmodels.past import GoneGang, gone_gang
+from gangboard.readmodels.waits import Typical
+from gangboard.readmodels.words import face_of
+from gangboard.store.access import Scope, Viewer
+from gangboard.store.gangs import Detail
+from gangboard.store.history import end_spans, record_verdicts
+from gangboard.store.models import Cluster, Gang
+from tests.factories import (
+    NOW,
+    make_cluster,
+    make_finding,
+    make_gang,
+    make_history,
+    make_members,
+    make_ref,
+)
+
+pytestmark = pytest.mark.django_db
+
+MINUTE = timedelta(minutes=1)
+BEGIN = NOW - timedelta(hours=2)
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return make_cluster()
+
+
+@pytest.fixture
+def reader(cluster: Cluster) -> Viewer:
+    """Sees the namespace research only."""
+    return Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
+
+
+def read(viewer: Viewer, gang: Gang) -> GangDetail:
+    detail = gang_detail(viewer=viewer, gang_id=gang.pk, now=NOW)
+    assert detail is not None
+    return detail
+
+
+def read_gone(viewer: Viewer, gang: Gang) -> GoneGang:
+    found = gone_gang(viewer=viewer, gang_id=gang.pk, now=NOW)
+    assert found is not None
+    return found
+
+
+class TestList:
+    def test_the_newest_first_with_their_times(self, owner: Viewer, cluster: Cluster) -> None:
+        gang = make_gang(cluster, created_at=BEGIN)
+        make_history(gang, BEGIN, ("room", 30), ("images", 12), ("runs", 0))
+        entries = read(owner, gang).timeline
+        assert [(entry.kind, entry.code, entry.at, entry.until) for entry in entries] == [
+            ("verdict", "running", BEGIN + 42 * MINUTE, None),
+            ("verdict", "starting", BEGIN + 30 * MINUTE, BEGIN + 42 * MINUTE),
+            ("verdict", "insufficient-resources", BEGIN, BEGIN + 30 * MINUTE),
+        ]
+        assert [entry.duration for entry in entries] == ["", "12 min", "30 min"]
+
+    def test_only_the_newest_are_listed_and_the_wait_is_still_known(
+        self, owner: Viewer, cluster: Cluster
+    ) -> None:
+        gang = make_gang(cluster, created_at=BEGIN)
+        flaps = [("runs", 0.1), ("below", 0.1)] * MOST_SPANS
+        make_history(gang, BEGIN, ("room", 7), *flaps)
+        past = read(owner, gang).past
+        assert (len(past.spans), past.more) == (MOST_SPANS, True)
+        assert past.wait is not None
+        assert past.wait.text == "7 min"
+
+    def test_a_gang_without_history_has_none(self, owner: Viewer, cluster: Cluster) -> None:
+        detail = read(owner, make_gang(cluster))
+        assert (detail.timeline, detail.past.wait, detail.past.typical) == ((), None, None)
+
+    def test_a_wait_comes_with_what_is_typical(self, owner: Viewer, cluster: Cluster) -> None:
+        gang = make_gang(cluster, created_at=BEGIN)
+        make_history(gang, BEGIN, ("room", 0))
+        past = read(owner, gang).past
+        assert past.typical == Typical(None, 0)
+
+
+class TestSilence:
+    def test_what_was_said_last_ends_where_the_silence_begins(self, owner: Viewer) -> None:
+        silent_at = NOW - 10 * MINUTE
+        cluster = make_cluster("lab", contact_at=silent_at)
+        gang = make_gang(cluster, created_at=BEGIN)
+        make_history(gang, BEGIN, ("room", 0))
+        past = read(owner, gang).past
+        unknown, room = past.spans
+        assert (unknown.health, unknown.began_at, unknown.ended_at) == ("unknown", silent_at, None)
+        assert unknown.message == "Cluster lab has not answered since then."
+        assert room.ended_at == silent_at
+        assert past.wait is not None
+        assert past.wait.by_stage == {"placement": 110 * 60}
+        assert past.wait.unseen_seconds == 600
+
+    def test_a_gang_that_had_gone_before_stays_as_it_was(self, owner: Viewer) -> None:
+        cluster = make_cluster("lab", contact_at=NOW - 10 * MINUTE)
+        gang = make_gang(cluster, gone_at=BEGIN + 5 * MINUTE)
+        make_history(gang, BEGIN, ("room", 5), gone=True)
+        assert [span.health for span in read(owner, gang).past.spans] == ["waiting"]
+
+
+def a_span(begin: float, end: float | None, health: str = "waiting") -> SpanRow:
+    return SpanRow(
+        began_at=BEGIN + begin * MINUTE,
+        ended_at=None if end is None else BEGIN + end * MINUTE,
+        health=health,
+        face=face_of(health),
+        stage="placement",
+        code="c",
+        title="Too little is free",
+        message="m",
+        last=False,
+    )
+
+
+class TestStrip:
+    def test_as_wide_as_it_was_long(self) -> None:
+        strip = make_strip((a_span(90, None, "running"), a_span(0, 90)), NOW)
+        assert [
+            (piece.face.label, piece.start, piece.width, piece.duration) for piece in strip
+        ] == [
+            ("Waiting", 0.0, 75.0, "1 h 30 min"),
+            ("Running", 75.0, 25.0, "30 min"),
+        ]
+        assert [piece.ended_at for piece in strip] == [BEGIN + 90 * MINUTE, None]
+
+    def test_a_moment_can_still_be_seen(self) -> None:
+        strip = make_strip((a_span(1, None), a_span(0.999, 1, "failed"), a_span(0, 0.999)), NOW)
+        assert strip[1].width > 0.5
+        assert strip[1].room == ""
+
+    def test_a_time_in_which_it_was_not_there_is_said(self) -> None:
+        strip = make_strip((a_span(60, None), a_span(0, 30)), NOW)
+        assert [(piece.face.label, piece.width) for piece in strip] == [
+            ("Waiting", 25.0),
+            ("Not there", 25.0),
+            ("Waiting", 50.0),
+        ]
+
+    def test_what_lasted_no_time_is_in_the_list_only(self) -> None:
+        strip = make_strip((a_span(5, None), a_span(5, 5, "failed"), a_span(0, 5)), NOW)
+        assert [piece.face.label for piece in strip] == ["Waiting", "Waiting"]
+
+    def test_a_verdict_of_this_very_moment_fills_it(self) -> None:
+        (piece,) = make_strip((a_span(120, None),), NOW)
+        assert (piece.start, piece.width) == (0, 100)
+
+    def test_a_clock_that_runs_behind_makes_nothing_negative(self) -> None:
+        strip = make_strip((a_span(200, None), a_span(0, 200)), NOW)
+        assert all(piece.width > 0 for piece in strip)
+
+    @given(lengths=st.lists(st.floats(0.001, 1e5), min_size=1, max_size=MOST_SPANS))
+    def test_pieces_lie_side_by_side_and_fill_it(self, lengths: list[float]) -> None:
+        spans: list[SpanRow] = []
+        begin = 0.0
+        for length in lengths:
+            spans.insert(0, a_span(begin, begin + length))
+            begin += length
+        strip = make_strip(tuple(spans), NOW)
+        end = 0.0
+        for piece in strip:
+            assert piece.start == pytest.approx(end, abs=0.02)
+            end = piece.start + piece.width
+        assert end == pytest.approx(100, abs=0.02 * len(strip))
+
+
+def a_telling_gang(cluster: Cluster, **columns: Any) -> Gang:
+    """A gang whose verdict names a gang of others, one of their nodes and one of its own."""
+    finding = make_finding(
+        message="team-x/eval-92 holds gpu-17; gpu-01 lost power.",
+        evidence=(
+            Evidence("holds it", "eval-92", make_ref("JobSet", "eval-92", namespace="team-x")),
+            Evidence("cordoned", "gpu-17", make_ref("Node", "gpu-17", namespace="")),
+            Evidence("lost", "gpu-01", make_ref("Node", "gpu-01", namespace="")),
+        ),
+    )
+    gang = make_gang(
+        cluster,
+        message=finding.message,
+        created_at=BEGIN,
+        since=BEGIN,
+        detail=Detail((finding,), members=make_members("w", 1)),
+        **columns,
+    )
+    row = {field.attname: getattr(gang, field.attname) for field in Gang._meta.concrete_fields}
+    record_verdicts([row], {}, at=BEGIN)
+    return gang
+
+
+TOLD = "a gang you may not see holds a node you may not see; gpu-01 lost power."
+
+
+class TestNames:
+    def test_old_sentences_keep_their_secrets_too(self, cluster: Cluster, reader: Viewer) -> None:
+        gang = a_telling_gang(cluster)
+        # Its pods are elsewhere by now, and the verdict is another one.
+        Gang.objects.filter(pk=gang.pk).update(detail=b"", message="All run.")
+        assert [span.message for span in read(reader, gang).past.spans] == [TOLD]
+
+    def test_who_sees_all_reads_all(self, cluster: Cluster, owner: Viewer) -> None:
+        (span,) = read(owner, a_telling_gang(cluster)).past.spans
+        assert span.message == "team-x/eval-92 holds gpu-17; gpu-01 lost power."
+
+    def test_also_when_the_gang_is_gone(self, cluster: Cluster, reader: Viewer) -> None:
+        gang = a_telling_gang(cluster)
+        Gang.objects.all().delete()
+        found = read_gone(reader, gang)
+        assert found.message == TOLD
+        assert found.verdict is not None
+        assert found.verdict.message == TOLD
+        assert [item.value for item in found.verdict.evidence] == [
+            "a gang you may not see",
+            "a node you may not see",
+            "gpu-01",
+        ]
+
+
+class TestGone:
+    def test_the_last_verdict_and_all_before_it(self, owner: Viewer, cluster: Cluster) -> None:
+        gang = a_telling_gang(cluster)
+        gone_at = BEGIN + 20 * MINUTE
+        end_spans(cluster.pk, [gang.uid], at=gone_at)
+        Gang.objects.all().delete()
+        found = read_gone(owner, gang)
+        assert (found.name, found.kind, found.namespace) == (gang.name, "JobSet", "research")
+        assert (found.cluster, found.code) == ("eu-train", "insufficient-resources")
+        assert (found.since, found.gone_at) == (BEGIN, gone_at)
+        assert [(entry.code, entry.last) for entry in found.timeline] == [
+            ("insufficient-resources", True)
+        ]
+        assert found.past.wait is not None
+        assert (found.past.wait.text, found.past.wait.end) == ("20 min", "gone")
+
+    def test_missing_and_forbidden_are_the_same(
+        self, owner: Viewer, stranger: Viewer, cluster: Cluster
+    ) -> None:
+        gang = a_telling_gang(cluster)
+        Gang.objects.all().delete()
+        elsewhere = Viewer(4, "vera", (Scope(cluster.pk, "vision", "viewer"),))
+        for viewer in (stranger, elsewhere):
+            assert gone_gang(viewer=viewer, gang_id=gang.pk, now=NOW) is None
+        for id_ in ("no-such", "a\x00b"):
+            assert gone_gang(viewer=owner, gang_id=id_, now=NOW) is None
+        assert gone_gang(viewer=owner, gang_id=gang.pk, now=NOW) is not None
+
+    def test_within_the_first_hour_it_is_shown_as_it_was(
+        self, owner: Viewer, cluster: Cluster
+    ) -> None:
+        gang = make_gang(cluster, gone_at=NOW - MINUTE, created_at=BEGIN)
+        make_history(gang, BEGIN, ("room", 30), ("runs", 5), gone=True)
+        assert [entry.last for entry in read(owner, gang).timeline] == [True, False]

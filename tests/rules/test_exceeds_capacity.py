@@ -1,0 +1,68 @@
+"""`exceeds-capacity`: more than the nodes have even when every pod that can leave had left."""
+
+from gangboard.domain.capacity import Needs
+from gangboard.domain.health import Health
+from tests.placement.making import node
+from tests.rules.asking import first, found
+from tests.rules.waiting import ask as asks
+from tests.rules.waiting import gang, mixed, plain, room_of, told, values
+
+FOUR = room_of(*(node(f"n{index}") for index in range(4)))
+
+
+def test_six_pods_of_four_gpus_on_four_nodes_of_four() -> None:
+    unit = gang(6, asks(4), FOUR)
+    finding = found("exceeds-capacity", unit)
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "6 pods need 24 nvidia.com/gpu, and the 4 nodes that could host them have 16 even when "
+        "empty."
+    )
+    assert values(finding, "nvidia.com/gpu") == ["24 needed, 16 free now, 16 when empty"]
+    assert first(unit) == "exceeds-capacity"
+
+
+def test_twin_that_fits_on_empty_nodes_waits() -> None:
+    full = room_of(*(node(f"n{index}", used=4) for index in range(4)))
+    assert first(gang(4, asks(4), full)) == "insufficient-resources"
+    assert first(gang(5, asks(4), full)) == "exceeds-capacity"
+
+
+def test_pods_of_daemonsets_stay() -> None:
+    taken = room_of(*(node(f"n{index}", staying=1) for index in range(4)))
+    assert told("exceeds-capacity", gang(7, asks(2), taken)) == (
+        "7 pods need 14 nvidia.com/gpu, and the 4 nodes that could host them have 12 even when "
+        "empty."
+    )
+
+
+def test_in_pieces_even_when_empty() -> None:
+    assert told("exceeds-capacity", gang(5, asks(3), FOUR)) == (
+        "5 pods need 3 nvidia.com/gpu each, and only 4 of them fit on the 4 nodes that could host "
+        "them, even when empty."
+    )
+
+
+def test_one_node_more_than_there_is() -> None:
+    assert told("exceeds-capacity", gang(2, asks(4), room_of(node("n0")))) == (
+        "2 pods need 8 nvidia.com/gpu, and the only node that could host them has 4 even when empty."
+    )
+
+
+def test_pod_by_pod_nothing_is_blocked_while_one_more_fits() -> None:
+    unit = plain(5, asks(4), FOUR)
+    assert first(unit) == "exceeds-capacity"
+
+
+def test_the_blocked_shape_wins_over_the_short_one() -> None:
+    """Two causes: the workers can never fit, the driver waits for a core."""
+    room = room_of(node("n0"), node("n1", used=4))
+    unit = mixed(
+        room,
+        ("workers", 3, asks(4), Needs()),
+        ("driver", 1, asks(cpu="1"), Needs()),
+    )
+    finding = found("exceeds-capacity", unit)
+    assert finding.health is Health.BLOCKED
+    assert "12 nvidia.com/gpu" in finding.message
+    assert values(finding, "nodes for driver")

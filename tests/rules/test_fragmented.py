@@ -1,0 +1,96 @@
+"""`fragmented`: job-fragmented as captured on 1.37.0, and its twins."""
+
+from decimal import Decimal
+
+from gangboard.domain.capacity import Needs
+from gangboard.domain.health import Health
+from gangboard.domain.placing import Cause
+from tests.placement.making import node
+from tests.rules import texts
+from tests.rules.asking import first, found
+from tests.rules.waiting import ask as asks
+from tests.rules.waiting import big, gang, mixed, room_of, told, values
+
+
+def test_free_in_pieces_that_are_too_small() -> None:
+    unit = gang(2, asks(8), room_of(*(node(f"n{i}", gpu=8, used=4) for i in range(4))))
+    finding = found("fragmented", unit)
+    assert finding.health is Health.WAITING
+    assert finding.message == (
+        "2 pods need 8 nvidia.com/gpu each, and 16 are free in total, but in pieces: no node has 8 "
+        "free (4 nodes have 4 each)."
+    )
+    assert values(finding, "nvidia.com/gpu") == ["16 needed, 16 free now, 32 when empty"]
+    assert values(finding, "scheduler says") == [texts.GPU_SHORT]
+    assert first(unit) == "fragmented"
+
+
+def test_some_fit_and_the_rest_is_in_pieces() -> None:
+    nodes = [node("n0", gpu=8, used=3), node("n1", gpu=8, used=6), node("n2", gpu=8, used=6)]
+    assert told("fragmented", gang(3, asks(3), room_of(*nodes))) == (
+        "3 pods need 3 nvidia.com/gpu each, and 9 are free in total, but in pieces: only 1 fits "
+        "(1 node has 5 and 2 nodes have 2 each)."
+    )
+
+
+def test_twin_one_gpu_less_is_short() -> None:
+    nodes = [node("n0", gpu=8, used=4), node("n1", gpu=8, used=5)]
+    assert first(gang(1, asks(8), room_of(*nodes))) == "insufficient-resources"
+    nodes = [node("n0", gpu=8, used=4), node("n1", gpu=8, used=4)]
+    assert first(gang(1, asks(8), room_of(*nodes))) == "fragmented"
+
+
+def test_cores_and_gpus_are_free_on_different_nodes() -> None:
+    """Each is enough in total; where GPUs are free, no core is."""
+    gpu = node("gpu", gpu=8)
+    busy = node("busy", gpu=8, used=8)
+    from dataclasses import replace
+
+    from gangboard.domain.capacity import Load
+
+    no_cores = replace(gpu, now=Load({"cpu": 8000}, 1))
+    unit = gang(1, asks(4, cpu="4"), room_of(no_cores, busy))
+    assert first(unit) == "fragmented"
+    assert "only" in told("fragmented", unit) or "in pieces" in told("fragmented", unit)
+
+
+def test_a_placement_that_the_scheduler_misses_is_said() -> None:
+    """Pods of 3 and 5 fit on 5 + 3 free; the scheduler put the small one on the large piece."""
+    room = room_of(node("n0", gpu=8, used=3), node("n1", gpu=8, used=5))
+    unit = mixed(room, ("large", 1, asks(5), Needs()), ("small", 1, asks(3), Needs()))
+    assert unit.placing is not None
+    assert unit.placing.assessment is not None
+    assert unit.placing.assessment.cause is Cause.FITS
+    finding = found("fragmented", unit)
+    assert finding.health is Health.WAITING
+    assert finding.message == (
+        "2 pods would fit together now, but the scheduler takes them one after the other and did "
+        "not find the way to place all of them."
+    )
+
+
+def test_equal_pods_cannot_miss_a_placement() -> None:
+    assert first(gang(2, asks(4), room_of(node("n0"), node("n1")))) == "unschedulable"
+
+
+def test_several_shapes_in_pieces() -> None:
+    nodes = [node(f"n{i}", gpu=8, used=4) for i in range(3)]
+    unit = mixed(room_of(*nodes), ("large", 1, asks(8), Needs()), ("small", 1, asks(4), Needs()))
+    assert told("fragmented", unit) == (
+        "Enough is free in total for 2 pods on the 3 nodes that could host them, but in pieces: no "
+        "placement exists for all of them together."
+    )
+
+
+def test_memory_in_pieces_is_said_in_gi() -> None:
+    room = room_of(big("a"), big("b"))
+    need = {"memory": Decimal(48 * 2**30)}
+    from dataclasses import replace
+
+    from gangboard.domain.capacity import Load
+
+    half = room_of(*(replace(one, now=Load({"memory": 32 * 2**30}, 1)) for one in room.nodes))
+    assert told("fragmented", gang(1, need, half)) == (
+        "1 pod needs 48Gi of memory, and 64Gi is free in total, but in pieces: no node has 48Gi "
+        "free (2 nodes have 32Gi each)."
+    )

@@ -1,0 +1,109 @@
+"""`no-matching-node`: job-no-matching-node as captured, and the other things an owner can ask for."""
+
+from decimal import Decimal
+
+import pytest
+
+from gangboard.domain.capacity import Needs, Requirement, Taint, Term
+from gangboard.domain.health import Health
+from tests.placement.making import CORDON, node
+from tests.rules import texts
+from tests.rules.asking import first, found
+from tests.rules.waiting import ask as asks
+from tests.rules.waiting import gang, mixed, room_of, selecting, told, values
+
+H100 = {"gpu": "h100"}
+ROOM = room_of(node("n0", labels=H100), node("n1", labels=H100), node("n2", gpu=0))
+
+
+def affine(*expressions: Requirement) -> Needs:
+    return Needs(affinity=(Term(expressions),))
+
+
+def test_a_label_that_no_node_has() -> None:
+    unit = gang(3, asks(4), ROOM, needs=selecting(gpu="h100", zone="moon"), text=texts.NO_MATCH_136)
+    finding = found("no-matching-node", unit)
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "3 pods ask for a node with the label zone=moon, and none of the 3 nodes has it."
+    )
+    assert values(finding, "node selector") == ["gpu=h100", "zone=moon"]
+    assert values(finding, "scheduler says") == [texts.NO_MATCH_136]
+    assert first(unit) == "no-matching-node"
+
+
+def test_labels_that_no_node_has_together() -> None:
+    room = room_of(node("n0", labels={"a": "1"}), node("n1", labels={"b": "2"}))
+    assert told("no-matching-node", gang(1, asks(4), room, needs=selecting(a="1", b="2"))) == (
+        "1 pod asks for a node with the labels a=1 and b=2, and none of the 2 nodes has all of them."
+    )
+
+
+def test_required_affinity() -> None:
+    needs = affine(Requirement("zone", "In", ("moon", "mars")))
+    assert told("no-matching-node", gang(2, asks(4), ROOM, needs=needs)) == (
+        "2 pods ask for a node by required affinity (zone In (moon, mars)), and none of the 3 nodes "
+        "matches."
+    )
+
+
+def test_a_resource_that_nobody_has() -> None:
+    unit = gang(2, {"amd.com/gpu": Decimal(1)}, ROOM)
+    assert (
+        told("no-matching-node", unit) == "2 pods ask for 1 amd.com/gpu each, and no node has any."
+    )
+
+
+def test_a_resource_that_no_matching_node_has() -> None:
+    room = room_of(node("n0"), node("n1", gpu=0, labels={"pool": "a"}))
+    assert told("no-matching-node", gang(1, asks(4), room, needs=selecting(pool="a"))) == (
+        "1 pod asks for 4 nvidia.com/gpu, and no node of the 1 that match its node selector or "
+        "affinity has any."
+    )
+
+
+def test_more_in_one_pod_than_the_largest_node_has() -> None:
+    room = room_of(node("n0", gpu=8, used=8), node("n1", gpu=4), node("n2", gpu=0))
+    assert told("no-matching-node", gang(2, asks(16), room)) == (
+        "2 pods ask for 16 nvidia.com/gpu each, and the largest node has 8."
+    )
+
+
+def test_what_stays_on_the_largest_node_counts() -> None:
+    room = room_of(node("n0", gpu=8, staying=1))
+    assert told("no-matching-node", gang(1, asks(8), room)) == (
+        "1 pod asks for 8 nvidia.com/gpu, and the largest node has 8, 1 of it taken by pods that "
+        "stay."
+    )
+
+
+@pytest.mark.parametrize(
+    ("bad", "code"),
+    [
+        ({"unschedulable": True, "taints": (CORDON,)}, "nodes-unschedulable"),
+        ({"taints": (Taint("gpu", "NoSchedule", "reserved"),)}, "untolerated-taint"),
+    ],
+)
+def test_twins_of_which_a_node_would_match(bad: dict[str, object], code: str) -> None:
+    """Most nodes do not match, and the one that does is out for another reason: that one is said."""
+    nodes = [node(f"n{index}") for index in range(4)]
+    room = room_of(*nodes, node("match", labels=H100, **bad))
+    assert first(gang(1, asks(4), room, needs=selecting(gpu="h100"))) == code
+
+
+def test_a_blocked_shape_wins_over_one_that_waits() -> None:
+    """Two causes: the workers' nodes are full, and the driver's label is nowhere."""
+    room = room_of(node("n0", used=4), node("n1", used=4))
+    unit = mixed(
+        room,
+        ("driver", 1, asks(1), selecting(zone="moon")),
+        ("workers", 2, asks(4), Needs()),
+    )
+    finding = found("no-matching-node", unit)
+    assert finding.message == (
+        "1 pod of driver asks for a node with the label zone=moon, and none of the 2 nodes has it."
+    )
+    assert values(finding, "nodes for workers") == ["2 of 2 could host one, 0 can now"]
+    assert values(finding, "nodes for driver") == [
+        "0 of 2 could host one, 0 can now; excluded: 2 node selector or required node affinity"
+    ]

@@ -1,0 +1,27 @@
+"""`no-nodes`: `no nodes available to schedule pods`."""
+
+from gangboard.domain.health import Health
+from tests.placement.making import node
+from tests.rules.asking import first, found
+from tests.rules.waiting import ask as asks
+from tests.rules.waiting import gang, room_of, values
+
+SAYS = "no nodes available to schedule pods"
+
+
+def test_the_cluster_has_no_node() -> None:
+    unit = gang(3, asks(4), room_of(), text=SAYS)
+    finding = found("no-nodes", unit)
+    assert finding.health is Health.BLOCKED
+    assert finding.message == "3 pods wait, and the cluster has no node at all."
+    assert values(finding, "scheduler says") == [SAYS]
+    assert first(unit) == "no-nodes"
+
+
+def test_nodes_that_were_not_read_are_not_none() -> None:
+    unit = gang(3, asks(4), room_of(why="nodes: forbidden"), text=SAYS)
+    assert first(unit) == "unschedulable"
+
+
+def test_a_node_that_does_not_suit_is_a_node() -> None:
+    assert first(gang(3, asks(4), room_of(node("n0", gpu=0)))) == "no-matching-node"

@@ -1,0 +1,45 @@
+"""`nodes-unschedulable`: job-nodes-cordoned as captured on 1.37.0."""
+
+from gangboard.domain.capacity import Taint
+from gangboard.domain.health import Health
+from tests.placement.making import CORDON, node
+from tests.rules.asking import first, found
+from tests.rules.waiting import ask as asks
+from tests.rules.waiting import gang, room_of, told, values
+
+SAYS = "0/2 nodes are available: 2 node(s) were unschedulable."
+GONE = Taint("node.kubernetes.io/unreachable", "NoSchedule")
+
+
+def test_all_nodes_are_cordoned() -> None:
+    """A cordon is also a taint; it counts as cordon."""
+    room = room_of(*(node(f"n{i}", unschedulable=True, taints=(CORDON,)) for i in range(2)))
+    unit = gang(3, asks(4), room, text=SAYS)
+    finding = found("nodes-unschedulable", unit)
+    assert finding.health is Health.BLOCKED
+    assert finding.message == "2 nodes could host 3 pods, and all are cordoned."
+    assert values(finding, "node: cordoned") == ["n0", "n1"]
+    assert values(finding, "scheduler says") == [SAYS]
+    assert first(unit) == "nodes-unschedulable"
+
+
+def test_in_the_moment_before_the_taint_comes() -> None:
+    assert told(
+        "nodes-unschedulable", gang(1, asks(4), room_of(node("n0", unschedulable=True)))
+    ) == ("The only node that could host 1 pod is cordoned.")
+
+
+def test_nodes_that_are_not_ready() -> None:
+    room = room_of(*(node(f"n{i}", ready=False, taints=(GONE,)) for i in range(2)))
+    assert told("nodes-unschedulable", gang(1, asks(4), room)) == (
+        "2 nodes could host 1 pod, and all are not ready (taint "
+        "node.kubernetes.io/unreachable:NoSchedule)."
+    )
+
+
+def test_twin_with_one_node_left_is_short() -> None:
+    cordoned = node("n0", unschedulable=True, taints=(CORDON,))
+    assert first(gang(1, asks(4), room_of(cordoned, node("n1", used=4)))) == (
+        "insufficient-resources"
+    )
+    assert first(gang(2, asks(4), room_of(cordoned, node("n1")))) == "exceeds-capacity"

@@ -1,0 +1,50 @@
+"""`pod-anti-affinity`: by host from arithmetic, by anything else from the scheduler's text."""
+
+from dataclasses import replace
+
+from gangboard.domain.capacity import Load, Needs
+from gangboard.domain.health import Health
+from tests.rules.asking import first, found
+from tests.rules.waiting import ask as asks
+from tests.rules.waiting import big, gang, room_of, told
+
+APART = Needs(apart=frozenset({"ring"}))
+SAYS = "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules."
+
+
+def test_five_pods_on_three_nodes() -> None:
+    unit = gang(5, asks(cpu="1"), room_of(*map(big, "abc")), needs=APART, text=SAYS)
+    finding = found("pod-anti-affinity", unit)
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "5 pods must be on different nodes (required anti-affinity), and only 3 nodes could host "
+        "one; without that they would fit on empty nodes."
+    )
+    assert first(unit) == "pod-anti-affinity"
+
+
+def test_enough_nodes_some_with_pods_of_the_set() -> None:
+    taken = replace(big("a"), now=Load({"cpu": 1000}, 1, apart=frozenset({"ring"})))
+    unit = gang(3, asks(cpu="1"), room_of(taken, big("b"), big("c")), needs=APART, text=SAYS)
+    finding = found("pod-anti-affinity", unit)
+    assert finding.health is Health.WAITING
+    assert finding.message == (
+        "3 pods must be on different nodes (required anti-affinity), and 2 of the 3 nodes that "
+        "could host them take one now; without that they would fit now."
+    )
+
+
+def test_by_zone_the_scheduler_tells() -> None:
+    needs = Needs(unsupported=("required anti-affinity by topology.kubernetes.io/zone",))
+    unit = gang(2, asks(cpu="1"), room_of(big("a"), big("b")), needs=needs, text=SAYS)
+    finding = found("pod-anti-affinity", unit)
+    assert finding.health is Health.WAITING
+    assert finding.message == (
+        "1 pod finds no node: on 3 nodes their required anti-affinity is not met."
+    )
+
+
+def test_twin_without_room_is_short() -> None:
+    full = room_of(big("a", used=8), big("b", used=8))
+    assert first(gang(2, asks(cpu="1"), full, needs=APART)) == "insufficient-resources"
+    assert told("exceeds-capacity", gang(9, asks(cpu="2"), room_of(big("a")), text=SAYS))

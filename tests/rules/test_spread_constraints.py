@@ -1,0 +1,46 @@
+"""`spread-constraints`: `node(s) didn't match pod topology spread constraints`."""
+
+from gangboard.domain.capacity import Needs
+from gangboard.domain.health import Health
+from tests.placement.making import node
+from tests.rules.asking import first, found
+from tests.rules.waiting import ask as asks
+from tests.rules.waiting import gang, plain, room_of, values
+
+SPREAD = Needs(unsupported=("topology spread constraints",))
+FREE = room_of(node("n0"), node("n1"))
+SAYS = (
+    "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) didn't match pod topology "
+    "spread constraints."
+)
+
+
+def test_the_amounts_would_fit() -> None:
+    unit = gang(2, asks(4), FREE, needs=SPREAD, text=SAYS)
+    finding = found("spread-constraints", unit)
+    assert finding.health is Health.WAITING
+    assert finding.message == (
+        "1 pod finds no node: on 1 node their topology spread constraints are not met."
+    )
+    assert values(finding, "scheduler says") == [SAYS]
+    assert first(unit) == "spread-constraints"
+
+
+def test_nodes_without_the_label_do_not_get_it_by_themselves() -> None:
+    text = (
+        "0/2 nodes are available: 2 node(s) didn't match pod topology spread constraints (missing "
+        "required label)."
+    )
+    finding = found("spread-constraints", plain(2, asks(4), FREE, needs=SPREAD, text=text))
+    assert finding.health is Health.BLOCKED
+
+
+def test_twin_without_room_is_short() -> None:
+    full = room_of(node("n0", used=4), node("n1"))
+    assert first(gang(2, asks(4), full, needs=SPREAD, text=SAYS)) == "insufficient-resources"
+
+
+def test_twin_of_which_the_scheduler_says_something_else() -> None:
+    text = "0/2 nodes are available: 2 node(s) didn't satisfy plugin(s) [Custom]."
+    unit = gang(2, asks(4), FREE, needs=SPREAD, text=text)
+    assert first(unit) == "unschedulable"

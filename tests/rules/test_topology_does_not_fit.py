@@ -1,0 +1,74 @@
+"""`topology-does-not-fit`: job-topology-does-not-fit as captured on 1.37.0 (key `rack`)."""
+
+from gangboard.domain.health import Health
+from tests.placement.making import node
+from tests.rules.asking import first, found
+from tests.rules.waiting import ask as asks
+from tests.rules.waiting import gang, room_of, told, values
+
+SAYS = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
+
+
+def racks(*per_rack: int, used: int = 0) -> list[object]:
+    return [
+        node(f"r{rack}-{index}", used=used, labels={"rack": f"r{rack}"})
+        for rack, count in enumerate(per_rack)
+        for index in range(count)
+    ]
+
+
+def test_no_rack_is_large_enough() -> None:
+    unit = gang(3, asks(4), room_of(*racks(2, 2)), keys=("rack",), text=SAYS)  # type: ignore[arg-type]
+    finding = found("topology-does-not-fit", unit)
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "3 pods must be on nodes with one value of rack, and the best (rack=r0) has room for 2 even "
+        "when empty; without that they would fit on empty nodes."
+    )
+    assert values(finding, "best rack") == ["r0"]
+    assert values(finding, "scheduler says") == [SAYS]
+    assert first(unit) == "topology-does-not-fit"
+
+
+def test_a_rack_would_do_if_it_were_empty() -> None:
+    nodes = [*racks(3, 0), node("r1-0", labels={"rack": "r1"}), node("r1-1", labels={"rack": "r1"})]
+    nodes[0] = node("r0-0", used=4, labels={"rack": "r0"})
+    unit = gang(3, asks(4), room_of(*nodes), keys=("rack",))  # type: ignore[arg-type]
+    finding = found("topology-does-not-fit", unit)
+    assert finding.health is Health.WAITING
+    assert finding.message == (
+        "3 pods must be on nodes with one value of rack, and the best (rack=r0) has room for 2 now; "
+        "without that they would fit now."
+    )
+
+
+def test_members_have_chosen_their_rack() -> None:
+    nodes = [
+        node("r0-0", used=4, labels={"rack": "r0"}),
+        node("r0-1", used=4, labels={"rack": "r0"}),
+        node("r1-0", labels={"rack": "r1"}),
+        node("r1-1", labels={"rack": "r1"}),
+    ]
+    unit = gang(2, asks(4), room_of(*nodes), keys=("rack",), on=("r0-0",))
+    assert told("topology-does-not-fit", unit) == (
+        "1 pod needs room in rack=r0, where members have a node already; without that it would fit "
+        "now."
+    )
+
+
+def test_twins() -> None:
+    small = room_of(*racks(2, 2))  # type: ignore[arg-type]
+    assert first(gang(5, asks(4), small, keys=("rack",))) == "exceeds-capacity"
+    full = room_of(*racks(2, 2, used=4))  # type: ignore[arg-type]
+    assert first(gang(2, asks(4), full, keys=("rack",))) == "insufficient-resources"
+    assert first(gang(2, asks(4), small, keys=("rack",))) == "unschedulable"
+
+
+def test_a_host_as_domain_goes_with_a_reference() -> None:
+    """So that its name is shown only to who may see nodes."""
+    room = room_of(node("n0"), node("n1"))
+    unit = gang(2, asks(4), room, keys=("kubernetes.io/hostname",))
+    finding = found("topology-does-not-fit", unit)
+    (best,) = [one for one in finding.evidence if one.label == "best kubernetes.io/hostname"]
+    assert best.source is not None
+    assert (best.source.kind, best.source.name) == ("Node", "n0")

@@ -1,0 +1,100 @@
+"""`volume-unavailable`: texts of volumebinding and its neighbours (1.35 to 1.37)."""
+
+import pytest
+
+from gangboard.domain.capacity import Needs
+from gangboard.domain.health import Health
+from tests.placement.making import node
+from tests.rules.asking import first, found
+from tests.rules.waiting import ask as asks
+from tests.rules.waiting import gang, plain, room_of, told, values
+
+NOT_THERE = '0/6 nodes are available: persistentvolumeclaim "data-0" not found.'
+UNBOUND = "0/6 nodes are available: pod has unbound immediate PersistentVolumeClaims."
+VOLUMES = Needs(unsupported=("volumes",))
+FREE = room_of(node("n0"), node("n1"))
+FULL = room_of(node("n0", used=4), node("n1", used=4))
+
+
+def test_a_claim_that_does_not_exist() -> None:
+    unit = gang(2, asks(4), FREE, needs=VOLUMES, text=NOT_THERE)
+    finding = found("volume-unavailable", unit)
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "1 pod needs the PersistentVolumeClaim data-0, and it does not exist."
+    )
+    assert values(finding, "scheduler says") == [NOT_THERE]
+    assert first(unit) == "volume-unavailable"
+
+
+@pytest.mark.parametrize(
+    ("text", "health", "says"),
+    [
+        (UNBOUND, Health.WAITING, "not bound to a volume yet"),
+        (
+            "0/6 nodes are available: waiting for ephemeral volume controller to create the "
+            'persistentvolumeclaim "train-0-scratch".',
+            Health.WAITING,
+            "train-0-scratch",
+        ),
+        (
+            '0/6 nodes are available: persistentvolumeclaim "d" bound to non-existent '
+            'persistentvolume "pv-7".',
+            Health.BLOCKED,
+            "PersistentVolume pv-7 does not exist",
+        ),
+        (
+            '0/6 nodes are available: persistentvolumeclaim "d" is being deleted.',
+            Health.BLOCKED,
+            "is being deleted",
+        ),
+        (
+            "0/2 nodes are available: 2 node(s) didn't match PersistentVolume's node affinity.",
+            Health.BLOCKED,
+            "on 2 nodes their volume cannot be reached",
+        ),
+        (
+            "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) had volume node "
+            "affinity conflict. preemption: 0/2 nodes are available: 2 Preemption is not helpful "
+            "for scheduling.",
+            Health.WAITING,
+            "on 1 node their volume cannot be reached",
+        ),
+        (
+            "0/2 nodes are available: 2 node(s) exceed max volume count.",
+            Health.WAITING,
+            "no further volume",
+        ),
+    ],
+)
+def test_other_texts(text: str, health: Health, says: str) -> None:
+    finding = found("volume-unavailable", gang(2, asks(4), FREE, needs=VOLUMES, text=text))
+    assert finding.health is health
+    assert says in finding.message
+
+
+def test_two_causes_the_blocked_one_is_told() -> None:
+    """No room would help a pod whose claim does not exist; the lack of room is in the evidence."""
+    finding = found("volume-unavailable", gang(2, asks(4), FULL, needs=VOLUMES, text=NOT_THERE))
+    assert values(finding, "nvidia.com/gpu") == ["8 needed, 0 free now, 8 when empty"]
+
+
+def test_whatever_is_known_of_nodes() -> None:
+    unit = gang(2, asks(4), room_of(why="nodes: forbidden"), needs=VOLUMES, text=NOT_THERE)
+    assert first(unit) == "volume-unavailable"
+
+
+def test_twin_where_the_volume_is_not_all_that_is_in_the_way() -> None:
+    """On nodes the text counts only where the amounts would fit."""
+    text = "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) had volume node affinity conflict."
+    assert first(gang(2, asks(4), FULL, needs=VOLUMES, text=text)) == "insufficient-resources"
+    assert first(gang(2, asks(4), room_of(node("n0")), needs=VOLUMES, text=NOT_THERE)) == (
+        "exceeds-capacity"
+    )
+
+
+def test_every_pod_that_says_so_is_counted() -> None:
+    unit = plain(3, asks(4), FREE, needs=VOLUMES, text=UNBOUND)
+    assert told("volume-unavailable", unit) == (
+        "3 pods wait for PersistentVolumeClaims that are not bound to a volume yet."
+    )

@@ -1,0 +1,149 @@
+"""Scenarios over time: waiting, running, a member lost, placed again. Each step is an expectation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from tests.controlplane.nodes import silence_node, wake_node
+from tests.scenarios.contention import PREEMPTED, PREEMPTED_PODS, nominate_claim, scale_up
+from tests.scenarios.making import all_of, gang, holders, loose, quorum, taint
+from tests.scenarios.scenario import LIVED_SECONDS, Room, Scenario, Stage, Step
+from tests.scenarios.topology import RACK
+
+GPUS = "nvidia.com/gpu"
+
+
+def _holder_leaves(stage: Stage) -> None:
+    stage.delete("holder-0")
+
+
+def _lose_one(stage: Stage) -> None:
+    time.sleep(LIVED_SECONDS)
+    stage.lose_one()
+
+
+def _uncordon(stage: Stage) -> None:
+    stage.uncordon()
+
+
+def _untaint(stage: Stage) -> None:
+    for at in (0, 1):
+        patch = {"spec": {"taints": None}}
+        stage.client.patch("v1", "Node", stage.node(str(at)), patch)
+
+
+def _add(*rooms: Room) -> Callable[[Stage], None]:
+    return lambda stage: stage.add_nodes(*rooms)
+
+
+def _silence_one(stage: Stage) -> None:
+    time.sleep(LIVED_SECONDS)
+    silence_node(stage.client, stage.node("0"))
+
+
+def _wake(stage: Stage) -> None:
+    wake_node(stage.client, stage.node("0"))
+
+
+RUNS = "running", "running"
+OVER_TIME = (
+    Scenario(
+        "room-comes", "Job", "run", "insufficient-resources", "waiting",
+        all_of(holders([0], cpu="8"), gang(3, cpu="6")),
+        says=("18", "16", "cpu"), members={"scheduled": 0}, nodes=3, twin="nodes-come",
+        steps=(
+            Step(_holder_leaves, *RUNS, (), {"ready": 3}),
+            Step(_lose_one, "lost-members", "degraded", ("2 of 3",), {"ready": 2}),
+            Step(_uncordon, *RUNS, (), {"ready": 3}),
+        ),
+    ),
+    Scenario(
+        "nodes-come", "Job", "run", "no-matching-node", "blocked", gang(2, gpu=4),
+        says=("2", GPUS), members={"scheduled": 0}, nodes=2, twin="room-comes",
+        steps=(
+            Step(_add(Room(gpus=4)), "exceeds-capacity", "blocked", ("8", "4", GPUS)),
+            Step(_add(Room(gpus=4)), *RUNS, (), {"ready": 2}),
+        ),
+    ),
+    Scenario(
+        "taint-goes", "Job", "run", "untolerated-taint", "blocked", gang(2, cpu="6"),
+        says=("2", "maintenance"), rooms=(Room(taints=[taint("maintenance")]),) * 2,
+        twin="cordon-goes", steps=(Step(_untaint, *RUNS, (), {"ready": 2}),),
+    ),
+    Scenario(
+        "cordon-goes", "Job", "run", "nodes-unschedulable", "blocked", gang(2, cpu="6"),
+        says=("2",), rooms=(Room(unschedulable=True),) * 2, twin="taint-goes",
+        steps=(
+            Step(_uncordon, *RUNS, (), {"ready": 2}),
+            Step(_lose_one, "lost-members", "degraded", ("1 of 2",), {"ready": 1}),
+        ),
+    ),
+    Scenario(
+        "scale-up-comes", "Job", "run", "exceeds-capacity", "blocked", gang(3, cpu="6"),
+        says=("18", "16", "cpu"), nodes=2, twin="claim-comes",
+        steps=(
+            Step(scale_up, "waiting-for-nodes", "waiting", ("cluster-autoscaler",)),
+            Step(_add(Room()), *RUNS, (), {"ready": 3}),
+        ),
+    ),
+    Scenario(
+        "claim-comes", "Job", "run", "no-matching-node", "blocked", gang(2, cpu="12"),
+        says=("12", "8", "cpu"), nodes=2, twin="scale-up-comes",
+        steps=(
+            Step(nominate_claim, "waiting-for-nodes", "waiting", ("arpenter",)),
+            Step(_add(Room(cpu="16"), Room(cpu="16")), *RUNS, (), {"ready": 2}),
+        ),
+    ),
+    Scenario(
+        "quorum-then-all", "PodGroup", "run", "below-size", "degraded",
+        quorum(3, 2, cpu="6"),
+        says=("2 of 3",), members={"desired": 3, "quorum": 2, "scheduled": 2}, nodes=2,
+        twin="pieces-join", within=150,
+        steps=(Step(_add(Room()), *RUNS, (), {"ready": 3}),),
+    ),
+    Scenario(
+        "pieces-join", "Job", "run", "fragmented", "waiting",
+        all_of(holders([0, 1, 2], gpu=2), gang(2, gpu=3)),
+        says=("6", GPUS), rooms=(Room(gpus=4),) * 3, twin="quorum-then-all",
+        steps=(
+            Step(_holder_leaves, "fragmented", "waiting", ("6", "8")),
+            Step(lambda stage: stage.delete("holder-1"), *RUNS, (), {"ready": 2}),
+        ),
+    ),
+    Scenario(
+        # Rack a has a free node, and members that run have chosen rack b.
+        "back-to-its-rack", "Job", "run", *RUNS, gang(2, gpu=4, topology=RACK),
+        members={"ready": 2},
+        rooms=(
+            Room(gpus=4, labels={RACK: "a"}), Room(gpus=4, labels={RACK: "b"}),
+            Room(gpus=4, labels={RACK: "b"}),
+        ),
+        twin="room-comes",
+        steps=(
+            Step(_lose_one, "lost-members", "degraded", ("1 of 2", RACK), {"ready": 1}),
+            Step(_uncordon, *RUNS, (), {"ready": 2}),
+        ),
+    ),
+    Scenario(
+        "node-wakes", "Job", "run", *RUNS, gang(3, cpu="6"), members={"ready": 3}, nodes=3,
+        twin="room-comes", within=150,
+        steps=(
+            Step(_silence_one, "node-lost", "degraded", ("node-wakes-0",), {"ready": 2}),
+            Step(_wake, *RUNS, (), {"ready": 3}),
+        ),
+    ),
+    *PREEMPTED,
+)  # fmt: skip
+OVER_TIME_PODS = (
+    Scenario(
+        "half-then-all", "Job", "run", "partly-placed", "degraded", loose(3, cpu="6"),
+        says=("2 of 3",), members={"scheduled": 2}, nodes=2, twin="preempted-pods",
+        steps=(
+            Step(_add(Room()), *RUNS, (), {"ready": 3}),
+            Step(_lose_one, "lost-members", "degraded", ("2 of 3",), {"ready": 2}),
+            Step(_uncordon, *RUNS, (), {"ready": 3}),
+        ),
+    ),
+    *PREEMPTED_PODS,
+)  # fmt: skip
