@@ -26,14 +26,16 @@ class WireLabelSelector(Wire):
 
 
 class WirePodTerm(Wire):
-    """One required term of affinity or anti-affinity between pods."""
+    """One required term of affinity or anti-affinity between pods.
+
+    `matchLabelKeys` and `mismatchLabelKeys` are not read, as no scheduler reads them: the API
+    server has put them into the selector (mutatePodAffinity in pkg/registry/core/pod/strategy.go).
+    """
 
     topology_key: str = ""
     label_selector: WireLabelSelector | None = None
     namespaces: list[str] | None = None
     namespace_selector: WireLabelSelector | None = None
-    match_label_keys: list[str] | None = None
-    mismatch_label_keys: list[str] | None = None
 
 
 def read_requirements(entries: Iterable[WireRequirement] | None) -> tuple[Requirement, ...]:
@@ -55,8 +57,6 @@ def apart_name(term: WirePodTerm, namespace: str, labels: Mapping[str, str]) -> 
         or term.topology_key != HOSTNAME
         or term.namespace_selector is not None
         or set(term.namespaces or (namespace,)) != {namespace}
-        or term.match_label_keys
-        or term.mismatch_label_keys
     ):
         return ""
     entries = _requirements(selector)

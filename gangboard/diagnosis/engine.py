@@ -25,6 +25,7 @@ from gangboard.placement.fit_rows import fit_rows
 from gangboard.placement.placing import placing
 
 Subject = TypeVar("Subject", GangFacts, Unit)
+Arithmetic = Callable[[Unit], Placing | None]
 
 # Worst first. A symptom waits for another unit, whose finding is nearer to the cause. What could
 # not be looked at must never look better than it may be, so it stands before all that goes well.
@@ -55,20 +56,20 @@ class _Opinion:
     """Why a member that was lost does not come back: shown next, never ranked on its own."""
 
 
-def assess(facts: GangFacts) -> Verdict:
+def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing) -> Verdict:
     """Return the verdict on a gang, with everything that explains it.
 
     The first gang rule that finds something decides. Otherwise each unit gets the first override
     rule that finds something, else the first rule of the first stage, and the gang shows its worst
     unit. Where the units decide, arithmetic comes first, for each of which a member waits for a
     node: rules only read it. A rule that crashes is a finding `not-observed`; the others are asked
-    all the same.
+    all the same. `arithmetic` can be another way to the same answers, to compare them.
     """
     parts = units(facts)
     crashes: list[Finding] = []
     decided = _first(registry.gang_rules(), facts, crashes)
     if decided is None:
-        parts = tuple(_with_placing(unit, crashes) for unit in parts)
+        parts = tuple(_with_placing(unit, arithmetic, crashes) for unit in parts)
     opinions = [_Opinion(decided)] if decided else [_judge(unit, crashes) for unit in parts]
     opinions += [_Opinion(crash) for crash in crashes]
     ranked = sorted(_tell_running_together(facts, opinions, len(parts)), key=_rank)
@@ -88,7 +89,7 @@ def assess(facts: GangFacts) -> Verdict:
         requests=request_texts(facts),
         jobs=job_states(facts, parts, by_unit),
         pods=member_states(facts),
-        groups=tuple(group.meta.ref for group in (*facts.workloads, *facts.groups)),
+        groups=tuple(dict.fromkeys(group.meta.ref for group in (*facts.workloads, *facts.groups))),
         recheck_at=min(rechecks, default=None),
         memory=remember(facts, parts),
         priority=_priority(facts),
@@ -98,10 +99,10 @@ def assess(facts: GangFacts) -> Verdict:
     )
 
 
-def _with_placing(unit: Unit, crashes: list[Finding]) -> Unit:
+def _with_placing(unit: Unit, arithmetic: Arithmetic, crashes: list[Finding]) -> Unit:
     """Return the unit with what arithmetic says of its members that wait for a node."""
     try:
-        found = placing(unit)
+        found = arithmetic(unit)
     # As with a rule: a defect in the arithmetic must not silence what else is known.
     except Exception as error:  # noqa: BLE001
         crashes.append(_crash("The arithmetic of placement", Stage.PLACEMENT, unit, error))

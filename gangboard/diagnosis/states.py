@@ -111,6 +111,8 @@ def _member(facts: GangFacts, pod: Pod) -> tuple[Health, str, str]:
 def _unplaced(pod: Pod) -> tuple[Health, str, str]:
     if pod.gates:
         return Health.WAITING, "gated", ", ".join(pod.gates)
+    if pod.is_at_gate:
+        return Health.WAITING, "at the gate", f"holds node {pod.nominated_node}"
     if pod.scheduled is not None and pod.scheduled.is_false:
         return Health.WAITING, "waiting", pod.scheduled.reason
     return Health.WAITING, "waiting", ""

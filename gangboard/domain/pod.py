@@ -7,6 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from gangboard.domain.capacity import Needs
+from gangboard.domain.group import read_entry
 from gangboard.domain.objects import Condition, Meta
 
 NO_NEEDS = Needs()
@@ -92,6 +93,19 @@ class Pod:
     def is_placed(self) -> bool:
         """Bound to a node. A nominated node is not a placement."""
         return bool(self.node)
+
+    @property
+    def is_at_gate(self) -> bool:
+        """1.35: the scheduler keeps a node for it until the rest of its group fits, too.
+
+        It lets go after five minutes, and tries again. Meanwhile there is a nominated node and no
+        condition, or that of an earlier try. A pod that preempts has a nominated node as well; its
+        condition has no word of preemption (both observed on 1.35.4).
+        """
+        if self.is_placed or not self.nominated_node or read_entry(self.group_name) is None:
+            return False
+        said = self.scheduled.message if self.scheduled is not None else ""
+        return not said or "preemption:" in said or "at plugin GangScheduling" in said
 
     @property
     def is_ready(self) -> bool:

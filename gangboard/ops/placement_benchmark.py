@@ -7,18 +7,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
+from gangboard.diagnosis import registry
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.kinship import Kinship
-from gangboard.domain.capacity import ClusterRoom
+from gangboard.domain.capacity import ClusterRoom, NodeRoom, Party
 from gangboard.domain.facts import GangFacts, Unit
+from gangboard.domain.group import Group
 from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Owner
 from gangboard.domain.placing import Answer, Placing, ShapeFit, When
+from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
 from gangboard.ops.placement_fleet import NOW, Fleet, Gang
 from gangboard.placement.assess import assess as place
-from gangboard.placement.eligibility import eligibility
-from gangboard.placement.placing import nodes_for, placing, request_of, shape_fit
+from gangboard.placement.eligibility import EXAMPLES, eligibility, pods_that_fit
+from gangboard.placement.placing import nodes_for, placing, request_of
 from gangboard.polling.room import RoomKeeper
 
 ALL_SECONDS = 5.0
@@ -58,7 +62,7 @@ class Bench:
     """A fleet that was taken in as a poll takes in what it reads."""
 
     def __init__(self, fleet: Fleet) -> None:
-        self._fleet = fleet
+        registry.rules()  # files are read once in the life of a worker
         self._refs: dict[str, ObjectRef] = {}
         kinship = Kinship()
         self._room = RoomKeeper(kinship, self._refs.get)
@@ -66,17 +70,18 @@ class Bench:
         for node in fleet.nodes:
             self._room.put(node)
         for thing in _everything(fleet):
-            ref = thing.meta.ref
-            if ref.kind == "Pod":
-                self._room.put(thing)  # type: ignore[arg-type]  # what is called a Pod is one
+            if isinstance(thing, Pod):
+                self._room.put(thing)
             else:
-                self._refs[ref.uid] = ref
+                self._refs[thing.meta.ref.uid] = thing.meta.ref
             kinship.put(thing)
         self.taking_in = time.process_time() - started
         """Seconds of CPU for all nodes, pods and owners."""
         started = time.process_time()
         self._nodes = self._room.at("")
+        self._nodes.residents()
         self.making_room = time.process_time() - started
+        """Seconds for the nodes with what is on them, and for the gangs that hold it."""
 
     def judge(self, gangs: Sequence[Gang]) -> Run:
         """Judge gangs as a poll does, with nothing worked out before."""
@@ -124,10 +129,29 @@ class _Plain:
         found = place(request, nodes, plain=True)
         answers = (found.now, found.full, found.empty, found.empty_full)
         self.gave_up |= any(fit.answer is Answer.CANNOT_TELL and not fit.but_for for fit in answers)
-        shapes = tuple(
-            plain_fit(party, nodes, request.topology_keys) for party in request.parties
-        )
+        shapes = tuple(_plain_fit(party, nodes, request.topology_keys) for party in request.parties)
         return Placing(request, found, shapes)
+
+
+def _plain_fit(party: Party, nodes: Sequence[NodeRoom], keys: Sequence[str]) -> ShapeFit:
+    found = eligibility(nodes, party.shape, keys)
+    there = set(found.eligible)
+    hosts = [node for node in nodes if node.name in there]
+    now = {node.name: pods_that_fit(node, party.shape, When.NOW) for node in hosts}
+    full: dict[str, list[str]] = {}
+    for name, (count, limit) in now.items():
+        if not count:
+            full.setdefault(str(limit), []).append(name)
+    saturated = [(limit, len(names), tuple(names[:EXAMPLES])) for limit, names in full.items()]
+    return ShapeFit(
+        party.shape,
+        party.count,
+        found,
+        now=sum(count for count, _ in now.values()),
+        empty=sum(pods_that_fit(node, party.shape, When.EMPTY)[0] for node in hosts),
+        open_nodes=sum(count > 0 for count, _ in now.values()),
+        saturated=tuple(sorted(saturated, key=lambda one: (-one[1], one[0]))),
+    )
 
 
 def sample(gangs: Sequence[Gang], count: int, seed: int) -> list[Gang]:
@@ -135,7 +159,7 @@ def sample(gangs: Sequence[Gang], count: int, seed: int) -> list[Gang]:
     return Random(seed).sample(list(gangs), min(count, len(gangs)))  # noqa: S311 - nothing secret
 
 
-def _everything(fleet: Fleet) -> Iterable[object]:
+def _everything(fleet: Fleet) -> Iterable[Owner | Group | Pod]:
     yield from fleet.owners
     yield from fleet.pods
     for gang in fleet.pending:

@@ -18,16 +18,12 @@ from gangboard.placement.eligibility import filters, is_eligible, pods_that_fit
 from gangboard.placement.ground import Ground, Mask, Whole, total
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.matching import CORDON
-from gangboard.placement.trial import Trial, node_ref
+from gangboard.placement.trial import Freed, Trial, node_ref
 
 MOST_CORDONS = 50
 MOST_EMPTIED = 6
 MOST_HALVINGS = 4
 _BY_PODS = (Constraint.HOST_PORTS, Constraint.APART)
-
-Freed = dict[str, dict[str, int]]
-"""Node → resource → how much more must be free there, in scheduler units."""
-
 
 # Free room
 
@@ -36,7 +32,7 @@ def free_room(trial: Trial) -> Iterator[Advice]:
     """Say how much must become free on how few nodes, where that could happen at all."""
     if trial.assessment.empty.answer is not Answer.YES:
         return
-    freed = _least_for_one_shape(trial) if trial.is_one_shape else _least_for_several(trial)
+    freed = least(trial)
     if not freed or not trial.fits(changed=_with_room(trial, freed)):
         return
     names = sorted(freed)
@@ -46,6 +42,14 @@ def free_room(trial: Trial) -> Iterator[Advice]:
         nodes=tuple(node_ref(name) for name in names),
         free=freed,
     )
+
+
+def least(trial: Trial) -> Freed:
+    """Return the least that must become free, worked out once for each trial; nothing for unknown."""
+    if trial.freed is None:
+        one = trial.is_one_shape
+        trial.freed = _least_for_one_shape(trial) if one else _least_for_several(trial)
+    return trial.freed
 
 
 def _amounts_text(freed: Freed) -> str:

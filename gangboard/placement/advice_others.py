@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from datetime import datetime
 
 import numpy as np
 
@@ -13,16 +12,14 @@ from gangboard.domain.advice import Advice, Change
 from gangboard.domain.capacity import Load, NodeRoom, Resident
 from gangboard.domain.placing import Answer
 from gangboard.placement.advice_words import amount_of, then_fits
-from gangboard.placement.ground import Mask
+from gangboard.placement.ground import Mask, Whole
 from gangboard.placement.hosts import hosts_of
-from gangboard.placement.tenants import tenants_of
+from gangboard.placement.tenants import Tenants, tenants_of
 from gangboard.placement.trial import Trial
 
 MOST_GANGS = 3
-MOST_SINGLES = 12
-MOST_IN_SETS = 7
 MOST_SEARCHED = 4
-"""Tries of each number where shapes differ, so that each has to be searched."""
+"""Tries of one alone where shapes differ, so that each has to be searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +35,7 @@ def suspend_gangs(trial: Trial) -> Iterator[Advice]:
     """Name the fewest running gangs of lower or equal priority that make room, at most three."""
     if trial.assessment.empty.answer is not Answer.YES:
         return
-    chosen = _smallest_set(trial, _candidates(trial))
+    chosen = _by_places(trial) if _adds_up(trial) else _by_search(trial)
     if not chosen:
         return
     held = amount_of(trial.deciding, sum(one.held for one in chosen))
@@ -56,9 +53,70 @@ def suspend_gangs(trial: Trial) -> Iterator[Advice]:
     )
 
 
+def _adds_up(trial: Trial) -> bool:
+    """Whether the places on each node can simply be added: one shape that shares nodes freely."""
+    shape = trial.shape
+    return trial.is_one_shape and not (shape.host_ports or shape.apart or shape.unsupported)
+
+
 def _priority(trial: Trial) -> int:
     found = [pod.priority for pod in trial.unit.unplaced if pod.priority is not None]
     return max(found, default=0)
+
+
+def _allowed(trial: Trial, tenants: Tenants) -> Mask:
+    """Return which of them may be asked to go: nobody of higher priority, and not the gang itself."""
+    own = trial.own_uid
+    allowed: Mask = tenants.priorities <= _priority(trial)
+    if own in tenants.places:
+        allowed = allowed.copy()
+        allowed[tenants.places[own]] = False
+    return allowed
+
+
+def _held(trial: Trial, tenants: Tenants) -> Whole:
+    """Return how much of the deciding resource each holds on nodes where members can go."""
+    keys = trial.request.topology_keys
+    masks = [hosts_of(trial.ground, party.shape).eligible(keys) for party in trial.parties]
+    return tenants.held(trial.deciding, np.logical_or.reduce(masks))
+
+
+def _by_places(trial: Trial) -> tuple[_Candidate, ...]:
+    """Choose by the places that each makes: the fewest gangs, then those that hold the least."""
+    tenants = tenants_of(trial.unit.facts.room, trial.ground)
+    if not tenants.all:
+        return ()
+    codes, missing = trial.missing_by_domain()
+    gains = tenants.gains(trial.hosts, trial.shape, codes)
+    may = np.flatnonzero(_allowed(trial, tenants)[gains.owners]) if len(gains.owners) else ()
+    if not len(may):
+        return ()
+    held = _held(trial, tenants)
+    owners, domains, places = gains.owners[may], gains.domains[may], gains.places[may]
+    enough = np.flatnonzero(places >= missing[domains])
+    if len(enough):
+        best = enough[np.lexsort((owners[enough], held[owners[enough]]))[0]]
+        return (_Candidate(tenants.all[owners[best]], int(held[owners[best]])),)
+    for size in range(2, MOST_GANGS + 1):
+        for domain in np.unique(domains).tolist():
+            here = np.flatnonzero(domains == domain)
+            most = here[np.lexsort((held[owners[here]], -places[here]))[:size]]
+            if len(most) == size and int(places[most].sum()) >= int(missing[domain]):
+                return tuple(
+                    _Candidate(tenants.all[at], int(held[at])) for at in owners[most].tolist()
+                )
+    return ()
+
+
+def _by_search(trial: Trial) -> tuple[_Candidate, ...]:
+    """Try a few that hold enough alone, the least first, then the two and three largest."""
+    found = _candidates(trial)
+    lacking = _lacking(trial)
+    tried = [(one,) for one in found if one.held >= lacking][:MOST_SEARCHED]
+    for some in (*tried, *(tuple(found[-size:]) for size in range(2, MOST_GANGS + 1))):
+        if sum(one.held for one in some) >= lacking and _fits_without(trial, some):
+            return some
+    return ()
 
 
 def _candidates(trial: Trial) -> list[_Candidate]:
@@ -66,50 +124,14 @@ def _candidates(trial: Trial) -> list[_Candidate]:
     tenants = tenants_of(trial.unit.facts.room, trial.ground)
     if not tenants.all:
         return []
-    held = tenants.held(trial.deciding, _useful_nodes(trial))
-    there = np.flatnonzero((held > 0) & (tenants.priorities <= _priority(trial)))
-    order = there[np.lexsort((tenants.priorities[there], held[there]))]
-    own = trial.unit.owner.meta.ref.uid
-    return [
-        _Candidate(tenants.all[at], int(held[at]))
-        for at in _ends(order.tolist(), held[order].tolist(), _lacking(trial))
-        if tenants.all[at].root != own
-    ]
-
-
-def _ends(order: list[int], held: list[int], lacking: int) -> list[int]:
-    """Return the first that hold enough alone, and those that hold the most: all that is tried."""
-    enough = bisect_left(held, lacking)
-    kept = {*order[enough : enough + MOST_SINGLES + 1], *order[-MOST_IN_SETS - 1 :]}
-    return [at for at in order if at in kept]
-
-
-def _useful_nodes(trial: Trial) -> Mask:
-    keys = trial.request.topology_keys
-    masks = [hosts_of(trial.ground, party.shape).eligible(keys) for party in trial.parties]
-    found: Mask = np.logical_or.reduce(masks)
-    return found
-
-
-def _smallest_set(trial: Trial, found: Sequence[_Candidate]) -> tuple[_Candidate, ...]:
-    """Try one alone, then two, then three; of each number the least held first."""
-    lacking = _lacking(trial)
-    most = MOST_SINGLES if trial.is_one_shape else MOST_SEARCHED
-    for single in [one for one in found if one.held >= lacking][:most]:
-        if _fits_without(trial, (single,)):
-            return (single,)
-    largest = list(found)[-MOST_IN_SETS:]
-    for size in range(2, MOST_GANGS + 1):
-        sets = sorted(combinations(largest, size), key=lambda some: sum(one.held for one in some))
-        enough = [some for some in sets if sum(one.held for one in some) >= lacking]
-        for some in enough if trial.is_one_shape else enough[:MOST_SEARCHED]:
-            if _fits_without(trial, some):
-                return some
-    return ()
+    held = _held(trial, tenants)
+    there = np.flatnonzero((held > 0) & _allowed(trial, tenants))
+    order = there[np.lexsort((tenants.priorities[there], held[there]))].tolist()
+    return [_Candidate(tenants.all[at], int(held[at])) for at in order]
 
 
 def _lacking(trial: Trial) -> int:
-    """Return how much of the deciding resource is missing in total; 1 where it is not the total."""
+    """Return how much of the deciding resource is missing in total: at least so much must go."""
     for total in trial.assessment.totals:
         if total.resource == trial.deciding:
             return max(1, total.needed - total.free)
@@ -127,7 +149,7 @@ def _fits_without(trial: Trial, some: Sequence[_Candidate]) -> bool:
 
 
 def _less(load: Load, gone: Load, staying: Load) -> Load:
-    """Return what is left on a node; ports and sets that another pod may share are kept if it stays."""
+    """Return what is left on a node; ports and sets that pods share which stay are kept."""
     amounts: Mapping[str, int] = {
         resource: amount - gone.amounts.get(resource, 0)
         for resource, amount in load.amounts.items()
@@ -143,12 +165,7 @@ def _less(load: Load, gone: Load, staying: Load) -> Load:
 def wait_for_end(trial: Trial) -> Iterator[Advice]:
     """Name the gang whose deadline comes first, where its end is enough."""
     now = trial.unit.now
-    known = [
-        (one.resident.ends_at, one)
-        for one in _candidates(trial)
-        if one.resident.ends_at is not None and one.resident.ends_at > now
-    ]
-    for ends_at, one in sorted(known, key=lambda found: found[0]):
+    for ends_at, one in _ending(trial):
         if _fits_without(trial, (one,)):
             ref = one.resident.ref
             minutes = max(1, round((ends_at - now).total_seconds() / 60))
@@ -160,3 +177,17 @@ def wait_for_end(trial: Trial) -> Iterator[Advice]:
                 at=ends_at,
             )
             return
+
+
+def _ending(trial: Trial) -> list[tuple[datetime, _Candidate]]:
+    """Return those that hold something useful and end by themselves, the first to end first."""
+    tenants = tenants_of(trial.unit.facts.room, trial.ground)
+    if not tenants.ending:
+        return []
+    held = _held(trial, tenants)
+    found = [
+        (ends_at, _Candidate(tenants.all[at], int(held[at])))
+        for at, ends_at in tenants.ending
+        if ends_at > trial.unit.now and held[at] and tenants.all[at].root != trial.own_uid
+    ]
+    return sorted(found, key=lambda one: one[0])[:MOST_SEARCHED]

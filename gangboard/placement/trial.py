@@ -23,7 +23,12 @@ STEPS = 2_000
 """Of the search, for one trial: advice that is hard to check is not given."""
 MOST_HOSTS = 32
 """Nodes for each shape that a trial of several shapes looks at: what fits on some fits on all."""
+SPARE_HOSTS = 8
+"""More of them, for what another shape takes or a change takes away."""
 _NO_CHANGE: Mapping[str, NodeRoom] = {}
+
+Freed = dict[str, dict[str, int]]
+"""Node → resource → how much more must be free there, in scheduler units."""
 
 
 @dataclass(slots=True)
@@ -35,12 +40,19 @@ class Trial:
     assessment: Assessment
     ground: Ground
     parties: tuple[Party, ...] = ()
+    freed: Freed | None = None
+    """The least that must become free, once somebody has worked it out."""
     _near: tuple[int, ...] | None = None
     _places: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Leave out shapes without members."""
         self.parties = tuple(party for party in self.request.parties if party.count)
+
+    @property
+    def own_uid(self) -> str:
+        """Return the uid of the gang's owner."""
+        return self.unit.owner.meta.ref.uid
 
     @property
     def is_one_shape(self) -> bool:
@@ -122,24 +134,34 @@ class Trial:
 
     def most(self, changed: Mapping[str, NodeRoom] = _NO_CHANGE) -> int:
         """Return how many members of the one shape fit, in the best domain where it must be one."""
-        caps = self.hosts.caps(When.NOW)
-        keys = self.request.topology_keys
         gains = [(self.place(name), self._gain(node)) for name, node in changed.items()]
-        if not keys:
+        if not self.request.topology_keys:
             return int(self.hosts.summary()[0]) + sum(gain for _, gain in gains)
-        domains = domains_of(self.ground, keys)
-        sums: Whole = np.zeros(len(domains.values), dtype=np.int64)
-        size = self.parties[0].count
-        here = np.minimum(caps[domains.nodes], size).astype(np.int64)
-        np.add.at(sums, domains.codes[domains.nodes], here)
+        codes, missing = self.missing_by_domain()
+        room = self.request.needed - missing
         for at, gain in gains:
-            if domains.codes[at] >= 0:
-                sums[domains.codes[at]] += gain
-        if self.request.domain is not None:
-            if self.request.domain not in domains.values:
-                return 0
-            return int(sums[domains.values.index(self.request.domain)])
-        return int(sums.max()) if len(sums) else 0
+            if codes[at] >= 0:
+                room[codes[at]] += gain
+        return max(0, int(room.max())) if len(room) else 0
+
+    def missing_by_domain(self) -> tuple[Whole, Whole]:
+        """Return the domain of each node (-1: none that counts) and how many places each lacks.
+
+        One shape only. Without a topology all nodes are one domain.
+        """
+        caps, size = self.hosts.caps(When.NOW), self.parties[0].count
+        if not self.request.topology_keys:
+            codes: Whole = np.zeros(len(self.ground), dtype=np.int64)
+            return codes, np.array([self.request.needed - int(self.hosts.summary()[0])])
+        domains = domains_of(self.ground, self.request.topology_keys)
+        codes, chosen = domains.codes, self.request.domain
+        if chosen is not None:
+            only = domains.values.index(chosen) if chosen in domains.values else -2
+            codes = np.where(codes == only, codes, -1)
+        sums: Whole = np.zeros(len(domains.values), dtype=np.int64)
+        there = np.flatnonzero(codes >= 0)
+        np.add.at(sums, codes[there], np.minimum(caps[there], size).astype(np.int64))
+        return codes, self.request.needed - sums
 
     def _gain(self, node: NodeRoom) -> int:
         """Return how many members more a node takes as it is here."""
@@ -156,7 +178,7 @@ class Trial:
             found: set[int] = set()
             for party in self.parties:
                 caps = hosts_of(self.ground, party.shape).caps(When.NOW)
-                found.update(largest(caps, min(party.count, MOST_HOSTS)))
+                found.update(largest(caps, min(party.count, MOST_HOSTS) + SPARE_HOSTS))
             self._near = tuple(sorted(found))
         near = set(self._near) | {self.place(name) for name in changed}
         names = self.ground.names

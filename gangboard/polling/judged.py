@@ -44,8 +44,7 @@ def waiting_parties(pods: Iterable[Pod]) -> tuple[Party, ...]:
     kinds = Counter(
         (kind_of(pod), pod.unread_requests)
         for pod in pods
-        if pod.is_live
-        and not (pod.is_terminating or pod.node or pod.nominated_node or pod.gates)
+        if pod.is_live and not (pod.is_terminating or pod.node or pod.nominated_node or pod.gates)
     )
     return tuple(
         Party(

@@ -25,6 +25,8 @@ class ShapeRow:
     """How many pods that ask for so much fit, each shape by itself."""
 
     asks: str
+    where: str
+    """Which nodes it asks for, such as `pool=h100`; empty: any."""
     waiting: int
     fits_now: int | None
     """None: it cannot be told, and `why` says why."""
@@ -166,6 +168,7 @@ def _shape(shape: Mapping[str, Any]) -> ShapeRow:
     requests = ((printable(name), printable(str(text))) for name, text in shape["requests"].items())
     return ShapeRow(
         asks=asks_text(requests) or "nothing in particular",
+        where=printable(str(shape.get("where", ""))),
         waiting=shape["waiting"],
         fits_now=None if why else shape["fits_now"],
         fits_empty=None if why else shape["fits_empty"],

@@ -82,6 +82,8 @@ class GroupRow:
     placed_face: Face | None
     """None for a Workload, which is never placed itself."""
     templates: tuple[GroupTemplate, ...]
+    template_word: str
+    """What Kubernetes calls them: `template`, on 1.35 `podGroup`."""
     controller: str
     """`Kind name` of what made it, or empty."""
     created_at: datetime | None
@@ -265,6 +267,7 @@ def _row(
         placed=_printable_condition(group.placed),
         placed_face=None if group.templates else _placed_face(group.placed),
         templates=tuple(_printable_template(found) for found in group.templates),
+        template_word="podGroup" if meta.api_version == "v1alpha1" else "template",
         controller=printable(f"{controller.kind} {controller.name}") if controller else "",
         created_at=meta.created_at,
         deleting_since=meta.deleting_since,

@@ -112,7 +112,7 @@ class _Sum:
         """Return it in words."""
 
         def text(value: Decimal) -> str:
-            return quantity_text(resource, _plain(value))
+            return quantity_text(resource, _plain(value, commas=resource != "memory"))
 
         parts = (self.used - self.held, self.held, self.free, self.away)
         return Amount(
@@ -204,8 +204,9 @@ def _decimal(text: str) -> Decimal | None:
     return amount if amount.is_finite() else None
 
 
-def _plain(value: Decimal) -> str:
-    text = f"{value:f}"
+def _plain(value: Decimal, *, commas: bool) -> str:
+    """Return a number without exponent and without zeros at its end."""
+    text = f"{value:,f}" if commas else f"{value:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

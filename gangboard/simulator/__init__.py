@@ -10,13 +10,12 @@ claims about Kubernetes was captured from a real control plane or is checked aga
 `tests/contract`.
 """
 
-from gangboard.simulator.fleet import COARSE, EXPECTED
+from gangboard.simulator.fleet import EXPECTED
 from gangboard.simulator.scripts import Fleet, Gang, NodePool, Part
 from gangboard.simulator.shapes import PodShape
 from gangboard.simulator.simulator import Simulator
 
 __all__ = [
-    "COARSE",
     "EXPECTED",
     "Fleet",
     "Gang",

@@ -47,7 +47,12 @@ def _nodes(pool: NodePool, since: datetime, lost_at: datetime) -> list[Json]:
     made = []
     for number in range(1, pool.count + 1):
         rack = f"{pool.name}-r{(number - 1) // pool.rack_size + 1}"
-        labels = {"pool": pool.name, RACK: rack, "topology.kubernetes.io/zone": "zone-a"}
+        labels = {
+            "pool": pool.name,
+            RACK: rack,
+            "topology.kubernetes.io/zone": "zone-a",
+            "node.kubernetes.io/instance-type": f"metal.{pool.name}",
+        }
         if pool.rack_label:
             labels[pool.rack_label] = rack
         if pool.product:

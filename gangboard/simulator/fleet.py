@@ -31,11 +31,6 @@ MINORS = {"east": "1.37", "demo": "1.37", "west": "1.36", "empty": "1.37"}
 EXPECTED: dict[tuple[str, str, str], str] = {**EAST.expected("1.37"), **WEST.expected("1.36")}
 """Verdict code of every static gang of the demo by (namespace, kind, name), from design.md."""
 
-COARSE: dict[tuple[str, str, str], str] = {
-    gang.key: gang.coarse for gang in (*EAST.gangs, *WEST.gangs) if gang.coarse
-}
-"""Where a product without arithmetic over nodes can only say something less exact: what it says."""
-
 
 def fleet_named(name: str) -> Fleet:
     """Return a fleet. Raises `ValueError` naming those there are."""

@@ -108,8 +108,6 @@ class Gang:
     """Failures that its Job has counted so far."""
     minors: tuple[str, ...] = ("1.37", "1.36", "plain")
     """Kubernetes minors on which this gang can be as it is."""
-    coarse: str = ""
-    """The code that a product gives which does no arithmetic over nodes."""
 
     @property
     def key(self) -> tuple[str, str, str]:

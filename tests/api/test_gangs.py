@@ -1,7 +1,7 @@
 """`gangs/` and `gangs/{id}/`: the keys of the contract, filters, order, pages."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from gangboard.store.models import Cluster, Gang
 from tests.api.conftest import SINCE, World, make_gang
+from tests.factories import make_history
 
 Ask = Callable[..., Any]
 
@@ -182,6 +183,59 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
     assert more["timeline"] == []
     assert more["waits"] is None
     assert more["groups"] == []
+
+
+def test_the_timeline_has_verdicts_beside_actions_and_the_wait_its_stages(
+    ask: Ask, world: World
+) -> None:
+    gang = world.gangs["east/team-a"]
+    born = datetime.fromisoformat("2026-11-01T08:29:00Z")
+    make_history(gang, born, ("room", 30), ("images", 12), ("runs", 0))
+    answer = ask("reader", f"gangs/{gang.pk}/").json()
+    assert answer["timeline"][1:] == [
+        {
+            "at": "2026-11-01T08:59:00Z",
+            "until": "2026-11-01T09:11:00Z",
+            "kind": "verdict",
+            "health": "starting",
+            "stage": "start",
+            "code": "starting",
+            "title": "Starting",
+            "message": "It was said: images.",
+            "actor": None,
+            "action": None,
+        },
+        {
+            "at": "2026-11-01T08:29:00Z",
+            "until": "2026-11-01T08:59:00Z",
+            "kind": "verdict",
+            "health": "waiting",
+            "stage": "placement",
+            "code": "insufficient-resources",
+            "title": "Insufficient resources",
+            "message": "It was said: room.",
+            "actor": None,
+            "action": None,
+        },
+    ]
+    newest = answer["timeline"][0]
+    assert (newest["at"], newest["until"]) == ("2026-11-01T09:11:00Z", None)
+    assert answer["waits"] == {
+        "total_seconds": 2520,
+        "by_stage": {"placement": 1800, "start": 720},
+        "typical": None,
+    }
+
+
+def test_what_is_typical_has_its_number_of_cases(ask: Ask, world: World) -> None:
+    gang = world.gangs["east/team-a"]
+    for number, minutes in enumerate((10, 20, 34, 50, 90)):
+        case = make_gang("east", "team-a", f"case-{number}")
+        assert case.created_at is not None
+        make_history(case, case.created_at, ("room", minutes), ("runs", 5), gone=True)
+    make_history(gang, SINCE, ("room", 0))
+    waits = ask("reader", f"gangs/{gang.pk}/").json()["waits"]
+    assert waits["typical"] == {"median_seconds": 2040, "cases": 5}
 
 
 def test_finished_gangs_are_listed_and_deleted_ones_never(ask: Ask, world: World) -> None:

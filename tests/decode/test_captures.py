@@ -41,6 +41,11 @@ COUNTS = {
     "group-running": (3, 0),
     "group-basic": (3, 0),
     "pods-partly-placed": (4, 2),
+    "workload-running": (4, 0),
+    "workload-at-the-gate": (0, 2),
+    "workload-no-matching-node": (0, 3),
+    "workload-below-quorum": (0, 0),
+    "workload-of-a-job": (3, 0),
     "jobset-running": (5, 0),
     "jobset-partly-placed": (5, 2),
     "jobset-resumed": (5, 0),
@@ -65,7 +70,7 @@ def name(file: Path) -> str:
 
 
 def test_there_are_captures_of_every_profile() -> None:
-    assert {file.parent.name for file in captures()} >= {"1.36", "1.37", "plain"}
+    assert {file.parent.name for file in captures()} >= {"1.35", "1.36", "1.37", "plain"}
 
 
 @pytest.mark.parametrize("file", captures(), ids=name)

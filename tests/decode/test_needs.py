@@ -142,6 +142,14 @@ def test_pods_that_must_be_apart_share_the_name_of_their_set() -> None:
     assert all(anti(term).unsupported == () for term in written)
 
 
+def test_keys_of_labels_are_in_the_selector_already() -> None:
+    # As the API server serves `matchLabelKeys: [rank]`.
+    merged = {**SELECTOR, "matchExpressions": [{"key": "rank", "operator": "In", "values": ["0"]}]}
+    plain = {"matchLabels": {"app": "train", "rank": "0"}}
+    assert anti(by_host(merged, matchLabelKeys=["rank"])) == anti(by_host(plain))
+    assert anti(by_host(merged, matchLabelKeys=["rank"])) != anti(by_host())
+
+
 def test_sets_of_other_namespaces_and_selectors_are_others() -> None:
     expressions = [{"key": "app", "operator": "In", "values": ["serve", "train"]}]
     sets = [
@@ -182,8 +190,14 @@ def test_selectors_that_match_the_pod_itself(expression: Json) -> None:
         by_host(namespaces=["team-b"]),
         by_host(namespaces=["team-a", "team-b"]),
         by_host(namespaceSelector={}),
-        by_host(matchLabelKeys=["app"]),
-        by_host(mismatchLabelKeys=["rank"]),
+        # As the API server serves `mismatchLabelKeys: [rank]`: put into the selector.
+        by_host(
+            {
+                **SELECTOR,
+                "matchExpressions": [{"key": "rank", "operator": "NotIn", "values": ["0"]}],
+            },
+            mismatchLabelKeys=["rank"],
+        ),
         {"topologyKey": ZONE, "labelSelector": SELECTOR},
     ],
 )

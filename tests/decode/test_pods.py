@@ -2,6 +2,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+import pytest
+
 from gangboard.decode.pods import POD, pod_resource
 from gangboard.domain.pod import Pod
 from tests.decode.reading import Json, model, with_identity
@@ -62,6 +64,22 @@ PENDING: Json = {
         ],
     },
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ref", "name"),
+    [
+        # k8s-gang-api.md §2.1 (1.35); an empty key is stored as none.
+        ({"name": "llm-train", "podGroup": "workers", "podGroupReplicaKey": "0"}, "llm-train/workers/0"),
+        ({"name": "llm-train", "podGroup": "workers"}, "llm-train/workers"),
+        ({"name": "llm-train", "podGroup": "workers", "podGroupReplicaKey": ""}, "llm-train/workers"),
+        (None, ""),
+        ({}, ""),
+    ],
+)  # fmt: skip
+def test_a_pod_of_1_35_names_an_entry_of_a_workload(ref: Json | None, name: str) -> None:
+    pod: Pod = model(POD, with_identity({"spec": {"workloadRef": ref}}))
+    assert pod.group_name == name
 
 
 def test_a_pending_gang_pod_reads_as_it_is() -> None:

@@ -26,7 +26,7 @@ def container(name: str, limits: Json | None = None, **requests: str) -> Json:
 
 
 def sidecar(name: str, **requests: str) -> Json:
-    return {**container(name, **requests), "restartPolicy": "Always"}
+    return {**container(name, None, **requests), "restartPolicy": "Always"}
 
 
 def given(cpu: str, asked_in_vain: bool = False) -> Json:
@@ -86,10 +86,13 @@ def settled(client: Client, name: str, where: str) -> bool | None:
     return False if refused else None
 
 
-def place(client: Client, where: str, name: str, on: str, spec: Json) -> bool:
+def place(
+    client: Client, where: str, name: str, on: str, spec: Json, labels: Json | None = None
+) -> bool:
     """Create a pod that only that node can host; return whether it got it."""
     selector = {"kubernetes.io/hostname": on}
     options: Any = {"hands_off": True, "node_selector": selector, "spec": spec}
+    options["labels"] = labels or {}
     client.create(pod(name, where, **options))
     return bool(
         wait(
@@ -169,3 +172,28 @@ def test_ports_of_the_hosts_network_are_ports_of_the_node(
         assert not place(client, where, name, "n1", {"containers": [taken]})
     free = {**container("a", cpu="1"), "ports": [{"containerPort": 8080}]}
     assert place(client, where, "inside", "n1", {"containers": [free]})
+
+
+def test_a_node_takes_one_pod_of_each_set_that_is_apart(
+    controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
+) -> None:
+    client, where = no_nodes(controlplane_137), namespace(controlplane_137)
+    make_nodes(client, [node("n1")])
+    term = {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {"matchLabels": {"app": "train"}},
+        "matchLabelKeys": ["rank"],
+    }
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    spec = {"containers": [container("a", cpu="1")], "affinity": affinity}
+
+    def put(name: str, rank: str) -> bool:
+        return place(client, where, name, "n1", spec, {"app": "train", "rank": rank})
+
+    assert [put("a", "0"), put("b", "0"), put("c", "1")] == [True, False, True]
+    read = [model(POD, client.get("v1", "Pod", name, where)) for name in "abc"]
+    first, second, third = (one.needs.apart for one in read)
+    assert len(first) == len(third) == 1
+    assert first == second != third
+    (room,) = usage_of(client, where).room().nodes
+    assert room.now.apart == first | third

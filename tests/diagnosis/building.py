@@ -233,6 +233,16 @@ def a_workload(name: str = "train-workload", *, quorum: int | None = None, **fie
     return Group(meta=meta, **given)
 
 
+def a_plan(name: str = "plan", **fields: Any) -> Group:
+    """A Workload of 1.35; `entries` maps the names of its podGroups to quorums (None: basic)."""
+    entries: dict[str, int | None] = fields.pop("entries", {"workers": 2})
+    templates = tuple(
+        GroupTemplate(entry, Policy.BASIC if quorum is None else Policy.GANG, quorum)
+        for entry, quorum in entries.items()
+    )
+    return a_workload(name, **{"version": "v1alpha1", "templates": templates, **fields})
+
+
 def a_node(name: str = "n0", *, ready: bool | None = True, **fields: Any) -> Node:
     """A node; `ready=None` is one whose kubelet went silent (`Ready=Unknown`)."""
     meta = a_meta("", "Node", name, **{"namespace": "", **_split(fields)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -14,9 +15,13 @@ from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.kinship import Kinship
 from gangboard.diagnosis.registry import grouping_apis, owner_kinds
+from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.event import Event
+from gangboard.domain.facts import NO_ROOM
 from gangboard.domain.node import Node
+from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
+from gangboard.placement.usage import Usage
 from tests.decode.reading import captured, captures
 
 __all__ = ["captures", "verdicts"]
@@ -28,10 +33,11 @@ _VERSIONS = {"1.35": "v1alpha1", "1.36": "v1alpha2", "1.37": "v1beta1", "plain":
 
 
 @cache
-def verdicts(file: Path, seconds: float = 1) -> dict[str, Verdict]:
+def verdicts(file: Path, seconds: float = 1, with_room: bool = False) -> dict[str, Verdict]:
     """Return `Kind/name` → verdict for every gang of a captured state.
 
-    It is assessed that long after the last time that any of its objects tells.
+    It is assessed that long after the last time that any of its objects tells; without room, as
+    where nodes cannot be read, only what the scheduler says is known of placement.
     """
     objects = {model.meta.ref.uid: model for model in _models(file)}
     now = max(_times(objects.values())) + timedelta(seconds=seconds)
@@ -39,6 +45,7 @@ def verdicts(file: Path, seconds: float = 1) -> dict[str, Verdict]:
     for model in objects.values():
         kinship.put(model)
     nodes = {model.meta.ref.name: model for model in objects.values() if isinstance(model, Node)}
+    room = _room(objects.values()) if with_room else NO_ROOM
     found = {}
     for root in kinship.roots():
         members = kinship.members(root)
@@ -54,10 +61,21 @@ def verdicts(file: Path, seconds: float = 1) -> dict[str, Verdict]:
             ],
             nodes=nodes,
             gang_api_version=_VERSIONS[file.parent.name],
+            room=room,
         )
         ref = objects[root].meta.ref
         found[f"{ref.kind}/{ref.name}"] = assess(facts)
     return found
+
+
+def _room(models: Iterable[Any]) -> ClusterRoom:
+    usage = Usage()
+    for model in models:
+        if isinstance(model, Node):
+            usage.put_node(model)
+        elif isinstance(model, Pod):
+            usage.put_pod(model)
+    return usage.room()
 
 
 def _models(file: Path) -> list[Any]:

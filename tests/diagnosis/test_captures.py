@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gangboard.domain.health import Health
 from tests.diagnosis.captured import captures, verdicts
 
 # State → (gang, code, desired, created, scheduled, ready). Profiles that differ stand apart.
@@ -43,6 +44,11 @@ EVERYWHERE: dict[str, tuple[str, str, int, int, int, int]] = {
     "group-composite": ("CompositePodGroup/serve-0", "running", 4, 4, 4, 4),
     "group-scheduling-gate": ("PodGroup/ring", "scheduling-gated", 2, 2, 0, 0),
     "group-mixed-schedulers": ("PodGroup/ring", "mixed-schedulers", 2, 2, 0, 0),
+    "workload-running": ("Workload/ring", "running", 4, 4, 4, 4),
+    "workload-basic": ("Workload/ring", "running", 3, 3, 3, 3),
+    "workload-of-a-job": ("Job/train", "running", 3, 3, 3, 3),
+    "workload-scheduling-gate": ("Workload/ring", "scheduling-gated", 2, 2, 0, 0),
+    "workload-mixed-schedulers": ("Workload/ring", "mixed-schedulers", 2, 2, 0, 0),
     "job-basic-running": ("Job/train", "running", 3, 3, 3, 3),
     "job-basic-partly-placed": ("Job/train", "partly-placed", 6, 6, 4, 4),
     "job-at-quorum": ("Job/train", "below-size", 6, 6, 4, 4),
@@ -66,6 +72,10 @@ QUORUMS = {
     "1.37/jobset-shared-group": 5,
     "1.37/group-composite": 4,
     "plain/job-running": None,
+    "1.35/workload-running": 4,
+    "1.35/workload-basic": None,
+    "1.35/workload-replicas": 4,  # two replicas of two
+    "1.35/workload-of-a-job": 3,
 }
 # Silence becomes news when it has lasted: (state, seconds) → (gang, code).
 LATER = {
@@ -73,7 +83,25 @@ LATER = {
     ("group-missing", 60): ("Pod/ring-0", "podgroup-missing"),
     ("job-scheduler-of-nobody", 120): ("Job/train", "not-attempted"),
 }
+LATER_ON_1_35 = {
+    "workload-below-quorum": ("Workload/ring", "below-quorum", "2 of the 4 pods"),
+    "workload-replicas": ("Workload/ring", "below-quorum", "1 of the 2 pods that group ring/workers/1"),
+    "workload-missing": ("Pod/ring-0", "podgroup-missing", "Workload ring, which does not exist"),
+    "workload-entry-missing": (
+        "Workload/ring", "podgroup-missing", "podGroup workers, which Workload ring does not have",
+    ),
+    "workload-without-pods": ("Workload/ring", "pods-not-created", "podGroup driver of Workload ring"),
+}  # fmt: skip
+# With the nodes in sight: state → (gang, code, words of the sentence).
+PLACEMENT_ON_1_35 = {
+    "workload-at-the-gate": ("Workload/ring", "exceeds-capacity", ("24 nvidia.com/gpu", "16")),
+    "workload-gate-timeout": ("Workload/ring", "exceeds-capacity", ("24 nvidia.com/gpu", "16")),
+    "workload-no-matching-node": ("Workload/ring", "no-matching-node", ("3 pods", "pool=none")),
+    "workload-of-two-jobs": ("Job/train-1", "no-matching-node", ("2 pods", "8 nvidia.com/gpu")),
+    "workload-preempting": ("Workload/urgent", "preempting", ("2 pods wait",)),
+}
 MODES = {
+    "1.35/workload-of-a-job": {"brought-along"},
     "1.36/jobset-running": {"gang", "not-eligible"},
     "1.37/jobset-running": {"owned"},
     "plain/jobset-running": {"pod-by-pod"},
@@ -136,6 +164,41 @@ def test_silence_that_lasts(profile: str, state: str, seconds: int) -> None:
     file = FILES[f"{profile}/{state}"]
     assert verdicts(file, seconds)[gang].finding.code == code
     assert verdicts(file)[gang].recheck_at is not None
+
+
+@pytest.mark.parametrize("state", LATER_ON_1_35)
+def test_silence_that_lasts_on_1_35(state: str) -> None:
+    gang, code, words = LATER_ON_1_35[state]
+    file = FILES[f"1.35/{state}"]
+    finding = verdicts(file, 130)[gang].finding
+    assert (finding.code, finding.health) == (code, Health.BLOCKED)
+    assert words in finding.message
+    assert verdicts(file)[gang].recheck_at is not None
+
+
+@pytest.mark.parametrize("state", PLACEMENT_ON_1_35)
+def test_why_no_room_is_found_on_1_35(state: str) -> None:
+    gang, code, words = PLACEMENT_ON_1_35[state]
+    finding = verdicts(FILES[f"1.35/{state}"], with_room=True)[gang].finding
+    assert finding.code == code
+    assert all(word in finding.message for word in words), finding.message
+
+
+@pytest.mark.parametrize("state", ["workload-at-the-gate", "workload-gate-timeout"])
+def test_what_members_at_the_gate_keep_is_said(state: str) -> None:
+    """Four of six fit and keep the four nodes, which look empty to everybody else."""
+    verdict = verdicts(FILES[f"1.35/{state}"], with_room=True)["Workload/ring"]
+    evidence = verdict.finding.evidence
+    assert [one.value[:6] for one in evidence if one.label == "pods at the gate"] == ["4 of 6"]
+    assert {one.value for one in evidence if one.label == "kept node"} <= {"n0", "n1", "n2", "n3"}
+    assert sum(one.label == "at the gate" for one in verdict.pods) == 4
+
+
+def test_replicas_of_one_entry_are_gangs_apart() -> None:
+    found = verdicts(FILES["1.35/workload-of-two-jobs"])
+    assert set(found) == {"Job/train-0", "Job/train-1"}
+    assert found["Job/train-0"].finding.code == "running"
+    assert found["Job/train-1"].members.scheduled == 0
 
 
 def test_a_preempting_gang_and_its_victim_are_two() -> None:

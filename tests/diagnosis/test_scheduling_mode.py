@@ -7,22 +7,26 @@ from typing import Any
 
 import pytest
 
+from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.scheduling_mode import LABELS, scheduling_of
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.group import Policy
 from gangboard.domain.owner import GangRequest, Owner
+from gangboard.domain.pod import Pod
 from tests.diagnosis.building import (
+    NOW,
     Made,
     a_group,
     a_job,
     a_jobset,
     a_part,
+    a_plan,
     child_jobs,
     facts_of,
     pods_of,
 )
 
-V136, V137 = "v1alpha2", "v1beta1"
+V135, V136, V137 = "v1alpha1", "v1alpha2", "v1beta1"
 
 
 def mode(facts: GangFacts, job: Owner | None = None) -> tuple[str, str]:
@@ -202,3 +206,53 @@ def test_a_part_says_what_its_jobs_template_says() -> None:
     job = replace(child_jobs(jobset)[0], group_name="")
     group = a_group("mine", quorum=2)
     assert mode(of(jobset, job, group))[0] == "brought-along"
+
+
+# 1.35 has no PodGroups: a Workload is made by hand, and pods name an entry of it.
+
+
+def on_135(job: Owner, *objects: Made) -> tuple[str, str]:
+    pods = [thing for thing in objects if isinstance(thing, Pod)]
+    facts = assemble(
+        job,
+        objects,  # type: ignore[arg-type]
+        now=NOW,
+        gang_api_version=V135,
+    )
+    found = scheduling_of(facts, facts.jobs[0], pods)
+    assert found.label == LABELS[found.mode]
+    return found.mode, found.reason
+
+
+def test_an_entry_of_a_workload_is_brought_along() -> None:
+    job = a_job(pods=2, group_name="plan/workers/0")
+    for pods in ((), pods_of(job, 2)):
+        found, reason = on_135(job, a_plan(), *pods)
+        assert found == "brought-along"
+        assert reason == (
+            "Its pods are in replica 0 of podGroup workers of Workload plan, which no controller "
+            "made: a gang of 2 pods, placed together or not at all."
+        )
+
+
+def test_an_entry_that_is_not_there_is_not_left_to_the_controller() -> None:
+    job = a_job(pods=2, group_name="plan/driver")
+    found, reason = on_135(job, a_plan(), *pods_of(job, 2))
+    assert found == "brought-along"
+    assert "podGroup driver of Workload plan, which does not exist" in reason
+
+
+def test_a_dropped_workload_reference_is_a_fall_back() -> None:
+    job = a_job(pods=2, group_name="plan/workers")
+    found, reason = on_135(job, a_plan(), *pods_of(job, 2, group=""))
+    assert found == "fallen-back"
+    assert "workloadRef was dropped" in reason
+
+
+@pytest.mark.parametrize("pods", [0, 2])
+def test_1_35_makes_no_group_by_itself(pods: int) -> None:
+    job = a_job(pods=2)
+    assert on_135(job, *pods_of(job, pods)) == (
+        "pod-by-pod",
+        "Its template names no Workload, and Kubernetes 1.35 makes none for a Job.",
+    )

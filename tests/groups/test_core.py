@@ -111,6 +111,38 @@ def test_a_workload_has_templates_and_no_policy() -> None:
     assert (found.conditions, found.placed) == ((), None)
 
 
+def test_a_workload_of_1_35_has_entries() -> None:
+    """k8s-gang-api.md §2.1, and an entry whose pods are placed one by one."""
+    obj = {
+        "metadata": {"name": "llm-train", "namespace": "team-a", "uid": "0d4f"},
+        "spec": {
+            "controllerRef": {"apiGroup": "batch", "kind": "Job", "name": "llm-train"},
+            "podGroups": [
+                {"name": "workers", "policy": {"gang": {"minCount": 4}}},
+                {"name": "driver", "policy": {"basic": {}}},
+                {"name": "new", "policy": {"elastic": {}}},
+            ],
+        },
+    }
+    found: Group = model(WORKLOAD, obj, "v1alpha1")
+    assert found.meta.api_version == "v1alpha1"
+    assert found.controller_ref == ("batch", "Job", "llm-train")
+    assert found.templates == (
+        GroupTemplate("workers", Policy.GANG, 4),
+        GroupTemplate("driver", Policy.BASIC),
+        GroupTemplate("new", Policy.UNKNOWN),
+    )
+
+
+@pytest.mark.parametrize("file", captures(profile="1.35"), ids=lambda file: file.stem)
+def test_captured_workloads_of_1_35_have_entries(file: Any) -> None:
+    for found in captured(file, WORKLOAD):
+        assert found.meta.api_version == "v1alpha1"
+        assert {template.name for template in found.templates} <= {"workers", "driver"}
+        assert found.templates
+        assert (found.conditions, found.placed) == ((), None)
+
+
 def test_templates_of_composite_groups_follow_each_other() -> None:
     def leaf(name: str) -> Json:
         return {"name": name, "schedulingPolicy": {"gang": {"minCount": 2}}}

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 import urllib3
 
-from gangboard.simulator import COARSE, Simulator
+from gangboard.simulator import Simulator
 from tests.installation import Installation
 from tests.live.figures import tell
 from tests.live.open_page import sign_in
@@ -62,7 +62,7 @@ def test_the_fleet_and_a_change_of_it(environment: dict[str, str], tmp_path: Pat
         kubeconfig = tmp_path / "east.kubeconfig"
         kubeconfig.write_text(simulator.kubeconfig_text())
         with Installation({"east": kubeconfig}, environment=environment) as installation:
-            expected = {key: COARSE.get(key, code) for key, code in simulator.expected().items()}
+            expected = simulator.expected()
             _wait_for_verdicts(installation, expected)
             _judge_board(installation, expected)
             seconds = _change(installation, simulator)

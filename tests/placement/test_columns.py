@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
+from random import Random
+from typing import TypeVar
 
 import pytest
 from hypothesis import event, given, settings
@@ -32,6 +34,7 @@ from gangboard.placement.hosts import hosts_of
 from gangboard.placement.totals import totals
 from tests.placement.making import CORDON, GPU, gang, node, shape
 
+Thing = TypeVar("Thing")
 HUGE = 2**70
 PORTS = [HostPort(80), HostPort(80, address="10.0.0.1"), HostPort(81)]
 TAINTS = [
@@ -58,87 +61,108 @@ FIELDS = [
     Requirement("metadata.name", "In", ("n0", "n1")),
     Requirement("metadata.name", "NotIn", ("n0",)),
 ]
-amounts = st.one_of(st.integers(0, 12), st.sampled_from([HUGE, 2**62, 2**62 + 1, -3]))
+ABSURD = [HUGE, 2**62, 2**62 + 1, -3]
+seeds = st.integers(0, 2**32).map(Random)
+"""Drawing each of hundreds of small things by itself would take most of the time."""
 
 
-@st.composite
-def odd_loads(draw: st.DrawFn) -> Load:
+def some(random: Random, things: Sequence[Thing], often: float) -> list[Thing]:
+    """One or two of the things, so often; else none."""
+    return random.sample(list(things), random.randint(1, 2)) if random.random() < often else []
+
+
+def amount(random: Random, most: int) -> int:
+    return random.choice(ABSURD) if random.random() < 0.03 else random.randint(0, most)
+
+
+def odd_load(random: Random, odd: float) -> Load:
     return Load(
-        {name: draw(amounts) for name in draw(st.sets(st.sampled_from(["cpu", GPU])))},
-        draw(st.integers(0, 3)),
-        frozenset(draw(st.sets(st.sampled_from(PORTS), max_size=1))),
-        frozenset(draw(st.sets(st.sampled_from("st"), max_size=1))),
+        {name: amount(random, 3) for name in ("cpu", GPU) if random.random() < 0.6},
+        random.randint(0, 2),
+        frozenset(some(random, PORTS, odd)),
+        frozenset(some(random, "st", odd)),
     )
 
 
-@st.composite
-def odd_nodes(draw: st.DrawFn) -> list[NodeRoom]:
+def merged(one: Load, other: Load) -> Load:
+    amounts = {
+        key: one.amounts.get(key, 0) + other.amounts.get(key, 0)
+        for key in {**one.amounts, **other.amounts}
+    }
+    pods = one.pods + other.pods
+    return Load(amounts, pods, one.host_ports | other.host_ports, one.apart | other.apart)
+
+
+def odd_nodes(random: Random) -> list[NodeRoom]:
+    odd = random.choice([0.0, 0.1, 0.4])
     found = []
-    for at in range(draw(st.integers(0, 6))):
-        labels = {"pool": draw(st.sampled_from("xyz")), "rack": draw(st.sampled_from("ab"))}
-        labels |= {"size": draw(st.sampled_from(["2", "4", "four"])), HOSTNAME: f"n{at}"}
-        for key in draw(st.sets(st.sampled_from(sorted(labels)), max_size=1)):
-            if draw(st.booleans()):
+    for at in range(random.choice([0, 1, 2, 3, 4, 6, 9])):
+        labels = {"pool": random.choice("xxyz"), "rack": random.choice("ab")}
+        labels |= {"size": random.choice(["2", "4", "four"]), HOSTNAME: f"n{at}"}
+        for key in some(random, sorted(labels), odd / 2):
+            labels[key] = "n0"
+            if random.random() < 0.5:
                 del labels[key]
-        quiet = draw(st.booleans())
+        staying = odd_load(random, odd / 2) if random.random() < 0.5 else Load()
+        there = {"cpu": amount(random, 12), GPU: amount(random, 8), "pods": random.randint(2, 9)}
+        for name in some(random, sorted(there), odd / 2):
+            del there[name]
         found.append(
             NodeRoom(
                 f"n{at}",
                 labels,
-                () if quiet else tuple(draw(st.lists(st.sampled_from(TAINTS), max_size=2))),
-                not quiet and draw(st.booleans()),
-                allocatable={
-                    "pods": draw(st.integers(0, 6)),
-                    **{
-                        name: draw(amounts) for name in draw(st.sets(st.sampled_from(["cpu", GPU])))
-                    },
-                },
-                now=Load() if quiet else draw(odd_loads()),
-                staying=Load() if quiet else draw(odd_loads()),
-                unreadable=frozenset(draw(st.sampled_from([(), (), (), ("cpu",), (GPU, "cpu")]))),
+                tuple(some(random, TAINTS, odd)),
+                random.random() < odd / 2,
+                allocatable=there,
+                now=merged(staying, odd_load(random, odd)),
+                staying=staying,
+                unreadable=frozenset(some(random, ["cpu", GPU], odd / 3)),
             )
         )
     return found
 
 
-@st.composite
-def odd_shapes(draw: st.DrawFn, name: str = "s") -> Shape:
-    terms = st.builds(
-        Term,
-        st.lists(st.sampled_from(ENTRIES), max_size=2).map(tuple),
-        st.lists(st.sampled_from(FIELDS), max_size=1).map(tuple),
-    )
-    asked = st.one_of(st.integers(0, 4), st.just(HUGE)).map(Decimal)
+def odd_shape(random: Random, name: str = "s") -> Shape:
+    odd = random.choice([0.0, 0.1, 0.3])
+    terms = [
+        Term(tuple(some(random, ENTRIES, 0.7)), tuple(some(random, FIELDS, 0.3)))
+        for _ in range(random.randint(0, 2))
+    ]
+    asked = {"cpu": Decimal(random.randint(0, 4)) / 1000, GPU: Decimal(random.randint(0, 3))}
+    if random.random() < 0.03:
+        asked[random.choice(["cpu", GPU])] = Decimal(HUGE)
     return Shape(
         name,
-        {one: draw(asked) for one in draw(st.permutations(["cpu", GPU]))},
-        draw(st.sampled_from([{}, {}, {"pool": "x"}, {"pool": "x", "rack": "a"}])),
-        draw(st.one_of(st.none(), st.none(), st.lists(terms, max_size=2).map(tuple))),
-        tuple(draw(st.lists(st.sampled_from(TOLERATIONS), max_size=3))),
-        frozenset(draw(st.sets(st.sampled_from(PORTS), max_size=1))),
-        frozenset(draw(st.sets(st.sampled_from("st"), max_size=1))),
-        draw(st.sampled_from([(), (), ("volumes",)])),
+        dict(random.sample(list(asked.items()), 2)),
+        {"pool": "x", **({"rack": "a"} if random.random() < 0.3 else {})}
+        if random.random() < odd
+        else {},
+        tuple(terms) if random.random() < odd else None,
+        tuple(some(random, TOLERATIONS, 0.3)),
+        frozenset(some(random, PORTS, odd / 2)),
+        frozenset(some(random, "st", odd / 2)),
+        ("volumes",) if random.random() < 0.1 else (),
     )
 
 
 KEYS: list[tuple[str, ...]] = [(), (), ("rack",), ("rack", "pool")]
 
 
-@st.composite
-def odd_gangs(draw: st.DrawFn) -> GangRequest:
-    counts = draw(st.lists(st.integers(0, 3), min_size=1, max_size=3))
-    parties = tuple(Party(draw(odd_shapes(f"s{at}")), count) for at, count in enumerate(counts))
-    keys = draw(st.sampled_from(KEYS))
-    chosen = tuple("ax"[: len(keys)]) if draw(st.booleans()) and keys else None
-    return GangRequest(parties, draw(st.one_of(st.none(), st.integers(0, 7))), keys, chosen)
+def odd_gang(random: Random) -> GangRequest:
+    counts = [random.choice([0, 1, 2, 3, 5, 8]) for _ in range(random.choice([1, 1, 2, 3]))]
+    parties = tuple(Party(odd_shape(random, f"s{at}"), count) for at, count in enumerate(counts))
+    keys = random.choice(KEYS)
+    chosen = tuple("ax"[: len(keys)]) if random.random() < 0.2 and keys else None
+    quorum = random.randint(0, sum(counts) + 1) if random.random() < 0.4 else None
+    return GangRequest(parties, quorum, keys, chosen)
 
 
 @settings(max_examples=300, deadline=None)
-@given(odd_nodes(), odd_shapes(), st.sampled_from(KEYS))
-def test_each_node_is_judged_as_when_it_is_asked_alone(
-    nodes: list[NodeRoom], one: Shape, keys: tuple[str, ...]
-) -> None:
+@given(seeds)
+def test_each_node_is_judged_as_when_it_is_asked_alone(random: Random) -> None:
+    nodes, one, keys = odd_nodes(random), odd_shape(random), random.choice(KEYS)
     hosts = hosts_of(Ground(nodes), one)
+    event(f"eligible: {bool(hosts.eligible(keys).any())}")
     assert hosts.eligibility(keys) == eligibility(nodes, one, keys)
     assert hosts.eligible(keys).tolist() == [is_eligible(node, one, keys) for node in nodes]
     for when in When:
@@ -178,9 +202,10 @@ def is_right(found: Fit, other: Fit, request: GangRequest, nodes: Sequence[NodeR
         assert again.answer is Answer.YES
 
 
-@settings(max_examples=400, deadline=None)
-@given(odd_gangs(), odd_nodes())
-def test_a_gang_is_judged_as_node_by_node(request: GangRequest, nodes: list[NodeRoom]) -> None:
+@settings(max_examples=300, deadline=None)
+@given(seeds)
+def test_a_gang_is_judged_as_node_by_node(random: Random) -> None:
+    request, nodes = odd_gang(random), odd_nodes(random)
     found, other = assess(request, nodes), assess(request, nodes, plain=True)
     event(found.cause)
     for one in ("cause", "deciding", "constraints", "why", "totals"):
@@ -193,10 +218,10 @@ def test_a_gang_is_judged_as_node_by_node(request: GangRequest, nodes: list[Node
 
 
 @settings(max_examples=100, deadline=None)
-@given(odd_nodes(), odd_nodes(), odd_shapes(), st.sampled_from(KEYS))
-def test_a_changed_ground_is_a_ground_of_the_changed_nodes(
-    nodes: list[NodeRoom], others: list[NodeRoom], one: Shape, keys: tuple[str, ...]
-) -> None:
+@given(seeds)
+def test_a_changed_ground_is_a_ground_of_the_changed_nodes(random: Random) -> None:
+    nodes, others = odd_nodes(random), odd_nodes(random)
+    one, keys = odd_shape(random), random.choice(KEYS)
     ground = Ground(nodes)
     hosts_of(ground, one).summary(keys)  # its columns are there and must not be taken as they are
     instead = {node.name: node for node in others[1:]}
@@ -205,6 +230,63 @@ def test_a_changed_ground_is_a_ground_of_the_changed_nodes(
     assert patched.eligibility(keys) == eligibility(changed, one, keys)
     assert patched.summary(keys) == hosts_of(Ground(changed), one).summary(keys)
     assert hosts_of(ground, one).eligibility(keys) == eligibility(nodes, one, keys)
+
+
+def crowd(random: Random) -> tuple[GangRequest, list[NodeRoom]]:
+    """Several members of two or three shapes that stand in each other's way on many nodes."""
+    asked = random.sample(
+        [(cpu, gpu) for cpu in (1, 2, 3) for gpu in range(5)], random.choice([2, 3])
+    )
+    parties = tuple(
+        Party(
+            Shape(
+                f"s{at}",
+                {"cpu": Decimal(cpu), GPU: Decimal(gpu)},
+                apart=frozenset("s") if random.random() < 0.2 else frozenset(),
+            ),
+            random.randint(1, 9),
+        )
+        for at, (cpu, gpu) in enumerate(asked)
+    )
+    sizes = [(random.randint(2, 8), random.randint(0, 8)) for _ in range(random.randint(1, 4))]
+    nodes = [
+        NodeRoom(
+            f"n{at}", {HOSTNAME: f"n{at}"}, allocatable={"cpu": 1000 * cpu, GPU: gpu, "pods": 9}
+        )
+        for at, (cpu, gpu) in enumerate(sizes * random.randint(1, 3))
+    ]
+    return GangRequest(parties), nodes
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds)
+def test_members_in_each_others_way_are_placed_when_they_can_be(random: Random) -> None:
+    request, nodes = crowd(random)
+    answers = []
+    for target in range(1, request.size + 1):
+        found = fits(request, nodes, When.NOW, target)
+        answers.append(found.answer)
+        if target in (request.size // 2, request.size):
+            plain = fits(request, nodes, When.NOW, target, plain=True, steps=3_000_000)
+            assert found.answer is plain.answer
+        if found.answer is Answer.YES:
+            assert sum(sum(one.values()) for one in found.placement.values()) >= target
+            for name, counts in found.placement.items():
+                shapes = {party.shape.name: party for party in request.parties}
+                on_it = next(one for one in nodes if one.name == name)
+                for resource, unit in (("cpu", 1000), (GPU, 1)):
+                    used = sum(
+                        int(shapes[one].shape.requests[resource] * unit) * count
+                        for one, count in counts.items()
+                    )
+                    assert used <= on_it.allocatable[resource]
+                together = [one for one in counts if shapes[one].shape.apart]
+                assert sum(counts[one] for one in together) <= 1
+            placed = [sum(one.get(at, 0) for one in found.placement.values()) for at in shapes]
+            counted = [party.count for party in request.parties]
+            assert all(one <= count for one, count in zip(placed, counted, strict=True))
+    # Once it is NO it stays NO.
+    assert answers == sorted(answers, key=[Answer.YES, Answer.NO].index)
 
 
 def test_a_ground_is_its_nodes_in_order() -> None:

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from gangboard.polling import poll
 from gangboard.polling.poll import poll_once
 from gangboard.polling.window import Window
-from gangboard.simulator import COARSE, EXPECTED
+from gangboard.simulator import EXPECTED
 from gangboard.store.leases import LeaseLostError, claim
 from gangboard.store.models import Cluster, Gang, Lease, WatchedObject
 from tests.polling.conftest import HOLDER, Watching
@@ -24,7 +24,7 @@ Watch = Callable[..., Watching]
 def test_every_gang_of_the_fleet_gets_the_verdict_that_it_should(watch: Watch) -> None:
     watching = watch(fleet="east")
     assert watching.once().ok
-    wanted = {key: COARSE.get(key, code) for key, code in watching.simulator.expected().items()}
+    wanted = watching.simulator.expected()
     found = {
         (gang.namespace, gang.kind, gang.name): gang.code
         for gang in Gang.objects.filter(gone_at=None)
@@ -35,7 +35,7 @@ def test_every_gang_of_the_fleet_gets_the_verdict_that_it_should(watch: Watch) -
 def test_every_gang_of_the_older_fleet_too(watch: Watch) -> None:
     watching = watch(fleet="west", hold=False)
     assert watching.once().ok
-    wanted = {key: COARSE.get(key, code) for key, code in watching.simulator.expected().items()}
+    wanted = watching.simulator.expected()
     found = {
         (gang.namespace, gang.kind, gang.name): gang.code
         for gang in Gang.objects.filter(gone_at=None)

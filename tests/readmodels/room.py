@@ -134,8 +134,10 @@ def make_fleet_nodes(cluster: Cluster, *, now: datetime) -> None:
     make_capacity(
         cluster,
         shapes=(
-            make_shape(fits_now=1, fits_empty=6),
-            make_shape(requests={"cpu": "8", "memory": str(32 * GIB)}, waiting=1, fits_now=9),
+            make_shape(fits_now=1, fits_empty=6, where="pool=h100"),
+            make_shape(
+                requests={"cpu": "8", "memory": str(32 * GIB)}, waiting=1, fits_now=9, fits_empty=20
+            ),
             make_shape(waiting=0, requests={"nvidia.com/gpu": "1"}, fits_now=18, fits_empty=48),
             make_shape(requests={"cpu": "4"}, why="it asks for a volume"),
         ),

@@ -172,7 +172,7 @@ def test_shapes_with_what_fits(owner: Viewer) -> None:
     make_node(cluster, "a")
     shapes = (
         make_shape(),
-        make_shape(requests={"cpu": "1"}, waiting=0, fits_now=190),
+        make_shape(requests={"cpu": "1"}, waiting=0, fits_now=190, where="pool=h100"),
         make_shape(fits_now=0, fits_empty=0, why="it asks for a volume"),
     )
     make_capacity(cluster, shapes=shapes)
@@ -184,6 +184,7 @@ def test_shapes_with_what_fits(owner: Viewer) -> None:
         ("1 cpu", 0, 190, 7, False),
         ("8 nvidia.com/gpu, 64 cpu", 4, None, None, False),
     ]
+    assert [one.where for one in found] == ["", "pool=h100", ""]
     assert found[2].why == "it asks for a volume"
 
 

@@ -153,6 +153,7 @@ class TestWaitsThatDidNotEndInRunning:
 
 # --- what is typical
 
+
 @pytest.fixture
 def cluster() -> Cluster:
     return make_cluster()

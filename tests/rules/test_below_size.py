@@ -3,8 +3,12 @@
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from tests.diagnosis.building import Made, a_group, a_job, a_node, a_pod, ago, placed, pods_of
+from tests.placement.making import node
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.waiting import ask as asks
+from tests.rules.waiting import gang as waiting_gang
+from tests.rules.waiting import room_of
 
 
 def at_quorum(*rest: Made, quorum: int | None = 2) -> Unit:
@@ -48,3 +52,13 @@ def test_a_basic_group_has_no_quorum() -> None:
 def test_young_members_are_growth() -> None:
     young = [a_pod(f"x{n}", group="ring", on="n0", ready=False, created_at=ago(9)) for n in (0, 1)]
     assert first(at_quorum(*young)) == "resizing"
+
+
+def test_why_the_rest_has_no_room() -> None:
+    """job-at-quorum as captured on 1.37.0: two of six find no room, the quorum is two."""
+    room = room_of(*(node(f"n{index}", used=4) for index in range(4)))
+    unit = waiting_gang(6, asks(4), room, quorum=2, on=("n0", "n1", "n2", "n3"))
+    assert found("below-size", unit).message == (
+        "4 of 6 members run, the quorum is 2. 2 pods need 8 nvidia.com/gpu, and none is free on the "
+        "4 nodes that could host them."
+    )

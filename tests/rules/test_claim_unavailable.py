@@ -35,7 +35,7 @@ FREE = room_of(node("n0"), node("n1"))
             "0/2 nodes are available: 2 cannot allocate all claims. still not schedulable, "
             "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
             Health.WAITING,
-            "1 pod finds no node: on 2 nodes the devices that they claim cannot be allocated.",
+            "1 pod finds no node: on 2 nodes the claimed devices cannot be allocated.",
         ),
     ],
 )

@@ -13,6 +13,7 @@ from gangboard.diagnosis.registry import unit_rules
 from gangboard.domain.facts import Unit
 from gangboard.domain.owner import Dependency
 from gangboard.domain.verdict import UnitMemory
+from gangboard.placement.placing import placing
 from tests.diagnosis.building import (
     NOW,
     a_container,
@@ -30,8 +31,20 @@ from tests.diagnosis.building import (
     placed,
     succeeded,
 )
+from tests.placement.making import node as room_node
+from tests.rules.waiting import big as full
+from tests.rules.waiting import room_of
 
 AGES = st.sampled_from([0, 5, 29, 31, 59, 61, 119, 121, 599])
+
+ROOMS = [
+    room_of(why="nodes: forbidden"),
+    room_of(),
+    room_of(room_node("n0"), room_node("n1", unschedulable=True)),
+    room_of(full("n0", used=8), full("n1", used=6)),
+    room_of(full("n0", allocatable={"cpu": 500, "pods": 1})),
+    room_of(room_node("n0", unreadable=frozenset({"cpu"}))),
+]
 
 
 @st.composite
@@ -111,11 +124,12 @@ def units(draw: Any) -> Unit:
     )
     whole = draw(st.sampled_from([None, ago(10), ago(300)]))
     since = draw(st.sampled_from([None, ago(5), ago(400)]))
-    return a_unit(
-        facts,
+    unit = a_unit(
+        replace(facts, room=draw(st.sampled_from(ROOMS))),
         missing_jobs=tuple(missing_jobs),
         memory=UnitMemory(created_since=since, whole_at=whole),
     )
+    return replace(unit, placing=placing(unit))
 
 
 @given(units())

@@ -49,9 +49,10 @@ def test_one_node_more_than_there_is() -> None:
     )
 
 
-def test_pod_by_pod_nothing_is_blocked_while_one_more_fits() -> None:
-    unit = plain(5, asks(4), FOUR)
-    assert first(unit) == "exceeds-capacity"
+def test_pod_by_pod_each_pod_more_than_any_node_can_ever_take() -> None:
+    """Nodes with pods of others on them; none of the Job's own has a place."""
+    crowd = room_of(*(node(f"n{index}", used=4) for index in range(4)))
+    assert first(plain(5, asks(4), crowd)) == "exceeds-capacity"
 
 
 def test_the_blocked_shape_wins_over_the_short_one() -> None:

@@ -9,6 +9,7 @@ from tests.diagnosis.building import placed as said_of_group
 from tests.placement.making import GPU, node
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.waiting import ask as asks
 from tests.rules.waiting import (
     big,
     gang,
@@ -21,7 +22,6 @@ from tests.rules.waiting import (
     values,
     with_room,
 )
-from tests.rules.waiting import ask as asks
 
 FOUR = [node(f"n{index}") for index in range(4)]
 

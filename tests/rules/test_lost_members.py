@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gangboard.diagnosis.registry import unit_rules
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from tests.diagnosis.building import (
@@ -17,8 +18,11 @@ from tests.diagnosis.building import (
     placed,
     pods_of,
 )
+from tests.placement.making import CORDON, node
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, ran, unit_of
+from tests.rules.waiting import ask as asks
+from tests.rules.waiting import room_of, with_room
 
 CORDONED = "0/4 nodes are available: 1 node(s) were unschedulable, 3 Insufficient nvidia.com/gpu."
 
@@ -116,3 +120,20 @@ def test_a_restarted_jobset_begins_anew() -> None:
     pods = (a_pod("a", of=job, on="n0"), a_pod("b", of=job, on="n1", ready=False))
     unit = unit_of(jobset, job, *pods, memory=ran(15))
     assert first(unit) == "restarting"
+
+
+def test_the_reason_is_in_the_sentence_and_the_second_finding() -> None:
+    """The node of the lost member is cordoned, the others are full."""
+    job = a_job("train", pods=4)
+    cordoned = node("n3", unschedulable=True, taints=(CORDON,))
+    room = room_of(*(node(f"n{index}", used=4) for index in range(3)), cordoned)
+    running = [a_pod(f"train-{n}", of=job, on=f"n{n}", requests=asks(4)) for n in range(3)]
+    waiting = a_pod("train-3-new", of=job, text=CORDONED, requests=asks(4), created_at=ago(20))
+    unit = with_room(unit_of(job, *running, waiting, facts={"room": room}, memory=ran()))
+    assert found("lost-members", unit).message == (
+        "3 of 4 members run. 1 pod needs 4 nvidia.com/gpu, and none is free on the 3 nodes that "
+        "could host it; 1 more is cordoned."
+    )
+    # Without a quorum, too, the reason is what is told beside the loss.
+    behind = [rule.code for rule in unit_rules() if not rule.overrides and rule.find(unit)]
+    assert behind[0] == "insufficient-resources"

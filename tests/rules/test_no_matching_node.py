@@ -1,6 +1,7 @@
 """`no-matching-node`: job-no-matching-node as captured, and the other things an owner can ask for."""
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -57,8 +58,7 @@ def test_a_resource_that_nobody_has() -> None:
 def test_a_resource_that_no_matching_node_has() -> None:
     room = room_of(node("n0"), node("n1", gpu=0, labels={"pool": "a"}))
     assert told("no-matching-node", gang(1, asks(4), room, needs=selecting(pool="a"))) == (
-        "1 pod asks for 4 nvidia.com/gpu, and no node of the 1 that match its node selector or "
-        "affinity has any."
+        "1 pod asks for 4 nvidia.com/gpu, and the only node that matches its node selector has none."
     )
 
 
@@ -66,6 +66,14 @@ def test_more_in_one_pod_than_the_largest_node_has() -> None:
     room = room_of(node("n0", gpu=8, used=8), node("n1", gpu=4), node("n2", gpu=0))
     assert told("no-matching-node", gang(2, asks(16), room)) == (
         "2 pods ask for 16 nvidia.com/gpu each, and the largest node has 8."
+    )
+
+
+def test_the_largest_is_sought_among_those_that_match() -> None:
+    room = room_of(*(node(f"n{i}", gpu=2 + i, labels=H100) for i in range(2)), node("z", gpu=8))
+    assert told("no-matching-node", gang(1, asks(4), room, needs=selecting(gpu="h100"))) == (
+        "1 pod asks for 4 nvidia.com/gpu, and the largest of the 2 nodes that match its node "
+        "selector has 3."
     )
 
 
@@ -84,7 +92,7 @@ def test_what_stays_on_the_largest_node_counts() -> None:
         ({"taints": (Taint("gpu", "NoSchedule", "reserved"),)}, "untolerated-taint"),
     ],
 )
-def test_twins_of_which_a_node_would_match(bad: dict[str, object], code: str) -> None:
+def test_twins_of_which_a_node_would_match(bad: dict[str, Any], code: str) -> None:
     """Most nodes do not match, and the one that does is out for another reason: that one is said."""
     nodes = [node(f"n{index}") for index in range(4)]
     room = room_of(*nodes, node("match", labels=H100, **bad))

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gangboard.domain.capacity import Taint
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from tests.diagnosis.building import (
@@ -16,8 +17,11 @@ from tests.diagnosis.building import (
     placed,
     pods_of,
 )
+from tests.placement.making import node as room_node
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, ran, unit_of
+from tests.rules.waiting import ask as asks
+from tests.rules.waiting import room_of, with_room
 
 
 def lost(member: Made, *objects: Made, quorum: int = 4, **fields: Any) -> Unit:
@@ -106,3 +110,20 @@ def test_a_silent_node_tells_that_its_pod_was_ready() -> None:
     never = a_pod("train-3", of=job, on="n1", ready=False)
     unit = unit_of(job, *pods_of(job, 3, on="n0"), never, a_node("n1", ready=None))
     assert first(unit) == "starting"
+
+
+def test_why_the_replacement_has_no_room() -> None:
+    """The lost node is not ready, the others are full: both are in the sentence."""
+    job = a_job("train", pods=4, group_name="ring")
+    group = a_group("ring", quorum=4, placed=placed())
+    gone = Taint("node.kubernetes.io/unreachable", "NoSchedule")
+    room = room_of(*(room_node(f"n{i}", used=4) for i in range(3)), room_node("n3", taints=(gone,)))
+    running = [a_pod(f"m{i}", of=job, group="ring", on=f"n{i}") for i in range(3)]
+    old = a_pod("m3", of=job, group="ring", on="n3", ready=False, deleting_since=ago(12))
+    new = a_pod("m3-new", of=job, group="ring", text=texts.GPU_SHORT, requests=asks(4))
+    nodes = (a_node("n0"), a_node("n3", ready=None))
+    unit = unit_of(job, group, *running, old, new, *nodes, facts={"room": room}, memory=ran())
+    assert found("node-lost", with_room(unit)).message == (
+        "3 of 4 members run: node n3 is NotReady. 1 pod needs 4 nvidia.com/gpu, and none is free on "
+        "the 3 nodes that could host it; 1 more is not ready."
+    )

@@ -42,4 +42,7 @@ def test_twin_with_one_node_left_is_short() -> None:
     assert first(gang(1, asks(4), room_of(cordoned, node("n1", used=4)))) == (
         "insufficient-resources"
     )
-    assert first(gang(2, asks(4), room_of(cordoned, node("n1")))) == "exceeds-capacity"
+    assert told("exceeds-capacity", gang(2, asks(4), room_of(cordoned, node("n1")))) == (
+        "2 pods need 8 nvidia.com/gpu, and the only node that could host them has 4 even when "
+        "empty; 1 more is cordoned."
+    )

@@ -3,8 +3,11 @@
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from tests.diagnosis.building import a_group, a_job, a_jobset, a_part, a_pod, child_jobs, placed
+from tests.placement.making import node
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, ran, unit_of
+from tests.rules.waiting import ask as asks
+from tests.rules.waiting import plain, room_of, values
 
 
 def split(placed_pods: int = 4, quorum: int | None = None, group: bool = False) -> Unit:
@@ -79,3 +82,20 @@ def test_another_job_of_the_gang_holds_a_node() -> None:
         "holds a node: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu."
     )
     assert first(unit) == "partly-placed"
+
+
+def test_why_there_is_no_room_for_the_rest() -> None:
+    room = room_of(*(node(f"n{index}", used=4) for index in range(4)))
+    finding = found("partly-placed", plain(6, asks(4), room, on=("n0", "n1", "n2", "n3")))
+    assert finding.health is Health.DEGRADED
+    assert finding.message == (
+        "4 of 6 pods hold a node, and the scheduler finds no room for 2: 2 pods need 8 "
+        "nvidia.com/gpu, and none is free on the 4 nodes that could host them."
+    )
+    assert values(finding, "nvidia.com/gpu") == ["8 needed, 0 free now, 16 when empty"]
+    assert values(finding, "scheduler says") == [texts.GPU_SHORT]
+
+
+def test_where_nodes_are_forbidden_the_scheduler_is_quoted() -> None:
+    unit = plain(6, asks(4), room_of(why="nodes: forbidden"), on=("n0",))
+    assert "Insufficient nvidia.com/gpu" in found("partly-placed", unit).message

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gangboard.domain.reading.scheduler_text import best_saying, clean, sayings
+from gangboard.domain.reading.scheduler_text import best_saying, clean, node_reasons, sayings
 from tests.diagnosis.building import a_group, a_job, a_pod, ago, placed
 from tests.rules import texts
 from tests.rules.asking import unit_of
@@ -89,3 +89,29 @@ def test_a_condition_from_before_the_resume_is_stale() -> None:
     group = a_group("ring", quorum=2, placed=placed("False", texts.GROUP_136))
     pods = [a_pod(f"p{index}", group=group, created_at=ago(5)) for index in range(2)]
     assert sayings(unit_of(a_job(), group, *pods), "Unschedulable") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "reasons"),
+    [
+        (
+            "0/6 nodes are available: 1 node(s) were unschedulable, 2 node(s) had untolerated "
+            "taint(s), 3 Insufficient nvidia.com/gpu. preemption: 0/6 nodes are available: 6 "
+            "Preemption is not helpful for scheduling.",
+            (
+                ("node(s) were unschedulable", 1),
+                ("node(s) had untolerated taint(s)", 2),
+                ("Insufficient nvidia.com/gpu", 3),
+            ),
+        ),
+        (
+            '0/6 nodes are available: persistentvolumeclaim "data-0" not found.',
+            (('persistentvolumeclaim "data-0" not found', 0),),
+        ),
+        (texts.GROUP_SHORT, ()),
+    ],
+)
+def test_reasons_with_their_numbers_of_nodes(
+    text: str, reasons: tuple[tuple[str, int], ...]
+) -> None:
+    assert node_reasons(clean(text)) == reasons

@@ -1,10 +1,18 @@
 """`unschedulable`."""
 
+from dataclasses import replace
+
+from gangboard.domain.capacity import Needs
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
+from gangboard.domain.placing import Cause
 from tests.diagnosis.building import a_group, a_job, a_pod, ago, an_event, placed, pods_of
+from tests.placement.making import GPU, node
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, ran, unit_of
+from tests.rules.waiting import ask as gpus
+from tests.rules.waiting import gang as waiting_gang
+from tests.rules.waiting import room_of, told, values
 
 
 def gang(*said: str, message: str = texts.GROUP_SHORT, keys: tuple[str, ...] = ()) -> Unit:
@@ -97,3 +105,60 @@ def test_the_group_was_refused_before_it_was_suspended() -> None:
     unit = unit_of(job, group, *pods_of(job, 2, created_at=ago(5)))
     assert ask("unschedulable", unit) is None
     assert first(unit) == "starting"
+
+
+def test_nodes_are_forbidden() -> None:
+    unit = waiting_gang(2, gpus(4), room_of(why="nodes: forbidden"))
+    finding = found("unschedulable", unit)
+    assert finding.health is Health.WAITING
+    assert finding.message == (
+        "The scheduler finds no room for 2 pods, and gangboard cannot tell why (nodes: forbidden): "
+        "0/4 nodes are available: 4 Insufficient nvidia.com/gpu."
+    )
+    assert values(finding, "not worked out") == ["nodes: forbidden"]
+    assert values(finding, "scheduler says") == [texts.GPU_SHORT]
+    assert first(unit) == "unschedulable"
+
+
+def test_a_node_of_which_the_amount_could_not_be_read() -> None:
+    broken = node("n1", gpu=0, unreadable=frozenset({GPU}))
+    message = told("unschedulable", waiting_gang(2, gpus(4), room_of(node("n0"), broken)))
+    assert message.startswith("The scheduler finds no room for 2 pods, and gangboard cannot tell ")
+    assert "could not be read" in message
+
+
+def test_what_is_not_worked_out_is_said() -> None:
+    needs = Needs(unsupported=("required pod affinity",))
+    text = "0/2 nodes are available: 2 node(s) didn't match pod affinity rules."
+    room = room_of(node("n0"), node("n1"))
+    assert told("unschedulable", waiting_gang(2, gpus(4), room, needs=needs, text=text)) == (
+        "The scheduler finds no room for 2 pods, and gangboard cannot tell why (not worked out: "
+        "required pod affinity): 0/2 nodes are available: 2 node(s) didn't match pod affinity rules."
+    )
+
+
+def test_arithmetic_contradicts_the_scheduler_both_are_said() -> None:
+    finding = found("unschedulable", waiting_gang(2, gpus(4), room_of(node("n0"), node("n1"))))
+    assert finding.message == (
+        "The scheduler finds no room for 2 pods, although by gangboard's count they fit now: 0/4 "
+        "nodes are available: 4 Insufficient nvidia.com/gpu."
+    )
+    assert {
+        one.source.kind for one in finding.evidence if one.label == "would fit on" and one.source
+    } == {"Node"}
+
+
+def test_it_does_not_fit_now_and_whether_it_ever_would_is_not_known() -> None:
+    unit = waiting_gang(2, gpus(4), room_of(node("n0", used=4), node("n1", used=4)))
+    assert unit.placing is not None
+    assert unit.placing.assessment is not None
+    why = "too many ways to place different members together to try them all"
+    hard = replace(unit.placing.assessment, cause=Cause.CANNOT_TELL, why=why)
+    unit = replace(unit, placing=replace(unit.placing, assessment=hard))
+    assert first(unit) == "unschedulable"
+    finding = found("unschedulable", unit)
+    assert finding.message == (
+        "The scheduler finds no room for 2 pods, and gangboard cannot tell whether they fit on "
+        f"empty nodes ({why}): 0/4 nodes are available: 4 Insufficient nvidia.com/gpu."
+    )
+    assert values(finding, GPU) == ["8 needed, 0 free now, 8 when empty"]

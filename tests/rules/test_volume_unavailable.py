@@ -51,14 +51,14 @@ def test_a_claim_that_does_not_exist() -> None:
         (
             "0/2 nodes are available: 2 node(s) didn't match PersistentVolume's node affinity.",
             Health.BLOCKED,
-            "on 2 nodes their volume cannot be reached",
+            "on 2 nodes the volume cannot be reached",
         ),
         (
             "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) had volume node "
             "affinity conflict. preemption: 0/2 nodes are available: 2 Preemption is not helpful "
             "for scheduling.",
             Health.WAITING,
-            "on 1 node their volume cannot be reached",
+            "on 1 node the volume cannot be reached",
         ),
         (
             "0/2 nodes are available: 2 node(s) exceed max volume count.",
@@ -94,7 +94,7 @@ def test_twin_where_the_volume_is_not_all_that_is_in_the_way() -> None:
 
 
 def test_every_pod_that_says_so_is_counted() -> None:
-    unit = plain(3, asks(4), FREE, needs=VOLUMES, text=UNBOUND)
+    unit = plain(2, asks(4), FREE, needs=VOLUMES, text=UNBOUND)
     assert told("volume-unavailable", unit) == (
-        "3 pods wait for PersistentVolumeClaims that are not bound to a volume yet."
+        "2 pods wait for PersistentVolumeClaims that are not bound to a volume yet."
     )

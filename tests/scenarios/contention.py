@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from tests.controlplane.client import Json, wait
-from tests.controlplane.objects import jobset, priority_class
+from tests.controlplane.objects import JobOptions, jobset, priority_class
 from tests.scenarios.making import Objects, all_of, gang, holders, loose, one_job
-from tests.scenarios.scenario import POOL, Scenario, Stage, Step
+from tests.scenarios.scenario import POOL, Room, Scenario, Stage, Step
 
 Where = Mapping[str, str]
 
@@ -16,7 +17,7 @@ def _urgent(ns: str, where: Where) -> list[Json]:
     return [priority_class(f"{ns}-urgent", 1000)]
 
 
-def _urgent_gang(name: str, count: int, **options: object) -> Objects:
+def _urgent_gang(name: str, count: int, **options: Any) -> Objects:
     """Return a Job of a priority of its own namespace, higher than everybody's."""
 
     def make(ns: str, where: Where) -> list[Json]:
@@ -27,7 +28,7 @@ def _urgent_gang(name: str, count: int, **options: object) -> Objects:
 
 
 # Victims that take their time: they hold their nodes until their kubelet lets them go.
-_SLOW = {"cpu": "6", "linger": "10m"}
+_SLOW: dict[str, Any] = {"cpu": "6", "linger": "10m"}
 
 PREEMPTING = (
     Scenario(
@@ -91,13 +92,17 @@ PREEMPTED_PODS = (
 
 def _crossed(ns: str, where: Where) -> list[Json]:
     """Two JobSets of two Jobs, each begun on the node that the other's second Job needs."""
-    left = {"node_selector": {**where, "side": "left"}, "cpu": "6"}
-    right = {"node_selector": {**where, "side": "right"}, "cpu": "6"}
+    left: JobOptions = {"node_selector": {**where, "side": "left"}, "cpu": "6"}
+    right: JobOptions = {"node_selector": {**where, "side": "right"}, "cpu": "6"}
     ready = {"a": "Ready"}
     return [
-        jobset("one", ns, jobs={"a": left, "b": {**right, "depends_on": ready}}),  # type: ignore[typeddict-item]
-        jobset("two", ns, jobs={"a": right, "b": {**left, "depends_on": ready}}),  # type: ignore[typeddict-item]
+        _jobset("one", ns, left, {**right, "depends_on": ready}),
+        _jobset("two", ns, right, {**left, "depends_on": ready}),
     ]
+
+
+def _jobset(name: str, ns: str, first: JobOptions, second: JobOptions) -> Json:
+    return jobset(name, ns, jobs={"a": first, "b": second})
 
 
 def _half_alone(ns: str, where: Where) -> list[Json]:
@@ -105,7 +110,7 @@ def _half_alone(ns: str, where: Where) -> list[Json]:
     return [*_crossed(ns, where)[:1], *holders([1], cpu="6")(ns, where)]
 
 
-SIDES = ({"labels": {"side": "left"}}, {"labels": {"side": "right"}})
+SIDES = (Room(labels={"side": "left"}), Room(labels={"side": "right"}))
 DEADLOCK = (
     Scenario(
         "crossed-one", "JobSet", "one", "mutual-deadlock", "blocked", _crossed,
@@ -174,4 +179,4 @@ SCALING = (
     ),
 )  # fmt: skip
 
-CONTENTION = (*PREEMPTING, *PREEMPTING_PODS, *PREEMPTED, *PREEMPTED_PODS, *DEADLOCK, *SCALING)
+CONTENTION = (*PREEMPTING, *PREEMPTING_PODS, *DEADLOCK, *SCALING)

@@ -52,7 +52,7 @@ def _bare(count: int, *, least: int, **options: Any) -> Objects:
 
 
 def _without_plan(ns: str, where: Where) -> list[Json]:
-    return _gang(2)(ns, where)[1:]
+    return [*_gang(2)(ns, where)][1:]
 
 
 def _other_entry(ns: str, where: Where) -> list[Json]:

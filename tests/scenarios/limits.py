@@ -1,23 +1,60 @@
-"""A reader that may look at everything but PodGroups."""
+"""Readers that may not look at everything: one not at PodGroups, one not at nodes."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from tests.controlplane.cluster import ControlPlane
+from tests.scenarios.scenario import Scenario
 
 _SEEN = {
     "": ["pods", "nodes"],
     "events.k8s.io": ["events"],
     "batch": ["jobs"],
     "jobset.x-k8s.io": ["jobsets"],
-    "scheduling.k8s.io": ["workloads", "compositepodgroups"],
+    "scheduling.k8s.io": ["workloads", "podgroups", "compositepodgroups"],
 }
 
 
-def limited_kubeconfig(plane: ControlPlane) -> Path:
-    """Make the reader and return its kubeconfig."""
-    name, namespace = "limited-reader", "default"
+def _unseen(name: str, gang: str, code: str, health: str, twin: str, **rest: Any) -> Scenario:
+    """Return what is said of a Job of another cluster by somebody who sees no nodes."""
+    return Scenario(name, "Job", gang, code, health, lambda ns, where: [], twin=twin, **rest)
+
+
+_TOLD = ("nodes", "forbidden", "Insufficient")
+NODES_UNSEEN = (
+    _unseen(
+        "gpu-short", "run", "unschedulable", "waiting", "gpu-short",
+        says=(*_TOLD, "nvidia.com/gpu"), members={"desired": 3, "scheduled": 0},
+    ),
+    _unseen(
+        "cpu-fragmented", "run", "unschedulable", "waiting", "cpu-fragmented",
+        says=(*_TOLD, "cpu"), members={"desired": 3, "scheduled": 0},
+    ),
+    # What needs no node to be known is said as ever, and what runs runs.
+    _unseen(
+        "partly-placed", "sweep", "partly-placed", "degraded", "gang-runs",
+        says=("2 of 4",), members={"desired": 4, "scheduled": 2},
+    ),
+    _unseen(
+        "gang-runs", "gang", "running", "running", "partly-placed", members={"ready": 3}
+    ),
+)  # fmt: skip
+
+
+def without_podgroups(plane: ControlPlane) -> Path:
+    """Make a reader that may look at everything but PodGroups; return its kubeconfig."""
+    return _limited_kubeconfig(plane, "no-podgroups", "podgroups")
+
+
+def without_nodes(plane: ControlPlane) -> Path:
+    """Make a reader that may look at everything but nodes; return its kubeconfig."""
+    return _limited_kubeconfig(plane, "no-nodes", "nodes")
+
+
+def _limited_kubeconfig(plane: ControlPlane, name: str, hidden: str) -> Path:
+    namespace = "default"
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
     rbac = "rbac.authorization.k8s.io/v1"
     plane.client.create_all(
@@ -32,7 +69,11 @@ def limited_kubeconfig(plane: ControlPlane) -> Path:
                 "kind": "ClusterRole",
                 "metadata": {"name": name},
                 "rules": [
-                    {"apiGroups": [group], "resources": plurals, "verbs": ["get", "list", "watch"]}
+                    {
+                        "apiGroups": [group],
+                        "resources": [plural for plural in plurals if plural != hidden],
+                        "verbs": ["get", "list", "watch"],
+                    }
                     for group, plurals in _SEEN.items()
                 ],
             },

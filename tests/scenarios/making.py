@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from tests.controlplane.client import Json
 from tests.controlplane.objects import PodOptions, job, pod, pod_template, podgroup
@@ -63,8 +63,8 @@ def daemons(**options: Any) -> Objects:
     """Return a DaemonSet `agent` on all nodes of the scenario."""
 
     def make(ns: str, where: Mapping[str, str]) -> list[Json]:
-        given = PodOptions(restart_policy="Always", node_selector=where, labels={SET: "agent"})
-        template = pod_template(PodOptions(**{**given, **options}))
+        given = {"restart_policy": "Always", "node_selector": where, "labels": {SET: "agent"}}
+        template = pod_template(cast("PodOptions", {**given, **options}))
         metadata = {"name": "agent", "namespace": ns}
         spec = {"selector": {"matchLabels": {SET: "agent"}}, "template": template}
         return [{"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata, "spec": spec}]

@@ -62,10 +62,11 @@ ONE_BY_ONE = (
         says=("2",), members={"scheduled": 0}, nodes=2, twin="device-taken",
     ),
     claim_taken(loose(2, spec=resource_claim("links")), "volume-unbound"),
+    # A claim that does not exist keeps a pod from being tried at all: no scheduler says a word.
     Scenario(
-        "claim-missing", "Job", "run", "claim-unavailable", "blocked",
+        "claim-missing", "Job", "run", "not-attempted", "blocked",
         loose(2, spec=resource_claim("links-of-nobody")),
-        says=("2",), members={"scheduled": 0}, nodes=2, twin="volume-unbound",
+        says=("2",), members={"scheduled": 0}, nodes=2, twin="volume-unbound", within=150,
     ),
     Scenario(
         "taint-and-cordon", "Job", "run", "untolerated-taint", "blocked", loose(2),

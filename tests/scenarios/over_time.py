@@ -51,7 +51,7 @@ OVER_TIME = (
     Scenario(
         "room-comes", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0], cpu="8"), gang(3, cpu="6")),
-        says=("18", "16", "cpu"), members={"scheduled": 0}, nodes=3, twin="nodes-come",
+        says=("18", "16", "cpu"), members={"scheduled": 0}, nodes=3, twin="cordon-goes",
         steps=(
             Step(_holder_leaves, *RUNS, (), {"ready": 3}),
             Step(_lose_one, "lost-members", "degraded", ("2 of 3",), {"ready": 2}),
@@ -147,3 +147,9 @@ OVER_TIME_PODS = (
     ),
     *PREEMPTED_PODS,
 )  # fmt: skip
+ON_136 = tuple(
+    scenario
+    for scenario in OVER_TIME
+    if scenario.name in ("room-comes", "cordon-goes", "taint-goes", "preempted-gang")
+)
+"""Those that are played on 1.36 too."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tests.controlplane.client import Json
-from tests.controlplane.objects import jobset, podgroup, priority_class, quota
+from tests.controlplane.objects import JobOptions, jobset, podgroup, priority_class, quota
 from tests.scenarios.making import all_of, apart, gang, holders, quorum, taint
 from tests.scenarios.scenario import Room, Scenario
 from tests.scenarios.topology import RACK
@@ -24,14 +24,14 @@ def _small_quota(ns: str, where: Where) -> list[Json]:
 
 def _two_units(ns: str, where: Where) -> list[Json]:
     """One Job that no node will ever take, and one for which there is no room now."""
-    full = {"node_selector": where, "cpu": "6"}
+    full: JobOptions = {"pods": 2, "node_selector": where, "cpu": "6"}
     return [
         jobset(
             "run",
             ns,
             jobs={
                 "lunar": {"node_selector": {**where, "zone": "moon"}},
-                "workers": {"pods": 2, **full},  # type: ignore[typeddict-item]
+                "workers": full,
             },
         )
     ]

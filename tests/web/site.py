@@ -196,6 +196,10 @@ def fill_history(cluster: Cluster, now: datetime) -> None:
     gone = factories.make_gang(cluster, "is-gone", now=now, created_at=born, uid="uid-gone")
     factories.make_history(gone, born, ("quota", 20), ("held", 30), ("room", 40), gone=True)
     gone.delete()
+    goes = factories.make_gang(cluster, "will-go", now=now, created_at=born)
+    factories.make_history(goes, born, ("room", 40), ("runs", 60), gone=True)
+    flaps = factories.make_gang(cluster, "will-flap", now=now, created_at=born)
+    factories.make_history(flaps, born, *(("runs", 20.0), ("below", 3.0)) * 6)
 
 
 def fill_acting(later: datetime, now: datetime) -> None:

@@ -31,6 +31,8 @@ def addresses(site: Site) -> dict[str, str]:
         "capacity by rack": "/capacity/?cluster=eu-train&by=topology.kubernetes.io/rack",
         "clusters": "/clusters/",
         "cluster": "/clusters/eu-train/",
+        "gang with a past": f"/gangs/{site.gang_id('has-a-past')}/",
+        "gang that is gone": f"/gangs/{site.gone_gang_id('is-gone')}/",
         "gang with a Hold": f"/gangs/{site.gang_id('llama')}/",
         "gang without": f"/gangs/{site.gang_id('mixtral')}/",
         "actions": "/actions/",
@@ -162,6 +164,70 @@ class TestLive:
         context.clear_cookies()
         page.reload()
         expect(page).to_have_url(re.compile(r"/sign-in/\?next=/%3Fhealth%3Dwaiting"))
+
+
+class TestHistory:
+    def test_each_piece_of_the_strip_has_its_word_and_times(self, page: Page, site: Site) -> None:
+        page.goto(f"{site.url}/gangs/{site.gang_id('has-a-past')}/")
+        strip = page.locator(".strip")
+        expect(strip.locator("text", has_text="Running").first).to_be_visible()
+        titles = strip.locator("title").all_text_contents()
+        assert len(titles) == 8
+        assert "Waiting: Insufficient resources" in titles[1]
+        assert "(55 min)" in titles[1]
+        assert titles[-1].count("UTC – now") == 1
+        told = page.get_by_role("region", name="History").get_by_role("listitem")
+        expect(told).to_have_count(8)
+        expect(told.nth(1)).to_contain_text("55 min")
+
+    def test_pieces_fill_the_strip_and_none_is_too_thin(self, page: Page, site: Site) -> None:
+        for width in (WIDE, PHONE):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.goto(f"{site.url}/gangs/{site.gang_id('has-a-past')}/")
+            boxes = page.locator(".strip > svg > rect:first-of-type").evaluate_all(
+                "all => all.map(one => one.getBoundingClientRect().width)"
+            )
+            whole = page.locator(".strip").evaluate("one => one.getBoundingClientRect().width")
+            assert min(boxes) >= 1.5
+            assert abs(sum(boxes) - whole) < 2
+
+    def test_a_new_verdict_appears_by_itself(self, page: Page, site: Site) -> None:
+        page.goto(f"{site.url}/gangs/{site.gang_id('llama-sft')}/")
+        expect(page.locator(".strip")).to_have_count(0)
+        site.write(
+            "INSERT INTO store_verdictspan (cluster_id, gang_id, api_group, kind, namespace, name,"
+            " uid, health, stage, code, title, message, findings, queue, shape, desired,"
+            " accelerators, began_at, last) SELECT cluster_id, id, api_group, kind, namespace,"
+            " name, uid, 'waiting', 'placement', 'fragmented', 'Fragmented', 'Said just now.', '',"
+            " queue, '', desired, accelerators, '2026-01-01 00:00:00', 0"
+            " FROM store_gang WHERE name = 'llama-sft'"
+        )
+        expect(page.locator("#history").get_by_text("Said just now.")).to_be_visible(timeout=SOON)
+        expect(page.locator(".strip > svg")).to_have_count(1)
+        expect(page.locator("#past")).to_contain_text("no basis yet: 0 comparable gangs")
+
+    def test_an_open_page_becomes_that_of_a_gone_gang(self, page: Page, site: Site) -> None:
+        id_ = site.gang_id("will-go")
+        page.goto(f"{site.url}/gangs/{id_}/")
+        expect(page.get_by_role("heading", name="Members")).to_be_visible()
+        site.write("DELETE FROM store_gang WHERE name = 'will-go'")
+        expect(page.get_by_role("region", name="Last verdict")).to_be_visible(timeout=SOON)
+        expect(page.get_by_role("heading", name="Members")).to_have_count(0)
+        expect(page.get_by_role("region", name="History")).to_be_visible()
+
+    def test_earlier_entries_open_by_keyboard_without_script(
+        self, browser: Browser, session: Path, site: Site
+    ) -> None:
+        context = browser.new_context(storage_state=session, java_script_enabled=False)
+        page = context.new_page()
+        page.goto(f"{site.url}/gangs/{site.gang_id('will-flap')}/")
+        summary = page.locator("#history summary")
+        expect(summary).to_contain_text("4 earlier")
+        expect(page.locator("#history li").last).to_be_hidden()
+        summary.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#history li").last).to_be_visible()
+        context.close()
 
 
 class TestFilters:

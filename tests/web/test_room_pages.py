@@ -47,7 +47,7 @@ class TestOwner:
     def test_reasons_lead_to_the_board(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, "/reasons/")
         for text in (
-            "keeps the most: 2 of 2 gangs, 16 of 16 accelerators.",
+            "2 of 2 gangs, 16 of 16 accelerators.",
             "Over 2 clusters, gangs that you may see.",
             'href="/?code=insufficient-resources"',
             "It goes when 5 GPUs become free.",
@@ -73,8 +73,8 @@ class TestOwner:
         for text in (
             "6 nodes: 5 ready",
             "1 cordoned",
-            "and 2 on nodes that take no pods",
-            "4 by gangs not whole",
+            "2 more free on nodes that take no pods",
+            "4 of the used are held by gangs that are not whole",
             "type-3",
             "8 nvidia.com/gpu, 64 cpu",
             "3 pods",
@@ -102,7 +102,7 @@ class TestOwner:
             "excluded: node selector or required node affinity",
             "node.kubernetes.io/unreachable:NoSchedule",
             "Cannot tell",
-            "the gang needs room for all of them at once",
+            "need room all at once",
         ):
             assert text in page, text
 

@@ -9,7 +9,7 @@ from gangboard.diagnosis.policy.consequences import STATE
 from gangboard.diagnosis.policy.phrases import moment
 from gangboard.diagnosis.policy.survey import Survey, asks_for_pods, is_paused, seats_of
 from gangboard.domain.action import ClusterLevers, Lever, PolicyState
-from gangboard.domain.group import Policy
+from gangboard.domain.group import Policy, label_of_group
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.dependencies import reached_jobs
@@ -173,7 +173,7 @@ def _shared_group(survey: Survey, job: Owner, lever: Lever) -> str:
     if not job.group_name or others < 1:
         return ""
     group = survey.groups.get(job.group_name)
-    shares = f"It shares PodGroup {job.group_name} with {count(others, 'other Job')}"
+    shares = f"It shares {label_of_group(job.group_name)} with {count(others, 'other Job')}"
     if group is None:
         return (
             f"{shares}; its quorum is not known. If it counts the pods of this Job, a pod that "

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.objects import Condition, ObjectRef
@@ -47,6 +48,7 @@ class Saying:
     since: datetime | None
 
 
+@lru_cache(maxsize=4096)
 def clean(text: str) -> str:
     """Return the text without empty preemption tails, doubled prefixes and a trailing comma."""
     line = " ".join(text.split())

@@ -7,7 +7,7 @@ from gangboard.domain.placing import Answer, Assessment, Cause, Placing, When
 from gangboard.domain.reading.scheduler_text import group_refusal, refused_pods
 from gangboard.placement.assess import relaxed
 from gangboard.placement.fits import fits
-from gangboard.placement.placing import nodes_for
+from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.constrained import code_of_constraint, constrained
 from gangboard.placement.sentences.excluded import code_of_excluded, excluded
 from gangboard.placement.sentences.numbers import crowd_of
@@ -61,26 +61,30 @@ def obstacle(unit: Unit, code: str = "") -> Obstacle | None:
 def _find(
     unit: Unit, placing: Placing, assessment: Assessment | None, code: str
 ) -> Obstacle | None:
+    """Return the obstacle; where another code than the one asked for is found, it may be None."""
     if assessment is None:
         return said_of_pods(unit)
     cause, shapes = assessment.cause, placing.shapes
-    if cause is Cause.NO_ELIGIBLE_NODE:
-        found = code_of_excluded(unit, shapes)
-        return excluded(unit, assessment, shapes, found) if found else None
-    if cause is Cause.TOO_LARGE:
-        return lack_of_room(unit, assessment, shapes, code_of_room(assessment))
     if cause is Cause.TOO_FEW_PODS:
         return None
-    told = said_of_pods(unit)
-    if cause is Cause.CONSTRAINED:
-        known = constrained(unit, assessment, shapes, code_of_constraint(assessment))
-        return told if told is not None and not known.blocked else known
-    if told is not None:
+    if cause is Cause.NO_ELIGIBLE_NODE:
+        found = code_of_excluded(unit, shapes)
+        return excluded(unit, assessment, shapes, found) if found and code in ("", found) else None
+    if cause in _OPEN:
+        return said_of_pods(unit) or _open(unit, placing, assessment)
+    told = None if cause is Cause.TOO_LARGE else said_of_pods(unit)
+    if told is not None and not _is_blocked(assessment):
         return told
-    if cause in _ROOM:
-        found = code_of_room(assessment)
-        return None if code in _BLIND else lack_of_room(unit, assessment, shapes, found)
-    return _open(unit, placing, assessment)
+    if cause is Cause.CONSTRAINED:
+        found = code_of_constraint(assessment)
+        return constrained(unit, assessment, shapes, found) if code in ("", found) else None
+    found = code_of_room(assessment)
+    return lack_of_room(unit, assessment, shapes, found) if code in ("", found) else None
+
+
+def _is_blocked(assessment: Assessment) -> bool:
+    """Whether the members would not fit on nodes without the pods that can leave."""
+    return assessment.empty.answer is Answer.NO
 
 
 def _open(unit: Unit, placing: Placing, assessment: Assessment) -> Obstacle | None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from gangboard.domain.capacity import HOSTNAME
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Answer, Assessment, Constraint, ShapeFit, When
 from gangboard.domain.reading.wording import names
 from gangboard.domain.verdict import Evidence
-from gangboard.placement.eligibility import pods_that_fit
-from gangboard.placement.sentences.numbers import Crowd, crowd_of, hosts_of
-from gangboard.placement.sentences.obstacle import Obstacle, hosts, node_ref
+from gangboard.placement.hosts import hosts_of
+from gangboard.placement.members import nodes_for
+from gangboard.placement.sentences.numbers import Crowd, crowd_of, that_could_host
+from gangboard.placement.sentences.obstacle import Obstacle, node_ref
 
 CODES = {
     Constraint.TOPOLOGY: "topology-does-not-fit",
@@ -78,10 +81,12 @@ def _best(
     if len(shapes) != 1:
         return None
     room: dict[tuple[str, ...], int] = {}
-    for node in hosts(unit, shapes[0]):
-        values = tuple(node.labels.get(key, "") for key in keys)
-        fit, _ = pods_that_fit(node, shapes[0].shape, when)
-        room[values] = room.get(values, 0) + fit
+    ground = nodes_for(unit)
+    found = hosts_of(ground, shapes[0].shape)
+    caps = found.caps(when)
+    for at in np.flatnonzero(found.eligible(tuple(keys))).tolist():
+        values = tuple(ground[at].labels.get(key, "") for key in keys)
+        room[values] = room.get(values, 0) + int(caps[at])
     if not room:
         return None
     best = max(sorted(room), key=lambda values: room[values])
@@ -141,4 +146,4 @@ def _one_a_node(meant: Sequence[ShapeFit], crowd: Crowd, is_blocked: bool) -> st
         only = "node" if total == 1 else "nodes"
         return f"and only {total} {only} could host one"
     verb = "takes" if now == 1 else "take"
-    return f"and {now} of {hosts_of(total, crowd)} {verb} one now"
+    return f"and {now} of {that_could_host(total, crowd)} {verb} one now"

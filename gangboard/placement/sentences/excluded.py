@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gangboard.domain.capacity import NodeRoom, Requirement, Shape
+import numpy as np
+
+from gangboard.domain.capacity import Requirement, Shape, Toleration
 from gangboard.domain.facts import Unit
-from gangboard.domain.placing import Assessment, Excluded, Filter, ShapeFit, When
+from gangboard.domain.placing import Assessment, Excluded, Filter, ShapeFit
 from gangboard.domain.reading.wording import count, names
 from gangboard.domain.verdict import Evidence
-from gangboard.placement.amounts import free, wanted
-from gangboard.placement.matching import is_selected
+from gangboard.placement.amounts import wanted
+from gangboard.placement.ground import Ground, Mask
+from gangboard.placement.hosts import hosts_of
+from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.numbers import Crowd, amount_of, bare, crowd_of, listed
 from gangboard.placement.sentences.obstacle import Obstacle, node_ref
 
@@ -115,46 +119,61 @@ def _examples(shape: ShapeFit) -> tuple[Evidence, ...]:
 
 def _unmatched(unit: Unit, one: ShapeFit, crowd: Crowd) -> str:
     """Return what no node offers; where nodes fall short of several things, of the last one."""
-    nodes, shape = unit.facts.room.nodes, one.shape
+    ground, shape = nodes_for(unit), one.shape
     found = one.eligibility.excluded
     if Filter.TOO_SMALL in found:
-        return _too_small([node for node in nodes if is_selected(node, shape)], one, crowd)
+        return _too_small(ground, one, crowd)
     if Filter.MISSING_RESOURCE in found:
         resource = found[Filter.MISSING_RESOURCE].details[0][0]
         asked = amount_of(resource, wanted(shape)[resource])
         left = sum(of.count for why, of in found.items() if why is not Filter.SELECTOR)
-        text = f"{crowd.verb('ask')} for {asked}{crowd.each}, and no node"
-        if Filter.SELECTOR in found:
-            text = f"{text} of the {left} that match {_their(crowd)} node selector or affinity"
-        return f"{text} has any"
+        text = f"{crowd.verb('ask')} for {asked}{crowd.each}, and"
+        if Filter.SELECTOR not in found:
+            return f"{text} no node has any"
+        if left == 1:
+            return f"{text} the only node that matches {_their(crowd)} node selector has none"
+        return f"{text} none of the {left} nodes that match {_their(crowd)} node selector has any"
     if Filter.TOPOLOGY_LABEL in found:
         keys = names(key for key, _ in found[Filter.TOPOLOGY_LABEL].details)
         return f"{crowd.verb('need')} a node with the label {keys}, and no node that suits has it"
-    return f"{crowd.verb('ask')} for {_selected(nodes, shape)}"
+    return f"{crowd.verb('ask')} for {_selected(ground, shape)}"
 
 
 def _their(crowd: Crowd) -> str:
     return "its" if crowd.number == 1 else "their"
 
 
-def _too_small(nodes: Sequence[NodeRoom], one: ShapeFit, crowd: Crowd) -> str:
+def _too_small(ground: Ground, one: ShapeFit, crowd: Crowd) -> str:
     asked = wanted(one.shape)
     short = one.eligibility.excluded[Filter.TOO_SMALL].details
     resource = short[0][0]
     amount = amount_of(resource, asked[resource])
-    largest = max(nodes, key=lambda node: free(node, resource, When.EMPTY))
-    left = free(largest, resource, When.EMPTY)
+    suiting = np.flatnonzero(_selecting(ground, one.shape))
+    stock = ground.stock(resource)
+    largest = max(suiting.tolist(), key=lambda at: stock.empty[at])
+    left, there = int(stock.empty[largest]), int(stock.allocatable[largest])
     if left >= asked[resource]:
         wants = listed([amount_of(name, asked[name]) for name, _ in short])
         return f"{crowd.verb('ask')} for {wants}{crowd.each}, and no node has all of it"
-    text = f"{crowd.verb('ask')} for {amount}{crowd.each}, and the largest node"
-    if len(nodes) < _all(one):
-        text = f"{text} of the {len(nodes)} that match {_their(crowd)} node selector or affinity"
-    there = largest.allocatable.get(resource, 0)
+    text = f"{crowd.verb('ask')} for {amount}{crowd.each}, and"
+    if len(suiting) == _all(one):
+        text = f"{text} the largest node"
+    elif len(suiting) == 1:
+        text = f"{text} the only node that matches {_their(crowd)} node selector"
+    else:
+        many = f"{len(suiting)} nodes that match {_their(crowd)} node selector"
+        text = f"{text} the largest of the {many}"
     if there >= asked[resource]:
         beside = bare(resource, there - left)
         return f"{text} has {bare(resource, there)}, {beside} of it taken by pods that stay"
     return f"{text} has {bare(resource, max(0, left))}"
+
+
+def _selecting(ground: Ground, shape: Shape) -> Mask:
+    """Return the nodes that the owner selects, whatever they have and whatever was done to them."""
+    everywhere = (Toleration(operator="Exists"),)
+    bare_shape = Shape(shape.name, {}, shape.node_selector, shape.affinity, everywhere)
+    return hosts_of(ground, bare_shape).eligible()
 
 
 def _all(one: ShapeFit) -> int:
@@ -163,7 +182,7 @@ def _all(one: ShapeFit) -> int:
     )
 
 
-def _selected(nodes: Sequence[NodeRoom], shape: Shape) -> str:
+def _selected(nodes: Ground, shape: Shape) -> str:
     """Return the labels or the affinity that no node answers to."""
     total = f"none of the {len(nodes)} nodes" if len(nodes) > 1 else "the only node"
     has = "has" if len(nodes) > 1 else "does not have"
@@ -171,7 +190,7 @@ def _selected(nodes: Sequence[NodeRoom], shape: Shape) -> str:
     absent = [
         f"{key}={value}"
         for key, value in sorted(shape.node_selector.items())
-        if all(node.labels.get(key) != value for node in nodes)
+        if value not in nodes.labels(key).places
     ]
     if absent:
         noun, them = ("label", "it") if len(absent) == 1 else ("labels", "them")
@@ -188,7 +207,7 @@ def _selected(nodes: Sequence[NodeRoom], shape: Shape) -> str:
     return f"a node by required affinity ({terms}{more}){wants}, and {total} {_answers(nodes)}"
 
 
-def _answers(nodes: Sequence[NodeRoom]) -> str:
+def _answers(nodes: Ground) -> str:
     return "matches" if len(nodes) > 1 else "does not match"
 
 

@@ -16,9 +16,10 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.placement.advice import advise
 from gangboard.placement.sentences.cause import obstacle
 from gangboard.placement.sentences.numbers import bare
-from gangboard.placement.sentences.obstacle import Obstacle, source_of
+from gangboard.placement.sentences.obstacle import Obstacle, node_ref, source_of
 
 _REFUSED = "Unschedulable"
+_SHOWN = 3
 
 
 def placement_finding(rule: UnitRule, unit: Unit) -> Finding | None:
@@ -108,7 +109,20 @@ def said_evidence(unit: Unit, said: tuple[Saying, ...]) -> tuple[Evidence, ...]:
         for one in of_group
         if best is None or one.source != best.source
     ]
-    return (*lines, *_autoscalers(unit))
+    return (*lines, *_gate(unit), *_autoscalers(unit))
+
+
+def _gate(unit: Unit) -> Iterator[Evidence]:
+    """Yield what members that fit keep from others while they wait for the rest (1.35)."""
+    kept = [pod for pod in unit.unplaced if pod.is_at_gate]
+    if not kept:
+        return
+    text = (
+        f"{len(kept)} of {len(unit.unplaced)}, each keeps a node until the rest fits, or 5 minutes"
+    )
+    yield Evidence("pods at the gate", text, kept[0].meta.ref)
+    for name in sorted({pod.nominated_node for pod in kept})[:_SHOWN]:
+        yield Evidence("kept node", name, node_ref(name))
 
 
 def _autoscalers(unit: Unit) -> Iterator[Evidence]:

@@ -44,7 +44,7 @@ def are_free(resource: str, text: str) -> str:
     """Return `none is free`, `1 is free`, `8 are free`, `64Gi is free`."""
     if text == "0":
         return "none is free"
-    is_one = text == "1" or _is_bytes(resource) or not text.isdigit()
+    is_one = text == "1" or _is_bytes(resource) or text.endswith("m")
     return f"{text} is free" if is_one else f"{text} are free"
 
 
@@ -122,7 +122,7 @@ def nodes_that(number: int, verb: str = "have") -> str:
     return f"{count(number, 'node')} {singular if number == 1 else verb}"
 
 
-def hosts_of(number: int, crowd: Crowd) -> str:
+def that_could_host(number: int, crowd: Crowd) -> str:
     """Return `the 4 nodes that could host them`, `the only node that could host it`."""
     what = "the only node" if number == 1 else f"the {number} nodes"
     return f"{what} that could host {crowd.them}"

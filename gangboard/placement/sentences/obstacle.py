@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gangboard.domain.capacity import NodeRoom
 from gangboard.domain.facts import Unit
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.placing import ShapeFit
 from gangboard.domain.verdict import Evidence
-from gangboard.placement.placing import nodes_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +29,6 @@ class Obstacle:
 def node_ref(name: str) -> ObjectRef:
     """Return the reference by which a name of a node is shown only to who may see it."""
     return ObjectRef("", "Node", "", name, "")
-
-
-def hosts(unit: Unit, shape: ShapeFit) -> list[NodeRoom]:
-    """Return the eligible nodes of a shape with what is on them."""
-    eligible = set(shape.eligibility.eligible)
-    return [node for node in nodes_for(unit) if node.name in eligible]
 
 
 def source_of(unit: Unit) -> ObjectRef:

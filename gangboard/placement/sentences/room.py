@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from gangboard.domain.capacity import PODS
 from gangboard.domain.facts import Unit
-from gangboard.domain.placing import Assessment, Cause, ShapeFit, When
-from gangboard.domain.reading.wording import count
-from gangboard.placement.amounts import free, wanted
+from gangboard.domain.placing import Assessment, Cause, Filter, ShapeFit, When
+from gangboard.domain.reading.wording import count, is_or_are
+from gangboard.placement.amounts import wanted
+from gangboard.placement.ground import Whole, total
+from gangboard.placement.hosts import hosts_of
+from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.numbers import (
     Crowd,
     amount_of,
     are_free,
     bare,
     crowd_of,
-    hosts_of,
     listed,
     needed_and_there,
     nodes_that,
+    that_could_host,
 )
-from gangboard.placement.sentences.obstacle import Obstacle, hosts
+from gangboard.placement.sentences.obstacle import Obstacle
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +54,38 @@ def lack_of_room(
 ) -> Obstacle:
     """Return the obstacle of a cause that is about room."""
     if assessment.cause is Cause.TOO_LARGE:
-        return Obstacle(code, _too_large(unit, assessment, shapes), True)
+        return Obstacle(code, f"{_too_large(unit, assessment, shapes)}{_besides(shapes)}", True)
     if assessment.cause is Cause.FRAGMENTED:
-        return Obstacle(code, _fragmented(unit, assessment, shapes), False)
+        return Obstacle(code, f"{_fragmented(unit, assessment, shapes)}{_besides(shapes)}", False)
     found = find_lack(unit, assessment, shapes, When.NOW)
     if found is None:
         crowd = crowd_of(assessment)
-        text = f"too little is free for {crowd} on {hosts_of(_hosts(shapes), crowd)}"
+        text = f"too little is free for {crowd} on {that_could_host(_hosts(shapes), crowd)}"
     elif found.resource == PODS:
         text = _without_places(found)
     else:
         text = _short(found, assessment.cause is Cause.OCCUPIED)
-    return Obstacle(code, text, False)
+    return Obstacle(code, f"{text}{_besides(shapes)}", False)
+
+
+def _besides(shapes: Sequence[ShapeFit]) -> str:
+    """Return `; 1 more is cordoned`: nodes that would do if somebody gave them back."""
+    out = {
+        why: max(
+            (
+                one.eligibility.excluded[why].count
+                for one in shapes
+                if why in one.eligibility.excluded
+            ),
+            default=0,
+        )
+        for why in (Filter.CORDON, Filter.NOT_READY)
+    }
+    words = {Filter.CORDON: "cordoned", Filter.NOT_READY: "not ready"}
+    parts = [
+        f"{number} more {is_or_are(number)} {words[why]}" for why, number in out.items() if number
+    ]
+    return f"; {listed(parts)}" if parts else ""
 
 
 def find_lack(
@@ -80,12 +104,27 @@ def find_lack(
     for one in shapes:
         must = max(0, request.needed - (request.size - one.count))
         needed = must * wanted(one.shape).get(resource, 0)
-        nodes = hosts(unit, one) if needed else []
-        there = sum(max(0, free(node, resource, when)) for node in nodes)
+        if not needed:
+            continue
+        free = _free(unit, one, resource, when)
+        there = total(free)
         if there < needed:
             crowd = Crowd(must, one.count, one.shape.name if len(shapes) > 1 else "")
-            return Lack(resource, crowd, needed, there, len(nodes))
+            return Lack(resource, crowd, needed, there, len(free))
     return None
+
+
+def _free(unit: Unit, one: ShapeFit, resource: str, when: When) -> Whole:
+    """Return what is free of a resource on each eligible node of a shape; overfull ones have 0."""
+    ground = nodes_for(unit)
+    mask = hosts_of(ground, one.shape).eligible(unit_keys(unit))
+    found: Whole = np.maximum(ground.stock(resource).free(when)[mask], 0)
+    return found
+
+
+def unit_keys(unit: Unit) -> tuple[str, ...]:
+    """Return the topology keys of what the unit asks for."""
+    return unit.placing.request.topology_keys if unit.placing is not None else ()
 
 
 def _hosts(shapes: Sequence[ShapeFit]) -> int:
@@ -100,7 +139,7 @@ def _hosts(shapes: Sequence[ShapeFit]) -> int:
 
 def _short(lack: Lack, is_occupied: bool) -> str:
     needed, there = needed_and_there(lack.resource, lack.needed, lack.there)
-    where = hosts_of(lack.nodes, lack.crowd)
+    where = that_could_host(lack.nodes, lack.crowd)
     text = f"{lack.crowd.verb('need')} {needed}, and {are_free(lack.resource, there)} on {where}"
     if is_occupied and lack.there and min(lack.crowd.number, lack.nodes) > 1:
         return f"{text}, nowhere enough for one pod"
@@ -110,7 +149,7 @@ def _short(lack: Lack, is_occupied: bool) -> str:
 def _without_places(lack: Lack) -> str:
     more = "no more pods" if not lack.there else f"{lack.there} more"
     verb = "takes" if lack.nodes == 1 else "take"
-    where = hosts_of(lack.nodes, lack.crowd)
+    where = that_could_host(lack.nodes, lack.crowd)
     return f"{lack.crowd.verb('need')} a place, and {where} {verb} {more} (limit of pods per node)"
 
 
@@ -118,7 +157,7 @@ def _too_large(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -
     found = find_lack(unit, assessment, shapes, When.EMPTY)
     if found is None:
         return _pieces_when_empty(assessment, shapes)
-    where = hosts_of(found.nodes, found.crowd)
+    where = that_could_host(found.nodes, found.crowd)
     have = "has" if found.nodes == 1 else "have"
     if found.resource == PODS:
         places = f"{found.there} places for pods"
@@ -129,7 +168,7 @@ def _too_large(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -
 
 def _pieces_when_empty(assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
     crowd = crowd_of(assessment)
-    where = f"on {hosts_of(_hosts(shapes), crowd)}, even when empty"
+    where = f"on {that_could_host(_hosts(shapes), crowd)}, even when empty"
     if len(shapes) > 1:
         return f"no placement exists for {crowd} together {where}"
     (one,) = shapes
@@ -153,7 +192,7 @@ def _each(one: ShapeFit, crowd: Crowd) -> str:
 def _fragmented(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
     crowd = crowd_of(assessment)
     if len(shapes) > 1:
-        text = f"enough is free in total for {crowd} on {hosts_of(_hosts(shapes), crowd)}"
+        text = f"enough is free in total for {crowd} on {that_could_host(_hosts(shapes), crowd)}"
         return f"{text}, but in pieces: no placement exists for all of {crowd.them} together"
     (one,) = shapes
     asked = wanted(one.shape)
@@ -182,7 +221,8 @@ def _scarcest(assessment: Assessment, one: ShapeFit) -> str:
 
 def _pieces(unit: Unit, one: ShapeFit, resource: str) -> str:
     """Return `4 nodes have 4 each` or `1 node has 5, 2 nodes have 2 each`, the largest first."""
-    amounts = Counter(max(0, free(node, resource, When.NOW)) for node in hosts(unit, one))
+    free, times = np.unique(_free(unit, one, resource, When.NOW), return_counts=True)
+    amounts = dict(zip(free.tolist(), times.tolist(), strict=True))
     parts = []
     for amount, number in sorted(amounts.items(), reverse=True)[:3]:
         each = " each" if number > 1 else ""

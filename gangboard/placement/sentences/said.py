@@ -100,13 +100,13 @@ _OF_POD: tuple[tuple[str, bool, re.Pattern[str], str], ...] = (
 )
 # Said of nodes: pattern → (code, what the sentence says of them).
 _OF_NODES: tuple[tuple[str, str, str], ...] = (
-    ("node(s) had volume node affinity conflict", VOLUME, "their volume cannot be reached"),
+    ("node(s) had volume node affinity conflict", VOLUME, "the volume cannot be reached"),
     (
         "node(s) didn't match PersistentVolume's node affinity",
         VOLUME,
-        "their volume cannot be reached",
+        "the volume cannot be reached",
     ),
-    ("node(s) had no available volume zone", VOLUME, "their volume is in another zone"),
+    ("node(s) had no available volume zone", VOLUME, "the volume is in another zone"),
     (
         "node(s) didn't find available persistent volumes to bind",
         VOLUME,
@@ -123,32 +123,32 @@ _OF_NODES: tuple[tuple[str, str, str], ...] = (
         "too little storage is free for the volume",
     ),
     ("node(s) exceed max volume count", VOLUME, "no further volume can be attached"),
-    ("node(s) had no available disk", VOLUME, "their disk is used by another pod"),
+    ("node(s) had no available disk", VOLUME, "the disk is used by another pod"),
     (
         "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod",
         VOLUME,
-        "another pod uses their ReadWriteOncePod claim",
+        "another pod uses the ReadWriteOncePod claim",
     ),
-    ("cannot allocate all claims", CLAIM, "the devices that they claim cannot be allocated"),
+    ("cannot allocate all claims", CLAIM, "the claimed devices cannot be allocated"),
     (
         "resourceclaim not available on the node",
         CLAIM,
-        "the devices allocated to their ResourceClaim are elsewhere",
+        "the devices of the ResourceClaim are elsewhere",
     ),
     (
         "node(s) didn't match pod topology spread constraints",
         SPREAD,
-        "their topology spread constraints are not met",
+        "topology spread constraints are not met",
     ),
     (
         "node(s) didn't match pod anti-affinity rules",
         APART,
-        "their required anti-affinity is not met",
+        "required anti-affinity is not met",
     ),
     (
         "node(s) didn't satisfy existing pods anti-affinity rules",
         APART,
-        "pods that are there keep them away by required anti-affinity",
+        "pods that are there keep others away by required anti-affinity",
     ),
 )
 # What does not change by itself: only these, and nothing waits for room that may become free.

@@ -9,6 +9,7 @@ is dropped where the gate of the API server is off or a CRD does not know the fi
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
+from gangboard.domain.group import label_of_group, read_entry
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
@@ -70,7 +71,7 @@ def _template_group(unit: Unit, job: Owner) -> str:
 def _wish(unit: Unit, job: Owner) -> tuple[str, Owner]:
     name = _template_group(unit, job)
     if name:
-        return f"PodGroup {name}", job if job.group_name else unit.owner
+        return label_of_group(name), job if job.group_name else unit.owner
     asking = (
         job if job.gang_request is not None and job.gang_request.policy == "gang" else unit.owner
     )
@@ -81,8 +82,9 @@ def _wish(unit: Unit, job: Owner) -> tuple[str, Owner]:
 def _why(unit: Unit, job: Owner) -> str:
     if not unit.facts.gang_api_version:
         return "this cluster serves no PodGroups"
-    if _template_group(unit, job):
-        return "schedulingGroup was dropped on the way to the pods"
+    if name := _template_group(unit, job):
+        field = "schedulingGroup" if read_entry(name) is None else "workloadRef"
+        return f"{field} was dropped on the way to the pods"
     return "no group was made for them"
 
 

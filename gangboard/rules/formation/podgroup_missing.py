@@ -1,13 +1,15 @@
 """`podgroup-missing`: pods wait for a PodGroup that does not exist.
 
 The scheduler keeps such pods back without a condition and without an event (observed on 1.36.3 and
-1.37.0), so it can only be seen by comparing names. Pods and groups come by different watches and
-may be made in any order: a name is missed only when its pods are 30 seconds old.
+1.37.0; on 1.35.4 where the Workload is not there, or has no such podGroup), so it can only be seen
+by comparing names. Pods and groups come by different watches and may be made in any order: a name
+is missed only when its pods are 30 seconds old.
 """
 
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
+from gangboard.domain.group import label_of_group, read_entry
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import still_starting, unit_finding
 from gangboard.domain.reading.grace import COUNT_GRACE, newest_creation
@@ -24,17 +26,27 @@ def find(unit: Unit) -> Finding | None:
     if unit.facts.groups_blind or not unit.facts.gang_api_version:
         return None
     number = len(waiting)
-    message = (
-        f"{count(number, 'pod')} {plural(number, 'wait')} for PodGroup {unit.group_name}, "
-        "which does not exist."
-    )
-    evidence = (Evidence("schedulingGroup", unit.group_name, waiting[0].meta.ref),)
+    wait = f"{count(number, 'pod')} {plural(number, 'wait')} for"
+    message = f"{wait} {_what_is_missing(unit)}."
+    field = "schedulingGroup" if read_entry(unit.group_name) is None else "workloadRef"
+    evidence = (Evidence(field, unit.group_name, waiting[0].meta.ref),)
     newest = newest_creation(tuple(waiting))
     if newest is not None and newest + COUNT_GRACE > unit.now:
         due = newest + COUNT_GRACE
-        message = f"{count(number, 'pod')} {plural(number, 'wait')} for PodGroup {unit.group_name}."
+        message = f"{wait} {label_of_group(unit.group_name)}."
         return still_starting(RULE, unit, message, evidence=evidence, recheck_at=due)
     return unit_finding(RULE, unit, message, evidence=evidence)
+
+
+def _what_is_missing(unit: Unit) -> str:
+    """Return the PodGroup; on 1.35 the Workload, or what a Workload that is there does not have."""
+    entry = read_entry(unit.group_name)
+    if entry is None:
+        return f"PodGroup {unit.group_name}, which does not exist"
+    workload = f"Workload {entry.workload}"
+    if all(one.meta.ref.name != entry.workload for one in unit.facts.workloads):
+        return f"{workload}, which does not exist"
+    return f"podGroup {entry.pod_group}, which {workload} does not have"
 
 
 RULE = UnitRule(

@@ -8,6 +8,7 @@ by another controller (`spec.managedBy`) is ignored by the Job controller: the m
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
+from gangboard.domain.group import label_of_group
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.attempt import restart_under_way
 from gangboard.domain.reading.dependencies import held_back_pods, unexplained_jobs
@@ -59,7 +60,8 @@ def _message(unit: Unit) -> str:
     there = len(unit.current) + succeeded(unit)
     if is_bare_group(unit) and not there:
         need = f", which needs {unit.needed}" if unit.needed else ""
-        return f"No pod names {label(unit.owner.meta.ref)}{need}."
+        group = unit.group_name and label_of_group(unit.group_name)
+        return f"No pod names {group or label(unit.owner.meta.ref)}{need}."
     maker = label((unit.jobs[0] if len(unit.jobs) == 1 else unit.owner).meta.ref)
     if there:
         exist = f"{out_of(there, unit.wanted, 'pod')} {'exists' if there == 1 else 'exist'}"

@@ -16,7 +16,7 @@ from gangboard.domain.reading.progress import is_full, ready_count, runs_enough
 from gangboard.domain.reading.replacement import hindrance, hindrance_evidence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.placement.sentences.finding import reason_sentence
+from gangboard.placement.sentences.finding import advice_of, reason_sentence
 
 
 def find(unit: Unit) -> Finding | None:
@@ -28,14 +28,18 @@ def find(unit: Unit) -> Finding | None:
         if restart_under_way(unit) is not None or (until is not None and until > unit.now):
             return None
     source = unit.group.meta.ref if unit.group is not None else None
+    why = reason_sentence(unit)
+    advice, named = advice_of(unit) if why else ((), ())
     return unit_finding(
         RULE,
         unit,
-        f"{how_many_run(unit)}.{how_they_left(unit)} {hindrance(unit, reason_sentence(unit))}".strip(),
+        f"{how_many_run(unit)}.{how_they_left(unit)} {hindrance(unit, why)}".strip(),
+        advice=advice,
         evidence=(
             Evidence("members ready", f"{ready_count(unit)} of {unit.wanted}", source),
             Evidence("quorum", str(unit.quorum), source),
             *hindrance_evidence(unit),
+            *named,
         ),
     )
 

@@ -16,7 +16,7 @@ from gangboard.domain.reading.replacement import hindrance, hindrance_evidence
 from gangboard.domain.reading.wording import is_or_are, names
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.placement.sentences.finding import reason_sentence
+from gangboard.placement.sentences.finding import advice_of, reason_sentence
 
 
 def find(unit: Unit) -> Finding | None:
@@ -47,8 +47,13 @@ def find(unit: Unit) -> Finding | None:
         for pod in by_node(unit)
         if pod.disruption is not None
     ]
+    advice, named = advice_of(unit)
     return unit_finding(
-        RULE, unit, message.strip(), evidence=(*evidence, *hindrance_evidence(unit))
+        RULE,
+        unit,
+        message.strip(),
+        advice=advice,
+        evidence=(*evidence, *hindrance_evidence(unit), *named),
     )
 
 

@@ -35,7 +35,6 @@ GANGS = (
         "ads-llm-sft",
         "exceeds-capacity",
         age="5h20m",
-        coarse="unschedulable",
         parts=(Part("", _A100, pods=8, states=("unschedulable",)),),
         minors=("1.36",),
     ),

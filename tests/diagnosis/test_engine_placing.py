@@ -1,0 +1,104 @@
+"""Arithmetic before the rules: for whom it is done, what rules and the verdict see of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis import registry
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.domain.capacity import HOSTNAME, ClusterRoom, NodeRoom
+from gangboard.domain.facts import GangFacts, Unit
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.placing import Cause, Placing
+from gangboard.domain.registry import GangRule, UnitRule
+from gangboard.domain.verdict import Finding
+from tests.diagnosis.building import NOW, a_job, pods_of
+
+ROOM = ClusterRoom(
+    (NodeRoom("n0", {HOSTNAME: "n0"}, allocatable={"cpu": 4000, "pods": 110}),),
+)
+JOB = a_job("train", pods=3, ask="3")
+
+
+def gang(*pods: Any, **fields: Any) -> GangFacts:
+    return assemble(JOB, pods, **{"now": NOW, "room": ROOM, "kubernetes": (1, 37), **fields})
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[Placing | None]:
+    """What the only rule is shown."""
+    shown: list[Placing | None] = []
+
+    def look(unit: Unit) -> Finding:
+        shown.append(unit.placing)
+        return Finding("seen", Health.WAITING, Stage.PLACEMENT, "Seen", "Seen.", unit.name)
+
+    only = UnitRule("seen", Stage.PLACEMENT, "Seen", 1, look)
+    monkeypatch.setattr(registry, "rules", lambda: (only,))
+    _clear_caches(monkeypatch, only)
+    return shown
+
+
+def _clear_caches(monkeypatch: pytest.MonkeyPatch, *rules: GangRule | UnitRule) -> None:
+    gangs = tuple(rule for rule in rules if isinstance(rule, GangRule))
+    units = tuple(rule for rule in rules if isinstance(rule, UnitRule))
+    monkeypatch.setattr(registry, "gang_rules", lambda: gangs)
+    monkeypatch.setattr(registry, "unit_rules", lambda: units)
+
+
+def test_members_that_wait_are_placed_before_the_rules_look(seen: list[Placing | None]) -> None:
+    facts = gang(*pods_of(JOB, 3))
+    assert facts.kubernetes == (1, 37)
+    verdict = assess(facts)
+    (placing,) = {id(one): one for one in seen}.values()
+    assert placing is not None
+    assert placing.assessment is not None
+    # Nine cores on a node of four: even empty it takes one member.
+    assert placing.assessment.cause is Cause.TOO_LARGE
+    (row,) = verdict.fit
+    assert (row.waiting, row.requests, row.fits_now, row.fits_empty, row.nodes) == (
+        3,
+        {"cpu": "3"},
+        1,
+        1,
+        1,
+    )
+
+
+def test_nobody_waits_nothing_is_worked_out(seen: list[Placing | None]) -> None:
+    assert assess(gang(*pods_of(JOB, 3, on="n0"))).fit == ()
+    assert set(seen) == {None}
+
+
+def test_nodes_that_cannot_be_seen_give_a_row_that_says_so(seen: list[Placing | None]) -> None:
+    verdict = assess(gang(*pods_of(JOB, 3), room=ClusterRoom(why="nodes: forbidden")))
+    (row,) = verdict.fit
+    assert row.why == "nodes: forbidden"
+    assert seen[0] is not None
+    assert seen[0].assessment is None
+
+
+def test_a_gang_that_a_gang_rule_decides_is_not_placed(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = Finding("failed", Health.FAILED, Stage.RUN, "Failed", "It failed.")
+    _clear_caches(monkeypatch, GangRule("failed", Stage.RUN, "Failed", 1, lambda facts: failed))
+    assert assess(gang(*pods_of(JOB, 3)), arithmetic=_never).fit == ()
+
+
+def _never(unit: Unit) -> Placing | None:
+    raise AssertionError(unit.name)
+
+
+def test_a_defect_in_the_arithmetic_is_told_and_the_rules_are_asked_all_the_same(
+    seen: list[Placing | None],
+) -> None:
+    breaks: Callable[[Unit], Placing | None] = _never
+    verdict = assess(gang(*pods_of(JOB, 3)), arithmetic=breaks)
+    assert [one.code for one in verdict.findings] == ["seen", "not-observed"]
+    assert "arithmetic of placement of train" in verdict.findings[1].message
+    assert seen[0] is not None
+    assert "defect" in seen[0].why
+    assert verdict.fit == ()

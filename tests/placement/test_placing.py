@@ -1,0 +1,407 @@
+"""What arithmetic says of the waiting members of a unit: who they are, what they ask, where they can go."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from gangboard.domain.capacity import HOSTNAME, PODS, ClusterRoom, Load, Needs, NodeRoom, Taint
+from gangboard.domain.facts import Unit
+from gangboard.domain.placing import Answer, Cause, Constraint, Filter, Placing, ShapeFit
+from gangboard.domain.verdict import FitReason, FitRow
+from gangboard.placement.fit_rows import fit_rows
+from gangboard.placement.placing import nodes_for, placing, request_of
+from tests.diagnosis.building import (
+    NOW,
+    a_group,
+    a_job,
+    a_jobset,
+    a_part,
+    a_pod,
+    a_unit,
+    child_jobs,
+    facts_of,
+    pods_of,
+    requests,
+)
+from tests.placement.making import CORDON, GPU, node, port
+
+FOUR = tuple(node(f"n{at}") for at in range(4))
+
+
+def a_gang(
+    waiting: int, *, quorum: int | None = None, ask: str = "1", on: tuple[str, ...] = (), **pod: Any
+) -> tuple[Any, ...]:
+    """A Job `train` with its group: so many waiting pods of `ask` GPUs, and one on each node of `on`."""
+    job = a_job(pods=waiting + len(on), requests=requests(gpu=ask))
+    group = a_group(quorum=quorum, of=job)
+    ask_of = {"requests": requests(gpu=ask), "of": job, "group": group, **pod}
+    placed = [a_pod(f"train-p{at}", on=name, **ask_of) for at, name in enumerate(on)]
+    return job, group, *placed, *(a_pod(f"train-{at}", **ask_of) for at in range(waiting))
+
+
+def a_unit_of(objects: tuple[Any, ...], nodes: tuple[NodeRoom, ...] = FOUR, **facts: Any) -> Unit:
+    owner, *others = objects
+    return a_unit(facts_of(owner, *others, **{"room": ClusterRoom(nodes), **facts}))
+
+
+def found(unit: Unit) -> Placing:
+    answer = placing(unit)
+    assert answer is not None
+    return answer
+
+
+def cause(answer: Placing) -> Cause:
+    assert answer.assessment is not None
+    return answer.assessment.cause
+
+
+def only(answer: Placing) -> ShapeFit:
+    (one,) = answer.shapes
+    return one
+
+
+# Who waits
+
+
+def test_nobody_waits() -> None:
+    assert placing(a_unit_of(a_gang(0, on=("n0", "n1")))) is None
+
+
+@pytest.mark.parametrize(
+    "pod", [{"gates": ("hold",)}, {"deleting_since": NOW}, {"phase": "Failed"}, {"on": "n1"}]
+)
+def test_such_a_pod_does_not_wait(pod: dict[str, Any]) -> None:
+    job = a_job(pods=1)
+    assert placing(a_unit_of((job, a_pod(of=job, **pod)))) is None
+
+
+def test_all_that_wait_are_one_question() -> None:
+    request = request_of(a_unit_of(a_gang(3, quorum=3, ask="4")))
+    assert (request.size, request.quorum, request.topology_keys) == (3, 3, ())
+    (party,) = request.parties
+    assert (party.shape.name, party.shape.requests) == ("train", {GPU: Decimal(4)})
+
+
+def test_members_with_a_node_count_for_the_quorum() -> None:
+    assert request_of(a_unit_of(a_gang(3, quorum=4, on=("n0", "n1")))).quorum == 2
+
+
+def test_beyond_the_quorum_the_question_is_about_all_that_wait() -> None:
+    # The scheduler then takes each as it comes: a quorum of nothing would always fit.
+    assert request_of(a_unit_of(a_gang(2, quorum=2, on=("n0", "n1")))).quorum is None
+
+
+def test_a_nominated_member_still_waits() -> None:
+    unit = a_unit_of(a_gang(2, quorum=2, nominated_node="n0"))
+    assert (request_of(unit).size, request_of(unit).quorum) == (2, 2)
+
+
+def test_without_a_gang_the_question_is_about_all() -> None:
+    request = request_of(a_unit_of(a_gang(3, on=("n0",))))
+    assert (request.size, request.quorum, request.needed) == (3, None, 3)
+
+
+def test_pods_of_another_gang_in_the_group_are_placed_with_it() -> None:
+    job, group, *pods = a_gang(1, quorum=3)
+    stranger = a_pod(
+        "guest-0", of=a_job("guest"), group=group.meta.ref.name, requests=requests(cpu="2")
+    )
+    there = replace(stranger, node="n0")
+    unit = a_unit_of((job, group, *pods), strangers=(stranger, there))
+    request = request_of(unit)
+    assert {party.shape.name: party.count for party in request.parties} == {"train": 1, "guest": 1}
+    assert request.quorum == 2
+
+
+# Shapes and their names
+
+
+def a_set(*parts: Any, **pod: Any) -> Unit:
+    jobset = a_jobset("run", *parts)
+    jobs = child_jobs(jobset)
+    pods = [one for job in jobs for one in pods_of(job, job.desired, **pod)]
+    return a_unit_of((jobset, *jobs, *pods))
+
+
+def test_a_shape_has_the_name_of_its_job() -> None:
+    request = request_of(a_set(a_part("driver", pods=1), a_part("workers", pods=3, ask="4")))
+    names = {party.shape.name: party.count for party in request.parties}
+    assert names == {"run-driver-0": 1, "run-workers-0": 3}
+
+
+def test_several_jobs_of_a_part_are_named_by_the_part() -> None:
+    request = request_of(a_set(a_part("driver", pods=1, ask="2"), a_part("workers", jobs=3)))
+    names = {party.shape.name: party.count for party in request.parties}
+    assert names == {"run-driver-0": 1, "workers": 6}
+
+
+def test_parts_that_ask_the_same_are_one_shape() -> None:
+    (party,) = request_of(a_set(a_part("driver", pods=1), a_part("workers"))).parties
+    assert (party.shape.name, party.count) == ("driver and workers", 3)
+
+
+def test_pods_of_one_job_that_ask_for_different_things_have_different_names() -> None:
+    job = a_job(pods=2)
+    pods = (a_pod("a", of=job), a_pod("b", of=job, requests=requests(cpu="2")))
+    parties = request_of(a_unit_of((job, *pods))).parties
+    assert [party.shape.name for party in parties] == ["train", "train (2)"]
+
+
+def test_a_pod_without_an_owner_has_its_own_name() -> None:
+    pods = (a_pod("lone"),)
+    (party,) = request_of(a_unit_of((a_job(pods=1), *pods))).parties
+    assert party.shape.name == "lone"
+
+
+def test_what_pods_need_goes_into_the_shape() -> None:
+    needs = Needs(
+        (("pool", "a"),),
+        host_ports=frozenset({port(80)}),
+        apart=frozenset({"s"}),
+        unsupported=("volumes",),
+        undecidable=("devices",),
+    )
+    (party,) = request_of(a_unit_of(a_gang(2, needs=needs))).parties
+    shape = party.shape
+    assert dict(shape.node_selector) == {"pool": "a"}
+    assert shape.host_ports == {port(80)}
+    assert shape.apart == {"s"}
+    assert shape.unsupported == ("volumes",)
+    assert shape.undecidable == ("devices",)
+
+
+# What must not be claimed
+
+
+def test_a_request_that_could_not_be_read_only_takes_away() -> None:
+    unit = a_unit_of(a_gang(2, unread_requests=("memory",)))
+    answer = found(unit)
+    assert cause(answer) is Cause.CANNOT_TELL
+    assert answer.assessment is not None
+    assert answer.assessment.now.but_for == ("a request of memory that could not be read",)
+    # 5 pods of 4 GPUs do not fit on four nodes of 4, whatever their memory.
+    assert (
+        cause(found(a_unit_of(a_gang(5, ask="4", unread_requests=("memory",))))) is Cause.TOO_LARGE
+    )
+
+
+def test_siblings_in_a_tree_are_placed_together() -> None:
+    job, group, *pods = a_gang(2, quorum=2, ask="4")
+    group = a_group(quorum=2, of=job, parent_name="tree")
+    answer = found(a_unit_of((job, group, *pods)))
+    assert answer.assessment is not None
+    assert answer.assessment.why == (
+        "not worked out: the other groups of the CompositePodGroup tree"
+    )
+    assert cause(found(a_unit_of((job, group, *pods), FOUR[:1]))) is Cause.TOO_LARGE
+
+
+def test_nodes_that_cannot_be_read() -> None:
+    unit = a_unit_of(a_gang(2, quorum=2), room=ClusterRoom(why="nodes: forbidden"))
+    answer = found(unit)
+    assert (answer.assessment, answer.shapes, answer.why) == (None, (), "nodes: forbidden")
+    (row,) = fit_rows(replace(unit, placing=answer))
+    assert (row.why, row.waiting, row.requests) == ("nodes: forbidden", 2, {GPU: "1"})
+
+
+# Its own nominated pods
+
+
+def test_what_is_kept_for_its_own_pods_is_room() -> None:
+    # Both nodes are full of what is kept for the two pods themselves.
+    kept = tuple(
+        replace(node(f"n{at}"), now=Load({GPU: 4, "cpu": 500}, 2, frozenset({port(80)})))
+        for at in range(2)
+    )
+    job, group, *_ = a_gang(2, quorum=2)
+    ask = {"requests": requests(gpu="4"), "of": job, "group": group}
+    needs = Needs(host_ports=frozenset({port(80)}))
+    pods = [a_pod(f"train-{at}", nominated_node=f"n{at}", needs=needs, **ask) for at in range(2)]
+    unit = a_unit_of((job, group, *pods), kept)
+    assert nodes_for(unit)[0].now == Load({GPU: 0, "cpu": 500}, 1)
+    assert cause(found(unit)) is Cause.FITS
+    others = [replace(pod, nominated_node="") for pod in pods]
+    assert cause(found(a_unit_of((job, group, *others), kept))) is not Cause.FITS
+
+
+def test_a_port_that_a_running_member_holds_stays_taken() -> None:
+    taken = replace(node("n0"), now=Load({GPU: 2}, 2, frozenset({port(80)}), frozenset({"s"})))
+    needs = Needs(host_ports=frozenset({port(80)}), apart=frozenset({"s"}))
+    job, group, *_ = a_gang(1, on=("n0",))
+    ask = {"requests": requests(gpu="1"), "of": job, "group": group, "needs": needs}
+    pods = (a_pod("train-0", on="n0", **ask), a_pod("train-1", nominated_node="n0", **ask))
+    unit = a_unit_of((job, group, *pods), (taken,))
+    assert nodes_for(unit)[0].now == Load({GPU: 1}, 1, frozenset({port(80)}), frozenset({"s"}))
+
+
+# Topology
+
+RACKS = tuple(node(f"n{at}", labels={"rack": "ab"[at // 2]}) for at in range(4))
+
+
+def test_members_with_a_node_have_chosen_the_rack() -> None:
+    job, group, *pods = a_gang(1, quorum=2, ask="4", on=("n2",))
+    group = replace(a_group(quorum=2, of=job), topology_keys=("rack",))
+    unit = a_unit_of((job, group, *pods), RACKS)
+    assert request_of(unit).domain == ("b",)
+    answer = found(unit)
+    assert answer.assessment is not None
+    assert set(answer.assessment.now.placement) <= {"n2", "n3"}
+
+
+@pytest.mark.parametrize("on", [("n0", "n2"), ("gone",)])
+def test_members_in_two_racks_or_on_a_node_that_is_gone(on: tuple[str, ...]) -> None:
+    job, group, *pods = a_gang(1, quorum=4, on=on)
+    group = replace(a_group(quorum=len(on) + 1, of=job), topology_keys=("rack",))
+    answer = found(a_unit_of((job, group, *pods), RACKS))
+    assert answer.request.domain is None
+    assert answer.assessment is not None
+    assert answer.assessment.why == (
+        "not worked out: the topology domain that members with a node have chosen"
+    )
+
+
+def test_a_rack_that_is_too_small() -> None:
+    job, group, *pods = a_gang(3, quorum=3, ask="4")
+    group = replace(a_group(quorum=3, of=job), topology_keys=("rack",))
+    answer = found(a_unit_of((job, group, *pods), RACKS))
+    assert answer.assessment is not None
+    assert (cause(answer), answer.assessment.constraints) == (
+        Cause.CONSTRAINED,
+        (Constraint.TOPOLOGY,),
+    )
+    assert (answer.assessment.empty.answer, only(answer).now) == (Answer.NO, 4)
+
+
+# Telling causes apart
+
+
+def test_no_nodes_at_all() -> None:
+    answer = found(a_unit_of(a_gang(2), ()))
+    assert (cause(answer), answer.has_no_nodes) == (Cause.NO_ELIGIBLE_NODE, True)
+    assert only(answer).eligibility.decisive is None
+
+
+def decisive(unit: Unit) -> Filter | None:
+    answer = found(unit)
+    assert (cause(answer), answer.has_no_nodes) == (Cause.NO_ELIGIBLE_NODE, False)
+    assert answer.hostless == answer.shapes
+    return only(answer).eligibility.decisive
+
+
+def test_which_filter_is_the_trouble() -> None:
+    pool = Needs((("pool", "a"),))
+    cordoned = node("n8", unschedulable=True, taints=(CORDON,))
+    tainted = [node(f"t{at}", taints=(Taint("gpu", "NoSchedule"),)) for at in range(2)]
+    assert decisive(a_unit_of(a_gang(2, needs=pool))) is Filter.SELECTOR
+    # n8 is the only one that was asked for, and it is cordoned.
+    wanted = replace(cordoned, labels={HOSTNAME: "n8", "pool": "a"})
+    assert decisive(a_unit_of(a_gang(2, needs=pool), (*FOUR, wanted))) is Filter.CORDON
+    # Two are tainted, one is cordoned.
+    assert decisive(a_unit_of(a_gang(2), (cordoned, *tainted))) is Filter.TAINT
+    # Nodes of the pool have no GPU: the selector took the others before.
+    bare = node("c0", gpu=0, labels={"pool": "a"})
+    assert decisive(a_unit_of(a_gang(2, needs=pool), (*FOUR, bare))) is Filter.MISSING_RESOURCE
+    assert decisive(a_unit_of(a_gang(2, ask="8"))) is Filter.TOO_SMALL
+    silent = node("n9", taints=(Taint("node.kubernetes.io/not-ready", "NoExecute"),))
+    assert decisive(a_unit_of(a_gang(1), (silent,))) is Filter.NOT_READY
+
+
+def test_only_the_shape_without_a_node_is_named() -> None:
+    jobset = a_jobset("run", a_part("driver", pods=1), a_part("workers", pods=2, ask="4"))
+    driver, workers = child_jobs(jobset)
+    pods = (
+        *pods_of(driver, 1, needs=Needs((("pool", "none"),))),
+        *pods_of(workers, 2),
+    )
+    answer = found(a_unit_of((jobset, driver, workers, *pods)))
+    assert cause(answer) is Cause.NO_ELIGIBLE_NODE
+    assert [one.shape.name for one in answer.hostless] == ["run-driver-0"]
+    assert [one.has_host for one in answer.shapes] == [False, True]
+
+
+def test_pods_of_a_node_are_used_up() -> None:
+    full = tuple(
+        replace(one, allocatable={**one.allocatable, PODS: 2}, now=Load(pods=2)) for one in FOUR
+    )
+    answer = found(a_unit_of(a_gang(2), full))
+    assert answer.assessment is not None
+    assert (cause(answer), answer.assessment.deciding) == (Cause.OCCUPIED, PODS)
+    assert only(answer).saturated == ((PODS, 4, ("n0", "n1", "n2")),)
+
+
+def test_pods_of_the_only_nodes_with_devices_are_used_up() -> None:
+    # Free devices are on n0, where no pod may be added; free pods are on n1, whose devices are taken.
+    nodes = (
+        replace(node("n0"), allocatable={"cpu": 8000, GPU: 4, PODS: 1}, now=Load(pods=1)),
+        node("n1", used=4),
+    )
+    answer = found(a_unit_of(a_gang(1), nodes))
+    assert answer.assessment is not None
+    # Either would do: neither is the one.
+    assert (cause(answer), answer.assessment.deciding) == (Cause.FRAGMENTED, "")
+    # With devices wanted for two pods, only pods are lacking: one is left on each of two nodes.
+    tight = tuple(
+        replace(node(f"n{at}"), allocatable={"cpu": 8000, GPU: 4, PODS: 3}, now=Load(pods=2))
+        for at in range(2)
+    )
+    answer = found(a_unit_of(a_gang(3), tight))
+    assert answer.assessment is not None
+    assert (cause(answer), answer.assessment.deciding) == (Cause.SHORT, PODS)
+
+
+def test_it_fits_although_it_waits() -> None:
+    answer = found(a_unit_of(a_gang(4, quorum=4, ask="4", text="0/4 nodes are available")))
+    assert cause(answer) is Cause.FITS
+
+
+# The node-fit table
+
+
+def test_the_node_fit_table() -> None:
+    nodes = (
+        node("n0"),
+        node("n1", used=1),
+        node("n2", used=4),
+        node("n3", used=3),
+        node("n4", unschedulable=True),
+        node("n5", taints=(Taint("gpu", "NoSchedule"),)),
+        node("n6", taints=(Taint("gpu", "NoSchedule"),)),
+        node("n7", taints=(Taint("spot", "NoExecute", "yes"),)),
+        node("c0", gpu=0),
+        node("c1", gpu=2),
+    )
+    unit = a_unit_of(
+        a_gang(6, quorum=6, ask="3", requests={GPU: Decimal(3), "cpu": Decimal("0.50")}), nodes
+    )
+    (row,) = fit_rows(replace(unit, placing=placing(unit)))
+    assert row == FitRow(
+        unit="train-group",
+        shape="train",
+        waiting=6,
+        requests={"cpu": "0.5", GPU: "3"},
+        fits_now=2,
+        fits_empty=4,
+        nodes=10,
+        open_nodes=2,
+        saturated=(FitReason(GPU, 2, "", ("n2", "n3")),),
+        excluded=(
+            FitReason("does not have a requested resource", 1, GPU, ("c0",)),
+            FitReason("too small for one pod when empty", 1, GPU, ("c1",)),
+            FitReason("cordoned", 1, "", ("n4",)),
+            FitReason(
+                "untolerated taint",
+                3,
+                "gpu:NoSchedule (2), spot=yes:NoExecute (1)",
+                ("n5", "n6", "n7"),
+            ),
+        ),
+    )
+
+
+def test_a_unit_that_was_not_asked_has_no_rows() -> None:
+    assert fit_rows(a_unit_of(a_gang(2))) == ()

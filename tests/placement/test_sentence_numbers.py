@@ -1,0 +1,54 @@
+"""Amounts as a sentence has them."""
+
+import pytest
+
+from gangboard.placement.sentences.numbers import Crowd, amount_of, are_free, needed_and_there
+
+GI = 2**30
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "text"),
+    [
+        ("nvidia.com/gpu", 8, "8 nvidia.com/gpu"),
+        ("cpu", 4000, "4 CPUs"),
+        ("cpu", 1000, "1 CPU"),
+        ("cpu", 1500, "1.5 CPUs"),
+        ("cpu", 250, "250m CPU"),
+        ("memory", 32 * GI, "32Gi of memory"),
+        ("memory", 1536 * 2**20, "1536Mi of memory"),
+        ("memory", 131899492 * 1024, "125.7Gi of memory"),
+        ("memory", 128974848, "123Mi of memory"),
+        ("hugepages-2Mi", 512 * 2**20, "512Mi of hugepages-2Mi"),
+        ("pods", 1, "1 pod"),
+        ("pods", 3, "3 pods"),
+    ],
+)
+def test_people_read_amounts_in_these_units(resource: str, amount: int, text: str) -> None:
+    assert amount_of(resource, amount) == text
+
+
+def test_two_amounts_that_differ_never_look_alike() -> None:
+    needed, there = needed_and_there("memory", 131899492 * 1024, 131899491 * 1024)
+    assert (needed, there) == ("131899492Ki of memory", "131899491Ki")
+
+
+@pytest.mark.parametrize(
+    ("resource", "text", "words"),
+    [
+        ("nvidia.com/gpu", "0", "none is free"),
+        ("nvidia.com/gpu", "1", "1 is free"),
+        ("nvidia.com/gpu", "8", "8 are free"),
+        ("cpu", "500m", "500m is free"),
+        ("cpu", "1.5", "1.5 are free"),
+        ("memory", "64Gi", "64Gi is free"),
+    ],
+)
+def test_what_is_free(resource: str, text: str, words: str) -> None:
+    assert are_free(resource, text) == words
+
+
+def test_crowds() -> None:
+    assert Crowd(6, 6).verb("need") == "6 pods need"
+    assert Crowd(1, 1, "driver").verb("need") == "1 pod of driver needs"
+    assert Crowd(4, 6).verb("need") == "at least 4 of 6 pods need"

@@ -1,0 +1,87 @@
+"""`preempting`: job-preempting and group-preempting as captured on 1.37.0; texts of 1.36."""
+
+from dataclasses import replace
+
+import pytest
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from tests.diagnosis.building import a_group, a_job, a_pod
+from tests.diagnosis.building import placed as said_of_group
+from tests.placement.making import node
+from tests.rules import texts
+from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.waiting import ask as asks
+from tests.rules.waiting import room_of, values, with_room
+
+TWO = (
+    "pod group is unschedulable, 0/1 placements are available, first placement status: minCount (2) "
+    "cannot be satisfied: 0 scheduled, 1 remaining, pod group preemption: found a placement for "
+    "podgroup, preempting 2 victims"
+)
+ONGOING = "pod group is unschedulable, ongoing preemption on nominated nodes"
+WAITS_136 = "pod group is unschedulable, pod group is waiting for preemption to complete"
+TERMINATING = (
+    "0/4 nodes are available: 4 Insufficient nvidia.com/gpu. preemption: not eligible due to a "
+    "terminating pod on the nominated node."
+)
+
+
+def urgent(message: str, *pod_texts: str, nominated: str = "n0") -> Unit:
+    job = a_job("urgent", group_name="ring")
+    group = a_group("ring", quorum=2, placed=said_of_group("False", message))
+    pods = [
+        a_pod(
+            f"urgent-{n}",
+            of=job,
+            group="ring",
+            text=text,
+            nominated_node=nominated,
+            requests=asks(4),
+        )
+        for n, text in enumerate(pod_texts)
+    ]
+    full = room_of(node("n0", used=4), node("n1", used=4))
+    return with_room(unit_of(job, group, *pods, facts={"room": full}))
+
+
+def test_two_victims_are_going() -> None:
+    unit = urgent(TWO, texts.GPU_SHORT, texts.POD_OF_GROUP)
+    finding = found("preempting", unit)
+    assert finding.health is Health.WAITING
+    assert finding.message == (
+        "The scheduler takes 2 pods of lower priority away to make room, and 2 pods wait until they "
+        "are gone."
+    )
+    assert values(finding, "scheduler says") == [TWO]
+    (nominated,) = [one for one in finding.evidence if one.label == "nominated node"]
+    assert nominated.source is not None
+    assert nominated.source.kind == "Node"
+    assert first(unit) == "preempting"
+
+
+@pytest.mark.parametrize("text", [ONGOING, WAITS_136])
+def test_other_words_of_the_group(text: str) -> None:
+    assert first(urgent(text, texts.POD_OF_GROUP, texts.POD_OF_GROUP)) == "preempting"
+
+
+def test_a_pod_of_its_own_has_a_nominated_node() -> None:
+    job = a_job("urgent", pods=1)
+    for text in (texts.GPU_SHORT, TERMINATING):
+        pod = a_pod("urgent-0", of=job, text=text, nominated_node="n0")
+        assert first(unit_of(job, pod)) == "preempting"
+
+
+def test_twin_for_which_nobody_goes() -> None:
+    unit = urgent(texts.GROUP_SHORT, texts.GPU_SHORT_NO_VICTIMS, texts.POD_OF_GROUP, nominated="")
+    assert first(unit) == "insufficient-resources"
+
+
+def test_a_pod_at_the_gate_of_135_preempts_nobody() -> None:
+    job = a_job("train", group_name="ring")
+    timeout = a_pod("train-0", of=job, group="ring", text=texts.PERMIT_TIMEOUT, nominated_node="n0")
+    short = a_pod("train-1", of=job, group="ring", text=texts.GPU_SHORT_NO_VICTIMS)
+    unit = unit_of(job, a_group("ring", quorum=2), timeout, short)
+    assert ask("preempting", unit) is None
+    victims = replace(short, nominated_node="n1")
+    assert ask("preempting", unit_of(job, a_group("ring", quorum=2), timeout, victims)) is None

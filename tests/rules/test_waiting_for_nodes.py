@@ -1,0 +1,75 @@
+"""`waiting-for-nodes`: events of cluster-autoscaler and Karpenter, as their sources write them."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from tests.diagnosis.building import NOW, ago, an_event
+from tests.placement.making import node
+from tests.rules.asking import first, found
+from tests.rules.waiting import ask as asks
+from tests.rules.waiting import gang, room_of, values
+
+TRIGGERED = "pod triggered scale-up: [{gpu-pool 2->4 (max: 10)}]"
+NOT_TRIGGERED = "pod didn't trigger scale-up: 1 max node group size reached"
+CLAIM = "Pod should schedule on: nodeclaim/gpu-x7k2p"
+
+
+def gang_with(reason: str, note: str, *, pods: int = 2, seconds: float = 30) -> Unit:
+    unit = gang(2, asks(8), room_of(node("n0", used=4)))
+    events = tuple(
+        replace(an_event(pod, reason, note), first_seen=ago(seconds), last_seen=ago(seconds))
+        for pod in unit.pods[:pods]
+    )
+    return replace(unit, events=events)
+
+
+def test_cluster_autoscaler_scales_up() -> None:
+    unit = gang_with("TriggeredScaleUp", TRIGGERED)
+    finding = found("waiting-for-nodes", unit)
+    assert finding.health is Health.WAITING
+    assert finding.message == (
+        "cluster-autoscaler brings nodes for 2 of 2 waiting pods: {gpu-pool 2->4 (max: 10)}."
+    )
+    assert values(finding, "cluster-autoscaler says") == [TRIGGERED]
+    assert finding.recheck_at == NOW + timedelta(minutes=15) - timedelta(seconds=30)
+    assert first(unit) == "waiting-for-nodes"
+
+
+def test_karpenter_has_made_a_claim() -> None:
+    unit = gang_with("Nominated", CLAIM, pods=1)
+    assert found("waiting-for-nodes", unit).message == (
+        "Karpenter brings nodes for 1 of 2 waiting pods: NodeClaim gpu-x7k2p."
+    )
+
+
+@pytest.mark.parametrize(
+    ("reason", "note", "seconds"),
+    [
+        ("NotTriggerScaleUp", NOT_TRIGGERED, 30),
+        ("Nominated", "Pod should schedule on: node/n0", 30),
+        ("Nominated", "Pod should schedule on: nodeclaim/gpu-x7k2p, node/n0", 30),
+        ("Nominated", "by some other scheduler", 30),
+        ("TriggeredScaleUp", TRIGGERED, 15 * 60 + 1),
+    ],
+)
+def test_twins_for_which_no_node_comes(reason: str, note: str, seconds: float) -> None:
+    assert first(gang_with(reason, note, seconds=seconds)) == "no-matching-node"
+
+
+def test_it_thought_better_of_it() -> None:
+    unit = gang_with("TriggeredScaleUp", TRIGGERED, seconds=120)
+    later = an_event(unit.pods[0], "NotTriggerScaleUp", NOT_TRIGGERED)
+    assert first(replace(unit, events=(*unit.events, later))) == "no-matching-node"
+
+
+def test_events_about_pods_that_are_gone_say_nothing() -> None:
+    unit = gang_with("TriggeredScaleUp", TRIGGERED)
+    gone = tuple(
+        replace(one, regarding=replace(one.regarding, uid=f"gone-{index}"))
+        for index, one in enumerate(unit.events)
+    )
+    assert first(replace(unit, events=gone)) == "no-matching-node"

@@ -1,0 +1,193 @@
+"""All scenarios of all clusters at the same time, under one gangboard that is looked at all the time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.controlplane.client import wait
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.nodes import make_nodes
+from tests.controlplane.objects import namespace as namespace_object
+from tests.installation import Installation
+from tests.scenarios.clusters import CLUSTERS, FIRST, SEEN_AGAIN
+from tests.scenarios.scenario import POOL, Scenario, Stage, Step
+
+Json = dict[str, Any]
+Key = tuple[str, str]
+"""(cluster, scenario)."""
+LOOK_SECONDS = 0.5
+SETTLED_SECONDS = 1.5
+"""A right answer must still be there after this time: no flash counts as an answer."""
+ACT_SECONDS = 120.0
+FIRST_SECONDS = 60.0
+"""How long nodes are kept back for the scenarios of a cluster that has none."""
+THREADS = 48
+
+
+class UntoldError(AssertionError):
+    """What should be said was not said in time; the text has what was said."""
+
+
+@dataclass
+class Story:
+    """One scenario: what is expected now, and what was said last."""
+
+    cluster: str
+    scenario: Scenario
+    expected: Step = field(init=False)
+    told: threading.Event = field(default_factory=threading.Event)
+    """The answer that is expected now has stood for a while."""
+    last: Json | None = None
+    right_since: float | None = None
+    given_up: bool = False
+
+    def __post_init__(self) -> None:
+        self.expected = self.scenario.expected[0]
+
+    def expect(self, step: Step) -> None:
+        """From now on another answer is the right one."""
+        self.expected = step
+        self.right_since = None
+        self.told.clear()
+
+    def look(self, gang: Json | None, now: float) -> None:
+        """Compare what the API says now with what it should."""
+        self.last = gang
+        if faults(gang, self.expected):
+            self.right_since = None
+        elif self.right_since is None:
+            self.right_since = now
+        elif now - self.right_since >= SETTLED_SECONDS:
+            self.told.set()
+
+    def wait_told(self) -> None:
+        """Return when it has been told; raise UntoldError when it takes longer than it may."""
+        is_told = self.told.wait(self.scenario.within)
+        if self.given_up:
+            raise UntoldError("given up")
+        if not is_told:
+            gang = self.last
+            said = gang and {name: gang[name] for name in ("code", "health", "message", "members")}
+            step = self.scenario.expected.index(self.expected)
+            raise UntoldError(
+                f"step {step}: {faults(gang, self.expected) or 'flashing'}; the API says {said}"
+            )
+
+
+def faults(gang: Json | None, expected: Step) -> list[str]:
+    """Return what differs from the expectation."""
+    if gang is None:
+        return ["the gang is not there"]
+    found = [
+        f"{key}: {gang[key]!r} instead of {wanted!r}"
+        for key, wanted in (("code", expected.code), ("health", expected.health))
+        if gang[key] != wanted
+    ]
+    found += [
+        f"members.{key}: {gang['members'][key]!r} instead of {wanted!r}"
+        for key, wanted in expected.members.items()
+        if gang["members"][key] != wanted
+    ]
+    found += [
+        f"{words!r} not in the message" for words in expected.says if words not in gang["message"]
+    ]
+    return found
+
+
+class Play:
+    """Every story with the thread that plays it."""
+
+    def __init__(self, installation: Installation, planes: Mapping[str, ControlPlane]) -> None:
+        """`planes` are those that scenarios are played on, by the names of CLUSTERS."""
+        self.installation = installation
+        self._planes = planes
+        self.stories = {
+            (cluster, scenario.name): Story(cluster, scenario)
+            for cluster, scenarios in CLUSTERS.items()
+            for scenario in scenarios
+        }
+        self._over = threading.Event()
+        self._pool = ThreadPoolExecutor(THREADS)
+        self._looking = self._pool.submit(self._look)
+        self._played: dict[Key, Future[None]] = {}
+
+    def begin(self) -> None:
+        """Play what needs a cluster without nodes, then make all nodes and play the rest."""
+        keys = [(cluster, scenario.name) for cluster, scenario in FIRST.items()]
+        for key in keys:
+            self._set_up(key)
+            self._start(key)
+        give_up_at = time.monotonic() + FIRST_SECONDS
+        while time.monotonic() < give_up_at and not all(map(self._has_moved_on, keys)):
+            time.sleep(LOOK_SECONDS)
+        list(self._pool.map(self._make_nodes, self._planes))
+        rest = [key for key in self.stories if key not in keys]
+        for key in rest:
+            self._set_up(key)
+            self._start(key)
+
+    def _has_moved_on(self, key: Key) -> bool:
+        story = self.stories[key]
+        return story.expected is not story.scenario.expected[0]
+
+    def _make_nodes(self, cluster: str) -> None:
+        nodes = [node for scenario in CLUSTERS[cluster] for node in scenario.own_nodes()]
+        make_nodes(self._planes[cluster].client, nodes, timeout=60)
+
+    def _set_up(self, key: Key) -> None:
+        cluster, scenario = key[0], self.stories[key].scenario
+        if cluster in SEEN_AGAIN:
+            return
+        client = self._planes[cluster].client
+        client.create(namespace_object(scenario.name))
+        client.create_all(scenario.objects(scenario.name, {POOL: scenario.name}))
+
+    def _start(self, key: Key) -> None:
+        self._played[key] = self._pool.submit(self._perform, self.stories[key])
+
+    def _perform(self, story: Story) -> None:
+        scenario = story.scenario
+        if story.cluster in SEEN_AGAIN:
+            story.wait_told()
+            return
+        stage = Stage(self._planes[story.cluster].client, scenario.name, scenario.name)
+        if scenario.act is not None:
+            scenario.act(stage)
+        story.wait_told()
+        for step in scenario.steps:
+            story.expect(step)
+            step.act(stage)
+            story.wait_told()
+
+    def _look(self) -> None:
+        """Ask for all gangs all the time: some states pass by."""
+        while not self._over.wait(LOOK_SECONDS):
+            gangs = {
+                (gang["cluster"], gang["namespace"], gang["kind"], gang["name"]): gang
+                for gang in self.installation.gangs()
+            }
+            now = time.monotonic()
+            for (cluster, name), story in self.stories.items():
+                scenario = story.scenario
+                story.look(gangs.get((cluster, name, scenario.kind, scenario.gang)), now)
+
+    def result(self, key: Key) -> None:
+        """Wait until a story is over; raise what went wrong in it."""
+        story = self.stories[key]
+        steps = len(story.scenario.expected)
+        played = wait(lambda: self._played.get(key), what=f"{key} to begin", timeout=ACT_SECONDS)
+        played.result(timeout=ACT_SECONDS + steps * story.scenario.within)
+
+    def end(self) -> None:
+        """Look no more. Stories that nobody asked about are given up."""
+        self._over.set()
+        for story in self.stories.values():
+            story.given_up = True
+            story.told.set()
+        self._looking.result(timeout=30)
+        self._pool.shutdown(cancel_futures=True)

@@ -1,0 +1,139 @@
+"""The past on the Gang page, the page of a gang that is gone, and who may see either."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from gangboard.store.models import Gang
+from tests.factories import make_gang, make_history
+from tests.personas import Person
+from tests.web.conftest import World
+from tests.web.test_live import live_address
+
+MINUTE = timedelta(minutes=1)
+
+
+def text_of(client: Client, gang: Gang, status: int = 200) -> str:
+    response = client.get(f"/gangs/{gang.id}/")
+    assert response.status_code == status
+    return " ".join(response.content.decode().split())
+
+
+def a_past(world: World, *said: tuple[str, float], gone: bool = False, **columns: Any) -> Gang:
+    """A gang of eu-train/research that was made two hours ago, with what was said of it."""
+    begin = timezone.now() - timedelta(hours=2)
+    gang = make_gang(world.cluster, "whisper", now=timezone.now(), created_at=begin)
+    make_history(gang, begin, *said, gone=gone, **columns)
+    if gone:
+        Gang.objects.filter(pk=gang.pk).delete()
+    return gang
+
+
+class TestPast:
+    def test_how_long_it_waited_and_for_what(self, owner: Person, world: World) -> None:
+        page = text_of(owner.client, a_past(world, ("room", 30), ("images", 12), ("runs", 0)))
+        assert (
+            "Waited <b>42 min</b> before it ran: 30 min for room, 12 min for images and containers."
+        ) in page
+        assert "Typical wait: no basis yet: 0 comparable gangs came to run" in page
+
+    def test_what_waits_still_counts_on(self, owner: Person, world: World) -> None:
+        page = text_of(owner.client, a_past(world, ("forming", 20), ("room", 0)))
+        assert "Has waited <b><time" in page
+        assert ">2 h</time></b> so far: 20 min for its pods to be made, <time" in page
+        assert ">1 h 40 min</time> for room." in page
+
+    def test_suspended_on_purpose_is_told_apart(self, owner: Person, world: World) -> None:
+        page = text_of(owner.client, a_past(world, ("held", 60), ("room", 10), ("runs", 0)))
+        assert "Waited <b>10 min</b> before it ran: 10 min for room." in page
+        assert "Besides that it was suspended on purpose for 1 h." in page
+
+    def test_what_is_typical(self, owner: Person, world: World) -> None:
+        begin = timezone.now() - timedelta(hours=9)
+        for minutes in (10, 20, 34, 50, 90):
+            gang = make_gang(world.cluster, now=timezone.now(), created_at=begin)
+            make_history(gang, begin, ("room", minutes), ("runs", 5), gone=True)
+        page = text_of(owner.client, a_past(world, ("room", 0)))
+        assert "Typical wait: <b>34 min</b>, the median of 5 comparable gangs" in page
+
+    def test_without_a_wait_nothing_is_said_of_one(self, owner: Person, world: World) -> None:
+        page = text_of(owner.client, a_past(world, ("runs", 0)))
+        assert 'class="strip"' in page
+        assert "Typical wait" not in page
+
+    def test_a_gang_without_history_shows_no_empty_frame(self, owner: Person, world: World) -> None:
+        page = text_of(owner.client, world.gang)
+        assert 'class="strip"' not in page
+        assert "Timeline" not in page
+
+    def test_hostile_sentences_are_only_printed(self, owner: Person, world: World) -> None:
+        gang = a_past(world, ("room", 0), message="<script>alert(1)</script>", title="<b>x</b>")
+        page = text_of(owner.client, gang)
+        assert "<script>alert" not in page
+        assert "<b>x</b>" not in page
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+class TestGone:
+    def test_the_last_verdict_and_the_history(self, owner: Person, world: World) -> None:
+        page = text_of(owner.client, a_past(world, ("quota", 20), ("room", 40), gone=True))
+        assert "<title>whisper" in page
+        assert "It was said: room." in page
+        assert "This was its last verdict, as it read when it began." in page
+        assert "Waited <b>1 h</b> until it was deleted: 20 min for quota, 40 min for room." in page
+        assert "then it was deleted" in page
+        # What is not known any more is not shown as none.
+        for absent in ('id="members', 'id="groups', 'id="facts', "of 8", "kubectl", "Suspend"):
+            assert absent not in page
+
+    def test_who_may_not_see_it_gets_what_a_missing_one_gets(
+        self, owner: Person, reader: Person, stranger: Person, anonymous: Client, world: World
+    ) -> None:
+        gang = a_past(world, ("room", 40), gone=True)
+        missing = stranger.client.get("/gangs/0000000000000000/")
+        forbidden = stranger.client.get(f"/gangs/{gang.id}/")
+        assert (missing.status_code, forbidden.status_code) == (404, 404)
+        assert "whisper" not in forbidden.content.decode()
+        text_of(reader.client, gang)
+        text_of(anonymous, gang, 302)
+
+    def test_other_namespaces_of_the_same_cluster_are_not_seen(
+        self, reader: Person, world: World
+    ) -> None:
+        gang = a_past(world, ("room", 40), gone=True, namespace="vision")
+        text_of(reader.client, gang, 404)
+
+    def test_its_page_is_live_and_ages_are_no_news(
+        self, owner: Person, world: World, own_notifier: object
+    ) -> None:
+        gang = a_past(world, ("room", 40), gone=True)
+        address = live_address(owner.client, f"/gangs/{gang.id}/")
+        assert owner.client.get(address).status_code == 204
+
+    def test_a_gang_that_is_back_is_shown_anew(
+        self, owner: Person, world: World, own_notifier: object
+    ) -> None:
+        gang = a_past(world, ("room", 40), gone=True)
+        address = live_address(owner.client, f"/gangs/{gang.id}/")
+        gang.save(force_insert=True)
+        assert owner.client.get(address).headers["HX-Refresh"] == "true"
+
+    def test_an_open_page_is_told_when_the_row_goes(
+        self, owner: Person, world: World, own_notifier: object
+    ) -> None:
+        gang = a_past(world, ("room", 40))
+        address = live_address(owner.client, f"/gangs/{gang.id}/")
+        Gang.objects.filter(pk=gang.pk).delete()
+        assert owner.client.get(address).headers["HX-Refresh"] == "true"
+
+
+@pytest.mark.usefixtures("own_notifier")
+def test_a_wait_that_goes_on_is_no_news(owner: Person, world: World) -> None:
+    gang = a_past(world, ("forming", 20), ("room", 0))
+    address = live_address(owner.client, f"/gangs/{gang.id}/")
+    assert owner.client.get(address).status_code == 204
