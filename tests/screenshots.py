@@ -81,6 +81,8 @@ def _acting_pages(site: Site) -> dict[str, str]:
     """Return the pages of acting: name → path."""
     confirm = f"/actions/confirm/?verb=suspend&target={site.target('llama', 2)}"
     return {
+        "gang-past": f"/gangs/{site.gang_id('has-a-past')}/",
+        "gang-gone": f"/gangs/{site.gone_gang_id('is-gone')}/",
         "act-gang": f"/gangs/{site.gang_id('llama')}/",
         "act-gang-refused": f"/gangs/{site.gang_id('mixtral')}/",
         "act-confirm": confirm,

@@ -44,6 +44,10 @@ class FitSerializer(serializers.Serializer[Any]):
     )
     saturated = FitReasonSerializer(many=True, help_text="Nodes that could host it and are full.")
     excluded = FitReasonSerializer(many=True, help_text="Nodes that never host it as things are.")
+    unsupported = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="What else a pod asks for and was not worked out: the numbers are at most so many.",
+    )
     why = WordField(help_text="Why nothing can be told; the numbers are null then.")
 
     def get_requests(self, shape: FitShape) -> dict[str, str]:

@@ -152,6 +152,9 @@ class FitRow:
     """Eligible nodes that are full, by what is used up."""
     excluded: tuple[FitReason, ...] = ()
     """Nodes that can never host it, by the first filter that excludes each."""
+    unsupported: tuple[str, ...] = ()
+    """What one pod asks for besides and was not worked out, as in `Shape`: the numbers of pods and
+    of open nodes are at most so many then."""
     why: str = ""
     """Why nothing could be worked out; the numbers mean nothing then."""
 

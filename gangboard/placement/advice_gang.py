@@ -15,6 +15,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.placing import Constraint
 from gangboard.domain.reading.wording import label, names
 from gangboard.placement.advice_words import then_fits
+from gangboard.placement.hosts import hosts_of
 from gangboard.placement.matching import CORDON, NOT_READY, untolerated
 from gangboard.placement.trial import Trial
 from gangboard.placement.ways import V1_36, Target, way_of
@@ -148,14 +149,18 @@ def lower_size(trial: Trial) -> Iterator[Advice]:
 def _most_that_fit(trial: Trial) -> int:
     """Return the largest number of waiting members of which it is proven that they fit now."""
     low, high = 0, max(0, min(trial.request.needed, trial.request.size) - 1)
-    if trial.is_one_shape and trial.fits(target=0):
-        high = min(high, trial.most())
+    alone = sum(
+        min(party.count, int(hosts_of(trial.ground, party.shape).summary()[0]))
+        for party in trial.parties
+    )
+    high = middle = min(high, alone)
     while low < high:
-        middle = high if low == 0 and trial.is_one_shape else (low + high + 1) // 2
+        # What each shape finds by itself is the bound, and often what they find together.
         if trial.fits(target=middle):
             low = middle
         else:
             high = middle - 1
+        middle = (low + high + 1) // 2
     return low
 
 

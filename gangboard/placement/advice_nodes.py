@@ -21,7 +21,8 @@ from gangboard.placement.matching import CORDON
 from gangboard.placement.trial import Freed, Trial, node_ref
 
 MOST_CORDONS = 50
-MOST_EMPTIED = 6
+EMPTIED = (1, 2, 3, 6)
+"""Numbers of nodes that are emptied to see whether that is enough."""
 MOST_HALVINGS = 4
 _BY_PODS = (Constraint.HOST_PORTS, Constraint.APART)
 
@@ -125,7 +126,7 @@ def _promising(trial: Trial, mask: Mask, missing: int) -> list[int]:
     there = np.flatnonzero(mask & (hosts.caps(When.EMPTY) > now))
     if missing <= 0 or not len(there):
         return []
-    amount = wanted(trial.shape).get(deciding, 0)
+    amount = trial.asked.get(deciding, 0)
     free_now = trial.ground.stock(deciding).now[there]
     price = np.maximum((now[there] + 1) * amount - free_now, 0)
     found: list[int] = there[np.argsort(price, kind="stable")[:missing]].tolist()
@@ -134,8 +135,7 @@ def _promising(trial: Trial, mask: Mask, missing: int) -> list[int]:
 
 def _slot(trial: Trial, at: int, before: int) -> _Slot | None:
     """Return the next place on a node, `before` of them taken; None where there is none."""
-    node, shape = trial.ground.nodes[at], trial.shape
-    asked = wanted(shape)
+    node, shape, asked = trial.ground.nodes[at], trial.shape, trial.asked
     now, limit = pods_that_fit(node, shape, When.NOW, asked)
     most, _ = pods_that_fit(node, shape, When.EMPTY, asked)
     place = now + before + 1
@@ -159,10 +159,8 @@ def _least_for_several(trial: Trial) -> Freed:
     emptied: dict[str, NodeRoom] = {}
     for node in _worth_emptying(trial):
         emptied[node.name] = replace(node, now=node.staying)
-        if trial.fits(changed=emptied):
+        if len(emptied) in EMPTIED and trial.fits(changed=emptied):
             break
-        if len(emptied) == MOST_EMPTIED:
-            return {}
     else:
         return {}
     for name in sorted(emptied):
@@ -217,7 +215,7 @@ def _worth_emptying(trial: Trial) -> list[NodeRoom]:
     there = np.flatnonzero(gain > 0)
     stock = trial.ground.stock(trial.deciding)
     leaves = (stock.empty - stock.now)[there]
-    order = np.lexsort((leaves, -gain[there]))[:MOST_EMPTIED]
+    order = np.lexsort((leaves, -gain[there]))[: EMPTIED[-1]]
     return [trial.ground.nodes[at] for at in there[order].tolist()]
 
 

@@ -110,24 +110,21 @@ def _by_places(trial: Trial) -> tuple[_Candidate, ...]:
 
 def _by_search(trial: Trial) -> tuple[_Candidate, ...]:
     """Try a few that hold enough alone, the least first, then the two and three largest."""
-    found = _candidates(trial)
+    tenants = tenants_of(trial.unit.facts.room, trial.ground)
+    if not tenants.all:
+        return ()
+    held = _held(trial, tenants)
+    there = np.flatnonzero((held > 0) & _allowed(trial, tenants))
+    order = there[np.lexsort((tenants.priorities[there], held[there]))]
     lacking = _lacking(trial)
-    tried = [(one,) for one in found if one.held >= lacking][:MOST_SEARCHED]
-    for some in (*tried, *(tuple(found[-size:]) for size in range(2, MOST_GANGS + 1))):
+    first = int(np.searchsorted(held[order], lacking))
+    tried = [[at] for at in order[first : first + MOST_SEARCHED].tolist()]
+    tried += [order[-size:].tolist() for size in range(2, MOST_GANGS + 1) if len(order) >= size]
+    for places in tried:
+        some = tuple(_Candidate(tenants.all[at], int(held[at])) for at in places)
         if sum(one.held for one in some) >= lacking and _fits_without(trial, some):
             return some
     return ()
-
-
-def _candidates(trial: Trial) -> list[_Candidate]:
-    """Return those of no higher priority that hold some of the deciding resource, the least first."""
-    tenants = tenants_of(trial.unit.facts.room, trial.ground)
-    if not tenants.all:
-        return []
-    held = _held(trial, tenants)
-    there = np.flatnonzero((held > 0) & _allowed(trial, tenants))
-    order = there[np.lexsort((tenants.priorities[there], held[there]))].tolist()
-    return [_Candidate(tenants.all[at], int(held[at])) for at in order]
 
 
 def _lacking(trial: Trial) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from gangboard.domain.capacity import PODS, ClusterRoom, HostPort, NodeRoom, Taint
 from gangboard.domain.placing import When
 
+Thing = TypeVar("Thing")
 Mask = npt.NDArray[np.bool_]
 Whole = npt.NDArray[Any]
 """Whole numbers: int64, or objects that are Python integers."""
@@ -130,8 +131,7 @@ class Ground(Sequence[NodeRoom]):
         Columns of this ground are taken over: it costs much less than a new one. Names that are
         not there are ignored.
         """
-        place = self._place()
-        rows = {place[name]: node for name, node in others.items() if name in place}
+        rows = {at: others[name] for name in others if (at := self.place(name)) is not None}
         if not rows:
             return self
         made = Ground(())
@@ -142,10 +142,13 @@ class Ground(Sequence[NodeRoom]):
         made._base, made._rows = self, rows
         return made
 
-    def _place(self) -> Mapping[str, int]:
-        if "place" not in self.cache:
-            self.cache["place"] = {name: at for at, name in enumerate(self.names)}
-        found: Mapping[str, int] = self.cache["place"]
+    def place(self, name: str) -> int | None:
+        """Return which node has a name, None when none has."""
+        if self._base is not None:
+            return self._base.place(name)
+        if "places" not in self.cache:
+            self.cache["places"] = {one: at for at, one in enumerate(self.names)}
+        found: int | None = self.cache["places"].get(name)
         return found
 
     def stock(self, resource: str) -> Stock:
@@ -191,7 +194,10 @@ class Ground(Sequence[NodeRoom]):
     def odd(self) -> Odd:
         """Return what only some nodes have."""
         if self._odd is None:
-            self._odd = _odd(self.nodes)
+            if self._base is None:
+                self._odd = _odd(enumerate(self.nodes))
+            else:
+                self._odd = _odd_instead(self._base.odd(), self._rows)
         return self._odd
 
 
@@ -269,11 +275,34 @@ def _kinds(nodes: Sequence[NodeRoom]) -> Kinds:
     return Kinds(tuple(firsts), np.array(codes, dtype=np.int64))
 
 
-def _odd(nodes: Sequence[NodeRoom]) -> Odd:
+def _odd(nodes: Iterable[tuple[int, NodeRoom]]) -> Odd:
+    ports_now, ports_staying = {}, {}
+    apart_now, apart_staying = {}, {}
+    unreadable = {}
+    for at, node in nodes:
+        if node.now.host_ports:
+            ports_now[at] = node.now.host_ports
+        if node.staying.host_ports:
+            ports_staying[at] = node.staying.host_ports
+        if node.now.apart:
+            apart_now[at] = node.now.apart
+        if node.staying.apart:
+            apart_staying[at] = node.staying.apart
+        if node.unreadable:
+            unreadable[at] = node.unreadable
+    return Odd(ports_now, ports_staying, apart_now, apart_staying, unreadable)
+
+
+def _odd_instead(base: Odd, rows: Mapping[int, NodeRoom]) -> Odd:
+    new = _odd(rows.items())
+
+    def part(old: Mapping[int, Thing], other: Mapping[int, Thing]) -> Mapping[int, Thing]:
+        return {**{at: one for at, one in old.items() if at not in rows}, **other}
+
     return Odd(
-        {at: one.now.host_ports for at, one in enumerate(nodes) if one.now.host_ports},
-        {at: one.staying.host_ports for at, one in enumerate(nodes) if one.staying.host_ports},
-        {at: one.now.apart for at, one in enumerate(nodes) if one.now.apart},
-        {at: one.staying.apart for at, one in enumerate(nodes) if one.staying.apart},
-        {at: one.unreadable for at, one in enumerate(nodes) if one.unreadable},
+        part(base.ports_now, new.ports_now),
+        part(base.ports_staying, new.ports_staying),
+        part(base.apart_now, new.apart_now),
+        part(base.apart_staying, new.apart_staying),
+        part(base.unreadable, new.unreadable),
     )

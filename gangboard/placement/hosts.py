@@ -7,7 +7,7 @@ resource, not for each node.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 
 import numpy as np
@@ -26,6 +26,8 @@ from gangboard.placement.matching import (
     untolerated,
 )
 
+MOST_KEPT = 256
+"""Shapes whose hosts are kept: with 5,000 nodes each takes a quarter of a megabyte."""
 Saturated = tuple[tuple[str, int, tuple[str, ...]], ...]
 Summary = tuple[int, int, int, Saturated]
 
@@ -321,8 +323,7 @@ class Hosts:
 
 def hosts_of(ground: Ground, shape: Shape) -> Hosts:
     """Return the hosts of a shape, worked out once for all shapes that ask the same."""
-    place = (
-        "hosts",
+    asked = (
         tuple(wanted(shape).items()),
         tuple(sorted(shape.node_selector.items())),
         shape.affinity,
@@ -330,9 +331,12 @@ def hosts_of(ground: Ground, shape: Shape) -> Hosts:
         shape.host_ports,
         shape.apart,
     )
-    if place not in ground.cache:
-        ground.cache[place] = Hosts(ground, shape)
-    found: Hosts = ground.cache[place]
+    kept: dict[Hashable, Hosts] = ground.cache.setdefault("hosts", {})
+    found = kept.get(asked)
+    if found is None:
+        while len(kept) >= MOST_KEPT:
+            kept.pop(next(iter(kept)))
+        found = kept[asked] = Hosts(ground, shape)
     return found
 
 

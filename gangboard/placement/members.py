@@ -7,15 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from gangboard.domain.capacity import (
-    ClusterRoom,
-    GangRequest,
-    Load,
-    Needs,
-    NodeRoom,
-    Party,
-    Shape,
-)
+from gangboard.domain.capacity import GangRequest, Load, Needs, NodeRoom, Party, Shape
 from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
 from gangboard.placement.amounts import pod_amounts
@@ -156,36 +148,23 @@ def nodes_for(unit: Unit) -> Ground:
     """Return the nodes of the cluster without what is kept on them for the unit's own waiting pods.
 
     A node to which one of them is nominated carries its load, and it must not stand in its own way.
+    Ports and sets of pods apart that members on such a node hold there stay.
     """
     ground = ground_of(unit.facts.room)
-    pods = waiting(unit)
-    if not any(pod.nominated_node for pod in pods):
-        return ground
-    return ground.changed(without_own(unit.facts.room, pods, _on_nodes(unit)))
-
-
-def without_own(
-    room: ClusterRoom, pods: Iterable[Pod], beside: Iterable[Pod] = ()
-) -> dict[str, NodeRoom]:
-    """Return the nodes to which some of the pods are nominated, without the load of these.
-
-    Ports and sets of pods apart that `beside`, members that are on such a node, hold there stay.
-    """
-    nominated: dict[str, list[Pod]] = {}
-    for pod in pods:
+    kept: dict[str, list[Pod]] = {}
+    for pod in waiting(unit):
         if pod.nominated_node:
-            nominated.setdefault(pod.nominated_node, []).append(pod)
-    if not nominated:
-        return {}
-    held = [pod for pod in beside if pod.node in nominated]
-    return {
-        node.name: replace(
-            node,
-            now=_less(node.now, nominated[node.name], [p for p in held if p.node == node.name]),
-        )
-        for node in room.nodes
-        if node.name in nominated
-    }
+            kept.setdefault(pod.nominated_node, []).append(pod)
+    if not kept:
+        return ground
+    members = _on_nodes(unit)
+    changed: dict[str, NodeRoom] = {}
+    for name, pods in kept.items():
+        at = ground.place(name)
+        if at is not None:
+            beside = [pod for pod in members if pod.node == name]
+            changed[name] = replace(ground[at], now=_less(ground[at].now, pods, beside))
+    return ground.changed(changed)
 
 
 def _less(load: Load, pods: Sequence[Pod], beside: Sequence[Pod]) -> Load:

@@ -49,6 +49,7 @@ class Tenants:
         self._loads: tuple[Load, ...] = tuple(load for _, _, load in entries)
         self._amounts: dict[str, Whole] = {}
         self._held: dict[Hashable, Whole] = {}
+        self._gains: dict[Hashable, tuple[Hosts, Gains]] = {}
         self.places = {one.root: at for at, one in enumerate(self.all)}
         """uid of the owner → place in `all`."""
         self.ending = [(at, one.ends_at) for at, one in enumerate(self.all) if one.ends_at]
@@ -70,6 +71,13 @@ class Tenants:
 
         `codes` is the domain of each node, -1 for none. Together several gain at least the sum.
         """
+        place = id(hosts), codes.tobytes()
+        if place not in self._gains:
+            # The hosts are kept as well: their id stays theirs for as long as this lives.
+            self._gains[place] = hosts, self._worked_out(hosts, shape, codes)
+        return self._gains[place][1]
+
+    def _worked_out(self, hosts: Hosts, shape: Shape, codes: Whole) -> Gains:
         now = hosts.caps(When.NOW)[self._nodes]
         useful = hosts.eligible()[self._nodes] & (codes[self._nodes] >= 0)
         then: Whole | None = None

@@ -42,6 +42,8 @@ class Trial:
     parties: tuple[Party, ...] = ()
     freed: Freed | None = None
     """The least that must become free, once somebody has worked it out."""
+    _asked: Mapping[str, int] | None = None
+    _hosts: Hosts | None = None
     _near: tuple[int, ...] | None = None
     _places: Mapping[str, int] = field(default_factory=dict)
 
@@ -69,13 +71,21 @@ class Trial:
         """Return the resource that is the trouble; where none alone is, a device, else any."""
         if self.assessment.deciding:
             return self.assessment.deciding
-        asked = wanted(self.shape)
-        return min(asked, key=lambda name: ("/" not in name, name))
+        return min(self.asked, key=lambda name: ("/" not in name, name))
+
+    @property
+    def asked(self) -> Mapping[str, int]:
+        """Return what the shape with the most members asks for, in scheduler units."""
+        if self._asked is None:
+            self._asked = wanted(self.shape)
+        return self._asked
 
     @property
     def hosts(self) -> Hosts:
         """Return the nodes for the shape with the most members."""
-        return hosts_of(self.ground, self.shape)
+        if self._hosts is None:
+            self._hosts = hosts_of(self.ground, self.shape)
+        return self._hosts
 
     def node(self, name: str) -> NodeRoom:
         """Return a node by its name."""
@@ -165,12 +175,15 @@ class Trial:
 
     def _gain(self, node: NodeRoom) -> int:
         """Return how many members more a node takes as it is here."""
-        asked = wanted(self.shape)
-        keys = self.request.topology_keys
-        before = int(self.hosts.caps(When.NOW)[self.place(node.name)])
-        if not is_eligible(node, self.shape, keys, asked):
-            return -before
-        return pods_that_fit(node, self.shape, When.NOW, asked)[0] - before
+        at = self.place(node.name)
+        before = int(self.hosts.caps(When.NOW)[at])
+        was = self.ground.nodes[at]
+        asked = self.asked
+        if node.taints is was.taints and node.unschedulable == was.unschedulable:
+            eligible = bool(self.hosts.eligible(self.request.topology_keys)[at])
+        else:
+            eligible = is_eligible(node, self.shape, self.request.topology_keys, asked)
+        return pods_that_fit(node, self.shape, When.NOW, asked)[0] - before if eligible else -before
 
     def _near_nodes(self, changed: Mapping[str, NodeRoom]) -> Iterable[NodeRoom]:
         """Return the nodes with the most places for each shape, and those that are changed."""

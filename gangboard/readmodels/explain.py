@@ -17,6 +17,14 @@ from gangboard.store.models import Cluster, Gang
 
 FORMAT = "CLUSTER/NAMESPACE/KIND[.GROUP]/NAME"
 _INDENT = "  "
+_WAITED = {
+    "waits": ("Has waited", "so far"),
+    "": ("Had waited", "until it was suspended"),
+    "gone": ("Waited", "until it was deleted"),
+    "over": ("Waited", "until it ended without having been seen to run"),
+    "running": ("Waited", "before it ran"),
+}
+"""What stands around the length of a wait, by how it ended."""
 
 
 class NotFoundError(LookupError):
@@ -96,6 +104,7 @@ def explain(detail: GangDetail, *, freshness: Freshness, now: datetime) -> tuple
         _members(detail),
         _fit(detail.fit),
         _others(detail),
+        _wait(detail),
         _timeline(detail),
         _fresh(detail, freshness, now),
     )
@@ -177,9 +186,11 @@ def _fit(shapes: tuple[FitShape, ...]) -> Iterator[str]:
             yield f"{_INDENT * 2}cannot tell: {shape.why}"
             continue
         yield (
-            f"{_INDENT * 2}fit now: {shape.fits_now}; "
+            f"{_INDENT * 2}fit now: {'at most ' if shape.unsupported else ''}{shape.fits_now}; "
             f"without the pods that can leave: {shape.fits_empty}"
         )
+        if shape.unsupported:
+            yield f"{_INDENT * 2}not worked out: {', '.join(shape.unsupported)}"
         width = len(str(shape.nodes))
         counts = [
             (shape.open_nodes, "have room for one more"),
@@ -210,9 +221,25 @@ def _timeline(detail: GangDetail) -> Iterator[str]:
     if detail.timeline:
         yield "Timeline, newest first"
     for entry in detail.timeline:
+        word = f"{entry.face.label} · " if entry.kind == "verdict" else ""
+        lasted = f" for {entry.duration}" if entry.duration else ""
         by = f" (by {entry.actor})" if entry.actor else ""
         message = f": {entry.message}" if entry.message else ""
-        yield f"{_INDENT}{_exact(entry.at)}  {entry.title}{by}{message}"
+        yield f"{_INDENT}{_exact(entry.at)}  {word}{entry.title}{lasted}{by}{message}"
+
+
+def _wait(detail: GangDetail) -> Iterator[str]:
+    wait, typical = detail.past.wait, detail.past.typical
+    if wait is None:
+        return
+    parts = ", ".join(f"{part.text} {part.label}" for part in wait.parts)
+    since = "" if wait.from_creation else f", counted from {_exact(wait.started_at)}"
+    before, after = _WAITED["waits" if wait.counting_from else wait.end]
+    yield f"{before} {wait.text} {after}{since}{': ' if parts else ''}{parts}"
+    if typical is not None and typical.median_seconds is not None:
+        yield f"{_INDENT}Typical for its queue, shape and size: {typical.text} ({typical.cases} gangs)"
+    elif typical is not None:
+        yield f"{_INDENT}What is typical is not known: too few gangs like it have run."
 
 
 def _fresh(detail: GangDetail, freshness: Freshness, now: datetime) -> Iterator[str]:

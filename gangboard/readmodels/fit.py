@@ -64,6 +64,8 @@ class FitShape:
     open_nodes: int | None = None
     saturated: tuple[FitReasonRow, ...] = ()
     excluded: tuple[FitReasonRow, ...] = ()
+    unsupported: tuple[str, ...] = ()
+    """What else a pod asks for and was not worked out: the numbers are at most so many."""
     why: str = ""
 
     @property
@@ -138,6 +140,7 @@ def _shape(row: FitRow, names_nodes: bool, silence: str) -> FitShape:
         open_nodes=row.open_nodes,
         saturated=tuple(_reason(item, names_nodes, _FULL, full_text) for item in row.saturated),
         excluded=tuple(_reason(item, names_nodes, _NEVER, str) for item in row.excluded),
+        unsupported=tuple(printable(text) for text in row.unsupported),
     )
 
 

@@ -51,6 +51,7 @@ def test_every_number_of_the_table(ask: Ask, world: World) -> None:
                     "examples": ["h100-8"],
                 },
             ],
+            "unsupported": [],
             "why": None,
         }
     ]

@@ -16,7 +16,14 @@ from gangboard.domain.health import Health
 from gangboard.ops.management.commands import explain as command
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster
-from tests.factories import make_cluster, make_finding, make_gang, make_job, make_members
+from tests.factories import (
+    make_cluster,
+    make_finding,
+    make_gang,
+    make_history,
+    make_job,
+    make_members,
+)
 from tests.readmodels.recorded import make_action
 from tests.readmodels.room import make_fit
 
@@ -212,3 +219,21 @@ def test_a_malformed_name_is_an_error_of_usage(tmp_path: object) -> None:
     assert done.returncode == 2
     assert "usage: manage.py explain" in done.stderr
     assert "'llama' is not CLUSTER/NAMESPACE/KIND[.GROUP]/NAME" in done.stderr
+
+
+@pytest.mark.django_db
+def test_how_long_it_waited_and_what_was_said_before() -> None:
+    now = timezone.now()
+    begin = now - timedelta(minutes=50)
+    gang = make_gang(make_cluster(now=now), "old", now=now, created_at=begin, health="running")
+    make_history(gang, begin, ("room", 30), ("images", 12), ("runs", 8))
+    lines = run("eu-train/research/JobSet/old").splitlines()
+    wait = "Waited 42 min before it ran: 30 min for room, 12 min for images and containers"
+    assert wait in lines
+    assert "  What is typical is not known: too few gangs like it have run." in lines
+    timeline = lines[lines.index("Timeline, newest first") + 1 :][:3]
+    assert [line[27:] for line in timeline] == [
+        "Running · Running: It was said: runs.",
+        "Starting · Starting for 12 min: It was said: images.",
+        "Waiting · Insufficient resources for 30 min: It was said: room.",
+    ]

@@ -121,10 +121,16 @@ def test_pods_that_stay_are_counted_apart() -> None:
 
 def test_what_two_pods_hold_is_held_until_both_are_gone() -> None:
     two = [pod(name, host_ports={HostPort(80)}, apart={"s"}) for name in ("p1", "p2")]
-    usage = filled([node()], two)
+    usage = filled([node()], [*two, pod("beside")])
     assert usage.remove_pod("uid-p1")
-    assert only(usage).now == Load({}, 1, frozenset({HostPort(80)}), frozenset({"s"}))
+    assert only(usage).now == Load({}, 2, frozenset({HostPort(80)}), frozenset({"s"}))
     assert usage.remove_pod("uid-p2")
+    assert only(usage).now == Load({}, 1)
+
+
+def test_a_pod_that_moves_to_a_node_that_is_not_known_frees_the_other() -> None:
+    usage = filled([node()], [pod(asks={"gpu": "1"})])
+    assert usage.put_pod(pod(on="n9", asks={"gpu": "1"}))
     assert only(usage).now == Load()
 
 

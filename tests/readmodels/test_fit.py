@@ -83,6 +83,12 @@ def test_what_cannot_be_told_has_no_numbers() -> None:
     assert shape.reasons == ()
 
 
+def test_what_was_not_worked_out_is_said() -> None:
+    (shape,) = fit_shapes([make_fit(unsupported=("volume claims",))], names_nodes=True)
+    assert shape.unsupported == ("volume claims",)
+    assert shape.fits_empty == 7
+
+
 @pytest.mark.django_db
 def test_names_of_nodes_are_for_who_sees_the_whole_cluster(owner: Viewer) -> None:
     cluster = make_cluster()

@@ -40,7 +40,7 @@ PREEMPTING = (
     Scenario(
         "preempting-none", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0, 1], **_SLOW), gang(2, cpu="6")),
-        says=("12", "4", "cpu"), members={"scheduled": 0}, nodes=2, twin="preempting-gang",
+        says=("12", "4", "CPU"), members={"scheduled": 0}, nodes=2, twin="preempting-gang",
     ),
 )  # fmt: skip
 PREEMPTING_PODS = (
@@ -52,7 +52,7 @@ PREEMPTING_PODS = (
     Scenario(
         "preempting-nobody", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0, 1], **_SLOW), loose(2, cpu="6")),
-        says=("12", "4", "cpu"), members={"scheduled": 0}, nodes=2, twin="preempting-pods",
+        says=("12", "4", "CPU"), members={"scheduled": 0}, nodes=2, twin="preempting-pods",
     ),
 )  # fmt: skip
 
@@ -175,7 +175,7 @@ SCALING = (
     ),
     Scenario(
         "not-scaled-up", "Job", "run", "exceeds-capacity", "blocked", gang(4, cpu="6"),
-        says=("cpu",), members={"scheduled": 0}, nodes=2, act=no_scale_up, twin="scaled-up",
+        says=("CPU",), members={"scheduled": 0}, nodes=2, act=no_scale_up, twin="scaled-up",
     ),
 )  # fmt: skip
 

@@ -89,7 +89,7 @@ KUBERNETES_135 = (
     Scenario(
         "gate-and-room", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0], cpu="8"), _gang(3, cpu="6")),
-        says=("18", "16", "cpu"), members={"desired": 3, "quorum": 3, "scheduled": 0}, nodes=3,
+        says=("18", "16", "CPU"), members={"desired": 3, "quorum": 3, "scheduled": 0}, nodes=3,
         twin="gate-too-small",
         steps=(
             Step(_holder_leaves, *RUNS, (), {"ready": 3}),
@@ -99,13 +99,13 @@ KUBERNETES_135 = (
     ),
     Scenario(
         "gate-too-small", "Job", "run", "exceeds-capacity", "blocked", _gang(3, cpu="6"),
-        says=("18", "16", "cpu"), members={"scheduled": 0}, nodes=2, twin="gate-and-room",
+        says=("18", "16", "CPU"), members={"scheduled": 0}, nodes=2, twin="gate-and-room",
     ),
     # Both nodes look empty: their room is kept for a gang that waits.
     Scenario(
         "late-comer", "Pod", "late", "insufficient-resources", "waiting",
         all_of(holders([0], cpu="8"), _gang(3, cpu="6")),
-        says=("6", "cpu"), members={"scheduled": 0}, nodes=3, act=_after_the_gang,
+        says=("6", "CPU"), members={"scheduled": 0}, nodes=3, act=_after_the_gang,
         twin="gate-too-small",
     ),
     Scenario(

@@ -51,7 +51,7 @@ OVER_TIME = (
     Scenario(
         "room-comes", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0], cpu="8"), gang(3, cpu="6")),
-        says=("18", "16", "cpu"), members={"scheduled": 0}, nodes=3, twin="cordon-goes",
+        says=("18", "16", "CPU"), members={"scheduled": 0}, nodes=3, twin="cordon-goes",
         steps=(
             Step(_holder_leaves, *RUNS, (), {"ready": 3}),
             Step(_lose_one, "lost-members", "degraded", ("2 of 3",), {"ready": 2}),
@@ -81,7 +81,7 @@ OVER_TIME = (
     ),
     Scenario(
         "scale-up-comes", "Job", "run", "exceeds-capacity", "blocked", gang(3, cpu="6"),
-        says=("18", "16", "cpu"), nodes=2, twin="claim-comes",
+        says=("18", "16", "CPU"), nodes=2, twin="claim-comes",
         steps=(
             Step(scale_up, "waiting-for-nodes", "waiting", ("cluster-autoscaler",)),
             Step(_add(Room()), *RUNS, (), {"ready": 3}),
@@ -89,7 +89,7 @@ OVER_TIME = (
     ),
     Scenario(
         "claim-comes", "Job", "run", "no-matching-node", "blocked", gang(2, cpu="12"),
-        says=("12", "8", "cpu"), nodes=2, twin="scale-up-comes",
+        says=("12", "8", "CPU"), nodes=2, twin="scale-up-comes",
         steps=(
             Step(nominate_claim, "waiting-for-nodes", "waiting", ("arpenter",)),
             Step(_add(Room(cpu="16"), Room(cpu="16")), *RUNS, (), {"ready": 2}),
@@ -107,7 +107,7 @@ OVER_TIME = (
         all_of(holders([0, 1, 2], gpu=2), gang(2, gpu=3)),
         says=("6", GPUS), rooms=(Room(gpus=4),) * 3, twin="quorum-then-all",
         steps=(
-            Step(_holder_leaves, "fragmented", "waiting", ("6", "8")),
+            Step(_holder_leaves, "fragmented", "waiting", ("3", "8")),
             Step(lambda stage: stage.delete("holder-1"), *RUNS, (), {"ready": 2}),
         ),
     ),

@@ -59,7 +59,7 @@ PLAIN = (
     ),
     Scenario(
         "none-placed", "Job", "huge", "no-matching-node", "blocked", _none,
-        says=("20", "8", "cpu"), members={"desired": 2, "scheduled": 0}, nodes=2,
+        says=("20", "8", "CPU"), members={"desired": 2, "scheduled": 0}, nodes=2,
         twin="half-placed",
     ),
     Scenario(

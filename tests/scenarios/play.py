@@ -39,7 +39,9 @@ class Story:
 
     cluster: str
     scenario: Scenario
-    expected: Step = field(init=False)
+    steps: tuple[Step, ...] = field(init=False)
+    at: int = 0
+    """Which of its steps is expected now."""
     told: threading.Event = field(default_factory=threading.Event)
     """The answer that is expected now has stood for a while."""
     last: Json | None = None
@@ -47,13 +49,19 @@ class Story:
     given_up: bool = False
 
     def __post_init__(self) -> None:
-        self.expected = self.scenario.expected[0]
+        self.steps = self.scenario.expected
 
-    def expect(self, step: Step) -> None:
-        """From now on another answer is the right one."""
-        self.expected = step
+    @property
+    def expected(self) -> Step:
+        """What must be said now."""
+        return self.steps[self.at]
+
+    def go_on(self) -> Step:
+        """From now on the next answer is the right one; return its step."""
+        self.at += 1
         self.right_since = None
         self.told.clear()
+        return self.expected
 
     def look(self, gang: Json | None, now: float) -> None:
         """Compare what the API says now with what it should."""
@@ -73,9 +81,8 @@ class Story:
         if not is_told:
             gang = self.last
             said = gang and {name: gang[name] for name in ("code", "health", "message", "members")}
-            step = self.scenario.expected.index(self.expected)
             raise UntoldError(
-                f"step {step}: {faults(gang, self.expected) or 'flashing'}; the API says {said}"
+                f"step {self.at}: {faults(gang, self.expected) or 'flashing'}; the API says {said}"
             )
 
 
@@ -123,17 +130,13 @@ class Play:
             self._set_up(key)
             self._start(key)
         give_up_at = time.monotonic() + FIRST_SECONDS
-        while time.monotonic() < give_up_at and not all(map(self._has_moved_on, keys)):
+        while time.monotonic() < give_up_at and not all(self.stories[key].at for key in keys):
             time.sleep(LOOK_SECONDS)
         list(self._pool.map(self._make_nodes, self._planes))
         rest = [key for key in self.stories if key not in keys]
         for key in rest:
             self._set_up(key)
             self._start(key)
-
-    def _has_moved_on(self, key: Key) -> bool:
-        story = self.stories[key]
-        return story.expected is not story.scenario.expected[0]
 
     def _make_nodes(self, cluster: str) -> None:
         nodes = [node for scenario in CLUSTERS[cluster] for node in scenario.own_nodes()]
@@ -159,9 +162,8 @@ class Play:
         if scenario.act is not None:
             scenario.act(stage)
         story.wait_told()
-        for step in scenario.steps:
-            story.expect(step)
-            step.act(stage)
+        for _ in scenario.steps:
+            story.go_on().act(stage)
             story.wait_told()
 
     def _look(self) -> None:
@@ -179,7 +181,7 @@ class Play:
     def result(self, key: Key) -> None:
         """Wait until a story is over; raise what went wrong in it."""
         story = self.stories[key]
-        steps = len(story.scenario.expected)
+        steps = len(story.steps)
         played = wait(lambda: self._played.get(key), what=f"{key} to begin", timeout=ACT_SECONDS)
         played.result(timeout=ACT_SECONDS + steps * story.scenario.within)
 

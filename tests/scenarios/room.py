@@ -62,13 +62,13 @@ TWINS = (
     Scenario(
         "cpu-fragmented", "Job", "run", "fragmented", "waiting",
         all_of(holders([0, 1, 2, 3], cpu="4"), gang(3, cpu="5")),
-        says=("15", "16", "cpu"), members={"scheduled": 0}, nodes=4, twin="cpu-short",
+        says=("15", "16", "CPU"), members={"scheduled": 0}, nodes=4, twin="cpu-short",
     ),
     # The same gang, one whole node free: 8 of 15, one pod would fit.
     Scenario(
         "cpu-short", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0, 1, 2], cpu="8"), gang(3, cpu="5")),
-        says=("15", "8", "cpu"), members={"scheduled": 0}, nodes=4, twin="cpu-fragmented",
+        says=("15", "8", "CPU"), members={"scheduled": 0}, nodes=4, twin="cpu-fragmented",
     ),
     # 60 GiB wanted by three pods of 20; 16, 16 and 32 free.
     Scenario(
@@ -86,26 +86,26 @@ TWINS = (
     Scenario(
         "pod-too-large", "Job", "run", "no-matching-node", "blocked",
         gang(2, cpu="12"),
-        says=("12", "8", "cpu"), members={"scheduled": 0}, nodes=3, twin="one-too-many",
+        says=("12", "8", "CPU"), members={"scheduled": 0}, nodes=3, twin="one-too-many",
     ),
     # Each pod has a node that could host it, and there are three nodes for four of them.
     Scenario(
         "one-too-many", "Job", "run", "exceeds-capacity", "blocked",
         gang(4, cpu="6"),
-        says=("4", "cpu"), members={"desired": 4, "scheduled": 0}, nodes=3, twin="pod-too-large",
+        says=("4", "CPU"), members={"desired": 4, "scheduled": 0}, nodes=3, twin="pod-too-large",
     ),
     # 12 cores wanted; two nodes of 8 with an agent of 3 that never leaves: 10 at the very most.
     Scenario(
         "agents-stay", "Job", "run", "exceeds-capacity", "blocked",
         daemons(cpu="3"),
-        says=("12", "10", "cpu"), members={"scheduled": 0}, nodes=2, twin="others-leave",
+        says=("12", "10", "CPU"), members={"scheduled": 0}, nodes=2, twin="others-leave",
         act=_gang_after_agents,
     ),
     # The same room taken by pods that can leave.
     Scenario(
         "others-leave", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0, 1], cpu="3"), gang(4, cpu="3")),
-        says=("12", "10", "cpu"), members={"scheduled": 0}, nodes=2, twin="agents-stay",
+        says=("12", "10", "CPU"), members={"scheduled": 0}, nodes=2, twin="agents-stay",
     ),
 )  # fmt: skip
 

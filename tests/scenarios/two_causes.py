@@ -67,7 +67,7 @@ TWO_CAUSES = (
     Scenario(
         "type-and-size", "Job", "run", "no-matching-node", "blocked",
         gang(2, cpu="6", node_selector={"disk": "ssd"}),
-        says=("6", "cpu"), members={"scheduled": 0},
+        says=("6", "CPU"), members={"scheduled": 0},
         rooms=(
             Room(cpu="4", labels={"disk": "ssd"}), Room(cpu="4", labels={"disk": "ssd"}),
             Room(cpu="16", labels={"disk": "hdd"}),
@@ -98,14 +98,14 @@ TWO_CAUSES = (
     # One node may be used and takes one of two pods; what would take the other is tainted.
     Scenario(
         "taint-and-capacity", "Job", "run", "exceeds-capacity", "blocked", gang(2, cpu="6"),
-        says=("12", "8", "cpu"), members={"scheduled": 0},
+        says=("12", "8", "CPU"), members={"scheduled": 0},
         rooms=(Room(), Room(taints=[VISION])), twin="taints-then-cordon",
     ),
     # Two nodes may be used and have room for three pods when they are empty; one is cordoned.
     Scenario(
         "cordon-and-room", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0], cpu="8"), gang(2, cpu="6")),
-        says=("12", "8", "cpu"), members={"scheduled": 0},
+        says=("12", "8", "CPU"), members={"scheduled": 0},
         rooms=(Room(), Room(), Room(unschedulable=True)), twin="cordons-then-taint",
     ),
     # What is free on the tainted node is no room for this gang: 6 free, not 14.
