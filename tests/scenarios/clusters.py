@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.scenarios.contention import (
     CONTENTION,
-    PREEMPTING,
+    PREEMPTED_136,
+    PREEMPTING_136,
     SCALING,
 )
 from tests.scenarios.everywhere import EVERYWHERE
@@ -44,7 +45,7 @@ CLUSTERS: dict[str, tuple[Scenario, ...]] = {
     ),
     "k136": (
         FIRST["k136"], *EVERYWHERE, *scenarios_of("1.36"), *room_scenarios("1.36"),
-        *two_causes("1.36"), *PREEMPTING, *SCALING, *ON_136,
+        *two_causes("1.36"), *PREEMPTING_136, *PREEMPTED_136, *SCALING, *ON_136,
     ),
     "k135": (FIRST["k135"], *KUBERNETES_135),
     "plain": (FIRST["plain"], *EVERYWHERE, *PLAIN, *ONE_BY_ONE),

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.controlplane.client import Json, wait
 from tests.controlplane.objects import JobOptions, jobset, priority_class
-from tests.scenarios.making import Objects, all_of, gang, holders, loose, one_job
+from tests.scenarios.making import Objects, all_of, gang, holders, loose, one_job, quorum
 from tests.scenarios.scenario import POOL, Room, Scenario, Stage, Step
 
 Where = Mapping[str, str]
@@ -57,6 +57,28 @@ PREEMPTING_PODS = (
 )  # fmt: skip
 
 
+def _urgent_group(ns: str, where: Where) -> list[Json]:
+    """A PodGroup of 1.36 with a priority of its own: the Job controller there gives it none."""
+    made = quorum(2, 2, version="v1alpha2", priority_class=f"{ns}-urgent", cpu="6")(ns, where)
+    made[0]["spec"]["priorityClassName"] = f"{ns}-urgent"
+    return [*_urgent(ns, where), *made]
+
+
+PREEMPTING_136 = (
+    Scenario(
+        "preempting-group", "PodGroup", "run", "preempting", "waiting",
+        all_of(holders([0, 1], **_SLOW), _urgent_group),
+        says=("2",), members={"scheduled": 0}, nodes=2, twin="preempting-gang",
+    ),
+    # The pods have the priority and their group has not: nobody leaves for them.
+    Scenario(
+        "preempting-gang", "Job", "run", "insufficient-resources", "waiting",
+        all_of(holders([0, 1], **_SLOW), _urgent_gang("run", 2, gang="all", cpu="6")),
+        says=("12", "4", "CPU"), members={"scheduled": 0}, nodes=2, twin="preempting-group",
+    ),
+)  # fmt: skip
+
+
 def _push_aside(stage: Stage) -> None:
     """Let a gang of a higher priority take all nodes."""
     where = {POOL: stage.pool}
@@ -75,6 +97,28 @@ PREEMPTED = (
         steps=(
             Step(_push_aside, "preempted", "waiting", ("usurper",), {"scheduled": 0}),
             Step(_withdraw, "running", "running", (), {"ready": 2}),
+        ),
+    ),
+)  # fmt: skip
+
+
+def _push_aside_136(stage: Stage) -> None:
+    stage.client.create_all(_urgent_group(stage.namespace, {POOL: stage.pool}))
+
+
+def _withdraw_136(stage: Stage) -> None:
+    for name in ("m-0", "m-1"):
+        stage.delete(name)
+    stage.client.delete("scheduling.k8s.io/v1alpha2", "PodGroup", "run", stage.namespace)
+
+
+PREEMPTED_136 = (
+    Scenario(
+        "preempted-gang", "Job", "train", "running", "running",
+        one_job("train", 2, cpu="6"), members={"ready": 2}, nodes=2, twin="preempting-group",
+        steps=(
+            Step(_push_aside_136, "preempted", "waiting", ("run",), {"scheduled": 0}),
+            Step(_withdraw_136, "running", "running", (), {"ready": 2}),
         ),
     ),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any, cast
 from tests.controlplane.client import Json
 from tests.controlplane.objects import PodOptions, job, pod, pod_template, podgroup
 
-Objects = Callable[[str, Mapping[str, str]], Sequence[Json]]
+Objects = Callable[[str, Mapping[str, str]], list[Json]]
 """(namespace, node selector of its own nodes) → objects."""
 SET = "test.gangboard.dev/set"
 

@@ -150,6 +150,6 @@ OVER_TIME_PODS = (
 ON_136 = tuple(
     scenario
     for scenario in OVER_TIME
-    if scenario.name in ("room-comes", "cordon-goes", "taint-goes", "preempted-gang")
+    if scenario.name in ("room-comes", "cordon-goes", "taint-goes")
 )
 """Those that are played on 1.36 too."""
