@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
 from gangboard.domain.advice import Advice, Change
 from gangboard.domain.capacity import PODS, Load, NodeRoom
-from gangboard.domain.placing import Answer, Constraint, Filter, When
+from gangboard.domain.placing import Answer, Filter, When
 from gangboard.placement.advice_words import amount_of, each_node, node_names, then_fits
 from gangboard.placement.amounts import free, wanted
-from gangboard.placement.domains import domains_of
+from gangboard.placement.cheapest import cheapest
 from gangboard.placement.eligibility import filters, is_eligible, pods_that_fit
-from gangboard.placement.ground import Ground, Mask, Whole, total
+from gangboard.placement.ground import Ground, Whole
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.matching import CORDON
 from gangboard.placement.trial import Freed, Trial, node_ref
@@ -24,7 +23,6 @@ MOST_CORDONS = 50
 EMPTIED = (1, 2, 3, 6)
 """Numbers of nodes that are emptied to see whether that is enough."""
 MOST_HALVINGS = 4
-_BY_PODS = (Constraint.HOST_PORTS, Constraint.APART)
 
 # Free room
 
@@ -49,7 +47,7 @@ def least(trial: Trial) -> Freed:
     """Return the least that must become free, worked out once for each trial; nothing for unknown."""
     if trial.freed is None:
         one = trial.is_one_shape
-        trial.freed = _least_for_one_shape(trial) if one else _least_for_several(trial)
+        trial.freed = cheapest(trial) if one else _least_for_several(trial)
     return trial.freed
 
 
@@ -63,89 +61,6 @@ def _amounts_text(freed: Freed) -> str:
         text = amount_of(resource, high)
         texts.append(text if low == high else f"up to {text}")
     return " and ".join(texts)
-
-
-@dataclass(order=True, slots=True)
-class _Slot:
-    """One place more on a node, with what has to be freed for all places on it so far."""
-
-    cost: tuple[int, int]
-    at: int
-    """Of the node, in the order of names."""
-    more: int
-    shortage: Mapping[str, int] = field(compare=False)
-
-
-def _least_for_one_shape(trial: Trial) -> Freed:
-    """Take the cheapest places of the best domain, until all needed members have one."""
-    best: tuple[tuple[int, int], Freed] | None = None
-    for mask in _domains(trial):
-        missing = trial.request.needed - total(trial.hosts.caps(When.NOW)[mask])
-        freed = _cheapest(trial, mask, missing)
-        if not freed:
-            continue
-        price = sum(one.get(trial.deciding, 0) for one in freed.values()), len(freed)
-        if best is None or price < best[0]:
-            best = price, freed
-    return best[1] if best is not None else {}
-
-
-def _domains(trial: Trial) -> Iterator[Mask]:
-    """Yield the nodes of each domain whose empty nodes take all; all nodes without a topology."""
-    keys = trial.request.topology_keys
-    eligible, empty = trial.hosts.eligible(keys), trial.hosts.caps(When.EMPTY)
-    if not keys:
-        yield eligible
-        return
-    domains = domains_of(trial.ground, keys)
-    for code, values in enumerate(domains.values):
-        mask = eligible & (domains.codes == code)
-        chosen = trial.request.domain
-        if (chosen is None or chosen == values) and total(empty[mask]) >= trial.request.needed:
-            yield mask
-
-
-def _cheapest(trial: Trial, mask: Mask, missing: int) -> Freed:
-    heap = [slot for at in _promising(trial, mask, missing) if (slot := _slot(trial, at, 0))]
-    heapq.heapify(heap)
-    freed: Freed = {}
-    while missing > 0 and heap:
-        slot = heapq.heappop(heap)
-        freed[trial.ground.names[slot.at]] = dict(slot.shortage)
-        missing -= 1
-        following = _slot(trial, slot.at, slot.more)
-        if following is not None:
-            heapq.heappush(heap, following)
-    return freed if missing <= 0 else {}
-
-
-def _promising(trial: Trial, mask: Mask, missing: int) -> list[int]:
-    """Return the nodes on which one place more costs least: no others can be among the cheapest."""
-    hosts, deciding = trial.hosts, trial.deciding
-    now = hosts.caps(When.NOW)
-    there = np.flatnonzero(mask & (hosts.caps(When.EMPTY) > now))
-    if missing <= 0 or not len(there):
-        return []
-    amount = trial.asked.get(deciding, 0)
-    free_now = trial.ground.stock(deciding).now[there]
-    price = np.maximum((now[there] + 1) * amount - free_now, 0)
-    found: list[int] = there[np.argsort(price, kind="stable")[:missing]].tolist()
-    return found
-
-
-def _slot(trial: Trial, at: int, before: int) -> _Slot | None:
-    """Return the next place on a node, `before` of them taken; None where there is none."""
-    node, shape, asked = trial.ground.nodes[at], trial.shape, trial.asked
-    now, limit = pods_that_fit(node, shape, When.NOW, asked)
-    most, _ = pods_that_fit(node, shape, When.EMPTY, asked)
-    place = now + before + 1
-    if place > most or limit in _BY_PODS:
-        return None
-    shortage = _shortage(node, {name: amount * place for name, amount in asked.items()})
-    earlier = _shortage(node, {name: amount * (place - 1) for name, amount in asked.items()})
-    deciding = trial.deciding
-    step = shortage.get(deciding, 0) - earlier.get(deciding, 0)
-    return _Slot((step, sum(shortage.values())), at, before + 1, shortage)
 
 
 def _shortage(node: NodeRoom, amounts: Mapping[str, int]) -> dict[str, int]:

@@ -11,8 +11,9 @@ from gangboard.domain.capacity import HOSTNAME, GangRequest, Party
 from gangboard.domain.placing import Answer, Fit, When
 from gangboard.placement.filling import fill
 from gangboard.placement.ground import Ground, Mask, Whole
-from gangboard.placement.hosts import Hosts, has_label, hosts_of
+from gangboard.placement.hosts import Hosts, hosts_of
 from gangboard.placement.packing import Budget
+from gangboard.placement.sieve import has_label
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,9 @@ def fit_in_some_domain(
 ) -> Fit:
     """Return whether at least `target` of the members go into one domain; all nodes without keys."""
     parties = [party for party in request.parties if party.count > 0]
+    alone = (min(party.count, hosts_of(ground, party.shape).most(when)) for party in parties)
+    if sum(alone) < target:
+        return Fit(Answer.NO)
     if not request.topology_keys:
         return _fit(ground, parties, when, None, target, budget)
     domains = domains_of(ground, request.topology_keys)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from itertools import chain, compress, repeat
+from operator import attrgetter
 
 import numpy as np
 
-from gangboard.domain.capacity import PODS, ClusterRoom, Load, Resident, Shape
+from gangboard.domain.capacity import PODS, Amounts, ClusterRoom, Load, Resident, Shape
 from gangboard.domain.placing import When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.ground import Ground, Mask, Whole, whole
@@ -15,6 +17,8 @@ from gangboard.placement.hosts import Hosts
 
 SUSPENDABLE = frozenset({"Job", "JobSet"})
 """Kinds of owners that gangboard suspends as a whole."""
+_FEW = 4
+"""Less than one load in so many: then these are asked one by one, and no column is made."""
 _KEY = "tenants"
 
 
@@ -29,24 +33,24 @@ class Gains:
 
 
 class Tenants:
-    """All residents of a room that can be suspended."""
+    """All residents of a room that can be suspended, in the order in which the room names them."""
 
     def __init__(self, room: ClusterRoom, ground: Ground) -> None:
+        # Thousands of gangs on tens of thousands of nodes: no object of Python is made for a load.
         self._ground = ground
-        found = [one for one in room.residents() if one.ref.kind in SUSPENDABLE]
         self.all: tuple[Resident, ...] = tuple(
-            sorted(found, key=lambda one: (one.ref.namespace, one.ref.name, one.root))
+            one for one in room.residents() if one.ref.kind in SUSPENDABLE
         )
         places = {name: at for at, name in enumerate(ground.names)}
-        entries = [
-            (at, places[name], load)
-            for at, one in enumerate(self.all)
-            for name, load in one.loads.items()
-            if name in places
-        ]
-        self._owners = np.array([at for at, _, _ in entries], dtype=np.int64)
-        self._nodes = np.array([node for _, node, _ in entries], dtype=np.int64)
-        self._loads: tuple[Load, ...] = tuple(load for _, _, load in entries)
+        names = chain.from_iterable(one.loads for one in self.all)
+        nodes = np.array(list(map(places.get, names, repeat(-1))), dtype=np.int64)
+        owners = np.repeat(np.arange(len(self.all)), [len(one.loads) for one in self.all])
+        loads = list(chain.from_iterable(one.loads.values() for one in self.all))
+        known = nodes >= 0
+        self._owners: Whole = owners[known]
+        self._nodes: Whole = nodes[known]
+        self._loads: tuple[Load, ...] = tuple(compress(loads, known.tolist()))
+        self._taken: tuple[Amounts, ...] = tuple(map(attrgetter("amounts"), self._loads))
         self._amounts: dict[str, Whole] = {}
         self._held: dict[Hashable, Whole] = {}
         self._gains: dict[Hashable, tuple[Hosts, Gains]] = {}
@@ -78,33 +82,44 @@ class Tenants:
         return self._gains[place][1]
 
     def _worked_out(self, hosts: Hosts, shape: Shape, codes: Whole) -> Gains:
-        now = hosts.caps(When.NOW)[self._nodes]
-        useful = hosts.eligible()[self._nodes] & (codes[self._nodes] >= 0)
+        now = hosts.caps(When.NOW)
+        eligible = hosts.eligible() & (codes >= 0) & (hosts.caps(When.EMPTY) > now)
+        here = np.flatnonzero(eligible[self._nodes])
         then: Whole | None = None
-        for resource, amount in wanted(shape).items():
-            free = self._ground.stock(resource).now[self._nodes] + self._of(resource)
+        # Devices first: they leave the fewest to be looked at.
+        for resource, amount in sorted(wanted(shape).items(), key=lambda one: "/" not in one[0]):
+            free = self._ground.stock(resource).now[self._nodes[here]] + self._of(resource, here)
             fit = np.maximum(free, 0) // amount
             then = fit if then is None else np.minimum(then, fit)
-        if then is None:
+            more = then > now[self._nodes[here]]
+            here, then = here[more], then[more]
+        if then is None or not len(here):
             return Gains(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
-        here = np.flatnonzero(useful & (then > now))
-        width = int(codes.max()) + 1 if len(codes) else 1
+        gained = (then - now[self._nodes[here]]).astype(np.int64)
+        width = int(codes.max()) + 1
         pairs, back = np.unique(
             self._owners[here] * width + codes[self._nodes[here]], return_inverse=True
         )
         sums = np.zeros(len(pairs), dtype=np.int64)
-        np.add.at(sums, back, (then - now)[here].astype(np.int64))
+        np.add.at(sums, back, gained)
         return Gains(pairs // width, pairs % width, sums)
 
-    def _of(self, resource: str) -> Whole:
-        if resource not in self._amounts:
-            self._amounts[resource] = whole(
-                [
-                    load.pods if resource == PODS else load.amounts.get(resource, 0)
-                    for load in self._loads
-                ]
-            )
-        return self._amounts[resource]
+    def _of(self, resource: str, here: Whole | None = None) -> Whole:
+        """Return how much of a resource each load takes: of all, or of those in these places."""
+        if resource in self._amounts:
+            column = self._amounts[resource]
+            return column if here is None else column[here]
+        if here is not None and len(here) * _FEW < len(self._loads):
+            return whole([self._one(resource, at) for at in here.tolist()])
+        if resource == PODS:
+            found = [load.pods for load in self._loads]
+        else:
+            found = list(map(dict.get, self._taken, repeat(resource), repeat(0)))
+        column = self._amounts[resource] = whole(found)
+        return column if here is None else column[here]
+
+    def _one(self, resource: str, at: int) -> int:
+        return self._loads[at].pods if resource == PODS else self._taken[at].get(resource, 0)
 
 
 def tenants_of(room: ClusterRoom, ground: Ground) -> Tenants:

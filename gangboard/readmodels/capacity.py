@@ -56,6 +56,12 @@ class ClusterRow:
     """It is too large to be shown beside others."""
 
     @property
+    def pool_label(self) -> str:
+        """The label by which all of its pools stand together; empty: they have different ones."""
+        labels = {pool.label for pool in self.pools}
+        return labels.pop() if len(labels) == 1 else ""
+
+    @property
     def shown(self) -> tuple[object, ...]:
         """All that is printed, without what a clock changes."""
         blind = self.blind

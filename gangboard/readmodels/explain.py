@@ -139,7 +139,10 @@ def _list(title: str, texts: Iterable[str]) -> Iterator[str]:
 def _evidence(detail: GangDetail) -> Iterator[str]:
     if detail.verdict is not None and detail.verdict.evidence:
         yield "Evidence"
-        yield from _columns([(item.label, item.value) for item in detail.verdict.evidence])
+        values: dict[str, list[str]] = {}
+        for item in detail.verdict.evidence:
+            values.setdefault(item.label, []).append(item.value)
+        yield from _columns([(label, ", ".join(found)) for label, found in values.items()])
 
 
 def _members(detail: GangDetail) -> Iterator[str]:

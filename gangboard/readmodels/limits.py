@@ -56,13 +56,17 @@ def _frequent(counter: Counter[str]) -> list[tuple[str, int]]:
 
 
 def _decisive(rows: Iterable[FitRow]) -> str:
-    """Return what fills most of the nodes that could host its pods; none could: what excludes most."""
-    told = [row for row in rows if not row.why]
-    # A shape that finds room for all of its pods is not what the gang waits for.
-    short = [row for row in told if row.fits_now < row.waiting] or told
+    """Return what fills most of the nodes that could host its pods; none could: what excludes most.
+
+    Nothing where each shape by itself finds room for all of its pods: what the gang waits for is
+    not on the nodes then, or only all of it together is too much.
+    """
+    short = [row for row in rows if not row.why and row.fits_now < row.waiting]
     full = _most(reason for row in short for reason in row.saturated)
     if full:
         return printable(full_text(full))
+    if any(row.open_nodes for row in short):
+        return ""
     excluded = _most(reason for row in short for reason in row.excluded)
     return printable(f"no node could: {excluded}") if excluded else ""
 

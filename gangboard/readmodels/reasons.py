@@ -97,8 +97,10 @@ class Reasons:
     stages: tuple[StageReasons, ...]
     gangs: int
     accelerators: float
-    worst: ReasonRow | None
-    """The reason with the most accelerators (then gangs) over all stages."""
+    dearest: ReasonRow | None
+    """The reason with the most accelerators over all stages; None when there is none."""
+    commonest: ReasonRow | None
+    """The reason with the most gangs."""
     apart: tuple[HealthCount, ...]
     unknown: int
     """Gangs of which nothing is known now."""
@@ -139,7 +141,8 @@ def read_reasons(
         stages=_stages(rows),
         gangs=sum(row.gangs for row in rows),
         accelerators=sum(row.accelerators for row in rows),
-        worst=min(rows, key=_heaviest) if rows else None,
+        dearest=min((row for row in rows if row.accelerators), key=_heaviest, default=None),
+        commonest=min(rows, key=lambda row: (-row.gangs, *_heaviest(row)), default=None),
         apart=_healths(counted, APART),
         unknown=sum(unknown.values()),
         clusters=len(asked),

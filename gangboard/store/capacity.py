@@ -14,8 +14,8 @@ from psycopg.types.json import Jsonb
 from gangboard.store.bulk import upsert_rows
 from gangboard.store.models import ClusterCapacity, NodeCapacity
 
-CHUNK = 500
-"""Rows of one statement; keeps each transaction well under 100 ms."""
+CHUNK = 250
+"""Nodes of one transaction, whose rows are long; keeps it well under 100 ms."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,16 +108,19 @@ def _page(
         clusters=clusters,
         now=now,
     )
-    worst = found.worst and _line(found.worst, address)
+    dearest = found.dearest and _line(found.dearest, address)
+    commonest = found.commonest and _line(found.commonest, address)
     summary = {
         "found": found,
-        "worst": worst,
+        "dearest": dearest,
+        "commonest": commonest,
+        "only_one": dearest == commonest,
         "apart": tuple((count, address.board(health=count.face.word)) for count in found.apart),
         "unknown_href": address.board(health="unknown"),
         "any_cluster": bool(clusters),
     }
     shown = (
-        *(worst, found.gangs, found.accelerators, found.apart, found.unknown),
+        *(dearest, commonest, found.gangs, found.accelerators, found.apart, found.unknown),
         *(found.clusters, found.looked_at, found.unseen, bool(clusters)),
     )
     stages = tuple(_stage(stage, address) for stage in found.stages)

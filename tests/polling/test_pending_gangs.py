@@ -11,7 +11,7 @@ import pytest
 from gangboard.polling import assessor, pending, poll
 from gangboard.simulator import Simulator
 from gangboard.store.gangs import unpack_detail
-from gangboard.store.models import ClusterCapacity, NodeCapacity
+from gangboard.store.models import ClusterCapacity, Gang, NodeCapacity
 from tests.polling.conftest import Watching
 
 Watch = Callable[..., Watching]
@@ -82,6 +82,15 @@ def give_devices(simulator: Simulator, name: str) -> None:
     simulator.objects.update("v1", "Node", name, give)
 
 
+def window_until(watching: Watching, look: Callable[[], bool]) -> None:
+    """Hold the cluster for window after window until it is true. Raises AssertionError."""
+    for _ in range(10):
+        watching.window(1.0)
+        if look():
+            return
+    raise AssertionError("did not come true")
+
+
 def fits_now(watching: Watching) -> int:
     (row,) = unpack_detail(bytes(watching.gang("waits").detail)).fit
     assert row.why == ""
@@ -94,20 +103,18 @@ def test_a_node_that_gets_room_is_told_to_the_gangs_that_wait_though_nothing_tou
     monkeypatch.setattr(pending, "PAUSE", 0.2)
     watching = watch()
     put_waiting_job(watching.simulator)
-    watching.window(1.0)
+    window_until(watching, lambda: Gang.objects.filter(name="waits").exists())
     assert fits_now(watching) == 0
     name = node_names(watching.simulator)[0]
-    timer = threading.Timer(0.3, give_devices, (watching.simulator, name))
-    timer.start()
-    watching.window(2.0)
-    assert fits_now(watching) == 1
+    threading.Timer(0.3, give_devices, (watching.simulator, name)).start()
+    window_until(watching, lambda: fits_now(watching) == 1)
 
 
 def test_a_cluster_without_waiting_gangs_judges_nobody_when_a_node_changes(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
-    watching.window(1.0)
+    window_until(watching, Gang.objects.exists)
     session = poll._sessions[watching.cluster.pk]
     for root in list(session.judged._pending):
         session.judged.drop(root)
@@ -116,8 +123,8 @@ def test_a_cluster_without_waiting_gangs_judges_nobody_when_a_node_changes(
     monkeypatch.setattr(pending, "PAUSE", 0.0)
     give_devices(watching.simulator, node_names(watching.simulator)[0])
     before = session.room.version
+    window_until(watching, lambda: session.room.version > before)
     watching.window(1.0)
-    assert session.room.version > before
     assert judged == []
 
 
@@ -162,7 +169,7 @@ def test_forbidden_nodes_are_no_empty_cluster(watch: Watch) -> None:
 
 def test_a_node_made_anew_under_its_name_stays_when_the_old_one_is_seen_gone(watch: Watch) -> None:
     watching = watch()
-    watching.window(1.0)
+    window_until(watching, NodeCapacity.objects.exists)
     session = poll._sessions[watching.cluster.pk]
     name = node_names(watching.simulator)[0]
     (old,) = [one for one in session.nodes.values() if one.meta.ref.name == name]
@@ -172,7 +179,7 @@ def test_a_node_made_anew_under_its_name_stays_when_the_old_one_is_seen_gone(wat
     made["metadata"].pop("uid")
     watching.simulator.objects.put(made)
     watching.simulator.compact()
+    window_until(watching, lambda: session.nodes[name].meta.ref.uid != old.meta.ref.uid)
     watching.window(1.0)
-    assert session.nodes[name].meta.ref.uid != old.meta.ref.uid
     assert name in {one.name for one in session.room.at("").nodes}
     assert NodeCapacity.objects.filter(name=name).exists()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.verdict import FitReason
+from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.limits import Limit
 from gangboard.readmodels.reasons import ReasonRow, Reasons, read_reasons
@@ -64,8 +64,9 @@ def test_reasons_are_counted_by_stage_the_heaviest_first(owner: Viewer) -> None:
         ("Placement", 4),
         ("Start", 2),
     ]
-    assert found.worst is not None
-    assert found.worst.code == "insufficient-resources"
+    assert found.dearest is not None
+    assert found.commonest is not None
+    assert found.dearest.code == found.commonest.code == "insufficient-resources"
 
 
 def test_a_reason_names_its_largest_gangs_and_the_longest_wait(owner: Viewer) -> None:
@@ -220,6 +221,33 @@ def test_where_no_node_is_eligible_the_filter_decides(owner: Viewer) -> None:
     make_gang(make_cluster(), code="nodes-unschedulable", detail=Detail(fit=(fit,)))
     (row,) = rows(read(owner))
     assert row.limits == (Limit("no node could: cordoned", 1),)
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        # Each shape alone has room: the nodes are not what it waits for, or only the whole is.
+        make_fit(fits_now=445, open_nodes=34, saturated=(), excluded=(FitReason("cordoned", 3),)),
+        make_fit(fits_now=4),
+        # Two fit on an open node and the other two nowhere: what stops them is in no line.
+        make_fit(fits_now=2, open_nodes=1, saturated=()),
+    ],
+)
+def test_the_nodes_are_not_blamed_where_they_have_room(owner: Viewer, fit: FitRow) -> None:
+    make_gang(make_cluster(), code="scheduler-error", detail=Detail(fit=(fit,)))
+    (row,) = rows(read(owner))
+    assert row.limits == ()
+
+
+def test_most_gangs_and_most_accelerators_may_be_two_reasons(owner: Viewer) -> None:
+    eu = make_cluster()
+    make_gang(eu, code="exceeds-capacity", accelerators=96.0)
+    for _ in range(2):
+        make_gang(eu, code="image-pull", stage="start", accelerators=0.0)
+    found = read(owner)
+    assert found.dearest is not None
+    assert found.commonest is not None
+    assert (found.dearest.code, found.commonest.code) == ("exceeds-capacity", "image-pull")
 
 
 def test_the_same_code_in_two_stages_is_two_rows(owner: Viewer) -> None:

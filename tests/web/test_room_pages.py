@@ -47,7 +47,7 @@ class TestOwner:
     def test_reasons_lead_to_the_board(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, "/reasons/")
         for text in (
-            "2 of 2 gangs, 16 of 16 accelerators.",
+            ">Insufficient resources</a>, 2 of 2 gangs and 16 of 16 accelerators.",
             "Over 2 clusters, gangs that you may see.",
             'href="/?code=insufficient-resources"',
             "It goes when 5 GPUs become free.",
@@ -114,7 +114,7 @@ class TestOwner:
 class TestReader:
     def test_counts_its_own_gangs_only(self, reader: Person, nodes: World) -> None:
         page = text_of(reader.client, "/reasons/")
-        assert "1 of 1 gang, 8 of 8 accelerators" in page
+        assert "1 of 1 gang and 8 of 8 accelerators." in page
         assert "Over 1 cluster, gangs that you may see." in page
         for foreign in ("diffusion", "vision", "us-train"):
             assert foreign not in page

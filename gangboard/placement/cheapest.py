@@ -1,0 +1,129 @@
+"""Where room for members of one shape costs least: place after place, the cheapest first."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from gangboard.domain.placing import When
+from gangboard.placement.ground import Mask, Whole, total
+from gangboard.placement.trial import Freed, Trial
+
+MOST_PLACES = 2_000
+"""Members that lack a place, beyond which nobody would make room node by node."""
+MOST_DOMAINS = 8
+"""Topology domains that are compared, those first that lack the fewest places."""
+_Cost = tuple[int, int]
+
+
+def cheapest(trial: Trial) -> Freed:
+    """Take the cheapest places of the best domain, until all needed members have one.
+
+    Nothing where there are none: then room alone is not enough.
+    """
+    best: tuple[_Cost, Freed] | None = None
+    for mask in _domains(trial):
+        missing = trial.request.needed - total(trial.hosts.caps(When.NOW)[mask])
+        freed = _on(trial, mask, missing) if missing <= MOST_PLACES else {}
+        if not freed:
+            continue
+        price = sum(one.get(trial.deciding, 0) for one in freed.values()), len(freed)
+        if best is None or price < best[0]:
+            best = price, freed
+    return best[1] if best is not None else {}
+
+
+def _domains(trial: Trial) -> Iterator[Mask]:
+    """Yield the nodes of each domain whose empty nodes take all; all nodes without a topology."""
+    eligible = trial.hosts.eligible(trial.request.topology_keys)
+    if not trial.request.topology_keys:
+        yield eligible
+        return
+    codes, missing = trial.missing_by_domain()
+    empty = trial.hosts.caps(When.EMPTY)
+    left = MOST_DOMAINS
+    for code in np.argsort(missing, kind="stable").tolist():
+        mask = eligible & (codes == code)
+        if total(empty[mask]) >= trial.request.needed:
+            yield mask
+            left -= 1
+        if not left:
+            return
+
+
+def _on(trial: Trial, mask: Mask, missing: int) -> Freed:
+    rows = _Rows(trial, _promising(trial, mask, missing))
+    heap = [(*cost, row) for row in range(len(rows.at)) if (cost := rows.next_cost(row))]
+    heapq.heapify(heap)
+    while missing > 0 and heap:
+        row = heap[0][-1]
+        rows.places[row] += 1
+        missing -= 1
+        cost = rows.next_cost(row)
+        if cost is None:
+            heapq.heappop(heap)
+        else:
+            heapq.heapreplace(heap, (*cost, row))
+    return rows.freed() if missing <= 0 else {}
+
+
+def _promising(trial: Trial, mask: Mask, missing: int) -> Whole:
+    """Return the nodes on which one place more costs least: no others can be among the cheapest.
+
+    Room alone makes no place where a port or a pod of the same set is in the way: nodes that take
+    none now for that reason, or one at most, have no more when empty of amounts only.
+    """
+    hosts, deciding = trial.hosts, trial.deciding
+    now = hosts.caps(When.NOW)
+    there = np.flatnonzero(mask & (hosts.caps(When.EMPTY) > now) & ~hosts.barred())
+    if missing <= 0:
+        return there[:0]
+    amount = trial.asked.get(deciding, 0)
+    free_now = trial.ground.stock(deciding).now[there]
+    price = np.maximum((now[there] + 1) * amount - free_now, 0)
+    found: Whole = np.sort(there[np.argsort(price, kind="stable")[:missing]])
+    return found
+
+
+class _Rows:
+    """Some nodes, and how many places more are taken on each."""
+
+    def __init__(self, trial: Trial, there: Whole) -> None:
+        self._trial = trial
+        self.at: Sequence[int] = there.tolist()
+        self._now: Sequence[int] = trial.hosts.caps(When.NOW)[there].tolist()
+        self._most: Sequence[int] = trial.hosts.caps(When.EMPTY)[there].tolist()
+        self._asked = [
+            (name, amount, trial.ground.stock(name).now[there].tolist())
+            for name, amount in trial.asked.items()
+        ]
+        self.places = [0] * len(self.at)
+
+    def next_cost(self, row: int) -> _Cost | None:
+        """Return what one place more costs of the deciding resource, and all that lacks then."""
+        place = self._now[row] + self.places[row] + 1
+        if place > self._most[row]:
+            return None
+        step = lacking = 0
+        for name, amount, free in self._asked:
+            short = max(0, amount * place - free[row])
+            lacking += short
+            if name == self._trial.deciding:
+                step = short - max(0, amount * (place - 1) - free[row])
+        return step, lacking
+
+    def freed(self) -> Freed:
+        """Return what must become free for the places that are taken."""
+        found: Freed = {}
+        for row, more in enumerate(self.places):
+            place = self._now[row] + more
+            lacking = {
+                name: amount * place - free[row]
+                for name, amount, free in self._asked
+                if more and amount * place > free[row]
+            }
+            if lacking:
+                found[self._trial.ground.names[self.at[row]]] = lacking
+        return found

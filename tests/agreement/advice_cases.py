@@ -1,0 +1,169 @@
+"""Advice on drawn cases: who could be suspended there, and what a case is like once advice is taken.
+
+The running pods of a case are gangs by their number on the node: `…-r0` of all nodes is one, `…-r1`
+the next. A changed case is plain numbers again, for the reckoning as well as for the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from gangboard.decode.nodes import NODE
+from gangboard.decode.pods import pod_resource
+from gangboard.domain.advice import Advice, Change
+from gangboard.domain.capacity import PODS, ClusterRoom, Resident
+from gangboard.domain.facts import Unit
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.pod import Pod
+from gangboard.placement.placing import placing
+from gangboard.placement.usage import Usage
+from tests.agreement import objects
+from tests.agreement.arena import Look
+from tests.agreement.cases import Ask, Case, NodeSpec
+from tests.agreement.ours import Reading
+from tests.controlplane.client import Json
+from tests.decode.reading import model
+
+MIB = 1024**2
+_PODS = pod_resource(frozenset())
+_CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+
+
+class Misfits:
+    """One look with the gangs that run there: the units that advice is asked for."""
+
+    def __init__(self, look: Look) -> None:
+        """Decode the look."""
+        self._reading = Reading(look)
+        residents = _residents(look)
+        self._room: ClusterRoom = replace(
+            self._reading.room, residents=lambda: residents, cache={}
+        )
+
+    def unit(self, group: Mapping[str, object]) -> Unit:
+        """Return the gang of a PodGroup as advice gets it."""
+        unit = self._reading.unit(group)
+        unit = replace(unit, facts=replace(unit.facts, room=self._room))
+        return replace(unit, placing=placing(unit))
+
+
+def _residents(look: Look) -> list[Resident]:
+    usage = Usage()
+    for obj in look.nodes:
+        usage.put_node(model(NODE, obj))
+    uids: dict[str, list[str]] = {}
+    for obj in look.pods:
+        if "schedulingGroup" not in obj["spec"]:
+            pod: Pod = model(_PODS, obj)
+            usage.put_pod(pod)
+            uids.setdefault(_gang_of(pod), []).append(pod.meta.ref.uid)
+    return [
+        Resident(name, ObjectRef("batch", "Job", "running", name, name), 0, usage.load_of(pods))
+        for name, pods in sorted(uids.items())
+    ]
+
+
+def _gang_of(pod: Pod) -> str:
+    case, _, place = pod.meta.ref.name.rsplit("-", 2)
+    return f"{case}-g{place.removeprefix('r')}"
+
+
+# What a case is like then
+
+
+def taken(case: Case, advice: Advice, *, half: bool = False) -> Case | None:
+    """Return the case with the advice taken; half of it where it can be halved, else None."""
+    if advice.change is Change.FREE_ROOM:
+        return _with_room(case, advice, half=half)
+    if advice.change in (Change.UNCORDON, Change.SUSPEND_GANGS):
+        return _without(case, advice, half=half)
+    if advice.change is Change.QUORUM:
+        assert advice.count is not None
+        less = case.quorum - advice.count
+        if half:
+            return replace(case, quorum=case.quorum - less // 2) if less > 1 else None
+        return replace(case, quorum=advice.count)
+    if half:
+        return None
+    if advice.change is Change.TOLERATE:
+        parties = tuple(replace(party, tolerates=True) for party in case.parties)
+        return replace(case, parties=parties)
+    assert advice.change is Change.DROP_TOPOLOGY, advice
+    return replace(case, topology=False)
+
+
+def _with_room(case: Case, advice: Advice, *, half: bool) -> Case | None:
+    share = 2 if half else 1
+    free = {
+        name: {resource: amount // share for resource, amount in amounts.items()}
+        for name, amounts in advice.free.items()
+    }
+    if not any(amount for amounts in free.values() for amount in amounts.values()):
+        return None
+    nodes = tuple(_shrunk(node, free.get(node.name, {})) for node in case.nodes)
+    return replace(case, nodes=nodes)
+
+
+def _shrunk(node: NodeSpec, free: Mapping[str, int]) -> NodeSpec:
+    """Return a node on whose pods exactly that much less is spent; ports and sets stay taken."""
+    if not any(free.values()):
+        return node
+    left = [
+        sum(ask.cpu for ask in node.runs) - free.get("cpu", 0),
+        # What is not whole MiB stays taken: half must not become more than half.
+        sum(ask.memory for ask in node.runs) - free.get("memory", 0) // MIB,
+        sum(ask.gpus for ask in node.runs) - free.get("nvidia.com/gpu", 0),
+    ]
+    assert all(amount >= 0 for amount in left), f"more is to be freed than is taken: {node}, {free}"
+    keep = node.runs[: len(node.runs) - free.get(PODS, 0)]
+    if not keep:
+        return replace(node, runs=())
+    marked = [replace(Ask(), port=ask.port, apart=ask.apart) for ask in keep]
+    marked[0] = replace(marked[0], cpu=left[0], memory=left[1], gpus=left[2])
+    return replace(node, runs=tuple(marked))
+
+
+def _without(case: Case, advice: Advice, *, half: bool) -> Case | None:
+    named = [ref.name for ref in (advice.nodes or advice.gangs)]
+    if half:
+        named = named[: len(named) // 2]
+    if not named:
+        return None
+    if advice.change is Change.UNCORDON:
+        nodes = tuple(
+            replace(node, cordoned=node.cordoned and node.name not in named) for node in case.nodes
+        )
+        return replace(case, nodes=nodes)
+    gone = {int(name.rpartition("-g")[2]) for name in named}
+    return replace(
+        case,
+        nodes=tuple(
+            replace(
+                node, runs=tuple(ask for at, ask in enumerate(node.runs) if at not in gone)
+            )
+            for node in case.nodes
+        ),
+    )
+
+
+# On paper
+
+
+def on_paper(cases: Sequence[Case]) -> tuple[Misfits, dict[str, Json]]:
+    """Return the cases as a cluster would serve them, without one, and their groups by case."""
+    nodes, pods = [], []
+    groups = {case.name: _served(objects.group(case, "paper", "paper")) for case in cases}
+    for case in cases:
+        nodes += [_served(node) for node in objects.node_objects(case, "paper")]
+        pods += [_served(pod) for pod in objects.running_pods(case, "paper", "paper")]
+        pods += [_served(pod) for pod in objects.members(case, "paper", "paper")]
+    for node in nodes:
+        if node["spec"].get("unschedulable"):
+            node["spec"]["taints"] = [*node["spec"].get("taints", ()), _CORDON]
+    return Misfits(Look(nodes, pods, {})), groups
+
+
+def _served(obj: Json) -> Json:
+    meta = {"uid": obj["metadata"]["name"], "creationTimestamp": "2026-01-01T00:00:00Z"}
+    return {**obj, "metadata": {**obj["metadata"], **meta}}

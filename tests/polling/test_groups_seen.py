@@ -1,0 +1,41 @@
+"""Which resource tells what groups a cluster has: that differs by minor."""
+
+from __future__ import annotations
+
+import pytest
+
+from gangboard.groups.core import GROUPING
+from gangboard.polling.sight import groups_seen
+from gangboard.polling.watched import Watched
+
+PODGROUPS, WORKLOADS = "podgroups.scheduling.k8s.io", "workloads.scheduling.k8s.io"
+RESOURCES = {resource.key: resource for resource in GROUPING.resources}
+
+
+def watched(key: str, state: str, version: str = "") -> Watched:
+    return Watched(RESOURCES[key], version=version, state=state)
+
+
+@pytest.mark.parametrize(
+    ("podgroups", "workloads", "told_by", "version"),
+    [
+        (("ok", "v1beta1"), ("ok", "v1beta1"), PODGROUPS, "v1beta1"),
+        (("ok", "v1alpha2"), ("forbidden", "v1alpha2"), PODGROUPS, "v1alpha2"),
+        (("forbidden", "v1alpha2"), ("ok", "v1alpha2"), PODGROUPS, "v1alpha2"),
+        # 1.35 serves Workloads alone.
+        (("not-served", ""), ("ok", "v1alpha1"), WORKLOADS, "v1alpha1"),
+        (("not-served", ""), ("forbidden", "v1alpha1"), WORKLOADS, "v1alpha1"),
+        (("not-served", ""), ("not-served", ""), PODGROUPS, ""),
+    ],
+)
+def test_what_tells_which_groups_there_are(
+    podgroups: tuple[str, str], workloads: tuple[str, str], told_by: str, version: str
+) -> None:
+    sight = {PODGROUPS: watched(PODGROUPS, *podgroups), WORKLOADS: watched(WORKLOADS, *workloads)}
+    found = groups_seen(sight)
+    assert found is not None
+    assert (found.resource.key, found.version) == (told_by, version)
+
+
+def test_nothing_is_told_where_nothing_is_watched() -> None:
+    assert groups_seen({}) is None
