@@ -35,7 +35,8 @@ def suspend_gangs(trial: Trial) -> Iterator[Advice]:
     """Name the fewest running gangs of lower or equal priority that make room, at most three."""
     if trial.assessment.empty.answer is not Answer.YES:
         return
-    chosen = _by_places(trial) if _adds_up(trial) else _by_search(trial)
+    chosen = _by_places(trial) if _adds_up(trial) else ()
+    chosen = chosen or _by_search(trial)
     if not chosen:
         return
     held = amount_of(trial.deciding, sum(one.held for one in chosen))
@@ -88,24 +89,48 @@ def _by_places(trial: Trial) -> tuple[_Candidate, ...]:
         return ()
     codes, missing = trial.missing_by_domain()
     gains = tenants.gains(trial.hosts, trial.shape, codes)
-    may = np.flatnonzero(_allowed(trial, tenants)[gains.owners]) if len(gains.owners) else ()
-    if not len(may):
-        return ()
-    held = _held(trial, tenants)
+    may = np.flatnonzero(_allowed(trial, tenants)[gains.owners])
     owners, domains, places = gains.owners[may], gains.domains[may], gains.places[may]
     enough = np.flatnonzero(places >= missing[domains])
     if len(enough):
+        held = _held(trial, tenants)
         best = enough[np.lexsort((owners[enough], held[owners[enough]]))[0]]
         return (_Candidate(tenants.all[owners[best]], int(held[owners[best]])),)
-    for size in range(2, MOST_GANGS + 1):
-        for domain in np.unique(domains).tolist():
-            here = np.flatnonzero(domains == domain)
-            most = here[np.lexsort((held[owners[here]], -places[here]))[:size]]
-            if len(most) == size and int(places[most].sum()) >= int(missing[domain]):
-                return tuple(
-                    _Candidate(tenants.all[at], int(held[at])) for at in owners[most].tolist()
-                )
+    for some in _several(owners, domains, places, missing):
+        held = _held(trial, tenants)
+        found = tuple(_Candidate(tenants.all[at], int(held[at])) for at in some)
+        if _fits_without(trial, found):
+            return _without_needless(trial, found)
     return ()
+
+
+def _several(
+    owners: Whole, domains: Whole, places: Whole, missing: Whole
+) -> Iterator[tuple[int, ...]]:
+    """Yield the two or three that make the most places in a domain, where that may be enough."""
+    order = np.lexsort((owners, -places, domains))
+    starts = np.flatnonzero(np.diff(domains[order], prepend=-1))
+    left = MOST_SEARCHED
+    for size in range(2, MOST_GANGS + 1):
+        for start in starts.tolist():
+            most = order[start : start + size]
+            domain = domains[most[0]]
+            if len(most) < size or domains[most[-1]] != domain:
+                continue
+            if int(places[most].sum()) >= int(missing[domain]):
+                yield tuple(owners[most].tolist())
+                left -= 1
+            if not left:
+                return
+
+
+def _without_needless(trial: Trial, some: tuple[_Candidate, ...]) -> tuple[_Candidate, ...]:
+    """Leave out those without whom the others are enough."""
+    for one in some:
+        fewer = tuple(other for other in some if other is not one)
+        if fewer and _fits_without(trial, fewer):
+            some = fewer
+    return some
 
 
 def _by_search(trial: Trial) -> tuple[_Candidate, ...]:
@@ -123,7 +148,7 @@ def _by_search(trial: Trial) -> tuple[_Candidate, ...]:
     for places in tried:
         some = tuple(_Candidate(tenants.all[at], int(held[at])) for at in places)
         if sum(one.held for one in some) >= lacking and _fits_without(trial, some):
-            return some
+            return _without_needless(trial, some)
     return ()
 
 
@@ -178,9 +203,10 @@ def wait_for_end(trial: Trial) -> Iterator[Advice]:
 
 def _ending(trial: Trial) -> list[tuple[datetime, _Candidate]]:
     """Return those that hold something useful and end by themselves, the first to end first."""
-    tenants = tenants_of(trial.unit.facts.room, trial.ground)
-    if not tenants.ending:
+    room = trial.unit.facts.room
+    if not any(one.ends_at for one in room.residents()):
         return []
+    tenants = tenants_of(room, trial.ground)
     held = _held(trial, tenants)
     found = [
         (ends_at, _Candidate(tenants.all[at], int(held[at])))

@@ -45,12 +45,12 @@ class Tenants:
         names = chain.from_iterable(one.loads for one in self.all)
         nodes = np.array(list(map(places.get, names, repeat(-1))), dtype=np.int64)
         owners = np.repeat(np.arange(len(self.all)), [len(one.loads) for one in self.all])
-        loads = list(chain.from_iterable(one.loads.values() for one in self.all))
+        loads: list[Load] = list(chain.from_iterable(one.loads.values() for one in self.all))
         known = nodes >= 0
         self._owners: Whole = owners[known]
         self._nodes: Whole = nodes[known]
-        self._loads: tuple[Load, ...] = tuple(compress(loads, known.tolist()))
-        self._taken: tuple[Amounts, ...] = tuple(map(attrgetter("amounts"), self._loads))
+        self._loads = loads if known.all() else list(compress(loads, known.tolist()))
+        self._taken: list[Amounts] = list(map(attrgetter("amounts"), self._loads))
         self._amounts: dict[str, Whole] = {}
         self._held: dict[Hashable, Whole] = {}
         self._gains: dict[Hashable, tuple[Hosts, Gains]] = {}
@@ -73,7 +73,8 @@ class Tenants:
     def gains(self, hosts: Hosts, shape: Shape, codes: Whole) -> Gains:
         """Return how many pods of a shape more fit in a domain when one of them alone is away.
 
-        `codes` is the domain of each node, -1 for none. Together several gain at least the sum.
+        `codes` is the domain of each node, -1 for none. Of several together the sum is a guess: two
+        on one node can make the same place, or one place that neither makes alone.
         """
         place = id(hosts), codes.tobytes()
         if place not in self._gains:
@@ -114,7 +115,7 @@ class Tenants:
         if resource == PODS:
             found = [load.pods for load in self._loads]
         else:
-            found = list(map(dict.get, self._taken, repeat(resource), repeat(0)))
+            found = [taken.get(resource, 0) for taken in self._taken]
         column = self._amounts[resource] = whole(found)
         return column if here is None else column[here]
 

@@ -37,9 +37,7 @@ class Misfits:
         """Decode the look."""
         self._reading = Reading(look)
         residents = _residents(look)
-        self._room: ClusterRoom = replace(
-            self._reading.room, residents=lambda: residents, cache={}
-        )
+        self._room: ClusterRoom = replace(self._reading.room, residents=lambda: residents, cache={})
 
     def unit(self, group: Mapping[str, object]) -> Unit:
         """Return the gang of a PodGroup as advice gets it."""
@@ -139,9 +137,7 @@ def _without(case: Case, advice: Advice, *, half: bool) -> Case | None:
     return replace(
         case,
         nodes=tuple(
-            replace(
-                node, runs=tuple(ask for at, ask in enumerate(node.runs) if at not in gone)
-            )
+            replace(node, runs=tuple(ask for at, ask in enumerate(node.runs) if at not in gone))
             for node in case.nodes
         ),
     )
