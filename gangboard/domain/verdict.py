@@ -8,6 +8,9 @@ from datetime import datetime
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 
+NAMED_IN_ADVICE = "named in the advice"
+"""Label of evidence that only says whose names the advice has, so that they can be taken out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:

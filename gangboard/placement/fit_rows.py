@@ -8,6 +8,7 @@ from gangboard.domain.capacity import Party, Shape
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Excluded, Filter, ShapeFit
 from gangboard.domain.verdict import FitReason, FitRow
+from gangboard.placement.matching import undecidable
 
 
 def fit_rows(unit: Unit) -> tuple[FitRow, ...]:
@@ -41,7 +42,15 @@ def _row(unit: Unit, one: ShapeFit) -> FitRow:
         one.open_nodes,
         tuple(FitReason(limit, count, "", names) for limit, count, names in one.saturated),
         tuple(_excluded(label, excluded) for label, excluded in found.excluded.items()),
+        one.shape.unsupported,
+        _not_understood(one.shape),
     )
+
+
+def _not_understood(shape: Shape) -> str:
+    """Return what makes every number unsafe; empty when all of the shape is understood."""
+    names = undecidable(shape)
+    return f"not understood: {', '.join(names)}" if names else ""
 
 
 def _excluded(label: Filter, excluded: Excluded) -> FitReason:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.verdict import Finding
+from gangboard.domain.verdict import NAMED_IN_ADVICE, Finding
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.words import Face, face_of
 
@@ -60,6 +60,7 @@ def finding_row(finding: Finding) -> FindingRow:
         evidence=tuple(
             EvidenceRow(printable(item.label), printable(item.value), item.source)
             for item in finding.evidence
+            if item.label != NAMED_IN_ADVICE
         ),
         symptom=finding.symptom,
         since=finding.since,

@@ -12,7 +12,7 @@ from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.scheduler_text import Saying, best_saying, earliest, sayings
 from gangboard.domain.registry import UnitRule
-from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
 from gangboard.placement.advice import advise
 from gangboard.placement.sentences.cause import obstacle
 from gangboard.placement.sentences.numbers import bare
@@ -56,7 +56,7 @@ def advice_of(unit: Unit) -> tuple[tuple[str, ...], tuple[Evidence, ...]]:
     }
     return (
         tuple(one.text for one in found),
-        tuple(Evidence("named in the advice", ref.name, ref) for ref in named.values()),
+        tuple(Evidence(NAMED_IN_ADVICE, ref.name, ref) for ref in named.values()),
     )
 
 
