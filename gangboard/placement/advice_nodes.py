@@ -22,7 +22,7 @@ from gangboard.placement.trial import Freed, Trial, node_ref
 MOST_CORDONS = 50
 EMPTIED = (1, 2, 3, 6)
 """Numbers of nodes that are emptied to see whether that is enough."""
-MOST_HALVINGS = 4
+MOST_HALVINGS = 20
 
 # Free room
 

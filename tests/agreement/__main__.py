@@ -1,6 +1,8 @@
-"""`python -m tests.agreement --cases 300 [--seed N]`: plays cases that nobody has seen and prints figures.
+"""`python -m tests.agreement --cases 300 [--seed N] [--advice]`: plays cases that nobody has seen.
 
-Ends with 1 when we are wrong of a case, or cannot tell of more than one in twenty.
+Prints figures; with `--advice` those of the first advice for each misfit, taken on the cluster. Ends
+with 1 when we are wrong of a case or cannot tell of more than one in twenty, and when advice is
+wrong or too rare.
 """
 
 from __future__ import annotations
@@ -16,11 +18,13 @@ def main() -> int:
     options = argparse.ArgumentParser(prog="python -m tests.agreement")
     options.add_argument("--cases", type=int, default=300)
     options.add_argument("--seed", type=int, default=secrets.randbelow(1_000_000))
+    options.add_argument("--advice", action="store_true")
     given = options.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
     import django
 
     django.setup()
+    from tests.agreement import advice_play
     from tests.agreement.arena import Arena
     from tests.agreement.drawing import make_cases
     from tests.agreement.figures import Figures, compare
@@ -29,7 +33,10 @@ def main() -> int:
     print(f"seed {given.seed}", flush=True)
     figures = Figures()
     with ControlPlane.start("1.37") as plane, Arena(plane.client) as arena:
-        for result in compare(arena, make_cases(given.seed, given.cases)):
+        cases = make_cases(given.seed, given.cases)
+        if given.advice:
+            return advice_play.report(arena, list(cases))
+        for result in compare(arena, cases):
             figures.results.append(result)
             if result in figures.disagreements:
                 print(result, flush=True)

@@ -116,7 +116,7 @@ class Arena:
         nodes, pods = self._nodes(), self._pods()
         before = [Look(nodes, pods, group) for group in asked]
         self._each(self.client.create, groups)
-        judged = self._judge({case.name: case.quorum for case in batch})
+        judged = self.judge_all({case.name: case.quorum for case in batch})
         nodes, pods = self._nodes(), self._pods()
         known = {group["metadata"]["name"]: group for group in self._groups()}
         return [
@@ -128,23 +128,25 @@ class Arena:
 
     def judge(self, group: str, quorum: int) -> tuple[Judgement, str]:
         """Wait until the scheduler has spoken of one group; return what it did and says."""
-        return self._judge({group: quorum})[group]
+        return self.judge_all({group: quorum})[group]
 
-    def _judge(self, quorums: Mapping[str, int]) -> dict[str, tuple[Judgement, str]]:
+    def judge_all(self, quorums: Mapping[str, int]) -> dict[str, tuple[Judgement, str]]:
+        """Wait until the scheduler has spoken of all groups (name → quorum) and stands by it."""
         give_up_at = time.monotonic() + SPEAK_SECONDS
-        spoken = self._spoken(quorums)
+        spoken = self.spoken(quorums)
         while time.monotonic() < give_up_at:
             time.sleep(0.5)
-            spoken = self._spoken(quorums)
+            spoken = self.spoken(quorums)
             if all(one is not None for one in spoken.values()):
                 break
         time.sleep(SETTLE_SECONDS)
         return {
             name: one if one is not None else (Judgement.ODD, "the scheduler has not spoken")
-            for name, one in self._spoken(quorums).items()
+            for name, one in self.spoken(quorums).items()
         }
 
-    def _spoken(self, quorums: Mapping[str, int]) -> dict[str, tuple[Judgement, str] | None]:
+    def spoken(self, quorums: Mapping[str, int]) -> dict[str, tuple[Judgement, str] | None]:
+        """Return what it says of these groups by now, None of those it has not tried."""
         conditions = {
             group["metadata"]["name"]: (group.get("status", {}).get("conditions") or [{}])[0]
             for group in self._groups()

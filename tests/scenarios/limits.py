@@ -30,7 +30,7 @@ NODES_UNSEEN = (
     ),
     _unseen(
         "cpu-fragmented", "run", "unschedulable", "waiting", "cpu-fragmented",
-        says=(*_TOLD, "CPU"), members={"desired": 3, "scheduled": 0},
+        says=(*_TOLD, "cpu"), members={"desired": 3, "scheduled": 0},
     ),
     # What needs no node to be known is said as ever, and what runs runs.
     _unseen(

@@ -20,13 +20,14 @@ from tests.scenarios.scenario import POOL, Scenario, Stage, Step
 Json = dict[str, Any]
 Key = tuple[str, str]
 """(cluster, scenario)."""
-LOOK_SECONDS = 0.5
+LOOK_SECONDS = 0.8
 SETTLED_SECONDS = 1.5
 """A right answer must still be there after this time: no flash counts as an answer."""
 ACT_SECONDS = 120.0
 FIRST_SECONDS = 60.0
 """How long nodes are kept back for the scenarios of a cluster that has none."""
-THREADS = 48
+HANDS = 12
+"""How many scenarios are set up at once; then each plays in a thread of its own."""
 
 
 class UntoldError(AssertionError):
@@ -119,7 +120,7 @@ class Play:
             for scenario in scenarios
         }
         self._over = threading.Event()
-        self._pool = ThreadPoolExecutor(THREADS)
+        self._pool = ThreadPoolExecutor(len(self.stories) + 1)
         self._looking = self._pool.submit(self._look)
         self._played: dict[Key, Future[None]] = {}
 
@@ -127,16 +128,13 @@ class Play:
         """Play what needs a cluster without nodes, then make all nodes and play the rest."""
         keys = [(cluster, scenario.name) for cluster, scenario in FIRST.items()]
         for key in keys:
-            self._set_up(key)
             self._start(key)
         give_up_at = time.monotonic() + FIRST_SECONDS
         while time.monotonic() < give_up_at and not all(self.stories[key].at for key in keys):
             time.sleep(LOOK_SECONDS)
-        list(self._pool.map(self._make_nodes, self._planes))
-        rest = [key for key in self.stories if key not in keys]
-        for key in rest:
-            self._set_up(key)
-            self._start(key)
+        with ThreadPoolExecutor(HANDS) as hands:
+            list(hands.map(self._make_nodes, self._planes))
+            list(hands.map(self._start, [key for key in self.stories if key not in keys]))
 
     def _make_nodes(self, cluster: str) -> None:
         nodes = [node for scenario in CLUSTERS[cluster] for node in scenario.own_nodes()]
@@ -151,6 +149,7 @@ class Play:
         client.create_all(scenario.objects(scenario.name, {POOL: scenario.name}))
 
     def _start(self, key: Key) -> None:
+        self._set_up(key)
         self._played[key] = self._pool.submit(self._perform, self.stories[key])
 
     def _perform(self, story: Story) -> None:

@@ -62,7 +62,7 @@ TWINS = (
     Scenario(
         "cpu-fragmented", "Job", "run", "fragmented", "waiting",
         all_of(holders([0, 1, 2, 3], cpu="4"), gang(3, cpu="5")),
-        says=("15", "16", "CPU"), members={"scheduled": 0}, nodes=4, twin="cpu-short",
+        says=("5", "16", "CPU"), members={"scheduled": 0}, nodes=4, twin="cpu-short",
     ),
     # The same gang, one whole node free: 8 of 15, one pod would fit.
     Scenario(

@@ -120,7 +120,7 @@ def test_every_code_that_fake_nodes_can_show_is_shown() -> None:
 def test_the_board_shows_the_same_words(play: Play) -> None:
     """The page of a signed-in person has the sentence of the API, for every gang that the API names."""
     missing = []
-    for name in ("short-of-gpus", "half", "trio"):
+    for name in ("short-of-gpus", "below-quorum", "job-suspended"):
         page = play.installation.page(f"/?show_finished=1&namespace={name}")
         found = [gang["message"] for gang in play.installation.gangs(namespace=name)]
         assert found

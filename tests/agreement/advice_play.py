@@ -1,0 +1,313 @@
+"""Advice taken on a real cluster: half of it first, which must not be enough, then all of it.
+
+What the arithmetic says of a case is tried by the real scheduler, on the very nodes on which it
+refused the gang. Half is tried with the gang made anew, so that the refusal is a fresh one; for all
+of it the gang that waits stays where it is, unless the advice says that it has to be made anew.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import islice
+
+from gangboard.domain.advice import Advice, Way
+from gangboard.domain.placing import Answer
+from gangboard.placement.advice import advise
+from tests.agreement import objects
+from tests.agreement.advice_cases import Misfits, taken
+from tests.agreement.arena import BATCH, GANGS, Arena, Judgement, Look
+from tests.agreement.cases import Case, NodeSpec
+from tests.agreement.figures import Figures, Outcome, Result, compare
+from tests.agreement.ours import Reading, ours
+from tests.controlplane.client import Json, wait
+
+PLACED_WITHIN_SECONDS = 30.0
+"""The scheduler waits up to 10 s before it tries once more what it has refused often."""
+
+
+class End(StrEnum):
+    """What became of a gang whose first advice was taken."""
+
+    NONE = "no advice"
+    FREED = "freed"
+    ORDER = "freed, but the scheduler's order misses the placement"
+    """It places the very same pods when each is told its node."""
+    MISSED = "not freed"
+    HALF = "half of it is enough"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One misfit with its first advice and what came of it."""
+
+    case: Case
+    advice: Advice | None
+    end: End
+    was_halved: bool = False
+    words: str = ""
+
+    def __str__(self) -> str:
+        text = self.advice.text if self.advice is not None else ""
+        free = dict(self.advice.free) if self.advice is not None else {}
+        return (
+            f"{self.end}: seed {self.case.seed}, case {self.case.number}: {text} {free or ''}\n"
+            f"  {self.words}\n  {self.case}"
+        )
+
+
+@dataclass(frozen=True)
+class _Try:
+    result: Result
+    advice: Advice
+
+    @property
+    def case(self) -> Case:
+        return self.result.played.case
+
+    @property
+    def then(self) -> Case:
+        found = taken(self.case, self.advice)
+        assert found is not None
+        return found
+
+    @property
+    def half(self) -> Case | None:
+        return taken(self.case, self.advice, half=True)
+
+
+def play(arena: Arena, cases: Sequence[Case]) -> Iterator[tuple[list[Result], list[Tried]]]:
+    """Play the cases a batch at a time; yield each batch's results, and its misfits as tried."""
+    for start in range(0, len(cases), BATCH):
+        batch = cases[start : start + BATCH]
+        # What a batch made stays until somebody asks for more.
+        results = list(islice(compare(arena, batch), len(batch)))
+        yield results, _taken_up(arena, results)
+        arena.clear()
+
+
+def _taken_up(arena: Arena, results: Iterable[Result]) -> list[Tried]:
+    misfits = [
+        one
+        for one in results
+        if one.played.judgement is Judgement.REFUSED and one.ours.answer is Answer.NO
+    ]
+    found: list[Tried] = []
+    tries: list[_Try] = []
+    # All looks of a batch share their nodes and pods.
+    reading = Misfits(misfits[0].played.after) if misfits else None
+    for one in misfits:
+        advice = advise(reading.unit(one.played.after.group)) if reading is not None else ()
+        if advice:
+            tries.append(_Try(one, advice[0]))
+        else:
+            found.append(Tried(one.played.case, None, End.NONE, words=one.ours.why))
+    return [*found, *_played(Stage(arena), tries)]
+
+
+def _played(stage: Stage, tries: Sequence[_Try]) -> Iterator[Tried]:
+    enough = _halves(stage, [one for one in tries if one.half is not None])
+    stage.each(lambda one: stage.take(one.half or one.case, one.then, one.advice.way), tries)
+    placed = stage.placed({one.case.name: one.then.quorum for one in tries})
+    for one in tries:
+        words = placed.get(one.case.name, "")
+        halved = one.half is not None
+        if one.case.name in enough:
+            yield Tried(one.case, one.advice, End.HALF, halved, enough[one.case.name])
+        elif words:
+            yield Tried(one.case, one.advice, End.FREED, halved, words)
+        else:
+            yield _pinned(stage, one, halved)
+
+
+def _halves(stage: Stage, tries: Sequence[_Try]) -> dict[str, str]:
+    """Take half of each; return the gangs that the scheduler places already."""
+
+    def take(one: _Try) -> None:
+        assert one.half is not None
+        stage.arena.remove_gang(one.case)
+        stage.take(one.case, one.half, None, gang=False)
+        stage.make_gang(one.half)
+
+    stage.each(take, tries)
+    quorums = {one.case.name: one.half.quorum for one in tries if one.half is not None}
+    said = stage.arena.judge_all(quorums) if tries else {}
+    return {
+        name: f"{judgement}: {words}"
+        for name, (judgement, words) in said.items()
+        if judgement is not Judgement.REFUSED
+    }
+
+
+def _pinned(stage: Stage, one: _Try, halved: bool) -> Tried:
+    look, said = stage.look(one.case.name)
+    mine = ours(Reading(look), look.group)
+    if mine.answer is not Answer.YES:
+        return Tried(one.case, one.advice, End.MISSED, halved, f"ours then: {mine.why}; {said}")
+    played = replace(one.result.played, case=one.then)
+    judgement, words = stage.arena.try_pinned(played, mine.placement)
+    end = End.ORDER if judgement is Judgement.FITS else End.MISSED
+    return Tried(one.case, one.advice, end, halved, f"{said}; pinned: {judgement}: {words}")
+
+
+class Stage:
+    """Changes the nodes, the running pods and the gang of a case in an arena."""
+
+    def __init__(self, arena: Arena) -> None:
+        """Work in this arena."""
+        self.arena = arena
+        self._client = arena.client
+
+    def each(self, do: Callable[[_Try], None], tries: Iterable[_Try]) -> None:
+        """Do it for all of them, some at a time."""
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(do, tries))
+
+    def take(self, now: Case, then: Case, way: Way | None, *, gang: bool = True) -> None:
+        """Make the cluster of one case that of another: nodes, what runs there, and the gang."""
+        self._run(now, then)
+        for before, after in zip(now.nodes, then.nodes, strict=True):
+            if before.cordoned != after.cordoned:
+                body = {"spec": {"unschedulable": after.cordoned or None}}
+                self._client.patch("v1", "Node", after.name, body)
+        changed = (now.quorum, now.topology, now.parties) != (
+            then.quorum,
+            then.topology,
+            then.parties,
+        )
+        if gang and changed and way is Way.IN_PLACE:
+            self._mend_gang(now, then)
+        elif gang and changed:
+            self.arena.remove_gang(now)
+            self.make_gang(then)
+
+    def make_gang(self, case: Case) -> None:
+        """Make the members and then the group, once those of that name are gone."""
+        ns, run = self.arena.namespace, self.arena.run
+        labels = f"{objects.POOL}={case.name},{objects.PARTY}"
+        wait(
+            lambda: (
+                not self._client.list("v1", "Pod", ns, labels=labels)
+                and self._client.find(GANGS, "PodGroup", case.name, ns) is None
+            ),
+            what=f"the gang {case.name} to be gone",
+        )
+        self._client.create_all([*objects.members(case, ns, run), objects.group(case, ns, run)])
+
+    def _run(self, now: Case, then: Case) -> None:
+        """Put the smaller pods beside the larger ones before these go: never is more room free."""
+        ns, run = self.arena.namespace, self.arena.run
+        differ = [
+            (before, after)
+            for before, after in zip(now.nodes, then.nodes, strict=True)
+            if before.runs != after.runs
+        ]
+        made = objects.running_pods(
+            replace(then, nodes=tuple(after for _, after in differ)), ns, run
+        )
+        tag = secrets.token_hex(2)
+        for pod in made:
+            pod["metadata"]["name"] += f"-{tag}"
+        gone = [name for before, _ in differ for name in self._runs_of(before)]
+        self._client.create_all(made)
+        for name in gone:
+            self._client.delete("v1", "Pod", name, ns, grace=0)
+
+    def _runs_of(self, node: NodeSpec) -> list[str]:
+        pods = self._client.list(
+            "v1", "Pod", self.arena.namespace, fields=f"spec.nodeName={node.name}"
+        )
+        return [pod["metadata"]["name"] for pod in pods if "schedulingGroup" not in pod["spec"]]
+
+    def _mend_gang(self, now: Case, then: Case) -> None:
+        ns = self.arena.namespace
+        if now.quorum != then.quorum:
+            body: Json = {"spec": {"schedulingPolicy": {"gang": {"minCount": then.quorum}}}}
+            self._client.patch(GANGS, "PodGroup", now.name, body, ns)
+        if now.parties == then.parties:
+            return
+        for made in objects.members(then, ns, self.arena.run):
+            name = made["metadata"]["name"]
+            pod = self._client.get("v1", "Pod", name, ns)
+            more = [*pod["spec"].get("tolerations", ()), *made["spec"]["tolerations"]]
+            self._client.patch("v1", "Pod", name, {"spec": {"tolerations": more}}, ns)
+
+    def placed(self, quorums: dict[str, int]) -> dict[str, str]:
+        """Wait for the quorum of each to be bound; return what is said of those that are."""
+        give_up_at = time.monotonic() + PLACED_WITHIN_SECONDS
+        while quorums:
+            said = self.arena.spoken(quorums)
+            found = {
+                name: one[1]
+                for name, one in said.items()
+                if one is not None and one[0] is Judgement.FITS
+            }
+            if len(found) == len(quorums) or time.monotonic() > give_up_at:
+                return found
+            time.sleep(0.5)
+        return {}
+
+    def look(self, group: str) -> tuple[Look, str]:
+        """Return the cluster as it is, and what the scheduler says of a group."""
+        client, ns = self._client, self.arena.namespace
+        found = client.get(GANGS, "PodGroup", group, ns)
+        said = self.arena.spoken({group: 10**6})[group]
+        words = said[1] if said is not None else "the scheduler has not spoken"
+        return Look(client.list("v1", "Node"), client.list("v1", "Pod", ns), found), words
+
+
+# Figures
+
+
+def lines(tried: Sequence[Tried]) -> Iterator[str]:
+    """Yield the figures, one on a line."""
+    advised = [one for one in tried if one.advice is not None]
+    yield f"misfits                     {len(tried)}"
+    yield f"with advice                 {len(advised)} ({_share(len(advised), len(tried))})"
+    changes = sorted({one.advice.change for one in advised if one.advice is not None})
+    for change in changes:
+        count = sum(one.advice is not None and one.advice.change is change for one in advised)
+        yield f"  first is to {change:<15} {count}"
+    for end in (End.FREED, End.ORDER, End.MISSED, End.HALF):
+        count = sum(one.end is end for one in advised)
+        yield f"{end:<27} {count} ({_share(count, len(advised))})"
+    yield f"halved before               {sum(one.was_halved for one in advised)}"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / max(1, whole):.1%}"
+
+
+def misses(tried: Iterable[Tried]) -> list[Tried]:
+    """Return what was tried and did not do as it says, explained by the scheduler's order or not."""
+    return [one for one in tried if one.end in (End.ORDER, End.MISSED, End.HALF)]
+
+
+def faults(tried: Sequence[Tried], results: Sequence[Result]) -> list[str]:
+    """Return what must not be: too little advice, and advice that is wrong."""
+    found = [str(one) for one in tried if one.end in (End.MISSED, End.HALF)]
+    found += [str(one) for one in results if one.outcome is Outcome.WRONG]
+    advised = [one for one in tried if one.advice is not None]
+    freed = sum(one.end is End.FREED for one in advised)
+    if len(advised) < 0.8 * len(tried):
+        found.append(f"advice for {_share(len(advised), len(tried))} of the misfits: too few")
+    if freed < 0.95 * len(advised):
+        found.append(f"the first advice frees {_share(freed, len(advised))}: too few")
+    return found
+
+
+def report(arena: Arena, cases: Sequence[Case]) -> int:
+    """Play the cases and print each miss and the figures; return 1 for a fault, else 0."""
+    results: list[Result] = []
+    tried: list[Tried] = []
+    for played, more in play(arena, cases):
+        results += played
+        tried += more
+        print(*misses(more), sep="\n", flush=True)
+    found = faults(tried, results)
+    print(*Figures(results).lines(), *lines(tried), *found, sep="\n")
+    return 1 if found else 0
