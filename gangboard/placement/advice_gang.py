@@ -21,6 +21,9 @@ from gangboard.placement.trial import Trial
 from gangboard.placement.ways import V1_36, Target, way_of
 
 MOST_TAINTS = 3
+MOST_FEWER = 4
+"""Numbers that are tried below the most that fit, where the order decides whether they get there."""
+ONLY_IN_SOME_ORDERS = "only in some orders"
 _ENDING = {Way.IN_PLACE: "", Way.RECREATE: " It has to be made anew for that."}
 
 
@@ -31,7 +34,7 @@ def tolerate(trial: Trial) -> Iterator[Advice]:
     """Name the one taint whose toleration is enough, on the most nodes."""
     for taint, count in _taints(trial).most_common(MOST_TAINTS):
         request = _tolerating(trial.request, taint)
-        if not trial.fits(request=request):
+        if not trial.frees(request=request):
             continue
         way = way_of(Change.TOLERATE, _target(trial), trial.unit.facts.kubernetes)
         where = "1 node" if count == 1 else f"{count} nodes"
@@ -82,21 +85,32 @@ def lower_quorum(trial: Trial) -> Iterator[Advice]:
         return
     target = _who_sets_quorum(trial, group)
     placed = unit.quorum - trial.request.needed
-    fitting = _most_that_fit(trial)
+    most = _most_that_fit(trial)
+    fitting = _most_in_any_order(trial, most)
     quorum = placed + fitting
     if target is None or fitting < 1 or placed < 0 or quorum >= unit.quorum:
         return
     way = way_of(Change.QUORUM, target, unit.facts.kubernetes)
+    found = f"{_so_many(fitting)} now"
+    if fitting < most:
+        found += f" whichever the scheduler takes first, {most} {ONLY_IN_SOME_ORDERS}"
     whose = label(unit.jobs[0].meta.ref) if target is Target.GANG_JOB else label(group.meta.ref)
     if target is Target.WORKLOAD:
         whose = f"Workload {group.workload_name}"
     yield Advice(
         Change.QUORUM,
-        f"Lower the quorum of {whose} from {unit.quorum} to {quorum}: "
-        f"{_so_many(fitting)} now.{_ENDING[way]}",
+        f"Lower the quorum of {whose} from {unit.quorum} to {quorum}: {found}.{_ENDING[way]}",
         way=way,
         count=quorum,
     )
+
+
+def _most_in_any_order(trial: Trial, most: int) -> int:
+    """Return how many the scheduler places whichever it takes first; 0 where that is not found."""
+    for number in range(most, max(0, most - MOST_FEWER), -1):
+        if trial.frees(target=number):
+            return number
+    return 0
 
 
 def _so_many(number: int) -> str:
@@ -172,7 +186,7 @@ def drop_topology(trial: Trial) -> Iterator[Advice]:
     if trial.assessment.constraints != (Constraint.TOPOLOGY,):
         return
     free_of_it = replace(trial.request, topology_keys=(), domain=None)
-    if not trial.fits(request=free_of_it):
+    if not trial.frees(request=free_of_it):
         return
     target = Target.GANG_JOB if trial.unit.jobs else Target.POD_GROUP
     way = way_of(Change.DROP_TOPOLOGY, target, trial.unit.facts.kubernetes)

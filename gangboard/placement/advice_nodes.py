@@ -32,7 +32,7 @@ def free_room(trial: Trial) -> Iterator[Advice]:
     if trial.assessment.empty.answer is not Answer.YES:
         return
     freed = least(trial)
-    if not freed or not trial.fits(changed=_with_room(trial, freed)):
+    if not freed or not trial.frees(changed=_with_room(trial, freed)):
         return
     names = sorted(freed)
     yield Advice(
@@ -158,7 +158,7 @@ def uncordon(trial: Trial) -> Iterator[Advice]:
     if not opened:
         return
     chosen = _fewest(trial, opened)
-    if not chosen:
+    if not chosen or not trial.frees(changed=chosen):
         return
     names = sorted(chosen)
     yield Advice(

@@ -147,7 +147,7 @@ def _by_search(trial: Trial) -> tuple[_Candidate, ...]:
     tried += [order[-size:].tolist() for size in range(2, MOST_GANGS + 1) if len(order) >= size]
     for places in tried:
         some = tuple(_Candidate(tenants.all[at], int(held[at])) for at in places)
-        if sum(one.held for one in some) >= lacking and _fits_without(trial, some):
+        if sum(one.held for one in some) >= lacking and _frees_without(trial, some):
             return _without_needless(trial, some)
     return ()
 
@@ -161,13 +161,21 @@ def _lacking(trial: Trial) -> int:
 
 
 def _fits_without(trial: Trial, some: Sequence[_Candidate]) -> bool:
+    return trial.fits(changed=_nodes_without(trial, some))
+
+
+def _frees_without(trial: Trial, some: Sequence[_Candidate]) -> bool:
+    return trial.frees(changed=_nodes_without(trial, some))
+
+
+def _nodes_without(trial: Trial, some: Sequence[_Candidate]) -> dict[str, NodeRoom]:
     changed: dict[str, NodeRoom] = {}
     for one in some:
         for name, load in one.resident.loads.items():
             node = changed.get(name) or trial.find(name)
             if node is not None:
                 changed[name] = replace(node, now=_less(node.now, load, node.staying))
-    return trial.fits(changed=changed)
+    return changed
 
 
 def _less(load: Load, gone: Load, staying: Load) -> Load:
@@ -188,7 +196,7 @@ def wait_for_end(trial: Trial) -> Iterator[Advice]:
     """Name the gang whose deadline comes first, where its end is enough."""
     now = trial.unit.now
     for ends_at, one in _ending(trial):
-        if _fits_without(trial, (one,)):
+        if _frees_without(trial, (one,)):
             ref = one.resident.ref
             minutes = max(1, round((ends_at - now).total_seconds() / 60))
             yield Advice(

@@ -18,6 +18,7 @@ from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from gangboard.placement.fits import fits
 from gangboard.placement.ground import Ground, Whole
 from gangboard.placement.hosts import Hosts, hosts_of
+from gangboard.placement.in_turn import is_found_in_turn
 
 STEPS = 2_000
 """Of the search, for one trial: advice that is hard to check is not given."""
@@ -136,11 +137,27 @@ class Trial:
         """Return whether they fit after the change, with a placement."""
         request = request or self.request
         target = request.needed if target is None else target
+        return fits(request, self._ground_for(request, changed), When.NOW, target, steps=STEPS)
+
+    def frees(
+        self,
+        changed: Mapping[str, NodeRoom] = _NO_CHANGE,
+        request: GangRequest | None = None,
+        target: int | None = None,
+    ) -> bool:
+        """Whether they fit after the change and the scheduler comes upon a placement by itself."""
+        if not self.fits(changed, request, target):
+            return False
+        if self.is_one_shape:
+            return True  # wherever each goes, the places of the others are the same number
+        request = request or self.request
+        target = request.needed if target is None else target
+        return is_found_in_turn(request, self._ground_for(request, changed), target)
+
+    def _ground_for(self, request: GangRequest, changed: Mapping[str, NodeRoom]) -> Ground:
         if request is not self.request or request.topology_keys or self.is_one_shape:
-            ground = self.ground.changed(changed) if changed else self.ground
-        else:
-            ground = Ground(self._near_nodes(changed))
-        return fits(request, ground, When.NOW, target, steps=STEPS)
+            return self.ground.changed(changed) if changed else self.ground
+        return Ground(self._near_nodes(changed))
 
     def most(self, changed: Mapping[str, NodeRoom] = _NO_CHANGE) -> int:
         """Return how many members of the one shape fit, in the best domain where it must be one."""

@@ -18,6 +18,7 @@ from itertools import islice
 from gangboard.domain.advice import Advice, Way
 from gangboard.domain.placing import Answer
 from gangboard.placement.advice import advise
+from gangboard.placement.advice_gang import ONLY_IN_SOME_ORDERS
 from tests.agreement import objects
 from tests.agreement.advice_cases import Misfits, taken
 from tests.agreement.arena import BATCH, GANGS, Arena, Judgement, Look
@@ -77,6 +78,9 @@ class _Try:
 
     @property
     def half(self) -> Case | None:
+        """Half of it, unless the advice itself says that less can do."""
+        if ONLY_IN_SOME_ORDERS in self.advice.text:
+            return None
         return taken(self.case, self.advice, half=True)
 
 

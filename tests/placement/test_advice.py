@@ -87,17 +87,26 @@ def test_a_slot_on_a_node_that_has_one_already_counts_too() -> None:
 
 
 def test_mixed_shapes_are_freed_for_together() -> None:
+    # The worker wants a whole node; the driver fits beside what is on b, where more CPU is free.
+    found = only(advise(driver_and_worker(cpu_on_a=4000)), Change.FREE_ROOM)
+    assert found.free == {"a": {GPU: 2}}
+
+
+def test_room_that_the_driver_may_take_from_the_worker_is_no_advice() -> None:
+    # Both nodes are alike to the scheduler: once in two the driver goes on a, and nothing fits.
+    assert Change.FREE_ROOM not in kinds(advise(driver_and_worker(cpu_on_a=0)))
+
+
+def driver_and_worker(cpu_on_a: int) -> Unit:
     jobset = a_jobset("run")
     driver = a_job("run-driver-0", of=jobset, pods=1, requests=requests(gpu="1"))
     workers = a_job("run-workers-0", of=jobset, pods=1, requests=requests(gpu="4"))
     pods = [*pods_of(driver, 1, group="tree"), *pods_of(workers, 1, group="tree")]
-    # The worker wants a whole node; the driver fits beside what is on b.
-    room = ClusterRoom((node("a", 4, 2), node("b", 4, 3)))
+    a = replace(node("a", 4, 2), now=Load({GPU: 2, "cpu": cpu_on_a}, 1))
+    room = ClusterRoom((a, node("b", 4, 3)))
     facts = {"room": room, "kubernetes": (1, 37)}
     unit = unit_of(jobset, driver, workers, *pods, a_group("tree", quorum=2), facts=facts)
-    unit = replace(unit, placing=placing(unit))
-    found = only(advise(unit), Change.FREE_ROOM)
-    assert found.free == {"a": {GPU: 2}}
+    return replace(unit, placing=placing(unit))
 
 
 def test_the_fewest_cordons_are_lifted() -> None:

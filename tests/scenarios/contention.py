@@ -83,7 +83,7 @@ def _push_aside(stage: Stage) -> None:
     """Let a gang of a higher priority take all nodes."""
     where = {POOL: stage.pool}
     make = _urgent_gang("usurper", 2, gang="all", cpu="6")
-    stage.client.create_all(make(stage.namespace, where))
+    stage.make(make(stage.namespace, where))
 
 
 def _withdraw(stage: Stage) -> None:
@@ -103,7 +103,7 @@ PREEMPTED = (
 
 
 def _push_aside_136(stage: Stage) -> None:
-    stage.client.create_all(_urgent_group(stage.namespace, {POOL: stage.pool}))
+    stage.make(_urgent_group(stage.namespace, {POOL: stage.pool}))
 
 
 def _withdraw_136(stage: Stage) -> None:

@@ -120,6 +120,7 @@ class Play:
             for scenario in scenarios
         }
         self._over = threading.Event()
+        self._hands = threading.Semaphore(HANDS)
         self._pool = ThreadPoolExecutor(len(self.stories) + 1)
         self._looking = self._pool.submit(self._look)
         self._played: dict[Key, Future[None]] = {}
@@ -132,34 +133,28 @@ class Play:
         give_up_at = time.monotonic() + FIRST_SECONDS
         while time.monotonic() < give_up_at and not all(self.stories[key].at for key in keys):
             time.sleep(LOOK_SECONDS)
-        with ThreadPoolExecutor(HANDS) as hands:
+        with ThreadPoolExecutor() as hands:
             list(hands.map(self._make_nodes, self._planes))
-            list(hands.map(self._start, [key for key in self.stories if key not in keys]))
+        for key in self.stories:
+            if key not in keys:
+                self._start(key)
 
     def _make_nodes(self, cluster: str) -> None:
         nodes = [node for scenario in CLUSTERS[cluster] for node in scenario.own_nodes()]
         make_nodes(self._planes[cluster].client, nodes, timeout=60)
 
-    def _set_up(self, key: Key) -> None:
-        cluster, scenario = key[0], self.stories[key].scenario
-        if cluster in SEEN_AGAIN:
-            return
-        client = self._planes[cluster].client
-        client.create(namespace_object(scenario.name))
-        client.create_all(scenario.objects(scenario.name, {POOL: scenario.name}))
-
     def _start(self, key: Key) -> None:
-        self._set_up(key)
         self._played[key] = self._pool.submit(self._perform, self.stories[key])
 
     def _perform(self, story: Story) -> None:
         scenario = story.scenario
-        if story.cluster in SEEN_AGAIN:
-            story.wait_told()
-            return
-        stage = Stage(self._planes[story.cluster].client, scenario.name, scenario.name)
-        if scenario.act is not None:
-            scenario.act(stage)
+        if story.cluster not in SEEN_AGAIN:
+            stage = Stage(self._planes[story.cluster].client, scenario.name, scenario.name)
+            with self._hands:
+                stage.client.create(namespace_object(scenario.name))
+                stage.make(scenario.objects(scenario.name, {POOL: scenario.name}))
+            if scenario.act is not None:
+                scenario.act(stage)
         story.wait_told()
         for _ in scenario.steps:
             story.go_on().act(stage)

@@ -26,7 +26,7 @@ BARE = Room()
 
 def _gang_after_agents(stage: Stage) -> None:
     stage.wait_running(2)
-    stage.client.create_all(gang(4, cpu="3")(stage.namespace, {POOL: stage.pool}))
+    stage.make(gang(4, cpu="3")(stage.namespace, {POOL: stage.pool}))
 
 
 # Six pairs of twins: one number apart, and another thing to do about it.

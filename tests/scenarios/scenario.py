@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-from tests.controlplane.client import Client, Json, wait
+from tests.controlplane.client import ApiError, Client, Json, wait
 from tests.controlplane.nodes import cordon, make_nodes, node
 
 POOL = "test.gangboard.dev/pool"
@@ -59,6 +59,20 @@ class Stage:
             return ready if len(ready) >= count else None
 
         return wait(look, timeout=timeout, what=f"{count} ready pods in {self.namespace}")
+
+    def make(self, objects: Sequence[Json]) -> None:
+        """Create them in order. A priority class is known to the API server a moment later only."""
+
+        def create() -> bool:
+            try:
+                self.client.create_all(objects)
+            except ApiError as error:
+                if "no PriorityClass" not in error.message:
+                    raise
+                return False
+            return True
+
+        wait(create, what=f"the priority class of {self.namespace} to be known")
 
     def add_nodes(self, *rooms: Room) -> None:
         """Make more nodes that only this scenario may use, and wait until they are open."""

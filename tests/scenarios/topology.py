@@ -132,7 +132,7 @@ def _run_when_taken(make: Objects) -> Callable[[Stage], None]:
 
     def act(stage: Stage) -> None:
         stage.wait_running(1)
-        stage.client.create_all(make(stage.namespace, {POOL: stage.pool}))
+        stage.make(make(stage.namespace, {POOL: stage.pool}))
 
     return act
 

@@ -1,0 +1,150 @@
+"""Whether the scheduler comes upon a placement that there is: it takes pod after pod, none back.
+
+A gang of several shapes can fit and yet be refused: a small pod that was put on the emptiest node can
+be in the way of a large one (podGroupSchedulingDefaultAlgorithm in pkg/scheduler, 1.37). Which pod
+comes first depends on when each was made, to less than a second, and which of equal nodes is taken
+is left to chance. So this plays some orders with the scores of the default profile, and answers yes
+where all of them end well.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from itertools import chain, permutations
+
+from gangboard.domain.capacity import GangRequest, Party
+from gangboard.domain.placing import When
+from gangboard.placement.amounts import wanted
+from gangboard.placement.domains import domains_of
+from gangboard.placement.ground import Ground
+from gangboard.placement.hosts import hosts_of
+from gangboard.placement.matching import ports_clash
+
+MOST_PERMUTED = 3
+"""Shapes of which every order is played; of more, one order and its reverse."""
+MOST_ALTERNATED = 32
+"""Members that are also played in turns, one of each shape after the other."""
+_CPU, _MEMORY = "cpu", "memory"
+_LEAST = {_CPU: 100, _MEMORY: 200 * 1024**2}
+"""What a pod that asks for none counts for in scores (pkg/scheduler/util/pod_resources.go)."""
+
+
+def is_found_in_turn(request: GangRequest, ground: Ground, target: int) -> bool:
+    """Whether `target` members are placed in every order that is played."""
+    parties = [party for party in request.parties if party.count]
+    groups = list(_groups(request, ground, parties, target))
+    return all(
+        any(_Play(ground, parties, nodes).placed(order, target) for nodes in groups)
+        for order in _orders(parties)
+    )
+
+
+def _groups(
+    request: GangRequest, ground: Ground, parties: Sequence[Party], target: int
+) -> Iterator[list[int]]:
+    """Yield the nodes of each topology domain that has room for enough; all nodes without one."""
+    if not request.topology_keys:
+        yield list(range(len(ground)))
+        return
+    domains = domains_of(ground, request.topology_keys)
+    for code, values in enumerate(domains.values):
+        mask = domains.codes == code
+        alone = sum(
+            min(party.count, int(hosts_of(ground, party.shape).caps(When.NOW)[mask].sum()))
+            for party in parties
+        )
+        if request.domain in (None, values) and alone >= target:
+            yield mask.nonzero()[0].tolist()
+
+
+def _orders(parties: Sequence[Party]) -> Iterator[list[tuple[int, int]]]:
+    """Yield orders as runs: (shape, number of pods)."""
+    counts = [party.count for party in parties]
+    shapes = range(len(parties))
+    if len(parties) <= MOST_PERMUTED:
+        for order in permutations(shapes):
+            yield [(shape, counts[shape]) for shape in order]
+    else:
+        yield [(shape, counts[shape]) for shape in shapes]
+        yield [(shape, counts[shape]) for shape in reversed(shapes)]
+    if sum(counts) <= MOST_ALTERNATED:
+        turns = (
+            [(shape, 1) for shape in shapes if counts[shape] > turn] for turn in range(max(counts))
+        )
+        yield list(chain.from_iterable(turns))
+
+
+class _Play:
+    """Nodes that fill up pod by pod."""
+
+    def __init__(self, ground: Ground, parties: Sequence[Party], nodes: Sequence[int]) -> None:
+        self._parties = parties
+        self._asked = [wanted(party.shape) for party in parties]
+        names = {name for asked in self._asked for name in asked} | _LEAST.keys()
+        stocks = {name: ground.stock(name) for name in names}
+        self._free = {name: stock.now[nodes].tolist() for name, stock in stocks.items()}
+        self._whole = {name: stocks[name].allocatable[nodes].tolist() for name in _LEAST}
+        self._hosts = [
+            hosts_of(ground, party.shape).caps(When.NOW)[nodes].nonzero()[0].tolist()
+            for party in parties
+        ]
+        self._beside: list[list[int]] = [[] for _ in nodes]
+        """The shapes that got a place on each node."""
+
+    def placed(self, order: Sequence[tuple[int, int]], target: int) -> bool:
+        """Whether enough get a place when they come in this order."""
+        missing = target
+        for shape, count in order:
+            missing -= self._place(shape, count)
+        return missing <= 0
+
+    def _place(self, shape: int, count: int) -> int:
+        """Put pods of one shape on the node with the highest score, one after the other."""
+        heap = [
+            (-self._score(shape, at), at) for at in self._hosts[shape] if self._takes(shape, at)
+        ]
+        heapq.heapify(heap)
+        for done in range(count):
+            if not heap:
+                return done
+            at = heap[0][1]
+            for name, amount in self._asked[shape].items():
+                self._free[name][at] -= amount
+            self._beside[at].append(shape)
+            if self._takes(shape, at):
+                heapq.heapreplace(heap, (-self._score(shape, at), at))
+            else:
+                heapq.heappop(heap)
+        return count
+
+    def _takes(self, shape: int, at: int) -> bool:
+        if any(self._free[name][at] < amount for name, amount in self._asked[shape].items()):
+            return False
+        own = self._parties[shape].shape
+        return not any(
+            own.apart & other.apart or ports_clash(own.host_ports, other.host_ports)
+            for other in (self._parties[one].shape for one in self._beside[at])
+        )
+
+    def _score(self, shape: int, at: int) -> int:
+        """Return the score of LeastAllocated and BalancedAllocation, for CPU and memory."""
+        asked = self._asked[shape]
+        left = total = 0
+        before: list[float] = []
+        after: list[float] = []
+        for name, least in _LEAST.items():
+            whole, free = self._whole[name][at], self._free[name][at]
+            if not whole:
+                continue
+            total += 1
+            left += max(0, free - asked.get(name, least)) * 100 // whole
+            before.append(min(1.0, (whole - free) / whole))
+            after.append(min(1.0, (whole - free + asked.get(name, 0)) / whole))
+        if not total:
+            return 0
+        return left // total + 50 + (50 + _balance(after) - _balance(before)) // 2
+
+
+def _balance(parts: Sequence[float]) -> int:
+    return int((1 - (abs(parts[0] - parts[1]) / 2 if len(parts) == 2 else 0)) * 100)

@@ -1,0 +1,181 @@
+"""One gang on a few nodes of a real cluster, advised and helped step by step."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+from gangboard.decode.nodes import NODE
+from gangboard.decode.pods import pod_resource
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.registry import grouping_apis, owner_kinds
+from gangboard.diagnosis.units import units
+from gangboard.domain.advice import Advice
+from gangboard.domain.capacity import ClusterRoom, Resident
+from gangboard.domain.facts import Unit
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.pod import Pod
+from gangboard.placement.advice import advise
+from gangboard.placement.placing import placing
+from gangboard.placement.usage import Usage
+from tests.controlplane.client import Client, Json, wait
+from tests.controlplane.nodes import make_nodes, node
+from tests.decode.reading import model
+from tests.scenarios.scenario import POOL, Room
+
+BATCH = "batch/v1"
+STANDS_SECONDS = 4.0
+"""How long a gang must still wait after half of the advice; the scheduler tries it at once."""
+_SERVED = {(1, 37): "v1beta1", (1, 36): "v1alpha2"}
+_PODS = pod_resource(frozenset())
+_JOBS = next(one.resource for one in owner_kinds() if one.resource.key == "jobs.batch")
+_GROUPS = next(
+    resource
+    for grouping in grouping_apis()
+    for resource in grouping.resources
+    if resource.key == "podgroups.scheduling.k8s.io"
+)
+
+
+@dataclass
+class Scene:
+    """Nodes of its own in a namespace of its own; the gang is the Job `run`."""
+
+    client: Client
+    namespace: str
+    minor: tuple[int, int] = (1, 37)
+    where: Mapping[str, str] = field(init=False)
+    """The node selector of its nodes."""
+
+    def __post_init__(self) -> None:
+        self.where = {POOL: self.namespace}
+
+    @property
+    def groups(self) -> str:
+        """The API version of PodGroups."""
+        return f"scheduling.k8s.io/{_SERVED[self.minor]}"
+
+    def node(self, name: str) -> str:
+        """Return the full name of one of its nodes."""
+        return f"{self.namespace}-{name}"
+
+    def make_nodes(self, **rooms: Room) -> None:
+        """Make its nodes, called `a`, `b`, …"""
+        made = []
+        for name, room in rooms.items():
+            own = room.copy()
+            own["labels"] = {**room.get("labels", {}), **self.where}
+            made.append(node(self.node(name), **own))
+        make_nodes(self.client, made)
+
+    def clear(self) -> None:
+        """Take its nodes away."""
+        for one in self.client.list("v1", "Node", labels=f"{POOL}={self.namespace}"):
+            self.client.delete("v1", "Node", one["metadata"]["name"])
+
+    def pods(self, of: str = "run") -> list[Json]:
+        """Return the pods of a Job."""
+        found = self.client.list(
+            "v1", "Pod", self.namespace, labels=f"batch.kubernetes.io/job-name={of}"
+        )
+        return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+
+    def bound(self, of: str = "run") -> int:
+        """Return how many of its pods have a node."""
+        return sum(bool(pod["spec"].get("nodeName")) for pod in self.pods(of))
+
+    def wait_bound(self, count: int, of: str = "run") -> None:
+        """Return when that many have one."""
+        wait(
+            lambda: self.bound(of) >= count,
+            timeout=60,
+            what=f"{count} pods of {of} in {self.namespace} to have a node",
+            seen=self.words,
+        )
+
+    def words(self) -> list[str]:
+        """Return what the scheduler says of the groups here."""
+        groups = self.client.list(self.groups, "PodGroup", self.namespace)
+        return [str((one.get("status") or {}).get("conditions")) for one in groups]
+
+    def wait_refused(self, pods: int) -> None:
+        """Return when the scheduler has refused that many pods of the gang."""
+
+        def look() -> bool:
+            refused = [
+                pod
+                for pod in self.pods()
+                for one in pod.get("status", {}).get("conditions") or ()
+                if one["type"] == "PodScheduled" and one.get("reason") == "Unschedulable"
+            ]
+            groups = self.client.list(self.groups, "PodGroup", self.namespace)
+            said = [one.get("status", {}).get("conditions") for one in groups]
+            return len(self.pods()) >= pods and (bool(refused) or any(said))
+
+        wait(look, timeout=60, what=f"the gang of {self.namespace} to be refused")
+
+    def still_waits(self) -> None:
+        """Assert that nobody gets a node for a while."""
+        give_up_at = time.monotonic() + STANDS_SECONDS
+        while time.monotonic() < give_up_at:
+            assert not self.bound(), f"{self.namespace}: half is enough"
+            time.sleep(0.5)
+
+    # Advice
+
+    def advice(self) -> tuple[Advice, ...]:
+        """Return the advice for the gang as it is now."""
+        return advise(self.unit())
+
+    def unit(self) -> Unit:
+        """Return the gang as the product reads it, with the Jobs that hold room beside it."""
+        client, ns = self.client, self.namespace
+        usage = Usage()
+        for obj in client.list("v1", "Node"):
+            usage.put_node(model(NODE, obj))
+        pods: list[Pod] = [model(_PODS, obj) for obj in client.list("v1", "Pod")]
+        for pod in pods:
+            usage.put_pod(pod)
+        jobs = [model(_JOBS, obj) for obj in client.list(BATCH, "Job", ns)]
+        groups = [
+            model(_GROUPS, obj, _SERVED[self.minor])
+            for obj in client.list(self.groups, "PodGroup", ns)
+        ]
+
+        def of(uid: str) -> list[Pod]:
+            return [pod for pod in pods if pod.meta.controller and pod.meta.controller.uid == uid]
+
+        own = next(job for job in jobs if job.meta.ref.name == "run")
+        residents = [
+            _resident(usage, job.meta.ref, of(job.meta.ref.uid))
+            for job in jobs
+            if any(pod.node and not pod.is_finished for pod in of(job.meta.ref.uid))
+        ]
+        members = of(own.meta.ref.uid)
+        named = {pod.group_name for pod in members}
+        mine = [group for group in groups if group.meta.ref.name in named]
+        room = ClusterRoom(usage.room().nodes, residents=lambda: residents)
+        facts = assemble(
+            own, [*members, *mine], now=datetime.now(UTC), room=room, kubernetes=self.minor
+        )
+        (unit,) = units(facts)
+        return replace(unit, placing=placing(unit))
+
+
+def _resident(usage: Usage, ref: ObjectRef, pods: list[Pod]) -> Resident:
+    ends = [
+        pod.start_time + timedelta(seconds=pod.deadline_seconds)
+        for pod in pods
+        if pod.start_time is not None and pod.deadline_seconds is not None
+    ]
+    uids = [pod.meta.ref.uid for pod in pods]
+    priority = max((pod.priority or 0 for pod in pods), default=0)
+    return Resident(
+        ref.uid,
+        ref,
+        priority,
+        usage.load_of(uids),
+        ends_at=max(ends) if len(ends) == len(pods) and ends else None,
+    )

@@ -1,0 +1,279 @@
+"""Each kind of advice on a real cluster: what is said, half of it in vain, and all of it.
+
+What should be said follows from the objects. All scenes play at once, each on nodes of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from gangboard.domain.advice import Advice, Change, Way
+from tests.agreement.advice_scene import BATCH, Scene
+from tests.controlplane.client import Json
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.fixtures import Namespaces
+from tests.controlplane.nodes import cordon
+from tests.controlplane.objects import job, pod
+from tests.scenarios.making import taint
+from tests.scenarios.scenario import Room
+
+GPU = "nvidia.com/gpu"
+FOUR = Room(gpus=4)
+DEADLINE_SECONDS = 25
+
+
+def _run(scene: Scene, pods: int, *, gang: Any = "all", gpu: int = 4, **options: Any) -> Json:
+    """Return the gang: so many pods of four GPUs."""
+    return job(
+        "run",
+        scene.namespace,
+        parallelism=pods,
+        gang=gang,
+        gpu=gpu,
+        cpu="100m",
+        node_selector=scene.where,
+        **options,
+    )
+
+
+def _holder(scene: Scene, name: str, node: str, gpu: int) -> Json:
+    """Return a lone pod that holds GPUs of a node."""
+    spec = {"nodeName": scene.node(node)}
+    return pod(name, scene.namespace, cpu="100m", gpu=gpu, spec=spec)
+
+
+def _running(scene: Scene, name: str, pods: int, **options: Any) -> None:
+    """Let a Job of pods of four GPUs run."""
+    scene.client.create(
+        job(
+            name,
+            scene.namespace,
+            parallelism=pods,
+            gang="basic",
+            gpu=4,
+            cpu="100m",
+            grace=0,
+            node_selector=scene.where,
+            **options,
+        )
+    )
+    scene.wait_bound(pods, name)
+
+
+def _waiting(scene: Scene, gang: Json, pods: int) -> None:
+    scene.client.create(gang)
+    scene.wait_refused(pods)
+
+
+def _only(scene: Scene, change: Change) -> Advice:
+    found = scene.advice()
+    named = [one for one in found if one.change is change]
+    assert named, f"{change} is not among {[one.text for one in found]}"
+    return named[0]
+
+
+def _again(scene: Scene, gang: Json) -> None:
+    """Make the gang anew."""
+    scene.client.delete(BATCH, "Job", "run", scene.namespace, propagation="Foreground")
+    scene.client.wait_gone(BATCH, "Job", "run", scene.namespace)
+    scene.client.create(gang)
+
+
+def _mend(scene: Scene, spec: Json, name: str = "run") -> None:
+    scene.client.patch(BATCH, "Job", name, {"spec": spec}, scene.namespace)
+
+
+# Room
+
+
+def free_room(scene: Scene) -> None:
+    scene.make_nodes(a=FOUR, b=FOUR)
+    # On each node two pods of two GPUs that nobody can suspend.
+    holders = [(f"{node}-{at}", node) for node in "ab" for at in range(2)]
+    scene.client.create_all([_holder(scene, name, node, 2) for name, node in holders])
+    _waiting(scene, _run(scene, 2), 2)
+    found = _only(scene, Change.FREE_ROOM)
+    assert found.free == {scene.node("a"): {GPU: 4}, scene.node("b"): {GPU: 4}}
+    assert f"4 {GPU} on each of the nodes" in found.text
+    assert found.way is None
+    for name, _ in holders[::2]:
+        scene.client.delete("v1", "Pod", name, scene.namespace, grace=0)
+    scene.still_waits()
+    for name, _ in holders[1::2]:
+        scene.client.delete("v1", "Pod", name, scene.namespace, grace=0)
+    scene.wait_bound(2)
+
+
+def uncordon(scene: Scene) -> None:
+    shut = Room(gpus=4, unschedulable=True)
+    scene.make_nodes(a=shut, b=shut, c=Room(gpus=4))
+    _waiting(scene, _run(scene, 3), 3)
+    found = scene.advice()[0]
+    assert found.change is Change.UNCORDON
+    assert [ref.name for ref in found.nodes] == [scene.node("a"), scene.node("b")]
+    cordon(scene.client, scene.node("a"), unschedulable=False)
+    scene.still_waits()
+    cordon(scene.client, scene.node("b"), unschedulable=False)
+    scene.wait_bound(3)
+
+
+def suspend_gangs(scene: Scene) -> None:
+    scene.make_nodes(a=FOUR, b=FOUR, c=Room())
+    _running(scene, "one", 1)
+    _running(scene, "two", 1)
+    _waiting(scene, _run(scene, 2), 2)
+    found = _only(scene, Change.SUSPEND_GANGS)
+    assert {ref.name for ref in found.gangs} == {"one", "two"}
+    assert f"8 {GPU} together" in found.text
+    _mend(scene, {"suspend": True}, "one")
+    scene.still_waits()
+    _mend(scene, {"suspend": True}, "two")
+    scene.wait_bound(2)
+
+
+def suspend_the_one_that_is_enough(scene: Scene) -> None:
+    scene.make_nodes(a=FOUR, b=FOUR, c=FOUR)
+    _running(scene, "pair", 2)
+    _running(scene, "small", 1)
+    _waiting(scene, _run(scene, 2), 2)
+    found = _only(scene, Change.SUSPEND_GANGS)
+    assert [ref.name for ref in found.gangs] == ["pair"]
+    _mend(scene, {"suspend": True}, "small")
+    scene.still_waits()
+    _mend(scene, {"suspend": True}, "pair")
+    scene.wait_bound(2)
+
+
+def wait_for_end(scene: Scene) -> None:
+    scene.make_nodes(a=FOUR)
+    ends = {"activeDeadlineSeconds": DEADLINE_SECONDS}
+    _running(scene, "batch", 1, spec=ends, backoff_limit=0)
+    (held,) = scene.pods("batch")
+    name = held["metadata"]["name"]
+    started = scene.client.wait_for(
+        "v1", "Pod", name, scene.namespace, until=lambda found: found["status"].get("startTime")
+    )["status"]["startTime"]
+    _waiting(scene, _run(scene, 1), 1)
+    found = scene.advice()[0]
+    assert found.change is Change.WAIT_FOR_END
+    assert [ref.name for ref in found.gangs] == ["batch"]
+    assert found.at is not None
+    assert (found.at - datetime.fromisoformat(started)).total_seconds() == DEADLINE_SECONDS
+    scene.still_waits()
+    time.sleep(max(0.0, (found.at - datetime.now(UTC)).total_seconds()))
+    # What the kubelet does then (activeDeadlineHandler in pkg/kubelet/active_deadline.go).
+    over = {"phase": "Failed", "reason": "DeadlineExceeded"}
+    scene.client.patch_status("v1", "Pod", name, over, scene.namespace)
+    scene.wait_bound(1)
+
+
+# The gang itself
+
+
+def tolerate(scene: Scene) -> None:
+    kept = Room(gpus=4, taints=[taint("dedicated", "infra")])
+    scene.make_nodes(a=kept, b=kept)
+    _waiting(scene, _run(scene, 2), 2)
+    found = scene.advice()[0]
+    assert (found.change, found.way) == (Change.TOLERATE, Way.RECREATE)
+    assert "dedicated=infra:NoSchedule of 2 nodes" in found.text
+    entry = {"key": "dedicated", "operator": "Equal", "value": "infra", "effect": "NoSchedule"}
+    _again(scene, _run(scene, 2, tolerations=[entry]))
+    scene.wait_bound(2)
+
+
+def size(scene: Scene) -> None:
+    scene.make_nodes(a=FOUR, b=FOUR)
+    _waiting(scene, _run(scene, 4), 4)
+    found = _only(scene, Change.SIZE)
+    assert (found.count, found.way) == (2, Way.IN_PLACE)
+    assert "parallelism and completions of Job run from 4 to 2" in found.text
+    _mend(scene, {"parallelism": 3, "completions": 3})
+    scene.still_waits()
+    _mend(scene, {"parallelism": 2, "completions": 2})
+    scene.wait_bound(2)
+
+
+def quorum(scene: Scene) -> None:
+    scene.make_nodes(a=FOUR, b=FOUR)
+    _waiting(scene, _run(scene, 4, gang=4), 4)
+    found = _only(scene, Change.QUORUM)
+    assert (found.count, found.way) == (2, Way.IN_PLACE)
+    _lower_quorum(scene, 3)
+    scene.still_waits()
+    _lower_quorum(scene, 2)
+    scene.wait_bound(2)
+
+
+def _lower_quorum(scene: Scene, count: int) -> None:
+    _mend(scene, {"scheduling": {"schedulingPolicy": {"gang": {"minCount": count}}}})
+
+
+def drop_topology(scene: Scene) -> None:
+    scene.make_nodes(
+        a=Room(gpus=4, labels={"test.gangboard.dev/rack": "r1"}),
+        b=Room(gpus=4, labels={"test.gangboard.dev/rack": "r2"}),
+    )
+    _waiting(scene, _run(scene, 2, topology="test.gangboard.dev/rack"), 2)
+    found = scene.advice()[0]
+    assert (found.change, found.way) == (Change.DROP_TOPOLOGY, Way.RECREATE)
+    _again(scene, _run(scene, 2))
+    scene.wait_bound(2)
+
+
+def opt_out(scene: Scene) -> None:
+    scene.make_nodes(a=FOUR, b=FOUR)
+    _waiting(scene, _run(scene, 3, gang=None), 3)
+    found = _only(scene, Change.OPT_OUT)
+    assert (found.count, found.way) == (2, Way.RECREATE)
+    _again(scene, _run(scene, 3, gang=None, indexed=False))
+    scene.wait_bound(2)
+
+
+SCENES: tuple[Callable[[Scene], None], ...] = (
+    wait_for_end,
+    free_room,
+    uncordon,
+    suspend_gangs,
+    suspend_the_one_that_is_enough,
+    tolerate,
+    size,
+    quorum,
+    drop_topology,
+)
+
+
+@pytest.fixture(scope="module")
+def played(controlplane_137: ControlPlane) -> Iterator[dict[str, Future[None]]]:
+    """Let all scenes begin; each ends by itself, with an assertion or without."""
+    namespaces = Namespaces()
+    scenes = {one: Scene(controlplane_137.client, namespaces(controlplane_137)) for one in SCENES}
+    with ThreadPoolExecutor(len(SCENES)) as pool:
+        yield {one.__name__: pool.submit(one, scene) for one, scene in scenes.items()}
+    namespaces.delete()
+    for scene in scenes.values():
+        scene.clear()
+
+
+@pytest.mark.parametrize("name", [one.__name__ for one in SCENES])
+def test_advice_frees_and_half_of_it_does_not(played: dict[str, Future[None]], name: str) -> None:
+    played[name].result(timeout=150)
+
+
+def test_a_gang_that_nobody_asked_for_is_left(
+    controlplane_136: ControlPlane, namespace: Namespaces
+) -> None:
+    scene = Scene(controlplane_136.client, namespace(controlplane_136), (1, 36))
+    opt_out(scene)
+    scene.clear()
+
+
+def test_every_kind_of_advice_is_played() -> None:
+    names = {one.__name__ for one in (*SCENES, opt_out)}
+    assert {change.name.lower() for change in Change} <= names
