@@ -106,6 +106,30 @@ class Unit:
     memory: UnitMemory = field(default_factory=UnitMemory)
     placing: Placing | None = None
     """What arithmetic says of its members that wait for a node; None when none waits."""
+    live: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
+    """Pods that the scheduler counts as members."""
+    current: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
+    """Live pods that are not on their way out."""
+    unplaced: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
+    """Current pods without a node."""
+    placed: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
+    """Current pods on a node."""
+    ready: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
+    """Pods that run and are ready."""
+
+    def __post_init__(self) -> None:
+        """Sort the pods once: every rule asks for them, and large gangs have thousands."""
+        live = tuple(pod for pod in self.pods if pod.is_live)
+        current = tuple(pod for pod in live if not pod.is_terminating)
+        sorted_out = {
+            "live": live,
+            "current": current,
+            "unplaced": tuple(pod for pod in current if not pod.is_placed),
+            "placed": tuple(pod for pod in current if pod.is_placed),
+            "ready": tuple(pod for pod in self.pods if pod.is_ready),
+        }
+        for name, pods in sorted_out.items():
+            object.__setattr__(self, name, pods)
 
     @property
     def now(self) -> datetime:
@@ -126,31 +150,6 @@ class Unit:
     def needed(self) -> int:
         """The quorum, or without one all wanted pods."""
         return self.quorum if self.quorum is not None else self.wanted
-
-    @property
-    def live(self) -> tuple[Pod, ...]:
-        """Pods that the scheduler counts as members."""
-        return tuple(pod for pod in self.pods if pod.is_live)
-
-    @property
-    def current(self) -> tuple[Pod, ...]:
-        """Live pods that are not on their way out."""
-        return tuple(pod for pod in self.pods if pod.is_live and not pod.is_terminating)
-
-    @property
-    def unplaced(self) -> tuple[Pod, ...]:
-        """Current pods without a node."""
-        return tuple(pod for pod in self.current if not pod.is_placed)
-
-    @property
-    def placed(self) -> tuple[Pod, ...]:
-        """Current pods on a node."""
-        return tuple(pod for pod in self.current if pod.is_placed)
-
-    @property
-    def ready(self) -> tuple[Pod, ...]:
-        """Pods that run and are ready."""
-        return tuple(pod for pod in self.pods if pod.is_ready)
 
     @property
     def succeeded(self) -> int:

@@ -102,8 +102,8 @@ def _restarting(ns: str, where: Where) -> list[Json]:
             ns,
             max_restarts=3,
             jobs={
-                "a": {"pods": 2, "start_after": "15s", "node_selector": where},
-                "b": {"pods": 1, "start_after": "15s", "node_selector": where},
+                "a": {"pods": 2, "start_after": "25s", "node_selector": where},
+                "b": {"pods": 1, "start_after": "25s", "node_selector": where},
             },
         )
     ]
