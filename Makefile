@@ -5,7 +5,7 @@ PORT ?= 8000
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check fmt venv controlplane packages testcluster screenshots interleavings lock
+.PHONY: run test check fmt venv controlplane packages testcluster screenshots interleavings agreement lock
 
 run: venv
 	@$(BIN)/python manage.py up --port $(PORT)
@@ -44,6 +44,10 @@ testcluster: controlplane
 # 200 random plays of actions, operators, restarts, faults and kills that nobody has seen.
 interleavings: venv
 	@GANGBOARD_SEED=fresh $(BIN)/python -m pytest tests/interleavings -q -s
+
+# 300 random small clusters with a gang each, judged by the real scheduler and by our arithmetic.
+agreement: venv controlplane
+	@$(BIN)/python -m tests.agreement --cases 300
 
 screenshots: venv packages
 	@$(BIN)/python -m tests.screenshots

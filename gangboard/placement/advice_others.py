@@ -139,9 +139,11 @@ def _by_search(trial: Trial) -> tuple[_Candidate, ...]:
     if not tenants.all:
         return ()
     held = _held(trial, tenants)
-    there = np.flatnonzero((held > 0) & _allowed(trial, tenants))
-    order = there[np.lexsort((tenants.priorities[there], held[there]))]
     lacking = _lacking(trial)
+    there = np.flatnonzero((held > 0) & _allowed(trial, tenants))
+    if int(np.sort(held[there])[-MOST_GANGS:].sum()) < lacking:
+        return ()
+    order = there[np.lexsort((tenants.priorities[there], held[there]))]
     first = int(np.searchsorted(held[order], lacking))
     tried = [[at] for at in order[first : first + MOST_SEARCHED].tolist()]
     tried += [order[-size:].tolist() for size in range(2, MOST_GANGS + 1) if len(order) >= size]
@@ -212,7 +214,9 @@ def wait_for_end(trial: Trial) -> Iterator[Advice]:
 def _ending(trial: Trial) -> list[tuple[datetime, _Candidate]]:
     """Return those that hold something useful and end by themselves, the first to end first."""
     room = trial.unit.facts.room
-    if not any(one.ends_at for one in room.residents()):
+    if "ends" not in room.cache:  # most clusters have none, and then nothing more is worked out
+        room.cache["ends"] = any(one.ends_at for one in room.residents())
+    if not room.cache["ends"]:
         return []
     tenants = tenants_of(room, trial.ground)
     held = _held(trial, tenants)

@@ -40,6 +40,11 @@ def is_found_in_turn(request: GangRequest, ground: Ground, target: int) -> bool:
     )
 
 
+def number_of_orders(request: GangRequest) -> int:
+    """Return how many orders are played."""
+    return sum(1 for _ in _orders([party for party in request.parties if party.count]))
+
+
 def _groups(
     request: GangRequest, ground: Ground, parties: Sequence[Party], target: int
 ) -> Iterator[list[int]]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from itertools import chain, compress, repeat
-from operator import attrgetter
 
 import numpy as np
 
-from gangboard.domain.capacity import PODS, Amounts, ClusterRoom, Load, Resident, Shape
+from gangboard.domain.capacity import PODS, ClusterRoom, Load, Resident, Shape
 from gangboard.domain.placing import When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.ground import Ground, Mask, Whole, whole
@@ -50,7 +49,6 @@ class Tenants:
         self._owners: Whole = owners[known]
         self._nodes: Whole = nodes[known]
         self._loads = loads if known.all() else list(compress(loads, known.tolist()))
-        self._taken: list[Amounts] = list(map(attrgetter("amounts"), self._loads))
         self._amounts: dict[str, Whole] = {}
         self._held: dict[Hashable, Whole] = {}
         self._gains: dict[Hashable, tuple[Hosts, Gains]] = {}
@@ -115,12 +113,13 @@ class Tenants:
         if resource == PODS:
             found = [load.pods for load in self._loads]
         else:
-            found = [taken.get(resource, 0) for taken in self._taken]
+            found = [load.amounts.get(resource, 0) for load in self._loads]
         column = self._amounts[resource] = whole(found)
         return column if here is None else column[here]
 
     def _one(self, resource: str, at: int) -> int:
-        return self._loads[at].pods if resource == PODS else self._taken[at].get(resource, 0)
+        load = self._loads[at]
+        return load.pods if resource == PODS else load.amounts.get(resource, 0)
 
 
 def tenants_of(room: ClusterRoom, ground: Ground) -> Tenants:

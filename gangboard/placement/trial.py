@@ -18,7 +18,7 @@ from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from gangboard.placement.fits import fits
 from gangboard.placement.ground import Ground, Whole
 from gangboard.placement.hosts import Hosts, hosts_of
-from gangboard.placement.in_turn import is_found_in_turn
+from gangboard.placement.in_turn import is_found_in_turn, number_of_orders
 
 STEPS = 2_000
 """Of the search, for one trial: advice that is hard to check is not given."""
@@ -26,6 +26,8 @@ MOST_HOSTS = 32
 """Nodes for each shape that a trial of several shapes looks at: what fits on some fits on all."""
 SPARE_HOSTS = 8
 """More of them, for what another shape takes or a change takes away."""
+MOST_TURNS = 3_000
+"""Pods that are placed one by one, in all plays of one trial together."""
 _NO_CHANGE: Mapping[str, NodeRoom] = {}
 
 Freed = dict[str, dict[str, int]]
@@ -46,6 +48,8 @@ class Trial:
     _asked: Mapping[str, int] | None = None
     _hosts: Hosts | None = None
     _near: tuple[int, ...] | None = None
+    _near_ground: Ground | None = None
+    _turns: int = MOST_TURNS
     _places: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -146,18 +150,25 @@ class Trial:
         target: int | None = None,
     ) -> bool:
         """Whether they fit after the change and the scheduler comes upon a placement by itself."""
-        if not self.fits(changed, request, target):
-            return False
         if self.is_one_shape:
-            return True  # wherever each goes, the places of the others are the same number
+            # Wherever each goes, the places of the others are the same number.
+            return self.fits(changed, request, target)
         request = request or self.request
         target = request.needed if target is None else target
-        return is_found_in_turn(request, self._ground_for(request, changed), target)
+        ground = self._ground_for(request, changed)
+        if fits(request, ground, When.NOW, target, steps=STEPS).answer is not Answer.YES:
+            return False
+        self._turns -= request.size * number_of_orders(request)
+        return self._turns >= 0 and is_found_in_turn(request, ground, target)
 
     def _ground_for(self, request: GangRequest, changed: Mapping[str, NodeRoom]) -> Ground:
         if request is not self.request or request.topology_keys or self.is_one_shape:
             return self.ground.changed(changed) if changed else self.ground
-        return Ground(self._near_nodes(changed))
+        if changed:
+            return Ground(self._near_nodes(changed))
+        if self._near_ground is None:
+            self._near_ground = Ground(self._near_nodes(changed))
+        return self._near_ground
 
     def most(self, changed: Mapping[str, NodeRoom] = _NO_CHANGE) -> int:
         """Return how many members of the one shape fit, in the best domain where it must be one."""

@@ -20,7 +20,7 @@ from gangboard.placement.placing import placing
 from gangboard.placement.usage import Usage
 from tests.agreement import objects
 from tests.agreement.arena import Look
-from tests.agreement.cases import Ask, Case, NodeSpec
+from tests.agreement.cases import Case, NodeSpec
 from tests.agreement.ours import Reading
 from tests.controlplane.client import Json
 from tests.decode.reading import model
@@ -107,17 +107,15 @@ def _shrunk(node: NodeSpec, free: Mapping[str, int]) -> NodeSpec:
     """Return a node on whose pods exactly that much less is spent; ports and sets stay taken."""
     if not any(free.values()):
         return node
-    left = [
-        sum(ask.cpu for ask in node.runs) - free.get("cpu", 0),
-        # What is not whole MiB stays taken: half must not become more than half.
-        sum(ask.memory for ask in node.runs) - free.get("memory", 0) // MIB,
-        sum(ask.gpus for ask in node.runs) - free.get("nvidia.com/gpu", 0),
-    ]
+    spent = [sum(of) for of in zip(*(ask.amounts for ask in node.runs), strict=True)]
+    # What is not whole MiB stays taken: half must not become more than half.
+    gone = (free.get("cpu", 0), free.get("memory", 0) // MIB, free.get("nvidia.com/gpu", 0))
+    left = [have - less for have, less in zip(spent, gone, strict=True)]
     assert all(amount >= 0 for amount in left), f"more is to be freed than is taken: {node}, {free}"
     keep = node.runs[: len(node.runs) - free.get(PODS, 0)]
     if not keep:
         return replace(node, runs=())
-    marked = [replace(Ask(), port=ask.port, apart=ask.apart) for ask in keep]
+    marked = [replace(ask, cpu=0, memory=0, gpus=0, init=0) for ask in keep]
     marked[0] = replace(marked[0], cpu=left[0], memory=left[1], gpus=left[2])
     return replace(node, runs=tuple(marked))
 

@@ -27,6 +27,7 @@ from tests.agreement.figures import Figures, Outcome, Result, compare
 from tests.agreement.ours import Reading, ours
 from tests.controlplane.client import Json, wait
 
+ADVISED_AT_LEAST, FREED_AT_LEAST = 0.8, 0.95
 PLACED_WITHIN_SECONDS = 30.0
 """The scheduler waits up to 10 s before it tries once more what it has refused often."""
 
@@ -292,16 +293,22 @@ def misses(tried: Iterable[Tried]) -> list[Tried]:
 
 
 def faults(tried: Sequence[Tried], results: Sequence[Result]) -> list[str]:
-    """Return what must not be: too little advice, and advice that is wrong."""
+    """Return what must not be: advice that is wrong, and too much that does not free by itself."""
     found = [str(one) for one in tried if one.end in (End.MISSED, End.HALF)]
     found += [str(one) for one in results if one.outcome is Outcome.WRONG]
     advised = [one for one in tried if one.advice is not None]
     freed = sum(one.end is End.FREED for one in advised)
-    if len(advised) < 0.8 * len(tried):
-        found.append(f"advice for {_share(len(advised), len(tried))} of the misfits: too few")
-    if freed < 0.95 * len(advised):
+    if freed < FREED_AT_LEAST * len(advised):
         found.append(f"the first advice frees {_share(freed, len(advised))}: too few")
     return found
+
+
+def too_rare(tried: Sequence[Tried]) -> list[str]:
+    """Return that too few of the misfits get advice, if so."""
+    advised = sum(one.advice is not None for one in tried)
+    if advised >= ADVISED_AT_LEAST * len(tried):
+        return []
+    return [f"advice for {_share(advised, len(tried))} of the misfits: too few"]
 
 
 def report(arena: Arena, cases: Sequence[Case]) -> int:
@@ -312,6 +319,6 @@ def report(arena: Arena, cases: Sequence[Case]) -> int:
         results += played
         tried += more
         print(*misses(more), sep="\n", flush=True)
-    found = faults(tried, results)
+    found = [*faults(tried, results), *too_rare(tried)]
     print(*Figures(results).lines(), *lines(tried), *found, sep="\n")
     return 1 if found else 0

@@ -20,13 +20,19 @@ class Ask:
     gpus: int = 0
     port: bool = False
     """It wants the one host port that these tests use."""
+    bystander: bool = False
+    """It has the label of that set and no rule of its own."""
+    udp: bool = False
+    """By UDP: another port than the same number by TCP."""
+    init: int = 0
+    """Thousandths of a core of a container that runs before the others: the larger number counts."""
     apart: str = ""
     """Name of the set of pods that it shares no node with, by required anti-affinity."""
 
     @property
     def amounts(self) -> tuple[int, int, int]:
         """All that is counted."""
-        return self.cpu, self.memory, self.gpus
+        return max(self.cpu, self.init), self.memory, self.gpus
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,13 @@ class PartySpec:
     disk: str = ""
     """The label that its nodes must have; empty: any."""
     tolerates: bool = False
+    affinity: str = ""
+    """A required node affinity: `no hdd`, `some rack`, or none."""
+
+    @property
+    def needs(self) -> tuple[Ask, str, bool, str]:
+        """Return all by which members can differ."""
+        return self.ask, self.disk, self.tolerates, self.affinity
 
 
 @dataclass(frozen=True)
@@ -85,4 +98,4 @@ class Case:
     @property
     def is_mixed(self) -> bool:
         """Members differ in what they ask for."""
-        return len({(one.ask, one.disk, one.tolerates) for one in self.parties if one.count}) > 1
+        return len({one.needs for one in self.parties if one.count}) > 1

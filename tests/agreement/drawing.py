@@ -7,6 +7,7 @@ boundary or not, mixed or not), so the shares are kept whatever the dice say.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 
 from tests.agreement.cases import DISKS, RACKS, Ask, Case, NodeSpec, PartySpec
@@ -63,9 +64,9 @@ def _node(dice: Random, name: str, *, apart: bool, port: bool) -> NodeSpec:
         runs.append(ask)
     # At most one pod of a node may hold the port or be of the set, as the scheduler would have it.
     if runs and port and dice.random() < 0.3:
-        runs[0] = Ask(*runs[0].amounts, port=True)
+        runs[0] = Ask(*runs[0].amounts, port=True, udp=dice.random() < 0.2)
     if runs and apart and dice.random() < 0.3:
-        runs[-1] = Ask(*runs[-1].amounts, port=runs[-1].port, apart="w")
+        runs[-1] = replace(runs[-1], apart="w")
     pods = len(runs) + dice.randint(0, 3) if dice.random() < 0.1 else 110
     return NodeSpec(
         name,
@@ -89,10 +90,13 @@ def _party(dice: Random, name: str, *, mixed: bool, apart: bool, port: bool) -> 
         Ask(
             *ask.amounts,
             port=port and dice.random() < 0.6,
+            udp=dice.random() < 0.2,
+            init=dice.choice((0, 0, 0, 0, 2000, 5000)),
             apart=name if apart and dice.random() < 0.7 else "",
         ),
         disk=dice.choice(("", "", "", *DISKS)),
         tolerates=dice.random() < 0.3,
+        affinity=dice.choice(("", "", "", "", "no hdd", "some rack")),
     )
 
 

@@ -66,6 +66,8 @@ def _member(case: Case, namespace: str, run: str, party: PartySpec, number: int)
         spec["nodeSelector"][DISK] = party.disk
     if party.tolerates:
         spec["tolerations"] = [{"key": TAINT, "operator": "Exists"}]
+    if party.affinity:
+        spec["affinity"] = _AFFINITIES[party.affinity]
     spec["schedulingGroup"] = {"podGroupName": case.name}
     name = f"{case.name}-{party.name}-{number}"
     made = _pod(name, namespace, run, case, party.ask, spec)
@@ -108,7 +110,8 @@ def _pod(name: str, namespace: str, run: str, case: Case, ask: Ask, spec: Json) 
     spec = dict(spec)
     if ask.apart:
         labels[_SET] = f"{case.name}-{ask.apart}"
-        spec["affinity"] = _apart(labels[_SET])
+        if not ask.bystander:
+            spec["affinity"] = {**spec.get("affinity", {}), **_apart(labels[_SET])}
     resources = {"memory": f"{ask.memory}Mi"} if ask.memory else {}
     # Nobody has to play that it runs: the scheduler counts a pod from the moment it is bound.
     made = pod(
@@ -122,9 +125,28 @@ def _pod(name: str, namespace: str, run: str, case: Case, ask: Ask, spec: Json) 
         spec=spec,
     )
     if ask.port:
-        ports = [{"containerPort": PORT, "hostPort": PORT, "protocol": "TCP"}]
+        protocol = "UDP" if ask.udp else "TCP"
+        ports = [{"containerPort": PORT, "hostPort": PORT, "protocol": protocol}]
         made["spec"]["containers"][0]["ports"] = ports
+    if ask.init:
+        first = {"requests": {"cpu": f"{ask.init}m"}}
+        made["spec"]["initContainers"] = [{"name": "first", "image": "x", "resources": first}]
     return made
+
+
+def _on_nodes(key: str, operator: str, *values: str) -> Json:
+    expression: Json = {"key": key, "operator": operator}
+    if values:
+        expression["values"] = list(values)
+    terms = [{"matchExpressions": [expression]}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    return {"nodeAffinity": required}
+
+
+_AFFINITIES = {
+    "no hdd": _on_nodes(DISK, "NotIn", "hdd"),
+    "some rack": _on_nodes(RACK, "Exists"),
+}
 
 
 def _apart(value: str) -> Json:

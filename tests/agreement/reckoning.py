@@ -66,6 +66,8 @@ def _ways(node: NodeSpec, parties: Sequence[PartySpec]) -> Iterator[Counts]:
 def _may_be_on(node: NodeSpec, party: PartySpec) -> bool:
     return (
         party.disk in ("", node.disk)
+        and not (party.affinity == "no hdd" and node.disk == "hdd")
+        and not (party.affinity == "some rack" and not node.rack)
         and not node.cordoned
         and (party.tolerates or not node.tainted)
     )
@@ -80,7 +82,9 @@ def _fit_together(node: NodeSpec, parties: Sequence[PartySpec], way: Counts) -> 
         taken = sum(ask.amounts[at] for ask in everything)
         if taken > have and any(ask.amounts[at] for ask in new):
             return False
-    if any(ask.port for ask in new) and sum(ask.port for ask in everything) > 1:
+    ports = [ask.udp for ask in everything if ask.port]
+    if len(ports) != len(set(ports)):
         return False
     sets = [ask.apart for ask in everything if ask.apart]
-    return len(sets) == len(set(sets))
+    strict = {ask.apart for ask in everything if ask.apart and not ask.bystander}
+    return all(sets.count(name) == 1 for name in strict)

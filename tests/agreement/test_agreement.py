@@ -9,7 +9,7 @@ import pytest
 from gangboard.domain.placing import Answer
 from tests.agreement.arena import Arena, Judgement
 from tests.agreement.cases import Ask, Case, NodeSpec, PartySpec
-from tests.agreement.drawing import make_case, make_cases
+from tests.agreement.drawing import make_cases
 from tests.agreement.figures import Figures, Outcome, Result, compare
 from tests.agreement.reckoning import is_boundary, most
 from tests.controlplane.cluster import ControlPlane
@@ -79,6 +79,26 @@ def test_the_large_pod_first_and_it_is_placed(arena: Arena) -> None:
     assert result.outcome is Outcome.AGREED, result
 
 
+def test_a_pod_of_the_set_without_the_rule_keeps_members_away(arena: Arena) -> None:
+    """The rule of the member counts: it may not be where a pod with that label is."""
+    old = Ask(cpu=100, apart="w", bystander=True)
+    nodes = (_node("kept-n0", runs=(old,)), _node("kept-n1"))
+    member = PartySpec("w", 2, Ask(cpu=100, apart="w"))
+    result = _play(arena, _case(nodes, member, quorum=2))
+    assert result.played.judgement is Judgement.REFUSED, result
+    assert result.ours.answer is not Answer.YES, result
+
+
+def test_the_rule_of_a_pod_that_runs_keeps_members_away(arena: Arena) -> None:
+    """The rule of the pod that is there counts too: no pod with that label may come to it."""
+    old = Ask(cpu=100, apart="w")
+    nodes = (_node("kept-n0", runs=(old,)),)
+    member = PartySpec("w", 2, Ask(cpu=100, apart="w", bystander=True))
+    result = _play(arena, _case(nodes, member, quorum=2))
+    assert result.played.judgement is Judgement.REFUSED, result
+    assert result.ours.answer is not Answer.YES, result
+
+
 def _play(arena: Arena, case: Case) -> Result:
     (result,) = compare(arena, [case])
     return result
@@ -97,10 +117,3 @@ def _party(name: str, count: int, *, cpu: int = 0, gpus: int = 0) -> PartySpec:
 def _case(nodes: tuple[NodeSpec, ...], *parties: PartySpec, quorum: int) -> Case:
     order = tuple(party.name for party in parties for _ in range(party.count))
     return Case(0, 0, nodes, parties, quorum, order=order)
-
-
-@pytest.mark.parametrize(("seed", "number"), [(1, 2)])
-def test_once_different_and_now_agreed(arena: Arena, seed: int, number: int) -> None:
-    """Draws that we were wrong about once, by seed and number."""
-    result = _play(arena, make_case(seed, number))
-    assert result.outcome in (Outcome.AGREED, Outcome.MISSED), result

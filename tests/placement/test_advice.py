@@ -191,6 +191,26 @@ def test_two_gangs_where_one_is_not_enough() -> None:
     assert len(found.gangs) == 2
 
 
+def test_two_gangs_that_make_the_same_place_are_not_two_places() -> None:
+    # 2 of 4 are free on a: without either 3 are, which is one place, and without both no more.
+    nodes = [node("a", 4, 2), node("b", 4, 4)]
+    held = [resident("one", a=1), resident("two", a=1)]
+    found = advise(waiting(nodes, 2, 3, quorum=2, residents=held))
+    assert Change.SUSPEND_GANGS not in kinds(found)
+
+
+def test_two_gangs_that_make_a_place_only_together() -> None:
+    held = [resident("one", a=2), resident("two", a=2)]
+    found = advise(waiting([node("a", 4, 4)], 1, 4, quorum=1, residents=held))
+    assert len(only(found, Change.SUSPEND_GANGS).gangs) == 2
+
+
+def test_a_gang_of_thousands_is_not_told_node_by_node() -> None:
+    nodes = [node(f"n{at}", 8, 8) for at in range(2_100)]
+    found = kinds(advise(waiting(nodes, 2_100, 8, quorum=2_100)))
+    assert Change.FREE_ROOM not in found
+
+
 def test_nobody_of_higher_priority_and_nobody_without_a_lever_is_suspended() -> None:
     nodes = [node("a", 4, 4)]
     held = [resident("vip", 5, a=4), resident("alone", kind="Pod", a=4)]

@@ -156,6 +156,18 @@ ONCE = (
         all_of(holders([0], **apart("ring")), gang(3, **apart("ring"))),
         says=("3",), members={"scheduled": 0}, nodes=3, twin="port-taken",
     ),
+    # The rule of the members alone counts, whatever the pod that is there thinks of it.
+    Scenario(
+        "without-the-rule", "Job", "run", "pod-anti-affinity", "waiting",
+        all_of(holders([0], labels=apart("ring")["labels"]), gang(3, **apart("ring"))),
+        says=("3",), members={"scheduled": 0}, nodes=3, twin="port-taken",
+    ),
+    # And so does the rule of the pod that is there.
+    Scenario(
+        "kept-out", "Job", "run", "pod-anti-affinity", "waiting",
+        all_of(holders([0], **apart("ring")), gang(3, labels=apart("ring")["labels"])),
+        says=("3",), members={"scheduled": 0}, nodes=1, twin="port-taken",
+    ),
     Scenario(
         "pods-too-many", "Job", "run", "node-pod-limit", "blocked",
         gang(5, cpu="100m"),

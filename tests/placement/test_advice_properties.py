@@ -1,0 +1,249 @@
+"""What must hold of all advice: it frees, it is the least, and it is not given where nothing is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from gangboard.domain.advice import Advice, Change
+from gangboard.domain.capacity import (
+    PODS,
+    ClusterRoom,
+    GangRequest,
+    Load,
+    Needs,
+    NodeRoom,
+    Party,
+    Resident,
+    Toleration,
+)
+from gangboard.domain.facts import Unit
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Owner
+from gangboard.domain.placing import When
+from gangboard.domain.pod import Pod
+from gangboard.placement.advice import advise
+from gangboard.placement.placing import placing
+from tests.agreement.advice_cases import on_paper, taken
+from tests.agreement.drawing import make_case
+from tests.agreement.reckoning import most
+from tests.diagnosis.building import a_group, a_job, a_jobset, pods_of
+from tests.placement.making import CORDON
+from tests.placement.reference import reference
+from tests.placement.test_properties import TAINT, rooms, shapes
+from tests.rules.asking import unit_of
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> tuple[NodeRoom, ...]:
+    """Up to three nodes with some of them cordoned."""
+    nodes = [draw(rooms(f"n{at}")) for at in range(draw(st.integers(1, 3)))]
+    return tuple(
+        replace(node, unschedulable=True, taints=(*node.taints, CORDON))
+        if draw(st.integers(0, 3)) == 3
+        else node
+        for node in nodes
+    )
+
+
+@st.composite
+def waiting(draw: st.DrawFn) -> Unit:
+    """A gang of one or two shapes that waits, and the gangs that hold room."""
+    nodes = draw(clusters())
+    counts = draw(st.sampled_from([(1,), (2,), (4,), (1, 2), (2, 2)]))
+    jobset = a_jobset("run")
+    jobs: list[Owner] = []
+    pods: list[Pod] = []
+    for at, count in enumerate(counts):
+        shape = draw(shapes(f"s{at}"))
+        needs = Needs(
+            tuple(shape.node_selector.items()),
+            tolerations=shape.tolerations,
+            host_ports=shape.host_ports,
+            apart=shape.apart,
+        )
+        job = a_job(f"run-s{at}-0", of=jobset, pods=count)
+        jobs.append(job)
+        pods += pods_of(job, count, group="g", requests=shape.requests, needs=needs)
+    quorum = draw(st.integers(1, len(pods)))
+    keys = ("rack",) if draw(st.integers(0, 3)) == 3 else ()
+    group = a_group("g", quorum=quorum, topology_keys=keys)
+    residents = _residents(draw, nodes)
+    room = ClusterRoom(nodes, residents=lambda: residents)
+    unit = unit_of(jobset, *jobs, *pods, group, facts={"room": room, "kubernetes": (1, 37)})
+    return replace(unit, placing=placing(unit))
+
+
+def _residents(draw: st.DrawFn, nodes: Sequence[NodeRoom]) -> list[Resident]:
+    """Share out what can leave each node: whole to one gang, or a part to each of two."""
+    loads: dict[str, dict[str, Load]] = {"one": {}, "two": {}, "three": {}}
+    for node in nodes:
+        amounts = {
+            name: amount - node.staying.amounts.get(name, 0)
+            for name, amount in node.now.amounts.items()
+        }
+        pods = node.now.pods - node.staying.pods
+        owners = draw(st.sampled_from([("one",), ("two",), ("one", "two"), ("two", "three")]))
+        for owner in owners:
+            part = {name: amount // len(owners) for name, amount in amounts.items()}
+            loads[owner][node.name] = Load(part, pods // len(owners))
+    return [
+        Resident(name, ObjectRef("batch", "Job", "team", name, name), 0, held)
+        for name, held in loads.items()
+        if held
+    ]
+
+
+def asked(unit: Unit) -> GangRequest:
+    assert unit.placing is not None
+    return unit.placing.request
+
+
+def changed(unit: Unit, advice: Advice, part: Sequence[str] | None = None) -> list[NodeRoom]:
+    """Return the nodes with the advice taken, or with those of these names only."""
+    named = [ref.name for ref in (advice.nodes or advice.gangs)] if part is None else list(part)
+    nodes = []
+    for node in unit.facts.room.nodes:
+        if advice.change is Change.FREE_ROOM and node.name in named:
+            node = _freed(node, advice.free[node.name])
+        if advice.change is Change.UNCORDON and node.name in named:
+            node = replace(node, taints=tuple(one for one in node.taints if one != CORDON))
+        nodes.append(node)
+    if advice.change in (Change.SUSPEND_GANGS, Change.WAIT_FOR_END):
+        for resident in unit.facts.room.residents():
+            if resident.ref.name in named:
+                nodes = [_freed(node, _of(resident.loads, node.name)) for node in nodes]
+    return nodes
+
+
+def _of(loads: Mapping[str, Load], name: str) -> Mapping[str, int]:
+    load = loads.get(name, Load())
+    return {**load.amounts, PODS: load.pods}
+
+
+def _freed(node: NodeRoom, amounts: Mapping[str, int]) -> NodeRoom:
+    now = replace(
+        node.now,
+        amounts={name: have - amounts.get(name, 0) for name, have in node.now.amounts.items()},
+        pods=node.now.pods - amounts.get(PODS, 0),
+    )
+    assert now.pods >= node.staying.pods
+    assert all(now.amounts[name] >= node.staying.amounts.get(name, 0) for name in now.amounts)
+    return replace(node, now=now)
+
+
+def placed(request: GangRequest, nodes: Sequence[NodeRoom]) -> int:
+    """Return the most that fit, by trying everything; a cordon keeps everybody away."""
+    return reference(request, [one for one in nodes if CORDON not in one.taints], When.NOW)
+
+
+def _tolerating(request: GangRequest) -> GangRequest:
+    more = (Toleration(TAINT.key, "Exists"),)
+    parties = tuple(
+        Party(replace(party.shape, tolerations=more), party.count) for party in request.parties
+    )
+    return replace(request, parties=parties)
+
+
+BY_NODES = (Change.FREE_ROOM, Change.UNCORDON, Change.SUSPEND_GANGS)
+
+
+@settings(max_examples=250, deadline=None)
+@given(waiting())
+def test_what_is_advised_frees_and_no_part_of_it_does(unit: Unit) -> None:
+    found = advise(unit)
+    request = asked(unit)
+    for one in found:
+        event(one.change)
+        if one.change is Change.QUORUM:
+            assert unit.quorum is not None
+            assert one.count is not None
+            assert one.count < unit.quorum
+            assert placed(request, unit.facts.room.nodes) >= one.count
+        if one.change is Change.DROP_TOPOLOGY:
+            free = replace(request, topology_keys=(), domain=None)
+            assert placed(free, unit.facts.room.nodes) >= request.needed
+        if one.change is Change.TOLERATE:
+            assert one.taint == TAINT
+            assert placed(_tolerating(request), unit.facts.room.nodes) >= request.needed
+        if one.change not in BY_NODES:
+            continue
+        assert placed(request, changed(unit, one)) >= request.needed, one
+        names = [ref.name for ref in (one.nodes or one.gangs)]
+        for name in names:
+            fewer = [other for other in names if other != name]
+            assert placed(request, changed(unit, one, fewer)) < request.needed, (one, name)
+
+
+@settings(max_examples=150, deadline=None)
+@given(waiting())
+def test_half_of_the_room_that_is_to_be_freed_is_too_little(unit: Unit) -> None:
+    for one in advise(unit):
+        if one.change is Change.FREE_ROOM:
+            half = {
+                name: {resource: amount // 2 for resource, amount in amounts.items()}
+                for name, amounts in one.free.items()
+            }
+            nodes = changed(unit, replace(one, free=half))
+            assert placed(asked(unit), nodes) < asked(unit).needed
+
+
+@settings(max_examples=150, deadline=None)
+@given(waiting(), st.sampled_from(["unsupported", "undecidable", "blind", "unreadable"]))
+def test_no_advice_where_nothing_is_proven(unit: Unit, why: str) -> None:
+    room = unit.facts.room
+    if why == "blind":
+        room = ClusterRoom(why="nodes: forbidden")
+    if why == "unreadable":
+        nodes = tuple(replace(node, unreadable=frozenset({PODS})) for node in room.nodes)
+        room = ClusterRoom(nodes, residents=room.residents)
+    unit = replace(unit, facts=replace(unit.facts, room=room))
+    if why == "unsupported":
+        unit = _asking(unit, lambda needs: replace(needs, unsupported=("volumes",)))
+    if why == "undecidable":
+        unit = _asking(unit, lambda needs: replace(needs, undecidable=("claims",)))
+    assert advise(replace(unit, placing=placing(unit))) == ()
+
+
+def _asking(unit: Unit, more: Callable[[Needs], Needs]) -> Unit:
+    pods = tuple(replace(pod, needs=more(pod.needs)) for pod in unit.pods)
+    return replace(unit, pods=pods)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_advice_for_drawn_cases_frees_on_paper(seed: int, number: int) -> None:
+    case = make_case(seed, number)
+    if most(case) >= case.quorum:
+        return
+    look, groups = on_paper([case])
+    for one in advise(look.unit(groups[case.name])):
+        event(one.change)
+        then = taken(case, one)
+        assert then is not None
+        assert most(then) >= then.quorum, one
+        half = taken(case, one, half=True)
+        if half is not None and "only in some orders" not in one.text:
+            assert most(half) < half.quorum, one
+
+
+def test_an_amount_is_never_more_than_what_can_leave() -> None:
+    """A node of three pods of which one stays: the two that can leave are all that is asked."""
+    node = NodeRoom(
+        "a",
+        {"kubernetes.io/hostname": "a"},
+        allocatable={"cpu": 4000, PODS: 3},
+        now=Load({"cpu": 300}, 3),
+        staying=Load({"cpu": 100}, 1),
+    )
+    job = a_job("train", pods=2, requests={"cpu": Decimal("0.1")})
+    facts = {"room": ClusterRoom((node,)), "kubernetes": (1, 37)}
+    unit = unit_of(job, *pods_of(job, 2, group="g"), a_group("g", quorum=2, of=job), facts=facts)
+    unit = replace(unit, placing=placing(unit))
+    (one,) = [one for one in advise(unit) if one.change is Change.FREE_ROOM]
+    assert one.free == {"a": {PODS: 2}}
+    assert one.text == "Free 2 pods on node a: then all 2 pods fit."

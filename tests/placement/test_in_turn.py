@@ -1,0 +1,78 @@
+"""Which placements the scheduler comes upon, pod after pod: what 1.37 did with these gangs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from gangboard.domain.capacity import HOSTNAME, GangRequest, Load, NodeRoom, Party, Shape
+from gangboard.placement.ground import Ground
+from gangboard.placement.in_turn import is_found_in_turn, number_of_orders
+from tests.placement.making import port
+
+GIB = 1024**3
+
+
+def host(name: str, cpu: int = 4000, used: int = 0, rack: str = "r") -> NodeRoom:
+    """A node of 32 GiB; some of its CPU is taken."""
+    return NodeRoom(
+        name,
+        {HOSTNAME: name, "rack": rack},
+        allocatable={"cpu": cpu, "memory": 32 * GIB, "pods": 110},
+        now=Load({"cpu": used}, 1 if used else 0),
+    )
+
+
+def cpus(name: str, cores: str, **more: object) -> Shape:
+    return Shape(name, {"cpu": Decimal(cores)}, **more)  # type: ignore[arg-type]
+
+
+def found(
+    nodes: Sequence[NodeRoom], *parties: tuple[Shape, int], keys: tuple[str, ...] = ()
+) -> bool:
+    request = GangRequest(tuple(Party(*one) for one in parties), topology_keys=keys)
+    return is_found_in_turn(request, Ground(nodes), request.size)
+
+
+def test_small_pods_that_are_spread_keep_a_large_one_out() -> None:
+    """The real scheduler refuses it when the small are made first (tests/agreement)."""
+    small, large = (cpus("small", "1"), 2), (cpus("large", "4"), 1)
+    assert not found([host("a"), host("b")], small, large)
+    assert found([host("a"), host("b"), host("c", 8000)], small, large)
+
+
+def test_a_small_pod_goes_where_more_is_free() -> None:
+    small, large = (cpus("small", "1"), 1), (cpus("large", "4"), 1)
+    # 3 of 16 are free on b: the small pod prefers a, where all is free, and the large one is out.
+    assert not found([host("a"), host("b", 16000, 13000)], small, large)
+    # On b nearly everything is free, and a is half full: the small pod leaves the half alone.
+    assert found([host("a", 8000, 4000), host("b", 16000, 1000)], small, large)
+
+
+def test_what_does_not_fit_at_all_is_not_found() -> None:
+    assert not found([host("a")], (cpus("x", "3"), 1), (cpus("y", "2"), 1))
+
+
+def test_ports_keep_shapes_apart() -> None:
+    ports = frozenset({port(80)})
+    first, second = cpus("x", "1", host_ports=ports), cpus("y", "1", host_ports=ports)
+    assert not found([host("a")], (first, 1), (second, 1))
+    assert found([host("a"), host("b")], (first, 1), (second, 1))
+
+
+def test_any_domain_will_do() -> None:
+    nodes = [host("a", rack="1"), host("b", rack="2"), host("c", rack="2")]
+    parties = (cpus("x", "4"), 1), (cpus("y", "3"), 1)
+    assert found(nodes, *parties, keys=("rack",))
+    assert not found(nodes[:2], *parties, keys=("rack",))
+
+
+def test_orders_are_few_whatever_the_shapes() -> None:
+    def orders(*counts: int) -> int:
+        parties = tuple(Party(cpus(f"s{at}", "1"), count) for at, count in enumerate(counts))
+        return number_of_orders(GangRequest(parties))
+
+    assert orders(1, 1) == 3
+    assert orders(1, 64) == 2
+    assert orders(1, 2, 3) == 7
+    assert orders(*[10] * 6) == 2
