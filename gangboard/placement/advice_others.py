@@ -149,8 +149,10 @@ def _by_search(trial: Trial) -> tuple[_Candidate, ...]:
     tried += [order[-size:].tolist() for size in range(2, MOST_GANGS + 1) if len(order) >= size]
     for places in tried:
         some = tuple(_Candidate(tenants.all[at], int(held[at])) for at in places)
-        if sum(one.held for one in some) >= lacking and _frees_without(trial, some):
-            return _without_needless(trial, some)
+        if sum(one.held for one in some) >= lacking and _fits_without(trial, some):
+            fewest = _without_needless(trial, some)
+            if _frees_without(trial, fewest):
+                return fewest
     return ()
 
 

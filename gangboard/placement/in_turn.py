@@ -3,13 +3,14 @@
 A gang of several shapes can fit and yet be refused: a small pod that was put on the emptiest node can
 be in the way of a large one (podGroupSchedulingDefaultAlgorithm in pkg/scheduler, 1.37). Which pod
 comes first depends on when each was made, to less than a second, and which of equal nodes is taken
-is left to chance. So this plays some orders with the scores of the default profile, and answers yes
-where all of them end well.
+is left to chance. So this plays some orders with the scores of the default profile, lets each pod
+take what others want where nodes are nearly equal, and answers yes where all of it ends well.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, permutations
 
@@ -25,6 +26,8 @@ MOST_PERMUTED = 3
 """Shapes of which every order is played; of more, one order and its reverse."""
 MOST_ALTERNATED = 32
 """Members that are also played in turns, one of each shape after the other."""
+MARGIN = 6
+"""Points (of 200) by which a score may be wrong: other plugins have a say, and equals are drawn."""
 _CPU, _MEMORY = "cpu", "memory"
 _LEAST = {_CPU: 100, _MEMORY: 200 * 1024**2}
 """What a pod that asks for none counts for in scores (pkg/scheduler/util/pod_resources.go)."""
@@ -94,6 +97,9 @@ class _Play:
             hosts_of(ground, party.shape).caps(When.NOW)[nodes].nonzero()[0].tolist()
             for party in parties
         ]
+        counts = Counter(chain.from_iterable(self._hosts))
+        self._shared = [MARGIN if counts[at] > 1 else 0 for at in range(len(nodes))]
+        """Points for a node that more than one shape can go on."""
         self._beside: list[list[int]] = [[] for _ in nodes]
         """The shapes that got a place on each node."""
 
@@ -118,7 +124,7 @@ class _Play:
                 self._free[name][at] -= amount
             self._beside[at].append(shape)
             if self._takes(shape, at):
-                heapq.heapreplace(heap, (-self._score(shape, at), at))
+                heapq.heapreplace(heap, (-self._rank(shape, at), at))
             else:
                 heapq.heappop(heap)
         return count
@@ -131,6 +137,10 @@ class _Play:
             own.apart & other.apart or ports_clash(own.host_ports, other.host_ports)
             for other in (self._parties[one].shape for one in self._beside[at])
         )
+
+    def _rank(self, shape: int, at: int) -> int:
+        """Return the score; where scores are nearly the same, the node that others want goes first."""
+        return self._score(shape, at) + self._shared[at]
 
     def _score(self, shape: int, at: int) -> int:
         """Return the score of LeastAllocated and BalancedAllocation, for CPU and memory."""

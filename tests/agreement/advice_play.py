@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from itertools import islice
 
 from gangboard.domain.advice import Advice, Way
@@ -21,45 +20,15 @@ from gangboard.placement.advice import advise
 from gangboard.placement.advice_gang import ONLY_IN_SOME_ORDERS
 from tests.agreement import objects
 from tests.agreement.advice_cases import Misfits, taken
+from tests.agreement.advice_figures import End, Tried, faults, lines, misses, too_rare
 from tests.agreement.arena import BATCH, GANGS, Arena, Judgement, Look
 from tests.agreement.cases import Case, NodeSpec
-from tests.agreement.figures import Figures, Outcome, Result, compare
+from tests.agreement.figures import Figures, Result, compare
 from tests.agreement.ours import Reading, ours
 from tests.controlplane.client import Json, wait
 
-ADVISED_AT_LEAST, FREED_AT_LEAST = 0.8, 0.95
 PLACED_WITHIN_SECONDS = 30.0
 """The scheduler waits up to 10 s before it tries once more what it has refused often."""
-
-
-class End(StrEnum):
-    """What became of a gang whose first advice was taken."""
-
-    NONE = "no advice"
-    FREED = "freed"
-    ORDER = "freed, but the scheduler's order misses the placement"
-    """It places the very same pods when each is told its node."""
-    MISSED = "not freed"
-    HALF = "half of it is enough"
-
-
-@dataclass(frozen=True)
-class Tried:
-    """One misfit with its first advice and what came of it."""
-
-    case: Case
-    advice: Advice | None
-    end: End
-    was_halved: bool = False
-    words: str = ""
-
-    def __str__(self) -> str:
-        text = self.advice.text if self.advice is not None else ""
-        free = dict(self.advice.free) if self.advice is not None else {}
-        return (
-            f"{self.end}: seed {self.case.seed}, case {self.case.number}: {text} {free or ''}\n"
-            f"  {self.words}\n  {self.case}"
-        )
 
 
 @dataclass(frozen=True)
@@ -263,52 +232,6 @@ class Stage:
         said = self.arena.spoken({group: 10**6})[group]
         words = said[1] if said is not None else "the scheduler has not spoken"
         return Look(client.list("v1", "Node"), client.list("v1", "Pod", ns), found), words
-
-
-# Figures
-
-
-def lines(tried: Sequence[Tried]) -> Iterator[str]:
-    """Yield the figures, one on a line."""
-    advised = [one for one in tried if one.advice is not None]
-    yield f"misfits                     {len(tried)}"
-    yield f"with advice                 {len(advised)} ({_share(len(advised), len(tried))})"
-    changes = sorted({one.advice.change for one in advised if one.advice is not None})
-    for change in changes:
-        count = sum(one.advice is not None and one.advice.change is change for one in advised)
-        yield f"  first is to {change:<15} {count}"
-    for end in (End.FREED, End.ORDER, End.MISSED, End.HALF):
-        count = sum(one.end is end for one in advised)
-        yield f"{end:<27} {count} ({_share(count, len(advised))})"
-    yield f"halved before               {sum(one.was_halved for one in advised)}"
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part / max(1, whole):.1%}"
-
-
-def misses(tried: Iterable[Tried]) -> list[Tried]:
-    """Return what was tried and did not do as it says, explained by the scheduler's order or not."""
-    return [one for one in tried if one.end in (End.ORDER, End.MISSED, End.HALF)]
-
-
-def faults(tried: Sequence[Tried], results: Sequence[Result]) -> list[str]:
-    """Return what must not be: advice that is wrong, and too much that does not free by itself."""
-    found = [str(one) for one in tried if one.end in (End.MISSED, End.HALF)]
-    found += [str(one) for one in results if one.outcome is Outcome.WRONG]
-    advised = [one for one in tried if one.advice is not None]
-    freed = sum(one.end is End.FREED for one in advised)
-    if freed < FREED_AT_LEAST * len(advised):
-        found.append(f"the first advice frees {_share(freed, len(advised))}: too few")
-    return found
-
-
-def too_rare(tried: Sequence[Tried]) -> list[str]:
-    """Return that too few of the misfits get advice, if so."""
-    advised = sum(one.advice is not None for one in tried)
-    if advised >= ADVISED_AT_LEAST * len(tried):
-        return []
-    return [f"advice for {_share(advised, len(tried))} of the misfits: too few"]
 
 
 def report(arena: Arena, cases: Sequence[Case]) -> int:

@@ -19,23 +19,23 @@ FREE = room_of(node("n0"), node("n1"))
         (
             '0/2 nodes are available: could not find ResourceClaim "team-a/gpus".',
             Health.BLOCKED,
-            "1 pod needs the ResourceClaim gpus, and it does not exist.",
+            "2 pods wait for a place together, and 1 pod needs the ResourceClaim gpus, and it does not exist.",
         ),
         (
             "0/2 nodes are available: request gpu: device class gpu.example.com does not exist.",
             Health.BLOCKED,
-            "1 pod claims devices of the DeviceClass gpu.example.com, and it does not exist.",
+            "2 pods wait for a place together, and 1 pod claims devices of the DeviceClass gpu.example.com, and it does not exist.",
         ),
         (
             "0/2 nodes are available: resourceclaim in use.",
             Health.WAITING,
-            "1 pod needs a ResourceClaim that others use.",
+            "2 pods wait for a place together, and 1 pod needs a ResourceClaim that others use.",
         ),
         (
             "0/2 nodes are available: 2 cannot allocate all claims. still not schedulable, "
             "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
             Health.WAITING,
-            "1 pod finds no node: on 2 nodes the claimed devices cannot be allocated.",
+            "2 pods wait for a place together, and 1 pod finds no node: on 2 nodes the claimed devices cannot be allocated.",
         ),
     ],
 )

@@ -39,7 +39,9 @@ def test_by_zone_the_scheduler_tells() -> None:
     unit = gang(2, asks(cpu="1"), room_of(big("a"), big("b")), needs=needs, text=SAYS)
     finding = found("pod-anti-affinity", unit)
     assert finding.health is Health.WAITING
-    assert finding.message == ("1 pod finds no node: on 3 nodes required anti-affinity is not met.")
+    assert finding.message == (
+        "2 pods wait for a place together, and 1 pod finds no node: on 3 nodes required anti-affinity is not met."
+    )
 
 
 def test_twin_without_room_is_short() -> None:

@@ -111,6 +111,7 @@ def _restarting(ns: str, where: Where) -> list[Json]:
 
 def _fail_one(stage: Stage) -> None:
     first = stage.wait_running(3)[0]
+    stage.wait_seen()
     stage.script(first, fail_after="1s")
 
 

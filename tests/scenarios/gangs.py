@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
 from tests.controlplane.client import Json
 from tests.controlplane.nodes import cordon, silence_node
 from tests.controlplane.objects import job, jobset, pod, podgroup, priority_class
-from tests.scenarios.scenario import LIVED_SECONDS, Scenario, Stage
+from tests.scenarios.scenario import Scenario, Stage
 
 Where = Mapping[str, str]
 VERSION = {"1.37": "v1beta1", "1.36": "v1alpha2"}
@@ -37,7 +36,7 @@ def _no_such_node(ns: str, where: Where) -> list[Json]:
 def _lose_one(stage: Stage) -> None:
     """Cordon the node of one member and delete it: its replacement has nowhere to go."""
     victim = stage.wait_running(3)[0]
-    time.sleep(LIVED_SECONDS)
+    stage.wait_seen()
     cordon(stage.client, victim["spec"]["nodeName"])
     stage.delete_pod(victim)
 
@@ -48,7 +47,7 @@ def _lost(ns: str, where: Where) -> list[Json]:
 
 def _silence_one(stage: Stage) -> None:
     victim = stage.wait_running(3)[0]
-    time.sleep(LIVED_SECONDS)
+    stage.wait_seen()
     silence_node(stage.client, victim["spec"]["nodeName"])
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from tests.controlplane.nodes import silence_node, wake_node
 from tests.scenarios.contention import PREEMPTED, PREEMPTED_PODS, nominate_claim, scale_up
 from tests.scenarios.making import all_of, gang, holders, loose, quorum, taint
-from tests.scenarios.scenario import LIVED_SECONDS, Room, Scenario, Stage, Step
+from tests.scenarios.scenario import Room, Scenario, Stage, Step
 from tests.scenarios.topology import RACK
 
 GPUS = "nvidia.com/gpu"
@@ -19,7 +18,6 @@ def _holder_leaves(stage: Stage) -> None:
 
 
 def _lose_one(stage: Stage) -> None:
-    time.sleep(LIVED_SECONDS)
     stage.lose_one()
 
 
@@ -38,7 +36,6 @@ def _add(*rooms: Room) -> Callable[[Stage], None]:
 
 
 def _silence_one(stage: Stage) -> None:
-    time.sleep(LIVED_SECONDS)
     silence_node(stage.client, stage.node("0"))
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
 from tests.controlplane.client import Json
 from tests.controlplane.nodes import cordon
 from tests.controlplane.objects import job, jobset
-from tests.scenarios.scenario import LIVED_SECONDS, Scenario, Stage
+from tests.scenarios.scenario import Scenario, Stage
 
 Where = Mapping[str, str]
 
@@ -38,7 +37,7 @@ def _bereft(ns: str, where: Where) -> list[Json]:
 
 def _lose_one(stage: Stage) -> None:
     victim = stage.wait_running(3)[0]
-    time.sleep(LIVED_SECONDS)
+    stage.wait_seen()
     cordon(stage.client, victim["spec"]["nodeName"])
     stage.delete_pod(victim)
 

@@ -149,7 +149,8 @@ class Play:
     def _perform(self, story: Story) -> None:
         scenario = story.scenario
         if story.cluster not in SEEN_AGAIN:
-            stage = Stage(self._planes[story.cluster].client, scenario.name, scenario.name)
+            client = self._planes[story.cluster].client
+            stage = Stage(client, scenario.name, scenario.name, lambda: story.last)
             with self._hands:
                 stage.client.create(namespace_object(scenario.name))
                 stage.make(scenario.objects(scenario.name, {POOL: scenario.name}))

@@ -18,8 +18,8 @@ POOL = "test.gangboard.dev/pool"
 """Label of nodes: each scenario has nodes of its own, so that none takes room from another."""
 
 
-LIVED_SECONDS = 2.0
-"""How long a gang runs whole before something happens to it: what lasts less, nobody has seen."""
+SEEN_SECONDS = 90.0
+"""How long to wait until gangboard has seen a gang run whole: what lasts less, nobody has seen."""
 
 
 class Room(TypedDict, total=False):
@@ -42,6 +42,16 @@ class Stage:
     client: Client
     namespace: str
     pool: str
+    said: Callable[[], Json | None] = lambda: None
+    """What the API says of the scenario's gang, as seen last."""
+
+    def wait_seen(self, code: str = "running") -> None:
+        """Return once gangboard has said that of the gang."""
+        wait(
+            lambda: (self.said() or {}).get("code") == code,
+            timeout=SEEN_SECONDS,
+            what=f"gangboard to say {code} in {self.namespace}",
+        )
 
     def pods(self, **labels: str) -> list[Json]:
         """Return its pods, the oldest first."""
