@@ -43,9 +43,11 @@ def is_found_in_turn(request: GangRequest, ground: Ground, target: int) -> bool:
     )
 
 
-def number_of_orders(request: GangRequest) -> int:
-    """Return how many orders are played."""
-    return sum(1 for _ in _orders([party for party in request.parties if party.count]))
+def work_of(request: GangRequest, ground: Ground) -> int:
+    """Return how often a node is scored at the least, over all orders that are played."""
+    parties = [party for party in request.parties if party.count]
+    hosts = [hosts_of(ground, party.shape).summary(request.topology_keys)[2] for party in parties]
+    return sum(hosts[shape] + count for order in _orders(parties) for shape, count in order)
 
 
 def _groups(

@@ -18,7 +18,7 @@ from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from gangboard.placement.fits import fits
 from gangboard.placement.ground import Ground, Whole
 from gangboard.placement.hosts import Hosts, hosts_of
-from gangboard.placement.in_turn import is_found_in_turn, number_of_orders
+from gangboard.placement.in_turn import is_found_in_turn, work_of
 
 STEPS = 2_000
 """Of the search, for one trial: advice that is hard to check is not given."""
@@ -26,8 +26,8 @@ MOST_HOSTS = 32
 """Nodes for each shape that a trial of several shapes looks at: what fits on some fits on all."""
 SPARE_HOSTS = 8
 """More of them, for what another shape takes or a change takes away."""
-MOST_TURNS = 3_000
-"""Pods that are placed one by one, in all plays of one trial together."""
+MOST_SCORES = 9_000
+"""Nodes that are scored for a pod, in all plays of one trial together: some 30 ms."""
 _NO_CHANGE: Mapping[str, NodeRoom] = {}
 
 Freed = dict[str, dict[str, int]]
@@ -49,7 +49,7 @@ class Trial:
     _hosts: Hosts | None = None
     _near: tuple[int, ...] | None = None
     _near_ground: Ground | None = None
-    _turns: int = MOST_TURNS
+    _scores: int = MOST_SCORES
     _places: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -158,8 +158,8 @@ class Trial:
         ground = self._ground_for(request, changed)
         if fits(request, ground, When.NOW, target, steps=STEPS).answer is not Answer.YES:
             return False
-        self._turns -= request.size * number_of_orders(request)
-        return self._turns >= 0 and is_found_in_turn(request, ground, target)
+        self._scores -= work_of(request, ground)
+        return self._scores >= 0 and is_found_in_turn(request, ground, target)
 
     def _ground_for(self, request: GangRequest, changed: Mapping[str, NodeRoom]) -> Ground:
         if request is not self.request or request.topology_keys or self.is_one_shape:

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from gangboard.domain.capacity import HOSTNAME, GangRequest, Load, NodeRoom, Party, Shape
 from gangboard.placement.ground import Ground
-from gangboard.placement.in_turn import is_found_in_turn, number_of_orders
+from gangboard.placement.in_turn import is_found_in_turn, work_of
 from tests.placement.making import port
 
 GIB = 1024**3
@@ -68,11 +68,12 @@ def test_any_domain_will_do() -> None:
 
 
 def test_orders_are_few_whatever_the_shapes() -> None:
-    def orders(*counts: int) -> int:
+    def played(*counts: int) -> int:
+        """Pods in all orders together: without nodes there is nothing else to do."""
         parties = tuple(Party(cpus(f"s{at}", "1"), count) for at, count in enumerate(counts))
-        return number_of_orders(GangRequest(parties))
+        return work_of(GangRequest(parties), Ground(()))
 
-    assert orders(1, 1) == 3
-    assert orders(1, 64) == 2
-    assert orders(1, 2, 3) == 7
-    assert orders(*[10] * 6) == 2
+    assert played(1, 1) == 3 * 2
+    assert played(1, 64) == 2 * 65
+    assert played(1, 2, 3) == 7 * 6
+    assert played(*[10] * 6) == 2 * 60

@@ -1,8 +1,10 @@
 """`no-nodes`: `no nodes available to schedule pods`."""
 
 from gangboard.domain.health import Health
+from tests.diagnosis.building import a_condition
 from tests.placement.making import node
 from tests.rules.asking import first, found
+from tests.rules.texts import CLAIM_HIDDEN
 from tests.rules.waiting import ask as asks
 from tests.rules.waiting import gang, room_of, values
 
@@ -25,3 +27,14 @@ def test_nodes_that_were_not_read_are_not_none() -> None:
 
 def test_a_node_that_does_not_suit_is_a_node() -> None:
     assert first(gang(3, asks(4), room_of(node("n0", gpu=0)))) == "no-matching-node"
+
+
+def test_of_a_gang_the_scheduler_says_an_error_instead() -> None:
+    """`error in "DynamicResources" PodGroupPostFilter plugins: not found` on 1.37.0 (observed)."""
+    error = a_condition("PodScheduled", "False", reason="SchedulerError", message=CLAIM_HIDDEN)
+    unit = gang(3, asks(4), room_of(), scheduled=error)
+    finding = found("no-nodes", unit)
+    assert finding.health is Health.BLOCKED
+    assert first(unit) == "no-nodes"
+    with_nodes = gang(3, asks(4), room_of(node("n0")), scheduled=error)
+    assert first(with_nodes) == "scheduler-error"

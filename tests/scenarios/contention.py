@@ -64,17 +64,14 @@ def _urgent_group(ns: str, where: Where) -> list[Json]:
     return [*_urgent(ns, where), *made]
 
 
+# Not played on 1.36: a gang for which others are being taken away. Neither its pods nor its PodGroup say
+# so there (`pod group is unschedulable`), only the victims do; it reads as insufficient-resources.
 PREEMPTING_136 = (
-    Scenario(
-        "preempting-group", "PodGroup", "run", "preempting", "waiting",
-        all_of(holders([0, 1], **_SLOW), _urgent_group),
-        says=("2",), members={"scheduled": 0}, nodes=2, twin="preempting-gang",
-    ),
     # The pods have the priority and their group has not: nobody leaves for them.
     Scenario(
         "preempting-gang", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0, 1], **_SLOW), _urgent_gang("run", 2, gang="all", cpu="6")),
-        says=("12", "4", "CPU"), members={"scheduled": 0}, nodes=2, twin="preempting-group",
+        says=("12", "4", "CPU"), members={"scheduled": 0}, nodes=2, twin="preempted-gang",
     ),
 )  # fmt: skip
 
@@ -115,20 +112,10 @@ def _withdraw_136(stage: Stage) -> None:
 PREEMPTED_136 = (
     Scenario(
         "preempted-gang", "Job", "train", "running", "running",
-        one_job("train", 2, cpu="6"), members={"ready": 2}, nodes=2, twin="preempting-group",
+        one_job("train", 2, cpu="6"), members={"ready": 2}, nodes=2, twin="preempting-gang",
         steps=(
             Step(_push_aside_136, "preempted", "waiting", ("run",), {"scheduled": 0}),
             Step(_withdraw_136, "running", "running", (), {"ready": 2}),
-        ),
-    ),
-)  # fmt: skip
-PREEMPTED_PODS = (
-    Scenario(
-        "preempted-pods", "Job", "run", "running", "running", loose(2, cpu="6"),
-        members={"ready": 2}, nodes=2, twin="preempting-pods",
-        steps=(
-            Step(_push_aside, "preempted", "waiting", ("usurper",), {"scheduled": 0}),
-            Step(_withdraw, "running", "running", (), {"ready": 2}),
         ),
     ),
 )  # fmt: skip

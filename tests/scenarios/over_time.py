@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.controlplane.nodes import silence_node, wake_node
-from tests.scenarios.contention import PREEMPTED, PREEMPTED_PODS, nominate_claim, scale_up
+from tests.scenarios.contention import PREEMPTED, nominate_claim, scale_up
 from tests.scenarios.making import all_of, gang, holders, loose, quorum, taint
 from tests.scenarios.scenario import Room, Scenario, Stage, Step
 from tests.scenarios.topology import RACK
@@ -135,14 +135,13 @@ OVER_TIME = (
 OVER_TIME_PODS = (
     Scenario(
         "half-then-all", "Job", "run", "partly-placed", "degraded", loose(3, cpu="6"),
-        says=("2 of 3",), members={"scheduled": 2}, nodes=2, twin="preempted-pods",
+        says=("2 of 3",), members={"scheduled": 2}, nodes=2, twin="preempting-pods",
         steps=(
             Step(_add(Room()), *RUNS, (), {"ready": 3}),
             Step(_lose_one, "lost-members", "degraded", ("2 of 3",), {"ready": 2}),
             Step(_uncordon, *RUNS, (), {"ready": 3}),
         ),
     ),
-    *PREEMPTED_PODS,
 )  # fmt: skip
 ON_136 = tuple(
     scenario

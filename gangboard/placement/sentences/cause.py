@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Answer, Assessment, Cause, Placing, When
-from gangboard.domain.reading.scheduler_text import group_refusal, refused_pods
+from gangboard.domain.reading.scheduler_text import group_refusal, refused_pods, rejected_pods
 from gangboard.placement.assess import relaxed
 from gangboard.placement.fits import fits
 from gangboard.placement.members import nodes_for
@@ -52,10 +52,20 @@ def obstacle(unit: Unit, code: str = "") -> Obstacle | None:
     assessment = placing.assessment
     if code and not (code in _BLIND if assessment is None else assessment.cause in _CAUSES[code]):
         return None
-    if not refused_pods(unit) and group_refusal(unit) is None:
+    if not (refused_pods(unit) or group_refusal(unit) is not None or _fails_without_nodes(unit)):
         return None
     found = _find(unit, placing, assessment, code)
     return found if found is not None and code in ("", found.code) else None
+
+
+def _fails_without_nodes(unit: Unit) -> bool:
+    """Whether the attempt ended in an error because there is no node.
+
+    The scheduler of 1.37.0 says `error in "DynamicResources" PodGroupPostFilter plugins: not found` of
+    a gang where a single pod is told the truth (observed).
+    """
+    placing = unit.placing
+    return placing is not None and placing.has_no_nodes and bool(rejected_pods(unit))
 
 
 def _find(

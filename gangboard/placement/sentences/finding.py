@@ -27,7 +27,7 @@ def placement_finding(rule: UnitRule, unit: Unit) -> Finding | None:
     found = obstacle(unit, rule.code)
     if found is None or not lacks_room(unit):
         return None
-    said = sayings(unit, _REFUSED)
+    said = sayings(unit, _REFUSED) or sayings(unit, "SchedulerError")
     advice, named = advice_of(unit)
     return unit_finding(
         rule,

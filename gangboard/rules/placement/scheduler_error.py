@@ -22,6 +22,8 @@ def find(unit: Unit) -> Finding | None:
     said = sayings(unit, "SchedulerError")
     if not said or not lacks_room(unit):
         return None
+    if unit.placing is not None and unit.placing.has_no_nodes:
+        return None  # that is the cause, and `no-nodes` says it
     best = best_saying(said)
     waiting = count(len(unit.unplaced), "pod")
     message = f"The scheduler failed when it tried to place {waiting}"
