@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -86,6 +87,9 @@ class Bench:
     def judge(self, gangs: Sequence[Gang]) -> Run:
         """Judge gangs as a poll does, with nothing worked out before."""
         room = self._cold()
+        # The fleet of this process is not looked through for garbage in the middle of a gang.
+        gc.collect()
+        gc.freeze()
         each: list[float] = []
         verdicts: list[Verdict] = []
         for gang in gangs:
