@@ -10,7 +10,7 @@ take what others want where nodes are nearly equal, and answers yes where all of
 from __future__ import annotations
 
 import heapq
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain, permutations
 
@@ -102,7 +102,7 @@ class _Play:
         counts = Counter(chain.from_iterable(self._hosts))
         self._shared = [MARGIN if counts[at] > 1 else 0 for at in range(len(nodes))]
         """Points for a node that more than one shape can go on."""
-        self._beside: list[list[int]] = [[] for _ in nodes]
+        self._beside: defaultdict[int, list[int]] = defaultdict(list)
         """The shapes that got a place on each node."""
 
     def placed(self, order: Sequence[tuple[int, int]], target: int) -> bool:

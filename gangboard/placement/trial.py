@@ -26,8 +26,8 @@ MOST_HOSTS = 32
 """Nodes for each shape that a trial of several shapes looks at: what fits on some fits on all."""
 SPARE_HOSTS = 8
 """More of them, for what another shape takes or a change takes away."""
-MOST_SCORES = 9_000
-"""Nodes that are scored for a pod, in all plays of one trial together: some 30 ms."""
+MOST_SCORES = 5_000
+"""Nodes that are scored for a pod, in all plays of one trial together: some 20 ms."""
 _NO_CHANGE: Mapping[str, NodeRoom] = {}
 
 Freed = dict[str, dict[str, int]]
