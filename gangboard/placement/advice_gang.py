@@ -10,7 +10,7 @@ import numpy as np
 
 from gangboard.domain.advice import Advice, Change, Way
 from gangboard.domain.capacity import GangRequest, Party, Taint, Toleration
-from gangboard.domain.group import Group, Policy
+from gangboard.domain.group import Group, Policy, label_of_group
 from gangboard.domain.owner import Owner
 from gangboard.domain.placing import Constraint
 from gangboard.domain.reading.wording import label, names
@@ -96,7 +96,7 @@ def lower_quorum(trial: Trial) -> Iterator[Advice]:
         found += f" whichever the scheduler takes first, {most} {ONLY_IN_SOME_ORDERS}"
     whose = label(unit.jobs[0].meta.ref) if target is Target.GANG_JOB else label(group.meta.ref)
     if target is Target.WORKLOAD:
-        whose = f"Workload {group.workload_name}"
+        whose = label_of_group(unit.group_name)
     yield Advice(
         Change.QUORUM,
         f"Lower the quorum of {whose} from {unit.quorum} to {quorum}: {found}.{_ENDING[way]}",
