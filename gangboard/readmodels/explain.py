@@ -17,14 +17,6 @@ from gangboard.store.models import Cluster, Gang
 
 FORMAT = "CLUSTER/NAMESPACE/KIND[.GROUP]/NAME"
 _INDENT = "  "
-_WAITED = {
-    "waits": ("Has waited", "so far"),
-    "": ("Had waited", "until it was suspended"),
-    "gone": ("Waited", "until it was deleted"),
-    "over": ("Waited", "until it ended without having been seen to run"),
-    "running": ("Waited", "before it ran"),
-}
-"""What stands around the length of a wait, by how it ended."""
 
 
 class NotFoundError(LookupError):
@@ -237,8 +229,7 @@ def _wait(detail: GangDetail) -> Iterator[str]:
         return
     parts = ", ".join(f"{part.text} {part.label}" for part in wait.parts)
     since = "" if wait.from_creation else f", counted from {_exact(wait.started_at)}"
-    before, after = _WAITED["waits" if wait.counting_from else wait.end]
-    yield f"{before} {wait.text} {after}{since}{': ' if parts else ''}{parts}"
+    yield f"{wait.verb} {wait.text} {wait.until}{since}{': ' if parts else ''}{parts}"
     if typical is not None and typical.median_seconds is not None:
         yield f"{_INDENT}Typical for its queue, shape and size: {typical.text} ({typical.cases} gangs)"
     elif typical is not None:

@@ -69,6 +69,16 @@ class FitShape:
     why: str = ""
 
     @property
+    def title(self) -> str:
+        """The name of the shape; the unit's where it is the only one of it and has none."""
+        return self.shape or self.unit
+
+    @property
+    def unit_besides(self) -> str:
+        """The unit, where the title does not say it."""
+        return "" if self.unit == self.title else self.unit
+
+    @property
     def asks(self) -> str:
         """What one pod asks for, as a person reads it."""
         return asks_text(self.requests)

@@ -112,6 +112,11 @@ class Reasons:
     namespaces: tuple[str, ...]
     """Choices of the filter."""
 
+    @property
+    def all_looked_at(self) -> bool:
+        """Whether every cluster that was asked for has answered lately."""
+        return self.looked_at == self.clusters
+
 
 def read_reasons(
     *,

@@ -37,6 +37,14 @@ _FOR = {
     SUSPENDED: "suspended on purpose",
 }
 """What follows a duration, in the order of printing."""
+_AROUND = {
+    "": ("Had waited", "until it was suspended"),
+    "gone": ("Waited", "until it was deleted"),
+    "over": ("Waited", "until it ended without having been seen to run"),
+    "running": ("Waited", "before it ran"),
+}
+"""What stands around the length of a wait that does not go on, by how it ended."""
+_GOES_ON = ("Has waited", "so far")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +94,11 @@ class WaitPart:
     """Of the part that goes on: when it would have begun if it had never been interrupted."""
 
     @property
+    def is_unseen(self) -> bool:
+        """Whether nobody could look."""
+        return self.kind == UNSEEN
+
+    @property
     def text(self) -> str:
         """How long, in words."""
         return duration_text(timedelta(seconds=self.seconds))
@@ -115,14 +128,28 @@ class Wait:
         return duration_text(timedelta(seconds=self.seconds))
 
     @property
+    def verb(self) -> str:
+        """What stands before the length: `Has waited`."""
+        return self._around[0]
+
+    @property
+    def until(self) -> str:
+        """What stands behind the length: `before it ran`."""
+        return self._around[1]
+
+    @property
+    def _around(self) -> tuple[str, str]:
+        return _GOES_ON if self.counting_from is not None else _AROUND[self.end]
+
+    @property
     def by_stage(self) -> dict[str, int]:
         """Seconds per stage; what was not observed is in none."""
-        return {part.kind: int(part.seconds) for part in self.parts if part.kind != UNSEEN}
+        return {part.kind: int(part.seconds) for part in self.parts if not part.is_unseen}
 
     @property
     def unseen_seconds(self) -> int:
         """The part of which it is not known what it waited for."""
-        return int(sum(part.seconds for part in self.parts if part.kind == UNSEEN))
+        return int(sum(part.seconds for part in self.parts if part.is_unseen))
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +276,7 @@ def typical_wait(*, viewer: Viewer, like: Likeness, gang_id: str) -> Typical:
         if (wait := make_wait(stretches, created_at, ran_at)) is not None
         and wait.from_creation
         and wait.end == "running"
-        and not any(part.kind == UNSEEN for part in wait.parts)
+        and not any(part.is_unseen for part in wait.parts)
     ]
     basis = len(waits) >= FEWEST_CASES
     return Typical(round(median(waits)) if basis else None, len(waits))

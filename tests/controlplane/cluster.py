@@ -98,15 +98,15 @@ class ControlPlane:
         for name in ("etcd", "kube-apiserver"):
             self._start(name)
             self._wait_ready(name)
-        needed = controllers(self._layout)
-        for controller in needed:
+        self._controllers = controllers(self._layout)
+        for controller in self._controllers:
             self._install(controller)
         rest = [name for name in self._processes if name not in ("etcd", "kube-apiserver")]
         for name in rest:
             self._start(name)
         for name in rest:
             self._wait_ready(name)
-        for controller in needed:
+        for controller in self._controllers:
             self.client.create_all(controller.webhooks)
             self._wait_webhooks(controller)
         self._wait_default_account()
@@ -135,13 +135,17 @@ class ControlPlane:
     def restart_process(self, name: str, *, kill: bool = False) -> None:
         """Start a process on its old port and wait until it is ready again; the others run on.
 
-        If it still runs it is ended before, with `kill` as a crash would.
+        If it still runs it is ended before, with `kill` as a crash would. A controller is ready
+        when its webhooks are: it says so of itself before they are served.
         """
         if kill:
             self.kill_process(name)
         self.stop_process(name)
         self._start(name)
         self._wait_ready(name)
+        for controller in self._controllers:
+            if controller.process == name:
+                self._wait_webhooks(controller)
 
     @property
     def process_ids(self) -> dict[str, int]:
