@@ -63,6 +63,14 @@ def test_an_owner_that_asks_for_too_few() -> None:
     )
 
 
+def test_an_old_refusal_explains_nothing_where_no_pod_is_missing() -> None:
+    """All that is asked for is there: what was refused once is not what the quorum lacks."""
+    job = a_job("train", pods=2, group_name="ring")
+    refused = an_event(job, "FailedCreate", texts.QUOTA)
+    unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 2), refused)
+    assert first(unit) == "below-quorum"
+
+
 def test_it_is_not_claimed_that_nothing_was_refused() -> None:
     assert found("below-quorum", short(events_known=False)).message == (
         "2 of the 4 pods that group ring needs exist. Events cannot be read, so a refusal would "

@@ -1,12 +1,14 @@
 """`no-nodes`: `no nodes available to schedule pods`."""
 
+from dataclasses import replace
+
 from gangboard.domain.health import Health
-from tests.diagnosis.building import a_condition
+from tests.diagnosis.building import a_condition, ago
 from tests.placement.making import node
 from tests.rules.asking import first, found
 from tests.rules.texts import CLAIM_HIDDEN
 from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang, room_of, values
+from tests.rules.waiting import gang, room_of, values, with_room
 
 SAYS = "no nodes available to schedule pods"
 
@@ -38,3 +40,13 @@ def test_of_a_gang_the_scheduler_says_an_error_instead() -> None:
     assert first(unit) == "no-nodes"
     with_nodes = gang(3, asks(4), room_of(node("n0")), scheduled=error)
     assert first(with_nodes) == "scheduler-error"
+
+
+def test_an_error_about_too_few_pods_stays_an_error() -> None:
+    """One of its two pods is on its way out: arithmetic has no word for the one that is left."""
+    error = a_condition("PodScheduled", "False", reason="SchedulerError", message=CLAIM_HIDDEN)
+    unit = gang(2, asks(4), room_of(), scheduled=error)
+    old, new = unit.pods
+    leaving = replace(old, meta=replace(old.meta, deleting_since=ago(5)))
+    unit = with_room(replace(unit, pods=(leaving, new), placing=None))
+    assert first(unit) == "scheduler-error"

@@ -14,6 +14,7 @@ from tests.diagnosis.building import (
     a_part,
     a_pod,
     ago,
+    an_event,
     child_jobs,
     failed,
     placed,
@@ -128,3 +129,23 @@ def test_a_member_that_leaves_above_the_quorum() -> None:
     group = a_group("ring", quorum=2, placed=placed())
     pods = (*pods_of(job, 2, on="n0"), a_pod("new", group="ring", on="n0", ready=False))
     assert first(unit_of(job, group, *pods, memory=UnitMemory())) == "restarting"
+
+
+def test_a_refused_job_beside_members_that_are_tried_first_now() -> None:
+    """The quorum exists, so the refusal is not its reason; nobody has said a word about its pod yet."""
+    made = a_jobset(
+        "run",
+        a_part("driver", pods=1, group_name="ring"),
+        a_part("workers", pods=1, group_name="ring"),
+        restarts=1,
+        max_restarts=3,
+        restarting=True,
+    )
+    driver, workers = child_jobs(made, created_at=ago(10))
+    pod = a_pod("run-driver-0-0", of=driver, group="ring", created_at=ago(5))
+    refused = an_event(workers, "FailedCreate", texts.QUOTA, last_seen=ago(1))
+    unit = unit_of(made, driver, workers, pod, a_group("ring", quorum=1), refused)
+    assert found("restarting", unit).message == (
+        "Restart 1 of 3 of JobSet run: 0 of 2 pods are ready."
+    )
+    assert first(unit) == "restarting"

@@ -18,6 +18,7 @@ from gangboard.domain.reading.progress import (
     is_formed,
     is_full,
     live_count,
+    missing,
     seats,
     succeeded,
 )
@@ -30,7 +31,9 @@ def find(unit: Unit) -> Finding | None:
     """Return a finding for a gang of which some pods exist, and not enough."""
     if unit.quorum is None or is_formed(unit) or is_full(unit) or not live_count(unit):
         return None
-    if waiting_parts(unit) or failing_jobs(unit) or newest_refusal(unit) is not None:
+    if waiting_parts(unit) or failing_jobs(unit):
+        return None
+    if missing(unit) and newest_refusal(unit) is not None:
         return None
     since = unchanged_since(unit)
     due = since + COUNT_GRACE if since is not None else None

@@ -15,6 +15,7 @@ from gangboard.domain.reading.scheduler_text import best_saying, earliest, sayin
 from gangboard.domain.reading.wording import count, sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.placement.sentences.cause import obstacle
 
 
 def find(unit: Unit) -> Finding | None:
@@ -22,8 +23,8 @@ def find(unit: Unit) -> Finding | None:
     said = sayings(unit, "SchedulerError")
     if not said or not lacks_room(unit):
         return None
-    if unit.placing is not None and unit.placing.has_no_nodes:
-        return None  # that is the cause, and `no-nodes` says it
+    if obstacle(unit, "no-nodes") is not None:
+        return None  # that is the cause, and there is a rule that says it
     best = best_saying(said)
     waiting = count(len(unit.unplaced), "pod")
     message = f"The scheduler failed when it tried to place {waiting}"

@@ -14,7 +14,8 @@ from gangboard.domain.reading.attempt import Restart, restart_under_way
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import next_recheck
 from gangboard.domain.reading.losses import are_kept_away
-from gangboard.domain.reading.progress import failing_jobs, lacks_room, runs_enough
+from gangboard.domain.reading.progress import failing_jobs, is_formed, lacks_room, runs_enough
+from gangboard.domain.reading.scheduler_text import rejected_pods
 from gangboard.domain.reading.wording import label, out_of, sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -28,7 +29,7 @@ def find(unit: Unit) -> Finding | None:
     restart = restart_under_way(unit)
     if restart is None:
         return None
-    if are_kept_away(unit) and (lacks_room(unit) or runs_enough(unit)):
+    if _has_another_word(unit):
         return None
     ready = out_of(len(unit.ready), unit.wanted, "pod")
     verb = "is" if len(unit.ready) == 1 else "are"
@@ -39,6 +40,15 @@ def find(unit: Unit) -> Finding | None:
         evidence=(Evidence(restart.word.lower(), restart.text, restart.source),),
         recheck_at=next_recheck(unit),
     )
+
+
+def _has_another_word(unit: Unit) -> bool:
+    """Whether members that are kept away are told of: at formation, at placement, or as its size."""
+    if not are_kept_away(unit):
+        return False
+    is_refused_by_scheduler = bool(rejected_pods(unit))
+    is_told_before_run = is_refused_by_scheduler or not is_formed(unit)
+    return runs_enough(unit) or (lacks_room(unit) and is_told_before_run)
 
 
 def _of(unit: Unit, restart: Restart) -> str:
