@@ -9,9 +9,14 @@ from functools import lru_cache
 import msgspec
 
 from gangboard.decode.podspec import NULL, WireContainer, WirePodSpec
-from gangboard.decode.selectors import WirePodTerm, WireRequirement, apart_name, read_requirements
+from gangboard.decode.selectors import (
+    WirePodTerm,
+    WireRequirement,
+    read_requirements,
+    read_term,
+)
 from gangboard.decode.wire import Int32, Wire
-from gangboard.domain.capacity import HostPort, Needs, Term, Toleration
+from gangboard.domain.capacity import HostPort, Needs, PodTerm, Term, Toleration
 
 # Extended resources of this name are served by dynamic allocation (1.36 and later).
 _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
@@ -108,17 +113,14 @@ _SPREAD = msgspec.json.Decoder(list[_WireSpread] | None)
 _VOLUMES = msgspec.json.Decoder(list[_WireVolume] | None)
 _CLAIMS = msgspec.json.Decoder(list[_WireSource] | None)
 _PORTS = msgspec.json.Decoder(list[_WirePort] | None)
-_LABELS = msgspec.json.Decoder(dict[str, str | None] | None)
 # Parts that are longer are read each time: they are not what thousands of pods have in common.
 _LONGEST_SHARED = 16384
 
 
-def read_needs(
-    spec: WirePlacedSpec, namespace: str, labels: msgspec.Raw, resources: Iterable[str]
-) -> Needs:
+def read_needs(spec: WirePlacedSpec, namespace: str, resources: Iterable[str]) -> Needs:
     """Return what the filters of kube-scheduler read of a pod; equal ones are the same object.
 
-    `labels` are `metadata.labels` as bytes: they are read only for pods that must be apart.
+    `namespace` is the pod's: its terms of anti-affinity are about it where they name no other.
     `resources` are the names of what the pod requests. Raises ValueError or RecursionError
     where a part is not as the API has it.
     """
@@ -135,14 +137,14 @@ def read_needs(
     classes = tuple(_device_classes(resources))
     if not (terms or ports or words or classes):
         return needs
-    sets = _apart(terms, namespace, labels)
-    if "" in sets:
+    kept_apart = _anti_affinity(terms, namespace)
+    if not all(term.is_exact for term in kept_apart):
         words = (ANTI_AFFINITY, *words)
     return _shared(
         replace(
             needs,
             host_ports=ports,
-            apart=sets - {""},
+            anti_affinity=kept_apart,
             unsupported=(*needs.unsupported, *words),
             undecidable=classes,
         )
@@ -169,9 +171,7 @@ def _common(
         tolerations=tuple(map(_toleration, _TOLERATIONS.decode(tolerations) or ())),
         unsupported=tuple(unsupported),
     )
-    # A term without a selector matches nothing (LabelSelectorAsSelector).
-    terms = (anti.required if anti is not None else None) or ()
-    return _shared(needs), tuple(term for term in terms if term.label_selector is not None)
+    return _shared(needs), tuple((anti.required if anti is not None else None) or ())
 
 
 @lru_cache(maxsize=16384)
@@ -192,12 +192,14 @@ def _toleration(wire: _WireToleration) -> Toleration:
     return Toleration(wire.key or "", wire.operator or "Equal", wire.value or "", wire.effect or "")
 
 
-def _apart(terms: Iterable[WirePodTerm], namespace: str, labels: msgspec.Raw) -> frozenset[str]:
-    """Return the sets of which a node takes one only; an empty name for what is no such set."""
-    if not terms:
-        return frozenset()
-    own = {key: value for key, value in (_LABELS.decode(labels) or {}).items() if value is not None}
-    return frozenset(apart_name(term, namespace, own) for term in terms)
+def _anti_affinity(terms: Iterable[WirePodTerm], namespace: str) -> tuple[PodTerm, ...]:
+    # A term without a selector matches nothing (LabelSelectorAsSelector).
+    found = {
+        read_term(term, term.label_selector, namespace)
+        for term in terms
+        if term.label_selector is not None
+    }
+    return tuple(sorted(found, key=lambda term: term.name))
 
 
 def _host_ports(spec: WirePodSpec) -> Iterator[HostPort]:

@@ -1,13 +1,13 @@
-"""Label selectors of affinity between pods, and the sets of pods that must be apart."""
+"""Label selectors, and the terms of anti-affinity between pods."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from gangboard.decode.wire import Wire
-from gangboard.domain.capacity import HOSTNAME, Requirement
+from gangboard.domain.capacity import HOSTNAME, PodTerm, Requirement
 
-LONGEST_NAME = 1000
+_OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist"})
 
 
 class WireRequirement(Wire):
@@ -45,58 +45,57 @@ def read_requirements(entries: Iterable[WireRequirement] | None) -> tuple[Requir
     )
 
 
-def apart_name(term: WirePodTerm, namespace: str, labels: Mapping[str, str]) -> str:
-    """Return the name of the set of pods of which a node takes one only; empty when it is no such.
+def read_term(term: WirePodTerm, selector: WireLabelSelector, namespace: str) -> PodTerm:
+    """Return a term of a pod of that namespace; `selector` is its own.
 
-    It is one when the term is by host, in the pod's own namespace, and matches the pod itself.
-    Equal selectors of one namespace have equal names, however they are written.
+    Namespaces that are told by their labels are not known: all of them then, and it is not exact.
+    Nor is it with an operator that is not known, of which the entry is left out. Source:
+    getNamespacesFromPodAffinityTerm and AffinityTerm.Matches in kube-scheduler's framework.
     """
-    selector = term.label_selector
-    if (
-        selector is None
-        or term.topology_key != HOSTNAME
-        or term.namespace_selector is not None
-        or set(term.namespaces or (namespace,)) != {namespace}
-    ):
-        return ""
     entries = _requirements(selector)
-    if not all(_matches(entry, labels) for entry in entries):
-        return ""
-    name = f"{namespace}/{','.join(sorted(set(map(_text, entries))))}"
-    return name if len(name) <= LONGEST_NAME else ""
+    known = tuple(entry for entry in entries if entry.operator in _OPERATORS)
+    by_labels = term.namespace_selector
+    where = _requirements(by_labels) if by_labels is not None else ()
+    namespaces = frozenset(term.namespaces or ((namespace,) if by_labels is None else ()))
+    name = f"{','.join(sorted(namespaces))}/{_texts(entries)}"
+    if by_labels is not None:
+        name = f"{name} and namespaces with {_texts(where) or 'any labels'}"
+    if term.topology_key != HOSTNAME:
+        name = f"{name} by {term.topology_key}"
+    return PodTerm(
+        name,
+        namespaces if by_labels is None else None,
+        known,
+        term.topology_key == HOSTNAME and not where and len(known) == len(entries),
+    )
 
 
-def _requirements(selector: WireLabelSelector) -> list[Requirement]:
+def _requirements(selector: WireLabelSelector) -> tuple[Requirement, ...]:
+    """Return the entries of a selector in one order, however they are written."""
     labels = (selector.match_labels or {}).items()
-    return [
+    entries = (
         *(Requirement(key, "In", (value,)) for key, value in labels),
         *read_requirements(selector.match_expressions),
-    ]
+    )
+    each = {
+        Requirement(entry.key, entry.operator, tuple(sorted(set(entry.values))))
+        for entry in entries
+    }
+    return tuple(sorted(each, key=_text))
 
 
-def _matches(entry: Requirement, labels: Mapping[str, str]) -> bool:
-    """Match as labels.Requirement does; what it does not know matches nothing."""
-    value = labels.get(entry.key)
-    match entry.operator:
-        case "In":
-            return value in entry.values
-        case "NotIn":
-            return value not in entry.values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-    return False
+def _texts(entries: Iterable[Requirement]) -> str:
+    return ",".join(map(_text, entries))
 
 
 def _text(entry: Requirement) -> str:
-    """Return it as kubectl writes selectors, values in order."""
-    values = ",".join(sorted(set(entry.values)))
+    """Return it as kubectl writes selectors."""
+    values = ",".join(entry.values)
     match entry.operator:
         case "Exists":
             return entry.key
         case "DoesNotExist":
             return f"!{entry.key}"
-        case "In" if len(set(entry.values)) == 1:
+        case "In" if len(entry.values) == 1:
             return f"{entry.key}={values}"
     return f"{entry.key} {entry.operator.lower()} ({values})"

@@ -8,6 +8,7 @@ as `Resource.Add` does in pkg/scheduler/framework/types.go.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -22,6 +23,7 @@ Amounts = Mapping[str, int]
 PODS = "pods"
 """The resource of which every pod takes one."""
 HOSTNAME = "kubernetes.io/hostname"
+_INTEGER = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII)
 
 
 class Effect(StrEnum):
@@ -58,11 +60,65 @@ class Toleration:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One entry of `matchExpressions` or `matchFields`."""
+    """One entry of `matchExpressions` or `matchFields`, of a node or of pods."""
 
     key: str
     operator: str
     values: tuple[str, ...] = ()
+
+    def matches(self, value: str | None) -> bool:
+        """Match a label, None where it is absent, as labels.Requirement does: NotIn also then."""
+        match self.operator:
+            case "In":
+                return value in self.values
+            case "NotIn":
+                return value not in self.values
+            case "Exists":
+                return value is not None
+            case "DoesNotExist":
+                return value is None
+            case "Gt" | "Lt":
+                return self._compares(value)
+        return False
+
+    def _compares(self, text: str | None) -> bool:
+        """Compare as 64-bit integers; what is not one matches nothing."""
+        value = _integer(text)
+        bound = _integer(self.values[0]) if len(self.values) == 1 else None
+        if value is None or bound is None:
+            return False
+        return value > bound if self.operator == "Gt" else value < bound
+
+
+def _integer(text: str | None) -> int | None:
+    if text is None or not _INTEGER.fullmatch(text):
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
+
+
+@dataclass(frozen=True, slots=True)
+class PodTerm:
+    """A required term of anti-affinity between pods: which pods it keeps away. The name is all of it."""
+
+    name: str
+    """Such as `team-a/app=train`: terms that say the same the same way have the same name."""
+    namespaces: frozenset[str] | None = field(default=None, compare=False)
+    """None: every namespace."""
+    selector: tuple[Requirement, ...] = field(default=(), compare=False)
+    is_exact: bool = field(default=True, compare=False)
+    """By host, and about just the pods that it matches. Of any other it is only known that it is
+    about none but those that it matches."""
+
+    def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        """Whether a pod of that namespace with these labels is kept away."""
+        return (self.namespaces is None or namespace in self.namespaces) and all(
+            entry.matches(labels.get(entry.key)) for entry in self.selector
+        )
+
+
+PodTerms = Mapping[PodTerm, int]
+"""Term → of how many pods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +147,11 @@ class Needs:
     affinity: tuple[Term, ...] | None = None
     tolerations: tuple[Toleration, ...] = ()
     host_ports: frozenset[HostPort] = frozenset()
-    apart: frozenset[str] = frozenset()
+    anti_affinity: tuple[PodTerm, ...] = ()
+    """Its required terms, by name; other pods are subject to those that are not exact, too."""
     unsupported: tuple[str, ...] = ()
     undecidable: tuple[str, ...] = ()
-    """All of them as in `Shape`."""
+    """All others as in `Shape`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +167,12 @@ class Shape:
     """Required node affinity, any of the terms; None when it has none. No term matches no node."""
     tolerations: tuple[Toleration, ...] = ()
     host_ports: frozenset[HostPort] = frozenset()
-    apart: frozenset[str] = frozenset()
-    """Names of sets of pods of which a node takes one only: required anti-affinity by
-    `kubernetes.io/hostname` whose selector matches the very pods that have it."""
+    apart: frozenset[PodTerm] = frozenset()
+    """Required anti-affinity by `kubernetes.io/hostname` that it has: it shares no node with pods
+    that match. Where it matches itself, a node takes one only."""
+    matched: frozenset[PodTerm] = frozenset()
+    """Such terms that it matches, of its gang and of pods with a node: it shares no node with pods
+    that have one of them."""
     unsupported: tuple[str, ...] = ()
     """What it asks for besides and what can only take nodes away (volumes, claims, spread, other
     affinity between pods, a request that could not be read): "does not fit" stays true."""
@@ -129,8 +189,10 @@ class Load:
     """Sum over the pods, each in scheduler units. `pods` is not in it."""
     pods: int = 0
     host_ports: frozenset[HostPort] = frozenset()
-    apart: frozenset[str] = frozenset()
-    """The sets of `Shape.apart` that have a pod among these."""
+    apart: PodTerms = field(default_factory=dict)
+    """The terms of anti-affinity that these have, those that are not exact included."""
+    matched: PodTerms = field(default_factory=dict)
+    """The exact terms that these match, of all that pods of the cluster have."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,8 +50,6 @@ class OwnerKind:
     resource: Resource
     label: str
     """How pages call it."""
-    pod_labels: tuple[str, ...] = ()
-    """Labels of pods that its rules or pages need."""
     own_managers: tuple[str, ...] = ()
     """Values of `spec.managedBy` that mean its own controller."""
     levers: tuple[Lever, ...] = ()
@@ -74,7 +72,6 @@ class GroupingAPI:
     group: str
     resources: tuple[Resource, ...]
     """Their models are domain.Group."""
-    pod_labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from gangboard.domain.advice import Advice, Change
-from gangboard.domain.capacity import PODS, Load, NodeRoom
+from gangboard.domain.capacity import PODS, NodeRoom
 from gangboard.domain.placing import Answer, Filter, When
 from gangboard.placement.advice_words import amount_of, each_node, node_names, then_fits
 from gangboard.placement.amounts import free, wanted
@@ -143,8 +143,7 @@ def _with_room(trial: Trial, freed: Freed) -> dict[str, NodeRoom]:
         taken = {
             resource: amount - amounts.get(resource, 0) for resource, amount in load.amounts.items()
         }
-        pods = load.pods - amounts.get(PODS, 0)
-        now = Load(taken, pods, load.host_ports, load.apart)
+        now = replace(load, amounts=taken, pods=load.pods - amounts.get(PODS, 0))
         changed[name] = replace(node, now=now)
     return changed
 

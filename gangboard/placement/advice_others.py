@@ -14,6 +14,7 @@ from gangboard.domain.placing import Answer
 from gangboard.placement.advice_words import amount_of, then_fits
 from gangboard.placement.ground import Mask, Whole
 from gangboard.placement.hosts import hosts_of
+from gangboard.placement.neighbours import fewer
 from gangboard.placement.tenants import Tenants, tenants_of
 from gangboard.placement.trial import Trial
 
@@ -57,7 +58,8 @@ def suspend_gangs(trial: Trial) -> Iterator[Advice]:
 def _adds_up(trial: Trial) -> bool:
     """Whether the places on each node can simply be added: one shape that shares nodes freely."""
     shape = trial.shape
-    return trial.is_one_shape and not (shape.host_ports or shape.apart or shape.unsupported)
+    bound = shape.host_ports or shape.apart or shape.matched or shape.unsupported
+    return trial.is_one_shape and not bound
 
 
 def _priority(trial: Trial) -> int:
@@ -183,7 +185,7 @@ def _nodes_without(trial: Trial, some: Sequence[_Candidate]) -> dict[str, NodeRo
 
 
 def _less(load: Load, gone: Load, staying: Load) -> Load:
-    """Return what is left on a node; ports and sets that pods share which stay are kept."""
+    """Return what is left on a node; ports that pods share which stay are kept."""
     amounts: Mapping[str, int] = {
         resource: amount - gone.amounts.get(resource, 0)
         for resource, amount in load.amounts.items()
@@ -192,7 +194,8 @@ def _less(load: Load, gone: Load, staying: Load) -> Load:
         amounts,
         load.pods - gone.pods,
         (load.host_ports - gone.host_ports) | staying.host_ports,
-        (load.apart - gone.apart) | staying.apart,
+        fewer(load.apart, gone.apart),
+        fewer(load.matched, gone.matched),
     )
 
 

@@ -178,7 +178,7 @@ def _present(request: GangRequest) -> tuple[Constraint, ...]:
     there = {
         Constraint.TOPOLOGY: bool(request.topology_keys),
         Constraint.HOST_PORTS: any(shape.host_ports for shape in shapes),
-        Constraint.APART: any(shape.apart for shape in shapes),
+        Constraint.APART: any(shape.apart or shape.matched for shape in shapes),
     }
     return tuple(one for one in Constraint if there[one])
 
@@ -200,6 +200,7 @@ def relaxed(
             requests=requests,
             host_ports=frozenset() if Constraint.HOST_PORTS in constraints else one.host_ports,
             apart=frozenset() if Constraint.APART in constraints else one.apart,
+            matched=frozenset() if Constraint.APART in constraints else one.matched,
             unsupported=(),
         )
 

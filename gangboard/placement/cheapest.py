@@ -9,7 +9,7 @@ import numpy as np
 
 from gangboard.domain.placing import When
 from gangboard.placement.ground import Mask, Whole, total
-from gangboard.placement.matching import ports_clash
+from gangboard.placement.matching import keeps_apart, ports_clash
 from gangboard.placement.trial import Freed, Trial
 
 MOST_PLACES = 2_000
@@ -73,14 +73,15 @@ def _on(trial: Trial, mask: Mask, missing: int) -> Freed:
 def _promising(trial: Trial, mask: Mask, missing: int) -> Whole:
     """Return the nodes on which one place more costs least: no others can be among the cheapest.
 
-    Room alone makes no place where a port or a pod of the same set is in the way.
+    Room alone makes no place where a port or a pod that must be apart is in the way.
     """
     hosts, deciding = trial.hosts, trial.deciding
     now = hosts.caps(When.NOW)
     there = np.flatnonzero(mask & (hosts.caps(When.EMPTY) > now))
     if missing <= 0:
         return there[:0]
-    if trial.shape.host_ports or trial.shape.apart:
+    shape = trial.shape
+    if shape.host_ports or shape.apart or shape.matched:
         there = there[
             np.array([not _is_barred(trial, at) for at in there.tolist()], dtype=np.bool_)
         ]
@@ -94,7 +95,7 @@ def _promising(trial: Trial, mask: Mask, missing: int) -> Whole:
 def _is_barred(trial: Trial, at: int) -> bool:
     load = trial.ground.nodes[at].now
     shape = trial.shape
-    return bool(shape.apart & load.apart) or ports_clash(shape.host_ports, load.host_ports)
+    return keeps_apart(shape, load) or ports_clash(shape.host_ports, load.host_ports)
 
 
 class _Rows:

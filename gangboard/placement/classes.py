@@ -9,7 +9,7 @@ from gangboard.domain.capacity import Amounts, NodeRoom, Party, Shape
 from gangboard.domain.placing import When
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
-from gangboard.placement.matching import ports_clash
+from gangboard.placement.matching import keeps_apart, ports_clash
 
 Vector = tuple[int, ...]
 
@@ -105,7 +105,7 @@ def apart_pairs(shapes: Sequence[Shape]) -> frozenset[tuple[int, int]]:
         (low, high)
         for high, one in enumerate(shapes)
         for low, other in enumerate(shapes[:high])
-        if one.apart & other.apart or ports_clash(one.host_ports, other.host_ports)
+        if keeps_apart(one, other) or ports_clash(one.host_ports, other.host_ports)
     )
 
 

@@ -9,6 +9,7 @@ from gangboard.domain.capacity import GangRequest, Load, NodeRoom, Resident
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Answer, When
 from gangboard.placement.fits import fits
+from gangboard.placement.neighbours import fewer, more
 
 _RIVALS = 10
 """Half-placed gangs that are looked at, the ones that hold most of the gang's nodes first."""
@@ -93,7 +94,8 @@ def _less(load: Load, part: Load) -> Load:
         {name: amount - part.amounts.get(name, 0) for name, amount in load.amounts.items()},
         load.pods - part.pods,
         load.host_ports - part.host_ports,
-        load.apart - part.apart,
+        fewer(load.apart, part.apart),
+        fewer(load.matched, part.matched),
     )
 
 
@@ -103,5 +105,6 @@ def _more(load: Load, part: Load) -> Load:
         {name: load.amounts.get(name, 0) + part.amounts.get(name, 0) for name in sorted(names)},
         load.pods + part.pods,
         load.host_ports | part.host_ports,
-        load.apart | part.apart,
+        more(load.apart, part.apart),
+        more(load.matched, part.matched),
     )

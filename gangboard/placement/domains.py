@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,11 +55,18 @@ def fit_in_some_domain(
     if not request.topology_keys:
         return _fit(ground, parties, when, None, target, budget)
     domains = domains_of(ground, request.topology_keys)
+    tried = (
+        _fit(ground, parties, when, domains.codes == code, target, budget)
+        for code in _possible(ground, parties, when, domains, target)
+        if request.domain in (None, domains.values[code])
+    )
+    return in_any(tried, budget)
+
+
+def in_any(tried: Iterable[Fit], budget: Budget) -> Fit:
+    """Return the first YES of all domains; NO only where none of them could not be told."""
     gave_up: Fit | None = None
-    for code in _possible(ground, parties, when, domains, target):
-        if request.domain is not None and domains.values[code] != request.domain:
-            continue
-        found = _fit(ground, parties, when, domains.codes == code, target, budget)
+    for found in tried:
         if found.answer is Answer.YES:
             return Fit(Answer.YES, found.placement, steps=budget.spent)
         if found.answer is Answer.CANNOT_TELL:
@@ -126,7 +133,7 @@ def hosts_share_names(ground: Ground, request: GangRequest) -> bool:
     masks = [
         hosts_of(ground, party.shape).eligible()
         for party in request.parties
-        if party.count and party.shape.apart
+        if party.count and (party.shape.apart or party.shape.matched)
     ]
     if not masks:
         return False
@@ -135,7 +142,8 @@ def hosts_share_names(ground: Ground, request: GangRequest) -> bool:
         return True
     texts = ground.labels(HOSTNAME)
     empty = texts.among(("",))
-    return bool(empty[hosts].any()) or len(np.unique(texts.codes[hosts])) < len(hosts)
+    times = np.bincount(texts.codes, minlength=len(texts.places))
+    return bool(empty[hosts].any()) or bool((times[texts.codes[hosts]] > 1).any())
 
 
 def first_unreadable(ground: Ground, request: GangRequest) -> str:

@@ -15,7 +15,14 @@ from gangboard.domain.placing import (
     When,
 )
 from gangboard.placement.amounts import free, wanted
-from gangboard.placement.matching import CORDON, NOT_READY, is_selected, ports_clash, untolerated
+from gangboard.placement.matching import (
+    CORDON,
+    NOT_READY,
+    is_selected,
+    keeps_apart,
+    ports_clash,
+    untolerated,
+)
 
 OWNER_ORDER = tuple(Filter)
 """First what the owner asked for, then what was done to the node."""
@@ -66,7 +73,7 @@ def filters(
             yield Filter.TAINT, str(taint)
     if ports_clash(shape.host_ports, node.staying.host_ports):
         yield Filter.HOST_PORT, ""
-    if shape.apart & node.staying.apart:
+    if keeps_apart(shape, node.staying):
         yield Filter.APART, ""
     for resource in sorted(node.unreadable & asked.keys()):
         yield Filter.UNREADABLE, resource
@@ -134,7 +141,7 @@ def pods_that_fit(
     load = node.now if when is When.NOW else node.staying
     if ports_clash(shape.host_ports, load.host_ports):
         return 0, Constraint.HOST_PORTS
-    if shape.apart & load.apart:
+    if keeps_apart(shape, load):
         return 0, Constraint.APART
     count, limit = min(
         (
@@ -145,7 +152,7 @@ def pods_that_fit(
     )
     if count > 1 and shape.host_ports:
         return 1, Constraint.HOST_PORTS
-    if count > 1 and shape.apart:
+    if count > 1 and keeps_apart(shape, shape):
         return 1, Constraint.APART
     return count, limit
 

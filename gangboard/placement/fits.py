@@ -8,7 +8,12 @@ from collections.abc import Callable, Sequence
 from gangboard.domain.capacity import HOSTNAME, GangRequest, NodeRoom
 from gangboard.domain.placing import Answer, Filter, Fit, When
 from gangboard.placement.classes import problem
-from gangboard.placement.domains import first_unreadable, fit_in_some_domain, hosts_share_names
+from gangboard.placement.domains import (
+    first_unreadable,
+    fit_in_some_domain,
+    hosts_share_names,
+    in_any,
+)
 from gangboard.placement.eligibility import filters, is_eligible
 from gangboard.placement.ground import as_ground
 from gangboard.placement.matching import undecidable
@@ -64,23 +69,25 @@ def _beyond(request: GangRequest, found: Fit) -> Fit:
     return Fit(Answer.CANNOT_TELL, why=why, steps=found.steps, but_for=names)
 
 
-def _shared_names() -> Fit:
-    why = f"nodes do not each have their own label {HOSTNAME}"
-    return Fit(Answer.CANNOT_TELL, why=why)
+def _safely(shares_names: bool, ask: Callable[[], Fit], unreadable: Callable[[], str]) -> Fit:
+    """Return the answer of one way to ask, where what is known of the nodes allows one."""
+    if shares_names:
+        why = f"nodes do not each have their own label {HOSTNAME}"
+        return Fit(Answer.CANNOT_TELL, why=why)
+    found = ask()
+    why = unreadable() if found.answer is Answer.NO else ""
+    return Fit(Answer.CANNOT_TELL, why=why, steps=found.steps) if why else found
 
 
 def _fits(
     request: GangRequest, nodes: Sequence[NodeRoom], when: When, target: int, budget: Budget
 ) -> Fit:
     ground = as_ground(nodes)
-    if hosts_share_names(ground, request):
-        return _shared_names()
-    found = fit_in_some_domain(ground, request, when, target, budget)
-    if found.answer is Answer.NO:
-        why = first_unreadable(ground, request)
-        if why:
-            return Fit(Answer.CANNOT_TELL, why=why, steps=found.steps)
-    return found
+    return _safely(
+        hosts_share_names(ground, request),
+        lambda: fit_in_some_domain(ground, request, when, target, budget),
+        lambda: first_unreadable(ground, request),
+    )
 
 
 # Node by node
@@ -94,36 +101,15 @@ def _fits_plainly(
     budget: Budget,
     group: bool,
 ) -> Fit:
-    if _share_names(request, nodes):
-        return _shared_names()
-
-    def ask(members: Sequence[NodeRoom]) -> Fit:
-        return pack(problem(request.parties, members, when, group=group), target, budget)
-
-    found = _in_some_domain(request, nodes, ask, budget)
-    if found.answer is Answer.NO:
-        why = _unreadable(request, nodes)
-        if why:
-            return Fit(Answer.CANNOT_TELL, why=why, steps=found.steps)
-    return found
-
-
-def _in_some_domain(
-    request: GangRequest,
-    nodes: Sequence[NodeRoom],
-    ask: Callable[[Sequence[NodeRoom]], Fit],
-    budget: Budget,
-) -> Fit:
-    gave_up: Fit | None = None
-    for _, members in sorted(domains(request, nodes).items()):
-        found = ask(members)
-        if found.answer is Answer.YES:
-            return Fit(Answer.YES, found.placement, steps=budget.spent)
-        if found.answer is Answer.CANNOT_TELL:
-            gave_up = gave_up or found
-    if gave_up is not None:
-        return Fit(Answer.CANNOT_TELL, why=gave_up.why, steps=budget.spent)
-    return Fit(Answer.NO, steps=budget.spent)
+    tried = (
+        pack(problem(request.parties, members, when, group=group), target, budget)
+        for _, members in sorted(domains(request, nodes).items())
+    )
+    return _safely(
+        _share_names(request, nodes),
+        lambda: in_any(tried, budget),
+        lambda: _unreadable(request, nodes),
+    )
 
 
 def domains(request: GangRequest, nodes: Sequence[NodeRoom]) -> Domains:
@@ -143,15 +129,14 @@ def domains(request: GangRequest, nodes: Sequence[NodeRoom]) -> Domains:
 
 def _share_names(request: GangRequest, nodes: Sequence[NodeRoom]) -> bool:
     """Whether pods that must be on different hosts could be told apart by something else than nodes."""
-    apart = [party.shape for party in request.parties if party.count and party.shape.apart]
-    if not apart:
-        return False
-    hosts = Counter(
-        node.labels.get(HOSTNAME, "")
-        for node in nodes
-        if any(is_eligible(node, shape) for shape in apart)
-    )
-    return bool(hosts[""]) or any(count > 1 for count in hosts.values())
+    apart = [
+        party.shape
+        for party in request.parties
+        if party.count and (party.shape.apart or party.shape.matched)
+    ]
+    names = Counter(node.labels.get(HOSTNAME, "") for node in nodes)
+    hosts = [node for node in nodes if any(is_eligible(node, shape) for shape in apart)]
+    return any(not node.labels.get(HOSTNAME) or names[node.labels[HOSTNAME]] > 1 for node in hosts)
 
 
 def _unreadable(request: GangRequest, nodes: Sequence[NodeRoom]) -> str:

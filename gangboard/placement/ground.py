@@ -13,7 +13,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from gangboard.domain.capacity import PODS, ClusterRoom, HostPort, NodeRoom, Taint
+from gangboard.domain.capacity import PODS, ClusterRoom, HostPort, Load, NodeRoom, Taint
 from gangboard.domain.placing import When
 
 Thing = TypeVar("Thing")
@@ -92,8 +92,9 @@ class Odd:
 
     ports_now: Mapping[int, frozenset[HostPort]]
     ports_staying: Mapping[int, frozenset[HostPort]]
-    apart_now: Mapping[int, frozenset[str]]
-    apart_staying: Mapping[int, frozenset[str]]
+    apart_now: Mapping[int, Load]
+    """Where pods have or match a term of anti-affinity."""
+    apart_staying: Mapping[int, Load]
     unreadable: Mapping[int, frozenset[str]]
 
 
@@ -284,10 +285,10 @@ def _odd(nodes: Iterable[tuple[int, NodeRoom]]) -> Odd:
             ports_now[at] = node.now.host_ports
         if node.staying.host_ports:
             ports_staying[at] = node.staying.host_ports
-        if node.now.apart:
-            apart_now[at] = node.now.apart
-        if node.staying.apart:
-            apart_staying[at] = node.staying.apart
+        if node.now.apart or node.now.matched:
+            apart_now[at] = node.now
+        if node.staying.apart or node.staying.matched:
+            apart_staying[at] = node.staying
         if node.unreadable:
             unreadable[at] = node.unreadable
     return Odd(ports_now, ports_staying, apart_now, apart_staying, unreadable)

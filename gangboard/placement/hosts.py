@@ -13,6 +13,7 @@ from gangboard.domain.placing import Constraint, Eligibility, Excluded, Filter, 
 from gangboard.placement.amounts import wanted
 from gangboard.placement.eligibility import EXAMPLES, UNLIMITED, ranked
 from gangboard.placement.ground import SAFE, Ground, Mask, Whole, total
+from gangboard.placement.matching import keeps_apart
 from gangboard.placement.sieve import Sieve
 
 MOST_KEPT = 600
@@ -93,7 +94,7 @@ class Hosts:
         if when not in self._caps:
             caps = np.where(self.eligible(), self._by_amounts(when), 0)
             caps[self._sieve.ports_taken(when) | self._sieve.apart_taken(when)] = 0
-            if self._shape.host_ports or self._shape.apart:
+            if self._shape.host_ports or keeps_apart(self._shape, self._shape):
                 caps = np.minimum(caps, 1)
             self._caps[when] = caps
         return self._caps[when]
@@ -171,6 +172,7 @@ def hosts_of(ground: Ground, shape: Shape) -> Hosts:
         shape.tolerations,
         shape.host_ports,
         shape.apart,
+        shape.matched,
     )
     kept: dict[Hashable, Hosts] = ground.cache.setdefault("hosts", {})
     found = kept.get(asked)

@@ -20,7 +20,7 @@ from gangboard.placement.amounts import wanted
 from gangboard.placement.domains import domains_of
 from gangboard.placement.ground import Ground
 from gangboard.placement.hosts import hosts_of
-from gangboard.placement.matching import ports_clash
+from gangboard.placement.matching import keeps_apart, ports_clash
 
 MOST_PERMUTED = 3
 """Shapes of which every order is played; of more, one order and its reverse."""
@@ -136,7 +136,7 @@ class _Play:
             return False
         own = self._parties[shape].shape
         return not any(
-            own.apart & other.apart or ports_clash(own.host_ports, other.host_ports)
+            keeps_apart(own, other) or ports_clash(own.host_ports, other.host_ports)
             for other in (self._parties[one].shape for one in self._beside[at])
         )
 

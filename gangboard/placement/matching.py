@@ -1,15 +1,14 @@
-"""Selectors, affinity, taints, ports: whether one pod and one node go together."""
+"""Selectors, affinity, taints, ports, neighbours: whether one pod and one node go together."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from gangboard.domain.capacity import (
     Effect,
     HostPort,
+    Load,
     NodeRoom,
-    Requirement,
     Shape,
     Taint,
     Term,
@@ -21,7 +20,6 @@ NOT_READY = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unrea
 NAME_FIELD = "metadata.name"
 _EXPRESSION_OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"})
 _FIELD_OPERATORS = frozenset({"In", "NotIn"})
-_INTEGER = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII)
 
 
 def undecidable(shape: Shape) -> list[str]:
@@ -65,41 +63,9 @@ def is_selected(node: NodeRoom, shape: Shape) -> bool:
 def _term_matches(term: Term, node: NodeRoom) -> bool:
     if not term.expressions and not term.fields:
         return False
-    return all(matches(entry, node.labels.get(entry.key)) for entry in term.expressions) and all(
-        matches(entry, node.name if entry.key == NAME_FIELD else None) for entry in term.fields
+    return all(entry.matches(node.labels.get(entry.key)) for entry in term.expressions) and all(
+        entry.matches(node.name if entry.key == NAME_FIELD else None) for entry in term.fields
     )
-
-
-def matches(entry: Requirement, value: str | None) -> bool:
-    """Match one requirement as labels.Requirement does: NotIn also where the label is absent."""
-    match entry.operator:
-        case "In":
-            return value in entry.values
-        case "NotIn":
-            return value not in entry.values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case "Gt" | "Lt":
-            return _compares(entry, value)
-    return False
-
-
-def _compares(entry: Requirement, text: str | None) -> bool:
-    """Compare as 64-bit integers; what is not one matches nothing."""
-    value = _integer(text)
-    bound = _integer(entry.values[0]) if len(entry.values) == 1 else None
-    if value is None or bound is None:
-        return False
-    return value > bound if entry.operator == "Gt" else value < bound
-
-
-def _integer(text: str | None) -> int | None:
-    if text is None or not _INTEGER.fullmatch(text):
-        return None
-    number = int(text)
-    return number if -(2**63) <= number < 2**63 else None
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
@@ -144,3 +110,12 @@ def ports_clash(ports: Iterable[HostPort], others: Iterable[HostPort]) -> bool:
 
 def _is_every(port: HostPort) -> bool:
     return port.address in ("", "0.0.0.0")  # noqa: S104 - a word of the API, nothing is bound
+
+
+def keeps_apart(one: Shape, other: Shape | Load) -> bool:
+    """Whether pods of a shape share no host with these: with itself, a node takes one only.
+
+    A term of anti-affinity works both ways: its pod shares no host with pods that match it,
+    whatever their own terms, and they share none with it (plugins/interpodaffinity, 1.35 to 1.37).
+    """
+    return not (one.apart.isdisjoint(other.matched) and one.matched.isdisjoint(other.apart))

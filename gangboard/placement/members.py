@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from gangboard.domain.capacity import GangRequest, Load, Needs, NodeRoom, Party, Shape
+from gangboard.domain.capacity import (
+    GangRequest,
+    Load,
+    Needs,
+    NodeRoom,
+    Party,
+    PodTerm,
+    Shape,
+)
 from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
 from gangboard.placement.amounts import pod_amounts
 from gangboard.placement.ground import Ground, ground_of
+from gangboard.placement.neighbours import NO_TERMS, fewer, matcher
 
-_Kind = tuple[tuple[tuple[str, Decimal], ...], Needs, tuple[str, ...]]
+OF_OTHERS = "anti-affinity of other pods"
+"""What is not worked out of a pod that a term of another, not by host, may keep away."""
+_Kind = tuple[tuple[tuple[str, Decimal], ...], Needs, tuple[str, ...], frozenset[PodTerm]]
 
 
 def waiting(unit: Unit) -> tuple[Pod, ...]:
@@ -88,20 +99,26 @@ def _domain(unit: Unit, keys: Sequence[str]) -> tuple[tuple[str, ...] | None, tu
 # Shapes
 
 
-def _parties(unit: Unit, pods: Iterable[Pod], also: tuple[str, ...]) -> tuple[Party, ...]:
+def _parties(unit: Unit, pods: Sequence[Pod], also: tuple[str, ...]) -> tuple[Party, ...]:
     """Return the pods by what they ask for, each kind under a name of its own, in order of names."""
     kinds: dict[_Kind, list[Pod]] = {}
+    matched = matcher(unit.facts.room, pods)
     for pod in pods:
-        kind = (tuple(sorted(pod.requests.items())), pod.needs, pod.unread_requests)
+        kind = (
+            tuple(sorted(pod.requests.items())),
+            pod.needs,
+            pod.unread_requests,
+            matched(pod),
+        )
         kinds.setdefault(kind, []).append(pod)
     parties: dict[str, Party] = {}
-    for (requests, needs, unread), members in kinds.items():
+    for (requests, needs, unread, terms), members in kinds.items():
         name = plain = _name(unit, members)
         number = 2
         while name in parties:
             name, number = f"{plain} ({number})", number + 1
         unsupported = (*needs.unsupported, *map(_unread, unread), *also)
-        shape = shape_of(name, dict(requests), needs, unsupported)
+        shape = shape_of(name, dict(requests), needs, unsupported, terms)
         parties[name] = Party(shape, len(members))
     return tuple(parties[name] for name in sorted(parties))
 
@@ -111,9 +128,19 @@ def _unread(resource: str) -> str:
 
 
 def shape_of(
-    name: str, requests: Mapping[str, Decimal], needs: Needs, unsupported: tuple[str, ...]
+    name: str,
+    requests: Mapping[str, Decimal],
+    needs: Needs,
+    unsupported: tuple[str, ...],
+    matched: frozenset[PodTerm] = NO_TERMS,
 ) -> Shape:
-    """Return one pod's requests and needs as a shape."""
+    """Return one pod's requests and needs as a shape.
+
+    `matched` are the terms of anti-affinity that it matches: its gang's, and those of pods with a
+    node. Of one that is not exact nobody can tell here which nodes it takes away.
+    """
+    if not all(term.is_exact for term in matched.difference(needs.anti_affinity)):
+        unsupported = (*unsupported, OF_OTHERS)
     return Shape(
         name,
         requests,
@@ -121,7 +148,8 @@ def shape_of(
         needs.affinity,
         needs.tolerations,
         needs.host_ports,
-        needs.apart,
+        frozenset(term for term in needs.anti_affinity if term.is_exact),
+        frozenset(term for term in matched if term.is_exact),
         tuple(dict.fromkeys(unsupported)),
         needs.undecidable,
     )
@@ -148,7 +176,7 @@ def nodes_for(unit: Unit) -> Ground:
     """Return the nodes of the cluster without what is kept on them for the unit's own waiting pods.
 
     A node to which one of them is nominated carries its load, and it must not stand in its own way.
-    Ports and sets of pods apart that members on such a node hold there stay.
+    Ports that members on such a node hold there stay.
     """
     ground = ground_of(unit.facts.room)
     kept: dict[str, list[Pod]] = {}
@@ -158,12 +186,16 @@ def nodes_for(unit: Unit) -> Ground:
     if not kept:
         return ground
     members = _on_nodes(unit)
+    matched = matcher(unit.facts.room, waiting(unit))
     changed: dict[str, NodeRoom] = {}
     for name, pods in kept.items():
         at = ground.place(name)
         if at is not None:
             beside = [pod for pod in members if pod.node == name]
-            changed[name] = replace(ground[at], now=_less(ground[at].now, pods, beside))
+            gone = Counter(term for pod in pods for term in matched(pod))
+            less = _less(ground[at].now, pods, beside)
+            less = replace(less, matched=fewer(less.matched, gone))
+            changed[name] = replace(ground[at], now=less)
     return ground.changed(changed)
 
 
@@ -172,12 +204,12 @@ def _less(load: Load, pods: Sequence[Pod], beside: Sequence[Pod]) -> Load:
     for pod in pods:
         taken.update(pod_amounts(pod.requests))
     ports = {port for pod in pods for port in pod.needs.host_ports}
-    apart = {name for pod in pods for name in pod.needs.apart}
     ports -= {port for pod in beside for port in pod.needs.host_ports}
-    apart -= {name for pod in beside for name in pod.needs.apart}
+    apart = Counter(term for pod in pods for term in pod.needs.anti_affinity)
     return Load(
         {name: max(0, amount - taken[name]) for name, amount in load.amounts.items()},
         max(0, load.pods - len(pods)),
         load.host_ports - ports,
-        load.apart - apart,
+        fewer(load.apart, apart),
+        load.matched,
     )

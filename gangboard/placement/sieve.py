@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from gangboard.domain.capacity import HostPort, Requirement, Shape, Taint
+from gangboard.domain.capacity import HostPort, Load, Requirement, Shape, Taint
 from gangboard.domain.placing import Filter, When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.ground import NAME, Ground, Mask, Whole
@@ -18,7 +18,7 @@ from gangboard.placement.matching import (
     CORDON,
     NAME_FIELD,
     NOT_READY,
-    matches,
+    keeps_apart,
     ports_clash,
     untolerated,
 )
@@ -97,7 +97,7 @@ class Sieve:
 
     def _matching(self, entry: Requirement, *, field: bool = False) -> Mask:
         if field and entry.key != NAME_FIELD:
-            return self._all() if matches(entry, None) else self._none()
+            return self._all() if entry.matches(None) else self._none()
         place = ("matching", entry, field)
         cache = self._ground.cache
         if place not in cache:
@@ -107,7 +107,7 @@ class Sieve:
             elif entry.operator == "NotIn":
                 cache[place] = ~texts.among(entry.values)
             else:
-                cache[place] = texts.among(one for one in texts.places if matches(entry, one))
+                cache[place] = texts.among(one for one in texts.places if entry.matches(one))
         mask: Mask = cache[place]
         return mask
 
@@ -153,11 +153,10 @@ class Sieve:
             return self._none()
         return self._at(at for at, others in taken.items() if ports_clash(ports, others))
 
-    def _apart_clashes(self, taken: Mapping[int, frozenset[str]]) -> Mask:
-        apart = self._shape.apart
-        if not apart:
+    def _apart_clashes(self, taken: Mapping[int, Load]) -> Mask:
+        if not (self._shape.apart or self._shape.matched):
             return self._none()
-        return self._at(at for at, others in taken.items() if apart & others)
+        return self._at(at for at, load in taken.items() if keeps_apart(self._shape, load))
 
     def filters(self, keys: Sequence[str]) -> Iterator[tuple[Filter, str, Mask]]:
         """Yield which nodes each filter excludes, in the order of `eligibility.filters`."""

@@ -127,7 +127,8 @@ class Trial:
         """
         if request is None and self.is_one_shape:
             wanted_now = self.request.needed if target is None else target
-            if self.shape.unsupported or self.shape.apart:
+            shape = self.shape
+            if shape.unsupported or shape.apart or shape.matched:
                 return self.fit(changed, request, target).answer is Answer.YES
             return self.most(changed) >= wanted_now
         return self.fit(changed, request, target).answer is Answer.YES

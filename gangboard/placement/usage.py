@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
 from typing import TypeVar
 
-from gangboard.domain.capacity import Amounts, ClusterRoom, HostPort, Load, NodeRoom, Resident
+from gangboard.domain.capacity import (
+    Amounts,
+    ClusterRoom,
+    HostPort,
+    Load,
+    NodeRoom,
+    PodTerm,
+    Resident,
+)
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
 from gangboard.placement.amounts import pod_amounts
+from gangboard.placement.neighbours import Neighbours
 
 Key = TypeVar("Key")
 Residents = Callable[[], Sequence[Resident]]
@@ -25,7 +34,7 @@ class _Taken:
     node: str
     amounts: Amounts
     host_ports: frozenset[HostPort]
-    apart: frozenset[str]
+    apart: tuple[PodTerm, ...]
     unread: tuple[str, ...]
     stays: bool
 
@@ -37,7 +46,8 @@ class _Sum:
     amounts: dict[str, int] = field(default_factory=dict)
     pods: int = 0
     host_ports: dict[HostPort, int] = field(default_factory=dict)
-    apart: dict[str, int] = field(default_factory=dict)
+    apart: dict[PodTerm, int] = field(default_factory=dict)
+    matched: dict[PodTerm, int] = field(default_factory=dict)
 
     def count(self, taken: _Taken, sign: int) -> None:
         """Add a pod (1) or take it away (-1)."""
@@ -46,13 +56,22 @@ class _Sum:
             _count(self.amounts, resource, sign * amount)
         for port in taken.host_ports:
             _count(self.host_ports, port, sign)
-        for name in taken.apart:
-            _count(self.apart, name, sign)
+        for term in taken.apart:
+            _count(self.apart, term, sign)
+
+    def match(self, terms: Iterable[PodTerm], sign: int) -> None:
+        """Note that a pod matches these terms (1), or no longer (-1)."""
+        for term in terms:
+            _count(self.matched, term, sign)
 
     def load(self) -> Load:
         """Return it as it is now."""
         return Load(
-            dict(self.amounts), self.pods, frozenset(self.host_ports), frozenset(self.apart)
+            dict(self.amounts),
+            self.pods,
+            frozenset(self.host_ports),
+            dict(self.apart),
+            dict(self.matched),
         )
 
 
@@ -73,6 +92,12 @@ class _Tally:
         for resource in taken.unread:
             _count(self.unread, resource, sign)
 
+    def match(self, taken: _Taken, terms: Iterable[PodTerm], sign: int) -> None:
+        """Note that a pod of it matches these terms (1), or no longer (-1)."""
+        self.now.match(terms, sign)
+        if taken.stays:
+            self.staying.match(terms, sign)
+
 
 class Usage:
     """Nodes and pods of one cluster, as far as they decide what fits where.
@@ -80,13 +105,17 @@ class Usage:
     Finished pods take nothing. Terminating ones take their room until they are gone. A pod that is
     nominated to a node takes its room there before it is bound: the scheduler keeps it for the pod
     (RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime). Pods on a node that is
-    not known wait for it to come. Not for several threads at once.
+    not known wait for it to come. Pods without one take nothing, but who matches their terms of
+    anti-affinity is counted. Not for several threads at once.
     """
 
     def __init__(self) -> None:
         self._nodes: dict[str, NodeRoom] = {}
         """As they come, nothing on them."""
         self._taken: dict[str, _Taken] = {}
+        self._terms: dict[str, tuple[PodTerm, ...]] = {}
+        """Of pods that are not finished, with a node or without; none that has none."""
+        self._neighbours = Neighbours()
         self._tallies: dict[str, _Tally] = {}
         self._rooms: dict[str, NodeRoom] = {}
         self._stale: set[str] = set()
@@ -116,9 +145,10 @@ class Usage:
         """Take in a pod as it is now; True when what is taken from a known node has changed."""
         uid = pod.meta.ref.uid
         taken = _taken(pod)
-        if taken == self._taken.get(uid):
-            return False
-        seen = self.remove_pod(uid)
+        seen = self._carry(uid, () if pod.is_finished else pod.needs.anti_affinity)
+        if taken == self._taken.get(uid) and (taken is None or self._neighbours.knows(pod)):
+            return seen
+        seen |= self._leave(uid)
         if taken is None:
             return seen
         self._taken[uid] = taken
@@ -127,19 +157,52 @@ class Usage:
             tally = self._tallies[taken.node] = _Tally()
         tally.uids.add(uid)
         tally.count(taken, 1)
+        tally.match(taken, self._neighbours.put(pod), 1)
         return self._touch(taken.node) or seen
 
     def remove_pod(self, uid: str) -> bool:
         """Forget a pod; True when that frees something on a known node."""
+        left = self._leave(uid)
+        return self._carry(uid, ()) or left
+
+    def _leave(self, uid: str) -> bool:
+        """Take a pod from its node, if it has one."""
         taken = self._taken.pop(uid, None)
         if taken is None:
             return False
         tally = self._tallies[taken.node]
         tally.uids.discard(uid)
         tally.count(taken, -1)
+        tally.match(taken, self._neighbours.remove(uid), -1)
         if not tally.uids:
             del self._tallies[taken.node]
         return self._touch(taken.node)
+
+    def _carry(self, uid: str, terms: tuple[PodTerm, ...]) -> bool:
+        """Take in the terms that a pod has now: those that nobody had before are asked of all pods."""
+        before = self._terms.get(uid, ())
+        if terms == before:
+            return False
+        if terms:
+            self._terms[uid] = terms
+        else:
+            del self._terms[uid]
+        seen = False
+        for term in terms:
+            if term not in before:
+                seen |= self._rematch(self._neighbours.learn(term), term, 1)
+        for term in before:
+            if term not in terms:
+                seen |= self._rematch(self._neighbours.unlearn(term), term, -1)
+        return seen
+
+    def _rematch(self, uids: Iterable[str], term: PodTerm, sign: int) -> bool:
+        seen = False
+        for uid in uids:
+            taken = self._taken[uid]
+            self._tallies[taken.node].match(taken, (term,), sign)
+            seen |= self._touch(taken.node)
+        return seen
 
     def pods_on(self, node: str) -> frozenset[str]:
         """Return the uids of the pods that take room on a node, nominated ones included."""
@@ -152,7 +215,9 @@ class Usage:
         for uid in dict.fromkeys(uids):
             taken = self._taken.get(uid)
             if taken is not None and taken.node in self._nodes:
-                sums.setdefault(taken.node, _Sum()).count(taken, 1)
+                found = sums.setdefault(taken.node, _Sum())
+                found.count(taken, 1)
+                found.match(self._neighbours.matched(uid), 1)
         return {name: sums[name].load() for name in sorted(sums)}
 
     def room(self, why: str = "", residents: Residents | None = None) -> ClusterRoom:
@@ -234,7 +299,7 @@ def _taken(pod: Pod) -> _Taken | None:
         node=sys.intern(node),
         amounts=_amounts(tuple(pod.requests.items())),
         host_ports=pod.needs.host_ports,
-        apart=pod.needs.apart,
+        apart=pod.needs.anti_affinity,
         unread=pod.unread_requests,
         stays=pod.stays,
     )

@@ -146,7 +146,8 @@ class CapacityKeeper:
 
 
 def _fit(room: ClusterRoom, kind: PodKind, waiting: int) -> ShapeCapacity:
-    shape = shape_of("", dict(kind.requests), kind.needs, kind.needs.unsupported)
+    unsupported = kind.needs.unsupported
+    shape = shape_of("", dict(kind.requests), kind.needs, unsupported, kind.matched)
     hosts = hosts_of(ground_of(room), shape)
     return ShapeCapacity(
         requests={name: decimal_text(amount) for name, amount in kind.requests if amount},

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gangboard.decode.nodes import NODE
-from gangboard.decode.pods import pod_resource
+from gangboard.decode.pods import POD
 from gangboard.domain.advice import Advice, Change
 from gangboard.domain.capacity import PODS, ClusterRoom, Resident
 from gangboard.domain.facts import Unit
@@ -26,7 +26,6 @@ from tests.controlplane.client import Json
 from tests.decode.reading import model
 
 MIB = 1024**2
-_PODS = pod_resource(frozenset())
 _CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 
 
@@ -53,7 +52,7 @@ def _residents(look: Look) -> list[Resident]:
     uids: dict[str, list[str]] = {}
     for obj in look.pods:
         if "schedulingGroup" not in obj["spec"]:
-            pod: Pod = model(_PODS, obj)
+            pod: Pod = model(POD, obj)
             usage.put_pod(pod)
             uids.setdefault(_gang_of(pod), []).append(pod.meta.ref.uid)
     return [

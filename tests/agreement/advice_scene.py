@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from gangboard.decode.nodes import NODE
-from gangboard.decode.pods import pod_resource
+from gangboard.decode.pods import POD
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.registry import grouping_apis, owner_kinds
 from gangboard.diagnosis.units import units
@@ -29,7 +29,6 @@ BATCH = "batch/v1"
 STANDS_SECONDS = 4.0
 """How long a gang must still wait after half of the advice; the scheduler tries it at once."""
 _SERVED = {(1, 37): "v1beta1", (1, 36): "v1alpha2"}
-_PODS = pod_resource(frozenset())
 _JOBS = next(one.resource for one in owner_kinds() if one.resource.key == "jobs.batch")
 _GROUPS = next(
     resource
@@ -135,7 +134,7 @@ class Scene:
         usage = Usage()
         for obj in client.list("v1", "Node"):
             usage.put_node(model(NODE, obj))
-        pods: list[Pod] = [model(_PODS, obj) for obj in client.list("v1", "Pod")]
+        pods: list[Pod] = [model(POD, obj) for obj in client.list("v1", "Pod")]
         for pod in pods:
             usage.put_pod(pod)
         jobs = [model(_JOBS, obj) for obj in client.list(BATCH, "Job", ns)]

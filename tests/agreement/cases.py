@@ -21,18 +21,26 @@ class Ask:
     port: bool = False
     """It wants the one host port that these tests use."""
     bystander: bool = False
-    """It has the label of that set and no rule of its own."""
+    """It has the label of its set and no rule of its own."""
+    shuns: str = ""
+    """Name of a set that it has a rule about, whatever set it is of itself."""
     udp: bool = False
     """By UDP: another port than the same number by TCP."""
     init: int = 0
     """Thousandths of a core of a container that runs before the others: the larger number counts."""
     apart: str = ""
-    """Name of the set of pods that it shares no node with, by required anti-affinity."""
+    """Name of its set of pods, with which it shares no node by required anti-affinity."""
 
     @property
     def amounts(self) -> tuple[int, int, int]:
         """All that is counted."""
         return max(self.cpu, self.init), self.memory, self.gpus
+
+    @property
+    def avoided(self) -> frozenset[str]:
+        """The sets that it has a rule about."""
+        own = "" if self.bystander else self.apart
+        return frozenset({own, self.shuns}) - {""}
 
 
 @dataclass(frozen=True)

@@ -62,11 +62,14 @@ def _node(dice: Random, name: str, *, apart: bool, port: bool) -> NodeSpec:
         ask = _ask(dice, largest=left)
         left = [have - taken for have, taken in zip(left, ask.amounts, strict=True)]
         runs.append(ask)
-    # At most one pod of a node may hold the port or be of the set, as the scheduler would have it.
+    # At most one pod of a node may hold the port, as the scheduler would have it.
     if runs and port and dice.random() < 0.3:
         runs[0] = Ask(*runs[0].amounts, port=True, udp=dice.random() < 0.2)
     if runs and apart and dice.random() < 0.3:
-        runs[-1] = replace(runs[-1], apart="w")
+        runs[-1] = _in_sets(dice, runs[-1], "w")
+    if len(runs) > 1 and apart and dice.random() < 0.3:
+        # Where both are there, somebody was bound by hand; members must mind both.
+        runs[0] = _in_sets(dice, runs[0], dice.choice("wp"))
     pods = len(runs) + dice.randint(0, 3) if dice.random() < 0.1 else 110
     return NodeSpec(
         name,
@@ -84,19 +87,29 @@ def _node(dice: Random, name: str, *, apart: bool, port: bool) -> NodeSpec:
 
 def _party(dice: Random, name: str, *, mixed: bool, apart: bool, port: bool) -> PartySpec:
     ask = _ask(dice, largest=(8000, 16384, dice.choice((0, 4, 4))))
+    ask = Ask(
+        *ask.amounts,
+        port=port and dice.random() < 0.6,
+        udp=dice.random() < 0.2,
+        init=dice.choice((0, 0, 0, 0, 2000, 5000)),
+    )
+    if apart and dice.random() < 0.8:
+        ask = _in_sets(dice, ask, dice.choice((name, name, "w")))
     return PartySpec(
         name,
         dice.randint(1, 5) if mixed else dice.randint(2, 7),
-        Ask(
-            *ask.amounts,
-            port=port and dice.random() < 0.6,
-            udp=dice.random() < 0.2,
-            init=dice.choice((0, 0, 0, 0, 2000, 5000)),
-            apart=name if apart and dice.random() < 0.7 else "",
-        ),
+        ask,
         disk=dice.choice(("", "", "", *DISKS)),
         tolerates=dice.random() < 0.3,
         affinity=dice.choice(("", "", "", "", "no hdd", "some rack")),
+    )
+
+
+def _in_sets(dice: Random, ask: Ask, name: str) -> Ask:
+    """Return the same pod in that set, with its rule or without, or with a rule about another set."""
+    bystander, shuns = dice.random() < 0.4, dice.choice(("", "", "", "w", "p"))
+    return replace(
+        ask, apart=name if dice.random() < 0.85 else "", bystander=bystander, shuns=shuns
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tests.agreement.cases import PORT, Ask, Case, NodeSpec, PartySpec
 from tests.controlplane.client import Json
@@ -110,8 +110,9 @@ def _pod(name: str, namespace: str, run: str, case: Case, ask: Ask, spec: Json) 
     spec = dict(spec)
     if ask.apart:
         labels[_SET] = f"{case.name}-{ask.apart}"
-        if not ask.bystander:
-            spec["affinity"] = {**spec.get("affinity", {}), **_apart(labels[_SET])}
+    if ask.avoided:
+        avoided = [f"{case.name}-{one}" for one in sorted(ask.avoided)]
+        spec["affinity"] = {**spec.get("affinity", {}), **_apart(avoided)}
     resources = {"memory": f"{ask.memory}Mi"} if ask.memory else {}
     # Nobody has to play that it runs: the scheduler counts a pod from the moment it is bound.
     made = pod(
@@ -149,9 +150,12 @@ _AFFINITIES = {
 }
 
 
-def _apart(value: str) -> Json:
-    term = {
-        "labelSelector": {"matchLabels": {_SET: value}},
-        "topologyKey": "kubernetes.io/hostname",
-    }
-    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+def _apart(values: Sequence[str]) -> Json:
+    terms = [
+        {
+            "labelSelector": {"matchLabels": {_SET: value}},
+            "topologyKey": "kubernetes.io/hostname",
+        }
+        for value in values
+    ]
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}

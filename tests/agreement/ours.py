@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gangboard.decode.nodes import NODE
-from gangboard.decode.pods import pod_resource
+from gangboard.decode.pods import POD
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.registry import grouping_apis
 from gangboard.diagnosis.units import units
-from gangboard.domain.capacity import ClusterRoom, Shape
+from gangboard.domain.capacity import ClusterRoom, PodTerm, Shape
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Answer
 from gangboard.domain.pod import Pod
@@ -21,7 +21,6 @@ from gangboard.placement.usage import Usage
 from tests.agreement.arena import Look
 from tests.decode.reading import model
 
-_PODS = pod_resource(frozenset())
 _GROUPS = {
     resource.key: resource for grouping in grouping_apis() for resource in grouping.resources
 }
@@ -48,7 +47,7 @@ class Reading:
         usage = Usage()
         for obj in look.nodes:
             usage.put_node(model(NODE, obj))
-        pods: list[Pod] = [model(_PODS, obj) for obj in look.pods]
+        pods: list[Pod] = [model(POD, obj) for obj in look.pods]
         for pod in pods:
             usage.put_pod(pod)
         self.room: ClusterRoom = usage.room()
@@ -80,8 +79,10 @@ def ours(reading: Reading, group: Mapping[str, Any]) -> Ours:
 def _by_pod(unit: Unit, placement: Mapping[str, Mapping[str, int]]) -> dict[str, str]:
     """Return pod → node for a placement by shapes."""
     assert unit.placing is not None
+    parties = unit.placing.request.parties
+    terms = frozenset(term for party in parties for term in party.shape.matched)
     waiting = {
-        party.shape.name: [pod for pod in unit.unplaced if _is_of(pod, party.shape)]
+        party.shape.name: [pod for pod in unit.unplaced if _is_of(pod, party.shape, terms)]
         for party in unit.placing.request.parties
     }
     found = {}
@@ -92,15 +93,23 @@ def _by_pod(unit: Unit, placement: Mapping[str, Mapping[str, int]]) -> dict[str,
     return found
 
 
-def _is_of(pod: Pod, shape: Shape) -> bool:
-    needs = pod.needs
+def _is_of(pod: Pod, shape: Shape, terms: frozenset[PodTerm]) -> bool:
+    needs, ref = pod.needs, pod.meta.ref
     return (
         pod.requests,
         dict(needs.node_selector),
         needs.tolerations,
         needs.host_ports,
-        needs.apart,
-    ) == (shape.requests, shape.node_selector, shape.tolerations, shape.host_ports, shape.apart)
+        frozenset(needs.anti_affinity),
+        frozenset(term for term in terms if term.matches(ref.namespace, pod.labels)),
+    ) == (
+        shape.requests,
+        shape.node_selector,
+        shape.tolerations,
+        shape.host_ports,
+        shape.apart,
+        shape.matched,
+    )
 
 
 def _take(pods: list[Pod], count: int) -> Sequence[Pod]:

@@ -85,6 +85,6 @@ def _fit_together(node: NodeSpec, parties: Sequence[PartySpec], way: Counts) -> 
     ports = [ask.udp for ask in everything if ask.port]
     if len(ports) != len(set(ports)):
         return False
-    sets = [ask.apart for ask in everything if ask.apart]
-    strict = {ask.apart for ask in everything if ask.apart and not ask.bystander}
-    return all(sets.count(name) == 1 for name in strict)
+    # What runs beside what was bound by name: only newcomers are asked about.
+    pairs = [(one, other) for at, one in enumerate(new) for other in (*node.runs, *new[:at])]
+    return not any(one.apart in other.avoided or other.apart in one.avoided for one, other in pairs)

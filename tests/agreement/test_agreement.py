@@ -41,6 +41,13 @@ def test_draws_are_fair_and_repeatable() -> None:
     assert sum(map(is_boundary, cases)) / 200 >= 0.5
     assert sum(case.is_mixed for case in cases) / 200 >= 0.4
     assert all(2 <= len(case.nodes) <= 6 and 1 <= len(case.parties) <= 3 for case in cases)
+    # Anti-affinity, and that by a rule of one side only.
+    asks = [
+        [ask for node in case.nodes for ask in node.runs] + [party.ask for party in case.parties]
+        for case in cases
+    ]
+    assert sum(any(ask.avoided for ask in one) for one in asks) / 200 >= 0.1
+    assert sum(any(ask.apart and ask.bystander for ask in one) for one in asks) / 200 >= 0.05
 
 
 def test_a_case_has_the_kind_that_was_drawn() -> None:
@@ -79,28 +86,49 @@ def test_the_large_pod_first_and_it_is_placed(arena: Arena) -> None:
     assert result.outcome is Outcome.AGREED, result
 
 
-def test_a_pod_that_has_only_the_label_is_not_seen(arena: Arena) -> None:
-    """A known disagreement: the member may not be where a pod with that label is, whatever its rules.
-
-    Labels of pods that have no such rule are not kept, so by our count it fits. The verdict is
-    right: it reads the scheduler's text (`pod-anti-affinity`).
-    """
+def test_a_pod_that_has_only_the_label_is_seen(arena: Arena) -> None:
+    """The member may not be where a pod with that label is, whatever that pod's rules."""
     old = Ask(cpu=100, apart="w", bystander=True)
     nodes = (_node("kept-n0", runs=(old,)), _node("kept-n1"))
     member = PartySpec("w", 2, Ask(cpu=100, apart="w"))
     result = _play(arena, _case(nodes, member, quorum=2))
     assert result.played.judgement is Judgement.REFUSED, result
-    assert result.ours.answer is Answer.YES, "seen now: the other way round, and in the docs"
+    assert result.outcome is Outcome.AGREED, result
 
 
-def test_a_rule_of_a_pod_that_runs_is_not_seen(arena: Arena) -> None:
-    """A known disagreement: no pod with that label may come to a pod that has the rule."""
+def test_a_rule_of_a_pod_that_runs_is_seen(arena: Arena) -> None:
+    """No pod with that label may come to a pod that has the rule."""
     old = Ask(cpu=100, apart="w")
     nodes = (_node("kept-n0", runs=(old,)),)
     member = PartySpec("w", 2, Ask(cpu=100, apart="w", bystander=True))
     result = _play(arena, _case(nodes, member, quorum=2))
     assert result.played.judgement is Judgement.REFUSED, result
-    assert result.ours.answer is Answer.YES, "seen now: the other way round, and in the docs"
+    assert result.outcome is Outcome.AGREED, result
+
+
+def test_without_a_rule_on_either_side_they_share_a_node(arena: Arena) -> None:
+    old = Ask(cpu=100, apart="w", bystander=True)
+    member = PartySpec("w", 2, Ask(cpu=100, apart="w", bystander=True))
+    result = _play(arena, _case((_node("kept-n0", runs=(old,)),), member, quorum=2))
+    assert result.played.judgement is Judgement.FITS, result
+    assert result.outcome is Outcome.AGREED, result
+
+
+def test_members_with_a_rule_about_others_share_a_node_with_their_like_only(arena: Arena) -> None:
+    """The rule of the first is about the second: two of a kind are together, both kinds are not."""
+    first = PartySpec("w", 2, Ask(cpu=100, shuns="p"))
+    second = PartySpec("p", 2, Ask(cpu=100, apart="p", bystander=True))
+    one = _play(arena, _case((_node("kept-n0"),), first, second, quorum=4))
+    assert one.played.judgement is Judgement.REFUSED, one
+    assert one.outcome is Outcome.AGREED, one
+
+
+def test_members_with_a_rule_about_others_find_two_nodes(arena: Arena) -> None:
+    first = PartySpec("w", 2, Ask(cpu=100, shuns="p"))
+    second = PartySpec("p", 2, Ask(cpu=100, apart="p", bystander=True))
+    two = _play(arena, _case((_node("kept-n0"), _node("kept-n1")), first, second, quorum=4))
+    assert two.ours.answer is Answer.YES, two
+    assert two.outcome in (Outcome.AGREED, Outcome.MISSED), two
 
 
 def _play(arena: Arena, case: Case) -> Result:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.decode.pods import POD, pod_resource
+from gangboard.decode.pods import POD
 from gangboard.domain.capacity import HOSTNAME, HostPort, Needs, Requirement, Term, Toleration
 from gangboard.domain.pod import Pod
 from tests.decode.reading import Json, model, read, with_identity
@@ -128,17 +128,20 @@ def test_host_ports_of_containers_and_sidecars() -> None:
     }
 
 
-def test_pods_that_must_be_apart_share_the_name_of_their_set() -> None:
+def test_terms_that_say_the_same_are_the_same() -> None:
+    same = {"key": "app", "operator": "In", "values": ["train"]}
     written = [
         by_host(),
-        by_host({"matchExpressions": [{"key": "app", "operator": "In", "values": ["train"]}]}),
+        by_host({"matchExpressions": [same]}),
+        by_host({"matchLabels": {"app": "train"}, "matchExpressions": [same, same]}),
         by_host(namespaces=["team-a"]),
         by_host(namespaces=[]),
     ]
-    names = {anti(term, labels={"app": "train", "rank": str(rank)}).apart
+    terms = {anti(term, labels={"rank": str(rank)}).anti_affinity
              for rank, term in enumerate(written)}  # fmt: skip
-    (name,) = names
-    assert len(name) == 1
+    ((term,),) = terms
+    assert term.name == "team-a/app=train"
+    assert term.is_exact
     assert all(anti(term).unsupported == () for term in written)
 
 
@@ -150,47 +153,48 @@ def test_keys_of_labels_are_in_the_selector_already() -> None:
     assert anti(by_host(merged, matchLabelKeys=["rank"])) != anti(by_host())
 
 
-def test_sets_of_other_namespaces_and_selectors_are_others() -> None:
+def test_other_namespaces_selectors_and_topologies_are_other_terms() -> None:
     expressions = [{"key": "app", "operator": "In", "values": ["serve", "train"]}]
-    sets = [
-        anti(by_host()).apart,
-        anti(by_host(), namespace="team-b").apart,
-        anti(by_host({"matchLabels": {"app": "train", "rank": "0"}})).apart,
-        anti(by_host({"matchExpressions": expressions})).apart,
-        anti(by_host({"matchExpressions": [{"key": "app", "operator": "Exists"}]})).apart,
-        anti(by_host({})).apart,
+    team = {"matchLabels": {"team": "a"}}
+    terms = [
+        anti(by_host()),
+        anti(by_host(), namespace="team-b"),
+        anti(by_host({"matchLabels": {"app": "train", "rank": "0"}})),
+        anti(by_host({"matchExpressions": expressions})),
+        anti(by_host({"matchExpressions": [{"key": "app", "operator": "Exists"}]})),
+        anti(by_host({})),
+        anti(by_host(namespaces=["team-a", "team-b"])),
+        anti(by_host(namespaceSelector={})),
+        anti(by_host(namespaceSelector=team)),
+        anti(by_host(namespaceSelector=team, namespaces=["team-b"])),
+        anti({"topologyKey": ZONE, "labelSelector": SELECTOR}),
     ]
-    assert len({name for names in sets for name in names}) == len(sets)
+    assert len({term for found in terms for term in found.anti_affinity}) == len(terms)
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [
-        {"key": "app", "operator": "In", "values": ["a", "train"]},
-        {"key": "app", "operator": "NotIn", "values": ["serve"]},
-        {"key": "absent", "operator": "NotIn", "values": ["x"]},
-        {"key": "app", "operator": "Exists"},
-        {"key": "absent", "operator": "DoesNotExist"},
-    ],
-)
-def test_selectors_that_match_the_pod_itself(expression: Json) -> None:
-    found = anti(by_host({"matchExpressions": [expression]}))
-    assert len(found.apart) == 1
-    assert found.unsupported == ()
-
-
-@pytest.mark.parametrize(
-    "term",
-    [
-        by_host({"matchLabels": {"app": "other"}}),
-        by_host({"matchExpressions": [{"key": "absent", "operator": "In", "values": ["train"]}]}),
-        by_host({"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["train"]}]}),
-        by_host({"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]}),
-        by_host({"matchExpressions": [{"key": "app", "operator": "Near", "values": ["train"]}]}),
-        by_host(namespaces=["team-b"]),
-        by_host(namespaces=["team-a", "team-b"]),
-        by_host(namespaceSelector={}),
-        # As the API server serves `mismatchLabelKeys: [rank]`: put into the selector.
+# What labels.Selector and AffinityTerm.Matches say of the pods (team-a, app=train, rank=0),
+# (team-b, app=train) and (team-a, without labels).
+MATCHES: list[tuple[Json, tuple[bool, bool, bool]]] = [
+    (by_host(), (True, False, False)),
+    (by_host({}), (True, False, True)),
+    (by_host({"matchLabels": {"app": "other"}}), (False, False, False)),
+    (by_host({"matchLabels": {"app": "train", "rank": "0"}}), (True, False, False)),
+    (by_host(namespaces=["team-b"]), (False, True, False)),
+    (by_host(namespaces=["team-a", "team-b"]), (True, True, False)),
+    (by_host(namespaceSelector={}), (True, True, False)),
+    (by_host(namespaceSelector={}, namespaces=["team-b"]), (True, True, False)),
+    *(
+        (by_host({"matchExpressions": [expression]}), matches)
+        for expression, matches in (
+            ({"key": "app", "operator": "In", "values": ["a", "train"]}, (True, False, False)),
+            ({"key": "app", "operator": "NotIn", "values": ["train"]}, (False, False, True)),
+            ({"key": "rank", "operator": "NotIn", "values": ["1"]}, (True, False, True)),
+            ({"key": "app", "operator": "Exists"}, (True, False, False)),
+            ({"key": "app", "operator": "DoesNotExist"}, (False, False, True)),
+        )
+    ),
+    # As the API server serves `mismatchLabelKeys: [rank]`: put into the selector.
+    (
         by_host(
             {
                 **SELECTOR,
@@ -198,29 +202,53 @@ def test_selectors_that_match_the_pod_itself(expression: Json) -> None:
             },
             mismatchLabelKeys=["rank"],
         ),
+        (False, False, False),
+    ),
+]
+
+
+@pytest.mark.parametrize(("term", "expected"), MATCHES)
+def test_which_pods_a_term_matches(term: Json, expected: tuple[bool, bool, bool]) -> None:
+    found = anti(term)
+    (made,) = found.anti_affinity
+    assert made.is_exact
+    assert found.unsupported == ()
+    assert expected == (
+        made.matches("team-a", {"app": "train", "rank": "0"}),
+        made.matches("team-b", {"app": "train"}),
+        made.matches("team-a", {}),
+    )
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
         {"topologyKey": ZONE, "labelSelector": SELECTOR},
+        by_host(namespaceSelector={"matchLabels": {"team": "a"}}),
+        by_host(
+            {**SELECTOR, "matchExpressions": [{"key": "x", "operator": "Near", "values": ["y"]}]}
+        ),
     ],
 )
 def test_other_anti_affinity_is_more_than_is_worked_out(term: Json) -> None:
     found = anti(term)
-    assert found.apart == frozenset()
+    (made,) = found.anti_affinity
+    assert not made.is_exact
     assert found.unsupported == ("pod anti-affinity",)
+    # It may be about such a pod, and it is not about the other.
+    assert made.matches("team-a", {"app": "train"})
+    assert not made.matches("team-a", {"app": "other"})
 
 
 def test_one_term_of_each_sort() -> None:
     found = anti(by_host(), {"topologyKey": ZONE, "labelSelector": SELECTOR})
-    assert len(found.apart) == 1
+    assert [term.is_exact for term in found.anti_affinity] == [True, False]
     assert found.unsupported == ("pod anti-affinity",)
 
 
 def test_a_term_without_a_selector_keeps_nobody_apart() -> None:
     # LabelSelectorAsSelector: a null selector matches nothing, an empty one everything.
     assert anti(by_host(None)) == Needs()
-
-
-def test_a_pod_without_labels_is_in_no_set_but_that_of_everybody() -> None:
-    assert anti(by_host(), labels=None).unsupported == ("pod anti-affinity",)
-    assert len(anti(by_host({}), labels=None).apart) == 1
 
 
 def test_soft_constraints_are_no_needs() -> None:
@@ -317,7 +345,9 @@ def test_parts_of_any_length_are_read() -> None:
     found = needs(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}})
     assert found.affinity == (Term((Requirement("k", "In", tuple(values)),)),)
     long = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["train", *values]}]}
-    assert anti(by_host(long)).unsupported == ("pod anti-affinity",)
+    (term,) = anti(by_host(long)).anti_affinity
+    assert term.is_exact
+    assert term.matches("team-a", {"app": "value-4999"})
 
 
 @pytest.mark.parametrize(
@@ -328,10 +358,14 @@ def test_parts_of_any_length_are_read() -> None:
         {"nodeSelector": ["pool"]},
         {"volumes": {"v": 1}},
         {"containers": [{"name": "c", "ports": [{"hostPort": "eighty"}]}]},
+        {"affinity": {"podAntiAffinity": {REQUIRED: [by_host({"matchLabels": {"app": 1}})]}}},
+        {"labels": {"app": 1}},
     ],
 )
 def test_needs_that_cannot_be_read_keep_the_pod_and_say_so(spec: Json) -> None:
-    built, problem = read(POD, with_identity({"spec": {**spec, "nodeName": "n1"}}))
+    metadata = {"labels": spec.get("labels")}
+    obj = with_identity({"metadata": metadata, "spec": {**spec, "nodeName": "n1"}})
+    built, problem = read(POD, obj)
     assert built.node == "n1"
     assert built.needs.undecidable == ("a part of its spec that could not be read",)
     assert problem is not None
@@ -363,12 +397,3 @@ def test_preemption_and_deadline() -> None:
     assert not pod(preemptionPolicy="Never").preempts
     assert pod().deadline_seconds is None
     assert pod(activeDeadlineSeconds=3600).deadline_seconds == 3600
-
-
-def test_labels_that_are_kept_and_labels_that_are_looked_at_are_two_things() -> None:
-    metadata = {"labels": {"app": "train", "rank": "0"}}
-    spec = {"affinity": {"podAntiAffinity": {REQUIRED: [by_host()]}}}
-    obj = with_identity({"metadata": metadata, "spec": spec})
-    built: Pod = model(pod_resource(frozenset({"rank"})), obj)
-    assert built.labels == {"rank": "0"}
-    assert len(built.needs.apart) == 1

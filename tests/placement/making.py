@@ -13,6 +13,8 @@ from gangboard.domain.capacity import (
     Load,
     NodeRoom,
     Party,
+    PodTerm,
+    Requirement,
     Shape,
     Taint,
 )
@@ -48,6 +50,15 @@ def shape(name: str = "worker", gpu: int | str = 0, **more: Any) -> Shape:
 def gang(count: int, one: Shape, quorum: int | None = None, **more: Any) -> GangRequest:
     """A gang of one shape."""
     return GangRequest((Party(one, count),), quorum, **more)
+
+
+def term(app: str, namespace: str = "team-a") -> PodTerm:
+    """Anti-affinity by host to pods of that namespace whose label `app` has that value."""
+    selector = (Requirement("app", "In", (app,)),)
+    return PodTerm(f"{namespace}/app={app}", frozenset({namespace}), selector)
+
+
+S, T = term("s"), term("t")
 
 
 def port(number: int, protocol: str = "TCP", address: str = "") -> HostPort:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from itertools import permutations, product
 
 from gangboard.domain.capacity import GangRequest, Load, NodeRoom, Shape
 from gangboard.domain.placing import When
@@ -20,15 +20,22 @@ def accepts(node: NodeRoom, load: Load, pods: Sequence[Shape]) -> bool:
             return False
     ports = Counter(one.port for pod in pods for one in pod.host_ports)
     ports.update({one.port for one in load.host_ports} & ports.keys())
-    apart = Counter(one for pod in pods for one in pod.apart)
-    apart.update(load.apart & apart.keys())
-    if any(count > 1 for count in (*ports.values(), *apart.values())):
+    if any(count > 1 for count in ports.values()):
+        return False
+    if any(_may_not_meet(one, other) for one, other in permutations(pods, 2)):
+        return False
+    if any(_may_not_meet(pod, load) or _may_not_meet(load, pod) for pod in pods):
         return False
     return all(
         (node.labels["pool"] == "x" or not pod.node_selector)
         and (not node.taints or bool(pod.tolerations))
         for pod in pods
     )
+
+
+def _may_not_meet(one: Shape | Load, other: Shape | Load) -> bool:
+    """Whether a term that one has is about the other."""
+    return any(term in other.matched for term in one.apart)
 
 
 def ways(request: GangRequest, nodes: Sequence[NodeRoom]) -> Iterator[list[list[Shape]]]:

@@ -16,7 +16,7 @@ from gangboard.domain.owner import GangRequest
 from gangboard.placement.advice import advise
 from gangboard.placement.placing import placing
 from tests.diagnosis.building import NOW, a_group, a_job, a_jobset, child_jobs, pods_of, requests
-from tests.placement.making import CORDON, GPU, node
+from tests.placement.making import CORDON, GPU, S, node
 from tests.rules.asking import unit_of
 
 INFRA = Taint("dedicated", "NoSchedule", "infra")
@@ -95,6 +95,28 @@ def test_mixed_shapes_are_freed_for_together() -> None:
 def test_room_that_the_driver_may_take_from_the_worker_is_no_advice() -> None:
     # Both nodes are alike to the scheduler: once in two the driver goes on a, and nothing fits.
     assert Change.FREE_ROOM not in kinds(advise(driver_and_worker(cpu_on_a=0)))
+
+
+def test_each_pod_that_a_term_is_about_has_to_go() -> None:
+    """The node has room: two pods with the label are in the way, and one of them is not enough."""
+    needs = Needs(anti_affinity=(S,))
+    there = replace(node("a", 8), now=Load({GPU: 2}, 2, matched={S: 2}))
+    gangs = [
+        replace(resident(name), loads={"a": Load({GPU: 1}, 1, matched={S: 1})})
+        for name in ("one", "two")
+    ]
+    found = only(
+        advise(waiting([there], 1, 1, quorum=1, residents=gangs, needs=needs)),
+        Change.SUSPEND_GANGS,
+    )
+    assert sorted(ref.name for ref in found.gangs) == ["one", "two"]
+    assert found.text == (
+        "Suspend Job team-b/one (priority 0) and Job team-b/two (priority 0), which hold "
+        "2 nvidia.com/gpu together: then the pod fits."
+    )
+    alone = advise(waiting([there], 1, 1, quorum=1, residents=gangs[:1], needs=needs))
+    assert Change.SUSPEND_GANGS not in kinds(alone)
+    assert Change.FREE_ROOM not in kinds(alone)
 
 
 def driver_and_worker(cpu_on_a: int) -> Unit:

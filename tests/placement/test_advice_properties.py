@@ -64,11 +64,13 @@ def waiting(draw: st.DrawFn) -> Unit:
             tuple(shape.node_selector.items()),
             tolerations=shape.tolerations,
             host_ports=shape.host_ports,
-            apart=shape.apart,
+            anti_affinity=tuple(shape.apart),
         )
+        # The terms that are drawn are about pods of this namespace and label.
+        labels = dict(term.name.partition("/")[2].split("=") for term in shape.matched)
         job = a_job(f"run-s{at}-0", of=jobset, pods=count)
         jobs.append(job)
-        pods += pods_of(job, count, group="g", requests=shape.requests, needs=needs)
+        pods += pods_of(job, count, group="g", requests=shape.requests, needs=needs, labels=labels)
     quorum = draw(st.integers(1, len(pods)))
     keys = ("rack",) if draw(st.integers(0, 3)) == 3 else ()
     group = a_group("g", quorum=quorum, topology_keys=keys)

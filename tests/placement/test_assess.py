@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -11,7 +12,7 @@ from gangboard.domain.placing import Answer, Assessment, Cause, Constraint, Tota
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
 from gangboard.placement.totals import totals
-from tests.placement.making import GPU, gang, node, port, shape
+from tests.placement.making import CORDON, GPU, S, gang, node, port, shape
 
 FOUR = [node(f"n{at}") for at in range(4)]
 
@@ -81,7 +82,7 @@ def test_the_quorum_asks_for_more_pods_than_there_are() -> None:
 
 
 def test_five_pods_apart_on_three_usable_nodes() -> None:
-    one = shape(gpu=1, apart=frozenset({"g"}))
+    one = shape(gpu=1, apart=frozenset({S}), matched=frozenset({S}))
     tainted = node("n4", taints=(Taint("gpu", "NoSchedule"),))
     found = assess(gang(5, one, 5), [*FOUR[:3], tainted])
     assert (found.cause, found.constraints) == (Cause.CONSTRAINED, (Constraint.APART,))
@@ -95,7 +96,9 @@ def test_host_ports() -> None:
 
 
 def test_ports_and_anti_affinity_only_together() -> None:
-    one = shape(gpu=1, host_ports=frozenset({port(80)}), apart=frozenset({"g"}))
+    one = shape(
+        gpu=1, host_ports=frozenset({port(80)}), apart=frozenset({S}), matched=frozenset({S})
+    )
     found = assess(gang(5, one), FOUR)
     assert found.constraints == (Constraint.HOST_PORTS, Constraint.APART)
 
@@ -187,10 +190,16 @@ def test_an_amount_that_could_not_be_read_is_not_zero() -> None:
 
 
 def test_apart_needs_a_name_of_its_own_for_each_node() -> None:
-    one = shape(gpu=1, apart=frozenset({"g"}))
+    one = shape(gpu=1, apart=frozenset({S}), matched=frozenset({S}))
     twins = [node("n0"), node("n1", labels={"kubernetes.io/hostname": "n0"})]
     expected = "nodes do not each have their own label kubernetes.io/hostname"
     assert assess(gang(2, one), twins).why == expected
+    # A node that none of them can go on may have the pod that keeps them off its namesake.
+    cordoned = [node("n0"), replace(twins[1], taints=(CORDON,))]
+    kept_out = shape(gpu=1, matched=frozenset({S}))
+    for plain in (False, True):
+        assert assess(gang(2, kept_out), cordoned, plain=plain).why == expected
+        assert assess(gang(2, shape(gpu=1)), cordoned, plain=plain).cause is Cause.FITS
 
 
 def test_more_ways_than_the_budget_is_no_answer() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
+from itertools import permutations
 from random import Random
 from typing import TypeVar
 
@@ -32,7 +33,7 @@ from gangboard.placement.fits import fits
 from gangboard.placement.ground import Ground
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.totals import totals
-from tests.placement.making import CORDON, GPU, gang, node, shape
+from tests.placement.making import CORDON, GPU, S, T, gang, node, shape
 
 Thing = TypeVar("Thing")
 HUGE = 2**70
@@ -80,7 +81,8 @@ def odd_load(random: Random, odd: float) -> Load:
         {name: amount(random, 3) for name in ("cpu", GPU) if random.random() < 0.6},
         random.randint(0, 2),
         frozenset(some(random, PORTS, odd)),
-        frozenset(some(random, "st", odd)),
+        dict.fromkeys(some(random, [S, T], odd), 1),
+        dict.fromkeys(some(random, [S, T], odd), 1),
     )
 
 
@@ -90,7 +92,10 @@ def merged(one: Load, other: Load) -> Load:
         for key in {**one.amounts, **other.amounts}
     }
     pods = one.pods + other.pods
-    return Load(amounts, pods, one.host_ports | other.host_ports, one.apart | other.apart)
+    ports = one.host_ports | other.host_ports
+    return Load(
+        amounts, pods, ports, {**one.apart, **other.apart}, {**one.matched, **other.matched}
+    )
 
 
 def odd_nodes(random: Random) -> list[NodeRoom]:
@@ -140,7 +145,8 @@ def odd_shape(random: Random, name: str = "s") -> Shape:
         tuple(terms) if random.random() < odd else None,
         tuple(some(random, TOLERATIONS, 0.3)),
         frozenset(some(random, PORTS, odd / 2)),
-        frozenset(some(random, "st", odd / 2)),
+        frozenset(some(random, [S, T], odd / 2)),
+        frozenset(some(random, [S, T], odd / 2)),
         ("volumes",) if random.random() < 0.1 else (),
     )
 
@@ -242,7 +248,8 @@ def crowd(random: Random) -> tuple[GangRequest, list[NodeRoom]]:
             Shape(
                 f"s{at}",
                 {"cpu": Decimal(cpu), GPU: Decimal(gpu)},
-                apart=frozenset("s") if random.random() < 0.2 else frozenset(),
+                apart=frozenset({S}) if random.random() < 0.2 else frozenset(),
+                matched=frozenset({S}) if random.random() < 0.2 else frozenset(),
             ),
             random.randint(1, 9),
         )
@@ -280,8 +287,8 @@ def test_members_in_each_others_way_are_placed_when_they_can_be(random: Random) 
                         for one, count in counts.items()
                     )
                     assert used <= on_it.allocatable[resource]
-                together = [one for one in counts if shapes[one].shape.apart]
-                assert sum(counts[one] for one in together) <= 1
+                here = [shapes[one].shape for one, count in counts.items() for _ in range(count)]
+                assert not any(one.apart & other.matched for one, other in permutations(here, 2))
             placed = [sum(one.get(at, 0) for one in found.placement.values()) for at in shapes]
             counted = [party.count for party in request.parties]
             assert all(one <= count for one, count in zip(placed, counted, strict=True))

@@ -10,7 +10,7 @@ from gangboard.domain.capacity import Load, NodeRoom, Requirement, Shape, Taint,
 from gangboard.domain.placing import Excluded, Filter, When
 from gangboard.placement.amounts import base_units, pod_amounts, units, wanted
 from gangboard.placement.eligibility import SCHEDULER_ORDER, eligibility, shape_room
-from tests.placement.making import CORDON, GPU, node, port, shape
+from tests.placement.making import CORDON, GPU, S, node, port, shape
 
 
 @pytest.mark.parametrize(
@@ -131,13 +131,13 @@ def test_ports_and_anti_affinity_allow_one_per_node() -> None:
         NodeRoom(
             "n2",
             allocatable={"pods": 110},
-            now=Load({}, 1, frozenset({port(80)}), frozenset({"s"})),
+            now=Load({}, 1, frozenset({port(80)}), matched={S: 1}),
         ),
     ]
     web = Shape("a", host_ports=frozenset({port(80)}))
     assert shape_room(nodes, web, When.NOW).per_node == {"n1": 1, "n2": 0}
     assert shape_room(nodes, web, When.EMPTY).per_node == {"n1": 1, "n2": 1}
-    lone = Shape("a", apart=frozenset({"s"}))
+    lone = Shape("a", apart=frozenset({S}), matched=frozenset({S}))
     assert shape_room(nodes, lone, When.NOW).limits == {
         "n1": "required anti-affinity by host",
         "n2": "required anti-affinity by host",

@@ -8,7 +8,7 @@ from decimal import Decimal
 from gangboard.domain.capacity import HOSTNAME, GangRequest, Load, NodeRoom, Party, Shape
 from gangboard.placement.ground import Ground
 from gangboard.placement.in_turn import is_found_in_turn, work_of
-from tests.placement.making import port
+from tests.placement.making import S, port
 
 GIB = 1024**3
 
@@ -56,6 +56,13 @@ def test_what_does_not_fit_at_all_is_not_found() -> None:
 def test_ports_keep_shapes_apart() -> None:
     ports = frozenset({port(80)})
     first, second = cpus("x", "1", host_ports=ports), cpus("y", "1", host_ports=ports)
+    assert not found([host("a")], (first, 1), (second, 1))
+    assert found([host("a"), host("b")], (first, 1), (second, 1))
+
+
+def test_a_term_of_one_shape_about_the_other_keeps_them_apart() -> None:
+    first, second = cpus("x", "1", apart=frozenset({S})), cpus("y", "1", matched=frozenset({S}))
+    assert found([host("a")], (first, 2))
     assert not found([host("a")], (first, 1), (second, 1))
     assert found([host("a"), host("b")], (first, 1), (second, 1))
 

@@ -27,7 +27,7 @@ from tests.diagnosis.building import (
     pods_of,
     requests,
 )
-from tests.placement.making import CORDON, GPU, node, port
+from tests.placement.making import CORDON, GPU, S, T, node, port
 
 FOUR = tuple(node(f"n{at}") for at in range(4))
 
@@ -161,7 +161,7 @@ def test_what_pods_need_goes_into_the_shape() -> None:
     needs = Needs(
         (("pool", "a"),),
         host_ports=frozenset({port(80)}),
-        apart=frozenset({"s"}),
+        anti_affinity=(S, T),
         unsupported=("volumes",),
         undecidable=("devices",),
     )
@@ -169,7 +169,7 @@ def test_what_pods_need_goes_into_the_shape() -> None:
     shape = party.shape
     assert dict(shape.node_selector) == {"pool": "a"}
     assert shape.host_ports == {port(80)}
-    assert shape.apart == {"s"}
+    assert shape.apart == {S, T}
     assert shape.unsupported == ("volumes",)
     assert shape.undecidable == ("devices",)
 
@@ -208,6 +208,49 @@ def test_nodes_that_cannot_be_read() -> None:
     assert (row.why, row.waiting, row.requests) == ("nodes: forbidden", 2, {GPU: "1"})
 
 
+# Anti-affinity, both ways
+
+
+def test_members_match_the_terms_of_pods_on_nodes_and_their_own() -> None:
+    """The labels of the members are what counts, whatever their own terms."""
+    far = replace(T, name="team-a/app=t by zone", is_exact=False)
+    nodes = (replace(node("n0"), now=Load({}, 2, apart={S: 1, far: 1})), node("n1"))
+    job = a_job(pods=3)
+    pods = (
+        a_pod("a", of=job, labels={"app": "s"}, requests={}),
+        a_pod("b", of=job, labels={"app": "t"}, requests={}),
+        a_pod("c", of=job, labels={"app": "u"}, needs=Needs(anti_affinity=(T,)), requests={}),
+    )
+    first, second, third = (
+        party.shape
+        for party in sorted(
+            request_of(a_unit_of((job, *pods), nodes)).parties,
+            key=lambda party: [S in party.shape.matched, T in party.shape.matched],
+            reverse=True,
+        )
+    )
+    assert [set(one.matched) for one in (first, second, third)] == [{S}, {T}, set()]
+    assert [set(one.apart) for one in (first, second, third)] == [set(), set(), {T}]
+    assert second.unsupported == ("anti-affinity of other pods",)
+    assert first.unsupported == third.unsupported == ()
+
+
+def test_a_pod_with_a_term_keeps_members_out() -> None:
+    kept = (replace(node("n0"), now=Load({}, 1, apart={S: 1})),)
+    job, group, *_ = a_gang(2, quorum=2)
+    ask = {"requests": requests(gpu="1"), "of": job, "group": group}
+    pods = [a_pod(f"train-{at}", labels={"app": "s"}, **ask) for at in range(2)]
+    answer = found(a_unit_of((job, group, *pods), kept))
+    assert cause(answer) is Cause.CONSTRAINED
+    assert answer.assessment is not None
+    assert answer.assessment.constraints == (Constraint.APART,)
+    others = [replace(pod, labels={"app": "u"}) for pod in pods]
+    assert cause(found(a_unit_of((job, group, *others), kept))) is Cause.FITS
+    # Two of them share a node: nobody keeps them apart.
+    beside = (replace(node("n0"), now=Load({}, 1, apart={T: 1})),)
+    assert cause(found(a_unit_of((job, group, *pods), beside))) is Cause.FITS
+
+
 # Its own nominated pods
 
 
@@ -229,13 +272,14 @@ def test_what_is_kept_for_its_own_pods_is_room() -> None:
 
 
 def test_a_port_that_a_running_member_holds_stays_taken() -> None:
-    taken = replace(node("n0"), now=Load({GPU: 2}, 2, frozenset({port(80)}), frozenset({"s"})))
-    needs = Needs(host_ports=frozenset({port(80)}), apart=frozenset({"s"}))
+    taken = replace(node("n0"), now=Load({GPU: 2}, 2, frozenset({port(80)}), {S: 2}, {S: 2}))
+    needs = Needs(host_ports=frozenset({port(80)}), anti_affinity=(S,))
     job, group, *_ = a_gang(1, on=("n0",))
     ask = {"requests": requests(gpu="1"), "of": job, "group": group, "needs": needs}
+    ask["labels"] = {"app": "s"}
     pods = (a_pod("train-0", on="n0", **ask), a_pod("train-1", nominated_node="n0", **ask))
     unit = a_unit_of((job, group, *pods), (taken,))
-    assert nodes_for(unit)[0].now == Load({GPU: 1}, 1, frozenset({port(80)}), frozenset({"s"}))
+    assert nodes_for(unit)[0].now == Load({GPU: 1}, 1, frozenset({port(80)}), {S: 1}, {S: 1})
 
 
 # Topology

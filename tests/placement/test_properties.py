@@ -16,6 +16,7 @@ from gangboard.domain.capacity import (
     Load,
     NodeRoom,
     Party,
+    PodTerm,
     Shape,
     Taint,
     Toleration,
@@ -26,10 +27,11 @@ from gangboard.placement.classes import problem
 from gangboard.placement.eligibility import eligibility, shape_room
 from gangboard.placement.fits import fits
 from gangboard.placement.packing import Budget, search
+from tests.placement.making import S, T
 from tests.placement.reference import accepts, reference, witness, works
 
 PORTS = [frozenset[HostPort](), frozenset({HostPort(80)}), frozenset({HostPort(80), HostPort(81)})]
-APART = [frozenset[str](), frozenset({"s"})]
+APART = [frozenset[PodTerm](), frozenset({S}), frozenset({T})]
 TAINT = Taint("t", "NoSchedule")
 
 
@@ -39,14 +41,18 @@ def loads(draw: st.DrawFn) -> Load:
         {"cpu": draw(st.integers(0, 5)) * 500, "gpu": draw(st.integers(0, 2))},
         draw(st.integers(0, 2)),
         draw(st.sampled_from(PORTS[:2])),
-        draw(st.sampled_from([*APART[:1] * 3, APART[1]])),
+        dict.fromkeys(draw(st.sampled_from([*APART[:1] * 4, *APART])), 1),
+        dict.fromkeys(draw(st.sampled_from([*APART[:1] * 4, *APART])), 1),
     )
 
 
 def merged(one: Load, other: Load) -> Load:
     amounts = {key: one.amounts[key] + other.amounts[key] for key in one.amounts}
     pods = one.pods + other.pods
-    return Load(amounts, pods, one.host_ports | other.host_ports, one.apart | other.apart)
+    ports = one.host_ports | other.host_ports
+    return Load(
+        amounts, pods, ports, {**one.apart, **other.apart}, {**one.matched, **other.matched}
+    )
 
 
 @st.composite
@@ -82,7 +88,8 @@ def shapes(draw: st.DrawFn, name: str) -> Shape:
         {"pool": "x"} if draw(st.integers(0, 3)) == 3 else {},
         tolerations=(Toleration("t", "Exists"),) if draw(st.booleans()) else (),
         host_ports=draw(st.sampled_from([*PORTS[:1] * 3, *PORTS])),
-        apart=draw(st.sampled_from([*APART[:1] * 3, APART[1]])),
+        apart=draw(st.sampled_from([*APART[:1] * 4, *APART])),
+        matched=draw(st.sampled_from([*APART[:1] * 4, *APART])),
     )
 
 
@@ -130,7 +137,8 @@ def tight(draw: st.DrawFn) -> tuple[GangRequest, list[NodeRoom]]:
             Shape(
                 f"s{at}",
                 {"cpu": Decimal(draw(st.integers(1, 3))), "gpu": Decimal(draw(st.integers(0, 3)))},
-                apart=draw(st.sampled_from([*APART[:1] * 4, APART[1]])),
+                apart=draw(st.sampled_from([*APART[:1] * 4, *APART])),
+                matched=draw(st.sampled_from([*APART[:1] * 2, *APART])),
             ),
             count,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -12,11 +13,22 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gangboard.domain.capacity import ClusterRoom, HostPort, Load, Needs, NodeRoom, Resident, Taint
+from gangboard.domain.capacity import (
+    ClusterRoom,
+    HostPort,
+    Load,
+    Needs,
+    NodeRoom,
+    PodTerm,
+    Requirement,
+    Resident,
+    Taint,
+)
 from gangboard.domain.node import Node
 from gangboard.domain.objects import Condition, Meta, ObjectRef
 from gangboard.domain.pod import Pod
 from gangboard.placement.usage import Usage
+from tests.placement.making import S, T, term
 
 GPU = "nvidia.com/gpu"
 
@@ -32,9 +44,9 @@ def node(name: str = "n1", ready: str = "True", **more: Any) -> Node:
 
 def pod(name: str = "p1", on: str = "n1", phase: str = "Running", **more: Any) -> Pod:
     asked = {key.replace("gpu", GPU): Decimal(text) for key, text in more.pop("asks", {}).items()}
-    given = {key: more.pop(key) for key in ("host_ports", "apart") if key in more}
-    sets: dict[str, Any] = {key: frozenset(value) for key, value in given.items()}
-    return Pod(meta("Pod", name), phase, on, requests=asked, needs=Needs(**sets), **more)
+    ports, terms = frozenset(more.pop("host_ports", ())), tuple(more.pop("terms", ()))
+    needs = Needs(host_ports=ports, anti_affinity=terms)
+    return Pod(meta("Pod", name), phase, on, requests=asked, needs=needs, **more)
 
 
 def filled(nodes: Iterable[Node] = (), pods: Iterable[Pod] = ()) -> Usage:
@@ -112,18 +124,17 @@ def test_pods_wait_for_their_node_and_for_its_return() -> None:
 
 def test_pods_that_stay_are_counted_apart() -> None:
     agent = pod("agent", asks={"cpu": "1"}, host_ports={HostPort(9100)}, stays=True)
-    train = pod("train", asks={"cpu": "2"}, apart={"team-a/app=train"})
+    train = pod("train", asks={"cpu": "2"}, terms=[S])
     room = only(filled([node()], [agent, train]))
     assert room.staying == Load({"cpu": 1000}, 1, frozenset({HostPort(9100)}))
-    both = frozenset({HostPort(9100)}), frozenset({"team-a/app=train"})
-    assert room.now == Load({"cpu": 3000}, 2, *both)
+    assert room.now == Load({"cpu": 3000}, 2, frozenset({HostPort(9100)}), {S: 1})
 
 
 def test_what_two_pods_hold_is_held_until_both_are_gone() -> None:
-    two = [pod(name, host_ports={HostPort(80)}, apart={"s"}) for name in ("p1", "p2")]
+    two = [pod(name, host_ports={HostPort(80)}, terms=[S]) for name in ("p1", "p2")]
     usage = filled([node()], [*two, pod("beside")])
     assert usage.remove_pod("uid-p1")
-    assert only(usage).now == Load({}, 2, frozenset({HostPort(80)}), frozenset({"s"}))
+    assert only(usage).now == Load({}, 2, frozenset({HostPort(80)}), {S: 1})
     assert usage.remove_pod("uid-p2")
     assert only(usage).now == Load({}, 1)
 
@@ -201,7 +212,53 @@ def test_the_load_of_some_pods() -> None:
     assert usage.load_of([]) == {}
 
 
+# Anti-affinity: who matches a term that some pod has.
+
+
+def test_a_pod_that_has_only_the_label_is_counted_as_soon_as_somebody_has_the_term() -> None:
+    usage = filled([node()], [pod("a", labels={"app": "s"}), pod("b", labels={"app": "t"})])
+    assert only(usage).now == Load({}, 2)
+    waits = pod("waits", on="", phase="Pending", terms=[S])
+    assert usage.put_pod(waits)
+    assert only(usage).now == Load({}, 2, matched={S: 1})
+    assert usage.put_pod(pod("c", labels={"app": "s"}))
+    assert only(usage).now == Load({}, 3, matched={S: 2})
+    assert usage.remove_pod("uid-a")
+    assert only(usage).now == Load({}, 2, matched={S: 1})
+    assert usage.load_of(["uid-b", "uid-c"]) == {"n1": Load({}, 2, matched={S: 1})}
+    # It is over with the last pod that has the term.
+    assert not usage.put_pod(pod("also", on="", phase="Pending", terms=[S]))
+    assert not usage.remove_pod("uid-also")
+    assert usage.put_pod(replace(waits, phase="Failed"))
+    assert only(usage).now == Load({}, 2)
+
+
+def test_a_label_that_changes_is_seen() -> None:
+    usage = filled([node()], [pod("waits", on="", terms=[S]), pod("a", labels={"app": "t"})])
+    assert usage.put_pod(pod("a", labels={"app": "s"}))
+    assert only(usage).now == Load({}, 1, matched={S: 1})
+    assert usage.put_pod(pod("a", labels={}))
+    assert only(usage).now == Load({}, 1)
+
+
+def test_the_same_labels_in_another_namespace_are_others() -> None:
+    other = term("s", "team-b")
+    usage = filled([node()], [pod("waits", on="", terms=[other]), pod("a", labels={"app": "s"})])
+    assert only(usage).now == Load({}, 1)
+
+
+def test_a_term_that_is_not_by_host_is_had_by_its_pod_and_matched_by_nobody() -> None:
+    usage = filled([node()], [pod("a", terms=[VAGUE], labels={"app": "s"})])
+    assert only(usage).now == Load({}, 1, apart={VAGUE: 1})
+
+
 # Any sequence of changes against counting what is there at its end.
+
+EVERY = PodTerm("team-a/")
+LOOSE = PodTerm("*/rank,app in (s,u)", None, (
+    Requirement("rank", "Exists"), Requirement("app", "In", ("s", "u"))
+))  # fmt: skip
+VAGUE = replace(S, name="team-a/app=s by zone", is_exact=False)
 
 NAMES = st.sampled_from(["n1", "n2", "n3"])
 NODES = st.builds(
@@ -222,7 +279,8 @@ PODS = st.builds(
         st.sampled_from(["cpu", "memory", GPU]), st.sampled_from(["0", "0.0001", "1", "2.5"])
     ),
     host_ports=st.sets(st.sampled_from([HostPort(80), HostPort(81)])),
-    apart=st.sets(st.sampled_from(["s", "t"])),
+    terms=st.lists(st.sampled_from([S, T, EVERY, LOOSE, VAGUE]), unique=True, max_size=3),
+    labels=st.dictionaries(st.sampled_from(["app", "rank"]), st.sampled_from("stu")),
     unread_requests=st.sampled_from([(), (GPU,)]),
     stays=st.booleans(),
 )
@@ -251,13 +309,15 @@ class Cluster:
     def room(self, name: str) -> NodeRoom:
         here = self.on(name)
         one = self.nodes[name]
+        live = [other for other in self.pods.values() if other.phase != "Succeeded"]
+        terms = {term for other in live for term in other.needs.anti_affinity if term.is_exact}
         return NodeRoom(
             name,
             unschedulable=one.unschedulable,
             ready=one.ready is not None and one.ready.status == "True",
             allocatable=one.allocatable,
-            now=counted(here),
-            staying=counted([other for other in here if other.stays]),
+            now=counted(here, terms),
+            staying=counted([other for other in here if other.stays], terms),
             unreadable=one.unreadable | {key for other in here for key in other.unread_requests},
         )
 
@@ -265,7 +325,7 @@ class Cluster:
         return tuple(self.room(name) for name in sorted(self.nodes))
 
 
-def counted(pods: list[Pod]) -> Load:
+def counted(pods: list[Pod], terms: set[PodTerm]) -> Load:
     amounts: dict[str, int] = {}
     for one in pods:
         for resource, amount in one.requests.items():
@@ -275,7 +335,8 @@ def counted(pods: list[Pod]) -> Load:
         {resource: amount for resource, amount in amounts.items() if amount},
         len(pods),
         frozenset(port for one in pods for port in one.needs.host_ports),
-        frozenset(name for one in pods for name in one.needs.apart),
+        Counter(term for one in pods for term in one.needs.anti_affinity),
+        Counter(term for one in pods for term in terms if term.matches("team-a", one.labels)),
     )
 
 

@@ -11,7 +11,7 @@ from gangboard.decode.nodes import NODE
 from gangboard.decode.page import Problem
 from gangboard.decode.pods import POD
 from gangboard.diagnosis.kinship import Kinship
-from gangboard.domain.capacity import Party, Resident
+from gangboard.domain.capacity import ClusterRoom, Party, Resident
 from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
@@ -109,7 +109,7 @@ def test_a_gang_that_is_not_whole_says_so_and_who_of_it_waits() -> None:
     cluster = Cluster(node(), TRAIN, placed, waits)
     before = cluster.keeper.at("")
     before.cache["worked out"] = True
-    cluster.keeper.mark_broken("uid-train", waiting_parties((placed, waits)))
+    cluster.keeper.mark_broken("uid-train", waiting_parties((placed, waits), ClusterRoom()))
     held = cluster.residents()["train"]
     assert not held.whole
     assert [(party.count, dict(party.shape.requests)) for party in held.waits] == [
@@ -117,7 +117,7 @@ def test_a_gang_that_is_not_whole_says_so_and_who_of_it_waits() -> None:
     ]
     assert "worked out" not in cluster.keeper.at("").cache
     version = cluster.keeper.version
-    cluster.keeper.mark_broken("uid-train", waiting_parties((placed, waits)))
+    cluster.keeper.mark_broken("uid-train", waiting_parties((placed, waits), ClusterRoom()))
     assert cluster.keeper.version == version
     cluster.keeper.mark_whole("uid-train")
     assert cluster.residents()["train"].whole
@@ -141,8 +141,8 @@ def test_members_with_a_node_kept_for_them_a_gate_or_an_end_do_not_wait() -> Non
         a_pod("done", phase="Failed"),
         a_pod("leaving", deleting_since=NOW),
     )
-    assert waiting_parties(pods) == ()
-    (party,) = waiting_parties((*pods, a_pod("a"), a_pod("b", unread_requests=("memory",)))[:-1])
+    assert waiting_parties(pods, ClusterRoom()) == ()
+    (party,) = waiting_parties((*pods, a_pod("a")), ClusterRoom())
     assert party == Party(party.shape, 1)
 
 
@@ -166,7 +166,7 @@ def test_which_gangs_hold_room_without_being_whole(stage: str, code: str, whole:
 
 
 def pending_gang(judged: Judged, root: str, version: int) -> None:
-    judged.note(root, [a_pod(f"{root}-0")], version=version, pending=True)
+    judged.note(root, [a_pod(f"{root}-0")], ClusterRoom(), version=version, pending=True)
 
 
 def rounds(pending: Pending) -> list[str]:
@@ -180,7 +180,7 @@ def test_a_round_takes_each_pending_gang_that_was_judged_on_an_older_room_once()
     judged = Judged()
     for root, version in (("a", 1), ("b", 2), ("c", 1), ("d", 1)):
         pending_gang(judged, root, version)
-    judged.note("runs", [a_pod("runs-0", on="n0")], version=0, pending=False)
+    judged.note("runs", [a_pod("runs-0", on="n0")], ClusterRoom(), version=0, pending=False)
     pending, room = Pending(judged), Cluster(node()).keeper.at("")
     assert not pending.begin(room, 1, at_once=False)
     assert pending.begin(room, 2, at_once=False)
@@ -219,15 +219,16 @@ def test_kinds_of_pods_are_counted_over_all_gangs_those_that_wait_first() -> Non
     judged.note(
         "a",
         [a_pod(f"a-{at}", on="n0", requests=small) for at in range(5)],
+        ClusterRoom(),
         version=1,
         pending=False,
     )
-    judged.note("b", [a_pod("b-0", requests=large)], version=1, pending=True)
+    judged.note("b", [a_pod("b-0", requests=large)], ClusterRoom(), version=1, pending=True)
     found = [(dict(kind.requests), waiting) for kind, waiting in judged.kinds(20)]
     assert found == [(large, 1), (small, 0)]
     assert len(judged.kinds(1)) == 1
     version = judged.version
-    judged.note("b", [a_pod("b-0", requests=large)], version=2, pending=True)
+    judged.note("b", [a_pod("b-0", requests=large)], ClusterRoom(), version=2, pending=True)
     assert judged.version == version
     judged.drop("b")
     judged.drop("a")

@@ -1,14 +1,18 @@
 """`pod-anti-affinity`: by host from arithmetic, by anything else from the scheduler's text."""
 
 from dataclasses import replace
+from typing import Any
 
-from gangboard.domain.capacity import Load, Needs
+from gangboard.domain.capacity import Load, Needs, PodTerm, Requirement
 from gangboard.domain.health import Health
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
 from tests.rules.waiting import big, gang, room_of, told
 
-APART = Needs(apart=frozenset({"ring"}))
+RING = PodTerm("default/app=ring")
+"""About every pod: nothing is selected."""
+DATABASE = PodTerm("/app=db", None, (Requirement("app", "In", ("db",)),))
+APART = Needs(anti_affinity=(RING,))
 SAYS = "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules."
 
 
@@ -24,13 +28,37 @@ def test_five_pods_on_three_nodes() -> None:
 
 
 def test_enough_nodes_some_with_pods_of_the_set() -> None:
-    taken = replace(big("a"), now=Load({"cpu": 1000}, 1, apart=frozenset({"ring"})))
+    taken = replace(big("a"), now=Load({"cpu": 1000}, 1, matched={RING: 1}))
     unit = gang(3, asks(cpu="1"), room_of(taken, big("b"), big("c")), needs=APART, text=SAYS)
     finding = found("pod-anti-affinity", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
         "3 pods must be on different nodes (required anti-affinity), and 2 of the 3 nodes that "
         "could host them take one now; without that they would fit now."
+    )
+
+
+def test_pods_that_only_have_the_label_are_in_the_way_of_members_with_the_rule() -> None:
+    """The rule is about others: members share nodes with their like."""
+    needs = Needs(anti_affinity=(DATABASE,))
+    beside = replace(big("a"), now=Load({"cpu": 1000}, 1, matched={DATABASE: 1}))
+    unit = gang(9, asks(cpu="1"), room_of(beside, big("b")), needs=needs, text=SAYS)
+    finding = found("pod-anti-affinity", unit)
+    assert finding.health is Health.WAITING
+    assert finding.message == (
+        "9 pods must not share a node with certain other pods (required anti-affinity), and 1 of "
+        "the 2 nodes that could host them has such a pod; without that they would fit now."
+    )
+
+
+def test_the_rule_of_a_pod_that_runs_keeps_members_with_its_label_out() -> None:
+    kept = replace(big("a"), now=Load({"cpu": 1000}, 1, apart={DATABASE: 1}))
+    ask: dict[str, Any] = {"text": SAYS, "labels": {"app": "db"}}
+    finding = found("pod-anti-affinity", gang(2, asks(cpu="1"), room_of(kept), **ask))
+    assert finding.health is Health.WAITING
+    assert finding.message == (
+        "2 pods must not share a node with certain other pods (required anti-affinity), and the "
+        "only node that could host them has such a pod; without that they would fit now."
     )
 
 

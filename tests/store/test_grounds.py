@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
@@ -13,9 +12,8 @@ from gangboard.domain.objects import Controller, Meta, ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.store.grounds import find_gang, find_object, read_ground
-from gangboard.store.models import Cluster, ResourceState, WatchedObject
-from gangboard.store.objects import pack
-from tests.factories import make_cluster, make_gang
+from gangboard.store.models import Cluster, ResourceState
+from tests.factories import make_cluster, make_gang, store_object
 
 pytestmark = pytest.mark.django_db
 NAMESPACE = "research"
@@ -30,35 +28,26 @@ def meta(group: str, kind: str, name: str, uid: str, owner: str = "", second: in
     return Meta("v1", ref, "1", 1, created, controller=controller)
 
 
-def put(cluster: Cluster, resource: str, model: Any) -> None:
-    ref = model.meta.ref
-    WatchedObject.objects.create(
-        cluster=cluster,
-        resource=resource,
-        uid=ref.uid,
-        namespace=ref.namespace,
-        name=ref.name,
-        resource_version="1",
-        data=pack(model),
-    )
-
-
 @pytest.fixture
 def cluster() -> Cluster:
     cluster = make_cluster()
-    put(cluster, JOBSETS, Owner(meta("jobset.x-k8s.io", "JobSet", "train", "js"), restarts=1))
+    store_object(
+        cluster, JOBSETS, Owner(meta("jobset.x-k8s.io", "JobSet", "train", "js"), restarts=1)
+    )
     for name, uid, owner, attempt in (
         ("train-w-0", "j0", "js", "1"),
         ("train-w-1", "j1", "js", "0"),
         ("train-w-2", "j2", "another", "1"),
     ):
         job = Owner(meta("batch", "Job", name, uid, owner), attempt=attempt)
-        put(cluster, JOBS, job)
+        store_object(cluster, JOBS, job)
     for uid, owner in (("h0", "js"), ("h1", "another")):
-        put(cluster, HOLDS, Hold(meta("gangboard.dev", "Hold", uid, uid), "train-w-0", owner))
+        store_object(
+            cluster, HOLDS, Hold(meta("gangboard.dev", "Hold", uid, uid), "train-w-0", owner)
+        )
     for uid, owner in (("w0", "js"), ("w1", "another")):
         entry = QueueEntry(meta("kueue.x-k8s.io", "Workload", uid, uid), owner_uid=owner)
-        put(cluster, WORKLOADS, entry)
+        store_object(cluster, WORKLOADS, entry)
     states = ((JOBS, "ok", "v1"), (HOLDS, "ok", "v1alpha1"), (WORKLOADS, "not-served", "v1beta2"))
     for resource, state, version in states:
         ResourceState.objects.create(
@@ -80,7 +69,7 @@ def test_a_jobset(cluster: Cluster) -> None:
 
 
 def test_a_standalone_job_is_its_own_only_job(cluster: Cluster) -> None:
-    put(cluster, JOBS, Owner(meta("batch", "Job", "alone", "a")))
+    store_object(cluster, JOBS, Owner(meta("batch", "Job", "alone", "a")))
     gang = make_gang(cluster, "alone", uid="a", kind="Job", api_group="batch")
     ground = read_ground(cluster.pk, gang, models())
     assert ground is not None
@@ -101,7 +90,7 @@ def test_the_gang_of_a_child_job(cluster: Cluster) -> None:
 
 
 def test_of_two_with_one_name_the_newer_is_meant(cluster: Cluster) -> None:
-    put(cluster, JOBS, Owner(meta("batch", "Job", "train-w-0", "newer", "js", second=9)))
+    store_object(cluster, JOBS, Owner(meta("batch", "Job", "train-w-0", "newer", "js", second=9)))
     found = find_object(cluster, JOBS, NAMESPACE, "train-w-0", models())
     assert found is not None
     assert found.meta.ref.uid == "newer"

@@ -29,7 +29,7 @@ from gangboard.store.models import (
 )
 from gangboard.store.objects import pack
 from gangboard.store.secrets import unseal
-from tests.factories import NOW, make_cluster, make_resource
+from tests.factories import NOW, make_cluster, make_resource, store_object
 
 pytestmark = pytest.mark.django_db
 
@@ -48,9 +48,7 @@ def install_hold(cluster: Cluster) -> None:
         make_resource(cluster, resource.key, version="v1")
         ref = ObjectRef(resource.group, resource.kind, "", "gangboard-hold", resource.plural)
         model = AdmissionPolicy(Meta("v1", ref, "1", 1, NOW), digest_of(spec))
-        WatchedObject.objects.create(
-            cluster=cluster, resource=resource.key, uid=ref.uid, name=ref.name, data=pack(model)
-        )
+        store_object(cluster, resource.key, model)
 
 
 def act(name: str = "east", **changes: Any) -> bool:
@@ -214,13 +212,6 @@ def test_claims_are_listed_where_one_may_look(east: Cluster) -> None:
     ):
         ref = ObjectRef("jobset.x-k8s.io", "JobSet", namespace, name, f"uid-{name}")
         owner = Owner(Meta("v1alpha2", ref, "1", 1, timezone.now()), independent_claim=claim)
-        WatchedObject.objects.create(
-            cluster=east,
-            resource="jobsets.jobset.x-k8s.io",
-            uid=ref.uid,
-            namespace=namespace,
-            name=name,
-            data=pack(owner),
-        )
+        store_object(east, "jobsets.jobset.x-k8s.io", owner)
     assert read_claims(east.pk, Q()) == [("a", "one"), ("b", "two")]
     assert read_claims(east.pk, Q(namespace="b")) == [("b", "two")]

@@ -1,4 +1,4 @@
-"""Migration 0003: what is stored stays, and counts as not read yet."""
+"""Migrations after which more is kept: what is stored stays, and counts as not read yet."""
 
 from importlib import import_module
 
@@ -9,18 +9,23 @@ from django.db.migrations.loader import MigrationLoader
 from gangboard.store.clusters import add_cluster
 from gangboard.store.models import ResourceState, WatchedObject
 
-MIGRATION = ("store", "0003_read_again")
+MIGRATIONS = (
+    "0003_read_again",
+    "0005_read_nodes_and_pods_again",
+    "0007_read_everything_again",
+)
 
 
-def read_again() -> None:
-    """Do what the migration does to the rows that are there."""
-    historical = MigrationLoader(connection).project_state(MIGRATION).apps
-    module = import_module(f"gangboard.store.migrations.{MIGRATION[1]}")
+def read_again(migration: str = MIGRATIONS[-1]) -> None:
+    """Do what a migration does to the rows that are there."""
+    historical = MigrationLoader(connection).project_state(("store", migration)).apps
+    module = import_module(f"gangboard.store.migrations.{migration}")
     module.read_again(historical, None)
 
 
 @pytest.mark.django_db
-def test_rows_stay_and_their_versions_are_forgotten() -> None:
+@pytest.mark.parametrize("migration", MIGRATIONS)
+def test_rows_stay_and_their_versions_are_forgotten(migration: str) -> None:
     cluster = add_cluster(name="east", document={"server": "https://x"}, server="https://x")
     for number in range(3):
         WatchedObject.objects.create(
@@ -35,7 +40,7 @@ def test_rows_stay_and_their_versions_are_forgotten() -> None:
     ResourceState.objects.create(
         cluster=cluster, resource="jobs.batch", state="ok", version="v1", resource_version="7"
     )
-    read_again()
+    read_again(migration)
     rows = WatchedObject.objects.order_by("uid")
     assert [(row.uid, row.resource_version) for row in rows] == [("u0", ""), ("u1", ""), ("u2", "")]
     assert {bytes(row.data) for row in rows} == {b"as it was stored"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from gangboard.domain.placing import Answer, Assessment, Constraint, ShapeFit, W
 from gangboard.domain.reading.wording import names
 from gangboard.domain.verdict import Evidence
 from gangboard.placement.hosts import hosts_of
+from gangboard.placement.matching import keeps_apart
 from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.numbers import Crowd, crowd_of, that_could_host
 from gangboard.placement.sentences.obstacle import Obstacle, node_ref
@@ -118,13 +119,33 @@ def _ports(assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool)
 
 
 def _apart(assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool) -> str:
-    of_set = [one for one in shapes if one.shape.apart]
+    of_set = [one for one in shapes if one.shape.apart or one.shape.matched]
     crowd = _part(assessment, shapes, of_set)
+    if not all(keeps_apart(one.shape, one.shape) for one in of_set):
+        return _apart_from_others(of_set, crowd, is_blocked)
     if crowd.number == 1:
         text = f"{crowd} must not share a node with pods like it"
     else:
         text = f"{crowd} must be on different nodes (required anti-affinity)"
     return f"{text}, {_one_a_node(of_set, crowd, is_blocked)}"
+
+
+def _apart_from_others(meant: Sequence[ShapeFit], crowd: Crowd, is_blocked: bool) -> str:
+    """Return what is said of pods that share nodes with their like, and not with certain others."""
+    text = f"{crowd} must not share a node with certain other pods (required anti-affinity)"
+    total = len({name for one in meant for name in one.eligibility.eligible})
+    there = max(number for one in meant for number in (0, *_with_such_pods(one)))
+    if is_blocked or not there:
+        return f"{text}, {_one_a_node(meant, crowd, is_blocked)}"
+    if total == 1:
+        return f"{text}, and the only node that could host {crowd.them} has such a pod"
+    have = "has" if there == 1 else "have"
+    return f"{text}, and {there} of {that_could_host(total, crowd)} {have} such a pod"
+
+
+def _with_such_pods(one: ShapeFit) -> Iterator[int]:
+    """Yield the number of nodes with a pod that is kept apart from these."""
+    return (number for limit, number, _ in one.saturated if limit == Constraint.APART)
 
 
 def _part(assessment: Assessment, shapes: Sequence[ShapeFit], meant: Sequence[ShapeFit]) -> Crowd:

@@ -9,7 +9,9 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.placing import Assessment, ShapeFit, Total
 from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.nominations import nominations
 from gangboard.domain.reading.progress import lacks_room
+from gangboard.domain.reading.provisioning import provisions
 from gangboard.domain.reading.scheduler_text import Saying, best_saying, earliest, sayings
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
@@ -20,6 +22,7 @@ from gangboard.placement.sentences.obstacle import Obstacle, node_ref, source_of
 
 _REFUSED = "Unschedulable"
 _SHOWN = 3
+_SHOWN_CLAIMS = 8
 
 
 def placement_finding(rule: UnitRule, unit: Unit) -> Finding | None:
@@ -109,7 +112,7 @@ def said_evidence(unit: Unit, said: tuple[Saying, ...]) -> tuple[Evidence, ...]:
         for one in of_group
         if best is None or one.source != best.source
     ]
-    return (*lines, *_gate(unit), *_autoscalers(unit))
+    return (*lines, *_gate(unit), *_autoscalers(unit), *_claims(unit), *_requests(unit))
 
 
 def _gate(unit: Unit) -> Iterator[Evidence]:
@@ -137,6 +140,27 @@ def _autoscalers(unit: Unit) -> Iterator[Evidence]:
             newest[who] = event
     for who, event in sorted(newest.items()):
         yield Evidence(f"{who} says", event.note, event.regarding)
+
+
+def _claims(unit: Unit) -> Iterator[Evidence]:
+    """Yield what has become of the NodeClaims that were made for pods that wait."""
+    found = nominations(unit)
+    for one in found[:_SHOWN_CLAIMS]:
+        yield Evidence("Karpenter says", one.event.note, one.event.regarding)
+        if one.text:
+            yield Evidence(f"NodeClaim {one.claim}", one.text, one.ref)
+    why = unit.facts.autoscaling.why
+    if found and why:
+        yield Evidence("NodeClaims", f"{why}: only Karpenter's events tell whether a node comes")
+
+
+def _requests(unit: Unit) -> Iterator[Evidence]:
+    """Yield what the ProvisioningRequests say that waiting pods consume."""
+    for one in provisions(unit):
+        yield Evidence(f"ProvisioningRequest {one.request}", one.text, one.ref)
+    why = unit.facts.autoscaling.why_no_requests
+    if why and any(pod.provisioning_request for pod in unit.unplaced):
+        yield Evidence("ProvisioningRequests", why)
 
 
 def _refuses(event: Event) -> str:

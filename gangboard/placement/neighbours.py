@@ -1,0 +1,213 @@
+"""Anti-affinity between pods: which terms are known, and which pods match which of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from gangboard.domain.capacity import ClusterRoom, PodTerm, PodTerms
+from gangboard.domain.pod import Pod
+from gangboard.placement.ground import ground_of
+
+NO_TERMS: frozenset[PodTerm] = frozenset()
+_KEY = "terms of anti-affinity"
+_Spot = tuple[str | None, str, str | None]
+"""Namespace, None for all; label, empty for any; its value."""
+
+
+def fewer(terms: PodTerms, gone: PodTerms) -> PodTerms:
+    """Return what is left when some pods go; a load can tell of terms that these do not know."""
+    left = {term: number - gone.get(term, 0) for term, number in terms.items()}
+    return {term: number for term, number in left.items() if number > 0}
+
+
+def more(terms: PodTerms, new: PodTerms) -> PodTerms:
+    """Return the terms of both."""
+    return {term: terms.get(term, 0) + new.get(term, 0) for term in (*terms, *new)}
+
+
+class TermIndex:
+    """Terms, found by the labels of a pod without trying each."""
+
+    def __init__(self, terms: Iterable[PodTerm] = ()) -> None:
+        self._spots: dict[str | None, dict[str, dict[str | None, set[PodTerm]]]] = {}
+        for term in terms:
+            self.add(term)
+
+    def __bool__(self) -> bool:
+        """Whether there is any term."""
+        return bool(self._spots)
+
+    def add(self, term: PodTerm) -> None:
+        """Take in a term."""
+        for namespace, key, value in _spots(term):
+            keys = self._spots.setdefault(namespace, {})
+            keys.setdefault(key, {}).setdefault(value, set()).add(term)
+
+    def discard(self, term: PodTerm) -> None:
+        """Forget a term."""
+        for namespace, key, value in _spots(term):
+            keys = self._spots[namespace]
+            keys[key][value].discard(term)
+            if not keys[key][value]:
+                del keys[key][value]
+            if not keys[key]:
+                del keys[key]
+            if not keys:
+                del self._spots[namespace]
+
+    def matching(self, namespace: str, labels: Mapping[str, str]) -> frozenset[PodTerm]:
+        """Return the terms that a pod matches."""
+        if not self._spots:
+            return NO_TERMS
+        return frozenset(
+            term
+            for where in (namespace, None)
+            for key, values in self._spots.get(where, {}).items()
+            for term in values.get(labels.get(key), ())
+            if term.matches(namespace, labels)
+        )
+
+
+def _spots(term: PodTerm) -> Iterator[_Spot]:
+    """Yield where a term is found: one of its labels with each value that it may have."""
+    named = [entry for entry in term.selector if entry.operator == "In"]
+    best = min(named, key=lambda entry: len(entry.values), default=None)
+    for namespace in (None,) if term.namespaces is None else term.namespaces:
+        if best is None:
+            yield namespace, "", None
+            continue
+        for value in best.values:
+            yield namespace, best.key, value
+
+
+@dataclass(frozen=True, slots=True)
+class _Tag:
+    """Namespace and labels of a pod. The names of labels are the same object in many."""
+
+    namespace: str
+    keys: tuple[str, ...]
+    values: tuple[str, ...]
+
+    def labels(self) -> dict[str, str]:
+        return dict(zip(self.keys, self.values, strict=True))
+
+
+class Neighbours:
+    """The pods on nodes by their labels, and the terms of all pods: who matches what."""
+
+    def __init__(self) -> None:
+        self._tags: dict[str, _Tag] = {}
+        self._keys: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._index = TermIndex()
+        self._carriers: dict[PodTerm, int] = {}
+        self._of_pod: dict[str, frozenset[PodTerm]] = {}
+        """uid → terms that it matches; none that matches none."""
+        self._of_term: dict[PodTerm, set[str]] = {}
+        self._by_label: dict[str, dict[str, set[str]]] = {}
+        """Label → value → pods, only for labels that terms are found by."""
+
+    def matched(self, uid: str) -> frozenset[PodTerm]:
+        """Return the exact terms that a pod on a node matches."""
+        return self._of_pod.get(uid, NO_TERMS)
+
+    def knows(self, pod: Pod) -> bool:
+        """Whether a pod on a node is known with the labels that it has."""
+        tag = self._tags.get(pod.meta.ref.uid)
+        return tag is not None and tag.labels() == pod.labels
+
+    def put(self, pod: Pod) -> frozenset[PodTerm]:
+        """Take in a pod that has a node now, and is not known; return what it matches."""
+        uid, labels = pod.meta.ref.uid, pod.labels
+        keys = tuple(map(sys.intern, labels))
+        keys = self._keys.setdefault(keys, keys)
+        namespace = sys.intern(pod.meta.ref.namespace)
+        self._tags[uid] = _Tag(namespace, keys, tuple(map(sys.intern, labels.values())))
+        for key, values in self._by_label.items():
+            if key in labels:
+                values.setdefault(labels[key], set()).add(uid)
+        found = self._index.matching(namespace, labels)
+        if found:
+            self._of_pod[uid] = found
+            for term in found:
+                self._of_term[term].add(uid)
+        return found
+
+    def remove(self, uid: str) -> frozenset[PodTerm]:
+        """Forget a pod; return what it matched."""
+        tag = self._tags.pop(uid)
+        for key, value in zip(tag.keys, tag.values, strict=True):
+            pods = self._by_label.get(key, {}).get(value)
+            if pods is not None:
+                pods.discard(uid)
+                if not pods:
+                    del self._by_label[key][value]
+        found = self._of_pod.pop(uid, NO_TERMS)
+        for term in found:
+            self._of_term[term].discard(uid)
+        return found
+
+    def learn(self, term: PodTerm) -> Iterable[str]:
+        """Note that one pod more has a term; return who matches it, where it was not known."""
+        self._carriers[term] = self._carriers.get(term, 0) + 1
+        if self._carriers[term] > 1 or not term.is_exact:
+            return ()
+        self._index.add(term)
+        found = self._of_term[term] = {uid for uid in self._likely(term) if self._fits(term, uid)}
+        for uid in found:
+            self._of_pod[uid] = self.matched(uid) | {term}
+        return found
+
+    def unlearn(self, term: PodTerm) -> Iterable[str]:
+        """Note that one pod less has a term; return who matched it, where it was the last."""
+        self._carriers[term] -= 1
+        if self._carriers[term]:
+            return ()
+        del self._carriers[term]
+        if not term.is_exact:
+            return ()
+        self._index.discard(term)
+        found = self._of_term.pop(term)
+        for uid in found:
+            left = self._of_pod.pop(uid) - {term}
+            if left:
+                self._of_pod[uid] = left
+        return found
+
+    def _likely(self, term: PodTerm) -> Iterable[str]:
+        """Return the pods that have the label by which a term is found; all where there is none."""
+        spots = {(key, value) for _, key, value in _spots(term)}
+        if any(value is None for _, value in spots):
+            return list(self._tags)
+        return [uid for key, value in spots for uid in self._having(key).get(value or "", ())]
+
+    def _having(self, key: str) -> Mapping[str, set[str]]:
+        if key not in self._by_label:
+            values = self._by_label[key] = {}
+            for uid, tag in self._tags.items():
+                if key in tag.keys:
+                    values.setdefault(tag.values[tag.keys.index(key)], set()).add(uid)
+        return self._by_label[key]
+
+    def _fits(self, term: PodTerm, uid: str) -> bool:
+        tag = self._tags[uid]
+        return term.matches(tag.namespace, tag.labels())
+
+
+def matcher(room: ClusterRoom, pods: Iterable[Pod]) -> Callable[[Pod], frozenset[PodTerm]]:
+    """Return what says which terms a pod matches: of those with a node in a room, and of these."""
+    if _KEY not in room.cache:
+        loads = ground_of(room).odd().apart_now.values()
+        room.cache[_KEY] = TermIndex({term for load in loads for term in load.apart})
+    there = room.cache[_KEY]
+    assert isinstance(there, TermIndex)  # noqa: S101 - the key is ours
+    own = TermIndex({term for pod in pods for term in pod.needs.anti_affinity})
+    if not (there or own):
+        return lambda _: NO_TERMS
+
+    def matched(pod: Pod) -> frozenset[PodTerm]:
+        namespace, labels = pod.meta.ref.namespace, pod.labels
+        return there.matching(namespace, labels) | own.matching(namespace, labels)
+
+    return matched
