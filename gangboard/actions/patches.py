@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from gangboard.actions.door import Json
+from gangboard.decode.managers import last_writer
 from gangboard.domain.hold import ACTION_ANNOTATION
 
 _ABSENT = {"/spec/suspend": False, "/spec/active": True, "/spec/parallelism": 1}
@@ -62,21 +63,6 @@ def in_words(wanted: dict[str, Any]) -> str:
 
 
 def field_manager(raw: Json, pointer: str) -> tuple[str, str]:
-    """Return who owns a field by managedFields, and when it was set (RFC 3339); empty: nobody says.
-
-    Of several owners the one that wrote last is meant. gangboard itself is named only when nobody
-    else owns the field.
-    """
-    path = [f"f:{key}" for key in pointer.strip("/").split("/")]
-    found = []
-    for entry in raw["metadata"].get("managedFields") or ():
-        fields: Any = entry.get("fieldsV1")
-        for key in path:
-            fields = fields.get(key) if isinstance(fields, dict) else None
-        if fields is not None:
-            manager = str(entry.get("manager", ""))
-            found.append((manager != "gangboard", str(entry.get("time", "")), manager))
-    if not found:
-        return "", ""
-    _, time, manager = max(found)
-    return manager, time
+    """Return who owns a field by managedFields, and when it was set, as `decode.managers` says."""
+    entries = raw["metadata"].get("managedFields") or []
+    return last_writer(json.dumps(entries).encode(), pointer)

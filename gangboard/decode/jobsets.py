@@ -9,6 +9,7 @@ import msgspec
 
 from gangboard.decode.annotations import WireActed
 from gangboard.decode.jobs import WireJobSpec, WireScheduling
+from gangboard.decode.managers import NO_ENTRIES
 from gangboard.decode.wire import Int32, Name, Wire, WireCondition, WireMeta, read_text
 from gangboard.domain.owner import FailureRule, Policies
 
@@ -34,6 +35,7 @@ class WireJobSetMeta(WireMeta):
 
     labels: WireJobSetLabels | None = None
     annotations: WireJobSetAnnotations | None = None
+    managed_fields: msgspec.Raw = NO_ENTRIES
 
 
 class _WireJobTemplate(Wire):

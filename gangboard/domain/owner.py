@@ -105,12 +105,27 @@ class Policies:
 
 
 @dataclass(frozen=True, slots=True)
+class SuspendChange:
+    """One change of `spec.suspend` of an owner, as it was watched."""
+
+    suspended: bool
+    """What it was changed to."""
+    manager: str
+    """Field manager that did it, or empty: text of the cluster."""
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Owner:
     """A JobSet, Job, …: filled by its file in `owners/`, read by every rule alike."""
 
     meta: Meta
     suspended: bool = False
     """What its spec asks for, not what has been reached."""
+    suspend_set_by: str = ""
+    """Field manager that wrote `spec.suspend` last (managedFields), or empty: text of the cluster."""
+    suspend_set_at: datetime | None = None
+    """When it did so, by the API server's clock, cut to the second."""
     desired: int = 0
     """Pods it asks for, finished ones included."""
     parts: tuple[Part, ...] = ()

@@ -8,6 +8,7 @@ import msgspec
 
 from gangboard.decode.annotations import WireActedJob
 from gangboard.decode.jobs import WireJobSpec, read_gang_request
+from gangboard.decode.managers import NO_ENTRIES, last_writer
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import (
@@ -45,6 +46,7 @@ class _WireAnnotations(WireActedJob):
 class _WireJobMeta(WireMeta):
     labels: _WireLabels | None = None
     annotations: _WireAnnotations | None = None
+    managed_fields: msgspec.Raw = NO_ENTRIES
 
 
 class _WireJobStatus(Wire):
@@ -80,9 +82,12 @@ def _build(wire: WireJob, version: str) -> Owner:
     requests, faults = pod_requests(spec.pod)
     parallelism = 1 if spec.parallelism is None else spec.parallelism
     finish = _finish(conditions)
+    suspend_set_by, set_at = last_writer(wire.metadata.managed_fields, "/spec/suspend")
     owner = Owner(
         meta=read_meta(wire.metadata, "batch", "Job", version),
         suspended=bool(spec.suspend),
+        suspend_set_by=suspend_set_by,
+        suspend_set_at=read_time(set_at),
         desired=_desired(spec, status),
         shapes=(PodShape(spec.width, requests),),
         finish=finish,
@@ -166,7 +171,6 @@ OWNER = OwnerKind(
         needed=True,
     ),
     label="Job",
-    pod_labels=("batch.kubernetes.io/job-completion-index",),
     own_managers=_OWN_MANAGERS,
     levers=(Lever.SUSPEND,),
 )

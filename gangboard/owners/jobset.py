@@ -19,9 +19,10 @@ from gangboard.decode.jobsets import (
     read_independent_claim,
     read_policies,
 )
+from gangboard.decode.managers import last_writer
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
-from gangboard.decode.wire import read_conditions, read_meta
+from gangboard.decode.wire import read_conditions, read_meta, read_time
 from gangboard.domain.action import Lever
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.owner import (
@@ -49,9 +50,12 @@ def _build(wire: WireJobSet, version: str) -> Owner:
     parts = _parts(wire.metadata.name, spec, status, faults)
     jobs = [replicated.job for replicated in spec.replicated_jobs or ()]
     restarting = find_condition(conditions, "RestartingJobSet")
+    suspend_set_by, set_at = last_writer(wire.metadata.managed_fields, "/spec/suspend")
     owner = Owner(
         meta=read_meta(wire.metadata, "jobset.x-k8s.io", "JobSet", version),
         suspended=bool(spec.suspend),
+        suspend_set_by=suspend_set_by,
+        suspend_set_at=read_time(set_at),
         desired=sum(part.replicas * part.pods for part in parts),
         parts=parts,
         shapes=tuple(PodShape(part.replicas * part.pods, part.requests) for part in parts),

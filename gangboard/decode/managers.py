@@ -1,0 +1,61 @@
+"""Who wrote a field last, by `metadata.managedFields`.
+
+A write that changes a field takes it from its former owners and stamps the writer's entry with the
+time, cut to the second (API server, server-side apply). So the entries name the last writer only:
+who wrote before can be known from earlier versions of the object and from nothing else.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from gangboard.decode.wire import Wire, read_text
+
+NO_ENTRIES = msgspec.Raw(b"[]")
+_OURS = "gangboard"
+# The API server takes no longer name of a field manager.
+_MAX_NAME = 128
+
+
+class _WireEntry(Wire):
+    """One entry. Its tree of fields stays bytes, of which only the way to one field is read."""
+
+    manager: str = ""
+    time: str | None = None
+    fields_v1: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+_ENTRIES = msgspec.json.Decoder(list[_WireEntry] | None)
+_LEVEL = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def last_writer(entries: msgspec.Raw | bytes, pointer: str) -> tuple[str, str]:
+    """Return who owns a field, and when it was set (RFC 3339); empty texts: nobody says.
+
+    `entries` is the JSON of `managedFields`; what cannot be read of it says nothing. `pointer` is a
+    JSON pointer such as `/spec/suspend`. Of several owners (they applied the same value) the one
+    that wrote last is meant. gangboard itself is named only when nobody else owns the field.
+    """
+    path = [f"f:{key}" for key in pointer.strip("/").split("/")]
+    try:
+        found = [
+            (entry.manager != _OURS, entry.time or "", entry.manager)
+            for entry in _ENTRIES.decode(entries) or ()
+            if _has(entry.fields_v1, path)
+        ]
+    except (ValueError, RecursionError):
+        return "", ""
+    if not found:
+        return "", ""
+    _, time, manager = max(found)
+    return read_text(manager)[:_MAX_NAME], time
+
+
+def _has(fields: msgspec.Raw, path: list[str]) -> bool:
+    """Whether a tree of fields has this one."""
+    for key in path:
+        inner = _LEVEL.decode(fields).get(key)
+        if inner is None:
+            return False
+        fields = inner
+    return True

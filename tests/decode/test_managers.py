@@ -1,0 +1,79 @@
+"""Who wrote `spec.suspend` last, by `managedFields` as API servers keep them."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from gangboard.decode.managers import last_writer
+from gangboard.domain.registry import OwnerKind
+from gangboard.owners.job import OWNER as JOB
+from gangboard.owners.jobset import OWNER as JOBSET
+from tests.decode.reading import Json, model, with_identity
+
+
+def entry(manager: str, time: str, fields: object, **more: str) -> Json:
+    given = {"operation": "Update", "apiVersion": "batch/v1", "fieldsType": "FieldsV1", **more}
+    return {"manager": manager, "time": time, "fieldsV1": fields, **given}
+
+
+# A child Job that was made by JobSet, suspended by somebody, and whose status Kubernetes writes.
+MADE = {"f:metadata": {"f:labels": {".": {}}}, "f:spec": {"f:parallelism": {}, "f:template": {}}}
+SUSPENDED: Json = {"f:spec": {"f:suspend": {}}}
+STATUS: Json = {"f:status": {"f:conditions": {}, "f:suspend": {}}}
+CHILD = [
+    entry("jobset", "2026-11-21T10:00:00Z", MADE),
+    entry("night-saver", "2026-11-21T10:05:07Z", SUSPENDED),
+    entry("kube-controller-manager", "2026-11-21T10:05:08Z", STATUS, subresource="status"),
+]
+
+
+def who(entries: object, pointer: str = "/spec/suspend") -> tuple[str, str]:
+    return last_writer(json.dumps(entries).encode(), pointer)
+
+
+def test_the_owner_of_the_field() -> None:
+    assert who(CHILD) == ("night-saver", "2026-11-21T10:05:07Z")
+    assert who(CHILD, "/spec/parallelism") == ("jobset", "2026-11-21T10:00:00Z")
+    assert who(CHILD, "/spec/active") == ("", "")
+
+
+def test_of_several_the_last_and_gangboard_only_when_alone() -> None:
+    """Server-side apply lets several own a field of one value."""
+    several = [entry(name, f"2026-11-21T10:0{at}:00Z", SUSPENDED) for at, name in enumerate("bca")]
+    assert who(several)[0] == "a"
+    ours = entry("gangboard", "2026-11-21T10:09:00Z", SUSPENDED)
+    assert who([*several, ours])[0] == "a"
+    assert who([ours]) == ("gangboard", "2026-11-21T10:09:00Z")
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        None,
+        [],
+        {},
+        [7],
+        [entry("x", "2026-11-21T10:00:00Z", None)],
+        [entry("x", "2026-11-21T10:00:00Z", {"f:spec": ["f:suspend"]})],
+        [{"manager": 7, "fieldsV1": SUSPENDED}],
+    ],
+)
+def test_what_cannot_be_read_says_nothing(entries: object) -> None:
+    assert who(entries) == ("", "")
+
+
+def test_a_name_is_no_longer_than_the_api_server_takes() -> None:
+    assert who([entry("x" * 1000, "", SUSPENDED)]) == ("x" * 128, "")
+
+
+@pytest.mark.parametrize("kind", [JOB, JOBSET])
+def test_jobs_and_jobsets_say_who_set_suspend(kind: OwnerKind) -> None:
+    obj = with_identity({"metadata": {"managedFields": CHILD}, "spec": {"suspend": True}})
+    owner = model(kind.resource, obj)
+    assert (owner.suspended, owner.suspend_set_by) == (True, "night-saver")
+    assert owner.suspend_set_at == datetime(2026, 11, 21, 10, 5, 7, tzinfo=UTC)
+    for junk in (None, "x", [{"time": 7}]):
+        obj["metadata"]["managedFields"] = junk
+        owner = model(kind.resource, obj)
+        assert (owner.suspended, owner.suspend_set_by, owner.suspend_set_at) == (True, "", None)

@@ -1,0 +1,114 @@
+"""Two that undo each other, from the watch to the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from gangboard.domain.owner import SuspendChange
+from gangboard.polling.undoing import MOST, Suspensions
+from gangboard.store.models import VerdictSpan
+from tests.diagnosis.building import NOW, a_job, ago
+from tests.polling.conftest import Watching
+
+Watch = Callable[..., Watching]
+Json = dict[str, Any]
+
+
+def versions(kept: Suspensions, *seen: tuple[bool, str, float]) -> None:
+    """Show versions of one Job: (suspended, by whom, how many seconds ago by the server's clock)."""
+    for suspended, manager, seconds in seen:
+        job = a_job(suspended=suspended, suspend_set_by=manager, suspend_set_at=ago(seconds))
+        kept.put(job, NOW)
+
+
+def test_only_changes_count() -> None:
+    """The first version is no change, nor is one that says the same by another manager."""
+    kept = Suspensions()
+    versions(kept, (False, "jobset", 60), (True, "night-saver", 9), (True, "other", 8))
+    versions(kept, (False, "jobset", 7), (False, "jobset", 7))
+    assert kept.of(["uid-train", "uid-of-none"]) == {
+        "uid-train": (
+            SuspendChange(True, "night-saver", ago(9)),
+            SuspendChange(False, "jobset", ago(7)),
+        )
+    }
+
+
+def test_a_clock_ahead_and_no_time_at_all() -> None:
+    kept = Suspensions()
+    versions(kept, (False, "a", 60), (True, "b", -300))
+    kept.put(a_job(suspended=False), NOW + timedelta(seconds=1))
+    first, second = kept.of(["uid-train"])["uid-train"]
+    assert (first.at, second.at) == (NOW, NOW + timedelta(seconds=1))
+
+
+def test_few_are_kept_and_none_of_what_is_gone() -> None:
+    kept = Suspensions()
+    versions(kept, *((bool(index % 2), str(index), 0) for index in range(500)))
+    changes = kept.of(["uid-train"])["uid-train"]
+    assert [change.manager for change in changes] == [str(at) for at in range(500 - MOST, 500)]
+    kept.remove("uid-train")
+    assert kept.of(["uid-train"]) == {}
+    versions(kept, (False, "a", 1))
+    assert kept.of(["uid-train"]) == {}
+
+
+def _standalone(watching: Watching) -> tuple[str, str]:
+    """Return (namespace, name) of a Job that runs and that nothing controls."""
+    for job in watching.simulator.objects.list("batch/v1", "Job"):
+        is_over = job.get("status", {}).get("conditions")
+        if not (job["metadata"].get("ownerReferences") or job["spec"].get("suspend") or is_over):
+            return job["metadata"]["namespace"], job["metadata"]["name"]
+    raise AssertionError("no such Job")
+
+
+def _flip(watching: Watching, job: tuple[str, str], *managers: str) -> None:
+    """Let each of them in turn suspend or resume a Job, in objects that no controller touches."""
+    jobs = watching.simulator.objects.resource("batch/v1", "Job")
+    for manager in managers:
+
+        def turn(found: Json) -> Json:
+            found["spec"]["suspend"] = not found["spec"].get("suspend", False)
+            return found
+
+        watching.simulator.writer.change(jobs, job, turn, manager=manager)
+
+
+def test_every_version_counts_however_many_come_at_once(watch: Watch) -> None:
+    watching = watch()
+    job = _standalone(watching)
+    watching.window(0.5)
+    _flip(watching, job, "night-saver", "day-starter", "night-saver", "day-starter")
+    watching.window(0.5)
+    assert watching.gang(job[1]).code != "controller-conflict"
+    spans = VerdictSpan.objects.filter(name=job[1]).count()
+    _flip(watching, job, "night-saver", "day-starter", "night-saver")
+    watching.window(0.5)
+    gang = watching.gang(job[1])
+    assert (gang.code, gang.health) == ("controller-conflict", "blocked")
+    assert (
+        f"night-saver suspends Job {job[1]} and day-starter resumes it: 7 changes" in gang.message
+    )
+    assert gang.recheck_at is not None
+    _flip(watching, job, "day-starter")
+    watching.window(0.5)
+    assert watching.gang(job[1]).code == "controller-conflict"
+    assert VerdictSpan.objects.filter(name=job[1]).count() == spans + 1
+
+
+def test_a_new_worker_has_not_seen_it_and_says_so_by_its_silence(watch: Watch) -> None:
+    watching = watch()
+    job = _standalone(watching)
+    watching.window(0.5)
+    _flip(watching, job, *["night-saver", "day-starter"] * 3)
+    watching.window(0.5)
+    watching.forget()
+    watching.window(0.5)
+    _flip(watching, job, "night-saver")
+    watching.window(0.5)
+    assert watching.gang(job[1]).code == "suspended"
+    _flip(watching, job, *["day-starter", "night-saver"] * 2)
+    watching.window(0.5)
+    assert watching.gang(job[1]).code == "controller-conflict"

@@ -1,0 +1,180 @@
+"""Two controllers that undo each other, and what only looks like it.
+
+Who resumes a child Job is the real JobSet controller; who suspends it is a thread with a field manager
+of its own, as a controller that saves money at night would do it: it looks, and patches what it minds.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+import urllib3
+
+from tests.controlplane.client import ApiError, Json
+from tests.controlplane.objects import JOBSET, jobset
+from tests.scenarios.holds import hold_one, three_jobs
+from tests.scenarios.making import loose
+from tests.scenarios.scenario import Scenario, Stage, Step
+
+CONFLICT = "controller-conflict"
+CHILD = ("batch/v1", "Job", "train-workers-0")
+INSIST_SECONDS = 300.0
+"""The longest that one insists, when nobody stops it."""
+RUNS = "running", "running"
+
+
+class Insistent:
+    """Sets `spec.suspend` of one object back whenever somebody has changed it."""
+
+    def __init__(
+        self, manager: str, what: tuple[str, str, str], *, suspended: bool, pause: float = 1.0
+    ) -> None:
+        """`what` is (apiVersion, kind, name); `pause`: seconds between two looks."""
+        self._manager = manager
+        self._what = what
+        self._suspended = suspended
+        self._pause = pause
+        self._stopped = threading.Event()
+
+    def begin(self, stage: Stage) -> None:
+        """Insist from now on, beside whatever else happens."""
+        threading.Thread(target=self._insist, args=(stage,), daemon=True).start()
+
+    def stop(self, stage: Stage) -> None:
+        """Give up."""
+        self._stopped.set()
+
+    def _insist(self, stage: Stage) -> None:
+        until = time.monotonic() + INSIST_SECONDS
+        while not (self._stopped.wait(self._pause) or stage.is_over() or time.monotonic() > until):
+            try:
+                if is_suspended(stage, self._what) != self._suspended:
+                    set_suspended(stage, self._what, self._manager, suspended=self._suspended)
+            except (ApiError, urllib3.exceptions.HTTPError):
+                return  # the object or its cluster is gone
+
+
+def is_suspended(stage: Stage, what: tuple[str, str, str]) -> bool:
+    """Whether an object asks to be suspended."""
+    return bool(stage.client.get(*what, stage.namespace)["spec"].get("suspend"))
+
+
+def set_suspended(
+    stage: Stage, what: tuple[str, str, str], manager: str, *, suspended: bool
+) -> None:
+    """Suspend or resume an object as that field manager."""
+    body = {"spec": {"suspend": suspended}}
+    stage.client.patch(*what, body, stage.namespace, field_manager=manager)
+
+
+def says_all_the_time(code: str, seconds: float = 10.0) -> Callable[[Stage], None]:
+    """Return a step in which nothing else may be said of the gang for a while."""
+
+    def look(stage: Stage) -> None:
+        for _ in range(round(seconds / 0.5)):
+            said = stage.said()
+            assert said is not None
+            assert said["code"] == code, f"{said['code']}: {said['message']}"
+            time.sleep(0.5)
+
+    return look
+
+
+def _is_never_said(stage: Stage, seconds: float) -> None:
+    for _ in range(round(seconds / 0.5)):
+        said = stage.said()
+        assert said is None or said["code"] != CONFLICT, said["message"]
+        time.sleep(0.5)
+
+
+def _train(ns: str, where: Mapping[str, str]) -> list[Json]:
+    workers = {"replicas": 2, "pods": 2, "node_selector": where, "grace": 1}
+    return [jobset("train", ns, jobs={"workers": workers})]  # type: ignore[dict-item]
+
+
+def _once_running(*insistent: Insistent) -> Callable[[Stage], None]:
+    def act(stage: Stage) -> None:
+        stage.wait_running(4)
+        for one in insistent:
+            one.begin(stage)
+
+    return act
+
+
+def _twice(stage: Stage) -> None:
+    """Somebody suspends a child Job, wonders, and does it once more. JobSet resumes it both times."""
+    stage.wait_running(4)
+    for _ in range(2):
+        set_suspended(stage, CHILD, "kubectl-patch", suspended=True)
+        stage.client.wait_for(
+            *CHILD, stage.namespace, until=lambda job: not job["spec"].get("suspend")
+        )
+        _is_never_said(stage, 3)
+    _is_never_said(stage, 4)
+
+
+def _by_hand(stage: Stage) -> None:
+    """The same person suspends and resumes a Job three times."""
+    stage.wait_running(2)
+    what = ("batch/v1", "Job", "run")
+    for suspended in (True, False) * 3:
+        set_suspended(stage, what, "kubectl-patch", suspended=suspended)
+        _is_never_said(stage, 2)
+    _is_never_said(stage, 4)
+
+
+def _hold_and_insist(stage: Stage) -> None:
+    """One insists on resuming a Job that is held: the Hold turns each try back, for good."""
+    hold_one(stage)
+    Insistent("day-starter", ("batch/v1", "Job", "trio-w-1"), suspended=False).begin(stage)
+
+
+def conflicts_137() -> tuple[Scenario, ...]:
+    """Return those of 1.37, where Holds are in force."""
+    night_saver = Insistent("night-saver", CHILD, suspended=True)
+    return (
+        Scenario(
+            "night-saver", "JobSet", "train", CONFLICT, "blocked", _train,
+            says=("night-saver suspends Job train-workers-0 and jobset resumes it", "changes"),
+            members={"desired": 4}, nodes=1, act=_once_running(night_saver), twin="undone-twice",
+            steps=(
+                Step(says_all_the_time(CONFLICT), CONFLICT, "blocked"),
+                Step(night_saver.stop, *RUNS, (), {"ready": 4}),
+            ),
+        ),
+        Scenario(
+            "undone-twice", "JobSet", "train", *RUNS, _train,
+            members={"ready": 4}, nodes=1, act=_twice, twin="night-saver",
+        ),
+        Scenario(
+            "held-and-resumed", "JobSet", "trio", "job-suspended", "suspended", three_jobs,
+            says=("1 of 3", "trio-w-1", "held by tests"), members={"held": 2, "ready": 4}, nodes=1,
+            act=_hold_and_insist, twin="night-saver",
+            steps=(Step(says_all_the_time("job-suspended"), "job-suspended", "suspended"),),
+        ),
+    )  # fmt: skip
+
+
+def conflicts_136() -> tuple[Scenario, ...]:
+    """Return those of 1.36."""
+    train = (JOBSET, "JobSet", "train")
+    night_saver = Insistent("night-saver", train, suspended=True, pause=2.0)
+    day_starter = Insistent("day-starter", train, suspended=False, pause=2.0)
+    return (
+        Scenario(
+            "two-operators", "JobSet", "train", CONFLICT, "blocked", _train,
+            says=("night-saver suspends JobSet train and day-starter resumes it", "changes"),
+            members={"desired": 4}, nodes=1, act=_once_running(night_saver, day_starter),
+            twin="by-hand",
+            steps=(
+                Step(says_all_the_time(CONFLICT), CONFLICT, "blocked"),
+                Step(night_saver.stop, *RUNS, (), {"ready": 4}),
+            ),
+        ),
+        Scenario(
+            "by-hand", "Job", "run", *RUNS, loose(2), members={"ready": 2}, nodes=1,
+            act=_by_hand, twin="two-operators",
+        ),
+    )  # fmt: skip
