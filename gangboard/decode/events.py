@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
 from gangboard.decode.wire import Int32, Wire, WireMeta, api_group, read_meta, read_text, read_time
@@ -25,6 +26,9 @@ EVENT_REASONS = frozenset(
         "NotTriggerScaleUp",
         "TriggeredScaleUp",
         "Nominated",
+        # Karpenter of a NodeClaim that it gives up (nodeclaim/lifecycle/events.go).
+        "InsufficientCapacityError",
+        "NodeClassNotReady",
         # The kubelet and volumes: why a container does not start.
         "BackOff",
         "Failed",
@@ -42,6 +46,9 @@ EVENT_REASONS = frozenset(
     }
 )
 """Reasons that are kept; events of all others are dropped when the model is built."""
+
+# The scheduler of 1.37 names a PodGroup that preempts in `related` and a pod only here (observed).
+_PREEMPTED_BY = re.compile(r"Preempted by (pod ?group|pod) ([\w-]{1,64}) on ")
 
 
 class _WireReference(Wire):
@@ -89,7 +96,7 @@ def _build(wire: WireEvent, version: str) -> Event | None:
     return Event(
         meta=read_meta(wire.metadata, "events.k8s.io", "Event", version),
         regarding=_reference(wire.regarding or _WireReference()),
-        related=_reference(wire.related) if wire.related else None,
+        related=_reference(wire.related) if wire.related else _taker(wire),
         reason=wire.reason,
         type=wire.type or "",
         note=read_text(wire.note),
@@ -98,6 +105,16 @@ def _build(wire: WireEvent, version: str) -> Event | None:
         last_seen=last_seen,
         reporter=wire.reporting_controller or source or "",
     )
+
+
+def _taker(wire: WireEvent) -> ObjectRef | None:
+    """Return who took the room of a pod, where only the note tells, by its uid."""
+    found = _PREEMPTED_BY.match(wire.note or "") if wire.reason == "Preempted" else None
+    if found is None:
+        return None
+    if found[1] == "pod":
+        return ObjectRef("", "Pod", "", "", found[2])
+    return ObjectRef("scheduling.k8s.io", "PodGroup", "", "", found[2])
 
 
 def _times(wire: WireEvent, series: _WireSeries) -> tuple[datetime | None, datetime | None]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
 from gangboard.decode.allocation import Allocation, WireAllocated, is_infeasible, placed_requests
 from gangboard.decode.needs import WirePlacedSpec, read_needs
 from gangboard.decode.podspec import NULL
 from gangboard.decode.problems import deliver
+from gangboard.decode.provisioning_requests import WireConsumer
 from gangboard.decode.wire import (
     Int32,
     Wire,
@@ -25,7 +24,6 @@ from gangboard.domain.objects import Controller
 from gangboard.domain.pod import Container, Pod
 from gangboard.domain.registry import Resource
 
-KeptLabels = Callable[[msgspec.Raw], dict[str, str]]
 _UNREAD = Needs(undecidable=("a part of its spec that could not be read",))
 
 
@@ -33,6 +31,8 @@ class WirePodMeta(WireMeta):
     """`metadata` of a pod."""
 
     labels: msgspec.Raw = NULL
+    # Not `annotations`: that would say that something acts on them (`Meta.annotated`).
+    consumer: msgspec.Raw = msgspec.field(default=NULL, name="annotations")
 
 
 class _WireReason(Wire):
@@ -96,57 +96,13 @@ class WirePod(Wire):
     status: WirePodStatus | None = None
 
 
+_CONSUMER = msgspec.json.Decoder(WireConsumer | None)
+_LABELS = msgspec.json.Decoder(dict[str, str | None] | None)
 _CONDITIONS = msgspec.json.Decoder(list[WireCondition] | None)
 _STATUSES = msgspec.json.Decoder(list[WireContainerStatus] | None)
 
 
-def pod_resource(labels: frozenset[str]) -> Resource:
-    """Return how to read pods, keeping only the labels named (those that a registry asks for).
-
-    A malformed quantity keeps the pod, so that it is counted as the member it is, leaves that
-    resource out of its requests, and is said as a problem. So does what it asks of a node where
-    that cannot be read.
-    """
-    kept = _label_reader(labels)
-    return Resource(
-        group="",
-        plural="pods",
-        kind="Pod",
-        versions=("v1",),
-        wire=WirePod,
-        model=Pod,
-        build=lambda pod, version: _build(pod, version, kept),
-        needed=True,
-    )
-
-
-def _label_reader(labels: frozenset[str]) -> KeptLabels:
-    """Make a struct with one field per label: a third cheaper per pod than a dict of all labels."""
-    names = {f"label_{index}": label for index, label in enumerate(sorted(labels))}
-    struct = msgspec.defstruct(
-        "PodLabels",
-        [(field, str | None, None) for field in names],
-        bases=(Wire,),
-        rename=names,
-    )
-    decoder = msgspec.json.Decoder(struct | None)
-
-    def kept(data: msgspec.Raw) -> dict[str, str]:
-        """Return the labels that the pod has, by their names."""
-        wire = decoder.decode(data)
-        if wire is None:
-            return {}
-        values = ((label, getattr(wire, field)) for field, label in names.items())
-        return {label: value for label, value in values if value is not None}
-
-    return kept
-
-
-POD = pod_resource(frozenset())
-"""Pods without any label: for callers that read no registry."""
-
-
-def _build(wire: WirePod, version: str, kept: KeptLabels) -> Pod:
+def _build(wire: WirePod, version: str) -> Pod:
     spec, status = wire.spec or WirePlacedSpec(), wire.status or WirePodStatus()
     conditions = _CONDITIONS.decode(status.conditions)
     containers = _STATUSES.decode(status.container_statuses) or []
@@ -156,8 +112,12 @@ def _build(wire: WirePod, version: str, kept: KeptLabels) -> Pod:
     allocation = Allocation(given, status, is_infeasible(conditions))
     requests, unread = placed_requests(spec, allocation)
     faults = list(unread.values())
+    labels: dict[str, str] = {}
+    request = ""
     try:
-        needs = read_needs(spec, meta.ref.namespace, wire.metadata.labels, requests)
+        request = (_CONSUMER.decode(wire.metadata.consumer) or WireConsumer()).request
+        labels = _labels(wire.metadata.labels)
+        needs = read_needs(spec, meta.ref.namespace, requests)
     except (ValueError, RecursionError) as error:  # what msgspec raises for bad data
         needs = _UNREAD
         faults.append(f"what it asks of a node is left out: {error}")
@@ -180,7 +140,7 @@ def _build(wire: WirePod, version: str, kept: KeptLabels) -> Pod:
         ),
         requests=requests,
         grace_seconds=wire.metadata.deletion_grace_period_seconds,
-        labels=kept(wire.metadata.labels),
+        labels=labels,
         reason=status.reason or "",
         message=read_text(status.message),
         start_time=read_time(status.start_time),
@@ -189,8 +149,14 @@ def _build(wire: WirePod, version: str, kept: KeptLabels) -> Pod:
         stays=_stays(meta.controller),
         preempts=spec.preemption_policy != "Never",
         deadline_seconds=spec.active_deadline_seconds,
+        provisioning_request=request,
     )
     return deliver(pod, faults)
+
+
+def _labels(data: msgspec.Raw) -> dict[str, str]:
+    found = _LABELS.decode(data) or {}
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def _stays(controller: Controller | None) -> bool:
@@ -228,3 +194,21 @@ def _state_word(state: _WireState) -> str:
     if state.running is not None:
         return "running"
     return "terminated" if state.terminated is not None else ""
+
+
+POD = Resource(
+    group="",
+    plural="pods",
+    kind="Pod",
+    versions=("v1",),
+    wire=WirePod,
+    model=Pod,
+    build=_build,
+    needed=True,
+)
+"""How pods are read.
+
+A malformed quantity keeps the pod, so that it is counted as the member it is, leaves that resource
+out of its requests, and is said as a problem. So do its labels and what it asks of a node where
+these cannot be read.
+"""

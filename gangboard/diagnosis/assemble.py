@@ -10,13 +10,15 @@ from gangboard.diagnosis.attempts import current_uids, natural
 from gangboard.diagnosis.entries import entry_groups
 from gangboard.diagnosis.links import WORKLOAD, Linked
 from gangboard.diagnosis.roots import as_owner
+from gangboard.domain.autoscaling import NOT_SEEN, Autoscaling
 from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.event import Event
-from gangboard.domain.facts import NO_ROOM, Blind, GangFacts
+from gangboard.domain.facts import NO_ROOM, Blind, GangFacts, Victim
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.node import Node
-from gangboard.domain.owner import Owner
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Owner, SuspendChange
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.verdict import UnitMemory
@@ -26,6 +28,8 @@ Kept = TypeVar("Kept", Owner, Pod, Group, Hold, QueueEntry)
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _NO_NODES: Mapping[str, Node] = {}
 _NO_MEMORY: Mapping[str, UnitMemory] = {}
+_NO_CHANGES: Mapping[str, tuple[SuspendChange, ...]] = {}
+_NO_TAKERS: Mapping[str, ObjectRef] = {}
 
 
 def assemble(
@@ -46,11 +50,17 @@ def assemble(
     memory_since: datetime | None = None,
     room: ClusterRoom = NO_ROOM,
     kubernetes: tuple[int, int] | None = None,
+    autoscaling: Autoscaling = NOT_SEEN,
+    suspensions: Mapping[str, tuple[SuspendChange, ...]] = _NO_CHANGES,
+    victims: Iterable[tuple[Pod, str]] = (),
+    takers: Mapping[str, ObjectRef] = _NO_TAKERS,
 ) -> GangFacts:
     """Return the facts of the gang of `root`.
 
     `objects` are the other members by kinship, `nodes` all nodes by name, `events` those about
-    any of the members, `room` what is free on all nodes, `kubernetes` the version of the server.
+    any of the members, `room` what is free on all nodes, `kubernetes` the version of the server,
+    `suspensions` what was watched of `spec.suspend` by uid, `victims` pods that were preempted for a
+    member, each with the uid of that member, `takers` the gangs of those that preempted, by uid.
     What former attempts of the owner left behind is taken out, its events included. Jobs, groups
     and pods come in the order of their names, events newest first.
     """
@@ -90,7 +100,23 @@ def assemble(
         entries=_ordered(thing for thing in kept if isinstance(thing, QueueEntry)),
         room=room,
         kubernetes=kubernetes,
+        autoscaling=autoscaling,
+        suspensions=suspensions,
+        victims=_leaving(victims),
+        takers=takers,
     )
+
+
+def _leaving(victims: Iterable[tuple[Pod, str]]) -> tuple[Victim, ...]:
+    """Return the victims that still hold their room. Who was only about to get a node is not deleted."""
+    found = {
+        pod.meta.ref.uid: Victim(
+            pod.meta.ref, taker, pod.disruption.since if pod.disruption is not None else None
+        )
+        for pod, taker in victims
+        if pod.is_live and pod.is_terminating
+    }
+    return tuple(sorted(found.values(), key=lambda one: (one.pod.namespace, natural(one.pod.name))))
 
 
 def _is_left_behind(thing: Linked, old: frozenset[str]) -> bool:

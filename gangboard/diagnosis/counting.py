@@ -11,6 +11,7 @@ from decimal import Decimal
 from gangboard.diagnosis.attempts import standing
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.owner import PodShape
+from gangboard.domain.reading.preemption import last_preemption
 from gangboard.domain.reading.progress import is_full, ready_count, succeeded
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.verdict import Members, UnitMemory
@@ -113,12 +114,16 @@ def _remember_unit(unit: Unit, before: Mapping[str, UnitMemory]) -> UnitMemory:
     is_same = old.created_since is not None and old.created == created
     runs = bool(unit.ready) and ready_count(unit) + succeeded(unit) >= unit.needed
     is_at_size = bool(unit.ready) and is_full(unit)
+    taken = last_preemption(unit)
     return replace(
         old,
         created=created,
         created_since=old.created_since if is_same else unit.now,
         whole_at=unit.now if runs else old.whole_at,
         reached_size_at=unit.now if is_at_size else old.reached_size_at,
+        preempted_at=taken.at if taken is not None and not runs else None,
+        preempted_by=taken.by if taken is not None and not runs else (),
+        recovered_from=taken.at if taken is not None and runs else old.recovered_from,
     )
 
 

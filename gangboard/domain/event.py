@@ -22,4 +22,5 @@ class Event:
     last_seen: datetime | None
     reporter: str = ""
     related: ObjectRef | None = None
-    """The other object of it: for `Preempted` the pod or PodGroup that took the room."""
+    """The other object of it: for `Preempted` the pod or PodGroup that took the room, without a
+    name and namespace where only the note tells its uid."""

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from gangboard.domain.autoscaling import NOT_SEEN, Autoscaling
 from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.event import Event
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.node import Node
-from gangboard.domain.owner import Owner, Part
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Owner, Part, SuspendChange
 from gangboard.domain.placing import Placing
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
@@ -29,6 +31,16 @@ class Blind:
     state: str
     """forbidden, failing, unknown-version or undecodable."""
     sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Victim:
+    """A pod on its way out because the scheduler takes its room for a pod or group of this gang."""
+
+    pod: ObjectRef
+    taker: str
+    """uid of that pod or group."""
+    since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +87,16 @@ class GangFacts:
     """The nodes of the cluster with what is on them; `room.why` says when it tells nothing."""
     kubernetes: tuple[int, int] | None = None
     """Version of the API server, such as (1, 37); None when it did not say."""
+    autoscaling: Autoscaling = NOT_SEEN
+    """Nodes on their way, by the objects of autoscalers. Their events about NodeClaims that are named
+    to its pods are among `events`."""
+    suspensions: Mapping[str, tuple[SuspendChange, ...]] = field(default_factory=dict)
+    """uid of an owner → the last changes of its `spec.suspend` that this poll worker has watched,
+    oldest first. Nothing is said where nothing is in it."""
+    victims: tuple[Victim, ...] = ()
+    """Pods that make room for it and are still there, by name, as far as events tell."""
+    takers: Mapping[str, ObjectRef] = field(default_factory=dict)
+    """uid of a pod or group that took room from this gang, as events tell → the gang of that one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ class Pod:
     grace_seconds: int | None = None
     """`metadata.deletionGracePeriodSeconds` of a pod that is being deleted."""
     labels: dict[str, str] = field(default_factory=dict)
-    """Only the labels that a registered owner kind or grouping API asks for."""
+    """All of them: the anti-affinity of other pods can be about any."""
     reason: str = ""
     message: str = ""
     start_time: datetime | None = None
@@ -73,6 +73,8 @@ class Pod:
     """False with `preemptionPolicy: Never`."""
     deadline_seconds: int | None = None
     """`spec.activeDeadlineSeconds`: it ends that long after `start_time` at the latest."""
+    provisioning_request: str = ""
+    """The ProvisioningRequest in its namespace that it consumes, or empty."""
 
     @property
     def is_finished(self) -> bool:

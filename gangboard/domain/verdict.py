@@ -67,6 +67,13 @@ class UnitMemory:
     whole_at: datetime | None = None
     """Last time at which its quorum (without one: its size) was ready."""
     reached_size_at: datetime | None = None
+    preempted_at: datetime | None = None
+    """When its pods were preempted last, unless it came back since: the event is about pods that are
+    gone, and is not kept for ever."""
+    preempted_by: tuple[ObjectRef, ...] = ()
+    """The gangs that took its room then, as far as they are known."""
+    recovered_from: datetime | None = None
+    """The time, by the scheduler's clock, of the last preemption after which it was whole again."""
 
 
 @dataclass(frozen=True, slots=True)

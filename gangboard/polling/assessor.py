@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
+from gangboard.domain.autoscaling import Autoscaling
 from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.event import Event
 from gangboard.domain.facts import GangFacts
@@ -56,6 +57,7 @@ class _Moment:
     room: ClusterRoom
     version: int
     """Of the room."""
+    autoscaling: Autoscaling
 
 
 class Assessor:
@@ -77,6 +79,8 @@ class Assessor:
         self._waiting |= set(roots)
         if not is_ready_to_judge(session.watched):
             return False
+        autoscaling, seen_anew = session.autoscaling.look(now)
+        self._waiting |= seen_anew
         now_blind = blind(session.watched, now)
         everything = not session.assessed_all or now_blind != session.blind
         if everything:
@@ -84,7 +88,7 @@ class Assessor:
         wanted, self._waiting = sorted(self._waiting), set()
         session.blind = now_blind
         why = why_no_room(session.watched, now)
-        moment = _Moment(now, session.room.at(why), session.room.version)
+        moment = _Moment(now, session.room.at(why), session.room.version, autoscaling)
         changed = False
         for start in range(0, len(wanted), GANGS_AT_ONCE):
             changed |= self._assess_some(wanted[start : start + GANGS_AT_ONCE], moment)
@@ -93,10 +97,10 @@ class Assessor:
             # Only now: a cluster that says "complete" before its gangs are there says "none".
             session.assessed_all = True
             save_first_listing(session.claim, at=now)
-        changed |= self._assess_pending(why, now, settle=settle)
+        changed |= self._assess_pending(why, moment, settle=settle)
         return session.capacity.write(why, now, at_once=settle or everything) or changed
 
-    def _assess_pending(self, why: str, now: datetime, *, settle: bool) -> bool:
+    def _assess_pending(self, why: str, moment: _Moment, *, settle: bool) -> bool:
         """Go on with the round over the pending gangs, or begin one where the room has changed."""
         session = self._session
         changed = False
@@ -108,7 +112,7 @@ class Assessor:
                 break
             while (part := session.pending.take(PENDING_AT_ONCE)) is not None:
                 roots, room, version = part
-                changed |= self._assess_some(roots, _Moment(now, room, version))
+                changed |= self._assess_some(roots, replace(moment, room=room, version=version))
                 if not settle and time.monotonic() > stop_at:
                     return changed
         return changed
@@ -159,10 +163,12 @@ class Assessor:
         if root.kind == "Pod":
             # Single pods that have their node are no gangs whose like somebody makes room for.
             pods = [pod for pod in pods if not pod.is_placed]
-        self._session.judged.note(root.uid, pods, version=version, pending=bool(verdict.fit))
+        self._session.judged.note(
+            root.uid, pods, facts.room, version=version, pending=bool(verdict.fit)
+        )
         holds = any(pod.is_live and (pod.node or pod.nominated_node) for pod in facts.pods)
         if holds and not is_whole(finding.stage.value, finding.code):
-            self._session.room.mark_broken(root.uid, waiting_parties(facts.pods))
+            self._session.room.mark_broken(root.uid, waiting_parties(facts.pods, facts.room))
         else:
             self._session.room.mark_whole(root.uid)
 
@@ -194,9 +200,13 @@ class Assessor:
         session = self._session
         members = {root: session.kinship.members(root) for root in roots}
         strangers = {root: session.kinship.strangers(root) for root in roots}
-        events = {root: session.event_uids(members[root]) for root in roots}
+        claims = {root: session.autoscaling.subjects(members[root]) for root in roots}
+        events = {root: session.event_uids((*members[root], *claims[root])) for root in roots}
+        victims = {root: session.preemptions.victims_for(members[root]) for root in roots}
         wanted = {
-            uid for root in roots for uid in (root, *members[root], *strangers[root], *events[root])
+            uid
+            for root in roots
+            for uid in (root, *members[root], *strangers[root], *events[root], *victims[root])
         }
         discovery = session.discovery
         kubernetes = kubernetes_minor(discovery.server_version) if discovery is not None else None
@@ -225,6 +235,16 @@ class Assessor:
                 now=moment.now,
                 room=moment.room,
                 kubernetes=kubernetes,
+                autoscaling=moment.autoscaling,
+                suspensions=session.suspensions.of(members[root]),
+                victims=[
+                    (pod, taker)
+                    for uid, taker in victims[root].items()
+                    if isinstance(pod := objects.get(uid), Pod)
+                ],
+                takers=session.takers(
+                    event for uid in events[root] if isinstance(event := objects.get(uid), Event)
+                ),
             )
 
     def _is_known(self, key: str) -> bool:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from gangboard.domain.capacity import Needs, Party
+from gangboard.domain.capacity import ClusterRoom, Needs, Party, PodTerm
 from gangboard.domain.health import Stage
 from gangboard.domain.pod import Pod
 from gangboard.placement.members import shape_of
+from gangboard.placement.neighbours import matcher
 
 _BROKEN_CODES = frozenset({"partly-placed", "quorum-lost"})
 _BROKEN_STAGES = frozenset({Stage.FORMATION.value, Stage.PLACEMENT.value})
@@ -32,17 +33,20 @@ class PodKind:
     requests: tuple[tuple[str, Decimal], ...]
     """(resource, amount in base units), by name."""
     needs: Needs
+    matched: frozenset[PodTerm] = frozenset()
+    """The terms of anti-affinity that it matched when it was looked at."""
 
 
-def kind_of(pod: Pod) -> PodKind:
+def kind_of(pod: Pod, matched: frozenset[PodTerm]) -> PodKind:
     """Return what a pod asks for."""
-    return PodKind(tuple(sorted(pod.requests.items())), pod.needs)
+    return PodKind(tuple(sorted(pod.requests.items())), pod.needs, matched)
 
 
-def waiting_parties(pods: Iterable[Pod]) -> tuple[Party, ...]:
+def waiting_parties(pods: Sequence[Pod], room: ClusterRoom) -> tuple[Party, ...]:
     """Return the members that want a node and have none kept for them, by what they ask for."""
+    matched = matcher(room, pods)
     kinds = Counter(
-        (kind_of(pod), pod.unread_requests)
+        (kind_of(pod, matched(pod)), pod.unread_requests)
         for pod in pods
         if pod.is_live and not (pod.is_terminating or pod.node or pod.nominated_node or pod.gates)
     )
@@ -53,6 +57,7 @@ def waiting_parties(pods: Iterable[Pod]) -> tuple[Party, ...]:
                 dict(kind.requests),
                 kind.needs,
                 (*kind.needs.unsupported, *unread),
+                kind.matched,
             ),
             count,
         )
@@ -82,9 +87,11 @@ class Judged:
         self._kinds: dict[PodKind, PodKind] = {}
         """One object for each kind: thousands of gangs ask for the same."""
 
-    def note(self, root: str, pods: Iterable[Pod], *, version: int, pending: bool) -> None:
-        """Remember that a gang was judged on a room, with these pods."""
-        old, note = self._notes.get(root), _Note(version, self._count(pods))
+    def note(
+        self, root: str, pods: Sequence[Pod], room: ClusterRoom, *, version: int, pending: bool
+    ) -> None:
+        """Remember that a gang was judged on a room of this version, with these pods."""
+        old, note = self._notes.get(root), _Note(version, self._count(pods, matcher(room, pods)))
         self._notes[root] = note
         (self._pending.add if pending else self._pending.discard)(root)
         if old is None or old.pods != note.pods:
@@ -111,13 +118,15 @@ class Judged:
                 found.append(kind)
         return [(kind, self._waiting[kind]) for kind in found]
 
-    def _count(self, pods: Iterable[Pod]) -> tuple[tuple[PodKind, int, int], ...]:
+    def _count(
+        self, pods: Sequence[Pod], matched: Callable[[Pod], frozenset[PodTerm]]
+    ) -> tuple[tuple[PodKind, int, int], ...]:
         there: Counter[PodKind] = Counter()
         waiting: Counter[PodKind] = Counter()
         for pod in pods:
             if not pod.is_live or pod.is_terminating:
                 continue
-            kind = kind_of(pod)
+            kind = kind_of(pod, matched(pod))
             there[kind] += 1
             waiting[kind] += not pod.is_placed and not pod.gates
         return tuple(

@@ -6,48 +6,50 @@ import heapq
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.events import EVENT
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
-from gangboard.decode.pods import pod_resource
+from gangboard.decode.pods import POD
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.kinship import Kinship
+from gangboard.domain.autoscaling import NodeClaim, ProvisioningRequest
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Blind
 from gangboard.domain.hold import AdmissionPolicy
 from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.registry import Resource
 from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import Discovery
+from gangboard.polling.autoscaling import AUTOSCALING, AutoscalingKeeper
 from gangboard.polling.capacity import CapacityKeeper
 from gangboard.polling.judged import Judged, is_whole
 from gangboard.polling.pending import Pending
+from gangboard.polling.preemptions import Preemptions
 from gangboard.polling.room import RoomKeeper
 from gangboard.polling.sight import PODS_KEY
+from gangboard.polling.undoing import Suspensions
 from gangboard.polling.watched import Watched
 from gangboard.store.leases import Claim
 from gangboard.store.models import Gang, ResourceState, WatchedObject
 from gangboard.store.objects import unpack
 
+_OF_AUTOSCALERS = frozenset(resource.key for resource in AUTOSCALING)
 EVENTS_PER_OBJECT = 20
 """The newest events kept of one object; a crash loop makes thousands."""
 
 
 def resources() -> tuple[Resource, ...]:
     """Everything that is listed and watched: what is everywhere, and what the registries say."""
-    owners = registry.owner_kinds()
-    groupings = registry.grouping_apis()
-    labels = {label for kind in owners for label in kind.pod_labels}
-    labels.update(label for api in groupings for label in api.pod_labels)
-    found = [pod_resource(frozenset(labels)), NODE, EVENT, HOLD, POLICY, BINDING]
-    found += [kind.resource for kind in owners]
-    found += [resource for api in groupings for resource in api.resources]
+    found = [POD, NODE, EVENT, HOLD, POLICY, BINDING, *AUTOSCALING]
+    found += [kind.resource for kind in registry.owner_kinds()]
+    found += [resource for api in registry.grouping_apis() for resource in api.resources]
     found += [resource for queue in registry.queue_systems() for resource in queue.resources]
     return tuple(found)
 
@@ -83,15 +85,20 @@ class Session:
     """The last sentence in the log about a cluster that does not answer: said once."""
     assessed_all: bool = False
     """Every gang was judged since these caches were made."""
+    suspensions: Suspensions = field(default_factory=Suspensions)
     room: RoomKeeper = field(init=False)
     judged: Judged = field(default_factory=Judged)
+    preemptions: Preemptions = field(init=False)
     pending: Pending = field(init=False)
     capacity: CapacityKeeper = field(init=False)
+    autoscaling: AutoscalingKeeper = field(init=False)
 
     def __post_init__(self) -> None:
         """Make the parts that know others."""
         self.room = RoomKeeper(self.kinship, self._ref_of)
         self.pending = Pending(self.judged)
+        self.autoscaling = AutoscalingKeeper(self.kinship, self.watched)
+        self.preemptions = Preemptions(self.kinship)
         self.capacity = CapacityKeeper(self.claim, self.room, self.judged)
 
     def models(self) -> dict[str, type[Any]]:
@@ -136,13 +143,17 @@ class Session:
 
     def _drop_orphaned_events(self) -> None:
         """Events of objects that are gone are known by their rows only: let those go."""
-        for about in [uid for uid in self.events if not self.kinship.gangs_of(uid)]:
-            self.stale_events |= self.events.pop(about).keys()
+        orphaned = [uid for uid in self.events if not self.kinship.gangs_of(uid)]
+        claims = self.autoscaling.drop_pods(orphaned)
+        for about in (*claims, *(uid for uid in orphaned if not self.autoscaling.keeps(uid))):
+            self._drop_events(self.events.pop(about, {}).keys())
 
     def remember(self, model: Any) -> set[str]:  # any class of the domain
         """Take a new state of an object into the caches; return the uids of gangs it touches."""
         if isinstance(model, Node | Pod):
             self.room.put(model)
+        if isinstance(model, Pod):
+            self.autoscaling.put_pod(model)
         touched = self._touch(model)
         self.room.touch(touched)
         return touched
@@ -159,14 +170,32 @@ class Session:
             return self.kinship.roots_on_node(model.meta.ref.name)
         if isinstance(model, Event):
             return self._remember_event(model)
+        if isinstance(model, NodeClaim | ProvisioningRequest):
+            return self.autoscaling.put(model)
         if isinstance(model, AdmissionPolicy):
             return set()  # it is about the cluster, not about a gang
-        return self.kinship.put(model)
+        if isinstance(model, Owner):
+            self.suspensions.put(model, datetime.now(UTC))
+        touched = self.kinship.put(model)
+        return touched | self.preemptions.follow(model.meta.ref.uid, touched)
 
     def _remember_event(self, event: Event) -> set[str]:
         seen = event.last_seen.timestamp() if event.last_seen else 0.0
-        self._keep_events(event.regarding.uid, {event.meta.ref.uid: seen})
-        return self.kinship.touch_event(event)
+        about = self._keeper_of(event)
+        touched = self.kinship.touch_event(event) | self.kinship.gangs_of(about)
+        touched |= self.preemptions.put(event, about) | self.autoscaling.note(event)
+        self._keep_events(about, {event.meta.ref.uid: seen})
+        return touched
+
+    def _keeper_of(self, event: Event) -> str:
+        """Return the uid with which an event is kept: the gang's where a pod of it is gone already.
+
+        The event of a preemption often comes after the last word about its pod.
+        """
+        about = event.regarding.uid
+        if event.regarding.kind != "Pod" or self.kinship.root_of(about) is not None:
+            return about
+        return self.preemptions.gang_of(about) or about
 
     def _keep_events(self, about: str, events: dict[str, float]) -> None:
         """Keep events with the object that they are about; beyond the cap the oldest go."""
@@ -175,19 +204,30 @@ class Session:
         while len(kept) > EVENTS_PER_OBJECT:
             oldest = min(kept, key=lambda uid: kept[uid])
             del kept[oldest]
-            self.stale_events.add(oldest)
+            self._drop_events((oldest,))
+
+    def _drop_events(self, uids: Iterable[str]) -> None:
+        uids = tuple(uids)
+        self.stale_events.update(uids)
+        self.preemptions.drop(uids)
 
     def forget(self, resource: str, uid: str) -> set[str]:
         """Take a deleted object out of the caches; return the uids of gangs it touches."""
         self.versions[resource].pop(uid, None)
         namespace_name = self.names[resource].pop(uid, None)
+        waiting = self.preemptions.remove(uid)
         self._hand_down_events(uid)
         if resource == NODE.key and namespace_name is not None:
             touched = self._forget_node(uid, namespace_name[1])
+        elif resource in _OF_AUTOSCALERS and namespace_name is not None:
+            touched = self.autoscaling.remove(uid, *namespace_name)
         else:
             if resource == PODS_KEY:
                 self.room.remove_pod(uid)
-            touched = self.kinship.remove(uid)
+                for about in self.autoscaling.drop_pods((uid,)):
+                    self._drop_events(self.events.pop(about, {}).keys())
+            self.suspensions.remove(uid)
+            touched = waiting | self.kinship.remove(uid)
         self.room.touch(touched)
         return touched
 
@@ -208,13 +248,18 @@ class Session:
         return None
 
     def _hand_down_events(self, uid: str) -> None:
-        """What is told of a pod that is gone (who preempted it) stays with its gang."""
+        """What is told of a pod that is gone (who preempted it) stays with its gang.
+
+        What is told of a NodeClaim that is gone (why) stays while pods wait that it was made for.
+        """
+        if self.autoscaling.is_asked_for(uid):
+            return
         events = self.events.pop(uid, None)
         if not events:
             return
         root = self.kinship.root_of(uid)
         if root is None or root == uid:
-            self.stale_events |= events.keys()
+            self._drop_events(events)
         else:
             self._keep_events(root, events)
 
@@ -228,6 +273,13 @@ class Session:
         while self.due and self.due[0][0] <= now.timestamp():
             taken.add(heapq.heappop(self.due)[1])
         return taken
+
+    def takers(self, events: Iterable[Event]) -> dict[str, ObjectRef]:
+        """Return the gangs of those who took the room of pods, as these events tell: uid → gang."""
+        uids = {one.related.uid for one in events if one.reason == "Preempted" and one.related}
+        roots = {uid: self.preemptions.gang_of(uid) for uid in uids}
+        refs = {uid: self._ref_of(root) for uid, root in roots.items() if root is not None}
+        return {uid: ref for uid, ref in refs.items() if ref is not None}
 
     def event_uids(self, regarding: Iterable[str]) -> list[str]:
         """Return the uids of the events kept about these objects."""

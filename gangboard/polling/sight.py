@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
+from gangboard.decode.node_claims import NODE_CLAIM
 from gangboard.decode.nodes import NODE
+from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
 from gangboard.domain.facts import Blind
 from gangboard.polling.watched import Watched
 
@@ -30,11 +32,12 @@ _WORDS = {
 def is_ready_to_judge(sight: Sight) -> bool:
     """Whether what must be known of every gang was listed once, or will not come.
 
-    Nodes and all pods are waited for besides what is needed: a gang that waits would be told first
-    that nothing is known of nodes, and a moment later why it waits.
+    Nodes, all pods and what autoscalers bring are waited for besides what is needed: a gang that
+    waits would be told first that nothing is known of nodes, and a moment later why it waits.
     """
+    wished_for = (*_of_room(sight), sight[NODE_CLAIM.key], sight[PROVISIONING_REQUEST.key])
     return all(_has_come(watched) for watched in sight.values() if watched.resource.needed) and all(
-        watched.is_current or _will_not_come(watched) for watched in _of_room(sight)
+        watched.is_current or _will_not_come(watched) for watched in wished_for
     )
 
 

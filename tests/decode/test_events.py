@@ -77,6 +77,23 @@ def test_a_preemption_names_who_took_the_room() -> None:
     assert (found.related.group, found.related.name) == ("scheduling.k8s.io", "urgent")
 
 
+# As written by kube-scheduler 1.37.0 (a pod that preempts; `related` is null there) and 1.36.3.
+@pytest.mark.parametrize(
+    ("note", "kind"),
+    [
+        ("Preempted by pod 7899f2fb-f362-4dd2-8090-aa90987b9ec3 on node pd-0", "Pod"),
+        ("Preempted by podgroup 7899f2fb-f362-4dd2-8090-aa90987b9ec3 on node cluster", "PodGroup"),
+    ],
+)
+def test_a_preemption_tells_a_uid_only(note: str, kind: str) -> None:
+    found = event(reason="Preempted", note=note, related=None).related
+    assert found is not None
+    assert (found.kind, found.uid) == (kind, "7899f2fb-f362-4dd2-8090-aa90987b9ec3")
+    assert not found.name
+    assert event(reason="BackOff", note=note).related is None
+    assert event(reason="Preempted", note="Preempted by somebody").related is None
+
+
 @pytest.mark.parametrize("reason", ["Scheduled", "Pulled", "SuccessfulCreate", "Started", "", None])
 def test_other_reasons_are_not_kept_and_no_problem(reason: str | None) -> None:
     page = read_page(list_body([with_identity({"reason": reason})]), EVENT)

@@ -12,12 +12,11 @@ from gangboard.decode.events import EVENT
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
 from gangboard.decode.page import build_model, read_event, read_page
-from gangboard.decode.pods import pod_resource
+from gangboard.decode.pods import POD
 from gangboard.diagnosis.registry import grouping_apis, owner_kinds, queue_systems
 from gangboard.domain.registry import DecodeError, Resource
 from tests.decode.reading import with_identity
 
-POD = pod_resource(frozenset({"batch.kubernetes.io/job-completion-index"}))
 RESOURCES = [
     POD,
     NODE,

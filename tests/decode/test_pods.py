@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.decode.pods import POD, pod_resource
+from gangboard.decode.pods import POD
 from gangboard.domain.pod import Pod
 from tests.decode.reading import Json, model, with_identity
 
@@ -83,14 +83,15 @@ def test_a_pod_of_1_35_names_an_entry_of_a_workload(ref: Json | None, name: str)
 
 
 def test_a_pending_gang_pod_reads_as_it_is() -> None:
-    pod: Pod = model(pod_resource(frozenset({INDEX, "absent"})), PENDING)
+    pod: Pod = model(POD, PENDING)
     assert pod.meta.ref.name == "llm-train-2-9hq4v"
     assert pod.meta.controller is not None
     assert pod.meta.controller.uid == "77aa"
     assert pod.group_name == "llm-train-6b8c5d7f99-llm-train-pgt-0-84b7c"
     assert pod.scheduler_name == "default-scheduler"
     assert pod.priority == 0
-    assert pod.labels == {INDEX: "2"}
+    assert pod.labels == PENDING["metadata"]["labels"]
+    assert pod.labels[INDEX] == "2"
     assert not pod.is_placed
     assert pod.is_live
     assert pod.scheduled is not None
@@ -120,11 +121,10 @@ def test_nulls_and_missing_parts_are_nothing() -> None:
         assert (pod.phase, pod.node, pod.group_name, pod.requests) == ("", "", "", {})
 
 
-def test_no_label_is_kept_unless_asked_for() -> None:
-    assert model(POD, PENDING).labels == {}
-    bare = with_identity({"metadata": {"labels": {INDEX: ""}}})
-    assert model(pod_resource(frozenset({INDEX})), bare).labels == {INDEX: ""}
-    assert model(pod_resource(frozenset({INDEX})), with_identity({})).labels == {}
+def test_a_label_can_be_empty_or_null() -> None:
+    bare = with_identity({"metadata": {"labels": {INDEX: "", "app": None}}})
+    assert model(POD, bare).labels == {INDEX: ""}
+    assert model(POD, with_identity({})).labels == {}
 
 
 def test_the_1_35_reference_to_an_entry_of_a_workload() -> None:

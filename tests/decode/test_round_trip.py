@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gangboard.decode.nodes import NODE
@@ -51,9 +53,21 @@ FULL: Json = {
 
 def test_a_pod_with_all_of_its_needs() -> None:
     pod: Pod = model(POD, with_identity(FULL))
-    assert pod.needs.apart
+    assert pod.needs.anti_affinity
+    assert pod.labels == {"app": "train"}
     assert pod.needs.affinity
     assert unpack(pack(pod), Pod) == pod
+
+
+def test_a_pod_that_an_older_release_stored_is_read_with_what_it_has() -> None:
+    """Its terms had another name and form; it counts as not read yet (migration 0007)."""
+    pod: Pod = model(POD, with_identity(FULL))
+    old: Json = msgspec.msgpack.decode(pack(pod))
+    del old["needs"]["anti_affinity"]
+    old["needs"]["apart"] = ["team-a/app=train"]
+    old["labels"] = {}
+    found = unpack(msgspec.msgpack.encode(old), Pod)
+    assert found == replace(pod, labels={}, needs=replace(pod.needs, anti_affinity=()))
 
 
 def test_a_node_with_the_largest_amounts() -> None:

@@ -192,8 +192,50 @@ def test_a_node_takes_one_pod_of_each_set_that_is_apart(
 
     assert [put("a", "0"), put("b", "0"), put("c", "1")] == [True, False, True]
     read = [model(POD, client.get("v1", "Pod", name, where)) for name in "abc"]
-    first, second, third = (one.needs.apart for one in read)
+    first, second, third = (one.needs.anti_affinity for one in read)
     assert len(first) == len(third) == 1
     assert first == second != third
     (room,) = usage_of(client, where).room().nodes
-    assert room.now.apart == first | third
+    assert room.now.apart == room.now.matched == dict.fromkeys((*first, *third), 1)
+
+
+def test_a_term_is_about_every_pod_of_its_namespaces_with_such_labels(
+    controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
+) -> None:
+    """Both ways: who has the term stays away from who matches, and the other way round."""
+    client, where = no_nodes(controlplane_137), namespace(controlplane_137)
+    elsewhere = namespace(controlplane_137)
+    make_nodes(client, [node(name) for name in ("n1", "n2")])
+    selector = {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["mine"]}]}
+
+    def spec(**more: Any) -> Json:
+        term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": selector, **more}
+        rule = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        return {"containers": [container("a", cpu="1")], "affinity": rule}
+
+    plain = {"containers": [container("a", cpu="1")]}
+    mine = {"app": "mine"}
+    # It does not match itself: two share a node. A pod without labels matches NotIn.
+    assert place(client, where, "a", "n1", spec(), mine)
+    assert place(client, where, "b", "n1", spec(), mine)
+    assert not place(client, where, "c", "n1", plain)
+    assert place(client, elsewhere, "d", "n1", plain)
+    # All namespaces: the pod of the other one is in the way now, and the own are not.
+    assert not place(client, where, "e", "n1", spec(namespaceSelector={}), mine)
+    assert place(client, where, "f", "n2", spec(namespaces=[elsewhere]), mine)
+    assert not place(client, elsewhere, "g", "n2", plain)
+    assert place(client, where, "h", "n2", plain)
+    usage = usage_of(client, where)
+    for found in client.list("v1", "Pod", elsewhere):
+        usage.put_pod(model(POD, found))
+    first, second = usage.room().nodes
+    names = f"{where}/app notin (mine)", f"{elsewhere}/app notin (mine)"
+    every = "/app notin (mine) and namespaces with any labels"
+    assert {term.name: count for term, count in first.now.apart.items()} == {names[0]: 2}
+    assert {term.name: count for term, count in first.now.matched.items()} == {
+        names[1]: 1, every: 1
+    }  # fmt: skip
+    assert {term.name: count for term, count in second.now.apart.items()} == {names[1]: 1}
+    assert {term.name: count for term, count in second.now.matched.items()} == {
+        names[0]: 1, every: 1
+    }  # fmt: skip

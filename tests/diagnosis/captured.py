@@ -10,7 +10,7 @@ from typing import Any
 
 from gangboard.decode.events import EVENT
 from gangboard.decode.nodes import NODE
-from gangboard.decode.pods import pod_resource
+from gangboard.decode.pods import POD
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.kinship import Kinship
@@ -26,7 +26,6 @@ from tests.decode.reading import captured, captures
 
 __all__ = ["captures", "verdicts"]
 
-_LABELS = frozenset(label for kind in owner_kinds() for label in kind.pod_labels)
 _OWNERS = [kind.resource for kind in owner_kinds()]
 _GROUPS = [resource for api in grouping_apis() for resource in api.resources]
 _VERSIONS = {"1.35": "v1alpha1", "1.36": "v1alpha2", "1.37": "v1beta1", "plain": ""}
@@ -79,7 +78,7 @@ def _room(models: Iterable[Any]) -> ClusterRoom:
 
 
 def _models(file: Path) -> list[Any]:
-    resources = [pod_resource(_LABELS), NODE, EVENT, *_OWNERS, *_GROUPS]
+    resources = [POD, NODE, EVENT, *_OWNERS, *_GROUPS]
     found = [model for resource in resources for model in captured(file, resource)]
     return [model for model in found if model is not None]
 

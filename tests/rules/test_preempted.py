@@ -8,6 +8,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import UnitMemory
+from gangboard.readmodels.discretion import unnamed
 from tests.diagnosis.building import a_job, a_pod, ago, an_event
 from tests.placement.making import CORDON, node
 from tests.rules import texts
@@ -51,6 +52,66 @@ def test_who_took_the_room_and_what_is_missing_now() -> None:
     assert first(unit) == "preempted"
 
 
+USURPER = ObjectRef("batch", "Job", "team-b", "usurper", "uid-usurper")
+
+
+def by_pod(uid: str = "7899f2fb") -> dict[str, Any]:
+    """On 1.37 the event tells of a pod that preempts only its uid."""
+    return {"related": ObjectRef("", "Pod", "", "", uid)}
+
+
+def test_a_pod_that_took_the_room_is_told_by_its_gang() -> None:
+    facts = {"room": FULL, "takers": {"7899f2fb": USURPER, "a07f2cd5": USURPER}}
+    events = (taken(**by_pod()), taken("low-1", **by_pod("a07f2cd5")))
+    waiting = low(*events).pods
+    finding = found("preempted", with_room(unit_of(JOB, *waiting, *events, facts=facts)))
+    assert finding.message.startswith(
+        "Its pods were preempted by team-b/usurper, and 2 pods wait: "
+    )
+    (who,) = [one for one in finding.evidence if one.label.startswith("preempted by")]
+    assert (who.label, who.value, who.source) == (
+        "preempted by Job",
+        "team-b/usurper",
+        USURPER,
+    )
+
+
+def test_a_gang_that_the_viewer_may_not_see_is_not_named() -> None:
+    memory = UnitMemory(preempted_at=ago(30), preempted_by=(USURPER,))
+    finding = found("preempted", low(memory=memory))
+    hidden = tuple(one.source for one in finding.evidence if one.source == USURPER)
+    assert unnamed(finding.message, hidden).startswith(
+        "Its pods were preempted by a gang you may not see, and 2 pods wait: "
+    )
+
+
+def test_a_pod_that_nobody_knows_any_more() -> None:
+    finding = found("preempted", low(taken(**by_pod())))
+    assert finding.message.startswith(
+        "Its pods were preempted by the scheduler for pods of higher priority, and 2 pods wait: "
+    )
+    assert values(finding, "Preempted") == [taken().note]
+
+
+def test_it_is_remembered_when_the_event_is_not_kept() -> None:
+    memory = UnitMemory(whole_at=ago(31), preempted_at=ago(30), preempted_by=(USURPER,))
+    finding = found("preempted", low(memory=memory))
+    assert finding.message.startswith(
+        "Its pods were preempted by team-b/usurper, and 2 pods wait: "
+    )
+    assert finding.since == ago(30)
+    # The same words while the event is there and the one who took the room is gone.
+    assert found("preempted", low(taken(**by_pod()), memory=memory)).message == finding.message
+    assert first(low(memory=replace(memory, preempted_at=ago(2000)))) == "insufficient-resources"
+
+
+def test_a_preemption_that_it_came_back_from_is_over() -> None:
+    """It ran again within the minute that clocks may differ by."""
+    memory = UnitMemory(whole_at=ago(20), recovered_from=ago(30))
+    assert first(low(taken(), memory=memory)) == "insufficient-resources"
+    assert first(low(taken(seconds=10), memory=memory)) == "preempted"
+
+
 def test_nobody_says_by_whom() -> None:
     assert found("preempted", low(taken(related=None))).message.startswith(
         "Its pods were preempted by the scheduler for pods of higher priority, and 2 pods wait: "
@@ -65,7 +126,13 @@ def test_before_the_scheduler_has_said_a_word() -> None:
 
 
 def test_twin_of_which_one_still_runs() -> None:
-    assert first(low(taken(), on="n1", memory=ran(31))) == "lost-members"
+    unit = low(taken(), on="n1", memory=ran(31))
+    assert first(unit) == "lost-members"
+    finding = found("lost-members", unit)
+    assert finding.message.startswith(
+        "1 of 2 members runs. Members were preempted by team-b/urgent-ring. "
+    )
+    assert values(finding, "preempted by PodGroup") == ["team-b/urgent-ring"]
 
 
 def test_twin_that_ran_again_since() -> None:

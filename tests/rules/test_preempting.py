@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from gangboard.domain.facts import Unit
+from gangboard.domain.facts import Unit, Victim
 from gangboard.domain.health import Health
-from tests.diagnosis.building import a_group, a_job, a_pod
+from gangboard.domain.objects import ObjectRef
+from tests.diagnosis.building import a_group, a_job, a_pod, ago
 from tests.diagnosis.building import placed as said_of_group
 from tests.placement.making import node
 from tests.rules import texts
@@ -27,7 +28,22 @@ TERMINATING = (
 )
 
 
-def urgent(message: str, *pod_texts: str, nominated: str = "n0") -> Unit:
+# All that 1.36.3 says of a gang for which others are taken away, with the pods' nodes not nominated.
+GROUP_136 = "pod group is unschedulable"
+POD_136 = (
+    "0/2 nodes are available: 2 Insufficient nvidia.com/gpu. no new claims to deallocate, preemption: "
+    "not eligible due to workload aware preemption enabled"
+)
+HOLDERS = tuple(ObjectRef("", "Pod", "team-b", f"holder-{n}", f"uid-holder-{n}") for n in range(2))
+
+
+def leaving(taker: str, *pods: ObjectRef) -> tuple[Victim, ...]:
+    return tuple(Victim(pod, taker, ago(20)) for pod in pods)
+
+
+def urgent(
+    message: str, *pod_texts: str, nominated: str = "n0", victims: tuple[Victim, ...] = ()
+) -> Unit:
     job = a_job("urgent", group_name="ring")
     group = a_group("ring", quorum=2, placed=said_of_group("False", message))
     pods = [
@@ -42,7 +58,7 @@ def urgent(message: str, *pod_texts: str, nominated: str = "n0") -> Unit:
         for n, text in enumerate(pod_texts)
     ]
     full = room_of(node("n0", used=4), node("n1", used=4))
-    return with_room(unit_of(job, group, *pods, facts={"room": full}))
+    return with_room(unit_of(job, group, *pods, facts={"room": full, "victims": victims}))
 
 
 def test_two_victims_are_going() -> None:
@@ -70,6 +86,57 @@ def test_a_pod_of_its_own_has_a_nominated_node() -> None:
     for text in (texts.GPU_SHORT, TERMINATING):
         pod = a_pod("urgent-0", of=job, text=text, nominated_node="n0")
         assert first(unit_of(job, pod)) == "preempting"
+
+
+def test_only_the_victims_tell_on_136() -> None:
+    unit = urgent(GROUP_136, POD_136, POD_136, nominated="", victims=leaving("uid-ring", *HOLDERS))
+    finding = found("preempting", unit)
+    assert finding.message == (
+        "The scheduler takes 2 pods of lower priority away to make room, and 2 pods wait until they "
+        "are gone."
+    )
+    named = [one for one in finding.evidence if one.label == "makes room"]
+    assert [(one.value, one.source) for one in named] == [
+        ("team-b/holder-0", HOLDERS[0]),
+        ("team-b/holder-1", HOLDERS[1]),
+    ]
+    assert values(finding, "scheduler says") == [POD_136]
+    assert finding.since == ago(20)
+    assert first(unit) == "preempting"
+
+
+def test_one_victim_is_left() -> None:
+    unit = urgent(GROUP_136, POD_136, nominated="", victims=leaving("uid-ring", HOLDERS[0]))
+    assert found("preempting", unit).message == (
+        "The scheduler takes 1 pod of lower priority away to make room, and 1 pod waits until it is "
+        "gone."
+    )
+
+
+def test_twin_whose_group_takes_nobody_away_on_136() -> None:
+    elsewhere = leaving("uid-another-ring", *HOLDERS)
+    assert first(urgent(GROUP_136, POD_136, POD_136, nominated="", victims=elsewhere)) == (
+        "insufficient-resources"
+    )
+
+
+def test_each_pod_tells_of_its_own_victims() -> None:
+    """As written by 1.37.0 on a cluster without gangs: one text for each pod."""
+    job = a_job("urgent", pods=2)
+    pods = [
+        a_pod(
+            f"urgent-{n}",
+            of=job,
+            text="0/2 nodes are available: 2 Insufficient cpu. preemption: found a potential "
+            f"placement for pod on node n{n}, preempting 1 victims",
+            nominated_node=f"n{n}",
+        )
+        for n in range(2)
+    ]
+    victims = (*leaving("uid-urgent-0", HOLDERS[0]), *leaving("uid-urgent-1", HOLDERS[1]))
+    finding = found("preempting", unit_of(job, *pods, facts={"victims": victims}))
+    assert finding.message.startswith("The scheduler takes 2 pods of lower priority away ")
+    assert values(finding, "makes room") == ["team-b/holder-0", "team-b/holder-1"]
 
 
 def test_twin_for_which_nobody_goes() -> None:

@@ -64,14 +64,20 @@ def _urgent_group(ns: str, where: Where) -> list[Json]:
     return [*_urgent(ns, where), *made]
 
 
-# Not played on 1.36: a gang for which others are being taken away. Neither its pods nor its PodGroup say
-# so there (`pod group is unschedulable`), only the victims do; it reads as insufficient-resources.
+# On 1.36 neither its pods nor its PodGroup say that others are being taken away for them (`pod group is
+# unschedulable`): only the victims do.
 PREEMPTING_136 = (
+    Scenario(
+        "preempting-group", "PodGroup", "run", "preempting", "waiting",
+        all_of(holders([0, 1], **_SLOW), _urgent_group),
+        says=("2 pods of lower priority",), members={"scheduled": 0}, nodes=2,
+        twin="preempting-gang",
+    ),
     # The pods have the priority and their group has not: nobody leaves for them.
     Scenario(
         "preempting-gang", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0, 1], **_SLOW), _urgent_gang("run", 2, gang="all", cpu="6")),
-        says=("12", "4", "CPU"), members={"scheduled": 0}, nodes=2, twin="preempted-gang",
+        says=("12", "4", "CPU"), members={"scheduled": 0}, nodes=2, twin="preempting-group",
     ),
 )  # fmt: skip
 
@@ -87,6 +93,27 @@ def _withdraw(stage: Stage) -> None:
     stage.client.delete("batch/v1", "Job", "usurper", stage.namespace)
 
 
+def _push_aside_pods(stage: Stage) -> None:
+    """Let pods of a higher priority, each scheduled for itself, take all nodes."""
+    where = {POOL: stage.pool}
+    make = _urgent_gang("usurper", 2, indexed=False, cpu="6")
+    stage.make(make(stage.namespace, where))
+
+
+# Who took the room is told by name, also where the scheduler tells no more than the uid of a pod.
+PREEMPTED_PODS = (
+    Scenario(
+        "preempted-pods", "Job", "run", "running", "running", loose(2, cpu="6"),
+        members={"ready": 2}, nodes=2, twin="preempting-pods",
+        steps=(
+            Step(
+                _push_aside_pods, "preempted", "waiting", ("by preempted-pods/usurper",),
+                {"scheduled": 0},
+            ),
+            Step(_withdraw, "running", "running", (), {"ready": 2}),
+        ),
+    ),
+)  # fmt: skip
 PREEMPTED = (
     Scenario(
         "preempted-gang", "Job", "run", "running", "running", gang(2, cpu="6"),
@@ -158,7 +185,7 @@ DEADLOCK = (
 )  # fmt: skip
 
 
-def _waiting_pods(stage: Stage) -> list[Json]:
+def waiting_pods(stage: Stage) -> list[Json]:
     """Return the pods that the scheduler has refused."""
 
     def look() -> list[Json] | None:
@@ -176,20 +203,20 @@ def _waiting_pods(stage: Stage) -> list[Json]:
 def scale_up(stage: Stage) -> None:
     """Say what cluster-autoscaler says (core/scaleup/orchestrator: TriggeredScaleUp)."""
     text = "pod triggered scale-up: [{gpu-pool 2->4 (max: 8)}]"
-    for pod in _waiting_pods(stage):
+    for pod in waiting_pods(stage):
         stage.tell(pod, "TriggeredScaleUp", text, "cluster-autoscaler")
 
 
 def nominate_claim(stage: Stage) -> None:
     """Say what Karpenter says (provisioning/scheduling/events: Nominated)."""
-    for pod in _waiting_pods(stage):
+    for pod in waiting_pods(stage):
         stage.tell(pod, "Nominated", "Pod should schedule on: nodeclaim/large-7x2kq", "karpenter")
 
 
 def no_scale_up(stage: Stage) -> None:
     """Say what cluster-autoscaler says when no node group of it would do."""
     text = "pod didn't trigger scale-up: 1 max node group size reached"
-    for pod in _waiting_pods(stage):
+    for pod in waiting_pods(stage):
         stage.tell(pod, "NotTriggerScaleUp", text, "cluster-autoscaler")
 
 
@@ -210,4 +237,4 @@ SCALING = (
     ),
 )  # fmt: skip
 
-CONTENTION = (*PREEMPTING, *PREEMPTING_PODS, *DEADLOCK, *SCALING)
+CONTENTION = (*PREEMPTING, *PREEMPTING_PODS, *PREEMPTED_PODS, *DEADLOCK, *SCALING)

@@ -28,11 +28,12 @@ def _is_served(client: Client) -> bool:
     return any(group["name"] == "gangboard.dev" for group in groups)
 
 
-def _three_jobs(ns: str, where: Mapping[str, str]) -> list[Json]:
+def three_jobs(ns: str, where: Mapping[str, str]) -> list[Json]:
+    """Return a JobSet of three Jobs."""
     return [jobset("trio", ns, jobs={"w": {"replicas": 3, "pods": 2, "node_selector": where}})]
 
 
-def _hold_one(stage: Stage) -> None:
+def hold_one(stage: Stage) -> None:
     """Hold w-1, see by dry-run that an un-suspend would be turned back, then suspend it."""
     stage.wait_running(6)
     client, ns = stage.client, stage.namespace
@@ -54,8 +55,8 @@ def _hold_one(stage: Stage) -> None:
 
 HOLDS = (
     Scenario(
-        "job-suspended", "JobSet", "trio", "job-suspended", "suspended", _three_jobs,
+        "job-suspended", "JobSet", "trio", "job-suspended", "suspended", three_jobs,
         says=("1 of 3", "trio-w-1", "held by tests"), members={"desired": 6, "held": 2, "ready": 4}, nodes=1,
-        act=_hold_one, twin="whole",
+        act=hold_one, twin="whole",
     ),
 )  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from tests.controlplane.client import Json
 from tests.controlplane.objects import jobset
-from tests.scenarios.contention import DEADLOCK, PREEMPTING_PODS
+from tests.scenarios.contention import DEADLOCK, PREEMPTED_PODS, PREEMPTING_PODS
 from tests.scenarios.making import (
     all_of,
     apart,
@@ -84,6 +84,7 @@ ONE_BY_ONE = (
         says=("2 of 3",), members={"scheduled": 2}, nodes=2, twin="jobset-occupied",
     ),
     *PREEMPTING_PODS,
+    *PREEMPTED_PODS,
     *DEADLOCK,
     *OVER_TIME_PODS,
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -110,7 +110,12 @@ def faults(gang: Json | None, expected: Step) -> list[str]:
 class Play:
     """Every story with the thread that plays it."""
 
-    def __init__(self, installation: Installation, planes: Mapping[str, ControlPlane]) -> None:
+    def __init__(
+        self,
+        installation: Installation,
+        planes: Mapping[str, ControlPlane],
+        wanted: Collection[Key],
+    ) -> None:
         """`planes` are those that scenarios are played on, by the names of CLUSTERS."""
         self.installation = installation
         self._planes = planes
@@ -118,6 +123,7 @@ class Play:
             (cluster, scenario.name): Story(cluster, scenario)
             for cluster, scenarios in CLUSTERS.items()
             for scenario in scenarios
+            if (cluster, scenario.name) in wanted
         }
         self._over = threading.Event()
         self._hands = threading.Semaphore(HANDS)
@@ -127,7 +133,11 @@ class Play:
 
     def begin(self) -> None:
         """Play what needs a cluster without nodes, then make all nodes and play the rest."""
-        keys = [(cluster, scenario.name) for cluster, scenario in FIRST.items()]
+        keys = [
+            key
+            for cluster, scenario in FIRST.items()
+            if (key := (cluster, scenario.name)) in self.stories
+        ]
         for key in keys:
             self._start(key)
         give_up_at = time.monotonic() + FIRST_SECONDS
@@ -140,7 +150,12 @@ class Play:
                 self._start(key)
 
     def _make_nodes(self, cluster: str) -> None:
-        nodes = [node for scenario in CLUSTERS[cluster] for node in scenario.own_nodes()]
+        nodes = [
+            node
+            for scenario in CLUSTERS[cluster]
+            if (cluster, scenario.name) in self.stories
+            for node in scenario.own_nodes()
+        ]
         make_nodes(self._planes[cluster].client, nodes, timeout=60)
 
     def _start(self, key: Key) -> None:
@@ -150,7 +165,9 @@ class Play:
         scenario = story.scenario
         if story.cluster not in SEEN_AGAIN:
             client = self._planes[story.cluster].client
-            stage = Stage(client, scenario.name, scenario.name, lambda: story.last)
+            stage = Stage(
+                client, scenario.name, scenario.name, lambda: story.last, self._over.is_set
+            )
             with self._hands:
                 stage.client.create(namespace_object(scenario.name))
                 stage.make(scenario.objects(scenario.name, {POOL: scenario.name}))

@@ -44,6 +44,8 @@ class Stage:
     pool: str
     said: Callable[[], Json | None] = lambda: None
     """What the API says of the scenario's gang, as seen last."""
+    is_over: Callable[[], bool] = lambda: False
+    """Whether nobody looks any more."""
 
     def wait_seen(self, code: str = "running") -> None:
         """Return once gangboard has said that of the gang."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,11 @@ from gangboard.domain.health import Stage
 from tests.controlplane.clearing import clear_nodes
 from tests.controlplane.cluster import ControlPlane
 from tests.installation import Installation
+from tests.scenarios.autoscaling import install_autoscaling
 from tests.scenarios.clusters import CLUSTERS, EARLIER, SEEN_AGAIN
 from tests.scenarios.holds import install_hold
 from tests.scenarios.limits import without_nodes, without_podgroups
-from tests.scenarios.play import Play
+from tests.scenarios.play import Key, Play
 from tests.scenarios.room import TWINS
 from tests.scenarios.scenario import Scenario
 from tests.scenarios.two_causes import TWO_CAUSES
@@ -27,28 +28,53 @@ NOT_SHOWN_HERE = {"container-config", "deactivated", "init-failing", "paused"}
 """Codes that are tested elsewhere; docs/testing.md says where."""
 
 
+PLANES = {
+    "k137": "controlplane_137",
+    "k136": "controlplane_136",
+    "k135": "controlplane_135",
+    "plain": "controlplane_plain",
+}
+"""The fixtures of the clusters."""
+
+
+def _wanted(items: Iterable[pytest.Item]) -> set[Key]:
+    """Return the scenarios that the selected tests are about; all where one is about all."""
+    found: set[Key] = set()
+    for item in items:
+        if not isinstance(item, pytest.Function) or "play" not in item.fixturenames:
+            continue
+        if not hasattr(item, "callspec"):
+            return {(cluster, one.name) for cluster, group in CLUSTERS.items() for one in group}
+        given: dict[str, Any] = dict(item.callspec.params)
+        cluster, name = given["cluster"], given["scenario"].name
+        found |= {(cluster, name), (SEEN_AGAIN.get(cluster, cluster), name)}
+    return found
+
+
 @pytest.fixture(scope="session")
-def play(
-    controlplane_137: ControlPlane,
-    controlplane_136: ControlPlane,
-    controlplane_135: ControlPlane,
-    controlplane_plain: ControlPlane,
-) -> Iterator[Play]:
-    """Start one gangboard over four real clusters and let every scenario begin."""
-    planes = {
-        "k137": controlplane_137,
-        "k136": controlplane_136,
-        "k135": controlplane_135,
-        "plain": controlplane_plain,
+def play(request: pytest.FixtureRequest) -> Iterator[Play]:
+    """Start one gangboard over four real clusters and let every scenario begin.
+
+    Where only some were selected (`-k`), those and the clusters that they need.
+    """
+    wanted = _wanted(request.session.items)
+    planes: dict[str, ControlPlane] = {
+        name: request.getfixturevalue(fixture)
+        for name, fixture in PLANES.items()
+        if any(cluster == name for cluster, _ in wanted)
     }
     kubeconfigs: dict[str, Path] = {name: plane.kubeconfig for name, plane in planes.items()}
-    kubeconfigs["limited"] = without_podgroups(controlplane_137)
-    kubeconfigs["unseen"] = without_nodes(controlplane_136)
-    install_hold(controlplane_137.client)
+    if "k137" in planes:
+        kubeconfigs["limited"] = without_podgroups(planes["k137"])
+        install_hold(planes["k137"].client)
+    if "k136" in planes:
+        kubeconfigs["unseen"] = without_nodes(planes["k136"])
+    if "plain" in planes:
+        install_autoscaling(planes["plain"].client)
     for plane in planes.values():
         clear_nodes(plane.client)
     with Installation(kubeconfigs) as installation:
-        playing = Play(installation, planes)
+        playing = Play(installation, planes, wanted)
         try:
             playing.begin()
             yield playing

@@ -10,7 +10,9 @@ from gangboard.actions.permissions.names import ACTOR, NAMESPACE, READER, Manife
 from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.events import EVENT
 from gangboard.decode.holds import HOLD
+from gangboard.decode.node_claims import NODE_CLAIM
 from gangboard.decode.nodes import NODE
+from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
 from gangboard.diagnosis import registry
 from gangboard.domain.hold_manifest import POLICY_NAME
 from gangboard.domain.registry import Resource
@@ -83,7 +85,7 @@ def actor_roles(wanted: Wanted) -> list[Manifest]:
 
 def _read() -> list[tuple[str, str]]:
     """Return (group, plural) of everything that a poll lists, without the policies."""
-    found: list[Resource] = [NODE, EVENT, HOLD]
+    found: list[Resource] = [NODE, EVENT, HOLD, NODE_CLAIM, PROVISIONING_REQUEST]
     found += [kind.resource for kind in registry.owner_kinds()]
     found += [resource for api in registry.grouping_apis() for resource in api.resources]
     found += [resource for queue in registry.queue_systems() for resource in queue.resources]

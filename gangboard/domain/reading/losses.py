@@ -8,6 +8,7 @@ from datetime import timedelta
 from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.attempt import has_lost, restart_under_way, whole_in_attempt
+from gangboard.domain.reading.preemption import Preemption, takers_text
 from gangboard.domain.reading.progress import missing, on_sick_nodes, ready_count, succeeded
 from gangboard.domain.reading.refusal import newest_refusal
 from gangboard.domain.reading.scheduler_text import rejected_pods
@@ -79,14 +80,21 @@ def how_many_run(unit: Unit) -> str:
     return text
 
 
-def how_they_left(unit: Unit) -> str:
-    """Return ` 1 was evicted.`: what the pods that were taken away say of it; empty for none."""
+def how_they_left(unit: Unit, taken: Preemption | None = None) -> str:
+    """Return ` 1 was evicted.`: what the pods that were taken away say of it; empty for none.
+
+    `taken` names those who preempted some, which are gone at once; the caller has them as evidence.
+    """
     reasons = Counter(
         _SAID[pod.disruption.reason]
         for pod in disrupted(unit)
         if pod.disruption is not None and pod.disruption.reason in _SAID
     )
-    return "".join(
+    preempted = ""
+    if taken is not None and taken.by:
+        preempted = f" Members were preempted by {takers_text(taken)}."
+        reasons.pop(_SAID["PreemptionByScheduler"], None)
+    return preempted + "".join(
         f" {number} {'was' if number == 1 else 'were'} {said}."
         for said, number in sorted(reasons.items())
     )

@@ -4,18 +4,21 @@ Texts: `preempting 2 victims` and `ongoing preemption on nominated nodes` (obser
 `pod group is waiting for preemption to complete` (1.36, schedule_one_podgroup.go), `terminating pod
 on the nominated node` (default_preemption.go). A single pod that preempts gets a nominated node and a
 text without a word of preemption. On 1.35 pods that wait at the gate have a nominated node too: those
-have no condition, or the text of the timeout.
+have no condition, or the text of the timeout. On 1.36.3 nothing of a gang that preempts tells (`pod
+group is unschedulable`, no nominated node): only the events about its victims do.
 """
 
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
-from gangboard.domain.facts import Unit
+from gangboard.domain.facts import Unit, Victim
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.preemption import victims_of
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.scheduler_text import Saying, earliest, node_reasons, sayings
 from gangboard.domain.reading.wording import count, plural
@@ -38,20 +41,19 @@ def find(unit: Unit) -> Finding | None:
     said = sayings(unit, "Unschedulable")
     telling = [one for one in said if _ONGOING.search(one.raw)]
     nominated = [pod for pod in unit.unplaced if _is_preemptor(pod)]
-    if not telling and not nominated:
+    victims = victims_of(unit)
+    if not telling and not nominated and not victims:
         return None
-    quoted = telling[0] if telling else _of(nominated[0], said)
+    number = max(_told(telling), len(victims))
     waiting = count(len(unit.unplaced), "pod")
     return unit_finding(
         RULE,
         unit,
-        f"The scheduler takes {_victims(telling)} of lower priority away to make room, and "
-        f"{waiting} {plural(len(unit.unplaced), 'wait')} until they are gone.",
-        evidence=(
-            *((Evidence("scheduler says", quoted.raw, quoted.source),) if quoted else ()),
-            *_nodes(unit),
-        ),
-        since=earliest(tuple(telling) or said),
+        f"The scheduler takes {count(number, 'pod') if number else 'pods'} of lower priority away to "
+        f"make room, and {waiting} {plural(len(unit.unplaced), 'wait')} until "
+        f"{'it is' if number == 1 else 'they are'} gone.",
+        evidence=(*_quoted(telling, nominated, said), *_named(victims), *_nodes(unit)),
+        since=earliest(tuple(telling)) or _since(victims) or earliest(said),
     )
 
 
@@ -64,16 +66,32 @@ def _is_preemptor(pod: Pod) -> bool:
     return is_refused and any("Insufficient" in reason for reason, _ in node_reasons(said.message))
 
 
-def _of(pod: Pod, said: tuple[Saying, ...]) -> Saying | None:
-    return next((one for one in said if one.source == pod.meta.ref), None)
+def _quoted(
+    telling: list[Saying], nominated: list[Pod], said: tuple[Saying, ...]
+) -> tuple[Evidence, ...]:
+    """Return the text that tells of it; else that of a pod with a nominated node, else any."""
+    preemptors = {pod.meta.ref for pod in nominated}
+    ranked = [*telling, *(one for one in said if one.source in preemptors), *said]
+    return tuple(Evidence("scheduler says", one.raw, one.source) for one in ranked[:1])
 
 
-def _victims(telling: list[Saying]) -> str:
-    for one in telling:
-        found = _VICTIMS.search(one.raw)
-        if found is not None:
-            return count(int(found[1]), "pod")
-    return "pods"
+def _told(telling: list[Saying]) -> int:
+    """Return how many victims texts tell of: each pod of its own, a group of all; 0 when none does."""
+    numbers = {one.source: int(found[1]) for one in telling if (found := _VICTIMS.search(one.raw))}
+    of_groups = [number for source, number in numbers.items() if source.kind != "Pod"]
+    return max(of_groups, default=0) or sum(numbers.values())
+
+
+def _named(victims: tuple[Victim, ...]) -> tuple[Evidence, ...]:
+    """Return some of those that go, by references: their names are only for who may see them."""
+    return tuple(
+        Evidence("makes room", f"{one.pod.namespace}/{one.pod.name}", one.pod)
+        for one in victims[:_SHOWN]
+    )
+
+
+def _since(victims: tuple[Victim, ...]) -> datetime | None:
+    return min((one.since for one in victims if one.since is not None), default=None)
 
 
 def _nodes(unit: Unit) -> tuple[Evidence, ...]:

@@ -1,29 +1,33 @@
 """`waiting-for-nodes`: an autoscaler said that it brings nodes for members that wait.
 
-cluster-autoscaler says `TriggeredScaleUp` of the pods it scales for (eventing_scale_up_processor.go),
-Karpenter `Nominated` with the NodeClaim it has made (scheduling/events.go); `Nominated` to a node that
-is there brings none. Both give a node 15 minutes to come (`--max-node-provision-time`, registration of
-a NodeClaim): after that the word is old. That none is brought is evidence beside the cause.
+Karpenter says `Nominated` with the NodeClaim it has made (scheduling/events.go); how far that is the
+claim says itself, and where claims cannot be looked at the event is believed for 15 minutes.
+For pods that consume a ProvisioningRequest that object speaks.
+cluster-autoscaler says `TriggeredScaleUp` of the pods it scales for (eventing_scale_up_processor.go)
+and gives a node 15 minutes to come (`--max-node-provision-time`): after that the word is old.
+That none is brought is evidence beside the cause.
 """
 
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.nominations import Nomination, Way, nominations
 from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.scheduler_text import sayings
-from gangboard.domain.reading.wording import out_of, shorten
+from gangboard.domain.reading.provisioning import Provision, provisions
+from gangboard.domain.reading.scheduler_text import Saying, sayings
+from gangboard.domain.reading.wording import out_of, sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.placement.sentences.finding import said_evidence
 
 _PROVISIONING = timedelta(minutes=15)
-_CLAIM = re.compile(r"^Pod should schedule on: nodeclaim/([^\s,]+)(?:, node/([^\s,]+))?")
 _TRIGGERED = re.compile(r"^pod triggered scale-up: \[?(.*?)\]?$")
 
 
@@ -32,58 +36,88 @@ def find(unit: Unit) -> Finding | None:
     said = sayings(unit, "Unschedulable")
     if not said or not lacks_room(unit):
         return None
-    newest = _newest(unit)
-    told = {uid: event for uid, event in newest.items() if _brings(unit, event)}
-    if not told or any(event.reason == "NotTriggerScaleUp" for event in newest.values()):
-        return None
-    last = max(told.values(), key=lambda event: (event.last_seen or unit.now, event.meta.ref.name))
-    since = last.last_seen or unit.now
-    who = "Karpenter" if last.reason == "Nominated" else "cluster-autoscaler"
-    pods = out_of(len(told), len(unit.unplaced), "waiting pod")
+    coming = [one for one in nominations(unit) if one.is_coming]
+    if coming:
+        return _by_karpenter(unit, said, coming)
+    provided = [one for one in provisions(unit) if one.coming]
+    if provided:
+        return _by_request(unit, said, provided)
+    told = _scale_ups(unit)
+    return _by_cluster_autoscaler(unit, said, told) if told else None
+
+
+def _by_karpenter(unit: Unit, said: tuple[Saying, ...], coming: Sequence[Nomination]) -> Finding:
+    """Return the finding; of several claims the one that is least far, for which all wait."""
+    last = coming[0]
+    claims = f"NodeClaim {last.claim}"
+    if len(coming) > 1:
+        claims = f"{len(coming)} NodeClaims, the least far is {last.claim}"
+    # `NodeClaim a is not launched yet`, `2 NodeClaims, the least far is a: it is not launched yet`
+    then = f": it {last.text}" if len(coming) > 1 else f" {last.text}"
+    pods = out_of(sum(one.pods for one in coming), len(unit.unplaced), "waiting pod")
+    verb = "tries to bring" if last.way is Way.FAILING else "brings"
     return unit_finding(
         RULE,
         unit,
-        f"{who} brings nodes for {pods}: {shorten(_what(last))}.",
-        evidence=(
-            Evidence(f"{who} says", last.note, last.regarding),
-            *said_evidence(unit, said),
-        ),
-        recheck_at=since + _PROVISIONING,
-        since=min((event.first_seen or since for event in told.values()), default=None),
+        sentence(f"Karpenter {verb} nodes for {pods}: {claims}{then if last.text else ''}"),
+        evidence=said_evidence(unit, said),
+        recheck_at=min((one.until for one in coming if one.until), default=None),
+        since=min((one.event.first_seen for one in coming if one.event.first_seen), default=None),
     )
 
 
-def _newest(unit: Unit) -> dict[str, Event]:
-    """Return the newest word of an autoscaler about each pod that waits, if it is not too old."""
+def _by_request(unit: Unit, said: tuple[Saying, ...], provided: Sequence[Provision]) -> Finding:
+    first = provided[0]
+    pods = out_of(sum(one.pods for one in provided), len(unit.unplaced), "waiting pod")
+    verb = "tries to bring" if first.trying else "brings"
+    what = f"ProvisioningRequest {first.request} {first.text}"
+    return unit_finding(
+        RULE,
+        unit,
+        sentence(f"cluster-autoscaler {verb} nodes for {pods}: {what}"),
+        evidence=said_evidence(unit, said),
+        recheck_at=min((one.until for one in provided if one.until), default=None),
+        since=min((one.since for one in provided if one.since), default=None),
+    )
+
+
+def _by_cluster_autoscaler(unit: Unit, said: tuple[Saying, ...], told: Sequence[Event]) -> Finding:
+    last = max(told, key=lambda event: (_seen(unit, event), event.meta.ref.name))
+    pods = out_of(len(told), len(unit.unplaced), "waiting pod")
+    triggered = _TRIGGERED.match(last.note)
+    what = triggered[1] if triggered is not None else last.note
+    return unit_finding(
+        RULE,
+        unit,
+        f"cluster-autoscaler brings nodes for {pods}: {shorten(what)}.",
+        evidence=(
+            Evidence("cluster-autoscaler says", last.note, last.regarding),
+            *said_evidence(unit, said),
+        ),
+        recheck_at=_seen(unit, last) + _PROVISIONING,
+        since=min((event.first_seen or _seen(unit, event) for event in told), default=None),
+    )
+
+
+def _scale_ups(unit: Unit) -> tuple[Event, ...]:
+    """Return cluster-autoscaler's word for each pod that it scales for; none while it refuses one."""
     waiting = {pod.meta.ref.uid for pod in unit.unplaced}
-    found: dict[str, Event] = {}
+    newest: dict[str, Event] = {}
     for event in unit.events:
         uid, seen = event.regarding.uid, event.last_seen
         if uid not in waiting or seen is None or unit.now - seen >= _PROVISIONING:
             continue
-        if event.reason not in ("TriggeredScaleUp", "NotTriggerScaleUp", "Nominated"):
+        if event.reason not in ("TriggeredScaleUp", "NotTriggerScaleUp"):
             continue
-        before = found.get(uid)
-        if before is None or before.last_seen is None or seen > before.last_seen:
-            found[uid] = event
-    return found
+        if uid not in newest or seen > _seen(unit, newest[uid]):
+            newest[uid] = event
+    if any(event.reason == "NotTriggerScaleUp" for event in newest.values()):
+        return ()
+    return tuple(newest.values())
 
 
-def _brings(unit: Unit, event: Event) -> bool:
-    if event.reason == "TriggeredScaleUp":
-        return True
-    claim = _CLAIM.match(event.note)
-    if event.reason != "Nominated" or claim is None:
-        return False
-    return claim[2] is None or claim[2] not in {node.name for node in unit.facts.room.nodes}
-
-
-def _what(event: Event) -> str:
-    claim = _CLAIM.match(event.note)
-    if claim is not None:
-        return f"NodeClaim {claim[1]}"
-    triggered = _TRIGGERED.match(event.note)
-    return triggered[1] if triggered is not None else event.note
+def _seen(unit: Unit, event: Event) -> datetime:
+    return event.last_seen or unit.now
 
 
 RULE = UnitRule(

@@ -11,6 +11,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.losses import by_node, disrupted, how_many_run, how_they_left, is_loss
+from gangboard.domain.reading.preemption import last_preemption, takers_evidence
 from gangboard.domain.reading.progress import ready_count, sick_nodes
 from gangboard.domain.reading.replacement import hindrance, hindrance_evidence
 from gangboard.domain.registry import UnitRule
@@ -22,7 +23,9 @@ def find(unit: Unit) -> Finding | None:
     """Return a finding when the unit fell below what it needs and no node is the cause."""
     if not is_loss(unit) or sick_nodes(unit) or any(pod.node for pod in by_node(unit)):
         return None
-    message = f"{how_many_run(unit)}.{how_they_left(unit)} {hindrance(unit, reason_sentence(unit))}"
+    taken = last_preemption(unit)
+    left = how_they_left(unit, taken)
+    message = f"{how_many_run(unit)}.{left} {hindrance(unit, reason_sentence(unit))}"
     source = unit.group.meta.ref if unit.group is not None else unit.owner.meta.ref
     evidence = [Evidence("members ready", f"{ready_count(unit)} of {unit.wanted}", source)]
     evidence += [
@@ -36,7 +39,7 @@ def find(unit: Unit) -> Finding | None:
         unit,
         message.strip(),
         advice=advice,
-        evidence=(*evidence, *hindrance_evidence(unit), *named),
+        evidence=(*evidence, *takers_evidence(taken), *hindrance_evidence(unit), *named),
     )
 
 

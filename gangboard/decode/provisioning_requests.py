@@ -1,0 +1,75 @@
+"""ProvisioningRequests of cluster-autoscaler (`autoscaling.x-k8s.io`). Never needed: few clusters serve them.
+
+Fields and words: cluster-autoscaler/apis/provisioningrequest/autoscaling.x-k8s.io/v1/types.go. v1beta1
+is the same where it is read. Pods name the one that they consume in an annotation, by either name.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from gangboard.decode.wire import (
+    Wire,
+    WireCondition,
+    WireMeta,
+    pick_condition,
+    read_meta,
+    read_text,
+)
+from gangboard.domain.autoscaling import CLUSTER_AUTOSCALER, ProvisioningRequest
+from gangboard.domain.registry import Resource
+
+
+class WireConsumer(Wire):
+    """The annotations by which a pod says which ProvisioningRequest made room for it."""
+
+    consumes: str | None = msgspec.field(
+        default=None, name="autoscaling.x-k8s.io/consume-provisioning-request"
+    )
+    consumed: str | None = msgspec.field(
+        default=None, name="cluster-autoscaler.kubernetes.io/consume-provisioning-request"
+    )
+
+    @property
+    def request(self) -> str:
+        """Name of the request, or empty. The new name of the annotation wins (pods_filter.go)."""
+        return read_text(self.consumed if self.consumes is None else self.consumes)
+
+
+class _WireSpec(Wire):
+    provisioning_class_name: str | None = None
+
+
+class _WireStatus(Wire):
+    conditions: list[WireCondition] | None = None
+
+
+class WireProvisioningRequest(Wire):
+    """A ProvisioningRequest as narrow as it is kept."""
+
+    metadata: WireMeta
+    spec: _WireSpec | None = None
+    status: _WireStatus | None = None
+
+
+def _build(wire: WireProvisioningRequest, version: str) -> ProvisioningRequest:
+    conditions = (wire.status or _WireStatus()).conditions
+    return ProvisioningRequest(
+        meta=read_meta(wire.metadata, CLUSTER_AUTOSCALER, "ProvisioningRequest", version),
+        class_name=read_text((wire.spec or _WireSpec()).provisioning_class_name),
+        accepted=pick_condition(conditions, "Accepted"),
+        provisioned=pick_condition(conditions, "Provisioned"),
+        failed=pick_condition(conditions, "Failed"),
+        revoked=pick_condition(conditions, "CapacityRevoked"),
+    )
+
+
+PROVISIONING_REQUEST = Resource(
+    group=CLUSTER_AUTOSCALER,
+    plural="provisioningrequests",
+    kind="ProvisioningRequest",
+    versions=("v1", "v1beta1"),
+    wire=WireProvisioningRequest,
+    model=ProvisioningRequest,
+    build=_build,
+)

@@ -1,0 +1,217 @@
+"""Objects of autoscalers from the cluster to the sentence of the gangs that wait, and back from the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from gangboard.decode.node_claims import NODE_CLAIM
+from gangboard.domain.reading import nominations
+from gangboard.polling import poll
+from gangboard.polling.session import Session
+from gangboard.simulator import Simulator
+from gangboard.simulator.resources import Resource
+from gangboard.store.gangs import unpack_detail
+from gangboard.store.models import WatchedObject
+from tests.polling.conftest import Watching
+from tests.polling.test_pending_gangs import put_waiting_job
+
+Watch = Callable[..., Watching]
+Json = dict[str, Any]
+
+API, NAME = "karpenter.sh/v1", "gpu-x7k2p"
+SERVED = Resource("karpenter.sh", ("v1",), "nodeclaims", "NodeClaim", namespaced=False, custom=True)
+
+REQUESTS = Resource(
+    "autoscaling.x-k8s.io", ("v1",), "provisioningrequests", "ProvisioningRequest", custom=True
+)
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not wait for a claim that is not there."""
+    monkeypatch.setattr(nominations, "SETTLING", timedelta(0))
+
+
+def put_claim(simulator: Simulator, *done: str) -> None:
+    steps = ("Launched", "Registered", "Initialized")
+    conditions = [{"type": step, "status": "True" if step in done else "Unknown"} for step in steps]
+    claim = {
+        "apiVersion": API,
+        "kind": "NodeClaim",
+        "metadata": {"name": NAME, "uid": "uid-claim", "labels": {"karpenter.sh/nodepool": "gpu"}},
+        "spec": {},
+        "status": {"conditions": conditions},
+    }
+    simulator.objects.put(claim)
+
+
+def say(simulator: Simulator, reason: str, note: str, about: Json) -> None:
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    event = {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": reason.lower(), "namespace": about.get("namespace", "default")},
+        "reason": reason,
+        "note": note,
+        "type": "Normal",
+        "regarding": about,
+        "reportingController": "karpenter",
+        "deprecatedFirstTimestamp": now,
+        "deprecatedLastTimestamp": now,
+    }
+    simulator.objects.put(event)
+
+
+def nominate(simulator: Simulator) -> None:
+    pod = {"kind": "Pod", "namespace": "default", "name": "waits-0", "uid": "uid-waits-0"}
+    say(simulator, "Nominated", f"Pod should schedule on: nodeclaim/{NAME}", pod)
+
+
+def give_up(simulator: Simulator) -> None:
+    """Say why there is no such machine, and delete the claim."""
+    claim = {"apiVersion": API, "kind": "NodeClaim", "name": NAME, "uid": "uid-claim"}
+    note = f"NodeClaim {NAME} event: all requested instance types were unavailable"
+    say(simulator, "InsufficientCapacityError", note, claim)
+    simulator.objects.delete(API, "NodeClaim", NAME)
+
+
+def said(watching: Watching, label: str = "") -> list[str]:
+    """Return the code and the message of the gang, or what its evidence has under a label."""
+    gang = watching.gang("waits")
+    if not label:
+        return [gang.code, gang.message]
+    finding = unpack_detail(bytes(gang.detail)).findings[0]
+    return [one.value for one in finding.evidence if one.label == label]
+
+
+def session_of(watching: Watching) -> Session:
+    return poll._sessions[watching.cluster.pk]
+
+
+def test_a_claim_is_followed_until_it_is_gone_and_why_outlives_it(watch: Watch) -> None:
+    watching = watch(extra=(SERVED,))
+    simulator = watching.simulator
+    put_waiting_job(simulator)
+    put_claim(simulator)
+    nominate(simulator)
+    watching.window(1.0)
+    assert said(watching)[0] == "waiting-for-nodes"
+    assert f"NodeClaim {NAME} is not launched yet" in said(watching)[1]
+
+    put_claim(simulator, "Launched")
+    watching.window(1.0)
+    assert "its node has not registered yet" in said(watching)[1]
+
+    give_up(simulator)
+    watching.window(1.0)
+    assert said(watching)[0] == "no-matching-node"
+    (gone,) = said(watching, f"NodeClaim {NAME}")
+    assert gone.startswith("is gone")
+    assert "all requested instance types were unavailable" in gone
+
+    watching.forget()
+    window = watching.window(1.0)
+    assert said(watching, f"NodeClaim {NAME}") == [gone]
+    assert window.writer.written == 0
+
+
+def test_nothing_is_kept_of_a_claim_once_nobody_waits_for_it(watch: Watch) -> None:
+    watching = watch(extra=(SERVED,))
+    simulator = watching.simulator
+    put_waiting_job(simulator)
+    put_claim(simulator)
+    nominate(simulator)
+    watching.window(1.0)
+    give_up(simulator)
+    watching.window(1.0)
+    assert WatchedObject.objects.filter(name="insufficientcapacityerror").exists()
+    simulator.objects.delete("v1", "Pod", "waits-0", "default")
+    watching.window(1.0)
+    assert not WatchedObject.objects.filter(name="insufficientcapacityerror").exists()
+    keeper = session_of(watching).autoscaling
+    kept = (keeper._claims, keeper._pods, keeper._named, keeper._uids, keeper._names)
+    assert not any(kept)
+
+
+def test_where_no_claims_are_served_the_events_speak(watch: Watch) -> None:
+    watching = watch()
+    put_waiting_job(watching.simulator)
+    nominate(watching.simulator)
+    watching.once()
+    assert watching.state(NODE_CLAIM.key).state == "not-served"
+    assert said(watching)[0] == "waiting-for-nodes"
+    assert said(watching, "NodeClaims") == []
+
+
+def test_forbidden_claims_make_nothing_unknown_and_when_they_are_seen_they_speak(
+    watch: Watch,
+) -> None:
+    watching = watch(extra=(SERVED,))
+    fault = watching.simulator.faults.forbidden(resource="nodeclaims")
+    put_waiting_job(watching.simulator)
+    nominate(watching.simulator)
+    watching.window(1.0)
+    assert watching.state(NODE_CLAIM.key).state == "forbidden"
+    assert said(watching)[0] == "waiting-for-nodes"
+    assert said(watching, "NodeClaims") == [
+        "forbidden: only Karpenter's events tell whether a node comes"
+    ]
+    watching.simulator.faults.remove(fault)
+    watching.window(1.5)
+    assert watching.state(NODE_CLAIM.key).state == "ok"
+    # Nothing has touched the gang but that its claim is now known not to be there.
+    assert said(watching)[0] == "no-matching-node"
+
+
+def put_request(simulator: Simulator, *done: str) -> None:
+    simulator.objects.put(
+        {
+            "apiVersion": "autoscaling.x-k8s.io/v1",
+            "kind": "ProvisioningRequest",
+            "metadata": {"name": "big", "namespace": "default", "uid": "uid-big"},
+            "spec": {"provisioningClassName": "queued-provisioning.gke.io"},
+            "status": {"conditions": [{"type": step, "status": "True"} for step in done]},
+        }
+    )
+
+
+def consume(simulator: Simulator, request: str) -> None:
+    def annotate(pod: Json) -> None:
+        key = "autoscaling.x-k8s.io/consume-provisioning-request"
+        pod["metadata"]["annotations"] = {key: request}
+
+    simulator.objects.update("v1", "Pod", "waits-0", annotate, "default")
+
+
+def test_a_request_touches_the_gangs_whose_pods_consume_it(watch: Watch) -> None:
+    watching = watch(extra=(REQUESTS,))
+    simulator = watching.simulator
+    put_waiting_job(simulator)
+    consume(simulator, "big")
+    put_request(simulator, "Accepted")
+    watching.window(1.0)
+    assert said(watching)[0] == "waiting-for-nodes"
+    assert "ProvisioningRequest big is accepted" in said(watching)[1]
+
+    watching.forget()
+    put_request(simulator, "Accepted", "Failed")
+    watching.window(1.0)
+    assert said(watching)[0] == "no-matching-node"
+    assert said(watching, "ProvisioningRequest big") == ["has failed"]
+
+    simulator.objects.delete("autoscaling.x-k8s.io/v1", "ProvisioningRequest", "big", "default")
+    watching.window(1.0)
+    assert said(watching, "ProvisioningRequest big")[0].startswith("is not there")
+
+    consume(simulator, "another")
+    put_request(simulator, "Accepted")
+    watching.window(1.0)
+    assert said(watching, "ProvisioningRequest another")[0].startswith("is not there")
+    simulator.objects.delete("v1", "Pod", "waits-0", "default")
+    watching.window(1.0)
+    keeper = session_of(watching).autoscaling
+    assert not any((keeper._consumers, keeper._consumed))

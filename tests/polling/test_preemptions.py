@@ -1,0 +1,264 @@
+"""Preemptions join two gangs: what is known of one is known of the other, in whatever order it comes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from gangboard.diagnosis.kinship import Kinship
+from gangboard.domain.event import Event
+from gangboard.domain.objects import ObjectRef
+from gangboard.polling import preemptions
+from gangboard.polling.preemptions import Preemptions
+from gangboard.simulator import Simulator
+from gangboard.store.gangs import unpack_detail
+from tests.diagnosis.building import a_group, a_job, a_pod, an_event
+from tests.polling.conftest import Watching
+
+Watch = Callable[..., Watching]
+Json = dict[str, Any]
+
+DEVICE = "example.com/device"
+REFUSED = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "Unschedulable",
+    "message": f"0/1 nodes are available: 1 Insufficient {DEVICE}.",
+}
+LOW, URGENT = a_job("low", pods=1), a_job("urgent", pods=1)
+VICTIM, TAKER = a_pod("low-0", of=LOW, on="n0"), a_pod("urgent-0", of=URGENT)
+
+
+def preempted(victim: str = "uid-low-0", taker: str = "uid-urgent-0", uid: str = "e0") -> Event:
+    event = an_event(a_pod("low-0", uid=victim), "Preempted", uid=uid)
+    return replace(event, related=ObjectRef("", "Pod", "", "", taker))
+
+
+def joined(*things: Any) -> tuple[Kinship, Preemptions]:
+    kinship = Kinship()
+    for thing in things:
+        kinship.put(thing)
+    return kinship, Preemptions(kinship)
+
+
+def test_the_event_of_a_victim_concerns_the_gang_that_takes_the_room() -> None:
+    _, known = joined(LOW, URGENT, VICTIM, TAKER)
+    assert known.put(preempted(), "uid-low-0") == {"uid-urgent"}
+    assert known.victims_for(["uid-urgent", "uid-urgent-0"]) == {"uid-low-0": "uid-urgent-0"}
+    assert known.follow("uid-low-0", {"uid-low"}) == {"uid-urgent"}
+    assert known.follow("uid-low-1", {"uid-low"}) == set()
+    assert known.remove("uid-low-0") == {"uid-urgent"}
+    assert known.victims_for(["uid-urgent-0"]) == {}
+
+
+def test_a_group_takes_the_room_too() -> None:
+    group = a_group("ring", of=URGENT)
+    _, known = joined(LOW, URGENT, VICTIM, group)
+    assert known.put(preempted(taker="uid-ring"), "uid-low-0") == {"uid-urgent"}
+    assert known.victims_for(["uid-ring"]) == {"uid-low-0": "uid-ring"}
+
+
+def test_who_took_the_room_is_seen_later_than_the_event() -> None:
+    kinship, known = joined(LOW, VICTIM)
+    assert known.put(preempted(), "uid-low-0") == set()
+    assert known.gang_of("uid-urgent-0") is None
+    # The pod first, then its owner: each time the victim's gang has another name to tell.
+    assert known.follow("uid-urgent-0", kinship.put(TAKER)) == {"uid-low"}
+    assert known.gang_of("uid-urgent-0") == "uid-urgent-0"
+    assert known.follow("uid-urgent", kinship.put(URGENT)) == {"uid-low"}
+    assert known.gang_of("uid-urgent-0") == "uid-urgent"
+    assert known.follow("uid-urgent", kinship.put(URGENT)) == set()
+
+
+def test_the_gang_of_a_pod_that_is_gone_is_remembered(monkeypatch: Any) -> None:
+    monkeypatch.setattr(preemptions, "GONE_KEPT", 1)
+    kinship, known = joined(LOW, URGENT, VICTIM, TAKER)
+    for uid in ("uid-low-0", "uid-urgent-0"):
+        known.remove(uid)
+        kinship.remove(uid)
+    assert known.gang_of("uid-urgent-0") == "uid-urgent"
+    assert known.gang_of("uid-low-0") is None
+
+
+def test_a_pod_that_outlives_its_owner_is_no_gang_of_its_own() -> None:
+    kinship, known = joined(LOW, URGENT, VICTIM, TAKER)
+    known.put(preempted(), "uid-low-0")
+    assert known.follow("uid-urgent", kinship.remove("uid-urgent")) == set()
+    assert known.gang_of("uid-urgent-0") == "uid-urgent"
+
+
+def test_nothing_is_left_of_an_event_that_is_dropped() -> None:
+    _, known = joined(LOW, URGENT, VICTIM, TAKER)
+    known.put(preempted(), "uid-low-0")
+    known.drop(["e0", "never-seen"])
+    assert known.victims_for(["uid-urgent-0"]) == {}
+    assert known.follow("uid-low-0", {"uid-low"}) == set()
+    left = (known._links, known._of_taker, known._of_victim, known._roots, known._takers_at)
+    assert not any(left)
+
+
+# From the cluster to the sentence
+
+
+def _job(name: str) -> Json:
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": "default", "uid": f"uid-{name}"},
+        "spec": {"completions": 1, "parallelism": 1, "template": {"spec": {"containers": []}}},
+        "status": {"active": 1},
+    }
+
+
+def _pod(job: str, name: str, *, node: str = "", refused: bool = False) -> Json:
+    owner = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "name": job,
+        "uid": f"uid-{job}",
+        "controller": True,
+    }
+    container = {"name": "main", "resources": {"requests": {DEVICE: "1"}}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": "default",
+            "uid": f"uid-{name}",
+            "ownerReferences": [owner],
+        },
+        "spec": {
+            "schedulerName": "default-scheduler",
+            "containers": [container],
+            **({"nodeName": node} if node else {}),
+        },
+        "status": {
+            "phase": "Running" if node else "Pending",
+            "conditions": [REFUSED] if refused else [],
+        },
+    }
+
+
+def _event() -> Json:
+    """What kube-scheduler 1.37 says of a pod that another pod preempts."""
+    return {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": "low-a.1", "namespace": "default", "uid": "uid-event"},
+        "reason": "Preempted",
+        "note": "Preempted by pod uid-usurper-0 on node n0",
+        "regarding": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "namespace": "default",
+            "name": "low-a",
+            "uid": "uid-low-a",
+        },
+        "eventTime": "2099-11-21T19:53:06.992691Z",
+        "reportingController": "default-scheduler",
+    }
+
+
+def two_jobs(simulator: Simulator) -> str:
+    """Two Jobs on a node with one device, the only one of the cluster; return the node's name."""
+    name: str = min(node["metadata"]["name"] for node in simulator.objects.list("v1", "Node"))
+
+    def give(node: Json) -> None:
+        node["status"]["allocatable"][DEVICE] = "1"
+        node["spec"].pop("taints", None)
+        node["spec"].pop("unschedulable", None)
+
+    simulator.objects.update("v1", "Node", name, give)
+    simulator.objects.put(_job("low"))
+    simulator.objects.put(_pod("low", "low-a", node=name))
+    simulator.objects.put(_job("usurper"))
+    simulator.objects.put(_pod("usurper", "usurper-0", node=name))
+    return name
+
+
+def lose(simulator: Simulator) -> None:
+    simulator.objects.delete("v1", "Pod", "low-a", "default")
+
+
+def tell(simulator: Simulator) -> None:
+    simulator.objects.put(_event())
+
+
+def try_again(simulator: Simulator) -> None:
+    simulator.objects.put(_pod("low", "low-b", refused=True))
+
+
+def play(watching: Watching, *acts: Callable[[Simulator], None]) -> None:
+    """Let things happen one by one while the cluster is watched."""
+    for number, act in enumerate(acts):
+        threading.Timer(0.3 + 0.3 * number, act, (watching.simulator,)).start()
+    watching.window(0.9 + 0.3 * len(acts))
+
+
+def is_told(watching: Watching) -> None:
+    gang = watching.gang("low")
+    assert gang.code == "preempted"
+    assert "preempted by default/usurper, and 1 pod waits" in gang.message
+    (finding, *_) = unpack_detail(bytes(gang.detail)).findings
+    (who,) = [one for one in finding.evidence if one.label == "preempted by Job"]
+    assert who.source is not None
+    assert (who.source.namespace, who.source.name) == ("default", "usurper")
+
+
+def test_the_event_comes_before_the_pod_is_gone(watch: Watch) -> None:
+    watching = watch()
+    two_jobs(watching.simulator)
+    watching.window(0.8)
+    play(watching, tell, lose, try_again)
+    is_told(watching)
+
+
+def test_the_event_comes_after_the_pod_is_gone(watch: Watch) -> None:
+    watching = watch()
+    two_jobs(watching.simulator)
+    watching.window(0.8)
+    play(watching, lose, tell, try_again)
+    is_told(watching)
+
+
+def test_another_worker_takes_the_cluster_over_before_new_pods_are_made(watch: Watch) -> None:
+    watching = watch()
+    two_jobs(watching.simulator)
+    watching.window(0.8)
+    play(watching, tell, lose)
+    watching.forget()
+    play(watching, try_again)
+    is_told(watching)
+    # Also when the pod that took the room is gone by then, and its Job with it.
+    watching.simulator.objects.delete("v1", "Pod", "usurper-0", "default")
+    watching.simulator.objects.delete("batch/v1", "Job", "usurper", "default")
+    watching.forget()
+    watching.window(0.8)
+    is_told(watching)
+
+
+def test_a_victim_that_leaves_is_told_with_the_gang_that_waits_for_it(watch: Watch) -> None:
+    watching = watch()
+    node = two_jobs(watching.simulator)
+    watching.simulator.objects.delete("v1", "Pod", "usurper-0", "default")
+    watching.simulator.objects.put(_pod("usurper", "usurper-0", refused=True))
+    victim = _pod("low", "low-a", node=node)
+    victim["metadata"]["deletionTimestamp"] = "2099-11-21T19:53:30Z"
+
+    def leave(simulator: Simulator) -> None:
+        simulator.objects.put(victim)
+
+    watching.window(0.8)
+    assert watching.gang("usurper").code != "preempting"
+    # Nothing of the gang that takes the room changes: its victim and the event about it do.
+    play(watching, tell, leave)
+    gang = watching.gang("usurper")
+    assert gang.code == "preempting"
+    assert "takes 1 pod of lower priority away" in gang.message
+    (finding, *_) = unpack_detail(bytes(gang.detail)).findings
+    assert ("makes room", "default/low-a") in [(one.label, one.value) for one in finding.evidence]
+    play(watching, lose)
+    assert watching.gang("usurper").code != "preempting"

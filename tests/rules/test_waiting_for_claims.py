@@ -1,0 +1,219 @@
+"""`waiting-for-nodes` where NodeClaims can be looked at: they say themselves how far they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gangboard.domain.autoscaling import Autoscaling, NodeClaim
+from gangboard.domain.event import Event
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from gangboard.domain.objects import Condition
+from tests.diagnosis.building import NOW, a_condition, a_meta, ago, an_event
+from tests.placement.making import node
+from tests.rules.asking import ask, first, found
+from tests.rules.waiting import ask as asks
+from tests.rules.waiting import gang, room_of, values
+
+CLAIM = "gpu-x7k2p"
+AWAITED = ("AwaitingReconciliation", "object is awaiting reconciliation")
+NO_NODE = ("NodeNotFound", "Node not registered with cluster")
+
+
+def a_claim(name: str = CLAIM, *, age: float = 300, **fields: Any) -> NodeClaim:
+    """A claim as Karpenter has just made it, some seconds ago."""
+    meta = a_meta("karpenter.sh", "NodeClaim", name, namespace="", created_at=ago(age))
+    unknown = {name: unsure(name) for name in ("Launched", "Registered", "Initialized")}
+    given = {name.lower(): condition for name, condition in unknown.items()}
+    return NodeClaim(meta=meta, pool="gpu", **{**given, **fields})
+
+
+def unsure(step: str, why: tuple[str, str] = AWAITED) -> Condition:
+    return Condition(step, "Unknown", *why, since=ago(300))
+
+
+def done(step: str, seconds: float) -> Condition:
+    return replace(a_condition(step), since=ago(seconds))
+
+
+def launched(name: str = CLAIM, seconds: float = 240, **more: Any) -> NodeClaim:
+    given = {"registered": unsure("Registered", NO_NODE), **more}
+    return a_claim(name, launched=done("Launched", seconds), **given)
+
+
+def registered(node: str, seconds: float = 60, **more: Any) -> NodeClaim:
+    return launched(node=node, registered=done("Registered", seconds), **more)
+
+
+def nominated(unit: Unit, at: int, claim: str = CLAIM, seconds: float = 300) -> Event:
+    note = f"Pod should schedule on: nodeclaim/{claim}"
+    pod = unit.pods[at]
+    event = an_event(pod, "Nominated", note, type="Normal", reporter="karpenter")
+    return replace(event, first_seen=ago(seconds), last_seen=ago(seconds))
+
+
+def gang_with(*claims: NodeClaim, seconds: float = 300, why: str = "") -> Unit:
+    """Two pods of 8 GPUs where a node has 4, both nominated to the claim some seconds ago."""
+    unit = gang(2, asks(8), room_of(node("n0", used=4)))
+    seen = None if why else {claim.meta.ref.name: claim for claim in claims}
+    unit = replace(unit, facts=replace(unit.facts, autoscaling=Autoscaling(seen, why)))
+    events = tuple(nominated(unit, at, seconds=seconds) for at in (0, 1))
+    return replace(unit, events=events)
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        (a_claim(), "Karpenter brings nodes for 2 of 2 waiting pods: NodeClaim gpu-x7k2p is not launched yet."),
+        (
+            launched(),
+            "Karpenter brings nodes for 2 of 2 waiting pods: NodeClaim gpu-x7k2p was launched at"
+            " 11:56 UTC, its node has not registered yet.",
+        ),
+        (
+            launched(
+                registered=unsure("Registered", ("RegistrationHookPending", "cilium, quota"))
+            ),
+            "Karpenter brings nodes for 2 of 2 waiting pods: NodeClaim gpu-x7k2p was launched at"
+            " 11:56 UTC, its node has not registered yet: cilium, quota.",
+        ),
+        (
+            registered(
+                "n7",
+                initialized=unsure(
+                    "Initialized",
+                    (
+                        "ResourceNotRegistered",
+                        'Resource "nvidia.com/gpu" was requested but not registered',
+                    ),
+                ),
+            ),
+            "Karpenter brings nodes for 2 of 2 waiting pods: NodeClaim gpu-x7k2p has brought node"
+            ' n7, which is not initialized yet: Resource "nvidia.com/gpu" was requested but not'
+            " registered.",
+        ),
+    ],
+)  # fmt: skip
+def test_a_claim_says_how_far_it_is(claim: NodeClaim, words: str) -> None:
+    unit = gang_with(claim)
+    finding = found("waiting-for-nodes", unit)
+    assert (finding.message, finding.health) == (words, Health.WAITING)
+    assert first(unit) == "waiting-for-nodes"
+    assert values(finding, "Karpenter says") == ["Pod should schedule on: nodeclaim/gpu-x7k2p"]
+    (said,) = (one for one in finding.evidence if one.label == "NodeClaim gpu-x7k2p")
+    assert said.source == claim.meta.ref
+    assert f"{said.value}." in finding.message
+
+
+def test_a_launch_that_fails_says_why() -> None:
+    text = "creating instance, VcpuLimitExceeded: You have requested more vCPU capacity"
+    for status in ("Unknown", "False"):
+        failing = Condition("Launched", status, "LaunchFailed", text, ago(120))
+        finding = found("waiting-for-nodes", gang_with(a_claim(launched=failing)))
+        assert finding.message == (
+            "Karpenter tries to bring nodes for 2 of 2 waiting pods: NodeClaim gpu-x7k2p could not"
+            f" be launched: {text}."
+        )
+
+
+def test_of_several_claims_the_one_that_is_least_far_is_named() -> None:
+    unit = gang_with(launched(), a_claim("gpu-zz9"))
+    unit = replace(unit, events=(unit.events[0], nominated(unit, 1, "gpu-zz9")))
+    finding = found("waiting-for-nodes", unit)
+    assert finding.message == (
+        "Karpenter brings nodes for 2 of 2 waiting pods: 2 NodeClaims, the least far is gpu-zz9:"
+        " it is not launched yet."
+    )
+    assert [one.label for one in finding.evidence if one.label.startswith("NodeClaim")] == [
+        "NodeClaim gpu-zz9",
+        "NodeClaim gpu-x7k2p",
+    ]
+
+
+def test_the_age_of_the_event_does_not_matter_where_the_claim_is_seen() -> None:
+    assert first(gang_with(launched(), seconds=3600)) == "waiting-for-nodes"
+
+
+def test_a_step_is_believed_for_fifteen_minutes() -> None:
+    finding = found("waiting-for-nodes", gang_with(launched(seconds=240)))
+    assert finding.recheck_at == NOW - timedelta(seconds=240) + timedelta(minutes=15)
+    unit = gang_with(launched(seconds=15 * 60))
+    assert first(unit) == "no-matching-node"
+    assert values(found("no-matching-node", unit), "NodeClaim gpu-x7k2p") == [
+        "was launched at 11:45 UTC, its node has not registered yet (for more than 15 minutes now)"
+    ]
+
+
+def test_a_claim_that_is_gone_brings_nothing() -> None:
+    unit = gang_with()
+    assert first(unit) == "no-matching-node"
+    assert values(found("no-matching-node", unit), "NodeClaim gpu-x7k2p") == [
+        "is gone: Karpenter does not bring its node any more"
+    ]
+
+
+def test_a_claim_that_is_gone_says_why_where_karpenter_did() -> None:
+    unit = gang_with()
+    note = "NodeClaim gpu-x7k2p event: all requested instance types were unavailable during launch"
+    last_word = an_event(unit.pods[0], "InsufficientCapacityError", note, reporter="karpenter")
+    last_word = replace(last_word, regarding=a_claim().meta.ref)
+    unit = replace(unit, events=(*unit.events, last_word))
+    assert values(found("no-matching-node", unit), "NodeClaim gpu-x7k2p") == [
+        "is gone: Karpenter does not bring its node any more (InsufficientCapacityError: all"
+        " requested instance types were unavailable during launch)"
+    ]
+
+
+def test_a_claim_that_is_being_deleted_brings_nothing() -> None:
+    claim = launched()
+    claim = replace(claim, meta=replace(claim.meta, deleting_since=ago(5)))
+    unit = gang_with(claim)
+    assert first(unit) == "no-matching-node"
+    (said,) = values(found("no-matching-node", unit), "NodeClaim gpu-x7k2p")
+    assert said.startswith("is being deleted: ")
+
+
+def test_a_claim_can_come_later_than_the_word_of_it() -> None:
+    unit = gang_with(seconds=10)
+    finding = found("waiting-for-nodes", unit)
+    assert finding.message == (
+        "Karpenter brings nodes for 2 of 2 waiting pods: NodeClaim gpu-x7k2p."
+    )
+    assert finding.recheck_at == NOW + timedelta(seconds=20)
+
+
+def test_a_node_that_is_there_is_not_on_its_way() -> None:
+    unit = gang_with(registered("n0", initialized=done("Initialized", 30)))
+    assert first(unit) == "no-matching-node"
+    assert values(found("no-matching-node", unit), "NodeClaim gpu-x7k2p") == ["has brought node n0"]
+
+
+def test_where_claims_are_forbidden_the_events_speak_and_that_is_said() -> None:
+    unit = gang_with(why="forbidden")
+    finding = found("waiting-for-nodes", unit)
+    assert finding.message == (
+        "Karpenter brings nodes for 2 of 2 waiting pods: NodeClaim gpu-x7k2p."
+    )
+    assert values(finding, "NodeClaims") == [
+        "forbidden: only Karpenter's events tell whether a node comes"
+    ]
+    assert first(gang_with(why="forbidden", seconds=15 * 60)) == "no-matching-node"
+
+
+def test_a_later_refusal_of_karpenter_takes_the_nomination_back() -> None:
+    for unit in (gang_with(launched()), gang_with(why="forbidden")):
+        refusals = tuple(
+            an_event(
+                pod,
+                "FailedScheduling",
+                "Failed to schedule pod, all available instance types exceed limits",
+                reporter="karpenter",
+            )
+            for pod in unit.pods
+        )
+        refused = replace(unit, events=(*unit.events, *refusals))
+        assert ask("waiting-for-nodes", refused) is None

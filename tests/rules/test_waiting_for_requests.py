@@ -1,0 +1,140 @@
+"""`waiting-for-nodes` by ProvisioningRequests, in the words of cluster-autoscaler 1.37 (provisioningrequest/)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gangboard.domain.autoscaling import Autoscaling, ProvisioningRequest
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from gangboard.domain.objects import Condition
+from tests.diagnosis.building import NOW, a_condition, a_meta, ago
+from tests.placement.making import node
+from tests.rules.asking import first, found
+from tests.rules.waiting import ask as asks
+from tests.rules.waiting import gang, room_of, values
+
+ATOMIC = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
+ACCEPTED = a_condition("Accepted", reason="Accepted", since=ago(120))
+NOT_FOUND = a_condition(
+    "Provisioned",
+    "False",
+    reason="CapacityIsNotFound",
+    message="Capacity is not found, CA will try to find it later.",
+)
+LABEL = "ProvisioningRequest big"
+
+
+def provisioned(reason: str, seconds: float) -> Condition:
+    text = "Capacity is found in the cluster"
+    return a_condition("Provisioned", reason=reason, message=text, since=ago(seconds))
+
+
+def a_request(**fields: Any) -> ProvisioningRequest:
+    meta = a_meta("autoscaling.x-k8s.io", "ProvisioningRequest", "big")
+    return ProvisioningRequest(meta=meta, **{"class_name": ATOMIC, **fields})
+
+
+def gang_with(*requests: ProvisioningRequest, why: str = "") -> Unit:
+    """Two pods of 8 GPUs that consume `big`, where a node has 4."""
+    unit = gang(2, asks(8), room_of(node("n0", used=4)), provisioning_request="big")
+    seen = {(one.meta.ref.namespace, one.meta.ref.name): one for one in requests}
+    autoscaling = Autoscaling(requests=None if why else seen, why_no_requests=why)
+    return replace(unit, facts=replace(unit.facts, autoscaling=autoscaling))
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        (
+            a_request(accepted=ACCEPTED),
+            "cluster-autoscaler brings nodes for 2 of 2 waiting pods: ProvisioningRequest big is"
+            " accepted, not provisioned yet.",
+        ),
+        (
+            a_request(accepted=ACCEPTED, provisioned=NOT_FOUND),
+            "cluster-autoscaler tries to bring nodes for 2 of 2 waiting pods: ProvisioningRequest"
+            " big is accepted, not provisioned yet: Capacity is not found, CA will try to find it"
+            " later.",
+        ),
+        (
+            a_request(accepted=ACCEPTED, provisioned=provisioned("CapacityIsProvisioned", 60)),
+            "cluster-autoscaler brings nodes for 2 of 2 waiting pods: ProvisioningRequest big was"
+            " provisioned at 2026-11-21 11:59 UTC, its nodes may still be starting.",
+        ),
+    ],
+)
+def test_a_request_that_brings_nodes(request_: ProvisioningRequest, words: str) -> None:
+    unit = gang_with(request_)
+    finding = found("waiting-for-nodes", unit)
+    assert (finding.message, finding.health) == (words, Health.WAITING)
+    assert first(unit) == "waiting-for-nodes"
+    (said,) = (one for one in finding.evidence if one.label == LABEL)
+    assert said.source == request_.meta.ref
+
+
+def test_nodes_that_were_asked_for_are_believed_in_for_fifteen_minutes() -> None:
+    asked = a_request(accepted=ACCEPTED, provisioned=provisioned("CapacityIsProvisioned", 60))
+    finding = found("waiting-for-nodes", gang_with(asked))
+    assert finding.recheck_at == NOW - timedelta(seconds=60) + timedelta(minutes=15)
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        (a_request(), "is not accepted yet"),
+        (
+            a_request(
+                accepted=ACCEPTED,
+                provisioned=NOT_FOUND,
+                failed=a_condition(
+                    "Failed", reason="Expired", message="ProvisioningRequest is expired"
+                ),
+            ),
+            "has failed: ProvisioningRequest is expired",
+        ),
+        (
+            a_request(
+                accepted=ACCEPTED,
+                provisioned=provisioned("CapacityIsProvisioned", 60),
+                revoked=a_condition("CapacityRevoked", reason="NodesDeleted"),
+            ),
+            "has lost what it had: NodesDeleted",
+        ),
+        (
+            a_request(accepted=ACCEPTED, class_name="check-capacity.autoscaling.x-k8s.io"),
+            "only asks whether there is room, and brings no nodes",
+        ),
+        (
+            a_request(accepted=ACCEPTED, provisioned=provisioned("CapacityIsFound", 60)),
+            "was provisioned at 2026-11-21 11:59 UTC: Capacity is found in the cluster",
+        ),
+        (
+            a_request(accepted=ACCEPTED, provisioned=provisioned("CapacityIsProvisioned", 901)),
+            "was provisioned at 2026-11-21 11:44 UTC: Capacity is found in the cluster",
+        ),
+    ],
+)
+def test_a_request_that_brings_none(request_: ProvisioningRequest, words: str) -> None:
+    unit = gang_with(request_)
+    assert first(unit) == "no-matching-node"
+    assert values(found("no-matching-node", unit), LABEL) == [words]
+
+
+def test_a_request_that_is_not_there() -> None:
+    unit = gang_with()
+    assert first(unit) == "no-matching-node"
+    assert values(found("no-matching-node", unit), LABEL) == [
+        "is not there: nobody brings nodes for pods that consume it"
+    ]
+
+
+def test_requests_that_cannot_be_looked_at_are_said() -> None:
+    unit = gang_with(why="forbidden")
+    assert first(unit) == "no-matching-node"
+    finding = found("no-matching-node", unit)
+    assert (values(finding, "ProvisioningRequests"), values(finding, LABEL)) == (["forbidden"], [])
