@@ -31,7 +31,7 @@ ALLOWED_HOSTS = list(
     )
 )
 CSRF_TRUSTED_ORIGINS = list(
-    env.read_list("GANGBOARD_ORIGINS", (), "origins (https://…) behind a proxy that end TLS")
+    env.read_list("GANGBOARD_ORIGINS", (), "origins (https://…) of a proxy in front that ends TLS")
 )
 PUBLIC_URL = env.read_text(
     "GANGBOARD_URL", "", "address under which people reach the pages, for links that commands print"

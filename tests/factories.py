@@ -213,21 +213,21 @@ def make_podgroup(
         ),
         **{**values, **fields},
     )
-    store_group(cluster, PODGROUPS, group)
+    store_object(cluster, PODGROUPS, group)
     return group
 
 
-def store_group(cluster: Cluster, resource: str, group: Group) -> WatchedObject:
-    """Store a group as the poll does."""
-    ref = group.meta.ref
+def store_object(cluster: Cluster, resource: str, model: Any) -> WatchedObject:
+    """Store anything with `meta` as the poll does."""
+    meta = model.meta
     return WatchedObject.objects.create(
         cluster=cluster,
         resource=resource,
-        uid=ref.uid,
-        namespace=ref.namespace,
-        name=ref.name,
-        resource_version=group.meta.resource_version,
-        data=pack(group),
+        uid=meta.ref.uid,
+        namespace=meta.ref.namespace,
+        name=meta.ref.name,
+        resource_version=meta.resource_version,
+        data=pack(model),
     )
 
 

@@ -1,18 +1,17 @@
 """A whole gangboard as an operator runs it: `manage.py up` with a state folder of its own.
 
-Everything goes through the outside doors: management commands, pages and the REST API.
+Everything goes through the outside doors: management commands, pages and the REST API. A guard
+process (see `tests.controlplane.guard`) ends it when this process is killed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any, Self
 
 import urllib3
 
+from tests.controlplane.supervisor import Started, Supervisor
 from tests.services import free_port
 
 Json = dict[str, Any]
@@ -43,7 +43,8 @@ class Installation:
 
         `actors` maps names of some of these clusters to kubeconfigs of their second identity.
         """
-        self.folder = Path(tempfile.mkdtemp(prefix="gangboard-installation-"))
+        self._guard = Supervisor(None)
+        self.folder = self._guard.folder
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.environment = {
@@ -54,11 +55,11 @@ class Installation:
             **(environment or {}),
         }
         self.log = self.folder / "log"
-        self.output: list[str] = []
+        self._output = self.folder / "output"
         self._arguments = tuple(arguments)
         self._kubeconfigs = dict(kubeconfigs)
         self._actors = dict(actors or {})
-        self._process: subprocess.Popen[str] | None = None
+        self._process: Started | None = None
         self._pool = urllib3.PoolManager(maxsize=8, retries=False)
         self.token = ""
 
@@ -91,27 +92,17 @@ class Installation:
             actor = self._actors.get(name)
             more = ("--actor-kubeconfig", str(actor)) if actor is not None else ()
             self.manage("add_cluster", name, "--kubeconfig", str(kubeconfig), *more)
-        with self.log.open("w") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "manage.py", "up", "--port", str(self.port), *self._arguments],
-                cwd=ROOT,
-                env=self.environment,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                start_new_session=True,
-            )
-        reader = threading.Thread(target=self._read_output, daemon=True)
-        reader.start()
+        up = [sys.executable, "manage.py", "up", "--port", str(self.port), *self._arguments]
+        self._process = self.start("gangboard", up, self.log, out=self._output)
         self._wait_answering()
         self.manage("create_user", "robot", "--role", "admin")
         self.token = self.manage("create_token", "robot", "--act").splitlines()[-1]
 
-    def _read_output(self) -> None:
-        assert self._process is not None
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self.output.append(line.rstrip())
+    def start(
+        self, name: str, argv: Sequence[str], log: Path, *, out: Path | None = None
+    ) -> Started:
+        """Start a process of ours, which ends with this installation at the latest."""
+        return self._guard.start(name, argv, self.environment, log, out=out, cwd=ROOT)
 
     def _wait_answering(self) -> None:
         give_up_at = time.monotonic() + START_SECONDS
@@ -124,18 +115,19 @@ class Installation:
             except urllib3.exceptions.HTTPError:
                 pass
             time.sleep(0.1)
-        output = "\n".join([*self.output, self.log.read_text()[-3000:]])
+        output = self._output.read_text() + self.log.read_text()[-3000:]
         raise AssertionError(f"gangboard did not answer in {START_SECONDS:g} s: {output}")
 
     def sign_in_link(self) -> str:
         """Return the one-time sign-in link that `up` printed."""
         give_up_at = time.monotonic() + 20
         while time.monotonic() < give_up_at:
-            for line in reversed(self.output):
+            *lines, _unfinished = self._output.read_text().split("\n")
+            for line in reversed(lines):
                 if "/sign-in/" in line:
                     return line.split()[-1]
             time.sleep(0.1)
-        raise AssertionError(f"no sign-in link in: {self.output}")
+        raise AssertionError(f"no sign-in link in: {self._output.read_text()}")
 
     def new_sign_in_link(self, user: str = "robot") -> str:
         """Return the path of a fresh one-time sign-in link."""
@@ -220,18 +212,14 @@ class Installation:
         return sorted(found)
 
     def stop(self) -> None:
-        """End it as Ctrl-C does."""
+        """End it as Ctrl-C does; what does not end in time is killed. Its folder goes with it."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait(10)
-        if self._process is not None and self._process.stdout is not None:
-            self._process.stdout.close()
+        self._process = None
+        self._guard.close()
         self._pool.clear()
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-        shutil.rmtree(self.folder, ignore_errors=True)

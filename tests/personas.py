@@ -47,6 +47,13 @@ def make_reader(cluster: Cluster, namespace: str = "research", name: str = "rene
     return person
 
 
+def make_operator(cluster: Cluster, namespace: str = "research", name: str = "oda") -> Person:
+    """Make an operator of one namespace of one cluster."""
+    person = _person(name)
+    Grant.objects.create(user=person.user, role="operator", cluster=cluster, namespace=namespace)
+    return person
+
+
 def make_stranger(name: str = "stan") -> Person:
     """Make somebody who has signed in and has no role."""
     return _person(name)

@@ -7,14 +7,15 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import psycopg
 import pytest
+
+from tests.controlplane.supervisor import Started, Supervisor
 
 READY_SECONDS = 30.0
 
@@ -34,7 +35,7 @@ def _missing(what: str) -> None:
     pytest.skip(sentence)
 
 
-def _wait_for_port(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+def _wait_for_port(port: int, process: Started, log: Path) -> None:
     give_up_at = time.monotonic() + READY_SECONDS
     while time.monotonic() < give_up_at:
         if process.poll() is not None:
@@ -47,36 +48,31 @@ def _wait_for_port(port: int, process: subprocess.Popen[bytes], log: Path) -> No
     raise RuntimeError(f"not ready: {log.read_text(errors='replace')[-2000:]}")
 
 
-def _stop(process: subprocess.Popen[bytes], with_signal: int = signal.SIGTERM) -> None:
-    process.send_signal(with_signal)
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        process.kill()
+@contextmanager
+def _running(guard: Supervisor, argv: list[str], port: int, ending: int) -> Iterator[Started]:
+    """Run a server in the folder of a guard until the end of the block, and end it by a signal."""
+    log = guard.folder / "log"
+    process = guard.start("server", argv, os.environ, log, cwd=guard.folder)
+    _wait_for_port(port, process, log)
+    yield process
+    process.send_signal(ending)
+    with suppress(subprocess.TimeoutExpired):
         process.wait(10)
 
 
 @contextmanager
-def running_redis(port: int) -> Iterator[subprocess.Popen[bytes]]:
+def running_redis(port: int) -> Iterator[Started]:
     """Run a real Redis that is empty and thrown away, on a port of one's own choice."""
     server = shutil.which("redis-server")
     if server is None:
         _missing("redis-server")
         raise AssertionError("unreachable")
-    folder = Path(tempfile.mkdtemp(prefix="gangboard-redis-"))
-    log = folder / "log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [server, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder],
-            stdout=output,
-            stderr=output,
-        )
-    try:
-        _wait_for_port(port, process, log)
+    argv = [server, "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
+    with (
+        closing(Supervisor(None)) as guard,
+        _running(guard, argv, port, signal.SIGTERM) as process,
+    ):
         yield process
-    finally:
-        _stop(process)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
@@ -102,36 +98,31 @@ def postgres_url() -> Iterator[str]:
     if binaries is None:
         _missing("PostgreSQL")
         return
-    folder = Path(tempfile.mkdtemp(prefix="gangboard-postgres-"))
+    with closing(Supervisor(None)) as guard:
+        port = free_port()
+        argv = _new_postgres(binaries, guard.folder, port)
+        with _running(guard, argv, port, signal.SIGINT):
+            _make_database(port)
+            yield f"postgresql://gangboard@127.0.0.1:{port}/gangboard"
+
+
+def _new_postgres(binaries: Path, folder: Path, port: int) -> list[str]:
+    """Make the files of a server in a folder; return the command that runs it."""
     # PostgreSQL refuses to run as root: as root it is started as Debian's user for it.
     become = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
     prefix = become if os.geteuid() == 0 else []
     if prefix:
         shutil.chown(folder, "postgres")
-    port = free_port()
-    data, log = folder / "data", folder / "log"
+    data = str(folder / "data")
     subprocess.run(
-        [*prefix, binaries / "initdb", "-D", data, "-U", "gangboard", "-A", "trust", "-N"],
+        [*prefix, str(binaries / "initdb"), "-D", data, "-U", "gangboard", "-A", "trust", "-N"],
         check=True,
         capture_output=True,
         cwd=folder,
     )
     options = ["-p", str(port), "-k", str(folder), "-c", "listen_addresses=127.0.0.1"]
     options += ["-c", "fsync=off", "-c", "full_page_writes=off"]
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [*prefix, binaries / "postgres", "-D", data, *options],
-            stdout=output,
-            stderr=output,
-            cwd=folder,
-        )
-    try:
-        _wait_for_port(port, process, log)
-        _make_database(port)
-        yield f"postgresql://gangboard@127.0.0.1:{port}/gangboard"
-    finally:
-        _stop(process, signal.SIGINT)
-        shutil.rmtree(folder, ignore_errors=True)
+    return [*prefix, str(binaries / "postgres"), "-D", data, *options]
 
 
 def _make_database(port: int) -> None:

@@ -1,10 +1,15 @@
 """Settings of the tests: the product's own, with a state folder that is thrown away."""
 
+import atexit
 import os
+import shutil
 import tempfile
 
 # Before the product's settings are read: secrets and databases of a test run never meet real ones.
-os.environ.setdefault("GANGBOARD_STATE", tempfile.mkdtemp(prefix="gangboard-tests-"))
+if "GANGBOARD_STATE" not in os.environ:
+    _folder = tempfile.mkdtemp(prefix="gangboard-tests-")
+    atexit.register(shutil.rmtree, _folder, ignore_errors=True)
+    os.environ["GANGBOARD_STATE"] = _folder
 os.environ.setdefault("GANGBOARD_LOG_LEVEL", "WARNING")
 
 from gangboard.settings import *  # noqa: F403  # the product's settings are the base on purpose

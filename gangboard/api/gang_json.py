@@ -217,13 +217,36 @@ class WaitsSerializer(serializers.Serializer[Any]):
     )
 
 
-class GangDetailSerializer(GangSerializer):
-    """A gang with everything that explains its verdict."""
+MORE = (
+    *("members", "findings", "groups", "jobs", "actions", "fit", "timeline", "waits"),
+    "gone_at",
+)
+"""What a single gang has beside, or instead of, what it has in lists."""
+_LEFT = "null when only the history of a gang that is gone is left"
 
-    members = MembersWithPodsSerializer(source="*")
+
+class GangDetailSerializer(GangSerializer):
+    """A gang with everything that explains its verdict.
+
+    Of one that was deleted: how it was last, for an hour; then, as long as history is kept, what
+    was said of it, and null for what nobody knows any more.
+    """
+
+    api_version = serializers.CharField(
+        allow_null=True, help_text=f"Version without the group, such as `v1`; {_LEFT}."
+    )
+    generation = serializers.IntegerField(allow_null=True, help_text=f"It is {_LEFT}.")
+    requests = serializers.DictField(
+        child=serializers.CharField(),
+        allow_null=True,
+        help_text=f"Sum over all desired pods: decimal strings in base units; {_LEFT}.",
+    )
+    members = MembersWithPodsSerializer(
+        source="*", allow_null=True, help_text=f"Pods of the current attempt; {_LEFT}."
+    )
     findings = FindingSerializer(many=True, help_text="Ranked, the one of the verdict first.")
-    groups = GroupSerializer(many=True)
-    jobs = JobSerializer(many=True)
+    groups = GroupSerializer(many=True, allow_null=True, help_text=f"They are {_LEFT}.")
+    jobs = JobSerializer(many=True, allow_null=True, help_text=f"They are {_LEFT}.")
     actions = OfferSerializer(many=True, help_text="What the caller may do to the owner now.")
     fit = FitSerializer(many=True, help_text="One entry per shape with waiting pods.")
     timeline = TimelineSerializer(many=True, help_text="Newest first.")
@@ -232,11 +255,15 @@ class GangDetailSerializer(GangSerializer):
         allow_null=True,
         help_text="Null: it was not seen waiting.",
     )
+    gone_at = TimeField(
+        allow_null=True,
+        help_text="When its object was seen to be deleted; null: it is there. Lists have no gang "
+        "that is gone.",
+    )
 
     def to_representation(self, instance: GangDetail) -> dict[str, Any]:
         """Return the Gang as in lists, with more beside it."""
-        more = ("members", "findings", "groups", "jobs", "actions", "fit", "timeline", "waits")
-        values = {name: self.fields[name].get_attribute(instance) for name in more}
+        values = {name: self.fields[name].get_attribute(instance) for name in MORE}
         return {
             **GangSerializer().to_representation(instance.row),
             **{

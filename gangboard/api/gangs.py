@@ -9,12 +9,18 @@ from rest_framework.response import Response
 
 from gangboard.api.errors import NOT_FOUND
 from gangboard.api.fields import problems
-from gangboard.api.gang_json import GangDetailSerializer, GangListSerializer, GangSerializer
+from gangboard.api.gang_json import (
+    GangDetailSerializer,
+    GangListSerializer,
+    GangSerializer,
+)
+from gangboard.api.gone_json import gone_json
 from gangboard.api.parameters import GangQuery, Query, read_query
 from gangboard.api.views import ReadView, next_url
 from gangboard.readmodels.cursors import CursorError
 from gangboard.readmodels.gang_page import gang_detail
 from gangboard.readmodels.gangs import GangFilters, list_gangs
+from gangboard.readmodels.past import gone_gang
 
 
 class GangListView(ReadView):
@@ -47,9 +53,13 @@ class GangView(ReadView):
         operation_id="get_gang", responses={200: GangDetailSerializer, **problems(400, 401, 404)}
     )
     def get(self, request: Request, gang_id: str) -> Response:
-        """Return a gang with its findings, groups, Jobs and pods."""
+        """Return a gang with its findings, groups, Jobs and pods; of one that is gone, what is left."""
         read_query(request, Query)
-        found = gang_detail(viewer=self.viewer(), gang_id=gang_id, now=self.now())
-        if found is None or found.row.gone_at is not None:
-            raise NotFound(NOT_FOUND)
-        return Response(GangDetailSerializer(found).data)
+        viewer, now = self.viewer(), self.now()
+        found = gang_detail(viewer=viewer, gang_id=gang_id, now=now)
+        if found is not None:
+            return Response(GangDetailSerializer(found).data)
+        gone = gone_gang(viewer=viewer, gang_id=gang_id, now=now)
+        if gone is not None:
+            return Response(gone_json(gone))
+        raise NotFound(NOT_FOUND)

@@ -10,7 +10,8 @@ from rest_framework.request import Request
 
 from gangboard.domain.action import ActionState, Lever, Verb
 from gangboard.domain.health import Health, Stage
-from gangboard.readmodels.gangs import LARGEST_PAGE, ORDERINGS
+from gangboard.readmodels.cursors import LARGEST_PAGE
+from gangboard.readmodels.gangs import ORDERINGS
 
 USUAL_PAGE = 100
 HEALTHS = [health.value for health in Health]
@@ -104,9 +105,7 @@ class ActionQuery(PageQuery):
     q = serializers.CharField(
         required=False, max_length=200, help_text="Words that must all occur in names or texts."
     )
-    open = serializers.BooleanField(
-        source="open_only", default=False, help_text="Only actions that are not over."
-    )
+    open = serializers.BooleanField(default=False, help_text="Only actions that are not over.")
 
 
 class AskQuery(Query):

@@ -10,7 +10,6 @@ from gangboard.readmodels.cursors import SortKey
 from gangboard.store.access import Viewer
 from gangboard.store.models import Action, AuditEntry
 
-LARGEST_PAGE = 500
 MOST_WORDS = 8
 """Words of a search that are looked at."""
 ACTION_KEYS = (SortKey("requested_at", descending=True), SortKey("id", descending=True))
@@ -29,7 +28,7 @@ class ActionFilters:
     lever: str = ""
     q: str = ""
     """Words that must all occur in names, reason, message or actor."""
-    open_only: bool = False
+    open: bool = False
     """Only those that are not over."""
 
 
@@ -55,7 +54,7 @@ def select_actions(*, viewer: Viewer, filters: ActionFilters) -> QuerySet[Action
         "lever": filters.lever,
     }
     found = Action.objects.filter(viewer.gang_filter(), _equal(columns))
-    if filters.open_only:
+    if filters.open:
         found = found.filter(finished_at=None)
     searched = ("name", "namespace", "kind", "cluster_name", "reason", "message", "actor_name")
     return found.filter(_has_words(filters.q, searched))

@@ -10,7 +10,6 @@ from gangboard.domain.action import Lever, StepKind, Verb
 from gangboard.readmodels.action_query import (
     ACTION_KEYS,
     AUDIT_KEYS,
-    LARGEST_PAGE,
     ActionFilters,
     AuditFilters,
     select_actions,
@@ -25,7 +24,7 @@ from gangboard.readmodels.action_rows import (
     StepRow,
 )
 from gangboard.readmodels.action_words import action_face, lever_label
-from gangboard.readmodels.cursors import CursorError, after_cursor, write_cursor
+from gangboard.readmodels.cursors import LARGEST_PAGE, CursorError, read_page
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.store.models import Action, ActionStep, AuditEntry
@@ -52,16 +51,9 @@ def actions_page(
 ) -> ActionPage:
     """Return one page of actions, the newest first (2 queries). Raises CursorError."""
     found = select_actions(viewer=viewer, filters=filters)
-    if cursor:
-        found = found.filter(after_cursor(ACTION_KEYS, cursor))
-    limit = max(1, min(limit, LARGEST_PAGE))
-    stored = list(_ordered(found).prefetch_related("steps")[: limit + 1])
-    page = stored[:limit]
-    more = len(stored) > limit
-    return ActionPage(
-        tuple(_row(action) for action in page),
-        write_cursor(ACTION_KEYS, page[-1]) if more else None,
-    )
+    found = found.prefetch_related("steps")
+    page, following = read_page(found, ACTION_KEYS, cursor=cursor, limit=limit)
+    return ActionPage(tuple(_row(action) for action in page), following)
 
 
 def actions_of_gang(*, viewer: Viewer, gang_id: str) -> tuple[ActionRow, ...]:
@@ -105,24 +97,13 @@ def audit_page(
     What concerns a whole cluster or the installation is shown to its admins only.
     """
     found = select_audit(viewer=viewer, filters=filters)
-    if cursor:
-        found = found.filter(after_cursor(AUDIT_KEYS, cursor))
-    limit = max(1, min(limit, LARGEST_PAGE))
-    stored = list(found.order_by(*(key.order_by for key in AUDIT_KEYS))[: limit + 1])
-    page = stored[:limit]
-    more = len(stored) > limit
-    return AuditPage(
-        tuple(_audit_row(entry) for entry in page),
-        write_cursor(AUDIT_KEYS, page[-1]) if more else None,
-    )
+    page, following = read_page(found, AUDIT_KEYS, cursor=cursor, limit=limit)
+    return AuditPage(tuple(_audit_row(entry) for entry in page), following)
 
 
 def _visible(viewer: Viewer) -> QuerySet[Action]:
-    return _ordered(Action.objects.filter(viewer.gang_filter()))
-
-
-def _ordered(found: QuerySet[Action]) -> QuerySet[Action]:
-    return found.order_by(*(key.order_by for key in ACTION_KEYS))
+    order = (key.order_by for key in ACTION_KEYS)
+    return Action.objects.filter(viewer.gang_filter()).order_by(*order)
 
 
 def _rows(found: QuerySet[Action]) -> tuple[ActionRow, ...]:

@@ -7,16 +7,26 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
 
 import msgspec
-from django.db.models import Q
+from django.db.models import Model, Q, QuerySet
+
+from gangboard.readmodels.freshness import Freshness
 
 LONGEST = 2000
 """Characters of a cursor; ours have a few hundred."""
+LARGEST_PAGE = 500
+"""Rows of one page, whatever is asked for."""
+CLUSTER_NAME = "cluster__name"
+"""Sort key by which rows of the same cluster stand together."""
+
+Row = TypeVar("Row", bound=Model)
+_NO_CLUSTERS: Mapping[int, Freshness] = MappingProxyType({})
 
 
 class CursorError(ValueError):
@@ -46,14 +56,41 @@ _CURSOR = msgspec.json.Decoder(_Cursor)
 _BAD: Final = "The cursor does not belong to this list; begin again without it."
 
 
-def write_cursor(keys: Sequence[SortKey], row: Any) -> str:
-    """Return the cursor of the page that begins after `row`, which has every key as attribute."""
-    values = [_plain(getattr(row, key.field)) for key in keys]
+def read_page(
+    found: QuerySet[Row],
+    keys: Sequence[SortKey],
+    *,
+    cursor: str | None,
+    limit: int,
+    clusters: Mapping[int, Freshness] = _NO_CLUSTERS,
+) -> tuple[list[Row], str | None]:
+    """Return one page in the order of `keys`, and the cursor of the next one (1 query).
+
+    `clusters` are those that are known already, whose names need no query. Raises CursorError.
+    """
+    if cursor:
+        found = found.filter(_after(keys, cursor))
+    limit = max(1, min(limit, LARGEST_PAGE))
+    rows = list(found.order_by(*(key.order_by for key in keys))[: limit + 1])
+    page = rows[:limit]
+    return page, _write(keys, page[-1], clusters) if len(rows) > limit else None
+
+
+def _write(keys: Sequence[SortKey], row: Model, clusters: Mapping[int, Freshness]) -> str:
+    """Return the cursor of the page that begins after `row`."""
+    values = [_value(row, key.field, clusters) for key in keys]
     document = msgspec.json.encode(_Cursor(_signature(keys), values))
     return base64.urlsafe_b64encode(document).rstrip(b"=").decode()
 
 
-def after_cursor(keys: Sequence[SortKey], cursor: str) -> Q:
+def _value(row: Any, field: str, clusters: Mapping[int, Freshness]) -> str | int | float:
+    if field == CLUSTER_NAME:
+        known = clusters.get(row.cluster_id)
+        return known.cluster if known else str(row.cluster.name)
+    return _plain(getattr(row, field))
+
+
+def _after(keys: Sequence[SortKey], cursor: str) -> Q:
     """Return the condition on rows after the cursor. Raises CursorError."""
     if len(cursor) > LONGEST:
         raise CursorError(_BAD)

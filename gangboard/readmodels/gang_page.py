@@ -108,6 +108,11 @@ class GangDetail:
     """What was said of it before, and how long it waited."""
 
     @property
+    def gone_at(self) -> datetime | None:
+        """When its owner was seen to be deleted; None: it is there."""
+        return self.row.gone_at
+
+    @property
     def open_action(self) -> ActionRow | None:
         """The action on the owner that is not over."""
         return _open_action(self.history, self.row.uid)

@@ -13,7 +13,7 @@ from django.db.models import Case, CharField, F, Q, QuerySet, SmallIntegerField,
 from django.db.models.functions import Coalesce
 
 from gangboard.domain.health import Health
-from gangboard.readmodels.cursors import SortKey
+from gangboard.readmodels.cursors import CLUSTER_NAME, SortKey
 from gangboard.readmodels.words import NOT_OBSERVED
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
@@ -34,7 +34,7 @@ ORDERINGS: tuple[str, ...] = (
 _GROUPINGS: dict[str, tuple[SortKey, ...]] = {
     "reason": (SortKey("shown_severity"), SortKey("shown_code")),
     "namespace": (SortKey("namespace"),),
-    "cluster": (SortKey("cluster__name"),),
+    "cluster": (SortKey(CLUSTER_NAME),),
 }
 GROUPINGS: tuple[str, ...] = tuple(_GROUPINGS)
 """What `group_by` may be."""

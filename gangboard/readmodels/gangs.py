@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import Members
-from gangboard.readmodels.cursors import CursorError, after_cursor, write_cursor
+from gangboard.readmodels.cursors import CursorError, read_page
 from gangboard.readmodels.discretion import hidden_in_detail, unnamed
 from gangboard.readmodels.freshness import (
     Freshness,
@@ -42,7 +42,6 @@ __all__ = [
     "list_gangs",
 ]
 
-LARGEST_PAGE = 500
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -147,28 +146,14 @@ def list_gangs(
     """
     if clusters is None:
         clusters = read_freshness(viewer=viewer, now=now)
-    keys = sort_keys(filters)
     gangs = select_gangs(viewer=viewer, filters=filters, silent=silent_ids(clusters))
-    if cursor:
-        gangs = gangs.filter(after_cursor(keys, cursor))
     unread = ("memory", "detail") if viewer.sees_everything else ("memory",)
-    limit = max(1, min(limit, LARGEST_PAGE))
-    found = list(gangs.order_by(*(key.order_by for key in keys)).defer(*unread)[: limit + 1])
-    page = found[:limit]
+    gangs = gangs.defer(*unread)
+    page, following = read_page(
+        gangs, sort_keys(filters), cursor=cursor, limit=limit, clusters=clusters
+    )
     rows = tuple(build_row(gang, viewer=viewer, clusters=clusters, now=now) for gang in page)
-    more = len(found) > limit
-    return GangPage(rows, write_cursor(keys, _SortValues(page[-1], clusters)) if more else None)
-
-
-class _SortValues:
-    """The values of a row's sort keys, the cluster's name without a query."""
-
-    def __init__(self, gang: Gang, clusters: Mapping[int, Freshness]) -> None:
-        self.gang = gang
-        self.cluster__name = clusters[gang.cluster_id].cluster
-
-    def __getattr__(self, field: str) -> object:
-        return getattr(self.gang, field)
+    return GangPage(rows, following)
 
 
 def build_row(
@@ -212,8 +197,8 @@ def build_row(
         priority=printable(gang.priority),
         created_at=gang.created_at,
         since=gang.since,
-        observed_at=max(filter(None, (gang.observed_at, cluster.contact_at))),
-        stale=cluster.is_stale,
+        observed_at=gang.gone_at or max(filter(None, (gang.observed_at, cluster.contact_at))),
+        stale=cluster.is_stale and gang.gone_at is None,
         face=face_of(gang.health),
         message_parts=(message, None, ""),
         accelerators=gang.accelerators,
@@ -224,7 +209,8 @@ def build_row(
         max_restarts=gang.max_restarts,
         gone_at=gang.gone_at,
     )
-    return _silenced(row, cluster, now) if cluster.is_silent else row
+    # What is gone stays as it was: no silence of its cluster makes that unknown.
+    return _silenced(row, cluster, now) if cluster.is_silent and gang.gone_at is None else row
 
 
 def _silenced(row: GangRow, cluster: Freshness, now: datetime) -> GangRow:

@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from gangboard.diagnosis import registry
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.objects import Condition
-from gangboard.readmodels.cursors import SortKey, after_cursor, write_cursor
+from gangboard.readmodels.cursors import CLUSTER_NAME, SortKey, read_page
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.group_gangs import GangName, find_gangs
 from gangboard.readmodels.printable import printable
@@ -20,9 +20,8 @@ from gangboard.store.access import Viewer
 from gangboard.store.models import WatchedObject
 from gangboard.store.objects import unpack
 
-LARGEST_PAGE = 500
 _KEYS = (
-    SortKey("cluster__name"),
+    SortKey(CLUSTER_NAME),
     SortKey("namespace"),
     SortKey("name"),
     SortKey("resource"),
@@ -113,14 +112,8 @@ def list_groups(
     if clusters is None:
         clusters = read_freshness(viewer=viewer, now=now)
     found = _visible(viewer).filter(_conditions(filters))
-    if cursor:
-        found = found.filter(after_cursor(_KEYS, cursor))
-    limit = max(1, min(limit, LARGEST_PAGE))
-    stored = list(found.order_by(*(key.order_by for key in _KEYS))[: limit + 1])
-    rows = build_rows(stored[:limit], viewer=viewer, clusters=clusters)
-    if len(stored) <= limit:
-        return GroupPage(rows, None)
-    return GroupPage(rows, write_cursor(_KEYS, _SortValues(stored[limit - 1], clusters)))
+    stored, following = read_page(found, _KEYS, cursor=cursor, limit=limit, clusters=clusters)
+    return GroupPage(build_rows(stored, viewer=viewer, clusters=clusters), following)
 
 
 def group_detail(*, viewer: Viewer, group_id: str, now: datetime) -> GroupRow | None:
@@ -174,17 +167,6 @@ def _conditions(filters: GroupFilters) -> Q:
     for word in filters.q.split()[:8]:
         condition &= Q(name__icontains=word) | Q(namespace__icontains=word)
     return condition
-
-
-class _SortValues:
-    """The values of a row's sort keys, the cluster's name without a query."""
-
-    def __init__(self, stored: WatchedObject, clusters: Mapping[int, Freshness]) -> None:
-        self.stored = stored
-        self.cluster__name = clusters[stored.cluster_id].cluster
-
-    def __getattr__(self, field: str) -> object:
-        return getattr(self.stored, field)
 
 
 def build_rows(

@@ -13,7 +13,7 @@ from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.hold import HOLD_GROUP, Hold
 from gangboard.domain.owner import Owner
 from gangboard.readmodels.action_rows import HoldPage, HoldRow, UnseenHolds
-from gangboard.readmodels.cursors import CursorError, SortKey, after_cursor, write_cursor
+from gangboard.readmodels.cursors import CLUSTER_NAME, CursorError, SortKey, read_page
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.group_gangs import GangName, Place, gangs_above
 from gangboard.readmodels.printable import printable
@@ -27,8 +27,7 @@ __all__ = ["CursorError", "HoldFilters", "holds"]
 
 HOLDS = f"holds.{HOLD_GROUP}"
 JOBS, JOBSETS = "jobs.batch", "jobsets.jobset.x-k8s.io"
-LARGEST_PAGE = 500
-_KEYS = (SortKey("cluster__name"), SortKey("namespace"), SortKey("name"), SortKey("uid"))
+_KEYS = (SortKey(CLUSTER_NAME), SortKey("namespace"), SortKey("name"), SortKey("uid"))
 
 _ACTION_ID = re.compile("[0-9a-f]{1,32}")
 """Anybody who may edit a Hold can write the annotation: nothing else becomes a link."""
@@ -87,21 +86,17 @@ def holds(
     filters = filters or HoldFilters()
     clusters = read_freshness(viewer=viewer, now=now)
     found = _select(viewer, filters)
-    if cursor:
-        found = found.filter(after_cursor(_KEYS, cursor))
-    limit = max(1, min(limit, LARGEST_PAGE))
-    stored = list(found.order_by(*(key.order_by for key in _KEYS))[: limit + 1])
+    stored, following = read_page(found, _KEYS, cursor=cursor, limit=limit, clusters=clusters)
     page = [
         (row.cluster_id, unpack(bytes(row.data), Hold))
-        for row in stored[:limit]
+        for row in stored
         if row.cluster_id in clusters
     ]
     scene = _look_around(page, viewer)
-    more = len(stored) > limit
     return HoldPage(
         rows=tuple(_row(clusters[id_], hold, scene, now) for id_, hold in page),
         unseen=_unseen(clusters, filters),
-        next_cursor=write_cursor(_KEYS, _SortValues(stored[limit - 1], clusters)) if more else None,
+        next_cursor=following,
     )
 
 
@@ -114,18 +109,6 @@ def _select(viewer: Viewer, filters: HoldFilters) -> QuerySet[WatchedObject]:
     for word in filters.q.split()[:8]:
         found = found.filter(Q(name__icontains=word) | Q(namespace__icontains=word))
     return found
-
-
-class _SortValues:
-    """The values of a row's sort keys, the cluster's name without a query."""
-
-    def __init__(self, stored: WatchedObject, clusters: Mapping[int, Freshness]) -> None:
-        self.stored = stored
-        cluster = clusters.get(stored.cluster_id)
-        self.cluster__name = cluster.cluster if cluster else stored.cluster.name
-
-    def __getattr__(self, field: str) -> object:
-        return getattr(self.stored, field)
 
 
 def _unseen(clusters: Mapping[int, Freshness], filters: HoldFilters) -> tuple[UnseenHolds, ...]:

@@ -59,8 +59,13 @@ class GoneGang:
     kind: str
     namespace: str
     name: str
+    uid: str
+    queue: str
+    created_at: datetime | None
     face: Face
     """Of its last verdict."""
+    health: str
+    stage: str
     code: str
     title: str
     message: str
@@ -69,6 +74,21 @@ class GoneGang:
     verdict: FindingRow | None
     past: Past
     timeline: tuple[TimelineRow, ...]
+
+    @property
+    def findings(self) -> tuple[FindingRow, ...]:
+        """The finding of the verdict; the others are not kept."""
+        return () if self.verdict is None else (self.verdict,)
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What would have let it go."""
+        return () if self.verdict is None else self.verdict.advice
+
+    @property
+    def observed_at(self) -> datetime:
+        """When its last verdict was last known to be true."""
+        return self.gone_at or self.since
 
 
 def gang_past(*, viewer: Viewer, gang: Gang, cluster: Freshness, now: datetime) -> Past:
@@ -99,7 +119,12 @@ def gone_gang(*, viewer: Viewer, gang_id: str, now: datetime) -> GoneGang | None
         kind=printable(last.kind),
         namespace=printable(last.namespace),
         name=printable(last.name),
+        uid=last.uid,
+        queue=printable(last.queue),
+        created_at=last.created_at,
         face=newest.face,
+        health=newest.health,
+        stage=newest.stage,
         code=newest.code,
         title=newest.title,
         message=newest.message,

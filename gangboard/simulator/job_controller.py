@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gangboard.simulator import children, jobstates
+from gangboard.simulator.controller import Controller
 from gangboard.simulator.kubelet import Kubelet
-from gangboard.simulator.resources import JOBS, PODS, Resource
-from gangboard.simulator.store import Key, Record
-from gangboard.simulator.world import World, key_of
+from gangboard.simulator.resources import JOBS, PODS
+from gangboard.simulator.world import World
 
 Json = dict[str, Any]
 
@@ -18,48 +18,26 @@ _DELAY = 0.01  # a suspended Job loses its pods long before a JobSet can take th
 _FINISHED = ("Succeeded", "Failed")
 
 
-class JobController:
+class JobController(Controller):
     """Brings the pods of each Job to what its spec says."""
 
     def __init__(self, world: World, kubelet: Kubelet) -> None:
-        self._world = world
+        super().__init__(world, JOBS, PODS, "Job", _DELAY)
         self._kubelet = kubelet
-        self._asked: set[Key] = set()
 
-    def reconcile(self, resource: Resource, _record: Record, obj: Json) -> None:
-        """Note a Job to look at: itself or one of its pods has changed."""
-        if resource == JOBS:
-            self._ask(key_of(obj))
-        elif resource == PODS:
-            for reference in obj["metadata"].get("ownerReferences", []):
-                if reference["kind"] == "Job":
-                    self._ask((obj["metadata"]["namespace"], reference["name"]))
-
-    def _ask(self, key: Key) -> None:
-        if key not in self._asked:
-            self._asked.add(key)
-            self._world.clock.soon(lambda: self._sync(key), _DELAY)
-
-    def _sync(self, key: Key) -> None:
-        self._asked.discard(key)
-        world = self._world
-        with world.store.lock:
-            job = world.find(JOBS, key)
-            if job is None or job["metadata"]["uid"] in world.scripted:
-                return
-            if jobstates.is_finished(job) or "deletionTimestamp" in job["metadata"]:
-                return
-            if job["spec"].get("managedBy", "kubernetes.io/job-controller") != (
-                "kubernetes.io/job-controller"
-            ):
-                return
-            self._make_group(job)
-            before = world.owned(job["metadata"]["uid"], PODS)
-            conditions = list(job.get("status", {}).get("conditions", []))
-            status = self._new_status(job, before, conditions)
-            if conditions:
-                status["conditions"] = conditions
-            world.set_status(JOBS, job, status, MANAGER)
+    def _sync(self, obj: Json) -> None:
+        if jobstates.is_finished(obj) or "deletionTimestamp" in obj["metadata"]:
+            return
+        own = "kubernetes.io/job-controller"
+        if obj["spec"].get("managedBy", own) != own:
+            return
+        self._make_group(obj)
+        before = self._world.owned(obj["metadata"]["uid"], PODS)
+        conditions = list(obj.get("status", {}).get("conditions", []))
+        status = self._new_status(obj, before, conditions)
+        if conditions:
+            status["conditions"] = conditions
+        self._world.set_status(JOBS, obj, status, MANAGER)
 
     def _new_status(self, job: Json, pods: list[Json], conditions: list[Json]) -> Json:
         """Act on the pods and return the counts; `conditions` are changed in place."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gangboard.simulator import children, jobstates
-from gangboard.simulator.resources import JOBS, JOBSETS, Resource
-from gangboard.simulator.store import Key, Record
+from gangboard.simulator.controller import Controller
+from gangboard.simulator.resources import JOBS, JOBSETS
 from gangboard.simulator.world import World, key_of
 
 Json = dict[str, Any]
@@ -19,7 +19,7 @@ _MODE = "jobset.sigs.k8s.io/reconciliation-mode"
 """Annotation by which a JobSet asks that its child Jobs be suspended one by one (`Independent`)."""
 
 
-class JobSetController:
+class JobSetController(Controller):
     """Brings the child Jobs of each JobSet to what its spec says.
 
     `independent` has it honour reconciliation-mode `Independent` as its proposal says (kubernetes-sigs
@@ -28,48 +28,27 @@ class JobSetController:
     """
 
     def __init__(self, world: World, *, independent: bool = False) -> None:
-        self._world = world
+        super().__init__(world, JOBSETS, JOBS, "JobSet", _DELAY)
         self._independent = independent
-        self._asked: set[Key] = set()
 
-    def reconcile(self, resource: Resource, _record: Record, obj: Json) -> None:
-        """Note a JobSet to look at: itself or one of its Jobs has changed."""
-        if resource == JOBSETS:
-            self._ask(key_of(obj))
-        elif resource == JOBS:
-            for reference in obj["metadata"].get("ownerReferences", []):
-                if reference["kind"] == "JobSet":
-                    self._ask((obj["metadata"]["namespace"], reference["name"]))
-
-    def _ask(self, key: Key) -> None:
-        if key not in self._asked:
-            self._asked.add(key)
-            self._world.clock.soon(lambda: self._sync(key), _DELAY)
-
-    def _sync(self, key: Key) -> None:
-        self._asked.discard(key)
-        world = self._world
-        with world.store.lock:
-            jobset = world.find(JOBSETS, key)
-            if jobset is None or jobset["metadata"]["uid"] in world.scripted:
-                return
-            own = "jobset.sigs.k8s.io/jobset-controller"
-            if jobstates.is_finished(jobset) or jobset["spec"].get("managedBy", own) != own:
-                return
-            status: Json = {"restarts": 0, **jobset.get("status", {})}
-            conditions = list(status.get("conditions", []))
-            jobs = self._current(jobset, status["restarts"])
-            failed = [job for job in jobs if jobstates.has_condition(job, "Failed")]
-            if failed:
-                self._fail(jobset, failed[0], status, conditions)
-            elif jobs and self._is_complete(jobset, jobs):
-                text = "jobset completed successfully"
-                self._say(jobset, conditions, "Completed", "True", "AllJobsCompleted", text)
-                status["terminalState"] = "Completed"
-            else:
-                self._create(jobset, jobs)
-                self._suspend_or_resume(jobset, conditions)
-            self._finish(jobset, status, conditions)
+    def _sync(self, obj: Json) -> None:
+        own = "jobset.sigs.k8s.io/jobset-controller"
+        if jobstates.is_finished(obj) or obj["spec"].get("managedBy", own) != own:
+            return
+        status: Json = {"restarts": 0, **obj.get("status", {})}
+        conditions = list(status.get("conditions", []))
+        jobs = self._current(obj, status["restarts"])
+        failed = [job for job in jobs if jobstates.has_condition(job, "Failed")]
+        if failed:
+            self._fail(obj, failed[0], status, conditions)
+        elif jobs and self._is_complete(obj, jobs):
+            text = "jobset completed successfully"
+            self._say(obj, conditions, "Completed", "True", "AllJobsCompleted", text)
+            status["terminalState"] = "Completed"
+        else:
+            self._create(obj, jobs)
+            self._suspend_or_resume(obj, conditions)
+        self._finish(obj, status, conditions)
 
     def _finish(self, jobset: Json, status: Json, conditions: list[Json]) -> None:
         jobs = self._current(jobset, status["restarts"])

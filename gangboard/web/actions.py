@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from urllib.parse import urlencode
 
@@ -19,21 +18,30 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from gangboard.actions import service
+from gangboard.domain.action import ActionState, Lever, Verb
 from gangboard.readmodels.action_export import csv_lines, json_lines
+from gangboard.readmodels.action_query import ActionFilters
 from gangboard.readmodels.action_rows import ActionPage, ActionRow
+from gangboard.readmodels.action_words import LEVER_LABELS
 from gangboard.readmodels.actions import action_row, actions_page, export_rows
-from gangboard.readmodels.cursors import CursorError
-from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
 from gangboard.web import live
-from gangboard.web.action_addresses import ActionsAddress
 from gangboard.web.action_tabs import tabs
+from gangboard.web.addresses import (
+    Address,
+    Option,
+    Select,
+    make_select,
+    read_address,
+    select_cluster,
+)
 from gangboard.web.frame import frame_parts, render_page
 from gangboard.web.gate import signed_in
+from gangboard.web.lists import PAGE, read_slice
 from gangboard.web.parts import Part, Rows
 
-PAGE = 100
 FORMATS: dict[str, tuple[str, Callable[[Iterable[ActionRow]], Iterator[str]]]] = {
     "csv": ("text/csv; charset=utf-8", csv_lines),
     "jsonl": ("application/x-ndjson", json_lines),
@@ -46,7 +54,7 @@ FORMATS: dict[str, tuple[str, Callable[[Iterable[ActionRow]], Iterator[str]]]] =
 def actions(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Show one page of the record, the newest first."""
     now = timezone.now()
-    address = ActionsAddress.read(request.GET)
+    address = read_address("actions", ActionFilters, request.GET)
     clusters = read_freshness(viewer=viewer, now=now)
     return render_page(
         request,
@@ -55,12 +63,12 @@ def actions(request: HttpRequest, viewer: Viewer) -> HttpResponse:
         now=now,
         page=_page(viewer, address, now),
         section="actions",
-        live=_live(address),
+        live=address.live,
         context={
             "filters": address.filters,
-            "query": address.query,
+            "query": urlencode(address.pairs),
             "tabs": tabs("actions"),
-            "selects": address.selects(tuple(one.cluster for one in clusters.values())),
+            "selects": _selects(address.filters, clusters),
         },
     )
 
@@ -69,12 +77,12 @@ def actions(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 @require_GET
 def actions_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the Actions page."""
-    address = ActionsAddress.read(request.GET)
+    address = read_address("actions", ActionFilters, request.GET)
 
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
         return _page(viewer, address, timezone.now())
 
-    return live.answer(request, viewer, _live(address), read)
+    return live.answer(request, viewer, address.live, read)
 
 
 @signed_in
@@ -116,7 +124,7 @@ def export(request: HttpRequest, viewer: Viewer, ending: str) -> HttpResponseBas
     if ending not in FORMATS:
         raise Http404
     media_type, write = FORMATS[ending]
-    address = ActionsAddress.read(request.GET)
+    address = read_address("actions", ActionFilters, request.GET)
     asked = ", ".join(f"{name}={value}" for name, value in address.pairs) or "everything"
     now = timezone.now()
     service.audit_export(
@@ -131,35 +139,35 @@ def export(request: HttpRequest, viewer: Viewer, ending: str) -> HttpResponseBas
     )
 
 
-def _live(address: ActionsAddress) -> str:
-    return f"{reverse('actions-news')}?{address.live_query()}"
+def _selects(filters: ActionFilters, clusters: Mapping[int, Freshness]) -> tuple[Select, ...]:
+    levers = (
+        Option(lever.value, LEVER_LABELS[lever], lever.value == filters.lever) for lever in Lever
+    )
+    return (
+        select_cluster(clusters, filters.cluster),
+        make_select("verb", "Verb", tuple(Verb), filters.verb),
+        make_select("state", "State", tuple(ActionState), filters.state),
+        Select("lever", "Lever", tuple(levers)),
+    )
 
 
 def _action_live(action_id: str) -> str:
     return f"{reverse('action-news', args=[action_id])}?"
 
 
-def _page(viewer: Viewer, address: ActionsAddress, now: datetime) -> tuple[Part | Rows, ...]:
+def _page(
+    viewer: Viewer, address: Address[ActionFilters], now: datetime
+) -> tuple[Part | Rows, ...]:
     def read(cursor: str) -> ActionPage:
         return actions_page(viewer=viewer, filters=address.filters, cursor=cursor, limit=PAGE)
 
-    try:
-        found = read(address.cursor)
-    except CursorError:
-        # An old link to a later page: the first page is better than an error.
-        address = replace(address, cursor="")
-        found = read("")
-    home, following = reverse("actions"), found.next_cursor
-    pager = {
-        "next": f"{home}?{urlencode([*address.pairs, ('cursor', following)])}" if following else "",
-        "first": f"{home}?{address.query}" if address.cursor else "",
-    }
+    found, pager = read_slice(address, read)
     nothing = {"empty": not found.rows, "filtered": bool(address.pairs)}
     return (
         *frame_parts(read_freshness(viewer=viewer, now=now), read_liveness(now=now)),
         Rows("action-rows", tuple(_row(row) for row in found.rows)),
         Part("nothing", "actions/nothing.html", nothing, tuple(nothing.values())),
-        Part("pager", "board/pager.html", pager, tuple(pager.values())),
+        pager,
     )
 
 

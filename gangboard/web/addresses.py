@@ -1,20 +1,29 @@
-"""Filters in addresses: read from one, written into the next."""
+"""The states of pages, all of which stand in their addresses: read from one, written into the next."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Generic, TypeVar
 from urllib.parse import urlencode
 
 from django.http import QueryDict
+from django.urls import reverse
 
+from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import GROUPINGS, ORDERINGS, GangFilters
-from gangboard.readmodels.groups import GroupFilters
 from gangboard.readmodels.printable import printable
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 LONGEST = 253
 """Characters of a filter: the longest name in Kubernetes."""
+_LONGEST_CURSOR = 2000
 
 Pairs = tuple[tuple[str, str], ...]
+Filters = TypeVar("Filters", bound="DataclassInstance")
+"""A dataclass of the filters that a page has: each a text, or a bool for a box to tick."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,105 +59,111 @@ def make_select(
     )
 
 
+def select_cluster(clusters: Mapping[int, Freshness], chosen: str) -> Select:
+    """Return the filter by cluster."""
+    return make_select(
+        "cluster", "Cluster", tuple(one.cluster for one in clusters.values()), chosen
+    )
+
+
 def read_text(query: QueryDict, name: str) -> str:
     """Return one text of a query, fit for a database (PostgreSQL refuses NUL)."""
     return query.get(name, "").replace("\x00", "").strip()[:LONGEST]
 
 
-def _one_of(text: str, allowed: tuple[str, ...], default: str) -> str:
-    return text if text in allowed else default
-
-
 @dataclass(frozen=True, slots=True)
-class BoardAddress:
-    """The state of the Board: all of it stands in the address."""
+class Address(Generic[Filters]):
+    """The state of a page: what it is narrowed to and, in a long list, where it stands."""
 
-    filters: GangFilters
+    page: str
+    """Name of its route; with `-news` behind it that of its waiting request."""
+    filters: Filters
+    pairs: Pairs
+    """The filters as pairs of a query, without those that are not set."""
     cursor: str
 
-    @classmethod
-    def read(cls, query: QueryDict) -> BoardAddress:
-        """Return the state that a query asks for; words that are not known are left out."""
-        healths = [word for text in query.getlist("health") for word in text.split(",") if word]
-        filters = GangFilters(
-            cluster=read_text(query, "cluster"),
-            namespace=read_text(query, "namespace"),
-            kind=read_text(query, "kind"),
-            health=tuple(dict.fromkeys(word.replace("\x00", "")[:16] for word in healths))[:9],
-            code=read_text(query, "code"),
-            queue=read_text(query, "queue"),
-            stage=read_text(query, "stage"),
-            q=read_text(query, "q"),
-            show_finished=read_text(query, "show_finished") == "1",
-            ordering=_one_of(read_text(query, "ordering"), ORDERINGS, "health"),
-            group_by=_one_of(read_text(query, "group_by"), GROUPINGS, ""),
-        )
-        return cls(filters, query.get("cursor", "")[:2000])
+    @property
+    def first(self) -> str:
+        """Return the address of the first page of the list."""
+        return self._with(self.pairs)
 
     @property
-    def pairs(self) -> Pairs:
-        """Return the state as pairs of a query, without defaults and without the cursor."""
-        filters = self.filters
-        every = (
-            ("q", filters.q),
-            ("cluster", filters.cluster),
-            ("namespace", filters.namespace),
-            ("kind", filters.kind),
-            ("queue", filters.queue),
-            ("stage", filters.stage),
-            ("code", filters.code),
-            ("group_by", filters.group_by),
-            ("ordering", "" if filters.ordering == "health" else filters.ordering),
-            ("show_finished", "1" if filters.show_finished else ""),
-            ("health", ",".join(filters.health)),
-        )
-        return tuple(pair for pair in every if pair[1])
+    def live(self) -> str:
+        """Return the address of the waiting request: the state and the place in the list."""
+        query = urlencode([*self.pairs, *([("cursor", self.cursor)] if self.cursor else [])])
+        return f"{reverse(f'{self.page}-news')}?{query}"
+
+    def next(self, cursor: str) -> str:
+        """Return the address of the page of the list that a cursor begins."""
+        return self._with((*self.pairs, ("cursor", cursor)))
+
+    def link(self, **changes: str) -> str:
+        """Return the address with changes, from the first page on. An empty text takes out."""
+        pairs = dict(self.pairs) | changes
+        return self._with(tuple(pair for pair in pairs.items() if pair[1]))
 
     def without(self, *names: str) -> Pairs:
         """Return the pairs without some of them: for forms that set these themselves."""
         return tuple(pair for pair in self.pairs if pair[0] not in names)
 
-    def link(self, **changes: str) -> str:
-        """Return the address with changes, from the first page on. An empty text takes out."""
-        pairs = dict(self.pairs) | changes
-        query = urlencode({name: value for name, value in pairs.items() if value})
-        return f"/?{query}" if query else "/"
-
-    def live_query(self) -> str:
-        """Return the query of the live address: the state and the page."""
-        return urlencode([*self.pairs, *([("cursor", self.cursor)] if self.cursor else [])])
+    def _with(self, pairs: Pairs) -> str:
+        return f"{reverse(self.page)}?{urlencode(pairs)}" if pairs else reverse(self.page)
 
 
-@dataclass(frozen=True, slots=True)
-class GroupsAddress:
-    """The state of the Groups page."""
+def read_address(page: str, kind: type[Filters], query: QueryDict) -> Address[Filters]:
+    """Return the state of a page that a query asks for.
 
-    filters: GroupFilters
-    cursor: str
+    Every field of `kind` is a word of the query of the same name; a box is ticked by `1`.
+    """
+    pairs, values = [], {}
+    for field in fields(kind):
+        text = read_text(query, field.name)
+        is_box = isinstance(field.default, bool)
+        values[field.name] = text == "1" if is_box else text
+        if values[field.name]:
+            pairs.append((field.name, text))
+    return Address(page, kind(**values), tuple(pairs), read_cursor(query))
 
-    @classmethod
-    def read(cls, query: QueryDict) -> GroupsAddress:
-        """Return the state that a query asks for."""
-        filters = GroupFilters(
-            cluster=read_text(query, "cluster"),
-            namespace=read_text(query, "namespace"),
-            kind=read_text(query, "kind"),
-            q=read_text(query, "q"),
-        )
-        return cls(filters, query.get("cursor", "")[:2000])
 
-    @property
-    def pairs(self) -> Pairs:
-        """Return the state as pairs of a query, without the cursor."""
-        filters = self.filters
-        every = (
-            ("q", filters.q),
-            ("cluster", filters.cluster),
-            ("namespace", filters.namespace),
-            ("kind", filters.kind),
-        )
-        return tuple(pair for pair in every if pair[1])
+def read_cursor(query: QueryDict) -> str:
+    """Return where in its list a page stands; empty: at the beginning."""
+    return query.get("cursor", "")[:_LONGEST_CURSOR]
 
-    def live_query(self) -> str:
-        """Return the query of the live address: the state and the page."""
-        return urlencode([*self.pairs, *([("cursor", self.cursor)] if self.cursor else [])])
+
+def read_board_address(query: QueryDict) -> Address[GangFilters]:
+    """Return the state of the Board that a query asks for; words that are not known are left out.
+
+    Several healths at once, and the orderings and groupings that there are.
+    """
+    healths = [word for text in query.getlist("health") for word in text.split(",") if word]
+    filters = GangFilters(
+        cluster=read_text(query, "cluster"),
+        namespace=read_text(query, "namespace"),
+        kind=read_text(query, "kind"),
+        health=tuple(dict.fromkeys(word.replace("\x00", "")[:16] for word in healths))[:9],
+        code=read_text(query, "code"),
+        queue=read_text(query, "queue"),
+        stage=read_text(query, "stage"),
+        q=read_text(query, "q"),
+        show_finished=read_text(query, "show_finished") == "1",
+        ordering=_one_of(read_text(query, "ordering"), ORDERINGS, "health"),
+        group_by=_one_of(read_text(query, "group_by"), GROUPINGS, ""),
+    )
+    every = (
+        ("q", filters.q),
+        ("cluster", filters.cluster),
+        ("namespace", filters.namespace),
+        ("kind", filters.kind),
+        ("queue", filters.queue),
+        ("stage", filters.stage),
+        ("code", filters.code),
+        ("group_by", filters.group_by),
+        ("ordering", "" if filters.ordering == "health" else filters.ordering),
+        ("show_finished", "1" if filters.show_finished else ""),
+        ("health", ",".join(filters.health)),
+    )
+    return Address("board", filters, tuple(pair for pair in every if pair[1]), read_cursor(query))
+
+
+def _one_of(text: str, allowed: tuple[str, ...], default: str) -> str:
+    return text if text in allowed else default

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.board import Board, Line, read_board
 from gangboard.readmodels.freshness import read_freshness
-from gangboard.readmodels.gangs import GROUPINGS, CursorError
+from gangboard.readmodels.gangs import GROUPINGS, GangFilters
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.offers import board_offers
 from gangboard.readmodels.tiles import Tile
 from gangboard.readmodels.words import reason_title
 from gangboard.store.access import Viewer
 from gangboard.web import live
-from gangboard.web.addresses import BoardAddress, make_select
+from gangboard.web.addresses import Address, make_select, read_board_address
 from gangboard.web.frame import frame_parts, render_page
 from gangboard.web.gate import signed_in
+from gangboard.web.lists import read_slice
 from gangboard.web.parts import Part, Rows
 
 _COLUMNS = (
@@ -67,8 +66,8 @@ class TileButton:
 def board(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Show the Board; to a change of its filters only what changes."""
     now = timezone.now()
-    address = BoardAddress.read(request.GET)
-    shown, page, address = _read(viewer, address, now)
+    address = read_board_address(request.GET)
+    shown, page = _read(viewer, address, now)
     whole = request.headers.get("HX-Target") != "board"
     return render_page(
         request,
@@ -77,7 +76,7 @@ def board(request: HttpRequest, viewer: Viewer) -> HttpResponse:
         now=now,
         page=page,
         section="board",
-        live=_live(address),
+        live=address.live,
         context=_context(shown, address),
     )
 
@@ -86,43 +85,33 @@ def board(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 @require_GET
 def board_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the Board's waiting request."""
-    address = BoardAddress.read(request.GET)
+    address = read_board_address(request.GET)
 
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
         return _read(viewer, address, timezone.now())[1]
 
-    return live.answer(request, viewer, _live(address), read)
-
-
-def _live(address: BoardAddress) -> str:
-    return f"{reverse('board-news')}?{address.live_query()}"
+    return live.answer(request, viewer, address.live, read)
 
 
 def _read(
-    viewer: Viewer, address: BoardAddress, now: datetime
-) -> tuple[Board, tuple[Part | Rows, ...], BoardAddress]:
-    """Return the Board, its parts, and the address as it was understood."""
+    viewer: Viewer, address: Address[GangFilters], now: datetime
+) -> tuple[Board, tuple[Part | Rows, ...]]:
     clusters = read_freshness(viewer=viewer, now=now)
     liveness = read_liveness(now=now)
-    try:
-        shown = read_board(
-            viewer=viewer,
-            filters=address.filters,
-            cursor=address.cursor,
-            clusters=clusters,
-            now=now,
+
+    def read(cursor: str) -> Board:
+        return read_board(
+            viewer=viewer, filters=address.filters, cursor=cursor, clusters=clusters, now=now
         )
-    except CursorError:
-        # An old link to a later page: the first page is better than an error.
-        address = replace(address, cursor="")
-        shown = read_board(viewer=viewer, filters=address.filters, clusters=clusters, now=now)
+
+    shown, pager = read_slice(address, read)
     rows = [line.row for line in shown.lines if line.row is not None]
     offers = board_offers(viewer=viewer, rows=rows, clusters=clusters)
-    parts = (*frame_parts(clusters, liveness), *_parts(shown, address, offers))
-    return shown, parts, address
+    parts = (*frame_parts(clusters, liveness), *_parts(shown, address, offers), pager)
+    return shown, parts
 
 
-def _parts(shown: Board, address: BoardAddress, offers: Offers) -> tuple[Part | Rows, ...]:
+def _parts(shown: Board, address: Address[GangFilters], offers: Offers) -> tuple[Part | Rows, ...]:
     tiles = tuple(_tile(tile, address) for tile in shown.tiles)
     rest = address.without("health")
     count = {
@@ -132,17 +121,11 @@ def _parts(shown: Board, address: BoardAddress, offers: Offers) -> tuple[Part | 
         "any_cluster": shown.any_cluster,
         "filtered": any(name not in ("ordering", "group_by") for name, _ in address.pairs),
     }
-    cursor = shown.next_cursor
-    pager = {
-        "next": f"/?{urlencode([*address.pairs, ('cursor', cursor)])}" if cursor else "",
-        "first": address.link() if address.cursor else "",
-    }
     return (
         Part("tiles", "board/tiles.html", {"tiles": tiles, "pairs": rest}, (tiles, rest)),
         Part("count", "board/count.html", count, tuple(count.values())),
         Rows("gangs", tuple(_line(line, offers) for line in shown.lines)),
         Part("nothing", "board/nothing.html", {**count, "lines": bool(shown.lines)}, count),
-        Part("pager", "board/pager.html", pager, tuple(pager.values())),
     )
 
 
@@ -154,12 +137,12 @@ def _line(line: Line, offers: Offers) -> Part:
     return Part(line.id, "board/row.html", context, (line.shown, menu))
 
 
-def _tile(tile: Tile, address: BoardAddress) -> TileButton:
+def _tile(tile: Tile, address: Address[GangFilters]) -> TileButton:
     pressed = tile.face.word in address.filters.health
     return TileButton(tile, "" if pressed else tile.face.word, pressed)
 
 
-def _context(shown: Board, address: BoardAddress) -> dict[str, object]:
+def _context(shown: Board, address: Address[GangFilters]) -> dict[str, object]:
     filters, choices = address.filters, shown.choices
     return {
         "filters": filters,
@@ -179,7 +162,7 @@ def _context(shown: Board, address: BoardAddress) -> dict[str, object]:
     }
 
 
-def _column(label: str, ordering: str, css: str, address: BoardAddress) -> Column:
+def _column(label: str, ordering: str, css: str, address: Address[GangFilters]) -> Column:
     if not ordering:
         return Column(label, css, "", "")
     name, current = ordering.removeprefix("-"), address.filters.ordering

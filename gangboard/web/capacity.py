@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse, QueryDict
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
@@ -17,29 +15,19 @@ from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
 from gangboard.web import live
-from gangboard.web.addresses import Pairs, make_select, read_text
+from gangboard.web.addresses import Address, make_select, read_address, select_cluster
 from gangboard.web.frame import frame_parts, render_page
 from gangboard.web.gate import signed_in
 from gangboard.web.parts import Part, Rows
 
 
 @dataclass(frozen=True, slots=True)
-class CapacityAddress:
-    """The state of the page: all of it stands in the address."""
+class CapacityFilters:
+    """What the page is narrowed to."""
 
-    cluster: str
-    by: str
+    cluster: str = ""
+    by: str = ""
     """Any label of nodes; empty: pools by their well-known labels."""
-
-    @classmethod
-    def read(cls, query: QueryDict) -> CapacityAddress:
-        """Return the state that a query asks for."""
-        return cls(read_text(query, "cluster"), read_text(query, "by"))
-
-    @property
-    def pairs(self) -> Pairs:
-        """Return the state as pairs of a query."""
-        return tuple(pair for pair in (("cluster", self.cluster), ("by", self.by)) if pair[1])
 
 
 @signed_in
@@ -47,10 +35,9 @@ class CapacityAddress:
 def capacity(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Show the nodes of the clusters that the viewer may see as a whole."""
     now = timezone.now()
-    address = CapacityAddress.read(request.GET)
+    address = read_address("capacity", CapacityFilters, request.GET)
     clusters = read_freshness(viewer=viewer, now=now)
     found, page = _page(viewer, address, clusters, now)
-    names = tuple(one.cluster for one in clusters.values())
     return render_page(
         request,
         "capacity/page.html",
@@ -58,11 +45,11 @@ def capacity(request: HttpRequest, viewer: Viewer) -> HttpResponse:
         now=now,
         page=page,
         section="capacity",
-        live=_live(address),
+        live=address.live,
         context={
             "selects": (
-                make_select("cluster", "Cluster", names, address.cluster),
-                make_select("by", "Nodes by", found.labels, address.by, "pool"),
+                select_cluster(clusters, address.filters.cluster),
+                make_select("by", "Nodes by", found.labels, address.filters.by, "pool"),
             )
         },
     )
@@ -72,24 +59,25 @@ def capacity(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 @require_GET
 def capacity_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the page."""
-    address = CapacityAddress.read(request.GET)
+    address = read_address("capacity", CapacityFilters, request.GET)
 
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
         now = timezone.now()
         return _page(viewer, address, read_freshness(viewer=viewer, now=now), now)[1]
 
-    return live.answer(request, viewer, _live(address), read)
-
-
-def _live(address: CapacityAddress) -> str:
-    return f"{reverse('capacity-news')}?{urlencode(address.pairs)}"
+    return live.answer(request, viewer, address.live, read)
 
 
 def _page(
-    viewer: Viewer, address: CapacityAddress, clusters: Mapping[int, Freshness], now: datetime
+    viewer: Viewer,
+    address: Address[CapacityFilters],
+    clusters: Mapping[int, Freshness],
+    now: datetime,
 ) -> tuple[Capacity, tuple[Part | Rows, ...]]:
-    found = read_capacity(viewer=viewer, cluster=address.cluster, by=address.by, clusters=clusters)
-    nothing = {"empty": not found.clusters, "filtered": bool(address.cluster and clusters)}
+    found = read_capacity(
+        viewer=viewer, cluster=address.filters.cluster, by=address.filters.by, clusters=clusters
+    )
+    nothing = {"empty": not found.clusters, "filtered": bool(address.filters.cluster and clusters)}
     return found, (
         *frame_parts(clusters, read_liveness(now=now)),
         Rows("clusters", tuple(_cluster(row, address) for row in found.clusters)),
@@ -97,11 +85,9 @@ def _page(
     )
 
 
-def _cluster(row: ClusterRow, address: CapacityAddress) -> Part:
-    pairs = [("cluster", row.cluster), *(pair for pair in address.pairs if pair[0] == "by")]
-    context = {
-        "row": row,
-        "by": address.by,
-        "alone": f"{reverse('capacity')}?{urlencode(pairs)}",
-    }
-    return Part(f"c-{row.cluster}", "capacity/cluster.html", context, (row.shown, address.by))
+def _cluster(row: ClusterRow, address: Address[CapacityFilters]) -> Part:
+    alone = address.link(cluster=row.cluster)
+    context = {"row": row, "by": address.filters.by, "alone": alone}
+    return Part(
+        f"c-{row.cluster}", "capacity/cluster.html", context, (row.shown, address.filters.by)
+    )

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse, QueryDict
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from gangboard.domain.action import Verb
 from gangboard.readmodels.action_rows import HoldPage, HoldRow, OfferRow
-from gangboard.readmodels.cursors import CursorError
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.holds import HoldFilters
 from gangboard.readmodels.holds import holds as read_holds
@@ -23,48 +20,12 @@ from gangboard.readmodels.offers import no_right
 from gangboard.store.access import Viewer
 from gangboard.web import live
 from gangboard.web.action_tabs import tabs
-from gangboard.web.addresses import Pairs, make_select, read_text
+from gangboard.web.addresses import Address, read_address, select_cluster
 from gangboard.web.frame import frame_parts, render_page
 from gangboard.web.gate import signed_in
+from gangboard.web.lists import PAGE, read_slice
 from gangboard.web.parts import Part, Rows
 from gangboard.web.targets import element_key
-
-PAGE = 100
-
-
-@dataclass(frozen=True, slots=True)
-class HoldsAddress:
-    """The state of the page."""
-
-    filters: HoldFilters
-    cursor: str
-
-    @classmethod
-    def read(cls, query: QueryDict) -> HoldsAddress:
-        """Return the state that a query asks for."""
-        filters = HoldFilters(
-            cluster=read_text(query, "cluster"),
-            namespace=read_text(query, "namespace"),
-            q=read_text(query, "q"),
-        )
-        return cls(filters, query.get("cursor", "")[:2000])
-
-    @property
-    def pairs(self) -> Pairs:
-        """Return the filters as pairs of a query."""
-        filters = self.filters
-        every = (
-            ("q", filters.q),
-            ("cluster", filters.cluster),
-            ("namespace", filters.namespace),
-        )
-        return tuple(pair for pair in every if pair[1])
-
-    @property
-    def live(self) -> str:
-        """Return the live address."""
-        cursor = [("cursor", self.cursor)] if self.cursor else []
-        return f"{reverse('holds-news')}?{urlencode([*self.pairs, *cursor])}"
 
 
 @signed_in
@@ -72,9 +33,8 @@ class HoldsAddress:
 def holds(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Show one page of the Holds, and the clusters whose Holds cannot be seen."""
     now = timezone.now()
-    address = HoldsAddress.read(request.GET)
+    address = read_address("holds", HoldFilters, request.GET)
     clusters = read_freshness(viewer=viewer, now=now)
-    names = tuple(cluster.cluster for cluster in clusters.values())
     return render_page(
         request,
         "holds/page.html",
@@ -85,7 +45,7 @@ def holds(request: HttpRequest, viewer: Viewer) -> HttpResponse:
         live=address.live,
         context={
             "filters": address.filters,
-            "selects": (make_select("cluster", "Cluster", names, address.filters.cluster),),
+            "selects": (select_cluster(clusters, address.filters.cluster),),
             "tabs": tabs("holds"),
         },
     )
@@ -95,7 +55,7 @@ def holds(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 @require_GET
 def holds_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the page."""
-    address = HoldsAddress.read(request.GET)
+    address = read_address("holds", HoldFilters, request.GET)
 
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
         return _page(viewer, address, timezone.now())
@@ -103,7 +63,7 @@ def holds_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     return live.answer(request, viewer, address.live, read)
 
 
-def _page(viewer: Viewer, address: HoldsAddress, now: datetime) -> tuple[Part | Rows, ...]:
+def _page(viewer: Viewer, address: Address[HoldFilters], now: datetime) -> tuple[Part | Rows, ...]:
     clusters = read_freshness(viewer=viewer, now=now)
 
     def read(cursor: str) -> HoldPage:
@@ -111,17 +71,7 @@ def _page(viewer: Viewer, address: HoldsAddress, now: datetime) -> tuple[Part | 
             viewer=viewer, filters=address.filters, limit=PAGE, cursor=cursor, now=now
         )
 
-    try:
-        found = read(address.cursor)
-    except CursorError:
-        # An old link to a later page: the first page is better than an error.
-        address = replace(address, cursor="")
-        found = read("")
-    home, following = reverse("holds"), found.next_cursor
-    pager = {
-        "next": f"{home}?{urlencode([*address.pairs, ('cursor', following)])}" if following else "",
-        "first": f"{home}?{urlencode(address.pairs)}" if address.cursor else "",
-    }
+    found, pager = read_slice(address, read)
     nothing = {
         "empty": not found.rows,
         "filtered": bool(address.pairs),
@@ -132,7 +82,7 @@ def _page(viewer: Viewer, address: HoldsAddress, now: datetime) -> tuple[Part | 
         Part("unseen", "holds/unseen.html", {"unseen": found.unseen}, found.unseen),
         Rows("hold-rows", tuple(_row(row, viewer, clusters) for row in found.rows)),
         Part("nothing", "holds/nothing.html", nothing, tuple(nothing.values())),
-        Part("pager", "board/pager.html", pager, tuple(pager.values())),
+        pager,
     )
 
 

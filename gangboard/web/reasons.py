@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
@@ -17,7 +17,7 @@ from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.reasons import ReasonRow, Reasons, StageReasons, read_reasons
 from gangboard.store.access import Viewer
 from gangboard.web import live
-from gangboard.web.addresses import Pairs, make_select, read_text
+from gangboard.web.addresses import Address, make_select, read_address, select_cluster
 from gangboard.web.frame import frame_parts, render_page
 from gangboard.web.gate import signed_in
 from gangboard.web.parts import Part, Rows
@@ -25,26 +25,11 @@ from gangboard.web.targets import element_key
 
 
 @dataclass(frozen=True, slots=True)
-class ReasonsAddress:
-    """The state of the page: all of it stands in the address."""
+class ReasonFilters:
+    """What the page is narrowed to."""
 
-    cluster: str
-    namespace: str
-
-    @classmethod
-    def read(cls, query: QueryDict) -> ReasonsAddress:
-        """Return the state that a query asks for."""
-        return cls(read_text(query, "cluster"), read_text(query, "namespace"))
-
-    @property
-    def pairs(self) -> Pairs:
-        """Return the state as pairs of a query."""
-        every = (("cluster", self.cluster), ("namespace", self.namespace))
-        return tuple(pair for pair in every if pair[1])
-
-    def board(self, **more: str) -> str:
-        """Return the address of the Board with the same filters and more."""
-        return f"{reverse('board')}?{urlencode([*self.pairs, *more.items()])}"
+    cluster: str = ""
+    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +45,9 @@ class ReasonLine:
 def reasons(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Show the reasons by stage."""
     now = timezone.now()
-    address = ReasonsAddress.read(request.GET)
+    address = read_address("reasons", ReasonFilters, request.GET)
     clusters = read_freshness(viewer=viewer, now=now)
     found, page = _page(viewer, address, clusters, now)
-    names = tuple(one.cluster for one in clusters.values())
     return render_page(
         request,
         "reasons/page.html",
@@ -71,11 +55,11 @@ def reasons(request: HttpRequest, viewer: Viewer) -> HttpResponse:
         now=now,
         page=page,
         section="reasons",
-        live=_live(address),
+        live=address.live,
         context={
             "selects": (
-                make_select("cluster", "Cluster", names, address.cluster),
-                make_select("namespace", "Namespace", found.namespaces, address.namespace),
+                select_cluster(clusters, address.filters.cluster),
+                make_select("namespace", "Namespace", found.namespaces, address.filters.namespace),
             )
         },
     )
@@ -85,26 +69,30 @@ def reasons(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 @require_GET
 def reasons_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the page."""
-    address = ReasonsAddress.read(request.GET)
+    address = read_address("reasons", ReasonFilters, request.GET)
 
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
         now = timezone.now()
         return _page(viewer, address, read_freshness(viewer=viewer, now=now), now)[1]
 
-    return live.answer(request, viewer, _live(address), read)
+    return live.answer(request, viewer, address.live, read)
 
 
-def _live(address: ReasonsAddress) -> str:
-    return f"{reverse('reasons-news')}?{urlencode(address.pairs)}"
+def _board(address: Address[ReasonFilters], **more: str) -> str:
+    """Return the address of the Board with the same filters and more."""
+    return f"{reverse('board')}?{urlencode([*address.pairs, *more.items()])}"
 
 
 def _page(
-    viewer: Viewer, address: ReasonsAddress, clusters: Mapping[int, Freshness], now: datetime
+    viewer: Viewer,
+    address: Address[ReasonFilters],
+    clusters: Mapping[int, Freshness],
+    now: datetime,
 ) -> tuple[Reasons, tuple[Part | Rows, ...]]:
     found = read_reasons(
         viewer=viewer,
-        cluster=address.cluster,
-        namespace=address.namespace,
+        cluster=address.filters.cluster,
+        namespace=address.filters.namespace,
         clusters=clusters,
         now=now,
     )
@@ -115,8 +103,8 @@ def _page(
         "dearest": dearest,
         "commonest": commonest,
         "only_one": dearest == commonest,
-        "apart": tuple((count, address.board(health=count.face.word)) for count in found.apart),
-        "unknown_href": address.board(health="unknown"),
+        "apart": tuple((count, _board(address, health=count.face.word)) for count in found.apart),
+        "unknown_href": _board(address, health="unknown"),
         "any_cluster": bool(clusters),
     }
     shown = (
@@ -131,12 +119,12 @@ def _page(
     )
 
 
-def _stage(stage: StageReasons, address: ReasonsAddress) -> Part:
+def _stage(stage: StageReasons, address: Address[ReasonFilters]) -> Part:
     lines = tuple(_line(row, address) for row in stage.rows)
     context = {"stage": stage, "lines": lines}
     return Part(f"stage-{element_key(stage.stage)}", "reasons/stage.html", context, (stage, lines))
 
 
-def _line(row: ReasonRow, address: ReasonsAddress) -> ReasonLine:
+def _line(row: ReasonRow, address: Address[ReasonFilters]) -> ReasonLine:
     stage = {"stage": row.stage} if row.several_stages else {}
-    return ReasonLine(row, address.board(code=row.code, **stage))
+    return ReasonLine(row, _board(address, code=row.code, **stage))

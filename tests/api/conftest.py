@@ -17,11 +17,18 @@ from gangboard.domain.verdict import Evidence, Finding, JobState, MemberState, S
 from gangboard.store import clusters, people
 from gangboard.store.gangs import Detail, gang_id, pack_detail
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
-from gangboard.store.objects import pack
+from tests.factories import PODGROUPS, store_object
 from tests.readmodels.jobsets import GENERATION, HOLDS, JOBSETS, make_jobset
 
 API = "/api/v1/"
 SINCE = datetime(2026, 11, 1, 8, 30, tzinfo=UTC)
+
+NOT_FOUND = {
+    "type": "about:blank",
+    "title": "Not Found",
+    "status": 404,
+    "detail": "There is no such object, or you may not see it.",
+}
 
 PERSONAS: dict[str, list[tuple[str, str | None, str]]] = {
     "admin": [("admin", None, "")],
@@ -95,15 +102,7 @@ def make_group(cluster: str, namespace: str, name: str) -> WatchedObject:
     group = Group(
         Meta("v1beta1", ref, "1", 1, SINCE), policy=Policy.GANG, quorum=8, workload_name="w"
     )
-    return WatchedObject.objects.create(
-        cluster=Cluster.objects.get(name=cluster),
-        resource="podgroups.scheduling.k8s.io",
-        uid=ref.uid,
-        namespace=namespace,
-        name=name,
-        resource_version="1",
-        data=pack(group),
-    )
+    return store_object(Cluster.objects.get(name=cluster), PODGROUPS, group)
 
 
 def detail_of(namespace: str) -> Detail:
@@ -247,3 +246,9 @@ def ask(world: World) -> Callable[..., Any]:
         return clients[persona].get(address, query or None)
 
     return get
+
+
+def found(response: Any) -> list[str]:
+    """The names in a list that was answered."""
+    assert response.status_code == 200, response.content
+    return [row["name"] for row in response.json()["results"]]

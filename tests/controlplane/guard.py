@@ -1,6 +1,6 @@
-"""The small process that owns a control plane's processes, so that none outlives the test.
+"""The small process that owns the processes of a test, so that none outlives it.
 
-Run by `cluster` as a script, in a session of its own, with the standard library only. It reads
+Run by `supervisor` as a script, in a session of its own, with the standard library only. It reads
 commands from standard input, one JSON object a line, and answers each with one line:
 
     {"do": "start", "name": N, "argv": [...], "env": {...}, "log": FILE}  -> {"pid": 1}
@@ -8,14 +8,16 @@ commands from standard input, one JSON object a line, and answers each with one 
     {"do": "stop", "name": N}                                            -> {}
     {"do": "status", "name": N}                            -> {"pid": 1, "exit": null | code}
 
-Its first line is {"folder": F}: the one it was given, or a temporary one that it has made. Any
-failure is answered as {"error": text}. When standard input ends, when the process that started it
-is gone, or on SIGTERM, SIGINT or SIGHUP it kills what it started, removes the folder if it made it,
+`start` may also have "cwd", and "out", a file for standard output alone. Its first line is
+{"folder": F}: the one it was given, or a temporary one that it has made. Any failure is answered as
+{"error": text}. When standard input ends, when the process that started it is gone, or on SIGTERM,
+SIGINT or SIGHUP it kills what it started with everything below, removes the folder if it made it,
 and ends.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -29,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 # An API server with watches open would take a minute to say goodbye.
 _STOP_SECONDS = 2.0
 
@@ -66,13 +69,16 @@ class _Guard:
         return {}
 
     def _start(self, name: str, command: dict[str, Any]) -> int:
-        with Path(command["log"]).open("ab") as log:
+        path = Path(command["log"])
+        with path.open("ab") as log, Path(command.get("out", path)).open("ab") as out:
             process = subprocess.Popen(
                 command["argv"],
                 env=command["env"],
+                cwd=command.get("cwd"),
                 stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
+                stdout=out,
+                stderr=log,
+                start_new_session=True,  # so that a signal can be sent to all that it starts
                 preexec_fn=self._die_with_parent,
             )
         self.processes[name] = process
@@ -83,12 +89,30 @@ class _Guard:
         self._libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
     def end_all(self) -> None:
+        # From now on whatever they leave behind becomes our child, however deep it was below them.
+        self._libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
         # Everything they know goes away with the folder: no reason to let them say goodbye.
         for process in self.processes.values():
             if process.poll() is None:
                 process.kill()
         for process in self.processes.values():
             process.wait()
+        with contextlib.suppress(ChildProcessError):  # there is none left
+            while True:
+                for child in _children():
+                    os.kill(child, signal.SIGKILL)  # it stays ours until we have waited for it
+                os.waitpid(-1, 0)
+
+
+def _children() -> list[int]:
+    """Return our children, by /proc."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            fields = stat.read_text(errors="replace").rpartition(")")[2].split()
+            if int(fields[1]) == os.getpid():
+                found.append(int(stat.parent.name))
+    return found
 
 
 def _serve(guard: _Guard, parent: int) -> None:
@@ -124,7 +148,7 @@ def main() -> None:
         signal.signal(number, _raise_over)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     guard = _Guard()
-    folder = given or tempfile.mkdtemp(prefix="gangboard-controlplane-")
+    folder = given or tempfile.mkdtemp(prefix="gangboard-test-")
     try:
         os.write(1, json.dumps({"folder": folder}).encode() + b"\n")
         _serve(guard, parent)

@@ -9,6 +9,7 @@ import select
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,33 @@ _ANSWER_SECONDS = 30.0
 
 class StartError(Exception):
     """A process did not do what it was told; the message ends with the tail of its log, if any."""
+
+
+class Started:
+    """A process that a guard has started; what can be done with it is as in `subprocess.Popen`."""
+
+    def __init__(self, supervisor: Supervisor, name: str, pid: int) -> None:
+        """Made by `Supervisor.start`."""
+        self.pid = pid
+        self._supervisor = supervisor
+        self._name = name
+
+    def poll(self) -> int | None:
+        """Return its exit code, None while it runs."""
+        return self._supervisor.exit_code(self._name)
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal; nothing happens when it has ended."""
+        self._supervisor.signal(self._name, number)
+
+    def wait(self, seconds: float) -> int:
+        """Return its exit code. Raises `subprocess.TimeoutExpired`."""
+        give_up_at = time.monotonic() + seconds
+        while (code := self.poll()) is None:
+            if time.monotonic() > give_up_at:
+                raise subprocess.TimeoutExpired(self._name, seconds)
+            time.sleep(0.02)
+        return code
 
 
 class Supervisor:
@@ -46,9 +74,24 @@ class Supervisor:
             self.close()
             raise
 
-    def start(self, name: str, argv: Sequence[str], env: Mapping[str, str], log: Path) -> None:
-        """Start a process under a name that is free, appending what it says to `log`."""
-        self._ask(do="start", name=name, argv=list(argv), env=dict(env), log=str(log))
+    def start(
+        self,
+        name: str,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        log: Path,
+        *,
+        out: Path | None = None,
+        cwd: Path | None = None,
+    ) -> Started:
+        """Start a process under a name that is free, appending what it says to `log`.
+
+        What it says on standard output goes to `out`, if there is one.
+        """
+        places = {"out": out, "cwd": cwd}
+        given = {key: str(place) for key, place in places.items() if place is not None}
+        command = {"argv": list(argv), "env": dict(env), "log": str(log), **given}
+        return Started(self, name, self._ask(do="start", name=name, **command)["pid"])
 
     def stop(self, name: str) -> None:
         """End a process, with SIGKILL where SIGTERM takes too long, and wait for it."""
@@ -85,7 +128,7 @@ class Supervisor:
             try:
                 self._asks.write(json.dumps(command).encode() + b"\n")
             except (BrokenPipeError, ValueError):
-                raise StartError("the control plane has ended") from None
+                raise StartError("the guard process has ended") from None
             answer = self._answer()
         if "error" in answer:
             raise StartError(f"{command['do']} {command['name']}: {answer['error']}")

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-import queue
 import re
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.controlplane.supervisor import Started, Supervisor
 from tests.services import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +43,7 @@ class Run:
 
     folder: Path
     link: str
-    process: subprocess.Popen[str]
+    process: Started
 
     def pids(self, words: str) -> list[int]:
         """Return its processes whose command line has these words."""
@@ -77,53 +77,21 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     subprocess.run(
         ["git", "clone", "--quiet", str(ROOT), str(folder)], check=True, capture_output=True
     )
-    process = subprocess.Popen(
-        ["make", "run", f"PORT={free_port()}"],
-        cwd=folder,
-        env=_clean_environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    lines: queue.Queue[str] = queue.Queue()
-    reader = threading.Thread(target=_read, args=(process, lines), daemon=True)
-    reader.start()
-    try:
-        yield Run(folder, _find_link(process, lines), process)
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGINT)
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait(10)
-        reader.join(10)
-        if process.stdout is not None:
-            process.stdout.close()
+    with closing(Supervisor(folder.parent)) as guard:
+        log = folder.parent / "log"
+        argv = ["make", "run", f"PORT={free_port()}"]
+        process = guard.start("make run", argv, _clean_environment(), log, cwd=folder)
+        yield Run(folder, _find_link(process, log), process)
 
 
-def _read(process: subprocess.Popen[str], lines: queue.Queue[str]) -> None:
-    assert process.stdout is not None
-    for line in process.stdout:
-        lines.put(line)
-
-
-def _find_link(process: subprocess.Popen[str], lines: queue.Queue[str]) -> str:
+def _find_link(process: Started, log: Path) -> str:
     give_up_at = time.monotonic() + START_SECONDS
-    said: list[str] = []
-    while time.monotonic() < give_up_at:
-        try:
-            said.append(lines.get(timeout=0.5))
-        except queue.Empty:
-            if process.poll() is not None:
-                break
-            continue
-        found = re.search(r"http://\S+/sign-in/link/\S+", said[-1])
+    while time.monotonic() < give_up_at and process.poll() is None:
+        found = re.search(r"http://\S+/sign-in/link/\S+(?=\s)", log.read_text())
         if found:
             return found.group()
-    raise AssertionError("make run printed no sign-in link: " + "".join(said)[-3000:])
+        time.sleep(0.2)
+    raise AssertionError("make run printed no sign-in link: " + log.read_text()[-3000:])
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import signal
 import sqlite3
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.installation import ROOT, Installation
+from tests.installation import Installation
 
 
 class Lease(NamedTuple):
@@ -83,22 +83,14 @@ def second_worker(installation: Installation, database: Database) -> Iterator[Wo
     command = [sys.executable, "-m", "celery", "--quiet", "-A", "gangboard.celery", "worker"]
     command += ["--queues", "poll", "--pool", "threads", "--loglevel", "WARNING"]
     command += ["--without-gossip", "--without-mingle", "--hostname", "second@%h"]
-    path = installation.folder / "second-worker.log"
-    with path.open("wb") as log:
-        process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=installation.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-        )
+    log = installation.folder / "second-worker.log"
+    process = installation.start("second-worker", command, log)
     try:
         wait_until(lambda: bool(database.workers() - before), 60, "the second worker to live")
         (holder,) = database.workers() - before
-        yield Worker(process.pid, holder, path)
+        yield Worker(process.pid, holder, log)
     finally:
-        process.kill()
+        process.send_signal(signal.SIGKILL)
         process.wait(10)
 
 

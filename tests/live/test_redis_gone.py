@@ -60,7 +60,7 @@ class Site:
 
     def kill_redis(self) -> None:
         """End it at once; what it had is lost."""
-        self.redis.kill()
+        self.redis.send_signal(signal.SIGKILL)
         self._redis.close()
 
     def close(self) -> None:

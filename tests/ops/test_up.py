@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.conf import settings
 
+from tests.controlplane.supervisor import Supervisor
 from tests.ops.kubeconfigs import write_kubeconfig
 from tests.ops.test_supervisor import alive, eventually
 
@@ -60,14 +61,12 @@ class Up:
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.out, self.err = folder / "out", folder / "err"
-        with self.out.open("w") as out, self.err.open("w") as err:
-            self.process = subprocess.Popen(
-                [sys.executable, "manage.py", "up", "--port", "18000", *arguments],
-                cwd=settings.BASE_DIR,
-                env=bare(folder),
-                stdout=out,
-                stderr=err,
-            )
+        self.out.unlink(missing_ok=True)
+        self.guard = Supervisor(folder)
+        argv = [sys.executable, "manage.py", "up", "--port", "18000", *arguments]
+        self.process = self.guard.start(
+            "up", argv, bare(folder), self.err, out=self.out, cwd=settings.BASE_DIR
+        )
         assert eventually(lambda: "/sign-in/link/" in self.out.read_text(), START), self.log()
         self.link = urlsplit(self.out.read_text().splitlines()[-1])
 
@@ -114,12 +113,7 @@ def start_up(tmp_path: Path) -> Iterator[Callable[..., Up]]:
 
     yield start
     for up in started:
-        below = descendants(up.process.pid)
-        up.process.kill()
-        up.process.wait()
-        for pid in below:
-            if alive(pid):
-                os.kill(pid, signal.SIGKILL)
+        up.guard.close()
 
 
 def test_a_fresh_folder_becomes_a_board_over_two_simulated_clusters(
@@ -176,8 +170,8 @@ def test_nothing_outlives_a_killed_up_and_the_next_one_takes_over(
     up = start_up()
     below = descendants(up.process.pid)
     assert len(below) >= 5
-    up.process.kill()
-    up.process.wait()
+    up.process.send_signal(signal.SIGKILL)
+    up.process.wait(END)
     assert eventually(lambda: not any(alive(pid) for pid in below), 20), [
         command_of(pid) for pid in below if alive(pid)
     ]

@@ -11,27 +11,12 @@ from gangboard.domain.objects import Controller, Meta, ObjectRef
 from gangboard.domain.owner import Owner, Part
 from gangboard.domain.verdict import JobState, Scheduling
 from gangboard.store.gangs import Detail
-from gangboard.store.models import Cluster, Gang, WatchedObject
-from gangboard.store.objects import pack
-from tests.factories import NOW, make_gang, make_resource
+from gangboard.store.models import Cluster, Gang
+from tests.factories import NOW, make_gang, make_resource, store_object
 
 JOBSETS, JOBS, HOLDS = "jobsets.jobset.x-k8s.io", "jobs.batch", "holds.gangboard.dev"
 GENERATION = 3
 """Of every child Job."""
-
-
-def store(cluster: Cluster, resource: str, model: Any) -> WatchedObject:
-    """Store one object."""
-    ref = model.meta.ref
-    return WatchedObject.objects.create(
-        cluster=cluster,
-        resource=resource,
-        uid=ref.uid,
-        namespace=ref.namespace,
-        name=ref.name,
-        resource_version="1",
-        data=pack(model),
-    )
 
 
 def meta_of(
@@ -75,7 +60,7 @@ def make_jobset(
     uid = f"{cluster.name}-{namespace}-{name}"
     names = [f"{name}-workers-{index}" for index in range(jobs)]
     part = Part("workers", replicas=jobs, pods=2, child_names=tuple(names))
-    store(
+    store_object(
         cluster,
         JOBSETS,
         Owner(
@@ -95,7 +80,7 @@ def make_jobset(
     states = []
     for index, job in enumerate(names):
         owner = make_job_object(job, f"{uid}-job-{index}", above, namespace, job in suspended)
-        store(cluster, JOBS, owner)
+        store_object(cluster, JOBS, owner)
         states.append(_state(owner, (nodes or {}).get(job, ())))
     values = {
         "health": "running",
@@ -161,7 +146,7 @@ def make_hold(cluster: Cluster, gang: Gang, job: str, **fields: Any) -> Hold:
         created_at=NOW - timedelta(minutes=20),
     )
     hold = Hold(meta=replace(meta, owner_uids=(gang.uid,)), **{**values, **fields})
-    store(cluster, HOLDS, hold)
+    store_object(cluster, HOLDS, hold)
     return hold
 
 

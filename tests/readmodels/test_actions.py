@@ -184,7 +184,7 @@ def test_filters(owner: Viewer, cluster: Cluster) -> None:
     assert shown(owner, lever="hold") == ["open", "held"]
     assert shown(owner, q="cable OPEN") == ["open"]
     assert shown(owner, q="cable resumed") == []
-    assert shown(owner, open_only=True) == ["open"]
+    assert shown(owner, open=True) == ["open"]
     assert shown(owner, cluster="eu-train", namespace="research") == ["open", "resumed", "held"]
     assert shown(owner, namespace="other") == []
     assert [row.name for row in open_actions(owner)] == ["open"]

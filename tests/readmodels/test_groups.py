@@ -10,8 +10,6 @@ from gangboard.domain.owner import Owner
 from gangboard.readmodels.groups import GroupFilters, GroupRow, group_detail, list_groups
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
-from gangboard.store.models import WatchedObject
-from gangboard.store.objects import pack
 from tests.factories import (
     NOW,
     WORKLOADS,
@@ -19,7 +17,7 @@ from tests.factories import (
     make_gang,
     make_podgroup,
     make_ref,
-    store_group,
+    store_object,
 )
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +30,9 @@ def rows(viewer: Viewer, **filters: Any) -> tuple[GroupRow, ...]:
 def make_workload(cluster: Any, quorum: int = 6) -> None:
     ref = make_ref("Workload", "training", group="scheduling.k8s.io")
     template = GroupTemplate("workers", Policy.GANG, quorum)
-    store_group(cluster, WORKLOADS, Group(Meta("v1beta1", ref, "1", 1, NOW), templates=(template,)))
+    store_object(
+        cluster, WORKLOADS, Group(Meta("v1beta1", ref, "1", 1, NOW), templates=(template,))
+    )
 
 
 def test_a_group_is_shown_with_its_own_quorum_and_its_templates(owner: Viewer) -> None:
@@ -73,15 +73,7 @@ def test_the_gang_of_a_group_of_a_child_job_is_the_jobset(owner: Viewer) -> None
             owner_uids=("jobset-uid",),
         )
     )
-    WatchedObject.objects.create(
-        cluster=cluster,
-        resource="jobs.batch",
-        uid="job-uid",
-        namespace="research",
-        name="llama-workers-0",
-        resource_version="1",
-        data=pack(job),
-    )
+    store_object(cluster, "jobs.batch", job)
     make_podgroup(cluster, owner_uids=("job-uid",))
     (row,) = rows(owner)
     assert row.gang is not None

@@ -12,7 +12,7 @@ from gangboard.readmodels.action_rows import HoldPage, HoldRow
 from gangboard.readmodels.holds import CursorError, HoldFilters, holds
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Gang, HoldCheck, ResourceState, WatchedObject
-from tests.factories import NOW, make_cluster, make_resource
+from tests.factories import NOW, make_cluster, make_resource, store_object
 from tests.readmodels.jobsets import (
     HOLDS,
     JOBS,
@@ -21,7 +21,6 @@ from tests.readmodels.jobsets import (
     make_job_object,
     make_jobset,
     make_readable,
-    store,
 )
 
 pytestmark = pytest.mark.django_db
@@ -137,7 +136,7 @@ def test_a_jobset_made_anew_has_lost_its_hold(owner: Viewer, cluster: Cluster) -
     check(cluster, True)
     WatchedObject.objects.exclude(resource=HOLDS).delete()
     new = Controller("jobset.x-k8s.io", "JobSet", "llama", "new-uid")
-    store(cluster, JOBS, make_job_object(JOB, "new-job", new))
+    store_object(cluster, JOBS, make_job_object(JOB, "new-job", new))
     row = only(owner)
     assert (row.lost, row.in_force, row.face.label) == (True, False, "Hold lost")
     assert row.sentence == (

@@ -18,7 +18,7 @@ from gangboard.store.gangs import pack_detail, unpack_detail
 from gangboard.store.models import Action, ActionStep, Cluster, Gang, HoldCheck, WatchedObject
 from gangboard.store.objects import pack, unpack
 from gangboard.web.targets import write_target
-from tests.factories import NOW, make_cluster, make_resource
+from tests.factories import NOW, make_cluster, make_resource, store_object
 from tests.readmodels.jobsets import (
     GENERATION,
     HOLDS,
@@ -26,7 +26,6 @@ from tests.readmodels.jobsets import (
     JOBSETS,
     make_hold,
     make_jobset,
-    store,
 )
 from tests.readmodels.recorded import make_action
 
@@ -72,7 +71,9 @@ def install_hold(cluster: Cluster) -> None:
             POLICY_NAME,
             f"{cluster.name}-{resource.kind}",
         )
-        store(cluster, resource.key, AdmissionPolicy(Meta("v1", ref, "1", 1, NOW), digest_of(spec)))
+        store_object(
+            cluster, resource.key, AdmissionPolicy(Meta("v1", ref, "1", 1, NOW), digest_of(spec))
+        )
 
 
 def make_run(cluster: Cluster, name: str = "llama", *, now: datetime, **columns: Any) -> Gang:

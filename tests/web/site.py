@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 import urllib3
 
+from tests.controlplane.supervisor import Supervisor
 from tests.services import free_port
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class Site:
             "GANGBOARD_STATE": str(folder / "state"),
             "DJANGO_SETTINGS_MODULE": "gangboard.settings",
         }
-        self.process: subprocess.Popen[bytes] | None = None
+        self._folder = folder
+        self._guard: Supervisor | None = None
 
     def __enter__(self) -> Self:
         self._run("manage.py", "migrate", "--verbosity", "0")
@@ -52,17 +54,18 @@ class Site:
 
     def start(self) -> None:
         """Start the web process and wait until it answers."""
-        self.process = subprocess.Popen(
+        self._guard = Supervisor(self._folder)
+        self._guard.start(
+            "web",
             [
                 *(sys.executable, "-m", "granian", "--interface", "wsgi"),
                 *("--host", "127.0.0.1", "--port", str(self.port), "--workers", "1"),
                 *("--workers-kill-timeout", "1"),
                 *("--blocking-threads", "32", "gangboard.wsgi:application"),
             ],
+            self.environment,
+            self._folder / "web.log",
             cwd=ROOT,
-            env=self.environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
         )
         give_up_at = time.monotonic() + START_SECONDS
         while time.monotonic() < give_up_at:
@@ -71,14 +74,14 @@ class Site:
                     return
             except urllib3.exceptions.HTTPError:
                 time.sleep(0.1)
-        raise AssertionError(f"the pages were not served within {START_SECONDS:g} s")
+        said = (self._folder / "web.log").read_text()[-3000:]
+        raise AssertionError(f"the pages were not served within {START_SECONDS:g} s: {said}")
 
     def stop(self) -> None:
         """End the web process."""
-        if self.process is not None:
-            self.process.terminate()
-            self.process.wait(20)
-            self.process = None
+        if self._guard is not None:
+            self._guard.close()
+            self._guard = None
 
     def _run(self, *arguments: str) -> None:
         subprocess.run([sys.executable, *arguments], cwd=ROOT, env=self.environment, check=True)

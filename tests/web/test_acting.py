@@ -11,9 +11,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from gangboard.store.models import Action, AuditEntry, Cluster, Gang, Grant, WatchedObject
+from gangboard.store.models import Action, AuditEntry, Cluster, Gang, WatchedObject
 from tests.factories import make_heartbeats
-from tests.personas import Person, make_owner, make_reader, make_stranger
+from tests.personas import Person, make_operator, make_owner, make_reader, make_stranger
 from tests.readmodels.jobsets import GENERATION
 from tests.web.acting import hold_job, job_target, make_acting_cluster, make_run
 
@@ -38,9 +38,7 @@ def gang(cluster: Cluster) -> Gang:
 @pytest.fixture
 def operator(cluster: Cluster) -> Person:
     """Operator of research in eu-train."""
-    person = make_reader(cluster, name="oda")
-    Grant.objects.filter(user=person.user).update(role="operator")
-    return person
+    return make_operator(cluster)
 
 
 @pytest.fixture

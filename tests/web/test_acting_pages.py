@@ -12,9 +12,9 @@ import pytest
 from django.apps import apps
 from django.utils import timezone
 
-from gangboard.store.models import Action, AuditEntry, Cluster, Gang, Grant
+from gangboard.store.models import Action, AuditEntry, Cluster, Gang
 from tests.factories import make_heartbeats
-from tests.personas import Person, make_owner, make_reader, make_stranger
+from tests.personas import Person, make_operator, make_owner, make_reader, make_stranger
 from tests.readmodels.jobsets import make_hold
 from tests.web.acting import (
     REASON,
@@ -46,9 +46,7 @@ def record(cluster: Cluster, gang: Gang) -> dict[str, Action]:
 
 @pytest.fixture
 def operator(cluster: Cluster) -> Person:
-    person = make_reader(cluster, name="oda")
-    Grant.objects.filter(user=person.user).update(role="operator")
-    return person
+    return make_operator(cluster)
 
 
 @pytest.fixture

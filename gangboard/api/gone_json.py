@@ -1,0 +1,27 @@
+"""The JSON of a gang of which only its history is left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gangboard.api.gang_json import MORE, GangDetailSerializer, GangSerializer
+from gangboard.readmodels.past import GoneGang
+
+_KEPT = (
+    *("id", "cluster", "api_group", "kind", "namespace", "name", "uid", "queue", "created_at"),
+    *("health", "stage", "code", "title", "message", "advice", "since", "observed_at"),
+    *("findings", "timeline", "waits", "gone_at"),
+)
+_NOT_ANY_MORE: dict[str, Any] = {"stale": False, "actions": [], "fit": []}
+"""What is so of everything that is gone: nothing can be done to it, and none of its pods waits."""
+
+
+def gone_json(gang: GoneGang) -> dict[str, Any]:
+    """Return every key of `gangs/{id}/`; what nobody knows any more is null."""
+    fields = GangDetailSerializer().fields
+    kept = {name: (fields[name], fields[name].get_attribute(gang)) for name in _KEPT}
+    known = _NOT_ANY_MORE | {
+        name: None if value is None else field.to_representation(value)
+        for name, (field, value) in kept.items()
+    }
+    return {name: known.get(name) for name in (*GangSerializer().fields, *MORE)}

@@ -1,0 +1,211 @@
+"""`gangs/`: which gangs a list has, filters, order, pages."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from gangboard.store.models import Gang
+from tests.api.conftest import SINCE, World, found, make_gang
+
+Ask = Callable[..., Any]
+
+
+def test_finished_gangs_are_listed_and_deleted_ones_never(ask: Ask) -> None:
+    make_gang("east", "team-a", "done", health="succeeded", stage="run", code="succeeded")
+    make_gang("east", "team-a", "gone", gone_at=timezone.now())
+    assert found(ask("reader", "gangs/")) == ["train-east-team-a", "done"]
+    assert ask("reader", "summary/").json()["gangs"] == 2
+
+
+# --- filters
+
+TWIN: dict[str, dict[str, Any]] = {
+    "api_group": {"api_group": "batch"},
+    "kind": {"kind": "Job"},
+    "health": {"health": "failed"},
+    "code": {"code": "image-pull"},
+    "queue": {"queue": "gpu"},
+    "stage": {"stage": "run"},
+}
+
+
+@pytest.mark.parametrize("name", TWIN)
+def test_each_filter_finds_the_one_that_differs(ask: Ask, name: str) -> None:
+    make_gang("east", "team-a", "twin", **TWIN[name])
+    assert found(ask("reader", "gangs/", **TWIN[name])) == ["twin"]
+
+
+def test_the_core_group_can_be_asked_for(ask: Ask) -> None:
+    make_gang("east", "team-a", "pod", api_group="", kind="Pod")
+    assert found(ask("reader", "gangs/", api_group="")) == ["pod"]
+
+
+def test_cluster_and_namespace_filter_for_who_sees_more(ask: Ask) -> None:
+    assert found(ask("admin", "gangs/", cluster="west")) == ["train-west-team-a"]
+    assert found(ask("admin", "gangs/", namespace="team-b")) == ["train-east-team-b"]
+    assert len(found(ask("admin", "gangs/", cluster="east"))) == 2
+
+
+def test_several_healths_are_separated_by_commas(ask: Ask) -> None:
+    make_gang("east", "team-a", "bad", health="failed")
+    make_gang("east", "team-a", "good", health="running")
+    assert found(ask("reader", "gangs/", health="running,failed")) == ["bad", "good"]
+
+
+def test_search_wants_all_words(ask: Ask) -> None:
+    assert found(ask("admin", "gangs/", q="train team-b")) == ["train-east-team-b"]
+    assert found(ask("admin", "gangs/", q="train nothing")) == []
+
+
+def test_the_worst_is_first_then_the_longest(ask: Ask, world: World) -> None:
+    make_gang("east", "team-a", "b", since=SINCE - timedelta(hours=1))
+    make_gang("east", "team-a", "c", health="failed")
+    assert found(ask("reader", "gangs/")) == ["c", "b", "train-east-team-a"]
+
+
+def test_other_orders(ask: Ask) -> None:
+    make_gang("east", "team-a", "a", accelerators=1.0, since=SINCE + timedelta(hours=1))
+    expected = {
+        "name": ["a", "train-east-team-a"],
+        "-name": ["train-east-team-a", "a"],
+        "accelerators": ["a", "train-east-team-a"],
+        "-accelerators": ["train-east-team-a", "a"],
+        "since": ["train-east-team-a", "a"],
+        "-since": ["a", "train-east-team-a"],
+    }
+    for ordering, names in expected.items():
+        assert found(ask("reader", "gangs/", ordering=ordering)) == names
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"health": "bad"},
+        {"health": "failed,bad"},
+        {"health": ""},
+        {"stage": "later"},
+        {"ordering": "password"},
+        {"ordering": "cluster__name"},
+        {"limit": "0"},
+        {"limit": "501"},
+        {"limit": "many"},
+        {"cursor": "no"},
+        {"cursor": "\x00"},
+        {"cluster": ""},
+        {"namespace": "a\x00"},
+        {"q": "x" * 201},
+        {"namespaces": "team-a"},
+        {"user__password": "x"},
+        {"kind": ["Job", "JobSet"]},
+    ],
+    ids=str,
+)
+def test_what_is_not_understood_is_refused_and_named(ask: Ask, query: dict[str, Any]) -> None:
+    response = ask("reader", "gangs/", **query)
+    assert response.status_code == 400
+    assert response["Content-Type"] == "application/problem+json"
+    problem = response.json()
+    assert list(problem) == ["type", "title", "status", "detail", "errors"]
+    assert (problem["type"], problem["title"], problem["status"]) == (
+        "about:blank",
+        "Bad Request",
+        400,
+    )
+    assert list(problem["errors"]) == list(query)
+    assert problem["detail"] == problem["errors"][next(iter(query))][0]
+
+
+def test_all_that_is_wrong_is_said_at_once(ask: Ask) -> None:
+    problem = ask("reader", "gangs/", health="bad", foo="1", limit="0").json()
+    assert sorted(problem["errors"]) == ["foo", "health", "limit"]
+    assert problem["errors"]["health"] == [
+        "“bad” is not one of failed, blocked, degraded, waiting, starting, suspended, running, "
+        "succeeded, unknown."
+    ]
+
+
+@pytest.mark.parametrize("path", ["clusters/", "clusters/east/", "summary/", "gangs/{gang}/"])
+def test_addresses_without_parameters_refuse_any(ask: Ask, world: World, path: str) -> None:
+    path = path.format(gang=world.gangs["east/team-a"].pk)
+    response = ask("admin", path, health="failed")
+    assert response.status_code == 400
+    assert list(response.json()["errors"]) == ["health"]
+
+
+# --- pages
+
+
+def walk(ask: Ask, path: str, **query: Any) -> list[list[str]]:
+    """Names page by page, following `next`."""
+    pages = []
+    response = ask("admin", path, **query)
+    while True:
+        pages.append(found(response))
+        following = response.json()["next"]
+        if following is None:
+            return pages
+        assert following.startswith("http://testserver/api/v1/")
+        response = ask("admin", following)
+
+
+@pytest.mark.parametrize(
+    "ordering",
+    ["health", "name", "-name", "since", "-since", "accelerators", "priority", "-created_at"],
+)
+def test_a_walk_over_pages_meets_each_gang_once(ask: Ask, ordering: str) -> None:
+    for number in range(20):
+        make_gang("west", "team-a", f"g{number}", health="failed" if number % 3 else "running")
+    pages = walk(ask, "gangs/", limit=4, ordering=ordering)
+    names = [name for page in pages for name in page]
+    assert [len(page) for page in pages] == [4, 4, 4, 4, 4, 3]
+    assert sorted(names) == sorted(Gang.objects.values_list("name", flat=True))
+    assert names == found(ask("admin", "gangs/", ordering=ordering))
+
+
+def test_rows_that_come_and_go_during_a_walk_move_no_other(ask: Ask, world: World) -> None:
+    for number in range(12):
+        make_gang("west", "team-a", f"g{number:02}")
+    first = ask("admin", "gangs/", ordering="name", namespace="team-a", limit=4).json()
+    assert [row["name"] for row in first["results"]] == ["g00", "g01", "g02", "g03"]
+    Gang.objects.filter(name__in=["g01", "g05"]).delete()
+    make_gang("west", "team-a", "a-new-first")
+    make_gang("west", "team-a", "g10-new")
+    names = []
+    following = first["next"]
+    while following is not None:
+        page = ask("admin", following).json()
+        assert len(page["results"]) <= 4
+        names += [row["name"] for row in page["results"]]
+        following = page["next"]
+    assert names == [
+        *("g04", "g06", "g07", "g08", "g09", "g10", "g10-new", "g11"),
+        *("train-east-team-a", "train-west-team-a"),
+    ]
+
+
+def test_filters_stay_in_the_address_of_the_next_page(ask: Ask) -> None:
+    for number in range(3):
+        make_gang("west", "team-a", f"g{number}", queue="a&b=c")
+    pages = walk(ask, "gangs/", queue="a&b=c", limit=2)
+    assert [len(page) for page in pages] == [2, 1]
+
+
+def test_a_cursor_of_another_order_is_refused(ask: Ask) -> None:
+    following = ask("admin", "gangs/", limit=1).json()["next"]
+    response = ask("admin", following.replace("limit=1", "ordering=name"))
+    assert response.status_code == 400
+    assert list(response.json()["errors"]) == ["cursor"]
+
+
+def test_a_list_costs_the_same_number_of_queries_at_any_size(
+    ask: Ask, django_assert_max_num_queries: Any
+) -> None:
+    ask("admin", "gangs/")
+    for number in range(50):
+        make_gang("west", "team-a", f"g{number}")
+    # The token, the grants, the clusters, the gangs.
+    with django_assert_max_num_queries(4):
+        assert len(found(ask("admin", "gangs/"))) == 53

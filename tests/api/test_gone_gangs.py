@@ -1,0 +1,135 @@
+"""A gang that was deleted: what it was for an hour, its history after that, for who could see it."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]  # no stubs are installed
+import pytest
+from django.utils import timezone
+
+from gangboard.store.gangs import Detail, pack_detail
+from gangboard.store.models import Cluster, Gang
+from tests.api.conftest import NOT_FOUND, World, detail_of, make_gang
+from tests.factories import make_history
+
+Ask = Callable[..., Any]
+
+BORN = datetime.fromisoformat("2026-11-01T08:29:00Z")
+
+
+@pytest.fixture
+def gone(world: World) -> Gang:
+    """It waited half an hour and was deleted; its row went an hour later."""
+    gang = make_gang("east", "team-a", "whisper", queue="gpu")
+    finding = detail_of("team-a").findings[0]
+    make_history(
+        gang, BORN, ("quota", 10), ("room", 20), gone=True, findings=pack_detail(Detail((finding,)))
+    )
+    Gang.objects.filter(pk=gang.pk).delete()
+    return gang
+
+
+def test_within_the_hour_it_is_as_it_was(ask: Ask, world: World) -> None:
+    gang = world.gangs["east/team-a"]
+    alive = ask("reader", f"gangs/{gang.pk}/").json()
+    gone_at = timezone.now().replace(microsecond=0) - timedelta(minutes=5)
+    Gang.objects.filter(pk=gang.pk).update(gone_at=gone_at)
+    answer = ask("reader", f"gangs/{gang.pk}/").json()
+    said = gone_at.isoformat().replace("+00:00", "Z")
+    # Nothing can be done to it any more; nothing was seen of it since.
+    assert answer == {
+        **alive,
+        "gone_at": said,
+        "observed_at": said,
+        "actions": [],
+        "jobs": [{**job, "actions": []} for job in alive["jobs"]],
+    }
+
+
+def test_a_silent_cluster_does_not_make_unknown_what_is_gone(ask: Ask, world: World) -> None:
+    gone_at = timezone.now() - timedelta(minutes=20)
+    Gang.objects.filter(pk=world.gangs["east/team-a"].pk).update(gone_at=gone_at)
+    Cluster.objects.filter(name="east").update(contact_at=timezone.now() - timedelta(minutes=10))
+    answer = ask("reader", f"gangs/{world.gangs['east/team-a'].pk}/").json()
+    assert (answer["health"], answer["code"]) == ("waiting", "fragmented")
+    assert (answer["last_health"], answer["stale"]) == (None, False)
+
+
+def test_later_its_history_is_left_and_the_rest_is_null(ask: Ask, gone: Gang) -> None:
+    answer = ask("reader", f"gangs/{gone.pk}/").json()
+    assert list(answer) == list(ask("reader", f"gangs/{_living(ask)}/").json())
+    timeline, findings = answer.pop("timeline"), answer.pop("findings")
+    assert answer == {
+        "id": gone.pk,
+        "cluster": "east",
+        "api_group": "jobset.x-k8s.io",
+        "api_version": None,
+        "kind": "JobSet",
+        "namespace": "team-a",
+        "name": "whisper",
+        "uid": gone.uid,
+        "generation": None,
+        "health": "waiting",
+        "last_health": None,
+        "stage": "placement",
+        "code": "insufficient-resources",
+        "title": "Insufficient resources",
+        "message": "It was said: room.",
+        "advice": ["Drain node a."],
+        "members": None,
+        "requests": None,
+        "queue": "gpu",
+        "priority": None,
+        "created_at": "2026-11-01T08:29:00Z",
+        "since": "2026-11-01T08:39:00Z",
+        "observed_at": "2026-11-01T08:59:00Z",
+        "stale": False,
+        "groups": None,
+        "jobs": None,
+        "actions": [],
+        "fit": [],
+        "waits": {
+            "total_seconds": 1800,
+            "by_stage": {"admission": 600, "placement": 1200},
+            "typical": None,
+        },
+        "gone_at": "2026-11-01T08:59:00Z",
+    }
+    assert [(line["code"], line["until"]) for line in timeline] == [
+        ("insufficient-resources", "2026-11-01T08:59:00Z"),
+        ("waiting-for-quota", "2026-11-01T08:39:00Z"),
+    ]
+    assert [finding["code"] for finding in findings] == ["fragmented"]
+
+
+def test_what_is_sent_is_what_the_schema_says(ask: Ask, gone: Gang) -> None:
+    document = ask("admin", "schema/").json()
+    schemas = document["components"]["schemas"]
+    for schema in schemas.values():
+        schema.setdefault("additionalProperties", "properties" not in schema)
+    answers = document["paths"]["/api/v1/gangs/{gang_id}/"]["get"]["responses"]
+    schema = answers["200"]["content"]["application/json"]["schema"]
+    jsonschema.validate(
+        ask("reader", f"gangs/{gone.pk}/").json(),
+        {**schema, "components": {"schemas": schemas}},
+        jsonschema.Draft202012Validator,
+    )
+
+
+def test_who_could_not_see_it_gets_what_a_missing_one_gets(ask: Ask, gone: Gang) -> None:
+    elsewhere = make_gang("east", "team-b", "hum")
+    make_history(elsewhere, BORN, ("room", 20), gone=True)
+    Gang.objects.filter(pk=elsewhere.pk).delete()
+    forbidden = [ask("stranger", f"gangs/{gone.pk}/"), ask("reader", f"gangs/{elsewhere.pk}/")]
+    assert [(answer.status_code, answer.json()) for answer in forbidden] == [(404, NOT_FOUND)] * 2
+    assert ask("admin", f"gangs/{elsewhere.pk}/").status_code == 200
+
+
+def test_lists_have_none_that_is_gone(ask: Ask, gone: Gang) -> None:
+    assert gone.pk not in [row["id"] for row in ask("reader", "gangs/").json()["results"]]
+
+
+def _living(ask: Ask) -> str:
+    listed: str = ask("reader", "gangs/").json()["results"][0]["id"]
+    return listed

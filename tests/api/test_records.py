@@ -1,0 +1,159 @@
+"""Lists of `actions/` and `holds/`: filters, pages, who sees what, and that the schema is true."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]  # no stubs are installed
+
+from gangboard.readmodels.action_export import action_document
+from gangboard.readmodels.actions import action_row
+from gangboard.store.access import Scope, Viewer
+from gangboard.store.models import (
+    Cluster,
+    HoldCheck,
+    ResourceState,
+)
+from tests.api.conftest import NOT_FOUND, Run
+from tests.factories import NOW as CHECKED
+from tests.readmodels.jobsets import HOLDS, make_hold
+from tests.readmodels.recorded import make_action
+
+Ask = Callable[..., Any]
+Post = Callable[..., Any]
+Runs = dict[str, Run]
+
+
+# --- lists
+
+
+def test_a_list_is_filtered_and_paged(ask: Ask, runs: Runs) -> None:
+    east = Cluster.objects.get(name="east")
+    for number in range(5):
+        make_action(east, name=f"a{number}", namespace="team-a")
+    make_action(east, name="open", namespace="team-a", state="sent", finished_at=None)
+    make_action(east, name="canary", namespace="team-b")
+    walked: list[str] = []
+    following: str | None = "actions/?limit=2"
+    while following:
+        page = ask("reader", following).json()
+        walked += [row["target"]["name"] for row in page["results"]]
+        following = page["next"]
+    assert walked == ["open", "a4", "a3", "a2", "a1", "a0"]
+
+    def names(**query: str) -> list[str]:
+        answer = ask("reader", "actions/", **query).json()
+        return [row["target"]["name"] for row in answer["results"]]
+
+    assert names(open="true") == ["open"]
+    assert names(state="sent") == ["open"]
+    assert names(q="a3") == ["a3"]
+    assert names(q="canary") == []
+    assert names(namespace="team-b") == []
+    assert ask("reader", "actions/", state="done").status_code == 400
+    assert ask("reader", "actions/", cursor="x").status_code == 400
+
+
+def test_nothing_of_other_tenants_is_in_any_answer(ask: Ask, runs: Runs) -> None:
+    action = make_action(
+        Cluster.objects.get(name="east"),
+        name="canary",
+        namespace="team-b",
+        reason="canary",
+        message="canary",
+        actor_name="canary",
+        gang_id=runs["east/team-a"].gang.pk,
+    )
+    for persona in ("reader", "operator", "stranger"):
+        for path in (
+            "actions/",
+            "actions/?q=canary",
+            f"actions/{action.pk}/",
+            f"gangs/{runs['east/team-a'].gang.pk}/",
+            "holds/",
+        ):
+            assert b"canary" not in ask(persona, path).content
+        assert ask(persona, f"actions/{action.pk}/").json() == NOT_FOUND
+
+
+def test_the_file_and_the_answer_are_the_same(ask: Ask, runs: Runs) -> None:
+    east = Cluster.objects.get(name="east")
+    action = make_action(
+        east,
+        reverted_by="jobset",
+        held_seconds=0.5,
+        warnings=["w"],
+        before={"spec.suspend": "false"},
+        steps=(("patch", "Suspend the Job", "done", ""),),
+    )
+    row = action_row(viewer=Viewer(1, "x", (Scope(None, "", "viewer"),)), action_id=action.pk)
+    assert row is not None
+    assert ask("admin", f"actions/{action.pk}/").json() == action_document(row)
+
+
+def test_answers_to_requests_are_what_the_schema_says(ask: Ask, post: Post, runs: Runs) -> None:
+    document = ask("admin", "schema/").json()
+    schemas = document["components"]["schemas"]
+    for schema in schemas.values():
+        if "properties" in schema:
+            schema["additionalProperties"] = False
+    answers = document["paths"]["/api/v1/actions/"]["post"]["responses"]
+    run = runs["east/team-a"]
+    for response in (
+        post("operator", run.body(), query="?dry_run=true"),
+        post("operator", run.body()),
+        post("operator", {}),
+        post("reader", run.body()),
+        post("stranger", run.body()),
+        post("admin", run.body()),
+    ):
+        answer = answers[str(response.status_code)]["content"][response["Content-Type"]]
+        schema = {**answer["schema"], "components": {"schemas": schemas}}
+        jsonschema.validate(response.json(), schema, jsonschema.Draft202012Validator)
+
+
+# --- Holds
+
+
+def test_holds_are_listed_with_what_is_known_of_them(ask: Ask, runs: Runs) -> None:
+    gang = runs["east/team-a"].gang
+    hold = make_hold(gang.cluster, gang, "run-workers-1")
+    make_hold(gang.cluster, runs["east/team-b"].gang, "canary")
+    HoldCheck.objects.create(
+        cluster=gang.cluster, hold_uid=hold.meta.ref.uid, in_force=True, checked_at=CHECKED
+    )
+    ResourceState.objects.filter(cluster=gang.cluster, resource=HOLDS).update(
+        state="ok", listed_at=CHECKED
+    )
+    answer = ask("reader", "holds/").json()
+    (found,) = answer["results"]
+    expected = {
+        "cluster": "east",
+        "namespace": "team-a",
+        "name": "hold-run-workers-1",
+        "job": "run-workers-1",
+        "owner": {"kind": "JobSet", "name": "run", "uid": gang.uid},
+        "by": "olga",
+        "reason": "gpu-07 throws ECC errors",
+        "until": None,
+        "in_force": True,
+        "checked_at": "2026-11-21T10:00:00Z",
+        "gang_id": gang.pk,
+    }
+    assert {key: found[key] for key in expected} == expected
+    assert found["since"].endswith("Z")
+    assert answer["unseen"] == []
+    assert b"canary" not in ask("reader", "holds/").content
+    assert ask("reader", "holds/", wrong="1").status_code == 400
+    assert ask("reader", "holds/", cursor="x").status_code == 400
+
+
+def test_holds_that_cannot_be_seen_are_not_none(ask: Ask, runs: Runs) -> None:
+    answer = ask("reader", "holds/").json()
+    assert answer["results"] == []
+    assert answer["unseen"] == [
+        {
+            "cluster": "east",
+            "state": "not-served",
+            "message": "The Hold is not installed in cluster east.",
+        }
+    ]

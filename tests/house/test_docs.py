@@ -1,0 +1,84 @@
+"""What the papers name is there: files, commands, addresses of links, settings."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command, get_commands
+
+from gangboard import env
+
+ROOT = Path(__file__).resolve().parents[2]
+PAPERS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+_PATH = re.compile(r"[\w.-]+(/[\w.-]+)*\.(py|md|yaml|yml|sh)|[\w.-]+(/[\w.-]+)+/?")
+_WHERE = ("", "docs", "gangboard", "tests")
+"""Folders below which papers name files; a bare name of a file may be anywhere in the code."""
+_OURS = ("gangboard", "tests", "docs", "templates", "static")
+
+papers = pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+
+
+def _quoted(paper: Path) -> set[str]:
+    """Return what stands in backticks in its prose."""
+    prose = re.sub(r"```.*?```", "", paper.read_text(), flags=re.DOTALL)
+    return set(re.findall(r"`([^`\n]+)`", prose))
+
+
+def _is_missing(text: str) -> bool:
+    """Whether a text that looks like a path of ours leads nowhere."""
+    if _PATH.fullmatch(text) is None or any((ROOT / place / text).exists() for place in _WHERE):
+        return False
+    if "/" not in text:
+        return not any(any((ROOT / place).rglob(text)) for place in ("gangboard", "tests"))
+    first = text.split("/")[0]
+    rooms = {folder.name for folder in (ROOT / "gangboard").iterdir() if folder.is_dir()}
+    return first in _OURS or (first in rooms and Path(text).suffix == ".py")
+
+
+@papers
+def test_files_that_are_named_exist(paper: Path) -> None:
+    assert [text for text in sorted(_quoted(paper)) if _is_missing(text)] == []
+
+
+@papers
+def test_links_lead_somewhere(paper: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)", paper.read_text())
+    ours = [link for link in links if "://" not in link]
+    assert [link for link in ours if not (paper.parent / link).exists()] == []
+
+
+@papers
+def test_commands_that_are_named_exist(paper: Path) -> None:
+    text, makefile = paper.read_text(), (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([\w-]+):", makefile, re.MULTILINE))
+    told = set(re.findall(r"(?:`|^ {4}|^|&& )make ([a-z]+)", text, re.MULTILINE))
+    assert told - targets == set()
+    assert set(re.findall(r"manage\.py ([a-z]\w+)", text)) - set(get_commands()) == set()
+    modules = re.findall(r"python -m ([\w.]+)", text)
+    assert [name for name in modules if importlib.util.find_spec(name) is None] == []
+
+
+def test_every_setting_is_in_the_paper_as_print_settings_says_it() -> None:
+    lines = re.findall(r"^\| `(\w+)` \| (.*?) \|", _text("docs/settings.md"), re.MULTILINE)
+    printed = StringIO()
+    call_command("print_settings", stdout=printed)
+    told = re.findall(r"^(\w+)=.*\n    (.*)$", printed.getvalue(), re.MULTILINE)
+    assert dict(lines) == dict(told)
+
+
+def test_every_setting_that_the_code_reads_is_one_that_print_settings_lists() -> None:
+    code = "".join(path.read_text() for path in (ROOT / "gangboard").rglob("*.py"))
+    named = set(re.findall(r'"(GANGBOARD_[A-Z_]+|DATABASE_URL|REDIS_URL)"', code))
+    assert named == {variable.name for variable in env.variables()}
+    elsewhere = [*ROOT.glob("docker-compose.yml"), *ROOT.glob("Dockerfile"), *PAPERS]
+    for path in elsewhere:
+        told = set(re.findall(r"\bGANGBOARD_[A-Z_]+[A-Z]", path.read_text()))
+        assert {name.removesuffix("_FILE") for name in told} <= named, path
+
+
+def _text(path: str) -> str:
+    return (ROOT / path).read_text()
