@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from django.db import DEFAULT_DB_ALIAS, Error, connections
-from django.db.migrations.executor import MigrationExecutor
+from django.db import Error
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from gangboard.logs import get_logger
 from gangboard.readmodels.liveness import read_liveness
+from gangboard.store.schema import is_migrated
 
 CHECKS = ("database", "migrations", "poll", "beat")
 log = get_logger(__name__)
@@ -41,10 +41,7 @@ def readyz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001  # Django's si
 
 
 def _look() -> dict[str, bool]:
-    connection = connections[DEFAULT_DB_ALIAS]
-    connection.ensure_connection()
-    executor = MigrationExecutor(connection)
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+    if not is_migrated():
         return {"database": True}
     dead = {kind for kind, _ in read_liveness(now=timezone.now()).dead}
     return {

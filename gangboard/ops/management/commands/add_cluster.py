@@ -3,15 +3,16 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from gangboard.kube.errors import CredentialError
+from gangboard.ops.database_command import DatabaseCommand
 from gangboard.ops.kubeconfigs import Access, expiry_sentence, read_access, save_access, save_actor
 from gangboard.ops.who import command_author
 from gangboard.store import clusters
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = (
         "Watch a cluster with server, CA and token or client certificate of a kubeconfig; or give "
         "a watched one new credentials for the same address. It is read-only unless "

@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from gangboard.ops.database_command import DatabaseCommand
 from gangboard.store import people
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = (
         "Make a token for the REST API and print it alone on the last line. It is not shown again. "
         "It sees what its user sees, and can change nothing unless --act is given."

@@ -2,15 +2,16 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from gangboard.ops.database_command import DatabaseCommand
 from gangboard.ops.links import sign_in_url
 from gangboard.store import people
 from gangboard.store.access import ROLES
 from gangboard.store.clusters import ClusterError
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = (
         "Make a user, or give an existing one another role, and print a sign-in link on the last "
         "line. The link works once, for one hour; run the command again for a new one."

@@ -6,9 +6,10 @@ import sys
 import textwrap
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
+from gangboard.ops.database_command import DatabaseCommand
 from gangboard.readmodels import explain
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gang_page import gang_detail
@@ -19,7 +20,7 @@ OPERATOR = Viewer(0, "manage.py", (Scope(None, "", "viewer"),), may_act=False)
 """Who may run commands here may read the database: it sees everything."""
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = (
         "Say what is the matter with a gang: the verdict with its next steps, evidence, members, "
         "where its waiting pods could go, and what happened to it. It reads what the poll workers "

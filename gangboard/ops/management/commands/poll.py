@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from gangboard.ops.database_command import DatabaseCommand
 from gangboard.polling.poll import PollReport, poll_once
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = (
         "Look at every cluster once, or at one of them, and judge its gangs; return when that is "
         "done. Prints one line per cluster; exits with 1 when one could not be looked at."

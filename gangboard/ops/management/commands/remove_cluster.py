@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from gangboard.ops.database_command import DatabaseCommand
 from gangboard.store import clusters
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = (
         "Stop watching a cluster and delete what is known about it, with the roles that people "
         "were given on it. The cluster itself is not touched."

@@ -3,15 +3,16 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from gangboard.kube.errors import CredentialError
+from gangboard.ops.database_command import DatabaseCommand
 from gangboard.ops.kubeconfigs import expiry_sentence, read_access, save_actor
 from gangboard.ops.who import command_author
 from gangboard.store import clusters
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = (
         "Let gangboard act on a watched cluster with the account of a kubeconfig, or give it new "
         "credentials for that. manage.py print_rbac --cluster NAME prints the account, its rights "

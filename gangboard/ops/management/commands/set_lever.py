@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from gangboard.ops.database_command import DatabaseCommand
 from gangboard.ops.who import command_author
 from gangboard.store import clusters
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = (
         "Allow or forbid a lever on a cluster. The only one with a switch is parallelism: where a "
         "child Job can be stopped in no better way, it is paused by spec.parallelism 0. Starts off."

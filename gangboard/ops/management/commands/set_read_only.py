@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from gangboard.ops.database_command import DatabaseCommand
 from gangboard.ops.who import command_author
 from gangboard.store import clusters
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = (
         "Send nothing to a cluster, or to any, while this is on; what has begun is stopped before "
         "its next request. Both switches start off."

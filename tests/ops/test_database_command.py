@@ -1,0 +1,59 @@
+"""Commands on a database without gangboard's tables, or on none that answers."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMANDS = (
+    ("add_cluster", "east", "--kubeconfig", "nowhere"),
+    ("remove_cluster", "east"),
+    ("create_user", "ann", "--role", "viewer"),
+    ("create_token", "ann"),
+    ("explain", "east/team/Job/train"),
+    ("poll", "--once"),
+    ("set_actor", "east", "--kubeconfig", "nowhere"),
+    ("set_lever", "east", "parallelism", "on"),
+    ("set_read_only", "on"),
+)
+
+
+def run(*argv: str, database: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command as an admin would, on that SQLite file."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "DATABASE_URL": f"sqlite:///{database}",
+        "GANGBOARD_STATE": str(database.parent),
+    }
+    return subprocess.run(
+        [sys.executable, "manage.py", *argv],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("argv", COMMANDS, ids=[argv[0] for argv in COMMANDS])
+def test_a_database_without_tables(argv: tuple[str, ...], tmp_path: Path) -> None:
+    sqlite3.connect(tmp_path / "empty.sqlite3").close()
+    ended = run(*argv, database=tmp_path / "empty.sqlite3")
+    assert ended.returncode == 1
+    assert "run `manage.py migrate` first" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_database_that_cannot_be_opened(tmp_path: Path) -> None:
+    (tmp_path / "a-folder").mkdir()
+    ended = run("set_read_only", "on", database=tmp_path / "a-folder")
+    assert ended.returncode == 1
+    assert "The database does not answer: " in ended.stderr
+    assert "Traceback" not in ended.stderr
