@@ -8,7 +8,7 @@ from typing import Any
 from tests.controlplane.client import Json, wait
 from tests.controlplane.objects import JobOptions, jobset, priority_class
 from tests.scenarios.making import Objects, all_of, gang, holders, loose, one_job, quorum
-from tests.scenarios.scenario import POOL, Room, Scenario, Stage, Step
+from tests.scenarios.scenario import PATIENCE, POOL, Room, Scenario, Stage, Step
 
 Where = Mapping[str, str]
 
@@ -197,7 +197,7 @@ def waiting_pods(stage: Stage) -> list[Json]:
         ]
         return found or None
 
-    return wait(look, what=f"a refused pod in {stage.namespace}")
+    return wait(look, timeout=PATIENCE, what=f"a refused pod in {stage.namespace}")
 
 
 def scale_up(stage: Stage) -> None:

@@ -192,7 +192,7 @@ EVERYWHERE = (
     ),
     Scenario(
         "not-attempted", "Pod", "orphaned", "not-attempted", "blocked", _nobody,
-        says=("retired-scheduler",), members={"scheduled": 0}, nodes=1, twin="gated", within=120,
+        says=("retired-scheduler",), members={"scheduled": 0}, nodes=1, twin="gated",
     ),
     Scenario(
         "managed-by", "Job", "delegated", "pods-not-created", "starting", _managed,
@@ -202,6 +202,6 @@ EVERYWHERE = (
     Scenario(
         "managed-too-long", "Job", "delegated", "pods-not-created", "blocked", _managed,
         says=("example.com/other-controller",), members={"desired": 2, "created": 0},
-        twin="suspended", within=180,
+        twin="suspended",
     ),
 )  # fmt: skip

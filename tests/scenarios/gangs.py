@@ -169,12 +169,12 @@ def _quorum_of(version: str) -> tuple[Scenario, ...]:
         ),
         Scenario(
             "not-attempted-gang", "PodGroup", "forgotten", "not-attempted", "blocked", nobody,
-            says=("retired-scheduler", "2"), nodes=1, twin="mixed-schedulers", within=120,
+            says=("retired-scheduler", "2"), nodes=1, twin="mixed-schedulers",
         ),
         Scenario(
             "below-size", "PodGroup", "partial", "below-size", "degraded", below_size,
             says=("2 of 4",), members={"desired": 4, "quorum": 2, "created": 4, "scheduled": 2},
-            nodes=2, twin="partly-placed", within=150,
+            nodes=2, twin="partly-placed",
         ),
         Scenario(
             "quorum-deadlock", "JobSet", "locked", "quorum-deadlock", "blocked", deadlock,
@@ -222,7 +222,7 @@ GANG_JOBS = (
     Scenario(
         "node-lost", "Job", "bereft", "node-lost", "degraded", _lost,
         says=("node-lost-",), members={"desired": 3, "quorum": 3}, nodes=3, act=_silence_one,
-        twin="lost-members", within=150,
+        twin="lost-members",
     ),
 )  # fmt: skip
 

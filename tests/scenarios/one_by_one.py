@@ -66,7 +66,7 @@ ONE_BY_ONE = (
     Scenario(
         "claim-missing", "Job", "run", "not-attempted", "blocked",
         loose(2, spec=resource_claim("links-of-nobody")),
-        says=("2",), members={"scheduled": 0}, nodes=2, twin="volume-unbound", within=150,
+        says=("2",), members={"scheduled": 0}, nodes=2, twin="volume-unbound",
     ),
     Scenario(
         "taint-and-cordon", "Job", "run", "untolerated-taint", "blocked", loose(2),

@@ -96,7 +96,7 @@ OVER_TIME = (
         "quorum-then-all", "PodGroup", "run", "below-size", "degraded",
         quorum(3, 2, cpu="6"),
         says=("2 of 3",), members={"desired": 3, "quorum": 2, "scheduled": 2}, nodes=2,
-        twin="pieces-join", within=150,
+        twin="pieces-join",
         steps=(Step(_add(Room()), *RUNS, (), {"ready": 3}),),
     ),
     Scenario(
@@ -124,7 +124,7 @@ OVER_TIME = (
     ),
     Scenario(
         "node-wakes", "Job", "run", *RUNS, gang(3, cpu="6"), members={"ready": 3}, nodes=3,
-        twin="room-comes", within=150,
+        twin="room-comes",
         steps=(
             Step(_silence_one, "node-lost", "degraded", ("node-wakes-0",), {"ready": 2}),
             Step(_wake, *RUNS, (), {"ready": 3}),

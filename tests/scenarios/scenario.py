@@ -18,8 +18,8 @@ POOL = "test.gangboard.dev/pool"
 """Label of nodes: each scenario has nodes of its own, so that none takes room from another."""
 
 
-SEEN_SECONDS = 90.0
-"""How long to wait until gangboard has seen a gang run whole: what lasts less, nobody has seen."""
+PATIENCE = 150.0
+"""Seconds in which a cluster that plays a hundred scenarios at once has done what is waited for."""
 
 
 class Room(TypedDict, total=False):
@@ -51,7 +51,7 @@ class Stage:
         """Return once gangboard has said that of the gang."""
         wait(
             lambda: (self.said() or {}).get("code") == code,
-            timeout=SEEN_SECONDS,
+            timeout=PATIENCE,
             what=f"gangboard to say {code} in {self.namespace}",
         )
 
@@ -63,7 +63,7 @@ class Stage:
             found, key=lambda pod: (pod["metadata"]["creationTimestamp"], pod["metadata"]["name"])
         )
 
-    def wait_running(self, count: int, timeout: float = 60.0) -> list[Json]:
+    def wait_running(self, count: int, timeout: float = PATIENCE) -> list[Json]:
         """Return its pods once that many are Ready."""
 
         def look() -> list[Json] | None:
@@ -198,7 +198,7 @@ class Scenario:
     """What happens after the objects were made."""
     twin: str = ""
     """The scenario that differs in one thing and has another code."""
-    within: float = 90.0
+    within: float = 180.0
     """Seconds in which the sentence must be right, and again after each step."""
     rooms: tuple[Room, ...] = ()
     """Its nodes where they are not all alike; `nodes`, `cpu` and `gpus` are not asked then."""
