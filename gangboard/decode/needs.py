@@ -15,13 +15,13 @@ from gangboard.decode.selectors import (
     read_requirements,
     read_term,
 )
+from gangboard.decode.spread import WireSpread, read_spread
 from gangboard.decode.wire import Int32, Wire
-from gangboard.domain.capacity import HostPort, Needs, PodTerm, Term, Toleration
+from gangboard.domain.capacity import SPREAD, HostPort, Needs, PodTerm, Term, Toleration
 
 # Extended resources of this name are served by dynamic allocation (1.36 and later).
 _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-SPREAD = "spread constraints"
 VOLUMES = "volumes"
 CLAIMS = "resource claims"
 AFFINITY = "pod affinity"
@@ -78,10 +78,6 @@ class _WireToleration(Wire):
     effect: str | None = None
 
 
-class _WireSpread(Wire):
-    when_unsatisfiable: str = ""
-
-
 class _WireSource(Wire):
     """A source of a volume: that it is there is all that is read."""
 
@@ -109,7 +105,7 @@ _HARMLESS = _WireVolume()
 _SELECTOR = msgspec.json.Decoder(dict[str, str] | None)
 _AFFINITY = msgspec.json.Decoder(_WireAffinity | None)
 _TOLERATIONS = msgspec.json.Decoder(list[_WireToleration] | None)
-_SPREAD = msgspec.json.Decoder(list[_WireSpread] | None)
+_SPREAD = msgspec.json.Decoder(list[WireSpread] | None)
 _VOLUMES = msgspec.json.Decoder(list[_WireVolume] | None)
 _CLAIMS = msgspec.json.Decoder(list[_WireSource] | None)
 _PORTS = msgspec.json.Decoder(list[_WirePort] | None)
@@ -120,7 +116,8 @@ _LONGEST_SHARED = 16384
 def read_needs(spec: WirePlacedSpec, namespace: str, resources: Iterable[str]) -> Needs:
     """Return what the filters of kube-scheduler read of a pod; equal ones are the same object.
 
-    `namespace` is the pod's: its terms of anti-affinity are about it where they name no other.
+    `namespace` is the pod's: its terms of anti-affinity are about it where they name no other, and
+    its spread constraints always are.
     `resources` are the names of what the pod requests. Raises ValueError or RecursionError
     where a part is not as the API has it.
     """
@@ -131,12 +128,15 @@ def read_needs(spec: WirePlacedSpec, namespace: str, resources: Iterable[str]) -
         bytes(spec.topology_spread_constraints),
     )
     short = sum(map(len, parts)) <= _LONGEST_SHARED
-    needs, terms = _common(*parts) if short else _common.__wrapped__(*parts)
+    needs, terms, hard = _common(*parts) if short else _common.__wrapped__(*parts)
     ports = frozenset(_host_ports(spec))
     words = tuple(_more(spec))
     classes = tuple(_device_classes(resources))
-    if not (terms or ports or words or classes):
+    if not (terms or hard or ports or words or classes):
         return needs
+    spread = read_spread(hard, namespace)
+    if hard and spread is None:
+        words = (SPREAD, *words)
     kept_apart = _anti_affinity(terms, namespace)
     if not all(term.is_exact for term in kept_apart):
         words = (ANTI_AFFINITY, *words)
@@ -145,6 +145,7 @@ def read_needs(spec: WirePlacedSpec, namespace: str, resources: Iterable[str]) -
             needs,
             host_ports=ports,
             anti_affinity=kept_apart,
+            spread=spread,
             unsupported=(*needs.unsupported, *words),
             undecidable=classes,
         )
@@ -154,16 +155,13 @@ def read_needs(spec: WirePlacedSpec, namespace: str, resources: Iterable[str]) -
 @lru_cache(maxsize=4096)
 def _common(
     selector: bytes, affinity: bytes, tolerations: bytes, spread: bytes
-) -> tuple[Needs, tuple[WirePodTerm, ...]]:
-    """Return what pods with these parts have in common, and their terms of anti-affinity."""
+) -> tuple[Needs, tuple[WirePodTerm, ...], tuple[WireSpread, ...]]:
+    """Return what pods with these parts have in common, their terms of anti-affinity, hard spread."""
     wanted = _AFFINITY.decode(affinity) or _WireAffinity()
     unsupported = []
     if wanted.pod_affinity is not None and wanted.pod_affinity.required:
         unsupported.append(AFFINITY)
-    # Whatever is not said to be soft is hard.
-    constraints = _SPREAD.decode(spread) or ()
-    if any(one.when_unsatisfiable != "ScheduleAnyway" for one in constraints):
-        unsupported.append(SPREAD)
+    hard = tuple(one for one in _SPREAD.decode(spread) or () if one.is_hard)
     anti = wanted.pod_anti_affinity
     needs = Needs(
         node_selector=tuple(sorted((_SELECTOR.decode(selector) or {}).items())),
@@ -171,7 +169,7 @@ def _common(
         tolerations=tuple(map(_toleration, _TOLERATIONS.decode(tolerations) or ())),
         unsupported=tuple(unsupported),
     )
-    return _shared(needs), tuple((anti.required if anti is not None else None) or ())
+    return _shared(needs), tuple((anti.required if anti is not None else None) or ()), hard
 
 
 @lru_cache(maxsize=16384)

@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from gangboard.decode.wire import Wire
 from gangboard.domain.capacity import HOSTNAME, PodTerm, Requirement
 
+_NOTHING = Requirement("", "In")
+"""Matches no pod, as a selector that is null does (LabelSelectorAsSelector)."""
+
 _OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist"})
 
 
@@ -68,6 +71,17 @@ def read_term(term: WirePodTerm, selector: WireLabelSelector, namespace: str) ->
         known,
         term.topology_key == HOSTNAME and not where and len(known) == len(entries),
     )
+
+
+def read_counted(selector: WireLabelSelector | None, namespace: str) -> PodTerm:
+    """Return the pods of a namespace that a spread constraint counts; none without a selector.
+
+    It is not exact with an operator that is not known.
+    """
+    entries = (_NOTHING,) if selector is None else _requirements(selector)
+    name = f"spread {namespace}/{_texts(entries)}"
+    is_exact = all(entry.operator in _OPERATORS for entry in entries)
+    return PodTerm(name, frozenset({namespace}), entries, is_exact, is_count=True)
 
 
 def _requirements(selector: WireLabelSelector) -> tuple[Requirement, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -23,6 +23,8 @@ Amounts = Mapping[str, int]
 PODS = "pods"
 """The resource of which every pod takes one."""
 HOSTNAME = "kubernetes.io/hostname"
+SPREAD = "spread constraints"
+"""What is said of topology spread where it is not worked out."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII)
 
 
@@ -99,7 +101,10 @@ def _integer(text: str | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class PodTerm:
-    """A required term of anti-affinity between pods: which pods it keeps away. The name is all of it."""
+    """Which pods a rule of a pod is about. The name is all of it.
+
+    A required term of anti-affinity keeps them away, a topology spread constraint counts them.
+    """
 
     name: str
     """Such as `team-a/app=train`: terms that say the same the same way have the same name."""
@@ -109,9 +114,17 @@ class PodTerm:
     is_exact: bool = field(default=True, compare=False)
     """By host, and about just the pods that it matches. Of any other it is only known that it is
     about none but those that it matches."""
+    is_count: bool = field(default=False, compare=False)
+    """Of a topology spread constraint: pods count once they are bound, and while nobody deletes
+    them."""
+
+    @property
+    def of_nominated(self) -> PodTerm:
+        """The same of pods that are nominated to a node, and may come to count there."""
+        return replace(self, name=f"{self.name} and nominated")
 
     def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
-        """Whether a pod of that namespace with these labels is kept away."""
+        """Whether it is about a pod of that namespace with these labels."""
         return (self.namespaces is None or namespace in self.namespaces) and all(
             entry.matches(labels.get(entry.key)) for entry in self.selector
         )
@@ -119,6 +132,23 @@ class PodTerm:
 
 PodTerms = Mapping[PodTerm, int]
 """Term → of how many pods."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A hard topology spread constraint (`whenUnsatisfiable: DoNotSchedule`), the only one of a pod."""
+
+    topology_key: str
+    counted: PodTerm
+    """The pods that count: those of the pod's namespace that match the selector."""
+    max_skew: int = 1
+    min_domains: int = 1
+    honours_affinity: bool = True
+    """Nodes that node selector and required node affinity exclude are no part of any domain."""
+    honours_taints: bool = False
+    """Nor are nodes with taints that the pod does not tolerate."""
+    counts_itself: bool = True
+    """The pod is one of those that count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +179,8 @@ class Needs:
     host_ports: frozenset[HostPort] = frozenset()
     anti_affinity: tuple[PodTerm, ...] = ()
     """Its required terms, by name; other pods are subject to those that are not exact, too."""
+    spread: Spread | None = None
+    """`counts_itself` is not known here."""
     unsupported: tuple[str, ...] = ()
     undecidable: tuple[str, ...] = ()
     """All others as in `Shape`."""
@@ -173,9 +205,12 @@ class Shape:
     matched: frozenset[PodTerm] = frozenset()
     """Such terms that it matches, of its gang and of pods with a node: it shares no node with pods
     that have one of them."""
+    spread: Spread | None = None
+    """Only of the one shape of a gang without topology keys; else it is in `unsupported`."""
     unsupported: tuple[str, ...] = ()
-    """What it asks for besides and what can only take nodes away (volumes, claims, spread, other
-    affinity between pods, a request that could not be read): "does not fit" stays true."""
+    """What it asks for besides and what can only take nodes away (volumes, claims, several spread
+    constraints, other affinity between pods, a request that could not be read): "does not fit"
+    stays true."""
     undecidable: tuple[str, ...] = ()
     """What could also add nodes or room, such as an extended resource that a driver serves by
     dynamic allocation: no answer is safe."""
@@ -192,7 +227,8 @@ class Load:
     apart: PodTerms = field(default_factory=dict)
     """The terms of anti-affinity that these have, those that are not exact included."""
     matched: PodTerms = field(default_factory=dict)
-    """The exact terms that these match, of all that pods of the cluster have."""
+    """The exact terms that these match, of all that pods of the cluster have. Those of topology
+    spread are of pods without a node only."""
 
 
 @dataclass(frozen=True, slots=True)

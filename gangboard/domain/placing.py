@@ -10,6 +10,7 @@ Which cause of waiting is told by what, for one unit (`Placing` and its `Assessm
 | nodes unschedulable | the same with CORDON |
 | port conflict, anti-affinity by host | cause CONSTRAINED with HOST_PORTS or APART in `constraints` |
 | topology does not fit | cause CONSTRAINED with TOPOLOGY in `constraints` |
+| spread constraints | cause CONSTRAINED with SPREAD in `constraints` |
 | node pod limit | cause SHORT, OCCUPIED, FRAGMENTED or TOO_LARGE, `deciding` is `pods` |
 | exceeds capacity | cause TOO_LARGE |
 | insufficient resources | cause SHORT or OCCUPIED |
@@ -79,6 +80,7 @@ class Constraint(StrEnum):
     TOPOLOGY = "topology"
     HOST_PORTS = "host ports"
     APART = "required anti-affinity by host"
+    SPREAD = "topology spread"
 
 
 class Cause(StrEnum):
@@ -99,7 +101,7 @@ class Cause(StrEnum):
     FRAGMENTED = "fragmented"
     """Enough is free in total, on nodes that could host a member, and no placement exists."""
     CONSTRAINED = "constrained"
-    """Fits without its topology, its host ports or its anti-affinity; see `constraints`."""
+    """Fits without its topology, its host ports, its anti-affinity or its spread; see `constraints`."""
     CANNOT_TELL = "cannot tell"
 
 

@@ -32,7 +32,9 @@ def free_room(trial: Trial) -> Iterator[Advice]:
     if trial.assessment.empty.answer is not Answer.YES:
         return
     freed = least(trial)
-    if not freed or not trial.frees(changed=_with_room(trial, freed)):
+    if not freed or _may_unbalance(trial, freed):
+        return
+    if not trial.frees(changed=_with_room(trial, freed)):
         return
     names = sorted(freed)
     yield Advice(
@@ -46,9 +48,19 @@ def free_room(trial: Trial) -> Iterator[Advice]:
 def least(trial: Trial) -> Freed:
     """Return the least that must become free, worked out once for each trial; nothing for unknown."""
     if trial.freed is None:
-        one = trial.is_one_shape
+        one = trial.is_one_shape and trial.shape.spread is None
         trial.freed = cheapest(trial) if one else _least_for_several(trial)
     return trial.freed
+
+
+def _may_unbalance(trial: Trial, freed: Freed) -> bool:
+    """Whether pods that count for topology spread could be those that leave."""
+    spread = trial.shape.spread
+    if spread is None:
+        return False
+    loads = [(trial.node(name).now, trial.node(name).staying) for name in freed]
+    term = spread.counted
+    return any(now.matched.get(term, 0) > stay.matched.get(term, 0) for now, stay in loads)
 
 
 def _amounts_text(freed: Freed) -> str:

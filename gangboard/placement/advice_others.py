@@ -58,7 +58,7 @@ def suspend_gangs(trial: Trial) -> Iterator[Advice]:
 def _adds_up(trial: Trial) -> bool:
     """Whether the places on each node can simply be added: one shape that shares nodes freely."""
     shape = trial.shape
-    bound = shape.host_ports or shape.apart or shape.matched or shape.unsupported
+    bound = shape.host_ports or shape.apart or shape.matched or shape.spread or shape.unsupported
     return trial.is_one_shape and not bound
 
 

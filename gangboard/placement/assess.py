@@ -14,6 +14,7 @@ from gangboard.placement.fits import fits
 from gangboard.placement.ground import Ground, as_ground
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.packing import BUDGET
+from gangboard.placement.spread import spread_of
 from gangboard.placement.totals import shortest_of_any, totals
 
 
@@ -179,6 +180,7 @@ def _present(request: GangRequest) -> tuple[Constraint, ...]:
         Constraint.TOPOLOGY: bool(request.topology_keys),
         Constraint.HOST_PORTS: any(shape.host_ports for shape in shapes),
         Constraint.APART: any(shape.apart or shape.matched for shape in shapes),
+        Constraint.SPREAD: spread_of(request) is not None,
     }
     return tuple(one for one in Constraint if there[one])
 
@@ -190,6 +192,7 @@ def relaxed(
 
     What is not worked out (`Shape.unsupported`) is left out too: the trial is about the rest.
     """
+    keeps_spread = spread_of(request) is not None and Constraint.SPREAD not in constraints
 
     def shape(one: Shape) -> Shape:
         requests = {name: amount for name, amount in one.requests.items() if name != resource}
@@ -201,6 +204,7 @@ def relaxed(
             host_ports=frozenset() if Constraint.HOST_PORTS in constraints else one.host_ports,
             apart=frozenset() if Constraint.APART in constraints else one.apart,
             matched=frozenset() if Constraint.APART in constraints else one.matched,
+            spread=one.spread if keeps_spread else None,
             unsupported=(),
         )
 

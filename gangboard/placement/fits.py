@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from gangboard.domain.capacity import HOSTNAME, GangRequest, NodeRoom
+from gangboard.domain.capacity import HOSTNAME, SPREAD, GangRequest, NodeRoom
 from gangboard.domain.placing import Answer, Filter, Fit, When
 from gangboard.placement.classes import problem
 from gangboard.placement.domains import (
@@ -18,6 +18,7 @@ from gangboard.placement.eligibility import filters, is_eligible
 from gangboard.placement.ground import as_ground
 from gangboard.placement.matching import undecidable
 from gangboard.placement.packing import BUDGET, Budget, pack
+from gangboard.placement.spread import fit_spread, fit_spread_plainly, spread_of
 
 Domains = dict[tuple[str, ...], list[NodeRoom]]
 
@@ -62,7 +63,10 @@ def _not_understood(request: GangRequest) -> list[str]:
 def _beyond(request: GangRequest, found: Fit) -> Fit:
     """Return that it fits only if nothing is asked for that is not worked out."""
     parties = [party for party in request.parties if party.count > 0]
-    names = tuple(sorted({name for party in parties for name in party.shape.unsupported}))
+    found_names = {name for party in parties for name in party.shape.unsupported}
+    if spread_of(request) is None and any(party.shape.spread for party in parties):
+        found_names.add(SPREAD)
+    names = tuple(sorted(found_names))
     if not names:
         return found
     why = f"not worked out: {', '.join(names)}"
@@ -83,9 +87,15 @@ def _fits(
     request: GangRequest, nodes: Sequence[NodeRoom], when: When, target: int, budget: Budget
 ) -> Fit:
     ground = as_ground(nodes)
+
+    def ask() -> Fit:
+        if spread_of(request) is not None:
+            return fit_spread(ground, request, when, target)
+        return fit_in_some_domain(ground, request, when, target, budget)
+
     return _safely(
         hosts_share_names(ground, request),
-        lambda: fit_in_some_domain(ground, request, when, target, budget),
+        ask,
         lambda: first_unreadable(ground, request),
     )
 
@@ -101,13 +111,18 @@ def _fits_plainly(
     budget: Budget,
     group: bool,
 ) -> Fit:
-    tried = (
-        pack(problem(request.parties, members, when, group=group), target, budget)
-        for _, members in sorted(domains(request, nodes).items())
-    )
+    def ask() -> Fit:
+        if spread_of(request) is not None:
+            return fit_spread_plainly(nodes, request, when, target)
+        tried = (
+            pack(problem(request.parties, members, when, group=group), target, budget)
+            for _, members in sorted(domains(request, nodes).items())
+        )
+        return in_any(tried, budget)
+
     return _safely(
         _share_names(request, nodes),
-        lambda: in_any(tried, budget),
+        ask,
         lambda: _unreadable(request, nodes),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from gangboard.domain.capacity import (
     Effect,
@@ -94,6 +95,11 @@ def untolerated(node: NodeRoom, shape: Shape) -> list[Taint]:
     return [
         taint for taint in taints if not any(tolerates(one, taint) for one in shape.tolerations)
     ]
+
+
+def is_tainted(node: NodeRoom, shape: Shape) -> bool:
+    """Whether a taint keeps the pod away. `spec.unschedulable` without its taint is none here."""
+    return bool(untolerated(replace(node, unschedulable=False), shape))
 
 
 def ports_clash(ports: Iterable[HostPort], others: Iterable[HostPort]) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from gangboard.domain.capacity import (
+    SPREAD,
     GangRequest,
     Load,
     Needs,
@@ -15,6 +16,7 @@ from gangboard.domain.capacity import (
     Party,
     PodTerm,
     Shape,
+    Spread,
 )
 from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
@@ -24,7 +26,9 @@ from gangboard.placement.neighbours import NO_TERMS, fewer, matcher
 
 OF_OTHERS = "anti-affinity of other pods"
 """What is not worked out of a pod that a term of another, not by host, may keep away."""
-_Kind = tuple[tuple[tuple[str, Decimal], ...], Needs, tuple[str, ...], frozenset[PodTerm]]
+_Kind = tuple[
+    tuple[tuple[str, Decimal], ...], Needs, tuple[str, ...], frozenset[PodTerm], Spread | None
+]
 
 
 def waiting(unit: Unit) -> tuple[Pod, ...]:
@@ -51,7 +55,7 @@ def request_of(unit: Unit) -> GangRequest:
     keys = unit.group.topology_keys if unit.group is not None else ()
     domain, unclear = _domain(unit, keys)
     also = (*unclear, *_siblings(unit))
-    return GangRequest(_parties(unit, pods, also), _quorum(unit), keys, domain)
+    return GangRequest(_parties(unit, pods, also, alone=not keys), _quorum(unit), keys, domain)
 
 
 def _on_nodes(unit: Unit) -> list[Pod]:
@@ -99,8 +103,13 @@ def _domain(unit: Unit, keys: Sequence[str]) -> tuple[tuple[str, ...] | None, tu
 # Shapes
 
 
-def _parties(unit: Unit, pods: Sequence[Pod], also: tuple[str, ...]) -> tuple[Party, ...]:
-    """Return the pods by what they ask for, each kind under a name of its own, in order of names."""
+def _parties(
+    unit: Unit, pods: Sequence[Pod], also: tuple[str, ...], *, alone: bool
+) -> tuple[Party, ...]:
+    """Return the pods by what they ask for, each kind under a name of its own, in order of names.
+
+    `alone`: the spread of pods that are of one kind is the only thing that is about where they are.
+    """
     kinds: dict[_Kind, list[Pod]] = {}
     matched = matcher(unit.facts.room, pods)
     for pod in pods:
@@ -109,18 +118,44 @@ def _parties(unit: Unit, pods: Sequence[Pod], also: tuple[str, ...]) -> tuple[Pa
             pod.needs,
             pod.unread_requests,
             matched(pod),
+            _spread(pod),
         )
         kinds.setdefault(kind, []).append(pod)
     parties: dict[str, Party] = {}
-    for (requests, needs, unread, terms), members in kinds.items():
+    for (requests, needs, unread, terms, spread), members in kinds.items():
         name = plain = _name(unit, members)
         number = 2
         while name in parties:
             name, number = f"{plain} ({number})", number + 1
         unsupported = (*needs.unsupported, *map(_unread, unread), *also)
-        shape = shape_of(name, dict(requests), needs, unsupported, terms)
+        if len(kinds) > 1 or not alone or (spread and _may_count_more(unit, spread, pods)):
+            spread = None
+        shape = shape_of(name, dict(requests), needs, unsupported, terms, spread)
         parties[name] = Party(shape, len(members))
     return tuple(parties[name] for name in sorted(parties))
+
+
+def _spread(pod: Pod) -> Spread | None:
+    spread = pod.needs.spread
+    if spread is None:
+        return None
+    itself = spread.counted.matches(pod.meta.ref.namespace, pod.labels)
+    return replace(spread, counts_itself=itself)
+
+
+def _may_count_more(unit: Unit, spread: Spread, pods: Sequence[Pod]) -> bool:
+    """Whether pods of others that count are nominated to nodes.
+
+    Until they are bound the scheduler counts them on the node that it looks at and on no other
+    (RunFilterPluginsWithNominatedPods); on 1.35 those that wait at the gate everywhere.
+    """
+    ground = ground_of(unit.facts.room)
+    term = spread.counted.of_nominated
+    number = sum(load.matched.get(term, 0) for load in ground.odd().apart_now.values())
+    own = [
+        pod for pod in pods if pod.nominated_node and ground.place(pod.nominated_node) is not None
+    ]
+    return number > (len(own) if spread.counts_itself else 0)
 
 
 def _unread(resource: str) -> str:
@@ -133,12 +168,16 @@ def shape_of(
     needs: Needs,
     unsupported: tuple[str, ...],
     matched: frozenset[PodTerm] = NO_TERMS,
+    spread: Spread | None = None,
 ) -> Shape:
     """Return one pod's requests and needs as a shape.
 
     `matched` are the terms of anti-affinity that it matches: its gang's, and those of pods with a
-    node. Of one that is not exact nobody can tell here which nodes it takes away.
+    node. Of one that is not exact nobody can tell here which nodes it takes away. `spread` is its
+    constraint where that can be worked out.
     """
+    if needs.spread is not None and spread is None:
+        unsupported = (*unsupported, SPREAD)
     if not all(term.is_exact for term in matched.difference(needs.anti_affinity)):
         unsupported = (*unsupported, OF_OTHERS)
     return Shape(
@@ -150,6 +189,7 @@ def shape_of(
         needs.host_ports,
         frozenset(term for term in needs.anti_affinity if term.is_exact),
         frozenset(term for term in matched if term.is_exact),
+        spread,
         tuple(dict.fromkeys(unsupported)),
         needs.undecidable,
     )

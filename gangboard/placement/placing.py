@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
 from gangboard.domain.capacity import Party
 from gangboard.domain.facts import Unit
-from gangboard.domain.placing import Placing, ShapeFit
+from gangboard.domain.placing import Constraint, Placing, ShapeFit, When
 from gangboard.placement.assess import assess
+from gangboard.placement.eligibility import EXAMPLES
 from gangboard.placement.ground import Ground
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.members import nodes_for, request_of, waiting
+from gangboard.placement.spread import closed, most_in
 
 __all__ = ["nodes_for", "placing", "request_of"]
 
@@ -27,9 +33,27 @@ def placing(unit: Unit) -> Placing | None:
 
 
 def shape_fit(party: Party, ground: Ground, keys: tuple[str, ...]) -> ShapeFit:
-    """Return where the pods of one shape can go, each node by itself."""
+    """Return where the pods of one shape can go, each node by itself but for topology spread."""
     hosts = hosts_of(ground, party.shape)
     now, empty, open_nodes, saturated = hosts.summary(keys)
-    return ShapeFit(
+    found = ShapeFit(
         party.shape, party.count, hosts.eligibility(keys), now, empty, open_nodes, saturated
+    )
+    return _spread_out(found, ground) if party.shape.spread is not None else found
+
+
+def _spread_out(found: ShapeFit, ground: Ground) -> ShapeFit:
+    """Return the same with what a topology spread constraint leaves of the numbers."""
+    shape, spread = found.shape, found.shape.spread
+    assert spread is not None  # noqa: S101 - the caller has asked
+    with_room = hosts_of(ground, shape).caps(When.NOW) > 0
+    shut = np.flatnonzero(with_room & closed(ground, shape, spread)).tolist()
+    names = tuple(ground.names[at] for at in shut[:EXAMPLES])
+    more = ((str(Constraint.SPREAD), len(shut), names),) if shut else ()
+    return replace(
+        found,
+        now=most_in(ground, shape, spread, When.NOW),
+        empty=most_in(ground, shape, spread, When.EMPTY),
+        open_nodes=found.open_nodes - len(shut),
+        saturated=tuple(sorted((*found.saturated, *more), key=lambda one: (-one[1], one[0]))),
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from gangboard.domain.capacity import HostPort, Load, Requirement, Shape, Taint
+from gangboard.domain.capacity import HostPort, Load, Requirement, Shape, Spread, Taint
 from gangboard.domain.placing import Filter, When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.ground import NAME, Ground, Mask, Whole
@@ -18,6 +18,7 @@ from gangboard.placement.matching import (
     CORDON,
     NAME_FIELD,
     NOT_READY,
+    is_tainted,
     keeps_apart,
     ports_clash,
     untolerated,
@@ -126,6 +127,17 @@ class Sieve:
         if not taints:
             return self._all()
         found: Mask = np.array([not one for one in taints], dtype=np.bool_)[codes]
+        return found
+
+    def counted(self, spread: Spread) -> Mask:
+        """Return the nodes that a spread constraint counts: the same as `spread.is_counted`."""
+        found = has_label(self._ground, spread.topology_key)
+        if spread.honours_affinity:
+            found = found & self._selected()
+        if spread.honours_taints:
+            kinds = self._ground.kinds()
+            tainted = [is_tainted(node, self._shape) for node in kinds.nodes]
+            found = found & ~np.array(tainted, dtype=np.bool_)[kinds.codes]
         return found
 
     def _enough(self, resource: str, amount: int) -> Mask:

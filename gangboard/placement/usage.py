@@ -4,99 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from decimal import Decimal
-from functools import lru_cache
-from typing import TypeVar
 
-from gangboard.domain.capacity import (
-    Amounts,
-    ClusterRoom,
-    HostPort,
-    Load,
-    NodeRoom,
-    PodTerm,
-    Resident,
-)
+from gangboard.domain.capacity import ClusterRoom, Load, NodeRoom, PodTerm, Resident
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
-from gangboard.placement.amounts import pod_amounts
 from gangboard.placement.neighbours import Neighbours
+from gangboard.placement.tally import Sum, Taken, Tally, same_but_counts, taken_of, terms_of
 
-Key = TypeVar("Key")
 Residents = Callable[[], Sequence[Resident]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Taken:
-    """What one pod takes from its node."""
-
-    node: str
-    amounts: Amounts
-    host_ports: frozenset[HostPort]
-    apart: tuple[PodTerm, ...]
-    unread: tuple[str, ...]
-    stays: bool
-
-
-@dataclass(slots=True)
-class _Sum:
-    """A load that pods are added to and taken from; what two pods hold is held until both go."""
-
-    amounts: dict[str, int] = field(default_factory=dict)
-    pods: int = 0
-    host_ports: dict[HostPort, int] = field(default_factory=dict)
-    apart: dict[PodTerm, int] = field(default_factory=dict)
-    matched: dict[PodTerm, int] = field(default_factory=dict)
-
-    def count(self, taken: _Taken, sign: int) -> None:
-        """Add a pod (1) or take it away (-1)."""
-        self.pods += sign
-        for resource, amount in taken.amounts.items():
-            _count(self.amounts, resource, sign * amount)
-        for port in taken.host_ports:
-            _count(self.host_ports, port, sign)
-        for term in taken.apart:
-            _count(self.apart, term, sign)
-
-    def match(self, terms: Iterable[PodTerm], sign: int) -> None:
-        """Note that a pod matches these terms (1), or no longer (-1)."""
-        for term in terms:
-            _count(self.matched, term, sign)
-
-    def load(self) -> Load:
-        """Return it as it is now."""
-        return Load(
-            dict(self.amounts),
-            self.pods,
-            frozenset(self.host_ports),
-            dict(self.apart),
-            dict(self.matched),
-        )
-
-
-@dataclass(slots=True)
-class _Tally:
-    """The pods of one node, whether the node is known or not."""
-
-    uids: set[str] = field(default_factory=set)
-    now: _Sum = field(default_factory=_Sum)
-    staying: _Sum = field(default_factory=_Sum)
-    unread: dict[str, int] = field(default_factory=dict)
-
-    def count(self, taken: _Taken, sign: int) -> None:
-        """Add a pod (1) or take it away (-1)."""
-        self.now.count(taken, sign)
-        if taken.stays:
-            self.staying.count(taken, sign)
-        for resource in taken.unread:
-            _count(self.unread, resource, sign)
-
-    def match(self, taken: _Taken, terms: Iterable[PodTerm], sign: int) -> None:
-        """Note that a pod of it matches these terms (1), or no longer (-1)."""
-        self.now.match(terms, sign)
-        if taken.stays:
-            self.staying.match(terms, sign)
 
 
 class Usage:
@@ -106,17 +21,18 @@ class Usage:
     nominated to a node takes its room there before it is bound: the scheduler keeps it for the pod
     (RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime). Pods on a node that is
     not known wait for it to come. Pods without one take nothing, but who matches their terms of
-    anti-affinity is counted. Not for several threads at once.
+    anti-affinity and of topology spread is counted: a rule of spread is about its pod until that
+    has a node, then about no other. Not for several threads at once.
     """
 
     def __init__(self) -> None:
         self._nodes: dict[str, NodeRoom] = {}
         """As they come, nothing on them."""
-        self._taken: dict[str, _Taken] = {}
+        self._taken: dict[str, Taken] = {}
         self._terms: dict[str, tuple[PodTerm, ...]] = {}
         """Of pods that are not finished, with a node or without; none that has none."""
         self._neighbours = Neighbours()
-        self._tallies: dict[str, _Tally] = {}
+        self._tallies: dict[str, Tally] = {}
         self._rooms: dict[str, NodeRoom] = {}
         self._stale: set[str] = set()
         """Known nodes whose entry in `_rooms` is out of date."""
@@ -144,17 +60,20 @@ class Usage:
     def put_pod(self, pod: Pod) -> bool:
         """Take in a pod as it is now; True when what is taken from a known node has changed."""
         uid = pod.meta.ref.uid
-        taken = _taken(pod)
-        seen = self._carry(uid, () if pod.is_finished else pod.needs.anti_affinity)
-        if taken == self._taken.get(uid) and (taken is None or self._neighbours.knows(pod)):
+        taken = taken_of(pod)
+        seen = self._carry(uid, terms_of(pod))
+        old = self._taken.get(uid)
+        if taken is None and old is None:
             return seen
+        if taken and old and same_but_counts(taken, old) and self._neighbours.knows(pod):
+            return self._recount(uid, old, taken) or seen
         seen |= self._leave(uid)
         if taken is None:
             return seen
         self._taken[uid] = taken
         tally = self._tallies.get(taken.node)
         if tally is None:
-            tally = self._tallies[taken.node] = _Tally()
+            tally = self._tallies[taken.node] = Tally()
         tally.uids.add(uid)
         tally.count(taken, 1)
         tally.match(taken, self._neighbours.put(pod), 1)
@@ -164,6 +83,17 @@ class Usage:
         """Forget a pod; True when that frees something on a known node."""
         left = self._leave(uid)
         return self._carry(uid, ()) or left
+
+    def _recount(self, uid: str, old: Taken, new: Taken) -> bool:
+        """Take in whether a pod that is as before counts for topology spread."""
+        if old == new:
+            return False
+        self._taken[uid] = new
+        terms = [term for term in self._neighbours.matched(uid) if term.is_count]
+        tally = self._tallies[new.node]
+        tally.match(old, terms, -1)
+        tally.match(new, terms, 1)
+        return bool(terms) and self._touch(new.node)
 
     def _leave(self, uid: str) -> bool:
         """Take a pod from its node, if it has one."""
@@ -211,13 +141,13 @@ class Usage:
 
     def load_of(self, uids: Collection[str]) -> Mapping[str, Load]:
         """Return what these pods take together on each known node."""
-        sums: dict[str, _Sum] = {}
+        sums: dict[str, Sum] = {}
         for uid in dict.fromkeys(uids):
             taken = self._taken.get(uid)
             if taken is not None and taken.node in self._nodes:
-                found = sums.setdefault(taken.node, _Sum())
+                found = sums.setdefault(taken.node, Sum())
                 found.count(taken, 1)
-                found.match(self._neighbours.matched(uid), 1)
+                found.match(taken, self._neighbours.matched(uid), 1)
         return {name: sums[name].load() for name in sorted(sums)}
 
     def room(self, why: str = "", residents: Residents | None = None) -> ClusterRoom:
@@ -251,15 +181,6 @@ class Usage:
         return True
 
 
-def _count(into: dict[Key, int], key: Key, by: int) -> None:
-    """Add; what comes to nothing is no longer there, so that order and history leave no trace."""
-    left = into.get(key, 0) + by
-    if left:
-        into[key] = left
-    else:
-        into.pop(key, None)
-
-
 def _bare(node: Node) -> NodeRoom:
     # Thousands of nodes carry the same labels: their text is kept once.
     labels = {sys.intern(key): sys.intern(value) for key, value in node.labels.items()}
@@ -274,7 +195,7 @@ def _bare(node: Node) -> NodeRoom:
     )
 
 
-def _filled(bare: NodeRoom, tally: _Tally | None) -> NodeRoom:
+def _filled(bare: NodeRoom, tally: Tally | None) -> NodeRoom:
     if tally is None:
         return bare
     return NodeRoom(
@@ -288,24 +209,3 @@ def _filled(bare: NodeRoom, tally: _Tally | None) -> NodeRoom:
         staying=tally.staying.load(),
         unreadable=bare.unreadable.union(tally.unread) if tally.unread else bare.unreadable,
     )
-
-
-def _taken(pod: Pod) -> _Taken | None:
-    """Return what a pod takes; None when it is finished or has no node to take it from."""
-    node = pod.node or pod.nominated_node
-    if not node or pod.is_finished:
-        return None
-    return _Taken(
-        node=sys.intern(node),
-        amounts=_amounts(tuple(pod.requests.items())),
-        host_ports=pod.needs.host_ports,
-        apart=pod.needs.anti_affinity,
-        unread=pod.unread_requests,
-        stays=pod.stays,
-    )
-
-
-@lru_cache(maxsize=16384)
-def _amounts(requests: tuple[tuple[str, Decimal], ...]) -> Amounts:
-    """Return the amounts of one pod, the same object for the many pods that ask the same."""
-    return pod_amounts(dict(requests))

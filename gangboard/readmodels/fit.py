@@ -15,6 +15,7 @@ _CONSTRAINTS = {
     Constraint.TOPOLOGY: "outside the topology domain of its members",
     Constraint.HOST_PORTS: "host port is taken",
     Constraint.APART: "has a pod that must not share the node",
+    Constraint.SPREAD: "topology spread lets no more pods in",
 }
 _OPEN, _FULL, _NEVER = "running", "waiting", "unknown"
 

@@ -51,9 +51,10 @@ def _residents(look: Look) -> list[Resident]:
         usage.put_node(model(NODE, obj))
     uids: dict[str, list[str]] = {}
     for obj in look.pods:
+        # Those that wait are put as well: their rules say who counts.
+        pod: Pod = model(POD, obj)
+        usage.put_pod(pod)
         if "schedulingGroup" not in obj["spec"]:
-            pod: Pod = model(POD, obj)
-            usage.put_pod(pod)
             uids.setdefault(_gang_of(pod), []).append(pod.meta.ref.uid)
     return [
         Resident(name, ObjectRef("batch", "Job", "running", name, name), 0, usage.load_of(pods))

@@ -30,6 +30,8 @@ class Ask:
     """Thousandths of a core of a container that runs before the others: the larger number counts."""
     apart: str = ""
     """Name of its set of pods, with which it shares no node by required anti-affinity."""
+    counted: bool = False
+    """It has the label by which topology spread counts pods."""
 
     @property
     def amounts(self) -> tuple[int, int, int]:
@@ -61,6 +63,18 @@ class NodeSpec:
 
 
 @dataclass(frozen=True)
+class SpreadSpec:
+    """A hard topology spread constraint."""
+
+    key: str
+    """`rack`, `disk` or `host`."""
+    skew: int = 1
+    least: int = 1
+    """`minDomains`."""
+    honours_taints: bool = False
+
+
+@dataclass(frozen=True)
 class PartySpec:
     """Members of a gang that ask the same."""
 
@@ -72,6 +86,7 @@ class PartySpec:
     tolerates: bool = False
     affinity: str = ""
     """A required node affinity: `no hdd`, `some rack`, or none."""
+    spread: SpreadSpec | None = None
 
     @property
     def needs(self) -> tuple[Ask, str, bool, str]:
@@ -102,6 +117,11 @@ class Case:
     def size(self) -> int:
         """How many members it has."""
         return sum(party.count for party in self.parties)
+
+    @property
+    def is_spread(self) -> bool:
+        """Members must be spread."""
+        return any(party.spread is not None for party in self.parties)
 
     @property
     def is_mixed(self) -> bool:

@@ -10,19 +10,26 @@ from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
-from tests.agreement.cases import DISKS, RACKS, Ask, Case, NodeSpec, PartySpec
+from tests.agreement.cases import DISKS, RACKS, Ask, Case, NodeSpec, PartySpec, SpreadSpec
 from tests.agreement.reckoning import is_boundary, most
 
 FITTING, BOUNDARY, MIXED = 0.5, 0.6, 0.5
 """Shares that are drawn. Asked for are 30 to 70 % fitting, half at the boundary, 40 % mixed."""
+SPREAD = 0.5
+"""Share of the cases of one shape without a topology domain whose members must be spread."""
 
 
 def make_case(seed: int, number: int) -> Case:
     """Return the case of that number: always the same for the same seed."""
     dice = Random(f"{seed}/{number}")
     wanted = tuple(dice.random() < share for share in (FITTING, BOUNDARY, MIXED))
+    # Dice of their own: whoever is not spread is drawn as if there were no spread.
+    others = Random(f"{seed}/{number}/spread")
+    is_spread = others.random() < SPREAD
     while True:
         case = _draw(dice, seed, number, mixed=wanted[2])
+        if is_spread and len(case.parties) == 1 and not case.topology:
+            case = _spread(others, case)
         kind = (most(case) >= case.quorum, is_boundary(case), case.is_mixed)
         if kind == wanted:
             return case
@@ -50,6 +57,23 @@ def _draw(dice: Random, seed: int, number: int, *, mixed: bool) -> Case:
         dice.shuffle(order)
     quorum = size if dice.random() < 0.5 else dice.randint(2, size)
     return Case(seed, number, nodes, parties, quorum, dice.random() < 0.25, tuple(order))
+
+
+def _spread(dice: Random, case: Case) -> Case:
+    """Return the same case with members that must be spread, and pods that count."""
+    (party,) = case.parties
+    spread = SpreadSpec(
+        dice.choice(("rack", "rack", "disk", "host")),
+        dice.choice((1, 1, 1, 2, 3)),
+        dice.choice((1, 1, 1, 2, 3)),
+        honours_taints=dice.random() < 0.3,
+    )
+    ask = replace(party.ask, counted=dice.random() < 0.85)
+    nodes = tuple(
+        replace(node, runs=tuple(replace(one, counted=dice.random() < 0.6) for one in node.runs))
+        for node in case.nodes
+    )
+    return replace(case, nodes=nodes, parties=(replace(party, ask=ask, spread=spread),))
 
 
 def _node(dice: Random, name: str, *, apart: bool, port: bool) -> NodeSpec:

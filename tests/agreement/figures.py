@@ -89,6 +89,9 @@ def _compared(arena: Arena, played: Played, mine: Ours, again: Ours | None) -> R
         return Result(played, mine, Outcome.WRONG, "it runs, and we say that it cannot")
     if len(mine.placement) < played.case.quorum:
         return Result(played, mine, Outcome.WRONG, f"a placement of {mine.placement} only")
+    if played.case.is_spread:
+        # Pinned pods would be spread over one node each: it says nothing. Equal pods are not missed.
+        return Result(played, mine, Outcome.WRONG, "refused, and we say that it fits")
     judgement, words = arena.try_pinned(played, mine.placement)
     outcome = Outcome.MISSED if judgement is Judgement.FITS else Outcome.WRONG
     return Result(played, mine, outcome, f"pinned to {mine.placement}: {judgement}: {words}")
@@ -140,6 +143,7 @@ class Figures:
         yield f"within one unit             {self._part(map(is_boundary, cases)):.1%}"
         yield f"mixed shapes                {self._part(one.is_mixed for one in cases):.1%}"
         yield f"one topology domain         {self._part(one.topology for one in cases):.1%}"
+        yield f"topology spread             {self._part(one.is_spread for one in cases):.1%}"
         for outcome in Outcome:
             count = sum(one.outcome is outcome for one in self.results)
             yield f"{outcome:<27} {count} ({self.share(outcome):.1%})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from tests.agreement.cases import PORT, Ask, Case, NodeSpec, PartySpec
+from tests.agreement.cases import PORT, Ask, Case, NodeSpec, PartySpec, SpreadSpec
 from tests.controlplane.client import Json
 from tests.controlplane.nodes import node
 from tests.controlplane.objects import pod, podgroup
@@ -18,6 +18,8 @@ RACK = "agreement.test/rack"
 DISK = "agreement.test/disk"
 TAINT = "agreement.test/dedicated"
 _SET = "agreement.test/set"
+_COUNTED = "agreement.test/counted"
+_SPREAD_KEYS = {"rack": RACK, "disk": DISK, "host": "kubernetes.io/hostname"}
 
 
 def node_objects(case: Case, run: str) -> list[Json]:
@@ -68,6 +70,8 @@ def _member(case: Case, namespace: str, run: str, party: PartySpec, number: int)
         spec["tolerations"] = [{"key": TAINT, "operator": "Exists"}]
     if party.affinity:
         spec["affinity"] = _AFFINITIES[party.affinity]
+    if party.spread is not None:
+        spec["topologySpreadConstraints"] = [_spread(case, party.spread)]
     spec["schedulingGroup"] = {"podGroupName": case.name}
     name = f"{case.name}-{party.name}-{number}"
     made = _pod(name, namespace, run, case, party.ask, spec)
@@ -110,6 +114,8 @@ def _pod(name: str, namespace: str, run: str, case: Case, ask: Ask, spec: Json) 
     spec = dict(spec)
     if ask.apart:
         labels[_SET] = f"{case.name}-{ask.apart}"
+    if ask.counted:
+        labels[_COUNTED] = case.name
     if ask.avoided:
         avoided = [f"{case.name}-{one}" for one in sorted(ask.avoided)]
         spec["affinity"] = {**spec.get("affinity", {}), **_apart(avoided)}
@@ -133,6 +139,17 @@ def _pod(name: str, namespace: str, run: str, case: Case, ask: Ask, spec: Json) 
         first = {"requests": {"cpu": f"{ask.init}m"}}
         made["spec"]["initContainers"] = [{"name": "first", "image": "x", "resources": first}]
     return made
+
+
+def _spread(case: Case, spread: SpreadSpec) -> Json:
+    return {
+        "topologyKey": _SPREAD_KEYS[spread.key],
+        "maxSkew": spread.skew,
+        "minDomains": spread.least,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "nodeTaintsPolicy": "Honor" if spread.honours_taints else "Ignore",
+        "labelSelector": {"matchLabels": {_COUNTED: case.name}},
+    }
 
 
 def _on_nodes(key: str, operator: str, *values: str) -> Json:

@@ -6,7 +6,7 @@ the real scheduler.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -17,6 +17,8 @@ Counts = tuple[int, ...]
 
 def most(case: Case) -> int:
     """Return the largest number of members that can be placed at once."""
+    if case.is_spread:
+        return _most_spread(case.nodes, case.parties[0])
     if not case.topology:
         return _most_on(case.nodes, case.parties)
     return max(
@@ -55,6 +57,48 @@ def _most_on(nodes: Sequence[NodeSpec], parties: Sequence[PartySpec]) -> int:
     return max(map(sum, reached))
 
 
+def _most_spread(nodes: Sequence[NodeSpec], party: PartySpec) -> int:
+    """Put one pod after the other where the fewest are, for as long as one may be somewhere."""
+    counts: dict[str, int] = {}
+    room: dict[str, int] = {}
+    for node in nodes:
+        value = _value(node, party)
+        if not value or not _is_counted(node, party):
+            continue
+        counts[value] = counts.get(value, 0) + sum(ask.counted for ask in node.runs)
+        room[value] = room.get(value, 0) + max((way[0] for way in _ways(node, [party])), default=0)
+    placed = 0
+    while placed < party.count:
+        open_to = [value for value in counts if room[value] and _may_grow(party, counts, value)]
+        if not open_to:
+            break
+        value = min(open_to, key=lambda one: counts[one])
+        counts[value] += party.ask.counted
+        room[value] -= 1
+        placed += 1
+    return placed
+
+
+def _may_grow(party: PartySpec, counts: Mapping[str, int], value: str) -> bool:
+    assert party.spread is not None
+    fewest = min(counts.values()) if len(counts) >= party.spread.least else 0
+    return counts[value] + party.ask.counted - fewest <= party.spread.skew
+
+
+def _value(node: NodeSpec, party: PartySpec) -> str:
+    assert party.spread is not None
+    return {"rack": node.rack, "disk": node.disk, "host": node.name}[party.spread.key]
+
+
+def _is_counted(node: NodeSpec, party: PartySpec) -> bool:
+    """Whether it is part of a domain: the affinity is honoured, taints where it is said."""
+    assert party.spread is not None
+    if not _is_selected(node, party):
+        return False
+    is_shut = node.cordoned or (node.tainted and not party.tolerates)
+    return not (party.spread.honours_taints and is_shut)
+
+
 def _ways(node: NodeSpec, parties: Sequence[PartySpec]) -> Iterator[Counts]:
     """Yield how many members of each party can be on the node together."""
     highest = [party.count if _may_be_on(node, party) else 0 for party in parties]
@@ -64,12 +108,14 @@ def _ways(node: NodeSpec, parties: Sequence[PartySpec]) -> Iterator[Counts]:
 
 
 def _may_be_on(node: NodeSpec, party: PartySpec) -> bool:
+    return _is_selected(node, party) and not node.cordoned and (party.tolerates or not node.tainted)
+
+
+def _is_selected(node: NodeSpec, party: PartySpec) -> bool:
     return (
         party.disk in ("", node.disk)
         and not (party.affinity == "no hdd" and node.disk == "hdd")
         and not (party.affinity == "some rack" and not node.rack)
-        and not node.cordoned
-        and (party.tolerates or not node.tainted)
     )
 
 

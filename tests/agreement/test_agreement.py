@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from gangboard.domain.placing import Answer
 from tests.agreement.arena import Arena, Judgement
-from tests.agreement.cases import Ask, Case, NodeSpec, PartySpec
+from tests.agreement.cases import Ask, Case, NodeSpec, PartySpec, SpreadSpec
 from tests.agreement.drawing import make_cases
 from tests.agreement.figures import Figures, Outcome, Result, compare
 from tests.agreement.reckoning import is_boundary, most
@@ -48,6 +49,12 @@ def test_draws_are_fair_and_repeatable() -> None:
     ]
     assert sum(any(ask.avoided for ask in one) for one in asks) / 200 >= 0.1
     assert sum(any(ask.apart and ask.bystander for ask in one) for one in asks) / 200 >= 0.05
+    # Topology spread, half of which at least with pods that count already.
+    spread = [case for case in cases if case.is_spread]
+    assert len(spread) / 200 >= 0.12
+    assert sum(any(ask.counted for node in one.nodes for ask in node.runs) for one in spread) >= (
+        len(spread) / 2
+    )
 
 
 def test_a_case_has_the_kind_that_was_drawn() -> None:
@@ -57,6 +64,20 @@ def test_a_case_has_the_kind_that_was_drawn() -> None:
     assert is_boundary(_case(nodes, _party("w", 4, gpus=2), quorum=4))
     assert not is_boundary(_case(nodes, _party("w", 4, gpus=2), quorum=2))
     assert most(_case(nodes, _party("w", 1, gpus=4), _party("p", 4, gpus=1), quorum=5)) == 4
+
+
+def test_the_reckoning_of_spread() -> None:
+    """Rack b takes two pods, and rack a may have one more than b."""
+    old = Ask(gpus=1, counted=True)
+    nodes = (
+        replace(_node("kept-n0", gpus=8), rack="a"),
+        replace(_node("kept-n1", gpus=2), rack="b"),
+    )
+    member = PartySpec("w", 8, Ask(gpus=1, counted=True), spread=SpreadSpec("rack"))
+    assert most(_case(nodes, member, quorum=8)) == 2 + 3
+    held = (replace(nodes[0], runs=(old, old)), nodes[1])
+    assert most(_case(held, member, quorum=8)) == 2 + 1
+    assert most(_case(nodes, replace(member, spread=SpreadSpec("rack", 1, 3)), quorum=8)) == 2
 
 
 # Disagreements, kept by name.

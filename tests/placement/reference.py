@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations, product
 
-from gangboard.domain.capacity import GangRequest, Load, NodeRoom, Shape
+from gangboard.domain.capacity import GangRequest, Load, NodeRoom, Shape, Spread
 from gangboard.domain.placing import When
 
 
@@ -78,3 +78,54 @@ def witness(
         [named[name] for name, count in placement.get(node.name, {}).items() for _ in range(count)]
         for node in nodes
     ]
+
+
+def spread_ends(
+    shape: Shape, count: int, nodes: Sequence[NodeRoom], when: When
+) -> set[tuple[int, ...]]:
+    """Return every way in which placing one pod after the other can end: how many on each node.
+
+    Each goes to any node that takes it and that the spread constraint allows at that moment.
+    """
+    ends, seen = set(), {(0,) * len(nodes)}
+    todo = list(seen)
+    while todo:
+        here = todo.pop()
+        steps = {
+            (*here[:at], here[at] + 1, *here[at + 1 :])
+            for at in range(len(nodes))
+            if sum(here) < count and spread_step(shape, nodes, here, at, when)
+        }
+        if not steps:
+            ends.add(here)
+        todo += steps - seen
+        seen |= steps
+    return ends
+
+
+def spread_step(
+    shape: Shape, nodes: Sequence[NodeRoom], here: Sequence[int], at: int, when: When
+) -> bool:
+    """Whether one pod more may go to the node `at`, with so many placed before."""
+    node, spread = nodes[at], shape.spread
+    assert spread is not None
+    load = node.now if when is When.NOW else node.staying
+    key = spread.topology_key
+    if key not in node.labels or node.unschedulable:
+        return False
+    if not accepts(node, load, [shape] * (here[at] + 1)):
+        return False
+    counts: dict[str, int] = {}
+    for one, placed in zip(nodes, here, strict=True):
+        if key in one.labels and not _left_out(one, shape, spread):
+            there = one.now if when is When.NOW else one.staying
+            number = there.matched.get(spread.counted, 0) + spread.counts_itself * placed
+            counts[one.labels[key]] = counts.get(one.labels[key], 0) + number
+    fewest = min(counts.values()) if len(counts) >= spread.min_domains else 0
+    return counts[node.labels[key]] + spread.counts_itself - fewest <= spread.max_skew
+
+
+def _left_out(node: NodeRoom, shape: Shape, spread: Spread) -> bool:
+    if spread.honours_affinity and shape.node_selector and node.labels["pool"] != "x":
+        return True
+    return spread.honours_taints and bool(node.taints) and not shape.tolerations

@@ -22,6 +22,7 @@ from gangboard.domain.capacity import (
     Party,
     Requirement,
     Shape,
+    Spread,
     Taint,
     Term,
     Toleration,
@@ -127,6 +128,18 @@ def odd_nodes(random: Random) -> list[NodeRoom]:
     return found
 
 
+def odd_spread(random: Random) -> Spread:
+    return Spread(
+        random.choice(["rack", "size", HOSTNAME]),
+        random.choice([S, T]),
+        random.randint(1, 2),
+        random.choice([1, 1, 2, 3]),
+        random.random() < 0.7,
+        random.random() < 0.3,
+        random.random() < 0.7,
+    )
+
+
 def odd_shape(random: Random, name: str = "s") -> Shape:
     odd = random.choice([0.0, 0.1, 0.3])
     terms = [
@@ -147,6 +160,7 @@ def odd_shape(random: Random, name: str = "s") -> Shape:
         frozenset(some(random, PORTS, odd / 2)),
         frozenset(some(random, [S, T], odd / 2)),
         frozenset(some(random, [S, T], odd / 2)),
+        odd_spread(random) if random.random() < odd else None,
         ("volumes",) if random.random() < 0.1 else (),
     )
 

@@ -22,6 +22,7 @@ from gangboard.domain.capacity import (
     PodTerm,
     Requirement,
     Resident,
+    Spread,
     Taint,
 )
 from gangboard.domain.node import Node
@@ -38,6 +39,10 @@ def meta(kind: str, name: str) -> Meta:
     return Meta("v1", ref, "1", 1, None)
 
 
+def going(kind: str, name: str) -> Meta:
+    return replace(meta(kind, name), deleting_since=datetime(2026, 1, 1, tzinfo=UTC))
+
+
 def node(name: str = "n1", ready: str = "True", **more: Any) -> Node:
     return Node(meta("Node", name), Condition("Ready", ready), **more)
 
@@ -45,7 +50,10 @@ def node(name: str = "n1", ready: str = "True", **more: Any) -> Node:
 def pod(name: str = "p1", on: str = "n1", phase: str = "Running", **more: Any) -> Pod:
     asked = {key.replace("gpu", GPU): Decimal(text) for key, text in more.pop("asks", {}).items()}
     ports, terms = frozenset(more.pop("host_ports", ())), tuple(more.pop("terms", ()))
-    needs = Needs(host_ports=ports, anti_affinity=terms)
+    spread = Spread("zone", more.pop("counts")) if more.get("counts") else more.pop("counts", None)
+    needs = Needs(host_ports=ports, anti_affinity=terms, spread=spread)
+    if more.pop("deleted", False):
+        return Pod(going("Pod", name), phase, on, requests=asked, needs=needs, **more)
     return Pod(meta("Pod", name), phase, on, requests=asked, needs=needs, **more)
 
 
@@ -252,12 +260,40 @@ def test_a_term_that_is_not_by_host_is_had_by_its_pod_and_matched_by_nobody() ->
     assert only(usage).now == Load({}, 1, apart={VAGUE: 1})
 
 
+# Topology spread: who counts for a constraint of a pod that has no node yet.
+
+
+def test_bound_pods_count_for_the_spread_of_one_that_waits() -> None:
+    usage = filled([node()], [pod("a", labels={"app": "s"}), pod("b", labels={"app": "t"})])
+    waits = pod("waits", on="", phase="Pending", counts=COUNT)
+    assert usage.put_pod(waits)
+    assert only(usage).now == Load({}, 2, matched={COUNT: 1})
+    assert usage.load_of(["uid-a", "uid-b"]) == {"n1": Load({}, 2, matched={COUNT: 1})}
+    # It is over once it has a node.
+    assert usage.put_pod(pod("waits", on="n1", counts=COUNT))
+    assert only(usage).now == Load({}, 3)
+
+
+def test_pods_that_are_deleted_or_only_nominated_do_not_count() -> None:
+    # countPodsMatchSelector skips pods with a deletionTimestamp; nominated ones are on no node.
+    usage = filled([node()], [pod("waits", on="", counts=COUNT)])
+    usage.put_pod(pod("a", on="", nominated_node="n1", labels={"app": "s"}))
+    assert only(usage).now == Load({}, 1, matched={COUNT.of_nominated: 1})
+    assert usage.put_pod(pod("a", labels={"app": "s"}))
+    assert only(usage).now == Load({}, 1, matched={COUNT: 1})
+    assert usage.put_pod(pod("a", labels={"app": "s"}, deleted=True))
+    assert only(usage).now == Load({}, 1)
+    assert usage.load_of(["uid-a"]) == {"n1": Load({}, 1)}
+    assert usage.remove_pod("uid-a")
+
+
 # Any sequence of changes against counting what is there at its end.
 
 EVERY = PodTerm("team-a/")
 LOOSE = PodTerm("*/rank,app in (s,u)", None, (
     Requirement("rank", "Exists"), Requirement("app", "In", ("s", "u"))
 ))  # fmt: skip
+COUNT = replace(S, name="spread team-a/app=s", is_count=True)
 VAGUE = replace(S, name="team-a/app=s by zone", is_exact=False)
 
 NAMES = st.sampled_from(["n1", "n2", "n3"])
@@ -275,6 +311,8 @@ PODS = st.builds(
     st.sampled_from(["", "n1", "n2", "n3"]),
     st.sampled_from(["Running", "Running", "Pending", "Succeeded"]),
     nominated_node=st.sampled_from(["", "", "n1", "n3"]),
+    counts=st.sampled_from([None, None, COUNT]),
+    deleted=st.booleans(),
     asks=st.dictionaries(
         st.sampled_from(["cpu", "memory", GPU]), st.sampled_from(["0", "0.0001", "1", "2.5"])
     ),
@@ -311,6 +349,7 @@ class Cluster:
         one = self.nodes[name]
         live = [other for other in self.pods.values() if other.phase != "Succeeded"]
         terms = {term for other in live for term in other.needs.anti_affinity if term.is_exact}
+        terms |= {COUNT for other in live if other.needs.spread and not other.node}
         return NodeRoom(
             name,
             unschedulable=one.unschedulable,
@@ -336,7 +375,13 @@ def counted(pods: list[Pod], terms: set[PodTerm]) -> Load:
         len(pods),
         frozenset(port for one in pods for port in one.needs.host_ports),
         Counter(term for one in pods for term in one.needs.anti_affinity),
-        Counter(term for one in pods for term in terms if term.matches("team-a", one.labels)),
+        Counter(
+            term if term != COUNT or one.node else COUNT.of_nominated
+            for one in pods
+            for term in terms
+            if term.matches("team-a", one.labels)
+            and (term != COUNT or one.meta.deleting_since is None)
+        ),
     )
 
 

@@ -32,7 +32,7 @@ _CAUSES: dict[str, frozenset[Cause]] = {
     "topology-does-not-fit": frozenset({Cause.CONSTRAINED}),
     "port-conflict": _NONE | {Cause.CONSTRAINED},
     "pod-anti-affinity": _NONE | {Cause.CONSTRAINED} | _OPEN,
-    "spread-constraints": _OPEN,
+    "spread-constraints": frozenset({Cause.CONSTRAINED}) | _OPEN,
     VOLUME: _MAY_PASS,
     CLAIM: _MAY_PASS,
 }

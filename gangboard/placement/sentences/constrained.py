@@ -1,4 +1,4 @@
-"""Members that would fit without their topology, their host ports or their anti-affinity."""
+"""Members that would fit without their topology, host ports, anti-affinity or topology spread."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from gangboard.placement.matching import keeps_apart
 from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.numbers import Crowd, crowd_of, that_could_host
 from gangboard.placement.sentences.obstacle import Obstacle, node_ref
+from gangboard.placement.sentences.spread import spread_out
 
 CODES = {
     Constraint.TOPOLOGY: "topology-does-not-fit",
     Constraint.HOST_PORTS: "port-conflict",
     Constraint.APART: "pod-anti-affinity",
+    Constraint.SPREAD: "spread-constraints",
 }
 
 
@@ -39,6 +41,8 @@ def constrained(
         text, evidence = _topology(unit, assessment, shapes, is_blocked)
     elif code == "port-conflict":
         text = _ports(assessment, shapes, is_blocked)
+    elif code == "spread-constraints":
+        text, evidence = spread_out(unit, assessment, is_blocked)
     else:
         text = _apart(assessment, shapes, is_blocked)
     return Obstacle(code, f"{text}; {_otherwise(assessment, is_blocked)}", is_blocked, evidence)

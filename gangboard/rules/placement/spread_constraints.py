@@ -1,6 +1,7 @@
 """`spread-constraints`: the amounts fit, and topology spread constraints are not met.
 
-Spread is not worked out here: the scheduler's text decides, where the amounts would fit.
+One constraint of equal pods is worked out; of more than that the scheduler's text tells, where the
+amounts would fit.
 """
 
 from __future__ import annotations

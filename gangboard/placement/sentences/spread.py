@@ -1,0 +1,56 @@
+"""Members that would fit without their topology spread constraint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gangboard.domain.capacity import HOSTNAME, Spread
+from gangboard.domain.facts import Unit
+from gangboard.domain.placing import Assessment, When
+from gangboard.domain.reading.wording import is_or_are, out_of
+from gangboard.domain.verdict import Evidence
+from gangboard.placement.members import nodes_for
+from gangboard.placement.sentences.numbers import crowd_of
+from gangboard.placement.sentences.obstacle import node_ref
+from gangboard.placement.spread import Domain, domains_by, is_open, limits, most_pods, spread_of
+
+
+def spread_out(
+    unit: Unit, assessment: Assessment, is_blocked: bool
+) -> tuple[str, tuple[Evidence, ...]]:
+    """Return what keeps members out of domains that have room, and the domain that decides."""
+    request = assessment.request
+    spread = spread_of(request)
+    assert spread is not None  # noqa: S101 - it is the constraint that is the cause
+    (shape,) = (party.shape for party in request.parties if party.count)
+    when = When.EMPTY if is_blocked else When.NOW
+    domains = domains_by(nodes_for(unit), shape, spread, when)
+    total = sum(limits(spread, domains))
+    moment = "on empty nodes" if is_blocked else "now"
+    can = "none can" if not total else f"only {total} can"
+    text = (
+        f"{crowd_of(assessment)} must be spread over the values of {spread.topology_key} "
+        f"(maxSkew {spread.max_skew}), and {can} be placed {moment}: "
+    )
+    if not any(one.room for one in domains):
+        return f"{text}no node that has room for one has that label", ()
+    if not spread.counts_itself:
+        return f"{text}{_uncounted(spread, domains)}", ()
+    rest = f"so no value may have more than {most_pods(spread, domains)}"
+    if len(domains) < spread.min_domains:
+        are = is_or_are(len(domains))
+        there = f"{len(domains)} of at least {spread.min_domains} values (minDomains) {are} there"
+        return f"{text}{there}, {rest} of such pods", ()
+    least = min(domains, key=lambda one: (one.there + one.room, one.value))
+    pair = f"{spread.topology_key}={least.value}"
+    ref = node_ref(least.value) if spread.topology_key == HOSTNAME else None
+    has = f"has {least.there or 'none'} of such pods and room for {least.room or 'no'} more"
+    evidence = Evidence(f"fewest by {spread.topology_key}", least.value, ref)
+    return f"{text}{pair} {has}, {rest}", (evidence,)
+
+
+def _uncounted(spread: Spread, domains: Sequence[Domain]) -> str:
+    """Return what is said of pods that do not count themselves: no placing changes the numbers."""
+    shut = sum(not is_open(spread, domains, one) for one in domains)
+    have = "has" if shut == 1 else "have"
+    return f"{out_of(shut, len(domains), 'value')} {have} too many of the pods that it counts"

@@ -1,0 +1,190 @@
+"""Topology spread: how many pods of one shape a hard constraint lets in, and where.
+
+Source: PodTopologySpread of kube-scheduler (podtopologyspread/filtering.go, 1.35 to 1.37). A pod may
+go into a domain when the pods that count there, and itself if it counts, are at most `maxSkew` more
+than in the domain that has the fewest.
+
+For equal pods this adds up. `low` is the least that any domain comes to when it is filled up: no
+domain that gets a pod ends with more than `low + maxSkew`. That many always get in: as long as the
+domain with the fewest has less than `low`, it has room and takes one, so no order of the scheduler
+gets stuck before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heapreplace
+
+import numpy as np
+
+from gangboard.domain.capacity import GangRequest, NodeRoom, Party, PodTerm, Shape, Spread
+from gangboard.domain.placing import Answer, Fit, When
+from gangboard.placement.domains import domains_of
+from gangboard.placement.eligibility import is_eligible, pods_that_fit
+from gangboard.placement.ground import Ground, Mask
+from gangboard.placement.hosts import hosts_of
+from gangboard.placement.matching import is_selected, is_tainted
+from gangboard.placement.sieve import Sieve
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The nodes with one value of the topology key."""
+
+    value: str
+    there: int
+    """Pods on them that count."""
+    places: Mapping[str, int]
+    """Node → how many pods of the shape it takes, without those that take none."""
+
+    @property
+    def room(self) -> int:
+        """How many pods of the shape its nodes take."""
+        return sum(self.places.values())
+
+
+def spread_of(request: GangRequest) -> Spread | None:
+    """Return the constraint of a request that is worked out here; None where it has none or more."""
+    parties = [party for party in request.parties if party.count > 0]
+    return parties[0].shape.spread if len(parties) == 1 and not request.topology_keys else None
+
+
+def limits(spread: Spread, domains: Sequence[Domain]) -> list[int]:
+    """Return for each domain how many pods may come to it, if as many come as can."""
+    if spread.counts_itself:
+        top = _low(spread, [one.there + one.room for one in domains]) + spread.max_skew
+        return [min(one.room, max(0, top - one.there)) for one in domains]
+    return [one.room if is_open(spread, domains, one) else 0 for one in domains]
+
+
+def is_open(spread: Spread, domains: Sequence[Domain], one: Domain) -> bool:
+    """Whether the next pod may go into a domain, were there room."""
+    low = _low(spread, [other.there for other in domains])
+    return one.there + spread.counts_itself - low <= spread.max_skew
+
+
+def most_pods(spread: Spread, domains: Sequence[Domain]) -> int:
+    """Return the most that a domain may come to if it gets a pod that counts."""
+    return _low(spread, [one.there + one.room for one in domains]) + spread.max_skew
+
+
+def _low(spread: Spread, numbers: Sequence[int]) -> int:
+    """Return the fewest; with fewer domains than `minDomains` it counts as none."""
+    return min(numbers) if len(numbers) >= spread.min_domains else 0
+
+
+# All nodes at once
+
+
+def fit_spread(ground: Ground, request: GangRequest, when: When, target: int) -> Fit:
+    """Return whether at least `target` members fit, of a request that `spread_of` has one for."""
+    (party,) = (party for party in request.parties if party.count > 0)
+    assert party.shape.spread is not None  # noqa: S101 - the caller has asked
+    return _fit(party, domains_by(ground, party.shape, party.shape.spread, when), target)
+
+
+def most_in(ground: Ground, shape: Shape, spread: Spread, when: When) -> int:
+    """Return how many pods of a shape fit that the constraint lets in."""
+    return sum(limits(spread, domains_by(ground, shape, spread, when)))
+
+
+def domains_by(ground: Ground, shape: Shape, spread: Spread, when: When) -> list[Domain]:
+    """Return the domains that a constraint counts, by value, with the places for pods of the shape."""
+    known = domains_of(ground, (spread.topology_key,))
+    codes = known.codes
+    counted = Sieve(ground, shape).counted(spread)
+    there = dict.fromkeys(np.unique(codes[counted]).tolist(), 0)
+    for at, number in _matching(ground, spread.counted, when):
+        if counted[at]:
+            there[int(codes[at])] += number
+    caps = hosts_of(ground, shape).caps(when)
+    places: dict[int, dict[str, int]] = {code: {} for code in there}
+    # A node that could host one is counted: both policies are filters of every pod, too.
+    for at in np.flatnonzero((caps > 0) & (codes >= 0)).tolist():
+        places[int(codes[at])][ground.names[at]] = int(caps[at])
+    return [Domain(known.values[code][0], there[code], places[code]) for code in sorted(there)]
+
+
+def _matching(ground: Ground, term: PodTerm, when: When) -> Iterator[tuple[int, int]]:
+    odd = ground.odd()
+    for at, load in (odd.apart_now if when is When.NOW else odd.apart_staying).items():
+        if term in load.matched:
+            yield at, load.matched[term]
+
+
+def closed(ground: Ground, shape: Shape, spread: Spread) -> Mask:
+    """Return the nodes to which the constraint lets no pod come now."""
+    found = domains_by(ground, shape, spread, When.NOW)
+    values = {one.value for one in found if is_open(spread, found, one)}
+    return ~ground.labels(spread.topology_key).among(values)
+
+
+# Node by node
+
+
+def fit_spread_plainly(
+    nodes: Sequence[NodeRoom], request: GangRequest, when: When, target: int
+) -> Fit:
+    """Return the same as `fit_spread`, each node asked alone."""
+    (party,) = (party for party in request.parties if party.count > 0)
+    shape, spread = party.shape, party.shape.spread
+    assert spread is not None  # noqa: S101 - the caller has asked
+    there: dict[str, int] = {}
+    places: dict[str, dict[str, int]] = {}
+    for node in nodes:
+        if not is_counted(node, shape, spread):
+            continue
+        value = node.labels[spread.topology_key]
+        load = node.now if when is When.NOW else node.staying
+        there[value] = there.get(value, 0) + load.matched.get(spread.counted, 0)
+        here = places.setdefault(value, {})
+        count = pods_that_fit(node, shape, when)[0] if is_eligible(node, shape) else 0
+        if count:
+            here[node.name] = count
+    return _fit(party, [Domain(one, there[one], places[one]) for one in sorted(there)], target)
+
+
+def is_counted(node: NodeRoom, shape: Shape, spread: Spread) -> bool:
+    """Whether a node is part of a domain (matchNodeInclusionPolicies)."""
+    return (
+        spread.topology_key in node.labels
+        and (is_selected(node, shape) or not spread.honours_affinity)
+        and not (spread.honours_taints and is_tainted(node, shape))
+    )
+
+
+# The placement
+
+
+def _fit(party: Party, domains: Sequence[Domain], target: int) -> Fit:
+    spread = party.shape.spread
+    assert spread is not None  # noqa: S101 - the caller has asked
+    most = limits(spread, domains)
+    total = sum(most)
+    if total < target:
+        return Fit(Answer.NO)
+    taken = _shares(domains, most, min(party.count, total))
+    placement: dict[str, Mapping[str, int]] = {}
+    for one, count in zip(domains, taken, strict=True):
+        for name, places in sorted(one.places.items(), key=lambda pair: (pair[1], pair[0])):
+            here = min(places, count)
+            count -= here
+            if here:
+                placement[name] = {party.shape.name: here}
+    return Fit(Answer.YES, dict(sorted(placement.items())))
+
+
+def _shares(domains: Sequence[Domain], most: Sequence[int], count: int) -> list[int]:
+    """Return how many go to each domain when each goes where the fewest are."""
+    taken = [0] * len(domains)
+    heap = [(one.there, at) for at, one in enumerate(domains) if most[at]]
+    heapify(heap)
+    for _ in range(count):
+        fewest, at = heap[0]
+        taken[at] += 1
+        if taken[at] < most[at]:
+            heapreplace(heap, (fewest + 1, at))
+        else:
+            heappop(heap)
+    return taken

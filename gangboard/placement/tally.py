@@ -1,0 +1,144 @@
+"""What pods take from their node, and the sums of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import lru_cache
+from typing import TypeVar
+
+from gangboard.domain.capacity import Amounts, HostPort, Load, PodTerm
+from gangboard.domain.pod import Pod
+from gangboard.placement.amounts import pod_amounts
+
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What one pod takes from its node."""
+
+    node: str
+    amounts: Amounts
+    host_ports: frozenset[HostPort]
+    apart: tuple[PodTerm, ...]
+    unread: tuple[str, ...]
+    stays: bool
+    bound: bool
+    leaves: bool
+    """Somebody deletes it."""
+
+    def told(self, terms: Iterable[PodTerm]) -> Iterator[PodTerm]:
+        """Yield the terms that it matches as its node has them: not all of them count each pod."""
+        for term in terms:
+            if not term.is_count:
+                yield term
+            elif not self.leaves:
+                yield term if self.bound else term.of_nominated
+
+
+@dataclass(slots=True)
+class Sum:
+    """A load that pods are added to and taken from; what two pods hold is held until both go."""
+
+    amounts: dict[str, int] = field(default_factory=dict)
+    pods: int = 0
+    host_ports: dict[HostPort, int] = field(default_factory=dict)
+    apart: dict[PodTerm, int] = field(default_factory=dict)
+    matched: dict[PodTerm, int] = field(default_factory=dict)
+
+    def count(self, taken: Taken, sign: int) -> None:
+        """Add a pod (1) or take it away (-1)."""
+        self.pods += sign
+        for resource, amount in taken.amounts.items():
+            _count(self.amounts, resource, sign * amount)
+        for port in taken.host_ports:
+            _count(self.host_ports, port, sign)
+        for term in taken.apart:
+            _count(self.apart, term, sign)
+
+    def match(self, taken: Taken, terms: Iterable[PodTerm], sign: int) -> None:
+        """Note that a pod matches these terms (1), or no longer (-1)."""
+        for term in taken.told(terms):
+            _count(self.matched, term, sign)
+
+    def load(self) -> Load:
+        """Return it as it is now."""
+        return Load(
+            dict(self.amounts),
+            self.pods,
+            frozenset(self.host_ports),
+            dict(self.apart),
+            dict(self.matched),
+        )
+
+
+@dataclass(slots=True)
+class Tally:
+    """The pods of one node, whether the node is known or not."""
+
+    uids: set[str] = field(default_factory=set)
+    now: Sum = field(default_factory=Sum)
+    staying: Sum = field(default_factory=Sum)
+    unread: dict[str, int] = field(default_factory=dict)
+
+    def count(self, taken: Taken, sign: int) -> None:
+        """Add a pod (1) or take it away (-1)."""
+        self.now.count(taken, sign)
+        if taken.stays:
+            self.staying.count(taken, sign)
+        for resource in taken.unread:
+            _count(self.unread, resource, sign)
+
+    def match(self, taken: Taken, terms: Iterable[PodTerm], sign: int) -> None:
+        """Note that a pod of it matches these terms (1), or no longer (-1)."""
+        self.now.match(taken, terms, sign)
+        if taken.stays:
+            self.staying.match(taken, terms, sign)
+
+
+def _count(into: dict[Key, int], key: Key, by: int) -> None:
+    """Add; what comes to nothing is no longer there, so that order and history leave no trace."""
+    left = into.get(key, 0) + by
+    if left:
+        into[key] = left
+    else:
+        into.pop(key, None)
+
+
+def same_but_counts(one: Taken, other: Taken) -> bool:
+    """Whether they differ at most in whether they count for topology spread."""
+    return one == other or one == replace(other, bound=one.bound, leaves=one.leaves)
+
+
+def terms_of(pod: Pod) -> tuple[PodTerm, ...]:
+    """Return the terms of a pod that say where pods may go."""
+    if pod.is_finished:
+        return ()
+    terms, spread = pod.needs.anti_affinity, pod.needs.spread
+    return terms if spread is None or pod.node else (*terms, spread.counted)
+
+
+def taken_of(pod: Pod) -> Taken | None:
+    """Return what a pod takes; None when it is finished or has no node to take it from."""
+    node = pod.node or pod.nominated_node
+    if not node or pod.is_finished:
+        return None
+    return Taken(
+        node=sys.intern(node),
+        amounts=_amounts(tuple(pod.requests.items())),
+        host_ports=pod.needs.host_ports,
+        apart=pod.needs.anti_affinity,
+        unread=pod.unread_requests,
+        stays=pod.stays,
+        bound=pod.is_placed,
+        leaves=pod.is_terminating,
+    )
+
+
+@lru_cache(maxsize=16384)
+def _amounts(requests: tuple[tuple[str, Decimal], ...]) -> Amounts:
+    """Return the amounts of one pod, the same object for the many pods that ask the same."""
+    return pod_amounts(dict(requests))

@@ -1,0 +1,185 @@
+"""Topology spread: the sum is what placing pod after pod comes to, in whatever order."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from gangboard.domain.capacity import (
+    HOSTNAME,
+    GangRequest,
+    HostPort,
+    Load,
+    NodeRoom,
+    Party,
+    Shape,
+    Spread,
+    Taint,
+    Toleration,
+)
+from gangboard.domain.placing import Answer, Cause, Constraint, When
+from gangboard.placement.assess import assess
+from gangboard.placement.fits import fits
+from tests.placement.making import S, T, gang, node, shape
+from tests.placement.reference import spread_ends
+
+ZONE = "zone"
+EMPTY = {"cpu": 0, "gpu": 0}
+
+
+@st.composite
+def rooms(draw: st.DrawFn, name: str) -> NodeRoom:
+    labels = {HOSTNAME: name, "pool": draw(st.sampled_from("xxxy"))}
+    zone = draw(st.sampled_from(["a", "b", "c", "a", "b", ""]))
+    staying = Load(EMPTY, matched={S: draw(st.integers(0, 2))} if draw(st.booleans()) else {})
+    more = draw(st.integers(0, 2))
+    pods = draw(st.integers(0, 2))
+    number = staying.matched.get(S, 0) + more
+    return NodeRoom(
+        name,
+        labels | ({ZONE: zone} if zone else {}),
+        (Taint("t", "NoSchedule"),) if draw(st.integers(0, 5)) == 5 else (),
+        draw(st.integers(0, 7)) == 7,
+        allocatable={"cpu": draw(st.integers(0, 3)) * 1000, "gpu": 1, "pods": 4},
+        now=Load(EMPTY, pods, matched={S: number} if number else {}),
+        staying=staying,
+    )
+
+
+@st.composite
+def shapes(draw: st.DrawFn) -> Shape:
+    spread = Spread(
+        draw(st.sampled_from([ZONE, ZONE, HOSTNAME])),
+        S,
+        draw(st.integers(1, 3)),
+        draw(st.sampled_from([1, 1, 2, 3])),
+        draw(st.booleans()),
+        draw(st.booleans()),
+        draw(st.sampled_from([True, True, False])),
+    )
+    return Shape(
+        "worker",
+        {"cpu": Decimal(1), "gpu": Decimal(0)},
+        {"pool": "x"} if draw(st.booleans()) else {},
+        tolerations=(Toleration("t", "Exists"),) if draw(st.booleans()) else (),
+        host_ports=frozenset({HostPort(80)} if draw(st.integers(0, 4)) == 4 else ()),
+        apart=frozenset({T} if draw(st.integers(0, 4)) == 4 else ()),
+        matched=frozenset({T} if draw(st.integers(0, 4)) == 4 else ()),
+        spread=spread,
+    )
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> list[NodeRoom]:
+    return [draw(rooms(f"n{at}")) for at in range(draw(st.integers(1, 4)))]
+
+
+@settings(max_examples=300, deadline=None)
+@given(shapes(), st.integers(1, 6), clusters(), st.sampled_from(When), st.booleans())
+def test_agrees_with_every_order_of_placing(
+    one: Shape, count: int, nodes: list[NodeRoom], when: When, plain: bool
+) -> None:
+    ends = spread_ends(one, count, nodes, when)
+    (total,) = {sum(end) for end in ends}  # no order gets stuck before another
+    event(f"placed: {total} of {count}")
+    request = GangRequest((Party(one, count),))
+    for target in range(1, count + 1):
+        found = fits(request, nodes, when, target, plain=plain)
+        assert found.answer is (Answer.YES if target <= total else Answer.NO)
+        if found.answer is Answer.YES:
+            placed = [found.placement.get(node.name, {}).get("worker", 0) for node in nodes]
+            assert tuple(placed) in ends
+
+
+# What a person would count
+
+
+def zoned(**zones: list[int]) -> list[NodeRoom]:
+    """Nodes with so many free GPUs in each zone."""
+    return [
+        node(f"{zone}{at}", gpu=gpus, labels={ZONE: zone})
+        for zone, free in zones.items()
+        for at, gpus in enumerate(free)
+    ]
+
+
+def spread(**more: Any) -> Shape:
+    return shape(gpu=1, spread=Spread(ZONE, S, **more))
+
+
+def most(one: Shape, nodes: list[NodeRoom]) -> int:
+    return max(
+        (
+            at
+            for at in range(1, 40)
+            if fits(gang(40, one), nodes, When.NOW, at).answer is Answer.YES
+        ),
+        default=0,
+    )
+
+
+def test_a_full_zone_holds_the_others_back() -> None:
+    # Zone b takes 2, so a may have 3 of its 8 with maxSkew 1, and 5 with maxSkew 3.
+    nodes = zoned(a=[4, 4], b=[2])
+    assert most(spread(), nodes) == 2 + 3
+    assert most(spread(max_skew=3), nodes) == 2 + 5
+
+
+def test_a_zone_in_which_nothing_can_run_counts_too() -> None:
+    # Cordoned, and counted: taints are ignored unless nodeTaintsPolicy says otherwise.
+    cordon = Taint("node.kubernetes.io/unschedulable", "NoSchedule")
+    out = node("b0", labels={ZONE: "b"}, unschedulable=True, taints=(cordon,))
+    nodes = [*zoned(a=[4, 4]), out]
+    assert most(spread(), nodes) == 1
+    assert most(spread(honours_taints=True), nodes) == 8
+
+
+def test_nodes_that_the_selector_excludes_are_no_domain() -> None:
+    nodes = [*zoned(a=[4]), node("b0", labels={ZONE: "b", "pool": "y"})]
+    nodes[0] = node("a0", labels={ZONE: "a", "pool": "x"})
+    one = shape(gpu=1, node_selector={"pool": "x"}, spread=Spread(ZONE, S))
+    other = shape(
+        gpu=1, node_selector={"pool": "x"}, spread=Spread(ZONE, S, honours_affinity=False)
+    )
+    assert most(one, nodes) == 4
+    assert most(other, nodes) == 1
+
+
+def test_too_few_zones_are_counted_against_none() -> None:
+    nodes = zoned(a=[4], b=[4])
+    assert most(spread(min_domains=2), nodes) == 8
+    assert most(spread(min_domains=3, max_skew=2), nodes) == 2 + 2
+
+
+def test_pods_that_do_not_count_are_let_in_or_not() -> None:
+    nodes = zoned(a=[4], b=[4])
+    held = NodeRoom(
+        "a0", nodes[0].labels, allocatable=nodes[0].allocatable, now=Load({}, 2, matched={S: 2})
+    )
+    assert most(spread(counts_itself=False), [held, nodes[1]]) == 4
+    assert most(spread(counts_itself=False, max_skew=2), [held, nodes[1]]) == 8
+
+
+def test_it_is_the_cause_and_without_it_they_fit() -> None:
+    found = assess(gang(4, spread()), zoned(a=[4], b=[0]))
+    assert (found.cause, found.constraints) == (Cause.CONSTRAINED, (Constraint.SPREAD,))
+    assert found.empty.answer is Answer.NO
+    full = [*zoned(a=[4]), node("b0", used=4, labels={ZONE: "b"})]
+    found = assess(gang(4, spread()), full)
+    assert (found.cause, found.constraints) == (Cause.CONSTRAINED, (Constraint.SPREAD,))
+    assert found.empty.answer is Answer.YES
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_with_other_shapes_or_in_one_domain_nobody_can_tell(plain: bool) -> None:
+    nodes = zoned(a=[4], b=[4])
+    two = GangRequest((Party(spread(), 2), Party(shape("driver"), 1)))
+    one_zone = gang(2, spread(), topology_keys=(ZONE,))
+    for request in (two, one_zone):
+        found = fits(request, nodes, When.NOW, 2, plain=plain)
+        assert (found.answer, found.but_for) == (Answer.CANNOT_TELL, ("spread constraints",))
+        assert fits(request, zoned(a=[0]), When.NOW, 2, plain=plain).answer is not Answer.YES

@@ -1,0 +1,177 @@
+"""What a person is told of members that topology spread keeps from nodes that have room."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gangboard.domain.capacity import HOSTNAME, Load, Needs, NodeRoom, PodTerm, Requirement, Spread
+from gangboard.domain.health import Health
+from gangboard.placement.fit_rows import fit_rows
+from tests.rules.asking import first, found
+from tests.rules.waiting import ask, big, gang, mixed, plain, room_of, values
+
+ZONE = "topology.kubernetes.io/zone"
+EVEN = PodTerm(
+    "spread team-a/app=even", frozenset({"team-a"}), (Requirement("app", "In", ("even",)),)
+)
+LABELS = {"app": "even"}
+ONE_CORE = ask(cpu="1")
+SAYS = "0/2 nodes are available: 2 node(s) didn't match pod topology spread constraints."
+
+
+def spread(key: str = ZONE, **more: Any) -> Needs:
+    return Needs(spread=Spread(key, EVEN, **more))
+
+
+def in_zone(name: str, zone: str, *, used: int = 0, even: int = 0) -> NodeRoom:
+    """A node of 8 cores in a zone; on it are so many pods that count."""
+    made = big(name, used=used)
+    now = Load(made.now.amounts, even, matched={EVEN: even} if even else {})
+    return replace(made, labels={**made.labels, ZONE: zone}, now=now)
+
+
+def test_a_full_zone_holds_the_others_back() -> None:
+    nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=6, even=1))
+    unit = gang(8, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
+    finding = found("spread-constraints", unit)
+    assert finding.health is Health.WAITING
+    # Zone b comes to 3, zone a may have 4.
+    assert finding.message == (
+        "8 pods must be spread over the values of topology.kubernetes.io/zone (maxSkew 1), and only "
+        "6 can be placed now: topology.kubernetes.io/zone=b has 1 of such pods and room for 2 more, "
+        "so no value may have more than 4; without that they would fit now."
+    )
+    assert first(unit) == "spread-constraints"
+    assert values(finding, "fewest by topology.kubernetes.io/zone") == ["b"]
+
+
+def test_a_zone_without_any_room() -> None:
+    nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=8))
+    unit = gang(4, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
+    assert found("spread-constraints", unit).message == (
+        "4 pods must be spread over the values of topology.kubernetes.io/zone (maxSkew 1), and only "
+        "1 can be placed now: topology.kubernetes.io/zone=b has none of such pods and room for no "
+        "more, so no value may have more than 1; without that they would fit now."
+    )
+
+
+def test_a_cordoned_zone_holds_them_back_for_good_until_it_is_uncordoned() -> None:
+    nodes = room_of(in_zone("a0", "a"), replace(in_zone("b0", "b"), unschedulable=True))
+    unit = gang(4, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
+    finding = found("spread-constraints", unit)
+    assert finding.health is Health.BLOCKED
+    assert "only 1 can be placed on empty nodes" in finding.message
+    assert finding.advice[0].startswith("Uncordon node b0: ")
+
+
+def test_nodes_without_the_label() -> None:
+    unit = gang(2, ONE_CORE, room_of(big("a"), big("b")), needs=spread(), labels=LABELS, text=SAYS)
+    finding = found("spread-constraints", unit)
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "2 pods must be spread over the values of topology.kubernetes.io/zone (maxSkew 1), and none "
+        "can be placed on empty nodes: no node that has room for one has that label; without that "
+        "they would fit on empty nodes."
+    )
+
+
+def test_too_few_zones() -> None:
+    nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b"))
+    needs = spread(min_domains=3, max_skew=2)
+    unit = gang(6, ONE_CORE, nodes, needs=needs, labels=LABELS, text=SAYS)
+    finding = found("spread-constraints", unit)
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "6 pods must be spread over the values of topology.kubernetes.io/zone (maxSkew 2), and only "
+        "4 can be placed on empty nodes: 2 of at least 3 values (minDomains) are there, so no value may have "
+        "more than 2 of such pods; without that they would fit on empty nodes."
+    )
+
+
+def test_pods_that_do_not_match_their_own_selector() -> None:
+    nodes = room_of(in_zone("a0", "a", even=2), in_zone("b0", "b", used=7))
+    unit = gang(2, ONE_CORE, nodes, needs=spread(), text=SAYS)
+    assert found("spread-constraints", unit).message == (
+        "2 pods must be spread over the values of topology.kubernetes.io/zone (maxSkew 1), and only "
+        "1 can be placed now: 1 of 2 values has too many of the pods that it counts; without that "
+        "they would fit now."
+    )
+
+
+def test_a_name_of_a_node_goes_with_its_reference() -> None:
+    nodes = room_of(big("a"), big("b", used=8))
+    unit = plain(4, ONE_CORE, nodes, needs=spread(HOSTNAME), labels=LABELS, text=SAYS)
+    finding = found("spread-constraints", unit)
+    (one,) = [one for one in finding.evidence if one.label == f"fewest by {HOSTNAME}"]
+    assert one.value == "b"
+    assert one.source is not None
+    assert (one.source.kind, one.source.name) == ("Node", "b")
+
+
+def test_members_with_a_node_are_among_those_that_count() -> None:
+    nodes = room_of(in_zone("a0", "a", even=2), in_zone("b0", "b", even=2))
+    fits = plain(6, ONE_CORE, nodes, on=("a0", "b0"), needs=spread(), labels=LABELS, text=SAYS)
+    assert fits.placing is not None
+    assert fits.placing.assessment is not None
+    assert fits.placing.assessment.now.answer == "yes"
+
+
+def test_others_that_are_only_nominated_may_come_to_count() -> None:
+    """Own members that are nominated are placed anew with the others."""
+    a, b = in_zone("a0", "a"), in_zone("b0", "b", used=8)
+    held = replace(a, now=Load(a.now.amounts, 1, matched={EVEN.of_nominated: 1}))
+    needs: dict[str, Any] = {"needs": spread(), "labels": LABELS, "text": SAYS}
+    unit = gang(4, ONE_CORE, room_of(held, b), **needs)
+    assert unit.placing is not None
+    assert unit.placing.assessment is not None
+    assert unit.placing.assessment.now.but_for == ("spread constraints",)
+    own = gang(1, ONE_CORE, room_of(held, b), **needs, nominated_node="a0")
+    assert own.placing is not None
+    assert own.placing.assessment is not None
+    assert own.placing.assessment.now.answer == "yes"
+
+
+def test_room_to_free_in_the_full_zone() -> None:
+    """With 3 pods in zone b the other 5 of 8 are too many in zone a; with 4 in each all are placed."""
+    nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=5))
+    unit = gang(8, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
+    finding = found("spread-constraints", unit)
+    assert "and only 7 can be placed now" in finding.message
+    assert "Free 1 CPU on node b0: then all 8 pods fit." in finding.advice
+    # Who leaves could be one of those that count.
+    nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=7, even=1))
+    unit = gang(8, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
+    assert not any("Free" in text for text in found("spread-constraints", unit).advice)
+
+
+def test_the_table_counts_what_spread_lets_in() -> None:
+    nodes = room_of(in_zone("a0", "a", even=1), in_zone("b0", "b", used=8))
+    unit = gang(4, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
+    (row,) = fit_rows(unit)
+    assert (row.fits_now, row.fits_empty, row.open_nodes) == (0, 16, 0)
+    assert [(one.label, one.nodes, one.examples) for one in row.saturated] == [
+        ("cpu", 1, ("b0",)),
+        ("topology spread", 1, ("a0",)),
+    ]
+    assert row.unsupported == ()
+
+
+# Twins
+
+
+def test_twin_that_is_spread_and_lacks_room() -> None:
+    nodes = room_of(in_zone("a0", "a", used=7), in_zone("b0", "b", used=7))
+    unit = gang(4, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
+    assert first(unit) == "insufficient-resources"
+
+
+def test_twin_with_two_shapes_nobody_can_tell() -> None:
+    nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=8))
+    two = ask(cpu="2")
+    unit = mixed(nodes, ("w", 2, ONE_CORE, spread()), ("d", 1, two, Needs()), text=SAYS)
+    assert unit.placing is not None
+    assert unit.placing.assessment is not None
+    assert unit.placing.assessment.now.but_for == ("spread constraints",)
+    # The scheduler's text decides then.
+    assert first(unit) == "spread-constraints"
