@@ -13,7 +13,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from gangboard.domain.capacity import PODS, ClusterRoom, HostPort, Load, NodeRoom, Taint
+from gangboard.domain.capacity import PODS, Amounts, ClusterRoom, HostPort, Load, NodeRoom, Taint
 from gangboard.domain.placing import When
 
 Thing = TypeVar("Thing")
@@ -63,6 +63,17 @@ class Stock:
 
 
 @dataclass(frozen=True, slots=True)
+class _Books:
+    """What every node offers and what is taken, gathered once: each resource is looked up in it."""
+
+    allocatable: Sequence[Amounts]
+    now: Sequence[Amounts]
+    staying: Sequence[Amounts]
+    pods_now: Sequence[int]
+    pods_staying: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
 class Texts:
     """One text on every node, as places in a list of all that occur."""
 
@@ -109,6 +120,7 @@ class Ground(Sequence[NodeRoom]):
         self._base: Ground | None = None
         self._rows: dict[int, NodeRoom] = {}
         """The nodes that differ from those of `_base`."""
+        self._books: _Books | None = None
         self._stocks: dict[str, Stock] = {}
         self._texts: dict[str, Texts] = {}
         self._kinds: Kinds | None = None
@@ -159,11 +171,12 @@ class Ground(Sequence[NodeRoom]):
         return self._stocks[resource]
 
     def _stock(self, resource: str) -> Stock:
+        if self._books is None:
+            self._books = _books(self.nodes if self._base is None else self._rows.values())
+        stock = _stock(self._books, resource)
         if self._base is None:
-            return _stock(self.nodes, resource)
-        return _patched(
-            self._base.stock(resource), list(self._rows), _stock(self._rows.values(), resource)
-        )
+            return stock
+        return _patched(self._base.stock(resource), list(self._rows), stock)
 
     def labels(self, key: str) -> Texts:
         """Return one label of every node; for NAME the names."""
@@ -216,17 +229,30 @@ def as_ground(nodes: Sequence[NodeRoom]) -> Ground:
     return nodes if isinstance(nodes, Ground) else Ground(nodes)
 
 
-def _stock(nodes: Iterable[NodeRoom], resource: str) -> Stock:
+def _books(nodes: Iterable[NodeRoom]) -> _Books:
     nodes = tuple(nodes)
-    there = [node.allocatable.get(resource, 0) for node in nodes]
+    now, staying = [node.now for node in nodes], [node.staying for node in nodes]
+    return _Books(
+        [node.allocatable for node in nodes],
+        [load.amounts for load in now],
+        [load.amounts for load in staying],
+        [load.pods for load in now],
+        [load.pods for load in staying],
+    )
+
+
+def _stock(books: _Books, resource: str) -> Stock:
+    allocatable = whole(_amounts_of(books.allocatable, resource))
     if resource == PODS:
-        now = [node.now.pods for node in nodes]
-        staying = [node.staying.pods for node in nodes]
+        now, staying = whole(books.pods_now), whole(books.pods_staying)
     else:
-        now = [node.now.amounts.get(resource, 0) for node in nodes]
-        staying = [node.staying.amounts.get(resource, 0) for node in nodes]
-    allocatable = whole(there)
-    return Stock(allocatable, _less(allocatable, whole(now)), _less(allocatable, whole(staying)))
+        now = whole(_amounts_of(books.now, resource))
+        staying = whole(_amounts_of(books.staying, resource))
+    return Stock(allocatable, _less(allocatable, now), _less(allocatable, staying))
+
+
+def _amounts_of(amounts: Sequence[Amounts], resource: str) -> list[int]:
+    return [one.get(resource, 0) for one in amounts]
 
 
 def _less(one: Whole, other: Whole) -> Whole:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 
 from gangboard.domain.facts import Unit
@@ -88,5 +87,22 @@ def still_starting(
 
 def _scoped(unit: Unit, message: str) -> str:
     """Put the unit's name before a sentence that does not name it."""
-    is_named = re.search(rf"(?<![\w.-]){re.escape(unit.name)}(?![\w-])", message)
-    return message if is_named else f"{scope(unit)}{message}"
+    return message if _names(message, unit.name) else f"{scope(unit)}{message}"
+
+
+def _names(message: str, name: str) -> bool:
+    """Whether a name stands in a sentence, and not as a part of a longer one.
+
+    Not by a pattern: one for each name would be compiled for each gang.
+    """
+    at = message.find(name)
+    while at >= 0:
+        before, after = message[at - 1 : at], message[at + len(name) :][:1]
+        if not (_is_of_a_name(before) or before == "." or _is_of_a_name(after)):
+            return True
+        at = message.find(name, at + 1)
+    return False
+
+
+def _is_of_a_name(character: str) -> bool:
+    return character.isalnum() or character in ("_", "-")

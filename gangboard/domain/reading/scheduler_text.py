@@ -103,7 +103,7 @@ def sayings(unit: Unit, reason: str) -> tuple[Saying, ...]:
     found = [
         _saying(pod.scheduled, pod.meta.ref)
         for pod in unit.unplaced
-        if pod.scheduled is not None and _says(pod, reason)
+        if pod.scheduled is not None and pod.scheduled.reason == reason and pod.scheduled.is_false
     ]
     condition = group_refusal(unit)
     if condition is not None and unit.group is not None and condition.reason == reason:

@@ -1,0 +1,37 @@
+"""A sentence about one of several units names it, once."""
+
+import pytest
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Stage
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.registry import UnitRule
+from tests.diagnosis.building import a_jobset, a_part, child_jobs
+from tests.rules.asking import unit_of
+
+RULE = UnitRule("toy", Stage.RUN, "Toy", 1, lambda unit: None)
+
+
+def one_of_two() -> Unit:
+    made = a_jobset("run", a_part("a", pods=2), a_part("b", pods=2), desired=4)
+    first, second = child_jobs(made)
+    return unit_of(made, first, second, jobs=(first,), name="run-a-0", noun="Job", desired=2)
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("2 pods wait.", "Job run-a-0: 2 pods wait."),
+        ("Job run-a-0 waits.", "Job run-a-0 waits."),
+        ("It waits for run-a-0.", "It waits for run-a-0."),
+        ("run-a-0, of 2, waits.", "run-a-0, of 2, waits."),
+        # Pods, other Jobs and host names only begin or end with it.
+        ("Pod run-a-0-1 waits.", "Job run-a-0: Pod run-a-0-1 waits."),
+        ("my-run-a-0 waits.", "Job run-a-0: my-run-a-0 waits."),
+        ("x.run-a-0 waits.", "Job run-a-0: x.run-a-0 waits."),
+        ("run-a-00 waits.", "Job run-a-0: run-a-00 waits."),
+        ("Pod run-a-0-1 of run-a-0 waits.", "Pod run-a-0-1 of run-a-0 waits."),
+    ],
+)
+def test_the_name_stands_before_what_does_not_name_it(message: str, said: str) -> None:
+    assert unit_finding(RULE, one_of_two(), message).message == said
