@@ -190,7 +190,7 @@ def is_served(admin: Client, path: str) -> bool:
 def read(obj: Json) -> Owner:
     """Return an object of an API server in words of the domain."""
     kind = next(kind for kind in registry.owner_kinds() if kind.resource.kind == obj["kind"])
-    wire = msgspec.convert(obj, kind.resource.wire)
+    wire = msgspec.json.decode(msgspec.json.encode(obj), type=kind.resource.wire)
     model, problem = build_model(kind.resource, wire, obj["apiVersion"].rpartition("/")[2])
     assert isinstance(model, Owner), problem
     return model
