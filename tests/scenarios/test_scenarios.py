@@ -14,6 +14,7 @@ from gangboard.diagnosis.registry import rules
 from gangboard.domain.health import Stage
 from tests.controlplane.clearing import clear_nodes
 from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.fixtures import others_paused
 from tests.installation import Installation
 from tests.scenarios.autoscaling import install_autoscaling
 from tests.scenarios.clusters import CLUSTERS, EARLIER, SEEN_AGAIN
@@ -73,7 +74,7 @@ def play(request: pytest.FixtureRequest) -> Iterator[Play]:
         install_autoscaling(planes["plain"].client)
     for plane in planes.values():
         clear_nodes(plane.client)
-    with Installation(kubeconfigs) as installation:
+    with others_paused(planes.values()), Installation(kubeconfigs) as installation:
         playing = Play(installation, planes, wanted)
         try:
             playing.begin()
