@@ -89,8 +89,9 @@ def _fits(
     ground = as_ground(nodes)
 
     def ask() -> Fit:
-        if spread_of(request) is not None:
-            return fit_spread(ground, request, when, target)
+        spreading = spread_of(request)
+        if spreading is not None:
+            return fit_spread(ground, spreading, when, target)
         return fit_in_some_domain(ground, request, when, target, budget)
 
     return _safely(
@@ -112,8 +113,9 @@ def _fits_plainly(
     group: bool,
 ) -> Fit:
     def ask() -> Fit:
-        if spread_of(request) is not None:
-            return fit_spread_plainly(nodes, request, when, target)
+        spreading = spread_of(request)
+        if spreading is not None:
+            return fit_spread_plainly(nodes, spreading, when, target)
         tried = (
             pack(problem(request.parties, members, when, group=group), target, budget)
             for _, members in sorted(domains(request, nodes).items())

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gangboard.domain.capacity import Party
+from gangboard.domain.capacity import Party, Spread
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Constraint, Placing, ShapeFit, When
 from gangboard.placement.assess import assess
@@ -39,13 +39,13 @@ def shape_fit(party: Party, ground: Ground, keys: tuple[str, ...]) -> ShapeFit:
     found = ShapeFit(
         party.shape, party.count, hosts.eligibility(keys), now, empty, open_nodes, saturated
     )
-    return _spread_out(found, ground) if party.shape.spread is not None else found
+    spread = party.shape.spread
+    return _spread_out(found, ground, spread) if spread is not None else found
 
 
-def _spread_out(found: ShapeFit, ground: Ground) -> ShapeFit:
+def _spread_out(found: ShapeFit, ground: Ground, spread: Spread) -> ShapeFit:
     """Return the same with what a topology spread constraint leaves of the numbers."""
-    shape, spread = found.shape, found.shape.spread
-    assert spread is not None  # noqa: S101 - the caller has asked
+    shape = found.shape
     with_room = hosts_of(ground, shape).caps(When.NOW) > 0
     shut = np.flatnonzero(with_room & closed(ground, shape, spread)).tolist()
     names = tuple(ground.names[at] for at in shut[:EXAMPLES])

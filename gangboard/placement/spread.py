@@ -44,10 +44,26 @@ class Domain:
         return sum(self.places.values())
 
 
-def spread_of(request: GangRequest) -> Spread | None:
-    """Return the constraint of a request that is worked out here; None where it has none or more."""
+@dataclass(frozen=True, slots=True)
+class Spreading:
+    """Equal pods and the one constraint that they have."""
+
+    party: Party
+    spread: Spread
+
+    @property
+    def shape(self) -> Shape:
+        """What each of them asks for."""
+        return self.party.shape
+
+
+def spread_of(request: GangRequest) -> Spreading | None:
+    """Return what of a request is worked out here; None where it has no constraint, or more."""
     parties = [party for party in request.parties if party.count > 0]
-    return parties[0].shape.spread if len(parties) == 1 and not request.topology_keys else None
+    if len(parties) != 1 or request.topology_keys:
+        return None
+    (party,) = parties
+    return Spreading(party, party.shape.spread) if party.shape.spread is not None else None
 
 
 def limits(spread: Spread, domains: Sequence[Domain]) -> list[int]:
@@ -77,11 +93,9 @@ def _low(spread: Spread, numbers: Sequence[int]) -> int:
 # All nodes at once
 
 
-def fit_spread(ground: Ground, request: GangRequest, when: When, target: int) -> Fit:
-    """Return whether at least `target` members fit, of a request that `spread_of` has one for."""
-    (party,) = (party for party in request.parties if party.count > 0)
-    assert party.shape.spread is not None  # noqa: S101 - the caller has asked
-    return _fit(party, domains_by(ground, party.shape, party.shape.spread, when), target)
+def fit_spread(ground: Ground, asked: Spreading, when: When, target: int) -> Fit:
+    """Return whether at least `target` of the pods fit."""
+    return _fit(asked, domains_by(ground, asked.shape, asked.spread, when), target)
 
 
 def most_in(ground: Ground, shape: Shape, spread: Spread, when: When) -> int:
@@ -123,13 +137,9 @@ def closed(ground: Ground, shape: Shape, spread: Spread) -> Mask:
 # Node by node
 
 
-def fit_spread_plainly(
-    nodes: Sequence[NodeRoom], request: GangRequest, when: When, target: int
-) -> Fit:
+def fit_spread_plainly(nodes: Sequence[NodeRoom], asked: Spreading, when: When, target: int) -> Fit:
     """Return the same as `fit_spread`, each node asked alone."""
-    (party,) = (party for party in request.parties if party.count > 0)
-    shape, spread = party.shape, party.shape.spread
-    assert spread is not None  # noqa: S101 - the caller has asked
+    shape, spread = asked.shape, asked.spread
     there: dict[str, int] = {}
     places: dict[str, dict[str, int]] = {}
     for node in nodes:
@@ -142,7 +152,7 @@ def fit_spread_plainly(
         count = pods_that_fit(node, shape, when)[0] if is_eligible(node, shape) else 0
         if count:
             here[node.name] = count
-    return _fit(party, [Domain(one, there[one], places[one]) for one in sorted(there)], target)
+    return _fit(asked, [Domain(one, there[one], places[one]) for one in sorted(there)], target)
 
 
 def is_counted(node: NodeRoom, shape: Shape, spread: Spread) -> bool:
@@ -157,21 +167,19 @@ def is_counted(node: NodeRoom, shape: Shape, spread: Spread) -> bool:
 # The placement
 
 
-def _fit(party: Party, domains: Sequence[Domain], target: int) -> Fit:
-    spread = party.shape.spread
-    assert spread is not None  # noqa: S101 - the caller has asked
-    most = limits(spread, domains)
+def _fit(asked: Spreading, domains: Sequence[Domain], target: int) -> Fit:
+    most = limits(asked.spread, domains)
     total = sum(most)
     if total < target:
         return Fit(Answer.NO)
-    taken = _shares(domains, most, min(party.count, total))
+    taken = _shares(domains, most, min(asked.party.count, total))
     placement: dict[str, Mapping[str, int]] = {}
     for one, count in zip(domains, taken, strict=True):
         for name, places in sorted(one.places.items(), key=lambda pair: (pair[1], pair[0])):
             here = min(places, count)
             count -= here
             if here:
-                placement[name] = {party.shape.name: here}
+                placement[name] = {asked.shape.name: here}
     return Fit(Answer.YES, dict(sorted(placement.items())))
 
 

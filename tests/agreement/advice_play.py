@@ -235,13 +235,14 @@ class Stage:
 
 
 def report(arena: Arena, cases: Sequence[Case]) -> int:
-    """Play the cases and print each miss and the figures; return 1 for a fault, else 0."""
+    """Play the cases; print disagreements, misses and figures; return 1 for a fault, else 0."""
     results: list[Result] = []
     tried: list[Tried] = []
     for played, more in play(arena, cases):
         results += played
         tried += more
-        print(*misses(more), sep="\n", flush=True)
+        for told in (*Figures(played).disagreements, *misses(more)):
+            print(told, flush=True)
     found = [*faults(tried, results), *too_rare(tried)]
     print(*Figures(results).lines(), *lines(tried), *found, sep="\n")
     return 1 if found else 0

@@ -19,10 +19,9 @@ def spread_out(
     unit: Unit, assessment: Assessment, is_blocked: bool
 ) -> tuple[str, tuple[Evidence, ...]]:
     """Return what keeps members out of domains that have room, and the domain that decides."""
-    request = assessment.request
-    spread = spread_of(request)
-    assert spread is not None  # noqa: S101 - it is the constraint that is the cause
-    (shape,) = (party.shape for party in request.parties if party.count)
+    asked = spread_of(assessment.request)
+    assert asked is not None  # noqa: S101 - it is the constraint that is the cause
+    shape, spread = asked.shape, asked.spread
     when = When.EMPTY if is_blocked else When.NOW
     domains = domains_by(nodes_for(unit), shape, spread, when)
     total = sum(limits(spread, domains))
