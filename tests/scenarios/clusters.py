@@ -14,6 +14,7 @@ from tests.scenarios.everywhere import EVERYWHERE
 from tests.scenarios.gangs import LIMITED, scenarios_of
 from tests.scenarios.holds import HOLDS
 from tests.scenarios.kubernetes135 import KUBERNETES_135
+from tests.scenarios.lifecycle import LIFECYCLE
 from tests.scenarios.limits import NODES_UNSEEN
 from tests.scenarios.making import gang
 from tests.scenarios.one_by_one import ONE_BY_ONE
@@ -21,6 +22,8 @@ from tests.scenarios.over_time import ON_136, OVER_TIME
 from tests.scenarios.plain import PLAIN
 from tests.scenarios.room import room_scenarios
 from tests.scenarios.scenario import Scenario, Step
+from tests.scenarios.sharing import sharing_of
+from tests.scenarios.starting import STARTING
 from tests.scenarios.topology import TOPOLOGY_AND_MORE
 from tests.scenarios.two_causes import two_causes
 
@@ -44,24 +47,33 @@ CLUSTERS: dict[str, tuple[Scenario, ...]] = {
     "k137": (
         FIRST["k137"], *EVERYWHERE, *scenarios_of("1.37"), *HOLDS, *room_scenarios("1.37"),
         *TOPOLOGY_AND_MORE, *two_causes("1.37"), *CONTENTION, *OVER_TIME,
-        *conflicts_137(),
+        *conflicts_137(), *LIFECYCLE, *STARTING, *sharing_of("1.37"),
     ),
     "k136": (
         FIRST["k136"], *EVERYWHERE, *scenarios_of("1.36"), *room_scenarios("1.36"),
         *two_causes("1.36"), *PREEMPTING_136, *PREEMPTED_136, *SCALING, *ON_136,
-        *conflicts_136(),
+        *conflicts_136(), *LIFECYCLE, *STARTING, *sharing_of("1.36"),
     ),
     "k135": (FIRST["k135"], *KUBERNETES_135),
-    "plain": (FIRST["plain"], *EVERYWHERE, *PLAIN, *ONE_BY_ONE, *AUTOSCALING),
+    "plain": (FIRST["plain"], *EVERYWHERE, *PLAIN, *ONE_BY_ONE, *AUTOSCALING, *LIFECYCLE, *STARTING),
     "limited": LIMITED,
     "unseen": NODES_UNSEEN,
 }  # fmt: skip
 SEEN_AGAIN = {"limited": "k137", "unseen": "k136"}
 """Clusters that are another one once more, seen by somebody who may look at less."""
-EARLIER = frozenset(
+NOT_OF_PLACEMENT = frozenset(
     scenario.name
-    for scenario in (*EVERYWHERE, *scenarios_of("1.37"), *HOLDS, *PLAIN, *LIMITED)
+    for scenario in (
+        *EVERYWHERE,
+        *scenarios_of("1.37"),
+        *HOLDS,
+        *PLAIN,
+        *LIMITED,
+        *LIFECYCLE,
+        *STARTING,
+        *sharing_of("1.37"),
+    )
     if scenario.name
     not in ("short-of-gpus", "no-such-node", "partly-placed", "half-placed", "none-placed")
 )
-"""Scenarios without placement content: they were there before nodes were read."""
+"""Scenarios without placement content: nodes need not be read for them."""

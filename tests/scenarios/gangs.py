@@ -290,8 +290,13 @@ LIMITED = (
         "gang-runs", "Job", "gang", "not-observed", "unknown", _gang_runs,
         says=("podgroups.scheduling.k8s.io",), twin="gang-runs",
     ),
+    # Whether two pods are enough stands in an object that may not be looked at.
+    Scenario(
+        "below-quorum", "Pod", "m-0", "not-observed", "unknown", lambda ns, where: [],
+        says=("podgroups.scheduling.k8s.io",), twin="below-quorum",
+    ),
 )  # fmt: skip
-"""What somebody is told who may not look at PodGroups, of a gang that runs."""
+"""What somebody is told who may not look at PodGroups: of a gang that runs, and of one that cannot."""
 
 
 def scenarios_of(minor: str) -> tuple[Scenario, ...]:

@@ -12,7 +12,8 @@ from tests.scenarios.scenario import Scenario, Stage
 Where = Mapping[str, str]
 
 
-def _dropped(ns: str, where: Where) -> list[Json]:
+def dropped(ns: str, where: Where) -> list[Json]:
+    """Return a JobSet whose pods name a PodGroup, on a cluster that does not know the field."""
     # JobSet's own schema keeps the field; the API server drops it from the pods without a word.
     return [
         jobset("hopeful", ns, jobs={"w": {"pods": 2, "pod_group": "pg", "node_selector": where}})
@@ -44,7 +45,7 @@ def _lose_one(stage: Stage) -> None:
 
 PLAIN = (
     Scenario(
-        "not-ganged", "JobSet", "hopeful", "not-ganged", "degraded", _dropped,
+        "not-ganged", "JobSet", "hopeful", "not-ganged", "degraded", dropped,
         says=("pg",), members={"desired": 2, "quorum": None, "ready": 2}, nodes=1,
         twin="ordinary",
     ),

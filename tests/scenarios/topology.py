@@ -188,6 +188,11 @@ CLAIMS = (
         members={"scheduled": 0}, nodes=2, twin="volume-hidden",
     ),
     claim_taken(gang(2, spec=resource_claim("links")), "volume-hidden"),
+    Scenario(
+        "claim-missing", "Pod", "reader", "claim-unavailable", "blocked",
+        lambda ns, where: [pod("reader", ns, node_selector=where, spec=resource_claim("links"))],
+        says=("links",), members={"scheduled": 0}, nodes=2, twin="volume-unbound",
+    ),
 )  # fmt: skip
 
 TOPOLOGY_AND_MORE = (*TOPOLOGY, *SPREAD, *CLAIMS)

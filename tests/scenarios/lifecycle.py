@@ -1,0 +1,98 @@
+"""Scenarios of owners on every cluster: held back, in order, tried again, ended, scaled to nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tests.controlplane.client import Json
+from tests.controlplane.objects import JobOptions, job, jobset
+from tests.scenarios.making import loose, one_job
+from tests.scenarios.scenario import Scenario, Stage
+
+Where = Mapping[str, str]
+
+
+def _suspended(ns: str, where: Where) -> list[Json]:
+    jobs = {"workers": {"replicas": 2, "pods": 2, "node_selector": where}}
+    return [jobset("run", ns, jobs=jobs, suspend=True)]  # type: ignore[arg-type]
+
+
+def _queued(ns: str, where: Where) -> list[Json]:
+    labels = {"kueue.x-k8s.io/queue-name": "team-queue"}
+    return [jobset("run", ns, jobs={"w": {"pods": 3}}, suspend=True, labels=labels)]
+
+
+def _in_order(ns: str, where: Where) -> list[Json]:
+    return [
+        jobset(
+            "run",
+            ns,
+            jobs={
+                "prepare": {"node_selector": where},
+                "train": {
+                    "pods": 2,
+                    "depends_on": {"prepare": "Complete"},
+                    "node_selector": where,
+                },
+            },
+        )
+    ]
+
+
+def _done(ns: str, where: Where) -> list[Json]:
+    short: JobOptions = {"complete_after": "1s", "node_selector": where}
+    return [jobset("run", ns, jobs={"a": {"pods": 2, **short}, "b": short})]
+
+
+def _fail_one(stage: Stage) -> None:
+    """One pod ends with an error; the Job makes another, which takes a while to start."""
+    first = stage.wait_running(2)[0]
+    stage.wait_seen()
+    stage.script(first, fail_after="1s")
+
+
+def _scale_to_zero(stage: Stage) -> None:
+    stage.wait_running(2)
+    spec = {"spec": {"parallelism": 0}}
+    stage.client.patch("batch/v1", "Job", "run", spec, stage.namespace)
+
+
+def _ended(ns: str, where: Where) -> list[Json]:
+    return [job("run", ns, parallelism=2, fail_after="1s", backoff_limit=0, node_selector=where)]
+
+
+LIFECYCLE = (
+    Scenario(
+        "jobset-suspended", "JobSet", "run", "suspended", "suspended", _suspended,
+        members={"desired": 4, "created": 0, "ready": 0}, twin="jobset-queued",
+    ),
+    Scenario(
+        "jobset-queued", "JobSet", "run", "queue-evaluating", "waiting", _queued,
+        says=("team-queue",), members={"desired": 3, "created": 0}, twin="jobset-suspended",
+    ),
+    # The first Job runs; the second may begin when it has ended, not before.
+    Scenario(
+        "in-order", "JobSet", "run", "dependency-waiting", "waiting", _in_order,
+        says=("train", "prepare"), members={"desired": 3, "created": 1, "ready": 1}, nodes=1,
+        twin="jobset-done",
+    ),
+    Scenario(
+        "jobset-done", "JobSet", "run", "succeeded", "succeeded", _done,
+        members={"desired": 3, "succeeded": 3}, nodes=1, twin="job-failed",
+    ),
+    Scenario(
+        "job-failed", "Job", "run", "failed", "failed", _ended,
+        says=("BackoffLimitExceeded",), nodes=1, twin="job-retried",
+    ),
+    # A retry of a Job that may fail three times.
+    Scenario(
+        "job-retried", "Job", "run", "restarting", "degraded",
+        one_job("run", 2, start_after="25s", backoff_limit=3), says=("1 of 3",),
+        members={"desired": 2}, nodes=1, act=_fail_one, twin="job-failed",
+    ),
+    # Neither suspended nor waiting: it asks for nothing.
+    Scenario(
+        "scaled-to-zero", "Job", "run", "paused", "suspended", loose(2),
+        says=("run", "parallelism", "0"), nodes=1, act=_scale_to_zero, twin="job-failed",
+    ),
+)  # fmt: skip
