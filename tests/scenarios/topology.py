@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from tests.controlplane.client import Json
 from tests.controlplane.objects import pod
 from tests.scenarios.making import Objects, all_of, gang, holders, resource_claim, spread, volume
-from tests.scenarios.scenario import POOL, Room, Scenario, Stage
+from tests.scenarios.scenario import POOL, Room, Scenario, Stage, Step
 
 RACK = "example.com/rack"
 ZONE = "example.com/zone"
@@ -118,6 +118,48 @@ def storage(name: str) -> Objects:
     return make
 
 
+def bound_storage(name: str) -> Objects:
+    """Return a claim and the volume, anywhere in the cluster, that it is bound to."""
+
+    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+        amount = {"storage": "1Gi"}
+        modes = ["ReadWriteMany"]
+        volume_spec = {
+            "capacity": amount,
+            "accessModes": modes,
+            "storageClassName": "",
+            "claimRef": {"namespace": ns, "name": name},
+            "hostPath": {"path": "/data"},
+        }
+        claim_spec = {
+            "accessModes": modes,
+            "storageClassName": "",
+            "volumeName": f"{ns}-{name}",
+            "resources": {"requests": amount},
+        }
+        return [
+            {
+                "apiVersion": "v1",
+                "kind": "PersistentVolume",
+                "metadata": {"name": f"{ns}-{name}"},
+                "spec": volume_spec,
+            },
+            {
+                "apiVersion": "v1",
+                "kind": "PersistentVolumeClaim",
+                "metadata": {"name": name, "namespace": ns},
+                "spec": claim_spec,
+            },
+        ]
+
+    return make
+
+
+def _make_claim(stage: Stage) -> None:
+    """Somebody makes the claim that was missing, with a volume."""
+    stage.make(bound_storage("data-of-nobody")(stage.namespace, {}))
+
+
 def devices(name: str) -> Objects:
     """Return a ResourceClaim for a device of which there is one, on the first node, and who has it."""
 
@@ -167,17 +209,30 @@ def claim_taken(make: Objects, twin: str) -> Scenario:
 
 
 CLAIMS = (
-    # A claim that cannot be used ends a gang's attempt in an error that does not name it (1.37.0).
+    # A claim that cannot be used ends a gang's attempt in an error that does not name it (1.37.0);
+    # whoever looks for the claim finds that there is none.
     Scenario(
-        "volume-hidden", "Job", "run", "scheduler-error", "blocked",
+        "volume-hidden", "Job", "run", "volume-unavailable", "blocked",
         gang(2, spec=volume("data-of-nobody")),
-        says=("not found",), members={"scheduled": 0}, nodes=2, twin="volume-missing",
+        says=("2 pods", "data-of-nobody", "does not exist"), members={"scheduled": 0}, nodes=2,
+        twin="volume-there", steps=(Step(_make_claim, "running", "running", (), {"ready": 2}),),
+    ),
+    Scenario(
+        "volume-there", "Job", "run", "running", "running",
+        all_of(bound_storage("data"), gang(2, spec=volume("data"))), members={"ready": 2}, nodes=2,
+        twin="volume-hidden",
+    ),
+    # It is there, and nobody makes a volume for it.
+    Scenario(
+        "volume-unbound-gang", "Job", "run", "volume-unavailable", "waiting",
+        all_of(storage("data"), gang(2, spec=volume("data"))),
+        says=("2 pods", "data"), members={"scheduled": 0}, nodes=2, twin="volume-hidden",
     ),
     # Of a pod alone the scheduler says it.
     Scenario(
         "volume-missing", "Pod", "reader", "volume-unavailable", "blocked",
         lambda ns, where: [pod("reader", ns, node_selector=where, spec=volume("data-of-nobody"))],
-        says=("data-of-nobody",), members={"scheduled": 0}, nodes=2, twin="volume-hidden",
+        says=("data-of-nobody",), members={"scheduled": 0}, nodes=2, twin="volume-unbound",
     ),
     Scenario(
         "volume-unbound", "Pod", "reader", "volume-unavailable", "waiting",
@@ -191,7 +246,14 @@ CLAIMS = (
     Scenario(
         "claim-missing", "Pod", "reader", "claim-unavailable", "blocked",
         lambda ns, where: [pod("reader", ns, node_selector=where, spec=resource_claim("links"))],
-        says=("links",), members={"scheduled": 0}, nodes=2, twin="volume-unbound",
+        says=("links", "does not exist"), members={"scheduled": 0}, nodes=2, twin="volume-unbound",
+    ),
+    # The same of a gang.
+    Scenario(
+        "claim-missing-gang", "Job", "run", "claim-unavailable", "blocked",
+        gang(2, spec=resource_claim("links")),
+        says=("2 pods", "links", "does not exist"), members={"scheduled": 0}, nodes=2,
+        twin="device-taken",
     ),
 )  # fmt: skip
 
