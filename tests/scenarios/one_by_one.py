@@ -64,9 +64,9 @@ ONE_BY_ONE = (
     claim_taken(loose(2, spec=resource_claim("links")), "volume-unbound"),
     # A claim that does not exist keeps a pod from being tried at all: no scheduler says a word.
     Scenario(
-        "claim-missing", "Job", "run", "not-attempted", "blocked",
+        "claim-missing", "Job", "run", "claim-unavailable", "blocked",
         loose(2, spec=resource_claim("links-of-nobody")),
-        says=("2",), members={"scheduled": 0}, nodes=2, twin="volume-unbound",
+        says=("2 pods", "links-of-nobody", "does not exist"), members={"scheduled": 0}, nodes=2, twin="volume-unbound",
     ),
     Scenario(
         "taint-and-cordon", "Job", "run", "untolerated-taint", "blocked", loose(2),
