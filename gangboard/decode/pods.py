@@ -134,6 +134,7 @@ def _build(wire: WirePod, version: str) -> Pod:
         scheduled=pick_condition(conditions, "PodScheduled"),
         ready=pick_condition(conditions, "Ready"),
         disruption=pick_condition(conditions, "DisruptionTarget"),
+        set_up=pick_condition(conditions, "PodReadyToStartContainers"),
         containers=(
             *(_container(one, init=True) for one in initial),
             *(_container(one, init=False) for one in containers),

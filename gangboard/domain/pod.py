@@ -53,6 +53,8 @@ class Pod:
     ready: Condition | None = None
     disruption: Condition | None = None
     """The condition `DisruptionTarget`."""
+    set_up: Condition | None = None
+    """The condition `PodReadyToStartContainers`: its volumes, sandbox and network are there."""
     containers: tuple[Container, ...] = ()
     requests: dict[str, Decimal] = field(default_factory=dict)
     """What the scheduler counts, in base units (cores, bytes, devices)."""

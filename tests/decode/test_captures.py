@@ -100,6 +100,16 @@ def test_containers_wait_for_what_the_state_says(file: Path) -> None:
     assert {one.state for one in waiting} == {"waiting"}
 
 
+@pytest.mark.parametrize(
+    ("state", "made"), [("job-starting", False), ("job-running", True), ("job-image-pull", True)]
+)
+def test_what_comes_before_containers_is_there_or_not(state: str, made: bool) -> None:
+    for file in captures(state):
+        pods = captured(file, POD)
+        assert pods
+        assert {pod.set_up is not None and pod.set_up.is_true for pod in pods} == {made}
+
+
 @pytest.mark.parametrize("file", captures("job-preempting"), ids=name)
 def test_victims_are_on_their_way_out(file: Path) -> None:
     victims = [pod for pod in captured(file, POD) if pod.is_terminating]

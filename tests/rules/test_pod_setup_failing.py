@@ -1,0 +1,102 @@
+"""`pod-setup-failing`: the kubelet's words of a missing volume and of a network without addresses."""
+
+from typing import Any
+
+from gangboard.domain.event import Event
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from gangboard.domain.pod import Pod
+from tests.diagnosis.building import a_condition, a_container, a_job, a_pod, ago, an_event
+from tests.rules.asking import ask, first, found, unit_of
+
+MOUNT = 'MountVolume.SetUp failed for volume "config" : configmap "train-config" not found'
+JOB = a_job("train", pods=2)
+
+
+def a_waiting_pod(name: str, placed: float = 90, **fields: Any) -> Pod:
+    """A pod whose containers are being created, on its node for so many seconds."""
+    creating = a_container("main", running=False, state="waiting", reason="ContainerCreating")
+    given = {
+        "phase": "Pending",
+        "ready": None,
+        "containers": (creating,),
+        "scheduled": a_condition("PodScheduled", since=ago(placed)),
+        "set_up": a_condition("PodReadyToStartContainers", "False"),
+        **fields,
+    }
+    return a_pod(name, of=JOB, on="n0", **given)
+
+
+def refused(*pods: Pod, others: tuple[Pod, ...] = (), note: str = MOUNT, **fields: Any) -> Unit:
+    """A Job with pods of which the kubelet says that, and others of which it says nothing."""
+    reason = fields.pop("reason", "FailedMount")
+    events: list[Event] = [an_event(pod, reason, note, **fields) for pod in pods]
+    return unit_of(JOB, *pods, *others, *events)
+
+
+def two() -> tuple[Pod, Pod]:
+    return a_waiting_pod("train-0"), a_waiting_pod("train-1")
+
+
+def test_a_config_map_that_is_not_there() -> None:
+    finding = found("pod-setup-failing", refused(*two()))
+    assert finding.code == "pod-setup-failing"
+    assert finding.health is Health.BLOCKED
+    assert finding.message == f"2 pods wait for their containers after FailedMount: {MOUNT}."
+    assert finding.evidence[0].value == MOUNT
+    assert finding.evidence[0].source == two()[0].meta.ref
+    # The last word is half a minute old and counts for six minutes.
+    assert finding.recheck_at == ago(30 - 6 * 60)
+    assert first(refused(*two())) == "pod-setup-failing"
+
+
+def test_another_member_runs() -> None:
+    runs = a_pod("train-1", of=JOB, on="n1")
+    finding = found("pod-setup-failing", refused(a_waiting_pod("train-0"), others=(runs,)))
+    assert finding.health is Health.DEGRADED
+    assert finding.message.startswith("1 pod waits for its containers after FailedMount: ")
+
+
+def test_the_sandbox_ids_of_a_text_do_not_part_the_pods() -> None:
+    pods = two()
+    events = [
+        an_event(pod, "FailedCreatePodSandBox", f'sandbox "{n}": no more addresses')
+        for n, pod in enumerate(pods)
+    ]
+    message = found("pod-setup-failing", unit_of(JOB, *pods, *events)).message
+    assert message.startswith("2 pods wait for their containers after FailedCreatePodSandBox: ")
+
+
+def test_the_newest_word_of_a_pod_counts() -> None:
+    pods = two()
+    events = [
+        an_event(pods[0], "FailedAttachVolume", "volume is busy", last_seen=ago(50)),
+        an_event(pods[0], "FailedMount", "mount refused", last_seen=ago(10)),
+    ]
+    message = found("pod-setup-failing", unit_of(JOB, *pods, *events)).message
+    assert message == "1 pod waits for its containers after FailedMount: mount refused."
+
+
+def test_disks_take_their_time() -> None:
+    """For a minute it is a start like any other, with the text."""
+    young = a_waiting_pod("train-0", placed=20)
+    finding = found("pod-setup-failing", refused(young))
+    assert (finding.code, finding.health) == ("starting", Health.STARTING)
+    assert MOUNT in finding.message
+    assert finding.recheck_at == ago(20 - 60)
+
+
+def test_what_is_over_is_not_told() -> None:
+    ready = a_condition("PodReadyToStartContainers")
+    assert ask("pod-setup-failing", refused(a_waiting_pod("train-0", set_up=ready))) is None
+    pulling = a_container("main", running=False, state="waiting", reason="ImagePullBackOff")
+    assert ask("pod-setup-failing", refused(a_waiting_pod("t", containers=(pulling,)))) is None
+    assert ask("pod-setup-failing", refused(a_pod("train-0", of=JOB, on="n0"))) is None
+    assert ask("pod-setup-failing", refused(a_waiting_pod("t"), last_seen=ago(7 * 60))) is None
+    assert ask("pod-setup-failing", refused(a_waiting_pod("t"), reason="BackOff")) is None
+
+
+def test_nobody_reports_container_states_yet() -> None:
+    """A kubelet that has said nothing of the pod but the event."""
+    bare = a_waiting_pod("train-0", containers=(), set_up=None)
+    assert found("pod-setup-failing", refused(bare)).code == "pod-setup-failing"
