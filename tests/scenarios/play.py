@@ -81,7 +81,9 @@ class Story:
             raise UntoldError("given up")
         if not is_told:
             gang = self.last
-            said = gang and {name: gang[name] for name in ("code", "health", "message", "members")}
+            said = gang and {
+                name: gang[name] for name in ("code", "health", "message", "members", "advice")
+            }
             raise UntoldError(
                 f"step {self.at}: {faults(gang, self.expected) or 'flashing'}; the API says {said}"
             )
@@ -104,6 +106,9 @@ def faults(gang: Json | None, expected: Step) -> list[str]:
     found += [
         f"{words!r} not in the message" for words in expected.says if words not in gang["message"]
     ]
+    advice = gang["advice"]
+    if not any(all(words in one for words in expected.advises) for one in advice or [""]):
+        found.append(f"no advice of {expected.advises!r} in {advice!r}")
     return found
 
 

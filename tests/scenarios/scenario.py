@@ -174,6 +174,7 @@ class Step:
     health: str
     says: tuple[str, ...] = ()
     members: Mapping[str, int | None] = field(default_factory=dict)
+    advises: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,8 @@ class Scenario:
     says: tuple[str, ...] = ()
     """Names and numbers that must stand in the message."""
     members: Mapping[str, int | None] = field(default_factory=dict)
+    advises: tuple[str, ...] = ()
+    """Words that must stand together in one piece of the advice."""
     nodes: int = 0
     cpu: str = "8"
     gpus: int = 0
@@ -214,7 +217,9 @@ class Scenario:
     @property
     def expected(self) -> tuple[Step, ...]:
         """All that must be said, one after the other, beginning with what is said at first."""
-        first = Step(lambda stage: None, self.code, self.health, self.says, self.members)
+        first = Step(
+            lambda stage: None, self.code, self.health, self.says, self.members, self.advises
+        )
         return (first, *self.steps)
 
 

@@ -142,6 +142,40 @@ def test_every_code_that_fake_nodes_can_show_is_shown() -> None:
     assert not {code for code, times in shown.items() if times < 2}
 
 
+def _whole(play: Play, cluster: str, name: str) -> dict[str, Any]:
+    """Return all that the API says of the Job `run` of a scenario, once that is over."""
+    play.result((cluster, name))
+    found = play.installation.gangs(cluster=cluster, namespace=name, kind="Job")
+    (gang,) = [one for one in found if one["name"] == "run"]
+    return play.installation.get(f"gangs/{gang['id']}/")
+
+
+@pytest.mark.parametrize("cluster", ["k137", "k136"])
+def test_the_fit_table_counts_the_nodes_of_a_scenario(play: Play, cluster: str) -> None:
+    """Four nodes of four GPUs, two of them taken: of three pods of four GPUs two would find a node."""
+    (row,) = _whole(play, cluster, "gpu-short")["fit"]
+    assert row["requests"]["nvidia.com/gpu"] == "4"
+    assert (row["waiting"], row["fits_now"], row["fits_empty"]) == (3, 2, 4)
+    assert row["open_nodes"] == 2
+    (taken,) = row["saturated"]
+    assert (taken["label"], taken["nodes"]) == ("nvidia.com/gpu", 2)
+    assert set(taken["examples"]) == {"gpu-short-0", "gpu-short-1"}
+    # The nodes of all other scenarios have another label.
+    assert sum(one["nodes"] for one in row["excluded"]) == row["nodes"] - 4 > 0
+
+
+def test_history_has_what_was_said_one_after_the_other(play: Play) -> None:
+    """Waited, ran, lost a member, ran again; each with its end, and the last one holds."""
+    timeline = _whole(play, "k137", "room-comes")["timeline"]
+    spans = [one for one in reversed(timeline) if one["kind"] == "verdict"]
+    codes = [one["code"] for one in spans]
+    said = iter(codes)
+    for code in ("insufficient-resources", "running", "lost-members", "running"):
+        assert code in said, f"{code} is not told in its turn: {codes}"
+    assert [one["until"] for one in spans[:-1]] == [one["at"] for one in spans[1:]]
+    assert spans[-1]["until"] is None
+
+
 def test_the_board_shows_the_same_words(play: Play) -> None:
     """The page of a signed-in person has the sentence of the API, for every gang that the API names."""
     found = play.installation.gangs(cluster="k135", code="no-matching-node")

@@ -1,0 +1,139 @@
+"""Scenarios of advice: what is advised, and that following it to the letter makes the gang run.
+
+They play on 1.37; what Kubernetes does unasked only on 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.controlplane.nodes import cordon
+from tests.scenarios.making import Objects, all_of, gang, holders, loose, one_job, quorum, taint
+from tests.scenarios.scenario import POOL, Room, Scenario, Stage, Step
+from tests.scenarios.topology import RACK
+
+Where = Mapping[str, str]
+GPUS = "nvidia.com/gpu"
+FOUR = Room(gpus=4)
+RUNS = "running", "running"
+DEADLINE_SECONDS = 150
+
+
+def _after(first: Objects, running: int, then: Objects) -> dict[str, Any]:
+    """Return the words of a scenario in which others run before the gang is made."""
+
+    def act(stage: Stage) -> None:
+        stage.wait_running(running)
+        stage.make(then(stage.namespace, {POOL: stage.pool}))
+
+    return {"objects": first, "act": act}
+
+
+def _others(pods: int, **options: Any) -> Objects:
+    return one_job("others", pods, indexed=False, gpu=4, grace=0, **options)
+
+
+def _uncordon_one(stage: Stage) -> None:
+    cordon(stage.client, stage.node("1"), unschedulable=False)
+
+
+def _suspend_others(stage: Stage) -> None:
+    patch = {"spec": {"suspend": True}}
+    stage.client.patch("batch/v1", "Job", "others", patch, stage.namespace)
+
+
+def _resize(stage: Stage) -> None:
+    patch = {"spec": {"parallelism": 2, "completions": 2}}
+    stage.client.patch("batch/v1", "Job", "run", patch, stage.namespace)
+
+
+def _anew(objects: Objects) -> Any:
+    """Return an act: the Job is deleted and made again in this form."""
+
+    def act(stage: Stage) -> None:
+        stage.client.delete("batch/v1", "Job", "run", stage.namespace)
+        stage.client.wait_gone("batch/v1", "Job", "run", stage.namespace)
+        stage.make(objects(stage.namespace, {POOL: stage.pool}))
+
+    return act
+
+
+TOLERANT = {"tolerations": [{"key": "team", "value": "vision", "effect": "NoSchedule"}]}
+ADVISED = (
+    # Room for all on one node, which is cordoned; the other one is full.
+    Scenario(
+        "advised-uncordon", "Job", "run", "insufficient-resources", "waiting",
+        all_of(holders([0], gpu=4), gang(2, gpu=2)),
+        says=("4", GPUS), advises=("ncordon", "advised-uncordon-1"),
+        rooms=(FOUR, Room(gpus=4, unschedulable=True)), twin="advised-toleration",
+        steps=(Step(_uncordon_one, *RUNS, (), {"ready": 2}),),
+    ),
+    Scenario(
+        "advised-toleration", "Job", "run", "untolerated-taint", "blocked", gang(2, gpu=4),
+        says=("2", "team=vision"), advises=("Tolerate", "team=vision", "(recreate)"),
+        rooms=(Room(gpus=4, taints=[taint("team", "vision")]),) * 2, twin="advised-uncordon",
+        steps=(Step(_anew(gang(2, gpu=4, **TOLERANT)), *RUNS, (), {"ready": 2}),),
+    ),
+    # 8 wanted, 4 free: the Job of somebody else has the rest.
+    Scenario(
+        "advised-suspend", "Job", "run", "insufficient-resources", "waiting",
+        **_after(_others(1), 1, gang(2, gpu=4)),
+        says=("8", "4", GPUS), advises=("uspend", "others"), rooms=(FOUR,) * 2,
+        twin="advised-size", steps=(Step(_suspend_others, *RUNS, (), {"ready": 2}),),
+    ),
+    # The same, and that Job may run for so long only: nobody has to do anything.
+    Scenario(
+        "advised-to-wait", "Job", "run", "insufficient-resources", "waiting",
+        **_after(
+            _others(1, job_spec={"activeDeadlineSeconds": DEADLINE_SECONDS}), 1, gang(2, gpu=4)
+        ),
+        says=("8", "4", GPUS), advises=("others", "UTC"), rooms=(FOUR,) * 2,
+        twin="advised-size", steps=(Step(lambda stage: None, *RUNS, (), {"ready": 2}),),
+    ),
+    # 12 wanted, and there are 8 in all.
+    Scenario(
+        "advised-size", "Job", "run", "exceeds-capacity", "blocked", gang(3, gpu=4),
+        says=("12", "8", GPUS), advises=("parallelism and completions", "from 3 to 2"),
+        rooms=(FOUR,) * 2, twin="advised-suspend",
+        steps=(Step(_resize, *RUNS, (), {"desired": 2, "ready": 2}),),
+    ),
+    Scenario(
+        "advised-quorum", "PodGroup", "run", "exceeds-capacity", "blocked", quorum(3, 3, gpu=4),
+        says=("12", "8", GPUS), advises=("quorum of PodGroup run", "from 3 to 2"),
+        rooms=(FOUR,) * 2, twin="advised-suspend",
+    ),
+    # 8 in a rack, twice; 12 wanted in one.
+    Scenario(
+        "advised-topology", "Job", "run", "topology-does-not-fit", "blocked",
+        gang(3, gpu=4, topology=RACK),
+        says=("3", RACK), advises=("Drop", RACK, "(recreate)"),
+        rooms=tuple(Room(gpus=4, labels={RACK: rack}) for rack in "aabb"), twin="advised-size",
+        steps=(Step(_anew(gang(3, gpu=4)), *RUNS, (), {"ready": 3}),),
+    ),
+    # A pod that no Job made: whoever owns it may free its room, and it has a name.
+    Scenario(
+        "advised-free", "Job", "run", "insufficient-resources", "waiting",
+        all_of(holders([0], gpu=4), gang(2, gpu=4)),
+        says=("8", "4", GPUS), advises=("4", GPUS, "advised-free-0"), rooms=(FOUR,) * 2,
+        twin="advised-size",
+        steps=(Step(lambda stage: stage.delete("holder-0"), *RUNS, (), {"ready": 2}),),
+    ),
+)  # fmt: skip
+
+ADVISED_136 = (
+    # Nobody asked for this gang: 1.36 makes one of every such Job.
+    Scenario(
+        "advised-opt-out", "Job", "run", "exceeds-capacity", "blocked", one_job("run", 3, gpu=4),
+        says=("12", "8", GPUS), advises=("NonIndexed", "2 pods fit"), rooms=(FOUR,) * 2,
+        twin="advised-free",
+        steps=(Step(_anew(loose(3, gpu=4)), "partly-placed", "degraded", ("2 of 3",)),),
+    ),
+    Scenario(
+        "advised-free", "Job", "run", "insufficient-resources", "waiting",
+        all_of(holders([0], gpu=4), one_job("run", 2, gpu=4)),
+        says=("8", "4", GPUS), advises=("4", GPUS, "advised-free-0"), rooms=(FOUR,) * 2,
+        twin="advised-opt-out",
+        steps=(Step(lambda stage: stage.delete("holder-0"), *RUNS, (), {"ready": 2}),),
+    ),
+)  # fmt: skip
