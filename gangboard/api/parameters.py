@@ -22,6 +22,7 @@ ACTION_STATES = [state.value for state in ActionState]
 
 # Lengths are those of the columns; codes, kinds and queues are open lists: an unknown one is empty.
 _NAME = 253
+_LABEL = _NAME + 1 + 63
 
 
 class HealthsField(serializers.CharField):
@@ -75,7 +76,10 @@ class GangQuery(PageQuery):
     queue = serializers.CharField(required=False, max_length=_NAME)
     stage = serializers.ChoiceField(STAGES, required=False)
     q = serializers.CharField(
-        required=False, max_length=200, help_text="Words that must all occur in name or reason."
+        required=False,
+        max_length=200,
+        help_text="Words that must all occur in name, namespace, kind, queue, cluster or reason; "
+        "in sentences only of clusters that the caller may see as a whole.",
     )
     ordering = serializers.ChoiceField(
         ORDERINGS, default="health", help_text="`health`: worst first, then longest."
@@ -106,6 +110,24 @@ class ActionQuery(PageQuery):
         required=False, max_length=200, help_text="Words that must all occur in names or texts."
     )
     open = serializers.BooleanField(default=False, help_text="Only actions that are not over.")
+
+
+class ReasonQuery(Query):
+    """The query of `reasons/`."""
+
+    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
+    namespace = serializers.CharField(required=False, max_length=_NAME)
+
+
+class CapacityQuery(Query):
+    """The query of `capacity/`."""
+
+    cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
+    by = serializers.CharField(
+        required=False,
+        max_length=_LABEL,
+        help_text="A label of nodes, by which pools are made; without it by the labels of clouds.",
+    )
 
 
 class AskQuery(Query):

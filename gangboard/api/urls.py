@@ -3,11 +3,13 @@
 from django.urls import URLPattern, path
 
 from gangboard.api.actions import ActionListView, ActionView
+from gangboard.api.capacity import CapacityView
 from gangboard.api.clusters import ClusterListView, ClusterView
 from gangboard.api.gangs import GangListView, GangView
 from gangboard.api.groups import GroupListView, GroupView
 from gangboard.api.holds import HoldListView
 from gangboard.api.probes import healthz, readyz
+from gangboard.api.reasons import ReasonsView
 from gangboard.api.schema import SchemaView
 from gangboard.api.summary import SummaryView
 from gangboard.api.views import NoSuchView
@@ -24,6 +26,8 @@ urlpatterns: list[URLPattern] = [
     path("api/v1/actions/", ActionListView.as_view(), name="api-actions"),
     path("api/v1/actions/<str:action_id>/", ActionView.as_view(), name="api-action"),
     path("api/v1/holds/", HoldListView.as_view(), name="api-holds"),
+    path("api/v1/reasons/", ReasonsView.as_view(), name="api-reasons"),
+    path("api/v1/capacity/", CapacityView.as_view(), name="api-capacity"),
     path("api/v1/summary/", SummaryView.as_view(), name="api-summary"),
     path("api/v1/schema/", SchemaView.as_view(), name="api-schema"),
     path("api/v1/<path:rest>/", NoSuchView.as_view()),

@@ -38,6 +38,7 @@ class WireJobSpec(Wire):
     completions: Int32 | None = None
     completion_mode: str | None = None
     backoff_limit: Int32 | None = None
+    active_deadline_seconds: Int64 | None = None
     suspend: bool | None = None
     managed_by: str | None = None
     scheduling: WireScheduling | None = None
@@ -81,4 +82,6 @@ def read_gang_request(
     policy = read_union(scheduling.scheduling_policy)
     if (policy.member or default) != "gang":
         return GangRequest(policy.member or default)
-    return GangRequest("gang", quorum if policy.min_count is None else policy.min_count)
+    if policy.min_count is None:
+        return GangRequest("gang", quorum, derived=quorum is not None)
+    return GangRequest("gang", policy.min_count)

@@ -16,7 +16,7 @@ from gangboard.decode.selectors import (
     read_term,
 )
 from gangboard.decode.spread import WireSpread, read_spread
-from gangboard.decode.wire import Int32, Wire
+from gangboard.decode.wire import Int32, Int64, Wire
 from gangboard.domain.capacity import SPREAD, HostPort, Needs, PodTerm, Term, Toleration
 
 # Extended resources of this name are served by dynamic allocation (1.36 and later).
@@ -40,6 +40,7 @@ class WirePlacedSpec(WirePodSpec):
     resource_claims: msgspec.Raw = NULL
     preemption_policy: str | None = None
     active_deadline_seconds: Int32 | None = None
+    termination_grace_period_seconds: Int64 | None = None
 
 
 class _WirePort(Wire):

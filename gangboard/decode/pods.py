@@ -5,7 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from gangboard.decode.allocation import Allocation, WireAllocated, is_infeasible, placed_requests
+from gangboard.decode.jobs import DEFAULT_GRACE
 from gangboard.decode.needs import WirePlacedSpec, read_needs
+from gangboard.decode.pod_claims import read_claims
 from gangboard.decode.podspec import NULL
 from gangboard.decode.problems import deliver
 from gangboard.decode.provisioning_requests import WireConsumer
@@ -20,6 +22,7 @@ from gangboard.decode.wire import (
     read_time,
 )
 from gangboard.domain.capacity import Needs
+from gangboard.domain.claims import PodClaim
 from gangboard.domain.objects import Controller
 from gangboard.domain.pod import Container, Pod
 from gangboard.domain.registry import Resource
@@ -86,6 +89,7 @@ class WirePodStatus(WireAllocated):
     reason: str | None = None
     message: str | None = None
     start_time: str | None = None
+    resource_claim_statuses: msgspec.Raw = NULL
 
 
 class WirePod(Wire):
@@ -114,13 +118,16 @@ def _build(wire: WirePod, version: str) -> Pod:
     faults = list(unread.values())
     labels: dict[str, str] = {}
     request = ""
+    claims: tuple[PodClaim, ...] = ()
     try:
         request = (_CONSUMER.decode(wire.metadata.consumer) or WireConsumer()).request
         labels = _labels(wire.metadata.labels)
         needs = read_needs(spec, meta.ref.namespace, requests)
+        claims = read_claims(spec, status.resource_claim_statuses, meta.ref.name, needs)
     except (ValueError, RecursionError) as error:  # what msgspec raises for bad data
         needs = _UNREAD
         faults.append(f"what it asks of a node is left out: {error}")
+    stop = spec.termination_grace_period_seconds
     pod = Pod(
         meta=meta,
         phase=status.phase or "",
@@ -150,7 +157,9 @@ def _build(wire: WirePod, version: str) -> Pod:
         stays=_stays(meta.controller),
         preempts=spec.preemption_policy != "Never",
         deadline_seconds=spec.active_deadline_seconds,
+        stop_seconds=DEFAULT_GRACE if stop is None else stop,
         provisioning_request=request,
+        claims=claims,
     )
     return deliver(pod, faults)
 

@@ -12,6 +12,7 @@ from gangboard.diagnosis.links import WORKLOAD, Linked
 from gangboard.diagnosis.roots import as_owner
 from gangboard.domain.autoscaling import NOT_SEEN, Autoscaling
 from gangboard.domain.capacity import ClusterRoom
+from gangboard.domain.claims import NO_TROUBLE, Claims
 from gangboard.domain.event import Event
 from gangboard.domain.facts import NO_ROOM, Blind, GangFacts, Victim
 from gangboard.domain.group import Group
@@ -51,6 +52,7 @@ def assemble(
     room: ClusterRoom = NO_ROOM,
     kubernetes: tuple[int, int] | None = None,
     autoscaling: Autoscaling = NOT_SEEN,
+    claims: Claims = NO_TROUBLE,
     suspensions: Mapping[str, tuple[SuspendChange, ...]] = _NO_CHANGES,
     victims: Iterable[tuple[Pod, str]] = (),
     takers: Mapping[str, ObjectRef] = _NO_TAKERS,
@@ -59,8 +61,9 @@ def assemble(
 
     `objects` are the other members by kinship, `nodes` all nodes by name, `events` those about
     any of the members, `room` what is free on all nodes, `kubernetes` the version of the server,
-    `suspensions` what was watched of `spec.suspend` by uid, `victims` pods that were preempted for a
-    member, each with the uid of that member, `takers` the gangs of those that preempted, by uid.
+    `claims` what keeps its pods from using claims that they name, `suspensions` what was watched of
+    `spec.suspend` by uid, `victims` pods that were preempted for a member, each with the uid of that
+    member, `takers` the gangs of those that preempted, by uid.
     What former attempts of the owner left behind is taken out, its events included. Jobs, groups
     and pods come in the order of their names, events newest first.
     """
@@ -101,6 +104,7 @@ def assemble(
         room=room,
         kubernetes=kubernetes,
         autoscaling=autoscaling,
+        claims=claims,
         suspensions=suspensions,
         victims=_leaving(victims),
         takers=takers,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 from gangboard.diagnosis.attempts import standing
@@ -13,6 +13,7 @@ from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.owner import PodShape
 from gangboard.domain.reading.preemption import last_preemption
 from gangboard.domain.reading.progress import is_full, ready_count, succeeded
+from gangboard.domain.reading.retry import fits_now
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.verdict import Members, UnitMemory
 
@@ -124,7 +125,16 @@ def _remember_unit(unit: Unit, before: Mapping[str, UnitMemory]) -> UnitMemory:
         preempted_at=taken.at if taken is not None and not runs else None,
         preempted_by=taken.by if taken is not None and not runs else (),
         recovered_from=taken.at if taken is not None and runs else old.recovered_from,
+        fits_since=_fits_since(unit, old),
     )
+
+
+def _fits_since(unit: Unit, old: UnitMemory) -> datetime | None:
+    """Return since when it fits; while nodes cannot be looked at, as before."""
+    if fits_now(unit):
+        return old.fits_since or unit.now
+    is_hidden = unit.placing is not None and unit.placing.assessment is None
+    return old.fits_since if is_hidden else None
 
 
 def _is_fresh(memory: UnitMemory, facts: GangFacts) -> bool:

@@ -19,6 +19,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.placing import Placing
 from gangboard.domain.reading.holding import idle_holds
+from gangboard.domain.reading.retry import retry_due
 from gangboard.domain.registry import GangRule, UnitRule
 from gangboard.domain.verdict import Evidence, Finding, Verdict
 from gangboard.placement.fit_rows import fit_rows
@@ -80,7 +81,7 @@ def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing) -> Verdict:
         ),
     )
     by_unit = {one.unit.name: one.finding for one in opinions if one.unit is not None}
-    rechecks = [finding.recheck_at for finding in findings if finding.recheck_at is not None]
+    dues = (*(finding.recheck_at for finding in findings), *map(retry_due, parts))
     restarts, max_restarts = _restarts(facts.owner)
     return Verdict(
         finding=findings[0],
@@ -90,7 +91,7 @@ def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing) -> Verdict:
         jobs=job_states(facts, parts, by_unit),
         pods=member_states(facts),
         groups=tuple(dict.fromkeys(group.meta.ref for group in (*facts.workloads, *facts.groups))),
-        recheck_at=min(rechecks, default=None),
+        recheck_at=min((due for due in dues if due is not None), default=None),
         memory=remember(facts, parts),
         priority=_priority(facts),
         restarts=restarts,
@@ -117,8 +118,10 @@ def _judge(unit: Unit, crashes: list[Finding]) -> _Opinion:
     lost = _first([rule for rule in rules if rule.overrides], unit, crashes)
     if lost is None:
         return _Opinion(reason or _unexplained(unit), unit)
-    behind = (reason,) if reason is not None and reason.stage is not Stage.RUN else ()
-    return _Opinion(lost, unit, behind)
+    if reason is None or reason.stage is Stage.RUN:
+        return _Opinion(lost, unit)
+    # What brings the member back is the next step, also where the loss itself suggests none.
+    return _Opinion(replace(lost, advice=lost.advice or reason.advice), unit, (reason,))
 
 
 def _first(

@@ -29,7 +29,7 @@ class Change(StrEnum):
     DROP_TOPOLOGY = "drop the topology constraint"
     OPT_OUT = "opt out of the gang"
     SUSPEND_GANGS = "suspend running gangs"
-    WAIT_FOR_END = "wait for a pod with a deadline"
+    WAIT_FOR_END = "wait for pods that end by themselves"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +38,23 @@ class Advice:
 
     change: Change
     text: str
-    """One sentence in the imperative, with numbers and names, and how the change is made."""
+    """One sentence in the imperative, with numbers and names; `way` is its last word, where there is
+    one."""
     way: Way | None = None
     """None where nothing of the gang's own object changes."""
     nodes: tuple[ObjectRef, ...] = ()
-    """The nodes that it names or that have to change."""
+    """The nodes that have to change."""
+    named: tuple[ObjectRef, ...] = ()
+    """The nodes that the sentence names."""
     free: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """FREE_ROOM: node → resource → how much more must become free there, in scheduler units."""
     taint: Taint | None = None
     count: int | None = None
     """The new size or quorum."""
     gangs: tuple[ObjectRef, ...] = ()
-    """SUSPEND_GANGS: the smallest set; WAIT_FOR_END: whose pod it is. Names only for who may see them."""
+    """SUSPEND_GANGS: the smallest set; WAIT_FOR_END: whose pods they are, as far as the sentence names
+    them. Names only for who may see them."""
     at: datetime | None = None
-    """WAIT_FOR_END: when it ends at the latest."""
+    """WAIT_FOR_END: when all of it has ended at the latest."""
+    until: datetime | None = None
+    """It counts on an end that must have come by then: it is to be worked out again."""

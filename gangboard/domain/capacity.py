@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 
@@ -251,6 +251,11 @@ class NodeRoom:
     unreadable: frozenset[str] = frozenset()
     """Resources whose amount here is not known, since some quantity was malformed."""
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether it has not said what it offers, as nodes have not that have just registered."""
+        return not self.allocatable and not self.unreadable
+
 
 @dataclass(frozen=True, slots=True)
 class Party:
@@ -285,8 +290,35 @@ class GangRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Ending:
+    """Pods of a resident that are gone by themselves, at a known time at the latest."""
+
+    at: datetime
+    loads: Mapping[str, Load]
+    """Node → what they take there."""
+    deleted: bool = False
+    """They are being deleted; else their deadline, or that of their Job, comes."""
+
+    @property
+    def told(self) -> datetime:
+        """The time that a sentence names: rounded up to the minute. It is believed until then."""
+        return round_up(self.at)
+
+    @property
+    def pods(self) -> int:
+        """How many they are."""
+        return sum(load.pods for load in self.loads.values())
+
+
+def round_up(at: datetime) -> datetime:
+    """Return a time, rounded up to the minute."""
+    minute = at.replace(second=0, microsecond=0)
+    return minute if minute == at else minute + timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
 class Resident:
-    """A gang that holds room on nodes: it could be suspended to make some."""
+    """A gang that holds room on nodes, or a pod of nobody that is known to end."""
 
     root: str
     """uid of its owner."""
@@ -299,8 +331,11 @@ class Resident:
     """False: it holds room without being whole."""
     waits: tuple[Party, ...] = ()
     """Of one that is not whole: its members that have no node and none kept for them."""
-    ends_at: datetime | None = None
-    """When all of its pods have ended by themselves at the latest; None: not known."""
+    by_suspending: Mapping[str, Load] | None = None
+    """What of `loads` is free once somebody suspends it: nothing of pods that are being deleted or
+    whose owner is suspended already. None: all of it."""
+    ends: tuple[Ending, ...] = ()
+    """What of it goes by itself, as far as that is known and nothing comes back; the first first."""
 
 
 def _nobody() -> Sequence[Resident]:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from gangboard.domain.autoscaling import NOT_SEEN, Autoscaling
 from gangboard.domain.capacity import ClusterRoom
+from gangboard.domain.claims import Claims
 from gangboard.domain.event import Event
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
@@ -90,6 +91,8 @@ class GangFacts:
     autoscaling: Autoscaling = NOT_SEEN
     """Nodes on their way, by the objects of autoscalers. Their events about NodeClaims that are named
     to its pods are among `events`."""
+    claims: Claims = field(default_factory=dict)
+    """Claims that its waiting pods name and cannot use. What could not be looked at is not in it."""
     suspensions: Mapping[str, tuple[SuspendChange, ...]] = field(default_factory=dict)
     """uid of an owner → the last changes of its `spec.suspend` that this poll worker has watched,
     oldest first. Nothing is said where nothing is in it."""

@@ -72,6 +72,8 @@ class GangRequest:
     policy: str
     """`gang` or `basic`."""
     quorum: int | None = None
+    derived: bool = False
+    """Its spec names no quorum: this is what follows from its size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,3 +185,5 @@ class Owner:
     """Longest `terminationGracePeriodSeconds` of its pod templates."""
     terminating_pods: int | None = None
     """For a Job: `status.terminating`."""
+    deadline_seconds: int | None = None
+    """For a Job: `spec.activeDeadlineSeconds`: its pods are deleted that long after `started_at`."""

@@ -7,7 +7,7 @@ Which cause of waiting is told by what, for one unit (`Placing` and its `Assessm
 | no nodes | `Placing.has_no_nodes` |
 | no matching node | cause NO_ELIGIBLE_NODE, `Eligibility.decisive` in OWNER_FILTERS, for a shape of `Placing.hostless` |
 | untolerated taint | the same with TAINT or NOT_READY; which taint: `excluded[…].details` |
-| nodes unschedulable | the same with CORDON |
+| nodes unschedulable | the same with CORDON or UNSAID |
 | port conflict, anti-affinity by host | cause CONSTRAINED with HOST_PORTS or APART in `constraints` |
 | topology does not fit | cause CONSTRAINED with TOPOLOGY in `constraints` |
 | spread constraints | cause CONSTRAINED with SPREAD in `constraints` |
@@ -57,6 +57,8 @@ class Filter(StrEnum):
     TOPOLOGY_LABEL = "no label of the topology key"
     MISSING_RESOURCE = "does not have a requested resource"
     TOO_SMALL = "too small for one pod when empty"
+    UNSAID = "has not said what it offers"
+    """A node that has registered, and no `status.allocatable` yet: it counts for nothing."""
     CORDON = "cordoned"
     NOT_READY = "taint of a node that is not ready"
     TAINT = "untolerated taint"

@@ -7,6 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from gangboard.domain.capacity import Needs
+from gangboard.domain.claims import PodClaim
 from gangboard.domain.group import read_entry
 from gangboard.domain.objects import Condition, Meta
 
@@ -74,9 +75,13 @@ class Pod:
     preempts: bool = True
     """False with `preemptionPolicy: Never`."""
     deadline_seconds: int | None = None
-    """`spec.activeDeadlineSeconds`: it ends that long after `start_time` at the latest."""
+    """`spec.activeDeadlineSeconds`: it is stopped that long after `start_time` at the latest."""
+    stop_seconds: int = 30
+    """`spec.terminationGracePeriodSeconds`: how long it may go on once it is stopped."""
     provisioning_request: str = ""
     """The ProvisioningRequest in its namespace that it consumes, or empty."""
+    claims: tuple[PodClaim, ...] = ()
+    """The PersistentVolumeClaims and ResourceClaims that must be there before it gets a node."""
 
     @property
     def is_finished(self) -> bool:

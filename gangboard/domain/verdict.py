@@ -74,6 +74,8 @@ class UnitMemory:
     """The gangs that took its room then, as far as they are known."""
     recovered_from: datetime | None = None
     """The time, by the scheduler's clock, of the last preemption after which it was whole again."""
+    fits_since: datetime | None = None
+    """Since when there is room for its members that wait, by arithmetic; None while there is none."""
 
 
 @dataclass(frozen=True, slots=True)

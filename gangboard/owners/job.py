@@ -116,6 +116,7 @@ def _build(wire: WireJob, version: str) -> Owner:
         last_action=annotations.last_action,
         grace_seconds=spec.grace_seconds,
         terminating_pods=status.terminating,
+        deadline_seconds=spec.active_deadline_seconds,
     )
     return deliver(owner, faults)
 

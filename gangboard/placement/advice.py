@@ -11,6 +11,12 @@ from collections.abc import Callable, Iterable
 from gangboard.domain.advice import Advice
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Cause, Constraint
+from gangboard.placement.advice_ends import (
+    counting_on,
+    deletions,
+    wait_for_deletions,
+    wait_for_end,
+)
 from gangboard.placement.advice_gang import (
     drop_topology,
     lower_quorum,
@@ -19,7 +25,7 @@ from gangboard.placement.advice_gang import (
     tolerate,
 )
 from gangboard.placement.advice_nodes import free_room, uncordon
-from gangboard.placement.advice_others import suspend_gangs, wait_for_end
+from gangboard.placement.advice_others import suspend_gangs
 from gangboard.placement.members import nodes_for
 from gangboard.placement.trial import Trial
 
@@ -40,19 +46,38 @@ _BY_NODES: tuple[Maker, ...] = (
     drop_topology,
     opt_out,
 )
-_BY_TOPOLOGY: tuple[Maker, ...] = (drop_topology, uncordon, suspend_gangs, free_room, lower_quorum)
+_BY_TOPOLOGY: tuple[Maker, ...] = (
+    drop_topology,
+    uncordon,
+    wait_for_end,
+    suspend_gangs,
+    free_room,
+    lower_quorum,
+)
+_OF_ROOM: tuple[Maker, ...] = (wait_for_end, suspend_gangs, free_room)
+"""What is worked out on the nodes without the pods that are being deleted."""
 
 
 def advise(unit: Unit) -> tuple[Advice, ...]:
-    """Return up to three changes, the best first, each of which alone makes the members fit."""
+    """Return up to three changes, the best first, each of which alone makes the members fit.
+
+    Where what is being deleted is enough, that alone is said: nobody has to change anything.
+    """
     placing = unit.placing
     if placing is None or placing.assessment is None or placing.assessment.cause in _SILENT:
         return ()
     trial = Trial(unit, placing.request, placing.assessment, nodes_for(unit))
     is_topology = Constraint.TOPOLOGY in placing.assessment.constraints
+    going = deletions(trial)
+    waits = wait_for_deletions(trial, going) if going is not None else None
+    if waits is not None:
+        return (waits,)
     found: list[Advice] = []
     for maker in _BY_TOPOLOGY if is_topology else _BY_NODES:
-        found += maker(trial)
+        if going is not None and maker in _OF_ROOM:
+            found += counting_on(trial, going, maker(going.trial))
+        else:
+            found += maker(trial)
         if len(found) >= MOST:
             break
     return tuple(found[:MOST])

@@ -8,23 +8,38 @@ from dataclasses import replace
 
 import numpy as np
 
-from gangboard.domain.advice import Advice, Change, Way
+from gangboard.domain.advice import Advice, Change
 from gangboard.domain.capacity import GangRequest, Party, Taint, Toleration
 from gangboard.domain.group import Group, Policy, label_of_group
 from gangboard.domain.owner import Owner
 from gangboard.domain.placing import Constraint
 from gangboard.domain.reading.wording import label, names
-from gangboard.placement.advice_words import then_fits
+from gangboard.placement.advice_jobset import lower_size_of_jobset
+from gangboard.placement.advice_words import marked, sized, then_fits
 from gangboard.placement.hosts import hosts_of
-from gangboard.placement.matching import CORDON, NOT_READY, untolerated
+from gangboard.placement.matching import untolerated
 from gangboard.placement.trial import Trial
 from gangboard.placement.ways import V1_36, Target, way_of
 
 MOST_TAINTS = 3
+_OF_CONTROLLERS = (
+    "node.kubernetes.io/",
+    "node.cloudprovider.kubernetes.io/",
+    "karpenter.sh/disrupted",
+    "karpenter.sh/disruption",
+    "karpenter.sh/unregistered",
+    "ToBeDeletedByClusterAutoscaler",
+    "DeletionCandidateOfClusterAutoscaler",
+    "startup-taint.cluster-autoscaler.kubernetes.io/",
+    "ignore-taint.cluster-autoscaler.kubernetes.io/",
+)
+"""How taints begin that say of a node that it is in trouble, leaves or is not ready yet: nothing should
+start there. The node lifecycle controller, cloud providers, Karpenter (v1 and before) and
+cluster-autoscaler put and remove them (taints.go of each)."""
+_INDEX = "batch.kubernetes.io/job-completion-index"
 MOST_FEWER = 4
 """Numbers that are tried below the most that fit, where the order decides whether they get there."""
 ONLY_IN_SOME_ORDERS = "only in some orders"
-_ENDING = {Way.IN_PLACE: "", Way.RECREATE: " It has to be made anew for that."}
 
 
 # Taints
@@ -40,7 +55,7 @@ def tolerate(trial: Trial) -> Iterator[Advice]:
         where = "1 node" if count == 1 else f"{count} nodes"
         yield Advice(
             Change.TOLERATE,
-            f"Tolerate the taint {taint} of {where}: {then_fits(trial)}.{_ENDING[way]}",
+            marked(f"Tolerate the taint {taint} of {where}: {then_fits(trial)}", way),
             way=way,
             taint=taint,
         )
@@ -48,7 +63,7 @@ def tolerate(trial: Trial) -> Iterator[Advice]:
 
 
 def _taints(trial: Trial) -> Counter[Taint]:
-    """Return the taints that keep members away, by number of nodes; a cordon is none of them."""
+    """Return the taints that keep members away and that people set, by number of nodes."""
     kinds = trial.ground.kinds()
     numbers = np.bincount(kinds.codes, minlength=len(kinds.nodes)).tolist()
     found: Counter[Taint] = Counter()
@@ -57,7 +72,7 @@ def _taints(trial: Trial) -> Counter[Taint]:
             taint
             for party in trial.parties
             for taint in untolerated(kind, party.shape)
-            if taint.key != CORDON and taint.key not in NOT_READY
+            if not taint.key.startswith(_OF_CONTROLLERS)
         }
         found.update(dict.fromkeys(sorted(here, key=str), number))
     return found
@@ -94,15 +109,19 @@ def lower_quorum(trial: Trial) -> Iterator[Advice]:
     found = f"{_so_many(fitting)} now"
     if fitting < most:
         found += f" whichever the scheduler takes first, {most} {ONLY_IN_SOME_ORDERS}"
-    whose = label(unit.jobs[0].meta.ref) if target is Target.GANG_JOB else label(group.meta.ref)
+    what = f"Lower the quorum of {_label_of_quorum(trial, group, target)} from {unit.quorum}"
+    job = _job_of(trial, group)
+    if job is not None and job.gang_request is not None and job.gang_request.derived:
+        what = f"Set minCount of {label(job.meta.ref)}, which has none,"
+    yield Advice(Change.QUORUM, marked(f"{what} to {quorum}: {found}", way), way=way, count=quorum)
+
+
+def _label_of_quorum(trial: Trial, group: Group, target: Target) -> str:
+    if target is Target.GANG_JOB:
+        return label(trial.unit.jobs[0].meta.ref)
     if target is Target.WORKLOAD:
-        whose = label_of_group(unit.group_name)
-    yield Advice(
-        Change.QUORUM,
-        f"Lower the quorum of {whose} from {unit.quorum} to {quorum}: {found}.{_ENDING[way]}",
-        way=way,
-        count=quorum,
-    )
+        return label_of_group(trial.unit.group_name)
+    return label(group.meta.ref)
 
 
 def _most_in_any_order(trial: Trial, most: int) -> int:
@@ -118,14 +137,15 @@ def _so_many(number: int) -> str:
 
 
 def _who_sets_quorum(trial: Trial, group: Group) -> Target | None:
-    """Return where the number stands; None where it follows from the size of a Job."""
+    """Return where the number stands or could; None where only the size of a Job decides it."""
     controller = group.meta.controller
     if controller is None or controller.kind == "Workload":
         is_135 = trial.unit.facts.gang_api_version == "v1alpha1"
         return Target.WORKLOAD if is_135 else Target.POD_GROUP
     job = _job_of(trial, group)
-    asked = job.gang_request if job is not None else None
-    return Target.GANG_JOB if asked is not None and asked.quorum is not None else None
+    if job is None or job.meta.ref.uid != trial.own_uid or job.gang_request is None:
+        return None
+    return Target.GANG_JOB if job.gang_request.quorum is not None else None
 
 
 def _job_of(trial: Trial, group: Group) -> Owner | None:
@@ -135,28 +155,62 @@ def _job_of(trial: Trial, group: Group) -> Owner | None:
 
 
 def lower_size(trial: Trial) -> Iterator[Advice]:
-    """Say at which size a standalone Job, whose pods are all alike, would be whole now."""
+    """Say at which size a Job or JobSet, whose pods are all alike, would be whole now."""
     unit = trial.unit
     if len(unit.jobs) != 1 or not trial.is_one_shape or unit.strangers:
         return
+    if unit.owner.meta.ref.kind == "JobSet":
+        yield from lower_size_of_jobset(trial)
+        return
     job = unit.jobs[0]
-    if job.meta.ref.uid != unit.owner.meta.ref.uid or job.parallelism is None:
+    target = _who_is_resized(trial, job)
+    if target is None:
         return
-    if unit.quorum is not None and unit.quorum < unit.wanted:
-        return  # then the quorum is what keeps it
     size = len(unit.placed) + _most_that_fit(trial)
-    if size < 1 or size >= job.parallelism or job.succeeded_pods:
+    if size < 1 or size >= (job.parallelism or 0) or not _keeps_its_pods(trial, job, size):
         return
-    target = Target.GANG_JOB if unit.quorum is not None else Target.JOB
-    elastic = not job.indexed or job.completions == job.parallelism
-    way = way_of(Change.SIZE, target, unit.facts.kubernetes) if elastic else Way.RECREATE
-    both = " and completions" if job.indexed else ""
+    way = way_of(Change.SIZE, target, unit.facts.kubernetes)
+    fields = sized(job)
+    if job.gang_request is not None and job.gang_request.quorum and not job.gang_request.derived:
+        # The API server refuses a minCount above parallelism, and takes both in one change.
+        fields += ("minCount",)
     yield Advice(
         Change.SIZE,
-        f"Lower the parallelism{both} of {label(job.meta.ref)} from {job.parallelism} to {size}: "
-        f"so many fit now.{_ENDING[way]}",
+        marked(
+            f"Lower the {names(fields)} of {label(job.meta.ref)} from {job.parallelism} to {size}: "
+            f"so many fit now",
+            way,
+        ),
         way=way,
         count=size,
+    )
+
+
+def _who_is_resized(trial: Trial, job: Owner) -> Target | None:
+    """Return as what the Job is made smaller; None where somebody else keeps its size or its quorum."""
+    unit, group, maker = trial.unit, trial.unit.group, job.meta.controller
+    if job.meta.ref.uid != trial.own_uid or job.managed_by or job.delegated_template:
+        return None
+    if maker is not None and maker.kind != "CronJob":
+        return None
+    if unit.quorum is None:
+        return Target.JOB if group is not None or not unit.group_name else None
+    if group is None or group.entry is not None or _job_of(trial, group) is None:
+        return None
+    asked = job.gang_request
+    quorums = {unit.quorum, asked.quorum if asked is not None else unit.quorum}
+    if quorums != {job.parallelism}:
+        return None
+    return Target.GANG_JOB if asked is not None else Target.UNASKED_GANG_JOB
+
+
+def _keeps_its_pods(trial: Trial, job: Owner, size: int) -> bool:
+    """Whether no pod with a node or that is done goes: with the completions go the last indexes."""
+    if "completions" not in sized(job):
+        return True
+    kept = {str(index) for index in range(size)}
+    return not job.succeeded_pods and all(
+        pod.labels.get(_INDEX) in kept for pod in trial.unit.placed
     )
 
 
@@ -193,7 +247,7 @@ def drop_topology(trial: Trial) -> Iterator[Advice]:
     keys = names(trial.request.topology_keys)
     yield Advice(
         Change.DROP_TOPOLOGY,
-        f"Drop the constraint to one {keys}: {then_fits(trial)}.{_ENDING[way]}",
+        marked(f"Drop the constraint to one {keys}: {then_fits(trial)}", way),
         way=way,
     )
 
@@ -212,12 +266,16 @@ def opt_out(trial: Trial) -> Iterator[Advice]:
     fitting = _most_that_fit(trial)
     if fitting < 1:
         return
+    way = way_of(Change.OPT_OUT, Target.UNASKED_GANG_JOB, unit.facts.kubernetes)
     yield Advice(
         Change.OPT_OUT,
-        f"Nobody asked for this gang: Kubernetes 1.36 makes one of every Indexed Job whose "
-        f"parallelism equals its completions. Made anew as a NonIndexed Job, or with a parallelism "
-        f"below its completions, its pods are placed one by one, and {_so_many(fitting)} now.",
-        way=Way.RECREATE,
+        marked(
+            f"Nobody asked for this gang: Kubernetes 1.36 makes one of every Indexed Job whose "
+            f"parallelism equals its completions. As a NonIndexed Job, or with a parallelism below "
+            f"its completions, its pods are placed one by one, and {_so_many(fitting)} now",
+            way,
+        ),
+        way=way,
         count=fitting,
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 from gangboard.domain.advice import Advice, Change
 from gangboard.domain.capacity import PODS, NodeRoom
 from gangboard.domain.placing import Answer, Filter, When
-from gangboard.placement.advice_words import amount_of, each_node, node_names, then_fits
+from gangboard.placement.advice_words import node_names, room_of, shown, then_fits
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.cheapest import cheapest
 from gangboard.placement.eligibility import filters, is_eligible, pods_that_fit
@@ -39,8 +39,9 @@ def free_room(trial: Trial) -> Iterator[Advice]:
     names = sorted(freed)
     yield Advice(
         Change.FREE_ROOM,
-        f"Free {_amounts_text(freed)} {each_node(names)}: {then_fits(trial)}.",
+        f"Free {room_of(freed)}: {then_fits(trial)}.",
         nodes=tuple(node_ref(name) for name in names),
+        named=tuple(node_ref(name) for name in shown(names)),
         free=freed,
     )
 
@@ -61,18 +62,6 @@ def _may_unbalance(trial: Trial, freed: Freed) -> bool:
     loads = [(trial.node(name).now, trial.node(name).staying) for name in freed]
     term = spread.counted
     return any(now.matched.get(term, 0) > stay.matched.get(term, 0) for now, stay in loads)
-
-
-def _amounts_text(freed: Freed) -> str:
-    """Say `4 nvidia.com/gpu`; where nodes differ, the range of what each must free."""
-    resources = sorted({name for amounts in freed.values() for name in amounts})
-    texts = []
-    for resource in resources:
-        found = sorted({amounts.get(resource, 0) for amounts in freed.values()})
-        low, high = found[0], found[-1]
-        text = amount_of(resource, high)
-        texts.append(text if low == high else f"up to {text}")
-    return " and ".join(texts)
 
 
 def _shortage(node: NodeRoom, amounts: Mapping[str, int]) -> dict[str, int]:
@@ -176,6 +165,7 @@ def uncordon(trial: Trial) -> Iterator[Advice]:
         Change.UNCORDON,
         f"Uncordon {node_names(names)}: {then_fits(trial)}.",
         nodes=tuple(node_ref(name) for name in names),
+        named=tuple(node_ref(name) for name in shown(names)),
     )
 
 

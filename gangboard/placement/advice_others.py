@@ -1,21 +1,19 @@
-"""Advice about other gangs: which of them, suspended, make room, and which ends by itself first."""
+"""Advice about other gangs: which of them, suspended, make room."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from gangboard.domain.advice import Advice, Change
-from gangboard.domain.capacity import Load, NodeRoom, Resident
+from gangboard.domain.capacity import NodeRoom, Resident
 from gangboard.domain.placing import Answer
 from gangboard.placement.advice_words import amount_of, then_fits
 from gangboard.placement.ground import Mask, Whole
-from gangboard.placement.hosts import hosts_of
-from gangboard.placement.neighbours import fewer
-from gangboard.placement.tenants import Tenants, tenants_of
+from gangboard.placement.leaving import lacking, nodes_without, where
+from gangboard.placement.tenants import Tenants, freed_by_suspending, tenants_of
 from gangboard.placement.trial import Trial
 
 MOST_GANGS = 3
@@ -79,9 +77,7 @@ def _allowed(trial: Trial, tenants: Tenants) -> Mask:
 
 def _held(trial: Trial, tenants: Tenants) -> Whole:
     """Return how much of the deciding resource each holds on nodes where members can go."""
-    keys = trial.request.topology_keys
-    masks = [hosts_of(trial.ground, party.shape).eligible(keys) for party in trial.parties]
-    return tenants.held(trial.deciding, np.logical_or.reduce(masks))
+    return tenants.held(trial.deciding, where(trial))
 
 
 def _by_places(trial: Trial) -> tuple[_Candidate, ...]:
@@ -90,7 +86,7 @@ def _by_places(trial: Trial) -> tuple[_Candidate, ...]:
     if not tenants.all:
         return ()
     codes, missing = trial.missing_by_domain()
-    gains = tenants.gains(trial.hosts, trial.shape, codes)
+    gains = tenants.gains(trial.ground, trial.hosts, trial.shape, codes)
     may = np.flatnonzero(_allowed(trial, tenants)[gains.owners])
     owners, domains, places = gains.owners[may], gains.domains[may], gains.places[may]
     enough = np.flatnonzero(places >= missing[domains])
@@ -141,29 +137,21 @@ def _by_search(trial: Trial) -> tuple[_Candidate, ...]:
     if not tenants.all:
         return ()
     held = _held(trial, tenants)
-    lacking = _lacking(trial)
+    least = lacking(trial)
     there = np.flatnonzero((held > 0) & _allowed(trial, tenants))
-    if int(np.sort(held[there])[-MOST_GANGS:].sum()) < lacking:
+    if int(np.sort(held[there])[-MOST_GANGS:].sum()) < least:
         return ()
     order = there[np.lexsort((tenants.priorities[there], held[there]))]
-    first = int(np.searchsorted(held[order], lacking))
+    first = int(np.searchsorted(held[order], least))
     tried = [[at] for at in order[first : first + MOST_SEARCHED].tolist()]
     tried += [order[-size:].tolist() for size in range(2, MOST_GANGS + 1) if len(order) >= size]
     for places in tried:
         some = tuple(_Candidate(tenants.all[at], int(held[at])) for at in places)
-        if sum(one.held for one in some) >= lacking and _fits_without(trial, some):
+        if sum(one.held for one in some) >= least and _fits_without(trial, some):
             fewest = _without_needless(trial, some)
             if _frees_without(trial, fewest):
                 return fewest
     return ()
-
-
-def _lacking(trial: Trial) -> int:
-    """Return how much of the deciding resource is missing in total: at least so much must go."""
-    for total in trial.assessment.totals:
-        if total.resource == trial.deciding:
-            return max(1, total.needed - total.free)
-    return 1
 
 
 def _fits_without(trial: Trial, some: Sequence[_Candidate]) -> bool:
@@ -175,59 +163,4 @@ def _frees_without(trial: Trial, some: Sequence[_Candidate]) -> bool:
 
 
 def _nodes_without(trial: Trial, some: Sequence[_Candidate]) -> dict[str, NodeRoom]:
-    changed: dict[str, NodeRoom] = {}
-    for one in some:
-        for name, load in one.resident.loads.items():
-            node = changed.get(name) or trial.find(name)
-            if node is not None:
-                changed[name] = replace(node, now=_less(node.now, load, node.staying))
-    return changed
-
-
-def _less(load: Load, gone: Load, staying: Load) -> Load:
-    """Return what is left on a node; ports that pods share which stay are kept."""
-    amounts: Mapping[str, int] = {
-        resource: amount - gone.amounts.get(resource, 0)
-        for resource, amount in load.amounts.items()
-    }
-    return Load(
-        amounts,
-        load.pods - gone.pods,
-        (load.host_ports - gone.host_ports) | staying.host_ports,
-        fewer(load.apart, gone.apart),
-        fewer(load.matched, gone.matched),
-    )
-
-
-def wait_for_end(trial: Trial) -> Iterator[Advice]:
-    """Name the gang whose deadline comes first, where its end is enough."""
-    now = trial.unit.now
-    for ends_at, one in _ending(trial):
-        if _frees_without(trial, (one,)):
-            ref = one.resident.ref
-            minutes = max(1, round((ends_at - now).total_seconds() / 60))
-            yield Advice(
-                Change.WAIT_FOR_END,
-                f"Wait for {ref.kind} {ref.namespace}/{ref.name}, which ends in {minutes} min at the "
-                f"latest (its deadline): {then_fits(trial)}.",
-                gangs=(ref,),
-                at=ends_at,
-            )
-            return
-
-
-def _ending(trial: Trial) -> list[tuple[datetime, _Candidate]]:
-    """Return those that hold something useful and end by themselves, the first to end first."""
-    room = trial.unit.facts.room
-    if "ends" not in room.cache:  # most clusters have none, and then nothing more is worked out
-        room.cache["ends"] = any(one.ends_at for one in room.residents())
-    if not room.cache["ends"]:
-        return []
-    tenants = tenants_of(room, trial.ground)
-    held = _held(trial, tenants)
-    found = [
-        (ends_at, _Candidate(tenants.all[at], int(held[at])))
-        for at, ends_at in tenants.ending
-        if ends_at > trial.unit.now and held[at] and tenants.all[at].root != trial.own_uid
-    ]
-    return sorted(found, key=lambda one: one[0])[:MOST_SEARCHED]
+    return nodes_without(trial, [freed_by_suspending(one.resident) for one in some])

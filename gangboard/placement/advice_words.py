@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
+from gangboard.domain.advice import Way
 from gangboard.domain.capacity import PODS
+from gangboard.domain.owner import Owner
 from gangboard.placement.amounts import base_units
 from gangboard.placement.trial import Trial
 
 _SHOWN = 3
+_EXAMPLES = 2
 _BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi")
 
 
@@ -43,13 +46,33 @@ def _plain(number: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def marked(text: str, way: Way) -> str:
+    """Return a sentence that ends with how the change is made: `(in place)` or `(recreate)`."""
+    return f"{text} ({way})."
+
+
+def sized(job: Owner) -> tuple[str, ...]:
+    """Return the fields by which a Job is made smaller.
+
+    The completions of an Indexed Job are its members where they equal the parallelism, and work to
+    do where they are more; those of a NonIndexed Job can never be changed.
+    """
+    is_all = job.indexed and job.completions == job.parallelism
+    return ("parallelism", "completions") if is_all else ("parallelism",)
+
+
+def shown(names: Sequence[str]) -> Sequence[str]:
+    """Return those of the nodes that a sentence names: all of three, of more the first two."""
+    return names if len(names) <= _SHOWN else names[:_EXAMPLES]
+
+
 def node_names(names: Sequence[str]) -> str:
     """Return `node a`, `nodes a and b`, `5 nodes (a, b, …)`."""
     if len(names) == 1:
         return f"node {names[0]}"
     if len(names) <= _SHOWN:
         return f"nodes {', '.join(names[:-1])} and {names[-1]}"
-    return f"{len(names)} nodes ({', '.join(names[:2])}, …)"
+    return f"{len(names)} nodes ({', '.join(shown(names))}, …)"
 
 
 def each_node(names: Sequence[str]) -> str:
@@ -58,7 +81,29 @@ def each_node(names: Sequence[str]) -> str:
         return f"on node {names[0]}"
     if len(names) <= _SHOWN:
         return f"on each of the nodes {', '.join(names[:-1])} and {names[-1]}"
-    return f"on each of {len(names)} nodes ({', '.join(names[:2])}, …)"
+    return f"on each of {len(names)} nodes ({', '.join(shown(names))}, …)"
+
+
+def room_of(freed: Mapping[str, Mapping[str, int]]) -> str:
+    """Return `4 nvidia.com/gpu on each of the nodes a and b`; each with its own where they differ.
+
+    Of more than three nodes that differ, the most that any of them must free and two as examples.
+    """
+    nodes = sorted(freed)
+    if all(freed[name] == freed[nodes[0]] for name in nodes):
+        return f"{_amounts_of(freed[nodes[0]])} {each_node(nodes)}"
+    own = [f"{_amounts_of(freed[name])} on node {name}" for name in shown(nodes)]
+    if len(nodes) <= _SHOWN:
+        return f"{', '.join(own[:-1])} and {own[-1]}"
+    most: dict[str, int] = {}
+    for amounts in freed.values():
+        for resource, amount in amounts.items():
+            most[resource] = max(amount, most.get(resource, 0))
+    return f"up to {_amounts_of(most)} on each of {len(nodes)} nodes ({', '.join(own)}, …)"
+
+
+def _amounts_of(amounts: Mapping[str, int]) -> str:
+    return " and ".join(amount_of(name, amounts[name]) for name in sorted(amounts))
 
 
 def then_fits(trial: Trial) -> str:

@@ -33,6 +33,7 @@ SCHEDULER_ORDER = (
     Filter.TAINT,
     Filter.SELECTOR,
     Filter.HOST_PORT,
+    Filter.UNSAID,
     Filter.MISSING_RESOURCE,
     Filter.TOO_SMALL,
     Filter.UNREADABLE,
@@ -60,7 +61,10 @@ def filters(
     for key in topology_keys:
         if key not in node.labels:
             yield Filter.TOPOLOGY_LABEL, key
-    yield from _by_room(node, asked)
+    if node.is_silent:
+        yield Filter.UNSAID, ""
+    else:
+        yield from _by_room(node, asked)
     taints = untolerated(node, shape)
     for taint in taints:
         if taint.key == CORDON:

@@ -107,6 +107,8 @@ class Odd:
     """Where pods have or match a term of anti-affinity."""
     apart_staying: Mapping[int, Load]
     unreadable: Mapping[int, frozenset[str]]
+    silent: frozenset[int]
+    """The nodes that have not said what they offer."""
 
 
 class Ground(Sequence[NodeRoom]):
@@ -306,7 +308,10 @@ def _odd(nodes: Iterable[tuple[int, NodeRoom]]) -> Odd:
     ports_now, ports_staying = {}, {}
     apart_now, apart_staying = {}, {}
     unreadable = {}
+    silent = set()
     for at, node in nodes:
+        if node.is_silent:
+            silent.add(at)
         if node.now.host_ports:
             ports_now[at] = node.now.host_ports
         if node.staying.host_ports:
@@ -317,7 +322,7 @@ def _odd(nodes: Iterable[tuple[int, NodeRoom]]) -> Odd:
             apart_staying[at] = node.staying
         if node.unreadable:
             unreadable[at] = node.unreadable
-    return Odd(ports_now, ports_staying, apart_now, apart_staying, unreadable)
+    return Odd(ports_now, ports_staying, apart_now, apart_staying, unreadable, frozenset(silent))
 
 
 def _odd_instead(base: Odd, rows: Mapping[int, NodeRoom]) -> Odd:
@@ -332,4 +337,5 @@ def _odd_instead(base: Odd, rows: Mapping[int, NodeRoom]) -> Odd:
         part(base.apart_now, new.apart_now),
         part(base.apart_staying, new.apart_staying),
         part(base.unreadable, new.unreadable),
+        base.silent.difference(rows) | new.silent,
     )

@@ -133,19 +133,22 @@ class Hosts:
     def summary(self, keys: tuple[str, ...] = ()) -> Summary:
         """Return how many pods fit now and when empty, on how many nodes one does, what stops it."""
         if keys not in self._summaries:
-            mask = self.eligible(keys)
-            now = self.caps(When.NOW)[mask]
-            self._summaries[keys] = (
-                total(now),
-                total(self.caps(When.EMPTY)[mask]),
-                int(np.count_nonzero(now)),
-                self.saturated(keys),
-            )
+            self._summaries[keys] = self.part(self.eligible(keys))
         return self._summaries[keys]
 
-    def saturated(self, keys: Sequence[str] = ()) -> Saturated:
-        """Return what stops the first pod now on eligible nodes, with counts and up to three names."""
-        left = self.eligible(keys) & (self.caps(When.NOW) == 0)
+    def part(self, mask: Mask) -> Summary:
+        """Return the same of some eligible nodes."""
+        now = self.caps(When.NOW)[mask]
+        return (
+            total(now),
+            total(self.caps(When.EMPTY)[mask]),
+            int(np.count_nonzero(now)),
+            self._saturated(mask),
+        )
+
+    def _saturated(self, mask: Mask) -> Saturated:
+        """Return what stops the first pod now on these nodes, with counts and up to three names."""
+        left = mask & (self.caps(When.NOW) == 0)
         found: list[tuple[str, int, tuple[str, ...]]] = []
         limits: list[tuple[str, Mask]] = [
             (Constraint.HOST_PORTS, self._sieve.ports_taken(When.NOW)),
@@ -154,12 +157,12 @@ class Hosts:
         for resource in sorted(self._asked):
             short = self._ground.stock(resource).now < self._asked[resource]
             limits.append((resource, short))
-        for limit, mask in limits:
-            here = np.flatnonzero(left & mask)
+        for limit, hit in limits:
+            here = np.flatnonzero(left & hit)
             if len(here):
                 names = tuple(self._ground.names[at] for at in here[:EXAMPLES].tolist())
                 found.append((str(limit), len(here), names))
-                left = left & ~mask
+                left = left & ~hit
         return tuple(sorted(found, key=lambda one: (-one[1], one[0])))
 
 

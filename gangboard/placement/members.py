@@ -127,7 +127,7 @@ def _parties(
         number = 2
         while name in parties:
             name, number = f"{plain} ({number})", number + 1
-        unsupported = (*needs.unsupported, *map(_unread, unread), *also)
+        unsupported = (*needs.unsupported, *map(unread_text, unread), *also)
         if len(kinds) > 1 or not alone or (spread and _may_count_more(unit, spread, pods)):
             spread = None
         shape = shape_of(name, dict(requests), needs, unsupported, terms, spread)
@@ -158,7 +158,8 @@ def _may_count_more(unit: Unit, spread: Spread, pods: Sequence[Pod]) -> bool:
     return number > (len(own) if spread.counts_itself else 0)
 
 
-def _unread(resource: str) -> str:
+def unread_text(resource: str) -> str:
+    """Return how a request is called in `Shape.unsupported` that could not be read."""
     return f"a request of {resource} that could not be read"
 
 

@@ -10,6 +10,7 @@ from gangboard.domain.capacity import Party, Spread
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Constraint, Placing, ShapeFit, When
 from gangboard.placement.assess import assess
+from gangboard.placement.domains import domains_of
 from gangboard.placement.eligibility import EXAMPLES
 from gangboard.placement.ground import Ground
 from gangboard.placement.hosts import hosts_of
@@ -28,19 +29,44 @@ def placing(unit: Unit) -> Placing | None:
         return Placing(request, why=unit.facts.room.why)
     ground = nodes_for(unit)
     keys = request.topology_keys
-    shapes = tuple(shape_fit(party, ground, keys) for party in request.parties)
+    shapes = tuple(shape_fit(party, ground, keys, request.domain) for party in request.parties)
     return Placing(request, assess(request, ground), shapes)
 
 
-def shape_fit(party: Party, ground: Ground, keys: tuple[str, ...]) -> ShapeFit:
-    """Return where the pods of one shape can go, each node by itself but for topology spread."""
+def shape_fit(
+    party: Party, ground: Ground, keys: tuple[str, ...], domain: tuple[str, ...] | None = None
+) -> ShapeFit:
+    """Return where the pods of one shape can go, each node by itself but for topology spread.
+
+    `domain` are the values of `keys` that members with a node have chosen: no other node takes one.
+    """
     hosts = hosts_of(ground, party.shape)
     now, empty, open_nodes, saturated = hosts.summary(keys)
     found = ShapeFit(
         party.shape, party.count, hosts.eligibility(keys), now, empty, open_nodes, saturated
     )
+    if domain is not None:
+        return _within(found, ground, keys, domain)
     spread = party.shape.spread
     return _spread_out(found, ground, spread) if spread is not None else found
+
+
+def _within(
+    found: ShapeFit, ground: Ground, keys: tuple[str, ...], domain: tuple[str, ...]
+) -> ShapeFit:
+    """Return the same with what the topology domain leaves of the numbers.
+
+    A node elsewhere is none, whatever is free on it.
+    """
+    hosts, domains = hosts_of(ground, found.shape), domains_of(ground, keys)
+    code = domains.values.index(domain) if domain in domains.values else None
+    inside = domains.codes == code if code is not None else np.zeros(len(ground), dtype=np.bool_)
+    now, empty, open_nodes, saturated = hosts.part(hosts.eligible(keys) & inside)
+    outside = np.flatnonzero(hosts.eligible(keys) & ~inside).tolist()
+    names = tuple(ground.names[at] for at in outside[:EXAMPLES])
+    more = ((str(Constraint.TOPOLOGY), len(outside), names),) if outside else ()
+    saturated = tuple(sorted((*saturated, *more), key=lambda one: (-one[1], one[0])))
+    return replace(found, now=now, empty=empty, open_nodes=open_nodes, saturated=saturated)
 
 
 def _spread_out(found: ShapeFit, ground: Ground, spread: Spread) -> ShapeFit:

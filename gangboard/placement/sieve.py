@@ -62,6 +62,7 @@ class Sieve:
                 & self._tolerated()
                 & ~self.ports_taken(When.EMPTY)
                 & ~self.apart_taken(When.EMPTY)
+                & ~self._silent()
             )
             for resource, amount in self._asked.items():
                 found &= (self._enough(resource, amount)) | self._unread(resource)
@@ -154,6 +155,9 @@ class Sieve:
         asked = self._asked.keys()
         return self._at(at for at, names in self._ground.odd().unreadable.items() if names & asked)
 
+    def _silent(self) -> Mask:
+        return self._at(self._ground.odd().silent)
+
     def _at(self, places: Iterable[int]) -> Mask:
         found = self._none()
         found[list(places)] = True
@@ -175,12 +179,14 @@ class Sieve:
         yield Filter.SELECTOR, "", ~self._selected()
         for key in keys:
             yield Filter.TOPOLOGY_LABEL, key, ~has_label(self._ground, key)
+        silent = self._silent()
         for resource in self._asked:
             there = self._ground.stock(resource).allocatable != 0
-            yield Filter.MISSING_RESOURCE, resource, ~(there | self._unread(resource))
+            yield Filter.MISSING_RESOURCE, resource, ~(there | silent | self._unread(resource))
         for resource, amount in self._asked.items():
             enough = self._enough(resource, amount)
-            yield Filter.TOO_SMALL, resource, ~(enough | self._unread(resource))
+            yield Filter.TOO_SMALL, resource, ~(enough | silent | self._unread(resource))
+        yield Filter.UNSAID, "", silent
         codes, taints = self._taints()
         for why in (Filter.CORDON, Filter.NOT_READY, Filter.TAINT):
             yield from self._tainted(why, codes, taints)

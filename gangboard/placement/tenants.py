@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress, repeat
 
@@ -31,63 +31,56 @@ class Gains:
     places: Whole
 
 
-class Tenants:
-    """All residents of a room that can be suspended, in the order in which the room names them."""
+class Shares:
+    """So much of the room of a cluster, each part of it on some nodes."""
 
-    def __init__(self, room: ClusterRoom, ground: Ground) -> None:
+    def __init__(self, parts: Sequence[Mapping[str, Load]], ground: Ground) -> None:
         # Thousands of gangs on tens of thousands of nodes: no object of Python is made for a load.
-        self._ground = ground
-        self.all: tuple[Resident, ...] = tuple(
-            one for one in room.residents() if one.ref.kind in SUSPENDABLE
-        )
         places = {name: at for at, name in enumerate(ground.names)}
-        names = chain.from_iterable(one.loads for one in self.all)
+        names = chain.from_iterable(parts)
         nodes = np.array(list(map(places.get, names, repeat(-1))), dtype=np.int64)
-        owners = np.repeat(np.arange(len(self.all)), [len(one.loads) for one in self.all])
-        loads: list[Load] = list(chain.from_iterable(one.loads.values() for one in self.all))
+        owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        loads: list[Load] = list(chain.from_iterable(part.values() for part in parts))
         known = nodes >= 0
+        self._size = len(parts)
         self._owners: Whole = owners[known]
         self._nodes: Whole = nodes[known]
         self._loads = loads if known.all() else list(compress(loads, known.tolist()))
         self._amounts: dict[str, Whole] = {}
         self._held: dict[Hashable, Whole] = {}
         self._gains: dict[Hashable, tuple[Hosts, Gains]] = {}
-        self.places = {one.root: at for at, one in enumerate(self.all)}
-        """uid of the owner → place in `all`."""
-        self.ending = [(at, one.ends_at) for at, one in enumerate(self.all) if one.ends_at]
-        self.priorities = np.array([one.priority for one in self.all], dtype=np.int64)
 
     def held(self, resource: str, mask: Mask) -> Whole:
         """Return how much of a resource each holds on these nodes, in scheduler units."""
         place = resource, mask.tobytes()
         if place not in self._held:
             amounts = self._of(resource)
-            sums: Whole = np.zeros(len(self.all), dtype=amounts.dtype)
+            sums: Whole = np.zeros(self._size, dtype=amounts.dtype)
             here = mask[self._nodes] if len(self._nodes) else np.zeros(0, dtype=np.bool_)
             np.add.at(sums, self._owners[here], amounts[here])
             self._held[place] = sums
         return self._held[place]
 
-    def gains(self, hosts: Hosts, shape: Shape, codes: Whole) -> Gains:
+    def gains(self, ground: Ground, hosts: Hosts, shape: Shape, codes: Whole) -> Gains:
         """Return how many pods of a shape more fit in a domain when one of them alone is away.
 
-        `codes` is the domain of each node, -1 for none. Of several together the sum is a guess: two
+        `hosts` are of `ground`, `codes` is the domain of each of its nodes, -1 for none. Of several together the sum is a guess: two
         on one node can make the same place, or one place that neither makes alone.
         """
         place = id(hosts), codes.tobytes()
         if place not in self._gains:
             # The hosts are kept as well: their id stays theirs for as long as this lives.
-            self._gains[place] = hosts, self._worked_out(hosts, shape, codes)
+            self._gains[place] = hosts, self._worked_out(ground, hosts, shape, codes)
         return self._gains[place][1]
 
-    def _worked_out(self, hosts: Hosts, shape: Shape, codes: Whole) -> Gains:
+    def _worked_out(self, ground: Ground, hosts: Hosts, shape: Shape, codes: Whole) -> Gains:
         now = hosts.caps(When.NOW)
         eligible = hosts.eligible() & (codes >= 0) & (hosts.caps(When.EMPTY) > now)
         here = np.flatnonzero(eligible[self._nodes])
         then: Whole | None = None
         # Devices first: they leave the fewest to be looked at.
         for resource, amount in sorted(wanted(shape).items(), key=lambda one: "/" not in one[0]):
-            free = self._ground.stock(resource).now[self._nodes[here]] + self._of(resource, here)
+            free = ground.stock(resource).now[self._nodes[here]] + self._of(resource, here)
             fit = np.maximum(free, 0) // amount
             then = fit if then is None else np.minimum(then, fit)
             more = then > now[self._nodes[here]]
@@ -120,6 +113,27 @@ class Tenants:
     def _one(self, resource: str, at: int) -> int:
         load = self._loads[at]
         return load.pods if resource == PODS else load.amounts.get(resource, 0)
+
+
+class Tenants(Shares):
+    """All residents that somebody could suspend, in the order in which the room names them."""
+
+    def __init__(self, room: ClusterRoom, ground: Ground) -> None:
+        found = [
+            (one, freed)
+            for one in room.residents()
+            if one.ref.kind in SUSPENDABLE and (freed := freed_by_suspending(one))
+        ]
+        super().__init__([freed for _, freed in found], ground)
+        self.all: tuple[Resident, ...] = tuple(one for one, _ in found)
+        self.places = {one.root: at for at, one in enumerate(self.all)}
+        """uid of the owner → place in `all`."""
+        self.priorities = np.array([one.priority for one in self.all], dtype=np.int64)
+
+
+def freed_by_suspending(one: Resident) -> Mapping[str, Load]:
+    """Return what is free once somebody suspends it."""
+    return one.loads if one.by_suspending is None else one.by_suspending
 
 
 def tenants_of(room: ClusterRoom, ground: Ground) -> Tenants:

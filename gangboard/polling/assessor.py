@@ -80,7 +80,7 @@ class Assessor:
         if not is_ready_to_judge(session.watched):
             return False
         autoscaling, seen_anew = session.autoscaling.look(now)
-        self._waiting |= seen_anew
+        self._waiting |= seen_anew | session.claims.look(now)
         now_blind = blind(session.watched, now)
         everything = not session.assessed_all or now_blind != session.blind
         if everything:
@@ -216,6 +216,9 @@ class Assessor:
             if root not in objects:
                 continue
             old = before.get(root)
+            troubles, look_again_at = session.claims.troubles(members[root], moment.now)
+            if look_again_at is not None:
+                session.schedule(root, look_again_at)
             yield assemble(
                 objects[root],
                 [objects[uid] for uid in members[root] if uid in objects and uid != root],
@@ -236,6 +239,7 @@ class Assessor:
                 room=moment.room,
                 kubernetes=kubernetes,
                 autoscaling=moment.autoscaling,
+                claims=troubles,
                 suspensions=session.suspensions.of(members[root]),
                 victims=[
                     (pod, taker)

@@ -14,14 +14,14 @@ from hashlib import blake2b
 import msgspec
 
 from gangboard.diagnosis.counting import decimal_text
-from gangboard.domain.capacity import PODS, Amounts, ClusterRoom, Load, NodeRoom, Shape
+from gangboard.domain.capacity import PODS, Amounts, ClusterRoom, Load, NodeRoom
 from gangboard.domain.placing import When
 from gangboard.domain.resources import is_accelerator
 from gangboard.placement.amounts import base_units
 from gangboard.placement.ground import ground_of, total
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.matching import undecidable
-from gangboard.placement.members import shape_of
+from gangboard.placement.members import shape_of, unread_text
 from gangboard.polling.judged import Judged, PodKind
 from gangboard.polling.room import RoomKeeper
 from gangboard.store.capacity import (
@@ -146,27 +146,19 @@ class CapacityKeeper:
 
 
 def _fit(room: ClusterRoom, kind: PodKind, waiting: int) -> ShapeCapacity:
-    unsupported = kind.needs.unsupported
+    unsupported = (*kind.needs.unsupported, *map(unread_text, kind.unread))
     shape = shape_of("", dict(kind.requests), kind.needs, unsupported, kind.matched)
+    unclear = undecidable(shape)
     hosts = hosts_of(ground_of(room), shape)
     return ShapeCapacity(
         requests={name: decimal_text(amount) for name, amount in kind.requests if amount},
         waiting=waiting,
         fits_now=total(hosts.caps(When.NOW)),
         fits_empty=total(hosts.caps(When.EMPTY)),
-        why=_doubt(shape),
+        why=f"not understood: {', '.join(unclear)}" if unclear else "",
         where=_where(kind),
+        unsupported=list(shape.unsupported),
     )
-
-
-def _doubt(shape: Shape) -> str:
-    """Return why the numbers are not exact; nothing when they are."""
-    unclear = undecidable(shape)
-    if unclear:
-        return f"not understood: {', '.join(unclear)}"
-    if shape.unsupported:
-        return f"at most so many, not worked out: {', '.join(shape.unsupported)}"
-    return ""
 
 
 def _where(kind: PodKind) -> str:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from gangboard.domain.capacity import ClusterRoom, Needs, Party, PodTerm
 from gangboard.domain.health import Stage
 from gangboard.domain.pod import Pod
-from gangboard.placement.members import shape_of
+from gangboard.placement.members import shape_of, unread_text
 from gangboard.placement.neighbours import matcher
 
 _BROKEN_CODES = frozenset({"partly-placed", "quorum-lost"})
@@ -35,18 +35,21 @@ class PodKind:
     needs: Needs
     matched: frozenset[PodTerm] = frozenset()
     """The terms of anti-affinity that it matched when it was looked at."""
+    unread: tuple[str, ...] = ()
+    """Resources of which it asks for an amount that could not be read."""
 
 
 def kind_of(pod: Pod, matched: frozenset[PodTerm]) -> PodKind:
     """Return what a pod asks for."""
-    return PodKind(tuple(sorted(pod.requests.items())), pod.needs, matched)
+    requests = tuple(sorted(pod.requests.items()))
+    return PodKind(requests, pod.needs, matched, pod.unread_requests)
 
 
 def waiting_parties(pods: Sequence[Pod], room: ClusterRoom) -> tuple[Party, ...]:
     """Return the members that want a node and have none kept for them, by what they ask for."""
     matched = matcher(room, pods)
     kinds = Counter(
-        (kind_of(pod, matched(pod)), pod.unread_requests)
+        kind_of(pod, matched(pod))
         for pod in pods
         if pod.is_live and not (pod.is_terminating or pod.node or pod.nominated_node or pod.gates)
     )
@@ -56,12 +59,12 @@ def waiting_parties(pods: Sequence[Pod], room: ClusterRoom) -> tuple[Party, ...]
                 f"kind {number}",
                 dict(kind.requests),
                 kind.needs,
-                (*kind.needs.unsupported, *unread),
+                (*kind.needs.unsupported, *map(unread_text, kind.unread)),
                 kind.matched,
             ),
             count,
         )
-        for number, ((kind, unread), count) in enumerate(kinds.items(), start=1)
+        for number, (kind, count) in enumerate(kinds.items(), start=1)
     )
 
 

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 
 from gangboard.diagnosis.kinship import Kinship
-from gangboard.domain.capacity import ClusterRoom, Party, Resident
+from gangboard.domain.capacity import ClusterRoom, Ending, Party, Resident, round_up
 from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.placement.usage import Usage
+from gangboard.polling.ends import (
+    HeldPod,
+    HoldingOwner,
+    end_of,
+    held_pod,
+    holding_owner,
+    is_suspended,
+)
 
 
 class RoomKeeper:
-    """Takes in nodes and pods, gang or not, and keeps none of them.
+    """Takes in nodes, pods, gang or not, and their owners, and keeps none of them.
 
     `version` goes up with everything that placement sees: nodes, what is on them, why they cannot
-    be told, and which gangs hold room without being whole.
+    be told, which gangs hold room without being whole, and what of it ends by itself.
     """
 
     def __init__(self, kinship: Kinship, ref_of: Callable[[str], ObjectRef | None]) -> None:
@@ -27,10 +37,9 @@ class RoomKeeper:
         self._ref_of = ref_of
         self._usage = Usage()
         self._why = ""
-        self._priorities: dict[str, int] = {}
-        """Of every pod that is not finished by uid; 0 where it has none."""
-        self._ends: dict[str, datetime] = {}
-        """When such a pod has ended by itself at the latest, where that is known."""
+        self._pods: dict[str, HeldPod] = {}
+        """Every pod that is not finished, by uid."""
+        self._owners: dict[str, HoldingOwner] = {}
         self._broken: dict[str, tuple[Party, ...]] = {}
         """Roots of gangs that hold room without being whole → their members that wait."""
         self._residents: dict[str, Resident] = {}
@@ -38,18 +47,32 @@ class RoomKeeper:
         """Roots whose entry in `_residents` is behind; None: all of them."""
         self._ask = partial(self._all_residents)
 
-    def put(self, model: Node | Pod) -> None:
-        """Take in the state of a node or pod."""
+    def put(self, model: Node | Pod | Owner) -> None:
+        """Take in the state of a node, a pod, or a Job or what makes Jobs."""
         if isinstance(model, Node):
             self._moved(self._usage.put_node(model))
-            return
-        uid = model.meta.ref.uid
-        self._forget(uid)
-        if not model.is_finished:
-            self._priorities[uid] = model.priority or 0
-            if model.start_time is not None and model.deadline_seconds is not None:
-                self._ends[uid] = model.start_time + timedelta(seconds=model.deadline_seconds)
-        self._moved(self._usage.put_pod(model))
+        elif isinstance(model, Pod):
+            self._put_pod(model)
+        else:
+            self._put_owner(model)
+
+    def _put_pod(self, pod: Pod) -> None:
+        uid = pod.meta.ref.uid
+        before = self._pods.pop(uid, None)
+        if not pod.is_finished:
+            self._pods[uid] = held_pod(pod)
+        moved = self._usage.put_pod(pod)
+        self._moved(moved)
+        if before is not None and not moved and pod.node and before != self._pods.get(uid):
+            self._renew()
+
+    def _put_owner(self, owner: Owner) -> None:
+        uid = owner.meta.ref.uid
+        before, after = self._owners.get(uid), holding_owner(owner)
+        self._owners[uid] = after
+        # A new one has no pods yet.
+        if before is not None and before != after:
+            self._renew()
 
     def remove_node(self, name: str) -> None:
         """Forget a node that is gone."""
@@ -57,12 +80,12 @@ class RoomKeeper:
 
     def remove_pod(self, uid: str) -> None:
         """Forget a pod that is gone."""
-        self._forget(uid)
+        self._pods.pop(uid, None)
         self._moved(self._usage.remove_pod(uid))
 
-    def _forget(self, uid: str) -> None:
-        self._priorities.pop(uid, None)
-        self._ends.pop(uid, None)
+    def remove_owner(self, uid: str) -> None:
+        """Forget an owner that is gone, if it was one."""
+        self._owners.pop(uid, None)
 
     def touch(self, roots: Iterable[str]) -> None:
         """Note that something of these gangs has changed: what they hold is asked again."""
@@ -81,8 +104,11 @@ class RoomKeeper:
             self._regroup(root)
 
     def _regroup(self, root: str) -> None:
-        """What was worked out about the old residents goes: they are part of the room."""
         self.touch((root,))
+        self._renew()
+
+    def _renew(self) -> None:
+        """What was worked out about the old residents goes: they are part of the room."""
         self._ask = partial(self._all_residents)
         self.version += 1
 
@@ -119,29 +145,54 @@ class RoomKeeper:
                 self._residents[root] = found
 
     def _resident(self, root: str) -> Resident | None:
-        """Return what a gang holds; None when it holds nothing, or is a pod that nobody suspends."""
+        """Return what a gang holds; None when it holds nothing, or is a pod that just runs."""
         ref = self._ref_of(root)
-        if ref is None or ref.kind == "Pod":
+        if ref is None:
             return None
-        members = self._kinship.members(root)
+        members = (root,) if ref.kind == "Pod" else self._kinship.members(root)
         # Pods of other gangs can be shown in this one.
-        pods = [
-            uid for uid in members if uid in self._priorities and self._kinship.root_of(uid) == root
-        ]
-        loads = self._usage.load_of(pods)
+        pods = {
+            uid: self._pods[uid]
+            for uid in members
+            if uid in self._pods and self._kinship.root_of(uid) == root
+        }
+        ends = self._ends(pods)
+        # Nobody suspends a pod.
+        loads = self._usage.load_of(pods) if ends or ref.kind != "Pod" else {}
         if not loads:
             return None
-        ends = [self._ends.get(uid) for uid in pods]
-        known = [end for end in ends if end is not None]
+        stay = [
+            uid
+            for uid, pod in pods.items()
+            if pod.deleted_at is None and not is_suspended(pod, root, self._owners)
+        ]
         return Resident(
             root,
             ref,
-            priority=max(self._priorities[uid] for uid in pods),
+            priority=max(pod.priority for pod in pods.values()),
             loads=loads,
             whole=root not in self._broken,
             waits=self._broken.get(root, ()),
-            ends_at=max(known) if len(known) == len(ends) else None,
+            by_suspending=None if len(stay) == len(pods) else self._usage.load_of(stay),
+            ends=ends,
         )
+
+    def _ends(self, pods: dict[str, HeldPod]) -> tuple[Ending, ...]:
+        """Return what of these ends by itself, those of one minute together."""
+        found: dict[tuple[datetime, bool], list[str]] = defaultdict(list)
+        last: dict[tuple[datetime, bool], datetime] = {}
+        for uid, pod in pods.items():
+            deleted = pod.deleted_at is not None
+            at = pod.deleted_at if deleted and not pod.comes_back else end_of(pod, self._owners)
+            if at is not None:
+                key = round_up(at), deleted
+                found[key].append(uid)
+                last[key] = max(at, last.get(key, at))
+        ends = (
+            Ending(last[key], self._usage.load_of(uids), deleted=key[1])
+            for key, uids in found.items()
+        )
+        return tuple(sorted((one for one in ends if one.loads), key=lambda one: one.at))
 
     def _moved(self, moved: bool) -> None:
         self.version += moved

@@ -17,6 +17,7 @@ from gangboard.decode.pods import POD
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.kinship import Kinship
 from gangboard.domain.autoscaling import NodeClaim, ProvisioningRequest
+from gangboard.domain.claims import ResourceClaim, StorageClass, VolumeClaim
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Blind
 from gangboard.domain.hold import AdmissionPolicy
@@ -29,6 +30,7 @@ from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import Discovery
 from gangboard.polling.autoscaling import AUTOSCALING, AutoscalingKeeper
 from gangboard.polling.capacity import CapacityKeeper
+from gangboard.polling.claims import CLAIMS, ClaimsKeeper
 from gangboard.polling.judged import Judged, is_whole
 from gangboard.polling.pending import Pending
 from gangboard.polling.preemptions import Preemptions
@@ -41,13 +43,14 @@ from gangboard.store.models import Gang, ResourceState, WatchedObject
 from gangboard.store.objects import unpack
 
 _OF_AUTOSCALERS = frozenset(resource.key for resource in AUTOSCALING)
+_OF_CLAIMS = frozenset(resource.key for resource in CLAIMS)
 EVENTS_PER_OBJECT = 20
 """The newest events kept of one object; a crash loop makes thousands."""
 
 
 def resources() -> tuple[Resource, ...]:
     """Everything that is listed and watched: what is everywhere, and what the registries say."""
-    found = [POD, NODE, EVENT, HOLD, POLICY, BINDING, *AUTOSCALING]
+    found = [POD, NODE, EVENT, HOLD, POLICY, BINDING, *AUTOSCALING, *CLAIMS]
     found += [kind.resource for kind in registry.owner_kinds()]
     found += [resource for api in registry.grouping_apis() for resource in api.resources]
     found += [resource for queue in registry.queue_systems() for resource in queue.resources]
@@ -92,12 +95,14 @@ class Session:
     pending: Pending = field(init=False)
     capacity: CapacityKeeper = field(init=False)
     autoscaling: AutoscalingKeeper = field(init=False)
+    claims: ClaimsKeeper = field(init=False)
 
     def __post_init__(self) -> None:
         """Make the parts that know others."""
         self.room = RoomKeeper(self.kinship, self._ref_of)
         self.pending = Pending(self.judged)
         self.autoscaling = AutoscalingKeeper(self.kinship, self.watched)
+        self.claims = ClaimsKeeper(self.kinship, self.watched)
         self.preemptions = Preemptions(self.kinship)
         self.capacity = CapacityKeeper(self.claim, self.room, self.judged)
 
@@ -150,10 +155,11 @@ class Session:
 
     def remember(self, model: Any) -> set[str]:  # any class of the domain
         """Take a new state of an object into the caches; return the uids of gangs it touches."""
-        if isinstance(model, Node | Pod):
+        if isinstance(model, Node | Pod | Owner):
             self.room.put(model)
         if isinstance(model, Pod):
             self.autoscaling.put_pod(model)
+            self.claims.put_pod(model)
         touched = self._touch(model)
         self.room.touch(touched)
         return touched
@@ -172,6 +178,8 @@ class Session:
             return self._remember_event(model)
         if isinstance(model, NodeClaim | ProvisioningRequest):
             return self.autoscaling.put(model)
+        if isinstance(model, VolumeClaim | ResourceClaim | StorageClass):
+            return self.claims.put(model)
         if isinstance(model, AdmissionPolicy):
             return set()  # it is about the cluster, not about a gang
         if isinstance(model, Owner):
@@ -221,12 +229,16 @@ class Session:
             touched = self._forget_node(uid, namespace_name[1])
         elif resource in _OF_AUTOSCALERS and namespace_name is not None:
             touched = self.autoscaling.remove(uid, *namespace_name)
+        elif resource in _OF_CLAIMS and namespace_name is not None:
+            touched = self.claims.remove(resource, uid, *namespace_name)
         else:
             if resource == PODS_KEY:
                 self.room.remove_pod(uid)
+                self.claims.drop_pod(uid)
                 for about in self.autoscaling.drop_pods((uid,)):
                     self._drop_events(self.events.pop(about, {}).keys())
             self.suspensions.remove(uid)
+            self.room.remove_owner(uid)
             touched = waiting | self.kinship.remove(uid)
         self.room.touch(touched)
         return touched

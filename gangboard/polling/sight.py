@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
+from gangboard.decode.claims import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME_CLAIM
 from gangboard.decode.node_claims import NODE_CLAIM
 from gangboard.decode.nodes import NODE
 from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
@@ -21,6 +22,7 @@ NOT_SEEN = ("forbidden", "unknown-version")
 Sight = Mapping[str, Watched]
 """Resource key → how it can be seen."""
 
+_WISHED_FOR = (NODE_CLAIM, PROVISIONING_REQUEST, VOLUME_CLAIM, STORAGE_CLASS, RESOURCE_CLAIM)
 _GROUP_KEYS = ("podgroups.scheduling.k8s.io", "workloads.scheduling.k8s.io")
 _WORDS = {
     "not-served": "not served",
@@ -32,10 +34,10 @@ _WORDS = {
 def is_ready_to_judge(sight: Sight) -> bool:
     """Whether what must be known of every gang was listed once, or will not come.
 
-    Nodes, all pods and what autoscalers bring are waited for besides what is needed: a gang that
-    waits would be told first that nothing is known of nodes, and a moment later why it waits.
+    Nodes, all pods, what autoscalers bring and claims are waited for besides what is needed: a gang
+    that waits would be told first that nothing is known of nodes, and a moment later why it waits.
     """
-    wished_for = (*_of_room(sight), sight[NODE_CLAIM.key], sight[PROVISIONING_REQUEST.key])
+    wished_for = (*_of_room(sight), *(sight[one.key] for one in _WISHED_FOR))
     return all(_has_come(watched) for watched in sight.values() if watched.resource.needed) and all(
         watched.is_current or _will_not_come(watched) for watched in wished_for
     )
@@ -65,6 +67,13 @@ def is_blind(watched: Watched, now: datetime) -> bool:
     if watched.state != "failing":
         return False
     return watched.contact_at is None or now - watched.contact_at > BLIND_AFTER
+
+
+def tells_absence(watched: Watched, now: datetime) -> bool:
+    """Whether an object of a resource that is served and not known does not exist."""
+    if watched.state == "not-served" or is_blind(watched, now):
+        return False
+    return watched.is_current and not watched.lost
 
 
 def groups_seen(sight: Sight) -> Watched | None:

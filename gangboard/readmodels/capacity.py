@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count
 
 from gangboard.readmodels.fit import asks_text
-from gangboard.readmodels.freshness import Freshness, Level
+from gangboard.readmodels.freshness import Freshness, Level, joined
 from gangboard.readmodels.pools import LabelChoices, NodeRow, Pool, make_pools, sum_nodes
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
@@ -25,17 +25,21 @@ class ShapeRow:
     """How many pods that ask for so much fit, each shape by itself."""
 
     asks: str
+    requests: tuple[tuple[str, str], ...]
+    """The same as (resource, quantity in base units)."""
     where: str
     """Which nodes it asks for, such as `pool=h100`; empty: any."""
     waiting: int
     fits_now: int | None
     """None: it cannot be told, and `why` says why."""
     fits_empty: int | None
+    unsupported: tuple[str, ...]
+    """What else a pod asks for and was not worked out: the numbers are at most so many."""
     why: str
 
     @property
     def is_short(self) -> bool:
-        """Whether more of it waits than fits now."""
+        """Whether more of it waits than fits now, or fits at most."""
         return self.fits_now is not None and self.fits_now < self.waiting
 
 
@@ -54,6 +58,22 @@ class ClusterRow:
     shapes: tuple[ShapeRow, ...] = ()
     choose: bool = False
     """It is too large to be shown beside others."""
+
+    @property
+    def nodes(self) -> int | None:
+        """How many nodes it has; None: it is not known or not added up."""
+        if self.blind or self.choose:
+            return None
+        return self.whole.nodes if self.whole is not None else 0
+
+    def why(self, now: datetime) -> str:
+        """Return why there are no numbers, for those who cannot follow a link; empty: there are."""
+        if self.choose:
+            return (
+                "This cluster is too large to be added up beside others: "
+                f"ask for it with cluster={self.cluster}."
+            )
+        return joined(self.blind, now) if self.blind is not None else ""
 
     @property
     def pool_label(self) -> str:
@@ -171,12 +191,16 @@ def _row(cluster: Freshness, told: ClusterCapacity, nodes: list[NodeRow], by: st
 
 def _shape(shape: Mapping[str, Any]) -> ShapeRow:
     why = printable(str(shape.get("why", "")))
-    requests = ((printable(name), printable(str(text))) for name, text in shape["requests"].items())
+    requests = tuple(
+        (printable(name), printable(str(text))) for name, text in shape["requests"].items()
+    )
     return ShapeRow(
         asks=asks_text(requests) or "nothing in particular",
+        requests=requests,
         where=printable(str(shape.get("where", ""))),
         waiting=shape["waiting"],
         fits_now=None if why else shape["fits_now"],
         fits_empty=None if why else shape["fits_empty"],
+        unsupported=tuple(printable(str(text)) for text in shape.get("unsupported", ())),
         why=why,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from gangboard.domain.capacity import PODS
 from gangboard.domain.placing import Constraint
+from gangboard.domain.resources import is_accelerator
 from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.quantities import quantity_text
@@ -109,7 +110,7 @@ class FitShape:
 
 
 def asks_text(requests: Iterable[tuple[str, str]]) -> str:
-    """Return `8 nvidia.com/gpu, 64 cpu, 512 Gi memory`: devices first."""
+    """Return `8 nvidia.com/gpu, 64 cpu, 512 Gi memory`: accelerators first."""
     texts = [
         f"{quantity_text(resource, text)} {resource}"
         for resource, text in sorted(requests, key=lambda pair: dearest_first(pair[0]))
@@ -118,8 +119,8 @@ def asks_text(requests: Iterable[tuple[str, str]]) -> str:
 
 
 def dearest_first(resource: str) -> tuple[bool, bool, bool, str]:
-    """Return a key that sorts devices before cpu, memory and everything else."""
-    return ("/" not in resource, resource != "cpu", resource != "memory", resource)
+    """Return a key that sorts accelerators before cpu, memory and everything else."""
+    return (not is_accelerator(resource), resource != "cpu", resource != "memory", resource)
 
 
 def fit_shapes(

@@ -56,7 +56,7 @@ class GangFilters:
     queue: str = ""
     stage: str = ""
     q: str = ""
-    """Words that must all occur in name, namespace, kind, queue or reason."""
+    """Words that must all occur in name, namespace, kind, queue, cluster or reason."""
     show_finished: bool | None = None
     """False hides gangs that have succeeded, unless a health is asked for."""
     ordering: str = "health"
@@ -120,10 +120,10 @@ def select_gangs(*, viewer: Viewer, filters: GangFilters, silent: Sequence[int])
         gangs = gangs.annotate(
             shown_health=F("health"), shown_severity=F("severity"), shown_code=F("code")
         )
-    return gangs.filter(_conditions(filters, is_silent if silent else None))
+    return gangs.filter(_conditions(filters, viewer, is_silent if silent else None))
 
 
-def _conditions(filters: GangFilters, is_silent: Q | None) -> Q:
+def _conditions(filters: GangFilters, viewer: Viewer, is_silent: Q | None) -> Q:
     columns = {
         "cluster__name": filters.cluster,
         "namespace": filters.namespace,
@@ -141,16 +141,17 @@ def _conditions(filters: GangFilters, is_silent: Q | None) -> Q:
         # By what was stored: when a cluster falls silent, its finished gangs stay hidden.
         condition &= ~Q(health=Health.SUCCEEDED.value)
     for word in filters.q.split()[:MOST_WORDS]:
-        condition &= _has_word(word, is_silent)
+        condition &= _has_word(word, viewer, is_silent)
     return condition
 
 
-def _has_word(word: str, is_silent: Q | None) -> Q:
+def _has_word(word: str, viewer: Viewer, is_silent: Q | None) -> Q:
     named = Q(pk__in=[])
     for column in ("name", "namespace", "kind", "queue", "cluster__name"):
         named |= Q(**{f"{column}__icontains": word})
-    said = Q(pk__in=[])
-    for column in ("title", "message", "code"):
-        said |= Q(**{f"{column}__icontains": word})
+    said = Q(title__icontains=word) | Q(code__icontains=word)
+    # Stored sentences have all names in them. Who sees less than the whole cluster is shown them
+    # without some, and must not learn those by asking for them.
+    said |= Q(message__icontains=word) & viewer.whole_cluster_filter()
     # What was said of a gang of a silent cluster is not on the page any more.
     return named | (said if is_silent is None else said & ~is_silent)

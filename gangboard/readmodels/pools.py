@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 
 from gangboard.domain.capacity import HOSTNAME, PODS
-from gangboard.domain.resources import is_accelerator
+from gangboard.domain.resources import is_accelerator, is_device
 from gangboard.readmodels.fit import dearest_first
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.quantities import quantity_text
@@ -62,6 +62,17 @@ class NodeRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Exact:
+    """The same amounts as decimal strings in base units, for those who calculate with them."""
+
+    allocatable: str
+    used: str
+    held: str
+    free: str
+    away: str
+
+
+@dataclass(frozen=True, slots=True)
 class Amount:
     """One resource over some nodes, as a person reads it, with its bar in percent."""
 
@@ -79,6 +90,7 @@ class Amount:
     """Nodes whose amount could not be read: they are in none of the numbers."""
     bar: tuple[float, float, float, float]
     """Used by whole gangs and others, held, free, away: where each ends."""
+    exact: Exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +127,7 @@ class _Sum:
             return quantity_text(resource, _plain(value, commas=resource != "memory"))
 
         parts = (self.used - self.held, self.held, self.free, self.away)
+        whole = (self.allocatable, self.used, self.held, self.free, self.away)
         return Amount(
             resource=printable(resource),
             is_accelerator=is_accelerator(resource),
@@ -125,6 +138,7 @@ class _Sum:
             away=text(self.away) if self.away else "",
             unreadable=self.unreadable,
             bar=_bar(parts),
+            exact=Exact(*(_plain(value, commas=False) for value in whole)),
         )
 
 
@@ -170,7 +184,7 @@ def _amounts(nodes: Sequence[NodeRow]) -> tuple[Amount, ...]:
     for node in nodes:
         resources = {*node.allocatable, *node.used, *node.unreadable}
         for resource in resources:
-            if resource in _OTHERS or is_accelerator(resource):
+            if resource in _OTHERS or is_device(resource):
                 _add(sums.setdefault(resource, _Sum()), node, resource)
     return tuple(
         sums[resource].amount(resource)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.readmodels.freshness import Freshness, Level
+from gangboard.readmodels.freshness import Freshness, Level, joined
 from gangboard.store.models import Cluster
 
 
@@ -21,6 +21,10 @@ class Unseen:
     """The sentence up to the age in it."""
     since: datetime | None
     after: str
+
+    def sentence(self, now: datetime) -> str:
+        """Return it with the name of the cluster and the age in it."""
+        return f"Cluster {self.cluster} {joined((self.before, self.since, self.after), now)}"
 
 
 def find_unseen(

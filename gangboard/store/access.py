@@ -72,6 +72,12 @@ class Viewer:
             not scope.namespace and scope.cluster_id in (None, cluster_id) for scope in self.scopes
         )
 
+    def whole_cluster_filter(self) -> Q:
+        """Condition on rows that have a `cluster` column: of clusters that it may see as a whole."""
+        if self.sees_everything:
+            return Q()
+        return Q(cluster_id__in=[one.cluster_id for one in self.scopes if not one.namespace])
+
     def may_operate(self, cluster_id: int, namespace: str) -> bool:
         """Whether it may suspend and resume there: as operator or admin, with a credential that may act."""
         return self.may_act and self._has_role(("operator", "admin"), cluster_id, namespace)

@@ -42,9 +42,11 @@ class ShapeCapacity:
     fits_now: int
     fits_empty: int
     why: str = ""
-    """Why the numbers are not to be trusted; empty when they are."""
+    """Why the numbers mean nothing; empty when they do."""
     where: str = ""
     """Which nodes it asks for, as a person would say it; empty for any."""
+    unsupported: list[str] = field(default_factory=list)
+    """What else it asks for and was not worked out: the numbers are at most so many."""
 
 
 _COLUMNS = tuple(NodeCapacityRow.__dataclass_fields__)

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
 from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.kinship import Kinship
 from gangboard.diagnosis.registry import grouping_apis, owner_kinds
 from gangboard.diagnosis.units import units
 from gangboard.domain.advice import Advice
-from gangboard.domain.capacity import ClusterRoom, Resident
+from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.facts import Unit
-from gangboard.domain.objects import ObjectRef
+from gangboard.domain.group import Group
+from gangboard.domain.node import Node
+from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.placement.advice import advise
 from gangboard.placement.placing import placing
-from gangboard.placement.usage import Usage
+from gangboard.polling.room import RoomKeeper
 from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.nodes import make_nodes, node
 from tests.decode.reading import model
@@ -129,52 +132,41 @@ class Scene:
         return advise(self.unit())
 
     def unit(self) -> Unit:
-        """Return the gang as the product reads it, with the Jobs that hold room beside it."""
+        """Return the gang as the product reads it, with all that holds room beside it."""
         client, ns = self.client, self.namespace
-        usage = Usage()
-        for obj in client.list("v1", "Node"):
-            usage.put_node(model(NODE, obj))
+        nodes: list[Node] = [model(NODE, obj) for obj in client.list("v1", "Node")]
         pods: list[Pod] = [model(POD, obj) for obj in client.list("v1", "Pod")]
-        for pod in pods:
-            usage.put_pod(pod)
-        jobs = [model(_JOBS, obj) for obj in client.list(BATCH, "Job", ns)]
-        groups = [
+        jobs: list[Owner] = [model(_JOBS, obj) for obj in client.list(BATCH, "Job", ns)]
+        groups: list[Group] = [
             model(_GROUPS, obj, _SERVED[self.minor])
             for obj in client.list(self.groups, "PodGroup", ns)
         ]
-
-        def of(uid: str) -> list[Pod]:
-            return [pod for pod in pods if pod.meta.controller and pod.meta.controller.uid == uid]
-
         own = next(job for job in jobs if job.meta.ref.name == "run")
-        residents = [
-            _resident(usage, job.meta.ref, of(job.meta.ref.uid))
-            for job in jobs
-            if any(pod.node and not pod.is_finished for pod in of(job.meta.ref.uid))
+        members = [
+            pod
+            for pod in pods
+            if pod.meta.controller and pod.meta.controller.uid == own.meta.ref.uid
         ]
-        members = of(own.meta.ref.uid)
         named = {pod.group_name for pod in members}
         mine = [group for group in groups if group.meta.ref.name in named]
-        room = ClusterRoom(usage.room().nodes, residents=lambda: residents)
         facts = assemble(
-            own, [*members, *mine], now=datetime.now(UTC), room=room, kubernetes=self.minor
+            own,
+            [*members, *mine],
+            now=datetime.now(UTC),
+            room=_room(nodes, [*jobs, *groups, *pods]),
+            kubernetes=self.minor,
         )
         (unit,) = units(facts)
         return replace(unit, placing=placing(unit))
 
 
-def _resident(usage: Usage, ref: ObjectRef, pods: list[Pod]) -> Resident:
-    ends = [
-        pod.start_time + timedelta(seconds=pod.deadline_seconds)
-        for pod in pods
-        if pod.start_time is not None and pod.deadline_seconds is not None
-    ]
-    uids = [pod.meta.ref.uid for pod in pods]
-    priority = max((pod.priority or 0 for pod in pods), default=0)
-    return Resident(
-        ref.uid,
-        ref,
-        priority,
-        usage.load_of(uids),
-        ends_at=max(ends) if len(ends) == len(pods) and ends else None,
-    )
+def _room(nodes: Iterable[Node], things: Sequence[Pod | Owner | Group]) -> ClusterRoom:
+    kinship = Kinship()
+    keeper = RoomKeeper(kinship, {one.meta.ref.uid: one.meta.ref for one in things}.get)
+    for one in nodes:
+        keeper.put(one)
+    for thing in things:
+        kinship.put(thing)
+        if not isinstance(thing, Group):
+            keeper.put(thing)
+    return keeper.at("")

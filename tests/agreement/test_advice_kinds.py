@@ -42,10 +42,10 @@ def _run(scene: Scene, pods: int, *, gang: Any = "all", gpu: int = 4, **options:
     )
 
 
-def _holder(scene: Scene, name: str, node: str, gpu: int) -> Json:
+def _holder(scene: Scene, name: str, node: str, gpu: int, **options: Any) -> Json:
     """Return a lone pod that holds GPUs of a node."""
     spec = {"nodeName": scene.node(node)}
-    return pod(name, scene.namespace, cpu="100m", gpu=gpu, spec=spec)
+    return pod(name, scene.namespace, cpu="100m", gpu=gpu, spec=spec, **options)
 
 
 def _running(scene: Scene, name: str, pods: int, **options: Any) -> None:
@@ -173,6 +173,46 @@ def wait_for_end(scene: Scene) -> None:
     scene.wait_bound(1)
 
 
+def wait_for_the_deadline_of_a_job(scene: Scene) -> None:
+    scene.make_nodes(a=FOUR)
+    _running(scene, "batch", 1, job_spec={"activeDeadlineSeconds": DEADLINE_SECONDS})
+    job = scene.client.get(BATCH, "Job", "batch", scene.namespace)
+    _waiting(scene, _run(scene, 1), 1)
+    found = scene.advice()[0]
+    assert found.change is Change.WAIT_FOR_END
+    assert found.text.startswith(f"Wait for Job {scene.namespace}/batch, which ends at ")
+    assert found.at is not None
+    started = datetime.fromisoformat(job["status"]["startTime"])
+    assert (found.at - started).total_seconds() == DEADLINE_SECONDS
+    scene.still_waits()
+    # Its controller deletes the pods then, and makes none anew.
+    scene.wait_bound(1)
+    assert datetime.now(UTC) >= found.at
+
+
+def wait_for_deletion(scene: Scene) -> None:
+    scene.make_nodes(a=FOUR, b=FOUR)
+    scene.client.create(_holder(scene, "stays", "b", 4))
+    for name in ("first", "last"):
+        scene.client.create(_holder(scene, name, "a", 2, grace=600, linger="600s"))
+    _waiting(scene, _run(scene, 1), 1)
+    assert Change.WAIT_FOR_END not in {one.change for one in scene.advice()}
+    asked = datetime.now(UTC)
+    for name in ("first", "last"):
+        scene.client.delete("v1", "Pod", name, scene.namespace)
+    (found,) = scene.advice()
+    assert found.change is Change.WAIT_FOR_END
+    assert found.text.startswith(f"Wait: 2 pods on node {scene.node('a')} are going until ")
+    assert found.at is not None
+    # The API server writes the time at which the grace period is over.
+    assert 595 <= (found.at - asked).total_seconds() <= 605
+    # What the kubelet does when the containers have ended.
+    scene.client.delete("v1", "Pod", "first", scene.namespace, grace=0)
+    scene.still_waits()
+    scene.client.delete("v1", "Pod", "last", scene.namespace, grace=0)
+    scene.wait_bound(1)
+
+
 # The gang itself
 
 
@@ -197,6 +237,44 @@ def size(scene: Scene) -> None:
     _mend(scene, {"parallelism": 3, "completions": 3})
     scene.still_waits()
     _mend(scene, {"parallelism": 2, "completions": 2})
+    scene.wait_bound(2)
+
+
+def size_with_its_quorum(scene: Scene) -> None:
+    scene.make_nodes(a=FOUR, b=FOUR)
+    _waiting(scene, _run(scene, 4, gang=4), 4)
+    found = _only(scene, Change.SIZE)
+    assert (found.count, found.way) == (2, Way.IN_PLACE)
+    assert "parallelism, completions and minCount of Job run from 4 to 2" in found.text
+    for count in (3, 2):
+        policy = {"schedulingPolicy": {"gang": {"minCount": count}}}
+        _mend(scene, {"parallelism": count, "completions": count, "scheduling": policy})
+        if count == 3:
+            scene.still_waits()
+    scene.wait_bound(2)
+
+
+def size_of_a_list(scene: Scene) -> None:
+    scene.make_nodes(a=FOUR, b=FOUR)
+    _waiting(scene, _run(scene, 4, completions=100), 4)
+    found = _only(scene, Change.SIZE)
+    assert (found.count, found.way) == (2, Way.IN_PLACE)
+    assert "Lower the parallelism of Job run from 4 to 2" in found.text
+    _mend(scene, {"parallelism": 3})
+    scene.still_waits()
+    _mend(scene, {"parallelism": 2})
+    scene.wait_bound(2)
+
+
+def quorum_left_open(scene: Scene) -> None:
+    scene.make_nodes(a=FOUR, b=FOUR)
+    _waiting(scene, _run(scene, 4), 4)
+    found = _only(scene, Change.QUORUM)
+    assert (found.count, found.way) == (2, Way.IN_PLACE)
+    assert "Set minCount of Job run, which has none, to 2" in found.text
+    _lower_quorum(scene, 3)
+    scene.still_waits()
+    _lower_quorum(scene, 2)
     scene.wait_bound(2)
 
 
@@ -238,12 +316,17 @@ def opt_out(scene: Scene) -> None:
 
 SCENES: tuple[Callable[[Scene], None], ...] = (
     wait_for_end,
+    wait_for_the_deadline_of_a_job,
+    wait_for_deletion,
     free_room,
     uncordon,
     suspend_gangs,
     suspend_the_one_that_is_enough,
     tolerate,
     size,
+    size_with_its_quorum,
+    size_of_a_list,
+    quorum_left_open,
     quorum,
     drop_topology,
 )

@@ -17,8 +17,8 @@ from tests.api.conftest import API, World, token_of
 
 Ask = Callable[..., Any]
 
-LISTS = ["gangs/", "groups/", "clusters/", "actions/", "holds/"]
-OTHERS = ["summary/", "schema/"]
+LISTS = ["gangs/", "groups/", "clusters/", "actions/", "holds/", "capacity/"]
+OTHERS = ["summary/", "reasons/", "schema/"]
 
 
 def object_paths(world: World, place: str) -> list[str]:

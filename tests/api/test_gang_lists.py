@@ -60,6 +60,13 @@ def test_search_wants_all_words(ask: Ask) -> None:
     assert found(ask("admin", "gangs/", q="train nothing")) == []
 
 
+def test_search_does_not_tell_the_names_of_others(ask: Ask) -> None:
+    make_gang("east", "team-a", "mine", message="mine was preempted by team-b/secret.")
+    assert found(ask("admin", "gangs/", q="team-b/secret")) == ["mine"]
+    assert found(ask("reader", "gangs/", q="team-b/secret")) == []
+    assert found(ask("reader", "gangs/", q="mine fragmented")) == ["mine"]
+
+
 def test_the_worst_is_first_then_the_longest(ask: Ask, world: World) -> None:
     make_gang("east", "team-a", "b", since=SINCE - timedelta(hours=1))
     make_gang("east", "team-a", "c", health="failed")

@@ -141,6 +141,7 @@ def test_the_schema_is_valid_openapi_without_warnings(ask: Ask) -> None:
     assert sorted(document["paths"]) == [
         "/api/v1/actions/",
         "/api/v1/actions/{action_id}/",
+        "/api/v1/capacity/",
         "/api/v1/clusters/",
         "/api/v1/clusters/{name}/",
         "/api/v1/gangs/",
@@ -148,6 +149,7 @@ def test_the_schema_is_valid_openapi_without_warnings(ask: Ask) -> None:
         "/api/v1/groups/",
         "/api/v1/groups/{group_id}/",
         "/api/v1/holds/",
+        "/api/v1/reasons/",
         "/api/v1/summary/",
     ]
     assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
@@ -163,7 +165,9 @@ def test_what_is_sent_is_what_the_schema_says(ask: Ask, world: World) -> None:
     addresses = {
         "/api/v1/actions/": {},
         "/api/v1/actions/{action_id}/": {"action_id": action.pk},
+        "/api/v1/capacity/": {},
         "/api/v1/holds/": {},
+        "/api/v1/reasons/": {},
         "/api/v1/clusters/": {},
         "/api/v1/clusters/{name}/": {"name": "east"},
         "/api/v1/gangs/": {},

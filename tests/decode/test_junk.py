@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gangboard.decode.admission_policies import BINDING, POLICY
+from gangboard.decode.claims import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME_CLAIM
 from gangboard.decode.events import EVENT
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
@@ -24,6 +25,9 @@ RESOURCES = [
     HOLD,
     POLICY,
     BINDING,
+    VOLUME_CLAIM,
+    STORAGE_CLASS,
+    RESOURCE_CLAIM,
     *(kind.resource for kind in owner_kinds()),
     *(resource for api in grouping_apis() for resource in api.resources),
     *(resource for queue in queue_systems() for resource in queue.resources),
@@ -44,6 +48,8 @@ WORDS = st.sampled_from(
         "requiredDuringSchedulingIgnoredDuringExecution", "labelSelector", "topologyKey",
         "allocatable", "ports", "hostPort", "volumes", "allocatedResources", "initContainers",
         "containerStatuses", "key", "values", "matchExpressions", "nodeSelector",
+        "persistentVolumeClaim", "claimName", "ephemeral", "resourceClaims", "resourceClaimName",
+        "resourceClaimStatuses", "resourceClaimTemplateName", "volumeName", "storageClassName",
     ]
 )  # fmt: skip
 VALUES: Any = st.recursive(

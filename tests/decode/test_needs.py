@@ -501,3 +501,9 @@ def test_preemption_and_deadline() -> None:
     assert not pod(preemptionPolicy="Never").preempts
     assert pod().deadline_seconds is None
     assert pod(activeDeadlineSeconds=3600).deadline_seconds == 3600
+
+
+def test_how_long_a_pod_may_go_on_once_it_is_stopped() -> None:
+    assert pod().stop_seconds == 30
+    assert pod(terminationGracePeriodSeconds=600).stop_seconds == 600
+    assert pod(terminationGracePeriodSeconds=0).stop_seconds == 0

@@ -146,6 +146,17 @@ def test_a_lost_member_shows_next_why_it_does_not_come_back(rules: Any) -> None:
     assert verdict.recheck_at == NOW
 
 
+@pytest.mark.parametrize(("own", "told"), [((), ("Uncordon.",)), (("Mend it.",), ("Mend it.",))])
+def test_the_next_step_of_a_loss_is_what_brings_the_member_back(
+    rules: Any, own: tuple[str, ...], told: tuple[str, ...]
+) -> None:
+    lost = a_finding("lost-members", Health.DEGRADED, A, stage=Stage.RUN, advice=own)
+    reason = a_finding("no-matching-node", Health.BLOCKED, A, advice=("Uncordon.",))
+    rules(says({A: lost}, "lost-members", overrides=True), says({A: reason}))
+    finding = assess(gang(JOBSET, JOBS[0])).finding
+    assert (finding.code, finding.advice) == ("lost-members", told)
+
+
 def test_what_a_lost_member_does_at_the_stage_run_is_no_reason(rules: Any) -> None:
     lost = a_finding("lost-members", Health.DEGRADED, "train", stage=Stage.RUN)
     below = a_finding("below-size", Health.DEGRADED, "train", stage=Stage.RUN)

@@ -47,6 +47,11 @@ EXAMPLE: Json = {
 }  # fmt: skip
 
 
+def test_the_deadline_of_a_job() -> None:
+    assert job().deadline_seconds is None
+    assert job(activeDeadlineSeconds=3600).deadline_seconds == 3600
+
+
 def test_the_example_of_1_37() -> None:
     owner: Owner = model(JOB, EXAMPLE)
     assert (owner.meta.ref.group, owner.meta.ref.kind, owner.meta.ref.name) == (
@@ -164,7 +169,7 @@ def test_the_end_is_announced_before_the_pods_are_gone() -> None:
         ({}, GangRequest("basic")),  # 1.37: basic is the default
         ({"schedulingPolicy": None}, GangRequest("basic")),
         ({"schedulingPolicy": {"basic": {}}}, GangRequest("basic")),
-        ({"schedulingPolicy": {"gang": {}}}, GangRequest("gang", 3)),  # minCount = parallelism
+        ({"schedulingPolicy": {"gang": {}}}, GangRequest("gang", 3, derived=True)),  # parallelism
         ({"schedulingPolicy": {"gang": {"minCount": 2}}}, GangRequest("gang", 2)),
         ({"schedulingPolicy": {"gang": {"minCount": 2}, "basic": None}}, GangRequest("gang", 2)),
         ({"schedulingPolicy": {"elastic": {}}}, GangRequest("unknown")),

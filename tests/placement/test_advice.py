@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
-from decimal import Decimal
 from typing import Any
+
+import pytest
 
 from gangboard.domain.advice import Advice, Change, Way
 from gangboard.domain.capacity import ClusterRoom, Load, Needs, NodeRoom, Resident, Taint
@@ -15,7 +15,8 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import GangRequest
 from gangboard.placement.advice import advise
 from gangboard.placement.placing import placing
-from tests.diagnosis.building import NOW, a_group, a_job, a_jobset, child_jobs, pods_of, requests
+from gangboard.placement.sentences.finding import advice_of
+from tests.diagnosis.building import a_group, a_job, a_jobset, pods_of, requests
 from tests.placement.making import CORDON, GPU, S, node
 from tests.rules.asking import unit_of
 
@@ -68,8 +69,26 @@ def test_the_least_is_freed_on_the_fewest_nodes() -> None:
     assert found.way is None
     assert [ref.name for ref in found.nodes] == ["a", "b"]
     assert found.text == (
-        "Free up to 3 nvidia.com/gpu on each of the nodes a and b: then all 3 pods fit."
+        "Free 1 nvidia.com/gpu on node a and 3 nvidia.com/gpu on node b: then all 3 pods fit."
     )
+
+
+def test_of_many_nodes_two_are_named_with_what_is_theirs() -> None:
+    nodes = [node(name, 4, used) for name, used in zip("abcd", (1, 3, 2, 2), strict=True)]
+    found = only(advise(waiting(nodes, 4, 4, quorum=4)), Change.FREE_ROOM)
+    assert [ref.name for ref in found.nodes] == ["a", "b", "c", "d"]
+    assert [ref.name for ref in found.named] == ["a", "b"]
+    assert found.text == (
+        "Free up to 3 nvidia.com/gpu on each of 4 nodes (1 nvidia.com/gpu on node a, "
+        "3 nvidia.com/gpu on node b, …): then all 4 pods fit."
+    )
+
+
+def test_only_the_names_that_are_printed_are_kept_to_be_hidden() -> None:
+    unit = waiting([node(name, 4, 4) for name in "abcde"], 5, 4, quorum=5)
+    found = only(advise(unit), Change.FREE_ROOM)
+    assert found.text == "Free 4 nvidia.com/gpu on each of 5 nodes (a, b, …): then all 5 pods fit."
+    assert [item.source.name for item in advice_of(unit)[1] if item.source] == ["a", "b"]
 
 
 def test_pods_of_daemonsets_are_never_asked_to_leave() -> None:
@@ -152,29 +171,42 @@ def test_a_taint_to_tolerate_is_named_and_how() -> None:
     found = only(advise(waiting(nodes, 2, 4)), Change.TOLERATE)
     assert found.taint == INFRA
     assert found.way is Way.RECREATE
-    assert "dedicated=infra:NoSchedule of 2 nodes" in found.text
+    assert found.text == (
+        "Tolerate the taint dedicated=infra:NoSchedule of 2 nodes: then all 2 pods fit (recreate)."
+    )
 
 
-def test_taints_of_sick_nodes_are_not_to_be_tolerated() -> None:
-    sick = Taint("node.kubernetes.io/unreachable", "NoSchedule")
-    assert advise(waiting([node("a", 4, taints=(sick,))], 1, 4, quorum=1)) == ()
+@pytest.mark.parametrize(
+    "key",
+    [
+        "node.kubernetes.io/unreachable",
+        "node.kubernetes.io/disk-pressure",
+        "node.kubernetes.io/network-unavailable",
+        "node.kubernetes.io/out-of-service",
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "node.cloudprovider.kubernetes.io/shutdown",
+        "karpenter.sh/disrupted",
+        "karpenter.sh/unregistered",
+        "ToBeDeletedByClusterAutoscaler",
+        "DeletionCandidateOfClusterAutoscaler",
+    ],
+)
+def test_taints_of_nodes_in_trouble_or_on_their_way_are_not_to_be_tolerated(key: str) -> None:
+    nodes = [node("a", 4, taints=(Taint(key, "NoSchedule", "1"),)), node("b", 4, 4)]
+    assert Change.TOLERATE not in kinds(advise(waiting(nodes, 1, 4, quorum=1)))
+
+
+def test_a_taint_that_somebody_set_is_named_beside_one_of_a_controller() -> None:
+    leaving = Taint("karpenter.sh/disrupted", "NoSchedule")
+    nodes = [node(name, 4, taints=(leaving,)) for name in "abc"] + [node("d", 4, taints=(INFRA,))]
+    assert only(advise(waiting(nodes, 1, 4)), Change.TOLERATE).taint == INFRA
 
 
 def test_the_quorum_that_somebody_set_can_be_lowered() -> None:
     found = only(advise(waiting([node("a", 4), node("b", 4)], 4, 4, quorum=3)), Change.QUORUM)
     assert found.count == 2
     assert found.way is Way.IN_PLACE
-    assert found.text == "Lower the quorum of Job train from 3 to 2: 2 pods fit now."
-
-
-def test_a_quorum_that_follows_from_the_size_is_no_advice_but_the_size_is() -> None:
-    unit = waiting([node("a", 4), node("b", 4)], 3, 4, quorum=3, asked=False)
-    found = advise(unit)
-    assert Change.QUORUM not in kinds(found)
-    size = only(found, Change.SIZE)
-    assert (size.count, size.way) == (2, Way.IN_PLACE)
-    older = only(advise(replace_minor(unit, (1, 36))), Change.SIZE)
-    assert older.way is Way.RECREATE
+    assert found.text == "Lower the quorum of Job train from 3 to 2: 2 pods fit now (in place)."
 
 
 def replace_minor(unit: Unit, minor: tuple[int, int]) -> Unit:
@@ -185,6 +217,7 @@ def test_the_gang_that_1_36_makes_unasked_can_be_opted_out_of() -> None:
     unit = waiting([node("a", 4), node("b", 4)], 3, 4, quorum=3, asked=False, minor=(1, 36))
     found = only(advise(unit), Change.OPT_OUT)
     assert (found.count, found.way) == (2, Way.RECREATE)
+    assert found.text.endswith("its pods are placed one by one, and 2 pods fit now (recreate).")
     assert Change.OPT_OUT not in kinds(advise(replace_minor(unit, (1, 37))))
 
 
@@ -193,7 +226,7 @@ def test_a_topology_that_is_the_only_cause_is_to_be_dropped() -> None:
     found = advise(waiting(nodes, 2, 4, quorum=2, keys=("rack",)))
     assert found[0].change is Change.DROP_TOPOLOGY
     assert found[0].way is Way.RECREATE
-    assert "one rack" in found[0].text
+    assert found[0].text == "Drop the constraint to one rack: then all 2 pods fit (recreate)."
 
 
 def test_one_gang_that_is_enough_is_named_before_two() -> None:
@@ -242,18 +275,6 @@ def test_nobody_of_higher_priority_and_nobody_without_a_lever_is_suspended() -> 
     assert [ref.name for ref in only(mine, Change.SUSPEND_GANGS).gangs] == ["vip"]
 
 
-def test_a_deadline_that_comes_by_itself_is_waited_for() -> None:
-    ending = replace(resident("batch", 100, a=4), ends_at=NOW + timedelta(minutes=12))
-    found = advise(
-        waiting(
-            [node("a", 4, 4)], 1, 4, quorum=1, residents=[ending, resident("x", b=1)], priority=100
-        )
-    )
-    assert found[0].change is Change.WAIT_FOR_END
-    assert "12 min" in found[0].text
-    assert found[0].at == NOW + timedelta(minutes=12)
-
-
 def test_what_can_never_fit_gets_no_advice_about_room() -> None:
     found = kinds(advise(waiting([node("a", 4), node("b", 4)], 3, 4, quorum=3)))
     assert Change.FREE_ROOM not in found
@@ -270,12 +291,3 @@ def test_no_advice_where_the_arithmetic_cannot_tell() -> None:
 
 def test_what_fits_needs_no_advice() -> None:
     assert advise(waiting([node("a", 4)], 1, 4, quorum=1)) == ()
-
-
-def test_child_jobs_of_a_jobset_are_not_made_smaller() -> None:
-    jobset = a_jobset("run")
-    (job,) = child_jobs(jobset, requests={GPU: Decimal(4)})
-    room = ClusterRoom((node("a", 4),))
-    unit = unit_of(jobset, job, *pods_of(job, 2), facts={"room": room, "kubernetes": (1, 37)})
-    unit = replace(unit, placing=placing(unit))
-    assert Change.SIZE not in kinds(advise(unit))

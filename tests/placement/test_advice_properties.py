@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 
 from hypothesis import event, given, settings
@@ -13,6 +14,7 @@ from gangboard.domain.advice import Advice, Change
 from gangboard.domain.capacity import (
     PODS,
     ClusterRoom,
+    Ending,
     GangRequest,
     Load,
     Needs,
@@ -28,10 +30,11 @@ from gangboard.domain.placing import When
 from gangboard.domain.pod import Pod
 from gangboard.placement.advice import advise
 from gangboard.placement.placing import placing
+from gangboard.placement.tenants import freed_by_suspending
 from tests.agreement.advice_cases import on_paper, taken
 from tests.agreement.drawing import make_case
 from tests.agreement.reckoning import most
-from tests.diagnosis.building import a_group, a_job, a_jobset, pods_of
+from tests.diagnosis.building import NOW, a_group, a_job, a_jobset, pods_of
 from tests.placement.making import CORDON
 from tests.placement.reference import reference
 from tests.placement.test_properties import TAINT, rooms, shapes
@@ -94,10 +97,22 @@ def _residents(draw: st.DrawFn, nodes: Sequence[NodeRoom]) -> list[Resident]:
             part = {name: amount // len(owners) for name, amount in amounts.items()}
             loads[owner][node.name] = Load(part, pods // len(owners))
     return [
-        Resident(name, ObjectRef("batch", "Job", "team", name, name), 0, held)
+        _ending(draw, Resident(name, ObjectRef("batch", "Job", "team", name, name), 0, held))
         for name, held in loads.items()
         if held
     ]
+
+
+def _ending(draw: st.DrawFn, gang: Resident) -> Resident:
+    """Let a gang go on, be deleted on some of its nodes, or end there by itself."""
+    if draw(st.integers(0, 3)) < 3:
+        return gang
+    names = draw(st.lists(st.sampled_from(sorted(gang.loads)), min_size=1, unique=True))
+    deleted = draw(st.booleans())
+    part = {name: gang.loads[name] for name in names}
+    end = Ending(NOW + timedelta(minutes=draw(st.integers(1, 5))), part, deleted)
+    rest = {name: load for name, load in gang.loads.items() if not deleted or name not in names}
+    return replace(gang, ends=(end,), by_suspending=rest)
 
 
 def asked(unit: Unit) -> GangRequest:
@@ -115,10 +130,15 @@ def changed(unit: Unit, advice: Advice, part: Sequence[str] | None = None) -> li
         if advice.change is Change.UNCORDON and node.name in named:
             node = replace(node, taints=tuple(one for one in node.taints if one != CORDON))
         nodes.append(node)
-    if advice.change in (Change.SUSPEND_GANGS, Change.WAIT_FOR_END):
-        for resident in unit.facts.room.residents():
-            if resident.ref.name in named:
-                nodes = [_freed(node, _of(resident.loads, node.name)) for node in nodes]
+    for resident in unit.facts.room.residents():
+        if advice.change is Change.SUSPEND_GANGS and resident.ref.name in named:
+            freed = freed_by_suspending(resident)
+            nodes = [_freed(node, _of(freed, node.name)) for node in nodes]
+        for end in resident.ends:
+            # What is advised about room counts on what is being deleted.
+            waited = end.deleted and advice.change in (Change.SUSPEND_GANGS, Change.FREE_ROOM)
+            if waited or (advice.at is not None and end.at <= advice.at):
+                nodes = [_freed(node, _of(end.loads, node.name)) for node in nodes]
     return nodes
 
 
@@ -151,7 +171,7 @@ def _tolerating(request: GangRequest) -> GangRequest:
     return replace(request, parties=parties)
 
 
-BY_NODES = (Change.FREE_ROOM, Change.UNCORDON, Change.SUSPEND_GANGS)
+BY_NODES = (Change.FREE_ROOM, Change.UNCORDON, Change.SUSPEND_GANGS, Change.WAIT_FOR_END)
 
 
 @settings(max_examples=250, deadline=None)
@@ -176,7 +196,7 @@ def test_what_is_advised_frees_and_no_part_of_it_does(unit: Unit) -> None:
             continue
         assert placed(request, changed(unit, one)) >= request.needed, one
         names = [ref.name for ref in (one.nodes or one.gangs)]
-        for name in names:
+        for name in names if one.change is not Change.WAIT_FOR_END else ():
             fewer = [other for other in names if other != name]
             assert placed(request, changed(unit, one, fewer)) < request.needed, (one, name)
 

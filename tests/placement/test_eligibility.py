@@ -80,8 +80,9 @@ def test_first_filters() -> None:
     found = eligibility(nodes, shape(gpu=2))
     assert found.eligible == ("soft", "used")
     assert {one: excluded.examples for one, excluded in found.excluded.items()} == {
-        Filter.MISSING_RESOURCE: ("bare", "blank"),
+        Filter.MISSING_RESOURCE: ("bare",),
         Filter.TOO_SMALL: ("small", "staying"),
+        Filter.UNSAID: ("blank",),
         Filter.CORDON: ("cordon",),
         Filter.NOT_READY: ("silent",),
         Filter.TAINT: ("taint",),

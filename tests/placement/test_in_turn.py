@@ -84,3 +84,20 @@ def test_orders_are_few_whatever_the_shapes() -> None:
     assert played(1, 64) == 2 * 65
     assert played(1, 2, 3) == 7 * 6
     assert played(*[10] * 6) == 2 * 60
+
+
+def test_equal_nodes_are_drawn_also_for_the_first_pod() -> None:
+    """A driver of 1 GPU may go on any of three nodes that look alike to scores; two workers need two."""
+
+    def gpus(name: str, amount: int) -> NodeRoom:
+        room = {"cpu": 4000, "memory": 32 * GIB, "pods": 110, "nvidia.com/gpu": amount}
+        return NodeRoom(name, {HOSTNAME: name}, allocatable=room, now=Load({}, 0))
+
+    driver = (Shape("driver", {"nvidia.com/gpu": Decimal(1)}), 1)
+    workers = (Shape("workers", {"nvidia.com/gpu": Decimal(4)}), 2)
+    for nodes in (
+        [gpus("a", 1), gpus("b", 4), gpus("c", 4)],
+        [gpus("b", 4), gpus("c", 4), gpus("z", 1)],
+    ):
+        assert not found(nodes, driver, workers)
+        assert found([*nodes, gpus("d", 4)], driver, workers)

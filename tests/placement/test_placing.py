@@ -297,6 +297,38 @@ def test_members_with_a_node_have_chosen_the_rack() -> None:
     assert set(answer.assessment.now.placement) <= {"n2", "n3"}
 
 
+def test_the_fit_table_of_members_whose_rack_is_chosen() -> None:
+    """Rack a has two free nodes that are of no use; of rack b one node is taken by the member."""
+    nodes = (*RACKS[:2], replace(RACKS[2], now=Load({GPU: 4}, 1)), RACKS[3])
+    nodes = (*nodes, node("c0", gpu=0, labels={"rack": "a"}), node("x0"))
+    job, group, *pods = a_gang(1, quorum=2, ask="4", on=("n2",))
+    group = replace(a_group(quorum=2, of=job), topology_keys=("rack",))
+    unit = a_unit_of((job, group, *pods), nodes)
+    (row,) = fit_rows(replace(unit, placing=placing(unit)))
+    assert (row.fits_now, row.fits_empty, row.open_nodes, row.nodes) == (1, 2, 1, 6)
+    assert row.saturated == (
+        FitReason("topology", 2, "", ("n0", "n1")),
+        FitReason(GPU, 1, "", ("n2",)),
+    )
+    assert row.excluded == (
+        FitReason("no label of the topology key", 1, "rack", ("x0",)),
+        FitReason("does not have a requested resource", 1, GPU, ("c0",)),
+    )
+
+
+def test_the_chosen_rack_is_full() -> None:
+    """What is full elsewhere is of no use either: it counts as elsewhere."""
+    full = [replace(one, now=Load({GPU: 4}, 1)) for one in RACKS]
+    job, group, *pods = a_gang(1, quorum=3, ask="4", on=("n2", "n3"))
+    group = replace(a_group(quorum=3, of=job), topology_keys=("rack",))
+    answer = found(a_unit_of((job, group, *pods), (RACKS[0], *full[1:])))
+    assert (cause(answer), only(answer).now, only(answer).open_nodes) == (Cause.CONSTRAINED, 0, 0)
+    assert only(answer).saturated == (
+        (GPU, 2, ("n2", "n3")),
+        ("topology", 2, ("n0", "n1")),
+    )
+
+
 @pytest.mark.parametrize("on", [("n0", "n2"), ("gone",)])
 def test_members_in_two_racks_or_on_a_node_that_is_gone(on: tuple[str, ...]) -> None:
     job, group, *pods = a_gang(1, quorum=4, on=on)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -16,7 +17,11 @@ from tests.controlplane.objects import JOBSET, job, jobset, pod, podgroup, workl
 NOWHERE = {"test.gangboard.dev/pool": "there-is-none"}
 DEDICATED = {"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"}
 SCHEDULING = {V1_35: "v1alpha1", V1_36: "v1alpha2", V1_37: "v1beta1"}
+SIZE_OF_JOBS = ("template/spec/parallelism", "template/spec/completions")
 TOLERATED = {"spec": {"template": {"spec": {"tolerations": [DEDICATED]}}}}
+
+
+_NUMBERS = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -33,12 +38,10 @@ class Cluster:
 @pytest.fixture(params=[V1_37, V1_36, V1_35], ids=["1.37", "1.36", "1.35"])
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     plane = request.getfixturevalue(f"controlplane_{request.param[0]}{request.param[1]}")
-    name = f"ways-{request.param[1]}-{request.node.name.split('[')[0][-20:].replace('_', '-')}"
-    plane.client.create(
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name.strip("-")}}
-    )
-    yield Cluster(plane.client, name.strip("-"), request.param)
-    plane.client.delete("v1", "Namespace", name.strip("-"))
+    name = f"ways-{request.param[1]}-{next(_NUMBERS)}"
+    plane.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    yield Cluster(plane.client, name, request.param)
+    plane.client.delete("v1", "Namespace", name)
 
 
 pytestmark = pytest.mark.controlplane
@@ -62,10 +65,32 @@ def _is_in_place(cluster: Cluster, change: Change, target: Target) -> bool:
 
 def _with_pods(cluster: Cluster, made: Json, pods: int) -> None:
     cluster.client.create(made)
+    _wait_for_pods(cluster, made["metadata"]["name"], pods)
+
+
+def _wait_for_pods(cluster: Cluster, of: str, pods: int) -> None:
     wait(
         lambda: len(cluster.client.list("v1", "Pod", cluster.namespace)) >= pods,
-        what=f"{pods} pods of {made['metadata']['name']}",
+        what=f"{pods} pods of {of}",
     )
+
+
+def _wait_for_quorum(cluster: Cluster, quorum: int) -> None:
+    """Return when the only group has it."""
+
+    def look() -> bool:
+        (group,) = cluster.client.list(cluster.scheduling, "PodGroup", cluster.namespace)
+        return bool(group["spec"]["schedulingPolicy"]["gang"]["minCount"] == quorum)
+
+    wait(look, what=f"a quorum of {quorum}")
+
+
+def _lower(*fields: str) -> Json:
+    """Return the change of a Job of four to two: of these fields of it."""
+    spec: Json = {name: 2 for name in fields if name != "minCount"}
+    if "minCount" in fields:
+        spec["scheduling"] = {"schedulingPolicy": {"gang": {"minCount": 2}}}
+    return {"spec": spec}
 
 
 def test_the_size_of_a_job(cluster: Cluster) -> None:
@@ -74,44 +99,100 @@ def test_the_size_of_a_job(cluster: Cluster) -> None:
         job("j", cluster.namespace, parallelism=4, indexed=False, node_selector=NOWHERE),
         4,
     )
-    smaller = {"spec": {"parallelism": 2}}
-    taken = _taken(cluster, "batch/v1", "Job", "j", smaller)
+    taken = _taken(cluster, "batch/v1", "Job", "j", _lower("parallelism"))
+    assert taken is _is_in_place(cluster, Change.SIZE, Target.JOB)
+    assert not _taken(cluster, "batch/v1", "Job", "j", _lower("parallelism", "completions"))
+
+
+def test_the_size_of_an_indexed_job(cluster: Cluster) -> None:
+    """1.36 would make a gang of it, but for one that brings a basic group."""
+    made = job("j", cluster.namespace, parallelism=4, node_selector=NOWHERE)
+    if cluster.minor == V1_36:
+        made = job("j", cluster.namespace, parallelism=4, node_selector=NOWHERE, pod_group="basic")
+        cluster.client.create(podgroup("basic", cluster.namespace, version="v1alpha2"))
+    _with_pods(cluster, made, 4)
+    taken = _taken(cluster, "batch/v1", "Job", "j", _lower("parallelism", "completions"))
     assert taken is _is_in_place(cluster, Change.SIZE, Target.JOB)
 
 
-def test_the_size_of_a_job_in_a_gang(cluster: Cluster) -> None:
-    if cluster.minor == V1_35:
-        assert not _is_in_place(cluster, Change.SIZE, Target.GANG_JOB)  # it makes no gangs
-        return
-    gang: Literal["all"] | None = "all" if cluster.minor == V1_37 else None
+def test_the_size_of_a_list_of_work(cluster: Cluster) -> None:
     _with_pods(
-        cluster, job("j", cluster.namespace, parallelism=4, gang=gang, node_selector=NOWHERE), 4
+        cluster,
+        job("j", cluster.namespace, parallelism=4, completions=100, node_selector=NOWHERE),
+        4,
     )
-    smaller = {"spec": {"parallelism": 2, "completions": 2}}
-    taken = _taken(cluster, "batch/v1", "Job", "j", smaller)
-    assert taken is _is_in_place(cluster, Change.SIZE, Target.GANG_JOB)
+    taken = _taken(cluster, "batch/v1", "Job", "j", _lower("parallelism"))
+    assert taken is _is_in_place(cluster, Change.SIZE, Target.JOB)
 
 
-def test_the_size_of_a_jobset(cluster: Cluster) -> None:
-    made = jobset(
-        "s", cluster.namespace, jobs={"w": {"replicas": 2, "pods": 2, "node_selector": NOWHERE}}
+def test_the_size_of_a_job_in_a_gang_that_nobody_asked_for(cluster: Cluster) -> None:
+    if cluster.minor != V1_36:
+        assert not _is_in_place(cluster, Change.SIZE, Target.UNASKED_GANG_JOB)  # it makes none
+        return
+    _with_pods(cluster, job("j", cluster.namespace, parallelism=4, node_selector=NOWHERE), 4)
+    taken = _taken(cluster, "batch/v1", "Job", "j", _lower("parallelism", "completions"))
+    assert taken is _is_in_place(cluster, Change.SIZE, Target.UNASKED_GANG_JOB)
+
+
+@pytest.mark.parametrize("gang", ["all", 4])
+@pytest.mark.parametrize("shape", ["indexed", "list", "NonIndexed"])
+def test_the_size_of_a_job_in_a_gang(
+    cluster: Cluster, gang: int | Literal["all"], shape: str
+) -> None:
+    """The group follows; a quorum that is given stands in the way unless it goes down as well."""
+    if cluster.minor != V1_37:
+        assert not _is_in_place(cluster, Change.SIZE, Target.GANG_JOB)  # it has no such field
+        return
+    made = job(
+        "j",
+        cluster.namespace,
+        parallelism=4,
+        completions=100 if shape == "list" else 4,
+        indexed=shape != "NonIndexed",
+        gang=gang,
+        node_selector=NOWHERE,
     )
     _with_pods(cluster, made, 4)
-    smaller = [{"op": "replace", "path": "/spec/replicatedJobs/0/replicas", "value": 1}]
+    fields = ["parallelism", "completions"] if shape == "indexed" else ["parallelism"]
+    if gang == 4:
+        assert not _taken(cluster, "batch/v1", "Job", "j", _lower(*fields))
+        fields.append("minCount")
+    taken = _taken(cluster, "batch/v1", "Job", "j", _lower(*fields))
+    assert taken is _is_in_place(cluster, Change.SIZE, Target.GANG_JOB)
+    cluster.client.patch("batch/v1", "Job", "j", _lower(*fields), cluster.namespace)
+    _wait_for_quorum(cluster, 2)
+
+
+@pytest.mark.parametrize("suspend", [False, True])
+@pytest.mark.parametrize("fields", [("replicas",), SIZE_OF_JOBS], ids=["Jobs", "pods"])
+def test_the_size_of_a_jobset(cluster: Cluster, fields: tuple[str, ...], *, suspend: bool) -> None:
+    made = jobset(
+        "s",
+        cluster.namespace,
+        suspend=suspend,
+        jobs={"w": {"replicas": 2, "pods": 2, "node_selector": NOWHERE}},
+    )
+    _with_pods(cluster, made, 0 if suspend else 4)
+    smaller = [
+        {"op": "replace", "path": f"/spec/replicatedJobs/0/{field}", "value": 1} for field in fields
+    ]
     taken = _taken(cluster, JOBSET, "JobSet", "s", smaller)
     assert taken is _is_in_place(cluster, Change.SIZE, Target.JOBSET)
 
 
-def test_the_quorum_of_a_job(cluster: Cluster) -> None:
+@pytest.mark.parametrize("gang", ["all", 4])
+def test_the_quorum_of_a_job(cluster: Cluster, gang: int | Literal["all"]) -> None:
+    """Also where none is given: then it is set. The group follows at once."""
     if cluster.minor != V1_37:
         assert not _is_in_place(cluster, Change.QUORUM, Target.GANG_JOB)  # it has no such field
         return
     _with_pods(
-        cluster, job("j", cluster.namespace, parallelism=4, gang=4, node_selector=NOWHERE), 4
+        cluster, job("j", cluster.namespace, parallelism=4, gang=gang, node_selector=NOWHERE), 4
     )
-    lower = {"spec": {"scheduling": {"schedulingPolicy": {"gang": {"minCount": 2}}}}}
-    assert _taken(cluster, "batch/v1", "Job", "j", lower)
-    assert _is_in_place(cluster, Change.QUORUM, Target.GANG_JOB)
+    taken = _taken(cluster, "batch/v1", "Job", "j", _lower("minCount"))
+    assert taken is _is_in_place(cluster, Change.QUORUM, Target.GANG_JOB)
+    cluster.client.patch("batch/v1", "Job", "j", _lower("minCount"), cluster.namespace)
+    _wait_for_quorum(cluster, 2)
 
 
 def test_the_quorum_of_a_group_brought_along(cluster: Cluster) -> None:

@@ -23,7 +23,8 @@ FAILED = Finding("failed", Health.FAILED, Stage.RUN, "Failed", "The Job failed."
 
 def _row(finding: Finding, before: dict[str, Any] | None, now: datetime) -> dict[str, Any]:
     facts = GangFacts(owner=a_job("train"), now=now)
-    verdict = Verdict(finding, (finding,), Members(desired=2), {"nvidia.com/gpu": "16", "cpu": "4"})
+    asked = {"nvidia.com/gpu": "16", "cpu": "4", "vpc.amazonaws.com/efa": "64"}
+    verdict = Verdict(finding, (finding,), Members(desired=2), asked)
     return gang_row(1, "east", facts, verdict, before, now)
 
 

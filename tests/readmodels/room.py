@@ -59,6 +59,7 @@ def make_shape(**fields: Any) -> dict[str, Any]:
         "fits_now": 3,
         "fits_empty": 7,
         "why": "",
+        "unsupported": [],
     }
     return {**values, **fields}
 
@@ -139,7 +140,8 @@ def make_fleet_nodes(cluster: Cluster, *, now: datetime) -> None:
                 requests={"cpu": "8", "memory": str(32 * GIB)}, waiting=1, fits_now=9, fits_empty=20
             ),
             make_shape(waiting=0, requests={"nvidia.com/gpu": "1"}, fits_now=18, fits_empty=48),
-            make_shape(requests={"cpu": "4"}, why="it asks for a volume"),
+            make_shape(requests={"cpu": "4"}, unsupported=["volume claims"]),
+            make_shape(requests={"cpu": "2"}, why="not understood: the toleration operator Gt"),
         ),
         now=now,
     )

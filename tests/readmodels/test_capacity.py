@@ -12,7 +12,7 @@ from gangboard.readmodels.capacity import Capacity, read_capacity
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.pools import Amount, Pool
 from gangboard.store.access import Scope, Viewer
-from gangboard.store.models import Cluster
+from gangboard.store.models import Cluster, ClusterCapacity
 from tests.factories import NOW, make_cluster
 from tests.readmodels.room import GIB, make_capacity, make_node, make_shape
 
@@ -98,6 +98,25 @@ def test_accelerators_of_every_vendor_come_first(owner: Viewer, cluster: Cluster
     assert [one.is_accelerator for one in whole.amounts] == [True] * 5 + [False] * 3
 
 
+def test_network_devices_are_resources_and_no_accelerators(owner: Viewer, cluster: Cluster) -> None:
+    room = {"nvidia.com/gpu": "8", "vpc.amazonaws.com/efa": "32", "intel.com/sriov": "4"}
+    used = {"nvidia.com/gpu": "4", "vpc.amazonaws.com/efa": "16"}
+    make_node(cluster, "a", allocatable={**room, "cpu": "8"}, used=used, held={})
+    asking = make_shape(
+        requests={"vpc.amazonaws.com/efa": "16", "nvidia.com/gpu": "4", "memory": str(GIB)}
+    )
+    ClusterCapacity.objects.update(shapes=[asking])
+    (row,) = read(owner).clusters
+    assert row.whole is not None
+    assert [(one.resource, one.is_accelerator, one.free) for one in row.whole.amounts] == [
+        ("nvidia.com/gpu", True, "4"),
+        ("cpu", False, "8"),
+        ("intel.com/sriov", False, "4"),
+        ("vpc.amazonaws.com/efa", False, "16"),
+    ]
+    assert row.shapes[0].asks == "4 nvidia.com/gpu, 1 Gi memory, 16 vpc.amazonaws.com/efa"
+
+
 def test_what_nobody_has_is_left_out(owner: Viewer, cluster: Cluster) -> None:
     room = {"cpu": "4", "hugepages-2Mi": "0", "ephemeral-storage": "1", "example.com/fpga": "0"}
     make_node(cluster, "a", allocatable=room, used={}, held={})
@@ -173,7 +192,8 @@ def test_shapes_with_what_fits(owner: Viewer) -> None:
     shapes = (
         make_shape(),
         make_shape(requests={"cpu": "1"}, waiting=0, fits_now=190, where="pool=h100"),
-        make_shape(fits_now=0, fits_empty=0, why="it asks for a volume"),
+        make_shape(fits_now=0, fits_empty=0, why="not understood: the toleration operator Gt"),
+        make_shape(unsupported=["volume claims", "topology spread"]),
     )
     make_capacity(cluster, shapes=shapes)
     found = read(owner).clusters[0].shapes
@@ -183,9 +203,20 @@ def test_shapes_with_what_fits(owner: Viewer) -> None:
         ("8 nvidia.com/gpu, 64 cpu", 4, 3, 7, True),
         ("1 cpu", 0, 190, 7, False),
         ("8 nvidia.com/gpu, 64 cpu", 4, None, None, False),
+        # At most three fit of the four that wait: there is too little in any case.
+        ("8 nvidia.com/gpu, 64 cpu", 4, 3, 7, True),
     ]
-    assert [one.where for one in found] == ["", "pool=h100", ""]
-    assert found[2].why == "it asks for a volume"
+    assert [one.where for one in found] == ["", "pool=h100", "", ""]
+    assert [one.why for one in found] == ["", "", "not understood: the toleration operator Gt", ""]
+    assert [one.unsupported for one in found] == [(), (), (), ("volume claims", "topology spread")]
+
+
+def test_a_shape_that_an_older_release_stored(owner: Viewer, cluster: Cluster) -> None:
+    stored = make_shape()
+    del stored["unsupported"]
+    ClusterCapacity.objects.update(shapes=[stored])
+    (shape,) = read(owner).clusters[0].shapes
+    assert (shape.fits_now, shape.unsupported) == (3, ())
 
 
 def blind(viewer: Viewer) -> str:

@@ -15,6 +15,7 @@ from gangboard.readmodels.gangs import (
 from gangboard.readmodels.tiles import count_by_health
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
+from gangboard.store.models import Cluster
 from tests.factories import NOW, make_cluster, make_finding, make_gang, make_gangs, make_ref
 
 pytestmark = pytest.mark.django_db
@@ -325,6 +326,57 @@ class TestAccess:
         )
         row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
         assert row.message == "team-x/eval-92 holds the room."
+
+
+class TestSearchTellsNoNames:
+    """A search must not answer whether a name that is not printed stands behind the stand-in."""
+
+    @pytest.fixture
+    def cluster(self) -> Cluster:
+        cluster = make_cluster()
+        other = make_ref("JobSet", "secret", namespace="team-b")
+        finding = make_finding(evidence=(Evidence("preempted by", "secret", other),))
+        make_gang(
+            cluster,
+            "llama",
+            message="llama was preempted by team-b/secret.",
+            code="preempted",
+            title="Preempted",
+            detail=Detail(findings=(finding,)),
+        )
+        return cluster
+
+    def found(self, viewer: Viewer, q: str) -> list[str]:
+        return names(list_gangs(viewer=viewer, filters=GangFilters(q=q), now=NOW))
+
+    @pytest.mark.parametrize("q", ["secret", "sec", "team-b", "team-b/secret", "llama secret"])
+    def test_a_reader_finds_nothing_by_what_is_not_printed(self, cluster: Cluster, q: str) -> None:
+        one = reader(cluster.pk, "research")
+        row = list_gangs(viewer=one, filters=GangFilters(), now=NOW).rows[0]
+        assert row.message == "llama was preempted by a gang you may not see."
+        assert self.found(one, q) == []
+        clusters = read_freshness(viewer=one, now=NOW)
+        tiles = count_by_health(viewer=one, filters=GangFilters(q=q), clusters=clusters)
+        assert sum(tile.gangs for tile in tiles) == 0
+
+    @pytest.mark.parametrize("q", ["llama", "RESEARCH", "preempt", "JobSet", "eu-train"])
+    def test_a_reader_finds_by_what_names_nobody_else(self, cluster: Cluster, q: str) -> None:
+        assert self.found(reader(cluster.pk, "research"), q) == ["llama"]
+
+    def test_who_sees_the_whole_cluster_finds_by_the_sentence(
+        self, owner: Viewer, cluster: Cluster
+    ) -> None:
+        keeper = Viewer(4, "kim", (Scope(cluster.pk, "", "viewer"),))
+        assert self.found(keeper, "team-b/secret") == ["llama"]
+        assert self.found(owner, "team-b/secret") == ["llama"]
+
+    def test_one_whole_cluster_says_nothing_of_another(self, cluster: Cluster) -> None:
+        us = make_cluster("us-train")
+        both = Viewer(
+            5, "kay", (Scope(us.pk, "", "viewer"), Scope(cluster.pk, "research", "viewer"))
+        )
+        make_gang(us, "mixtral", message="mixtral was preempted by team-b/secret.")
+        assert self.found(both, "secret") == ["mixtral"]
 
 
 class TestText:

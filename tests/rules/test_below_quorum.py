@@ -1,13 +1,25 @@
 """`below-quorum`: observed on 1.35.4 to 1.37.0, no condition and no event."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
+from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.verdict import UnitMemory
-from tests.diagnosis.building import a_group, a_job, a_pod, ago, an_event, pods_of
+from tests.diagnosis.building import (
+    a_group,
+    a_job,
+    a_jobset,
+    a_part,
+    a_pod,
+    ago,
+    an_event,
+    child_jobs,
+    pods_of,
+)
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, unit_of
 
@@ -113,3 +125,61 @@ def test_the_last_members_of_a_gang_that_ends_run() -> None:
 def test_a_basic_group_has_no_quorum() -> None:
     job = a_job("train", pods=4, group_name="ring")
     assert ask("below-quorum", unit_of(job, a_group("ring"), *pods_of(job, 2))) is None
+
+
+@pytest.mark.parametrize(
+    ("minor", "way"), [((1, 37), "in place"), ((1, 36), "recreate"), (None, "recreate")]
+)
+def test_members_of_a_group_alone_are_made_or_asked_for_less(
+    minor: tuple[int, int] | None, way: str
+) -> None:
+    """A PodGroup that was made by hand, with two pods of the four that it needs."""
+    group = a_group("ring", quorum=4)
+    pods = [a_pod(f"m-{n}", group="ring") for n in (0, 1)]
+    unit = unit_of(Owner(meta=group.meta, desired=4), group, *pods, facts={"kubernetes": minor})
+    assert found("below-quorum", unit).advice == (
+        f"Make 2 more pods in PodGroup ring, or lower the quorum of PodGroup ring from 4 to 2 ({way}).",
+    )
+
+
+@pytest.mark.parametrize(("minor", "way"), [((1, 37), "in place"), ((1, 36), "recreate")])
+def test_a_job_that_asks_for_too_few(minor: tuple[int, int], way: str) -> None:
+    """1.36.3 forbids another parallelism of a Job in a gang, and any change of a PodGroup."""
+    job = a_job("train", pods=2, group_name="ring")
+    unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 2), facts={"kubernetes": minor})
+    assert found("below-quorum", unit).advice == (
+        f"Let Job train ask for 2 pods more ({way}), or lower the quorum of PodGroup ring from 4 to "
+        f"2 ({way}).",
+    )
+
+
+def test_a_job_that_has_not_made_the_rest() -> None:
+    assert found("below-quorum", short(kubernetes=(1, 37))).advice == (
+        "Lower the quorum of PodGroup ring from 4 to 2 (in place).",
+    )
+
+
+def test_a_job_that_backs_off_makes_them_by_itself() -> None:
+    job = a_job("train", pods=4, group_name="ring", retries=2)
+    unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 2))
+    assert found("below-quorum", unit).advice == ()
+
+
+def test_held_pods_are_what_it_lacks() -> None:
+    jobset = a_jobset("run", a_part("workers", jobs=2, group_name="ring"))
+    one, two = child_jobs(jobset)
+    held = replace(two, suspended=True)
+    unit = unit_of(jobset, one, held, a_group("ring", quorum=4), *pods_of(one, 2))
+    assert found("below-quorum", unit).advice == ("Resume run-workers-1 (in place).",)
+
+
+def test_the_quorum_of_a_group_that_a_job_made_stands_in_the_job() -> None:
+    job = a_job("train", pods=4, gang_request=GangRequest("gang", 4))
+    own = a_group("train-7d-train-pgt-0-99", quorum=4, of=job)
+    pods = pods_of(job, 2, group=own)
+    unit = unit_of(job, own, *pods, facts={"kubernetes": (1, 37)})
+    assert found("below-quorum", unit).advice == (
+        "Lower the quorum of Job train from 4 to 2 (in place).",
+    )
+    size = a_job("train", pods=4, gang_request=GangRequest("gang"))
+    assert found("below-quorum", unit_of(size, own, *pods)).advice == ()

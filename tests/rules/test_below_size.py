@@ -2,7 +2,17 @@
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from tests.diagnosis.building import Made, a_group, a_job, a_node, a_pod, ago, placed, pods_of
+from tests.diagnosis.building import (
+    Made,
+    a_group,
+    a_job,
+    a_node,
+    a_pod,
+    ago,
+    an_event,
+    placed,
+    pods_of,
+)
 from tests.placement.making import node
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, unit_of
@@ -61,4 +71,15 @@ def test_why_the_rest_has_no_room() -> None:
     assert found("below-size", unit).message == (
         "4 of 6 members run, the quorum is 2. 2 pods need 8 nvidia.com/gpu, and none is free on the "
         "4 nodes that could host them."
+    )
+
+
+def test_the_rest_is_refused_when_it_is_made() -> None:
+    """Two of two are used, and two of six pods lack."""
+    job = a_job("train", pods=6, group_name="ring")
+    event = an_event(job, "FailedCreate", texts.QUOTA, last_seen=ago(5))
+    group = a_group("ring", quorum=2, placed=placed())
+    unit = unit_of(job, group, event, *pods_of(job, 4, on="n0"))
+    assert found("below-size", unit).advice == (
+        "Raise pods by 2 in ResourceQuota “q”, or free as much.",
     )

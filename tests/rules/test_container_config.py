@@ -2,17 +2,21 @@
 
 from typing import Any
 
+import pytest
+
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from tests.diagnosis.building import a_container, a_job, a_pod
 from tests.rules.asking import ask, first, found, unit_of
 
+ABSENT = 'secret "token" not found'
 
-def stuck(reason: str = "CreateContainerConfigError", others: int = 0) -> Unit:
+
+def stuck(
+    reason: str = "CreateContainerConfigError", others: int = 0, message: str = ABSENT
+) -> Unit:
     job = a_job("train", pods=2 + others)
-    state = a_container(
-        "main", running=False, state="waiting", reason=reason, message='secret "token" not found'
-    )
+    state = a_container("main", running=False, state="waiting", reason=reason, message=message)
     fields: dict[str, Any] = {"phase": "Pending", "ready": None, "containers": (state,)}
     pods = [a_pod(f"train-{n}", of=job, on="n0", **fields) for n in range(2)]
     return unit_of(job, *pods, *[a_pod(f"up-{n}", of=job, on="n1") for n in range(others)])
@@ -37,3 +41,50 @@ def test_other_reasons() -> None:
     assert ask("container-config", stuck("ContainerCreating")) is None
     assert first(stuck("ErrImagePull")) == "image-pull"
     assert first(stuck("CrashLoopBackOff")) == "crash-loop"
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "steps"),
+    [
+        (
+            "CreateContainerConfigError",
+            'secret "token" not found',
+            ("Create Secret team-a/token: the kubelet tries again by itself.",),
+        ),
+        (
+            "CreateContainerConfigError",
+            'configmap "train-config" not found',
+            ("Create ConfigMap team-a/train-config: the kubelet tries again by itself.",),
+        ),
+        (
+            "CreateContainerConfigError",
+            "couldn't find key HF_TOKEN in Secret team-a/token",
+            ("Add key HF_TOKEN to Secret team-a/token: the kubelet tries again by itself.",),
+        ),
+        (
+            "CreateContainerConfigError",
+            'container has runAsNonRoot and image will run as root (pod: "p_team-a(1)", container: '
+            "main)",
+            (
+                "Set runAsUser of container main to a user other than 0, or name an image whose user "
+                "is not root (recreate).",
+            ),
+        ),
+        (
+            "CreateContainerConfigError",
+            "container has runAsNonRoot and image has non-numeric user (nginx), cannot verify user is "
+            "non-root",
+            ("Set runAsUser of container main to the number of its user (recreate).",),
+        ),
+        (
+            "RunContainerError",
+            "failed to create containerd task: failed to create shim task: OCI runtime create failed: "
+            'exec: "trian": executable file not found in $PATH: unknown',
+            ("Correct the command of container main, or name an image that has trian (recreate).",),
+        ),
+        ("CreateContainerError", "context deadline exceeded", ()),
+        ("RunContainerError", "", ()),
+    ],
+)
+def test_the_next_step(reason: str, message: str, steps: tuple[str, ...]) -> None:
+    assert found("container-config", stuck(reason, message=message)).advice == steps

@@ -77,3 +77,32 @@ def test_a_gang_that_ran_and_has_a_crashing_member_lost_it() -> None:
     unit = unit_of(job, group, broken, *pods, memory=ran())
     assert first(unit) == "lost-members"
     assert ask("crash-loop", unit) is not None
+
+
+def test_the_command_that_shows_its_words() -> None:
+    assert found("crash-loop", crashing()).advice == (
+        "Read what it wrote last: kubectl logs -n team-a train-0 -c main --previous",
+    )
+
+
+def test_the_command_names_the_pod_that_crashed_most() -> None:
+    job = a_job("train", pods=2)
+    pods = [
+        a_pod(
+            f"train-{n}",
+            of=job,
+            on="n0",
+            ready=False,
+            containers=(a_container("main", **{**LOOP, "restarts": 3 + n}),),
+        )
+        for n in range(2)
+    ]
+    assert found("crash-loop", unit_of(job, *pods)).advice == (
+        "Read what it wrote last: kubectl logs -n team-a train-1 -c main --previous",
+    )
+
+
+def test_words_do_not_help_where_memory_ran_out() -> None:
+    assert found("crash-loop", crashing(last_exit_code=137, last_reason="OOMKilled")).advice == (
+        "Give container main more memory, or let it use less (recreate).",
+    )

@@ -1,5 +1,7 @@
 """`failed`."""
 
+from dataclasses import replace
+
 from gangboard.domain.health import Health
 from gangboard.domain.pod import Pod
 from tests.diagnosis.building import (
@@ -64,3 +66,22 @@ def test_a_failed_child_is_not_a_failed_owner() -> None:
     jobset = a_jobset("run", max_restarts=3)
     (job,) = child_jobs(jobset, finish=failed())
     assert first_gang(facts_of(jobset, job)) == ""
+
+
+def test_the_command_that_shows_why() -> None:
+    job = a_job("train", finish=failed("BackoffLimitExceeded", texts.BACKOFF_LIMIT))
+    assert found_gang("failed", facts_of(job, crashed("train-0"), crashed("train-1"))).advice == (
+        "Read what it wrote last: kubectl logs -n team-a train-0 -c main",
+    )
+    killed = crashed("train-0", 137, "OOMKilled")
+    assert found_gang("failed", facts_of(job, killed)).advice == (
+        "Give container main more memory, or let it use less (recreate).",
+    )
+
+
+def test_nothing_is_left_to_read() -> None:
+    """The pods are gone, or left with their node or for others."""
+    job = a_job("train", finish=failed("BackoffLimitExceeded", texts.BACKOFF_LIMIT))
+    assert found_gang("failed", facts_of(job)).advice == ()
+    evicted = replace(crashed("train-0", 137, "ContainerStatusUnknown"), reason="Evicted")
+    assert found_gang("failed", facts_of(job, evicted)).advice == ()

@@ -10,7 +10,7 @@ from tests.placement.making import node
 from tests.rules import texts
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
-from tests.rules.waiting import big, gang, mixed, room_of, told, values
+from tests.rules.waiting import big, fitting_for, gang, mixed, room_of, told, values
 
 
 def test_free_in_pieces_that_are_too_small() -> None:
@@ -54,7 +54,7 @@ def test_cores_and_gpus_are_free_on_different_nodes() -> None:
 def test_a_placement_that_the_scheduler_misses_is_said() -> None:
     """Pods of 3 and 5 fit on 5 + 3 free; the scheduler put the small one on the large piece."""
     room = room_of(node("n0", gpu=8, used=3), node("n1", gpu=8, used=5))
-    unit = mixed(room, ("large", 1, asks(5), Needs()), ("small", 1, asks(3), Needs()))
+    unit = fitting_for(mixed(room, ("large", 1, asks(5), Needs()), ("small", 1, asks(3), Needs())))
     assert unit.placing is not None
     assert unit.placing.assessment is not None
     assert unit.placing.assessment.cause is Cause.FITS
@@ -67,7 +67,8 @@ def test_a_placement_that_the_scheduler_misses_is_said() -> None:
 
 
 def test_equal_pods_cannot_miss_a_placement() -> None:
-    assert first(gang(2, asks(4), room_of(node("n0"), node("n1")))) == "unschedulable"
+    unit = gang(2, asks(4), room_of(node("n0"), node("n1")))
+    assert first(fitting_for(unit)) == "unschedulable"
 
 
 def test_several_shapes_in_pieces() -> None:

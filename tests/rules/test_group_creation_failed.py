@@ -15,6 +15,7 @@ NOTE = (
     "count/workloads.scheduling.k8s.io=3, limited: count/workloads.scheduling.k8s.io=3"
 )
 COMPILE = 'Failed to compile Workload for Job train: podGroupTemplates[0].name: Invalid value: "x"'
+WORKLOAD = "FailedWorkloadCreate"
 GANG: dict[str, Any] = {"gang_request": GangRequest("gang", 2)}
 
 
@@ -57,3 +58,32 @@ def test_so_do_younger_pods() -> None:
 
 def test_without_an_event_pods_are_just_not_there() -> None:
     assert first(unit_of(a_job("train", **GANG))) == "pods-not-created"
+
+
+def test_a_quota_of_workloads_lacks_one() -> None:
+    """Three of three are used, and a Job has one Workload."""
+    job = a_job("train", **GANG)
+    assert found("group-creation-failed", unit_of(job, an_event(job, WORKLOAD, NOTE))).advice == (
+        "Raise count/workloads.scheduling.k8s.io by 1 in ResourceQuota “w”, or free as much.",
+    )
+
+
+def test_a_name_that_is_too_long_with_what_is_added_to_it() -> None:
+    """As 1.37.0 says it of a name of 59 characters: `-pgt-0` makes 65 of them."""
+    name = "a-very-long-name-for-a-training-run-that-somebody-generated"
+    note = (
+        f'Failed to create Workload for Job {name}: Workload.scheduling.k8s.io "{name}-777b46d8d8" is '
+        f'invalid: spec.podGroupTemplates[0].name: Invalid value: "{name}-pgt-0": must be no more '
+        "than 63 bytes"
+    )
+    job = a_job(name, **GANG)
+    assert found("group-creation-failed", unit_of(job, an_event(job, WORKLOAD, note))).advice == (
+        f"Give Job {name} a name of at most 57 characters: -pgt-0 is added to it, and 63 is the "
+        "most (recreate).",
+    )
+
+
+def test_of_another_error_only_the_text_is_known() -> None:
+    job = a_job("train", **GANG)
+    unit = unit_of(job, an_event(job, "FailedWorkloadCompilation", COMPILE))
+    assert found("group-creation-failed", unit).advice == ()

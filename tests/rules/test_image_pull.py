@@ -67,3 +67,47 @@ def test_a_pod_that_is_going_does_not_matter() -> None:
     assert ask("image-pull", unit_of(job, going)) is not None
     gone = a_pod("old", of=job, on="n0", containers=(state,), deleting_since=ago(1))
     assert ask("image-pull", unit_of(job, gone, a_pod("new", of=job, on="n0"))) is None
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "steps"),
+    [
+        (
+            "ImagePullBackOff",
+            texts.IMAGE,
+            (
+                "Push image registry.example/train:1 (in place), or name one that is there "
+                "(recreate).",
+            ),
+        ),
+        (
+            "ErrImagePull",
+            'failed to pull image "private/train:1": failed to resolve reference: pull access denied, '
+            "repository does not exist or may require authorization: authorization failed",
+            (
+                "Name a secret in imagePullSecrets that may pull image private/train:1, or an image "
+                "that the pods may pull (recreate).",
+            ),
+        ),
+        (
+            "InvalidImageName",
+            'Failed to apply default image tag "BAD::1": couldn\'t parse image name',
+            ("Correct the image reference of container main (recreate).",),
+        ),
+        (
+            "ErrImageNeverPull",
+            'Container image "train:1" is not present with pull policy of Never',
+            ("Load image train:1 onto the nodes of these pods: they never pull (in place).",),
+        ),
+        (
+            "ErrImagePull",
+            'failed to pull image "registry.example/train:1": dial tcp: lookup registry.example: no '
+            "such host",
+            (),
+        ),
+        ("ErrImagePull", "", ()),
+    ],
+    ids=["not there", "not allowed", "no name", "never pulled", "registry away", "no words"],
+)
+def test_the_next_step(reason: str, message: str, steps: tuple[str, ...]) -> None:
+    assert found("image-pull", pulling(reason, message)).advice == steps

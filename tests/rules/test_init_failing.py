@@ -56,3 +56,13 @@ def test_it_is_done_or_still_runs() -> None:
     }
     assert ask("init-failing", initialising(**done)) is None
     assert first(initialising(state="running", reason="", restarts=0)) == "starting"
+
+
+def test_the_command_that_shows_its_words() -> None:
+    assert found("init-failing", initialising()).advice == (
+        "Read what it wrote last: kubectl logs -n team-a train-0 -c setup --previous",
+    )
+    once = initialising(state="terminated", reason="Error", exit_code=3, restarts=0)
+    assert found("init-failing", once).advice == (
+        "Read what it wrote last: kubectl logs -n team-a train-0 -c setup",
+    )

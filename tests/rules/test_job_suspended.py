@@ -194,3 +194,16 @@ def test_nothing_is_suspended() -> None:
     jobset = a_jobset()
     (job,) = child_jobs(jobset)
     assert first(unit_of(jobset, job, *pods_of(job, 2, on="n0"))) == "running"
+
+
+def test_how_it_goes_on() -> None:
+    assert found("job-suspended", held_unit(hold={})).advice == (
+        "Resume Job run-workers-2 to let it run (in place).",
+    )
+
+
+def test_a_queue_decides_for_itself() -> None:
+    unit = held_unit()
+    stopped = next(job for job in unit.jobs if job.suspended)
+    queued = replace(unit, facts=replace(unit.facts, entries=(an_entry(stopped),)))
+    assert found("job-suspended", queued).advice == ()

@@ -137,3 +137,14 @@ def test_the_reason_is_in_the_sentence_and_the_second_finding() -> None:
     # Without a quorum, too, the reason is what is told beside the loss.
     behind = [rule.code for rule in unit_rules() if not rule.overrides and rule.find(unit)]
     assert behind[0] == "insufficient-resources"
+
+
+def test_a_replacement_that_is_refused_when_it_is_made() -> None:
+    """Two of two are used, and one pod lacks."""
+    job = a_job("train", pods=3, group_name="ring")
+    event = an_event(job, "FailedCreate", texts.QUOTA, last_seen=ago(5))
+    group = a_group("ring", quorum=3, placed=placed())
+    unit = unit_of(job, group, event, *pods_of(job, 2, on="n0"), memory=ran())
+    assert found("lost-members", unit).advice == (
+        "Raise pods by 1 in ResourceQuota “q”, or free as much.",
+    )

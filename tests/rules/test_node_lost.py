@@ -127,3 +127,16 @@ def test_why_the_replacement_has_no_room() -> None:
         "3 of 4 members run: node n3 is NotReady. 1 pod needs 4 nvidia.com/gpu, and none is free on "
         "the 3 nodes that could host it; 1 more is not ready."
     )
+
+
+def test_a_node_that_members_are_bound_to_has_to_come_back() -> None:
+    assert found("node-lost", lost(silent(), a_node("n1", ready=None), memory=ran())).advice == (
+        "Bring node n1 back: a member is still bound to it.",
+    )
+
+
+def test_of_a_node_that_is_gone_there_is_nothing_to_bring_back() -> None:
+    target = a_condition("DisruptionTarget", reason="DeletionByPodGC", since=ago(20))
+    old = a_pod("old", group="ring", on="n9", phase="Failed", ready=None, disruption=target)
+    new = a_pod("new", group="ring", text=texts.GPU_SHORT, created_at=ago(15))
+    assert found("node-lost", lost(old, new, memory=ran())).advice == ()

@@ -4,7 +4,19 @@ from typing import Any
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from tests.diagnosis.building import Made, a_group, a_job, a_pod, ago, placed
+from tests.diagnosis.building import (
+    Made,
+    a_group,
+    a_job,
+    a_jobset,
+    a_part,
+    a_pod,
+    a_unit,
+    ago,
+    child_jobs,
+    facts_of,
+    placed,
+)
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, unit_of
 
@@ -70,3 +82,28 @@ def test_a_missing_group_is_nearer_to_the_cause() -> None:
     job = a_job("train", group_name="ring")
     pods = [a_pod(f"train-{n}", of=job, group="ring") for n in range(2)]
     assert first(unit_of(job, *pods)) == "podgroup-missing"
+
+
+def test_the_scheduler_has_to_run_or_to_be_another() -> None:
+    assert found("not-attempted", silent()).advice == (
+        "Start scheduler nobody if it does not run, or give the pods the schedulerName of one that "
+        "does (recreate).",
+    )
+
+
+def test_another_scheduler_has_placed_pods_of_the_same_gang() -> None:
+    jobset = a_jobset("run", a_part("driver", pods=1), a_part("workers"))
+    driver, workers = child_jobs(jobset)
+    up = a_pod("run-driver-0-0", of=driver, on="n0")
+    typo = [a_pod(f"w{n}", of=workers, scheduler_name="defualt-scheduler") for n in (0, 1)]
+    facts = facts_of(jobset, driver, workers, up, *typo)
+    unit = a_unit(facts, jobs=(workers,), pods=tuple(typo), desired=2, name="run-workers-0")
+    assert found("not-attempted", unit).advice == (
+        "Give the pods schedulerName default-scheduler, which has placed 1 other pod of JobSet run "
+        "(recreate), or start scheduler defualt-scheduler if it does not run.",
+    )
+
+
+def test_in_a_tree_of_groups_the_tree_can_be_the_cause() -> None:
+    group = a_group("ring", quorum=2, parent_name="tree")
+    assert found("not-attempted", silent(600, group)).advice == ()

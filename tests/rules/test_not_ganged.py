@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from gangboard.domain.health import Health
 from gangboard.domain.owner import GangRequest
 from tests.diagnosis.building import a_group, a_job, a_jobset, a_part, child_jobs, pods_of
@@ -58,3 +60,50 @@ def test_basic_is_no_gang() -> None:
 
 def test_no_pods_yet() -> None:
     assert first(unit_of(a_job("train", **GANG))) == "pods-not-created"
+
+
+@pytest.mark.parametrize(
+    ("minor", "steps"),
+    [
+        (
+            (1, 37),
+            (
+                "Turn on the feature gates GenericWorkload and WorkloadWithJob, serve "
+                "scheduling.k8s.io/v1beta1 (--runtime-config), and make Job train anew (recreate).",
+            ),
+        ),
+        ((1, 33), ()),
+        (None, ()),
+    ],
+)
+def test_what_a_cluster_without_groups_lacks(
+    minor: tuple[int, int] | None, steps: tuple[str, ...]
+) -> None:
+    job = a_job("train", pods=4, **GANG)
+    facts = {"gang_api_version": "", "kubernetes": minor}
+    assert found("not-ganged", unit_of(job, *pods_of(job, 4, on="n0"), facts=facts)).advice == steps
+
+
+def test_pods_that_bring_their_group_along_need_no_gate_of_jobs() -> None:
+    jobset = a_jobset("run", a_part("workers", group_name="ring"))
+    (job,) = child_jobs(jobset, group_name="")
+    facts = {"gang_api_version": "", "kubernetes": (1, 36)}
+    unit = unit_of(jobset, job, *pods_of(job, 2, on="n0"), facts=facts)
+    assert found("not-ganged", unit).advice == (
+        "Turn on the feature gates GenericWorkload and GangScheduling, serve "
+        "scheduling.k8s.io/v1alpha2 (--runtime-config), and make JobSet run anew (recreate).",
+    )
+
+
+def test_a_job_can_bring_its_group_along() -> None:
+    job = a_job("train", pods=4, **GANG)
+    assert found("not-ganged", unit_of(job, *pods_of(job, 4, on="n0"))).advice == (
+        "Create a PodGroup, and make Job train anew with its name as schedulingGroup in the pod "
+        "template (recreate).",
+    )
+
+
+def test_why_a_field_was_dropped_is_not_known() -> None:
+    jobset = a_jobset("run", a_part("workers", group_name="ring"))
+    (job,) = child_jobs(jobset, group_name="")
+    assert found("not-ganged", unit_of(jobset, job, *pods_of(job, 2, on="n0"))).advice == ()

@@ -1,5 +1,7 @@
 """`paused`."""
 
+import pytest
+
 from gangboard.domain.health import Health
 from tests.diagnosis.building import a_job, a_jobset, a_part, a_pod, ago, child_jobs, pods_of
 from tests.rules.asking import ask, first, found, unit_of
@@ -21,6 +23,13 @@ def test_scaled_to_zero() -> None:
     assert first(unit) == "paused"
 
 
+def test_a_job_of_its_own() -> None:
+    unit = unit_of(a_job("train", parallelism=0, pods=0))
+    finding = found("paused", unit)
+    assert finding.message == "Job train asks for no pods: parallelism is 0."
+    assert finding.evidence[0].label == "spec.parallelism"
+
+
 def test_pods_that_still_run_are_no_pause() -> None:
     job = a_job("train", parallelism=0)
     assert ask("paused", unit_of(job, *pods_of(job, 2, on="n0"))) is None
@@ -35,3 +44,15 @@ def test_a_pod_on_its_way_out_does_not_matter() -> None:
     job = a_job("train", parallelism=0)
     leaving = a_pod("train-0", of=job, on="n0", deleting_since=ago(1))
     assert first(unit_of(job, leaving)) == "paused"
+
+
+@pytest.mark.parametrize(
+    ("kept", "step"),
+    [
+        (4, "Set spec.parallelism of Job train back to 4 (in place)."),
+        (None, "Set spec.parallelism of Job train above 0 (in place)."),
+    ],
+)
+def test_how_it_goes_on(kept: int | None, step: str) -> None:
+    job = a_job("train", parallelism=0, paused_parallelism=kept)
+    assert found("paused", unit_of(job, facts={"kubernetes": (1, 36)})).advice == (step,)

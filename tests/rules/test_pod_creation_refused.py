@@ -2,9 +2,20 @@
 
 from typing import Any
 
+import pytest
+
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from tests.diagnosis.building import a_group, a_job, a_jobset, a_part, ago, an_event, pods_of
+from tests.diagnosis.building import (
+    a_group,
+    a_job,
+    a_jobset,
+    a_part,
+    ago,
+    an_event,
+    child_jobs,
+    pods_of,
+)
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, unit_of
 
@@ -55,7 +66,7 @@ def test_two_resources_and_amounts_that_are_no_plain_numbers() -> None:
         "2 of 4 pods exist. ResourceQuota “q” refuses the rest: limits.memory 8Gi of 8Gi used, "
         "pods 2 of 2 used."
     )
-    assert finding.advice == ()
+    assert finding.advice == ("Raise limits.memory and pods in ResourceQuota “q”, or free some.",)
 
 
 def test_a_webhook_is_quoted() -> None:
@@ -77,7 +88,9 @@ def test_a_jobset_that_cannot_make_its_jobs() -> None:
     unit = unit_of(
         jobset, event, missing_jobs=("run-workers-1",), desired=2, name="run-workers-1", noun="Job"
     )
-    assert found("pod-creation-refused", unit).message == (
+    finding = found("pod-creation-refused", unit)
+    assert finding.advice == ("Raise count/jobs.batch in ResourceQuota “q”, or free some.",)
+    assert finding.message == (
         "1 Job is not made: run-workers-1. ResourceQuota “q” refuses it: count/jobs.batch 1 of 1 "
         "used."
     )
@@ -120,3 +133,51 @@ def test_the_refusal_of_another_job_is_not_ours() -> None:
     event = an_event(other, "FailedCreate", texts.QUOTA)
     unit = unit_of(job, a_group("ring", quorum=4), event, *pods_of(job, 2))
     assert ask("pod-creation-refused", unit) is None
+
+
+def test_a_quota_that_is_short_no_more_is_tried_again_by_the_controller() -> None:
+    """Two pods lack, and by its own numbers three are free."""
+    note = (
+        'Error creating: pods "train-1-x" is forbidden: exceeded quota: q, requested: pods=1, '
+        "used: pods=2, limited: pods=5"
+    )
+    assert found("pod-creation-refused", refused(note)).advice == ()
+
+
+def test_one_of_two_jobs_tells_only_the_least_that_is_short() -> None:
+    jobset = a_jobset("run", a_part("workers", jobs=2, pods=4))
+    one, two = child_jobs(jobset)
+    event = an_event(one, "FailedCreate", texts.QUOTA)
+    unit = unit_of(
+        jobset, one, two, event, jobs=(one,), desired=4, name="run-workers-0", noun="Job"
+    )
+    assert found("pod-creation-refused", unit).advice == (
+        "Raise pods by at least 4 in ResourceQuota “q”, or free as much.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "step"),
+    [
+        (
+            'pods "t" is forbidden: failed quota: q: must specify limits.memory for: main',
+            "Give the pod template limits.memory for: main (recreate).",
+        ),
+        (
+            'pods "t" is forbidden: error looking up service account team-a/trainer: '
+            'serviceaccount "trainer" not found',
+            "Create ServiceAccount team-a/trainer.",
+        ),
+        (
+            'pods "t-0-" is forbidden: no PriorityClass with name urgent was found',
+            "Create PriorityClass urgent, or name one that exists (recreate).",
+        ),
+        (
+            'Internal error occurred: failed calling webhook "pods.kb.io": failed to call webhook: '
+            'Post "https://hooks.kube-system.svc:443/mutate": dial tcp: connection refused',
+            "Repair webhook “pods.kb.io”: the API server cannot call it.",
+        ),
+    ],
+)
+def test_texts_that_leave_no_doubt(said: str, step: str) -> None:
+    assert found("pod-creation-refused", refused(f"Error creating: {said}")).advice == (step,)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
@@ -100,3 +102,27 @@ def test_nobody_reports_container_states_yet() -> None:
     """A kubelet that has said nothing of the pod but the event."""
     bare = a_waiting_pod("train-0", containers=(), set_up=None)
     assert found("pod-setup-failing", refused(bare)).code == "pod-setup-failing"
+
+
+@pytest.mark.parametrize(
+    ("note", "steps"),
+    [
+        (MOUNT, ("Create ConfigMap team-a/train-config: the kubelet tries again by itself.",)),
+        (
+            'MountVolume.SetUp failed for volume "all" : [configmap "a" not found, secret "b" not '
+            "found]",
+            ("Create ConfigMap team-a/a and Secret team-a/b: the kubelet tries again by itself.",),
+        ),
+        (
+            'MountVolume.SetUp failed for volume "config" : references non-existent config key: '
+            "train.yaml",
+            (
+                "Add key train.yaml to the ConfigMap of volume config: the kubelet tries again by "
+                "itself.",
+            ),
+        ),
+        ('MountVolume.SetUp failed for volume "d" : rpc error: code = DeadlineExceeded', ()),
+    ],
+)
+def test_the_next_step(note: str, steps: tuple[str, ...]) -> None:
+    assert found("pod-setup-failing", refused(*two(), note=note)).advice == steps

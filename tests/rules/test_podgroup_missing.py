@@ -4,7 +4,7 @@ from typing import Any
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from tests.diagnosis.building import Made, a_group, a_job, a_pod, ago
+from tests.diagnosis.building import Made, a_group, a_job, a_plan, a_pod, ago
 from tests.rules.asking import ask, first, found, unit_of
 
 
@@ -46,3 +46,26 @@ def test_a_group_that_is_there() -> None:
     unit = waiting(600, a_group("ring", quorum=2))
     assert ask("podgroup-missing", unit) is None
     assert first(unit) == "not-attempted"
+
+
+def test_it_is_made_or_not_named() -> None:
+    assert found("podgroup-missing", waiting()).advice == (
+        "Create PodGroup team-a/ring, or make the pods without schedulingGroup (recreate).",
+    )
+    assert found("podgroup-missing", waiting(29)).advice == ()
+
+
+def test_a_workload_of_135_and_its_entry() -> None:
+    """Its podGroups cannot be changed; made anew, it is found at once (1.35.4)."""
+    job = a_job("train")
+    pods = [a_pod(f"train-{n}", of=job, group="plan/all") for n in (0, 1)]
+    facts = {"gang_api_version": "v1alpha1"}
+    assert found("podgroup-missing", unit_of(job, *pods, facts=facts)).advice == (
+        "Create Workload team-a/plan with a podGroup all, or make the pods without workloadRef "
+        "(recreate).",
+    )
+    unit = unit_of(job, *pods, a_plan("plan", entries={"other": 2}), facts=facts)
+    assert found("podgroup-missing", unit).advice == (
+        "Give Workload plan a podGroup all (recreate), or make the pods without workloadRef "
+        "(recreate).",
+    )

@@ -3,6 +3,7 @@
 from typing import Any
 
 from gangboard.domain.health import Health
+from gangboard.domain.owner import Owner
 from tests.diagnosis.building import a_group, a_job, a_pod, ago, pods_of
 from tests.rules.asking import ask, first, found, unit_of
 
@@ -41,3 +42,40 @@ def test_a_group_that_stays() -> None:
         ask("podgroup-terminating", unit_of(job, a_group("ring", quorum=2), *pods_of(job, 2)))
         is None
     )
+
+
+def test_a_job_leaves_it_while_it_is_suspended() -> None:
+    """Seen on 1.36.3 and 1.37.0: it goes with the pods, and takes the new ones under its name."""
+    job = a_job("train", group_name="ring")
+    unit = unit_of(job, a_group("ring", quorum=2, **GOING), *pods_of(job, 2))
+    assert found("podgroup-terminating", unit).advice == (
+        "Suspend Job train, make PodGroup ring anew when it is gone, and resume the Job (in place).",
+    )
+
+
+def test_the_group_of_a_job_controller_comes_with_a_new_job_only() -> None:
+    """Seen on 1.37.0: the pods of the resumed Job had no group."""
+    job = a_job("train")
+    own = a_group("train-7d-train-pgt-0-99", quorum=2, of=job, **GOING)
+    unit = unit_of(job, own, *pods_of(job, 2, group=own))
+    assert found("podgroup-terminating", unit).advice == (
+        "Make Job train anew: its PodGroup is made with a new Job only (recreate).",
+    )
+
+
+def test_pods_that_nobody_makes_again_are_deleted() -> None:
+    group = a_group("ring", quorum=3, **GOING)
+    pods = [a_pod(f"m-{n}", group="ring") for n in (0, 1)]
+    unit = unit_of(Owner(meta=group.meta, desired=3), group, *pods)
+    assert found("podgroup-terminating", unit).advice == (
+        "Delete its 2 pods, and make PodGroup ring and its pods anew when it is gone (recreate).",
+    )
+
+
+def test_what_keeps_it_is_not_only_here() -> None:
+    job = a_job("train", group_name="ring")
+    group, stranger = a_group("ring", quorum=2, **GOING), a_pod("other", group="ring")
+    unit = unit_of(job, group, *pods_of(job, 2), facts={"strangers": (stranger,)})
+    assert found("podgroup-terminating", unit).advice == ()
+    going = a_job("train", group_name="ring", **GOING)
+    assert found("podgroup-terminating", unit_of(going, group, *pods_of(going, 2))).advice == ()

@@ -1,9 +1,11 @@
 """`pods-not-created`."""
 
+from typing import Any
+
 import pytest
 
 from gangboard.domain.health import Health
-from gangboard.domain.owner import Owner
+from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.verdict import UnitMemory
 from tests.diagnosis.building import (
     a_group,
@@ -11,6 +13,7 @@ from tests.diagnosis.building import (
     a_jobset,
     a_part,
     a_pod,
+    a_workload,
     ago,
     an_event,
     child_jobs,
@@ -127,3 +130,90 @@ def test_young_jobs_of_a_restart_are_a_restart() -> None:
     assert first(unit_of(jobset, job)) == "restarting"
     (job,) = child_jobs(jobset, created_at=ago(300))
     assert first(unit_of(jobset, job)) == "pods-not-created"
+
+
+def test_who_has_to_make_them() -> None:
+    job = a_job("train", pods=4)
+    step = (
+        "Start the Job controller (kube-controller-manager) if it does not run: it has reported no "
+        "refusal."
+    )
+    assert found("pods-not-created", unit_of(job)).advice == (step,)
+    jobset = a_jobset("run")
+    unit = unit_of(jobset, missing_jobs=("run-workers-0",))
+    assert found("pods-not-created", unit).advice == (
+        "Start the JobSet controller if it does not run: it has reported no refusal.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("job", "facts"),
+    [
+        ({"created_at": ago(60)}, {}),
+        ({"managed_by": "kueue.x-k8s.io/multikueue"}, {}),
+        ({}, {"events_known": False}),
+    ],
+    ids=["young", "managed by another", "a refusal would not be seen"],
+)
+def test_nobody_is_blamed(job: dict[str, Any], facts: dict[str, Any]) -> None:
+    assert found("pods-not-created", unit_of(a_job("train", **job), facts=facts)).advice == ()
+
+
+def test_a_podgroup_without_pods_is_filled_or_deleted() -> None:
+    group = a_group("ring", quorum=4)
+    assert found("pods-not-created", unit_of(Owner(meta=group.meta, desired=4), group)).advice == (
+        "Make 4 pods in PodGroup ring, or delete it.",
+    )
+    basic = a_group("ring")
+    assert found("pods-not-created", unit_of(Owner(meta=basic.meta), basic)).advice == (
+        "Make pods in PodGroup ring, or delete it.",
+    )
+
+
+def test_a_workload_without_its_podgroup() -> None:
+    """Observed on 1.37.0 with a quota on PodGroups: a Workload, no PodGroup, no pods, no event."""
+    job = a_job("train", gang_request=GangRequest("gang"))
+    plan = a_workload("train-7cd77ddc86", quorum=2, of=job)
+    assert found("pods-not-created", unit_of(job, plan)).advice == (
+        "Find what refuses the PodGroup of Workload train-7cd77ddc86, such as a quota (kubectl get "
+        "resourcequota -n team-a): no event tells of it.",
+    )
+
+
+def test_1_36_owes_a_workload_and_does_not_say_why() -> None:
+    """Observed on 1.36.3 with a quota on Workloads: no Workload, no pods, no event, no condition."""
+    facts = {"gang_api_version": "v1alpha2"}
+    finding = found("pods-not-created", unit_of(a_job("train", pods=4), facts=facts))
+    assert finding.message == (
+        "Job train has made none of its 4 pods. Its Workload, which comes first, has not been made "
+        "either."
+    )
+    assert finding.advice == (
+        "Find what refuses its Workload, such as a quota (kubectl get resourcequota -n team-a), or "
+        "start the Job controller (kube-controller-manager) if it does not run: Kubernetes 1.36 tells "
+        "of neither.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("job", "facts"),
+    [
+        ({"indexed": False}, {}),
+        ({"completions": 9}, {}),
+        ({"group_name": "ring"}, {}),
+        ({}, {"groups_blind": True}),
+        ({}, {"gang_api_version": "v1beta1"}),
+    ],
+    ids=["not indexed", "a work list", "brings its group", "cannot be seen", "1.37"],
+)
+def test_no_workload_is_owed(job: dict[str, Any], facts: dict[str, Any]) -> None:
+    seen = {"gang_api_version": "v1alpha2", **facts}
+    message = found("pods-not-created", unit_of(a_job("train", pods=4, **job), facts=seen)).message
+    assert "Workload" not in message
+
+
+def test_a_workload_that_is_there_is_not_missed() -> None:
+    job = a_job("train", pods=4)
+    plan = a_workload("train-7cd77ddc86", quorum=4, of=job)
+    unit = unit_of(job, plan, facts={"gang_api_version": "v1alpha2"})
+    assert "comes first" not in found("pods-not-created", unit).message

@@ -41,3 +41,13 @@ def test_different_numbers_without_the_scheduler_saying_so() -> None:
     pods = [a_pod(f"train-{index}", of=job, group="ring", text=texts.GPU_SHORT) for index in (0, 1)]
     group = a_group("ring", quorum=2, priority=7, placed=placed("False", texts.GROUP_SHORT))
     assert first(unit_of(job, group, *pods)) == "unschedulable"
+
+
+def test_none_of_these_can_be_changed_in_place() -> None:
+    assert found("priority-mismatch", erring(texts.PRIORITIES)).advice == (
+        "Give all pods a priorityClassName of value 1000, that of group ring, or group and pods "
+        "another one together (recreate).",
+    )
+    assert found("priority-mismatch", erring(texts.PRIORITIES, priority=None)).advice == (
+        "Give group ring and all its pods one priorityClassName (recreate).",
+    )

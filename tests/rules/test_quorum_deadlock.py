@@ -30,7 +30,7 @@ def test_the_driver_waits_for_those_that_wait_for_it() -> None:
         "only when driver is Ready."
     )
     assert finding.advice == (
-        "Lower minCount of PodGroup ring to 1.",
+        "Lower minCount of PodGroup ring to 1 (in place).",
         "Give driver and workers a PodGroup each (recreate).",
     )
     assert first(deadlocked()) == "quorum-deadlock"

@@ -51,7 +51,7 @@ def test_members_that_succeeded_do_not_count() -> None:
     assert finding.message == (
         "1 pod waits for ever: group ring needs 4 live pods and can have only 2; 2 have succeeded."
     )
-    assert finding.advice == ("Lower minCount of PodGroup ring to 2.",)
+    assert finding.advice == ("Lower minCount of PodGroup ring to 2 (in place).",)
 
 
 def test_it_goes_before_the_loss() -> None:
@@ -67,7 +67,7 @@ def test_members_that_are_held_do_not_exist() -> None:
     )
     assert finding.advice == (
         "Resume run-workers-2.",
-        "Lower minCount of PodGroup ring to 4.",
+        "Lower minCount of PodGroup ring to 4 (in place).",
     )
 
 

@@ -15,9 +15,14 @@ ERROR = a_condition(
 )
 
 
-def erring(quorum: int = 2, of_group: bool = False, **second: str) -> Unit:
+def erring(
+    quorum: int = 2,
+    of_group: bool = False,
+    text: str = texts.MIXED_SCHEDULERS,
+    **second: str,
+) -> Unit:
     job = a_job("train", group_name="ring")
-    said = placed("False", texts.MIXED_SCHEDULERS, "SchedulerError") if of_group else None
+    said = placed("False", text, "SchedulerError") if of_group else None
     group = a_group("ring", quorum=quorum, placed=said)
     scheduled = None if of_group else ERROR
     one = a_pod("train-0", of=job, group="ring", scheduled=scheduled)
@@ -51,3 +56,18 @@ def test_a_gang_at_its_quorum_is_below_its_size() -> None:
     unit = erring(quorum=1, on="n0")
     assert ask("scheduler-error", unit) is None
     assert first(unit) == "below-size"
+
+
+def test_only_where_the_text_leaves_no_doubt() -> None:
+    assert found("scheduler-error", erring()).advice == ()
+    assert found("scheduler-error", erring(of_group=True)).advice == (
+        "Give all pods of group ring one schedulerName (recreate).",
+    )
+    policy = (
+        "all pods in a single pod group should have the same preemption policy, got "
+        '"PreemptLowerPriority" and "Never"'
+    )
+    assert found("scheduler-error", erring(of_group=True, text=policy)).advice == (
+        "Give all pods of group ring one preemptionPolicy, that of the group if it has one "
+        "(recreate).",
+    )

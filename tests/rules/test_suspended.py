@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from gangboard.domain.health import Health
+from gangboard.domain.objects import Controller
 from tests.diagnosis.building import (
     a_condition,
     a_group,
@@ -80,3 +81,21 @@ def test_one_of_two_jobs_is_not_all() -> None:
 
 def test_held_by_a_queue() -> None:
     assert first_gang(facts_of(a_job(suspended=True, queue="lq"))) == "queue-evaluating"
+
+
+def test_how_it_goes_on() -> None:
+    job = a_job("train", suspended=True)
+    assert found_gang("suspended", facts_of(job)).advice == (
+        "Resume Job train to let it run (in place).",
+    )
+    jobset = a_jobset("run", a_part("workers", jobs=2))
+    jobs = child_jobs(jobset, suspended=True)
+    assert found_gang("suspended", facts_of(jobset, *jobs)).advice == (
+        "Resume Jobs run-workers-0 and run-workers-1 to let them run (in place).",
+    )
+
+
+def test_what_somebody_above_may_suspend_again() -> None:
+    unknown = Controller("example.com", "Pipeline", "nightly", "uid-nightly")
+    job = a_job("train", suspended=True, of=unknown)
+    assert found_gang("suspended", facts_of(job)).advice == ()

@@ -4,7 +4,7 @@ from gangboard.domain.health import Health
 from tests.placement.making import node
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang, room_of, told, values
+from tests.rules.waiting import fitting_for, gang, room_of, told, values
 
 SAYS = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
 
@@ -61,7 +61,7 @@ def test_twins() -> None:
     assert first(gang(5, asks(4), small, keys=("rack",))) == "exceeds-capacity"
     full = room_of(*racks(2, 2, used=4))  # type: ignore[arg-type]
     assert first(gang(2, asks(4), full, keys=("rack",))) == "insufficient-resources"
-    assert first(gang(2, asks(4), small, keys=("rack",))) == "unschedulable"
+    assert first(fitting_for(gang(2, asks(4), small, keys=("rack",)))) == "unschedulable"
 
 
 def test_a_host_as_domain_goes_with_a_reference() -> None:

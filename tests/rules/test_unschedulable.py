@@ -11,8 +11,8 @@ from tests.placement.making import GPU, node
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, ran, unit_of
 from tests.rules.waiting import ask as gpus
+from tests.rules.waiting import fitting_for, room_of, told, values
 from tests.rules.waiting import gang as waiting_gang
-from tests.rules.waiting import room_of, told, values
 
 
 def gang(*said: str, message: str = texts.GROUP_SHORT, keys: tuple[str, ...] = ()) -> Unit:
@@ -138,7 +138,9 @@ def test_what_is_not_worked_out_is_said() -> None:
 
 
 def test_arithmetic_contradicts_the_scheduler_both_are_said() -> None:
-    finding = found("unschedulable", waiting_gang(2, gpus(4), room_of(node("n0"), node("n1"))))
+    unit = fitting_for(waiting_gang(2, gpus(4), room_of(node("n0"), node("n1"))))
+    assert first(unit) == "unschedulable"
+    finding = found("unschedulable", unit)
     assert finding.message == (
         "The scheduler finds no room for 2 pods, although by gangboard's count they fit now: 0/4 "
         "nodes are available: 4 Insufficient nvidia.com/gpu."

@@ -10,7 +10,7 @@ from gangboard.domain.capacity import ClusterRoom, HostPort, Load, Needs, NodeRo
 from gangboard.domain.facts import Unit
 from gangboard.domain.verdict import Finding
 from gangboard.placement.placing import placing
-from tests.diagnosis.building import Made, a_group, a_job, a_pod
+from tests.diagnosis.building import Made, a_group, a_job, a_pod, ago
 from tests.diagnosis.building import placed as said_of_group
 from tests.placement.making import GPU
 from tests.rules import texts
@@ -120,6 +120,11 @@ def mixed(
 
 def with_room(unit: Unit) -> Unit:
     return replace(unit, placing=placing(unit))
+
+
+def fitting_for(unit: Unit, seconds: float = 60) -> Unit:
+    """The unit, known to fit for so long: long enough that the scheduler has tried it again."""
+    return replace(unit, memory=replace(unit.memory, fits_since=ago(seconds)))
 
 
 def selecting(**labels: str) -> Needs:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from tests.controlplane.client import Json
 from tests.controlplane.nodes import silence_node, wake_node
+from tests.controlplane.objects import pod, podgroup
 from tests.scenarios.contention import PREEMPTED, nominate_claim, scale_up
 from tests.scenarios.making import all_of, gang, holders, loose, quorum, taint
 from tests.scenarios.scenario import Room, Scenario, Stage, Step
@@ -41,6 +43,15 @@ def _silence_one(stage: Stage) -> None:
 
 def _wake(stage: Stage) -> None:
     wake_node(stage.client, stage.node("0"))
+
+
+def _small_then_large(ns: str, where: Mapping[str, str]) -> list[Json]:
+    """Return a gang of two sizes; the scheduler tries its pods in the order of their making."""
+    sizes = {"small": "3", "large": "5"}
+    pods = [
+        pod(name, ns, pod_group="run", node_selector=where, cpu=cpu) for name, cpu in sizes.items()
+    ]
+    return [*pods, podgroup("run", ns, gang=2)]
 
 
 RUNS = "running", "running"
@@ -106,6 +117,20 @@ OVER_TIME = (
         steps=(
             Step(_holder_leaves, "fragmented", "waiting", ("3", "8")),
             Step(lambda stage: stage.delete("holder-1"), *RUNS, (), {"ready": 2}),
+        ),
+    ),
+    Scenario(
+        # Free are 5 and 2 cores, then 5 and 3. The small pod goes where most is free: 2 are left.
+        "order-misses", "PodGroup", "run", "insufficient-resources", "waiting",
+        all_of(holders([1], cpu="1"), _small_then_large),
+        says=("8", "7", "CPU"), members={"desired": 2, "scheduled": 0},
+        rooms=(Room(cpu="5"), Room(cpu="3")), twin="pieces-join",
+        steps=(
+            Step(
+                lambda stage: stage.delete("holder-1"),
+                "fragmented", "waiting", ("2 pods", "one after the other"), {"scheduled": 0},
+            ),
+            Step(_add(Room()), *RUNS, (), {"ready": 2}),
         ),
     ),
     Scenario(

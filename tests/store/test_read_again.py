@@ -13,6 +13,7 @@ MIGRATIONS = (
     "0003_read_again",
     "0005_read_nodes_and_pods_again",
     "0007_read_everything_again",
+    "0008_read_once_more",
 )
 
 

@@ -78,6 +78,16 @@ class TestReader:
         assert text_of(reader.client, "/clusters/us-train/", 404) == missing
         assert text_of(reader.client, "/clusters/no-such/", 404) == missing
 
+    def test_cannot_ask_the_search_for_names_of_others(
+        self, owner: Person, reader: Person, world: World
+    ) -> None:
+        message = "mixtral was preempted by team-b/secret."
+        make_gang(world.cluster, "mixtral", now=timezone.now(), message=message)
+        for path in ("/?q=team-b/secret", "/live/board/?q=team-b/secret&version=x"):
+            assert "mixtral" in text_of(owner.client, path)
+            assert "mixtral" not in text_of(reader.client, path)
+        assert "mixtral" in text_of(reader.client, "/?q=mixtral")
+
 
 class TestStranger:
     def test_sees_nothing_and_is_told_why(self, stranger: Person, world: World) -> None:

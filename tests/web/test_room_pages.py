@@ -25,7 +25,14 @@ DEVICES = ("amd.com/gpu", "aws.amazon.com/neuron", "google.com/tpu", "habana.ai/
 def nodes(world: World) -> World:
     """Nodes of two pools with five kinds of accelerators in eu-train; us-train's are forbidden."""
     now = timezone.now()
-    make_capacity(world.cluster, shapes=(make_shape(),), now=now)
+    shapes = (
+        make_shape(),
+        make_shape(
+            requests={"cpu": "4"}, fits_now=11, fits_empty=13, unsupported=["volume claims"]
+        ),
+        make_shape(requests={"cpu": "2"}, why="not understood: the toleration operator Gt"),
+    )
+    make_capacity(world.cluster, shapes=shapes, now=now)
     make_node(world.cluster, "h100-1")
     make_node(world.cluster, "h100-2", cordoned=True)
     for number, device in enumerate(DEVICES):
@@ -78,6 +85,13 @@ class TestOwner:
             "type-3",
             "8 nvidia.com/gpu, 64 cpu",
             "3 pods",
+            "at most 11 pods",
+            "at most 13 pods",
+            "not worked out, and it can only be fewer for it: volume claims",
+            "cannot tell: not understood: the toleration operator Gt",
+            # What the numbers do not look at, and what the words mean.
+            "a gang that must be in one topology domain may find less",
+            "Not whole are gangs in formation or placement of which some members hold nodes.",
             "Nothing can be said of room in this cluster: nodes: forbidden.",
         ):
             assert text in page, text

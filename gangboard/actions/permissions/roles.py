@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from gangboard.actions.permissions.levered import levered
 from gangboard.actions.permissions.names import ACTOR, NAMESPACE, READER, Manifest, Wanted
 from gangboard.decode.admission_policies import BINDING, POLICY
+from gangboard.decode.claims import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME_CLAIM
 from gangboard.decode.events import EVENT
 from gangboard.decode.holds import HOLD
 from gangboard.decode.node_claims import NODE_CLAIM
@@ -86,6 +87,7 @@ def actor_roles(wanted: Wanted) -> list[Manifest]:
 def _read() -> list[tuple[str, str]]:
     """Return (group, plural) of everything that a poll lists, without the policies."""
     found: list[Resource] = [NODE, EVENT, HOLD, NODE_CLAIM, PROVISIONING_REQUEST]
+    found += [VOLUME_CLAIM, STORAGE_CLASS, RESOURCE_CLAIM]
     found += [kind.resource for kind in registry.owner_kinds()]
     found += [resource for api in registry.grouping_apis() for resource in api.resources]
     found += [resource for queue in registry.queue_systems() for resource in queue.resources]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from gangboard.domain.facts import Unit
@@ -13,6 +13,7 @@ from gangboard.domain.reading.wording import count
 from gangboard.domain.verdict import Evidence
 
 _SHOWN = 3
+OUT_OF_MEMORY = "OOMKilled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,12 @@ class Trouble:
     @property
     def worst(self) -> Container:
         """Its state in the pod where it restarted most often."""
-        return max(self.found, key=lambda pair: pair[1].restarts)[1]
+        return self.worst_pair[1]
+
+    @property
+    def worst_pair(self) -> tuple[Pod, Container]:
+        """That pod, and its state there."""
+        return max(self.found, key=lambda pair: pair[1].restarts)
 
     @property
     def where(self) -> str:
@@ -71,6 +77,61 @@ def trouble_evidence(trouble: Trouble) -> tuple[Evidence, ...]:
         )
         for pod, container in trouble.found[:_SHOWN]
     )
+
+
+def crash_advice(trouble: Trouble) -> tuple[str, ...]:
+    """Return the next step for a container that ends again and again."""
+    pod, container = trouble.worst_pair
+    ended = container.state == "terminated"
+    reason = container.reason if ended else container.last_reason
+    # What waits has nothing but its last end; what has ended for the first time has no earlier one.
+    return (after_end(pod, container.name, reason, earlier=not ended or container.restarts > 0),)
+
+
+def after_end(pod: Pod, container: str, reason: str, *, earlier: bool) -> str:
+    """Return the next step after such an end: more memory, or the command that shows its words.
+
+    `earlier`: the words are those of an instance before the present one.
+    """
+    if reason == OUT_OF_MEMORY:
+        return f"Give container {container} more memory, or let it use less (recreate)."
+    ref = pod.meta.ref
+    command = f"kubectl logs -n {ref.namespace} {ref.name} -c {container}"
+    return f"Read what it wrote last: {command}{' --previous' if earlier else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a container of failed pods ended."""
+
+    container: str
+    code: int
+    reason: str
+    pods: tuple[Pod, ...]
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """The next step; none where no pod is left whose kubelet would still know."""
+        known = [pod for pod in self.pods if not pod.reason and pod.disruption is None]
+        return tuple(
+            after_end(pod, self.container, self.reason, earlier=False) for pod in known[:1]
+        )
+
+
+def common_exit(pods: Iterable[Pod]) -> Exit | None:
+    """Return how containers of most failed pods ended with an error; None where nothing tells."""
+    exits: dict[tuple[str, int, str], list[Pod]] = {}
+    for pod in pods:
+        if pod.phase != "Failed":
+            continue
+        for container in pod.containers:
+            if container.exit_code:
+                end = container.name, container.exit_code, container.reason
+                exits.setdefault(end, []).append(pod)
+    if not exits:
+        return None
+    (name, code, reason), found = max(exits.items(), key=lambda item: (len(item[1]), str(item[0])))
+    return Exit(name, code, reason, tuple(found))
 
 
 def last_end(container: Container) -> str:

@@ -8,6 +8,7 @@ from datetime import datetime
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
+from gangboard.domain.reading.dependencies import dependent_parts
 from gangboard.domain.reading.wording import names, shorten
 from gangboard.domain.verdict import Evidence
 
@@ -49,6 +50,28 @@ def _of_job(job: Owner) -> JobKey:
 def _age(hold: Hold) -> tuple[bool, float, str]:
     created = hold.meta.created_at
     return created is None, created.timestamp() if created else 0.0, hold.meta.ref.name
+
+
+def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[str, ...]:
+    """Return how these go on; nothing about those that somebody else would suspend again.
+
+    That is a queue that has not admitted them, a part that they depend on, or whatever owns the
+    topmost object that is known here.
+    """
+    if facts.owner.meta.controller is not None:
+        return ()
+    queued = {entry.owner_uid for entry in facts.entries if not entry.admitted}
+    waiting = dependent_parts(facts.owner)
+    found = [
+        one.meta.ref
+        for one in suspended
+        if one.meta.ref.uid not in queued and not (one.part_name and one.part_name in waiting)
+    ]
+    if not found:
+        return ()
+    listed, them = names(ref.name for ref in found), "it" if len(found) == 1 else "them"
+    kind = found[0].kind if len(found) == 1 else f"{found[0].kind}s"
+    return (f"Resume {kind} {listed} to let {them} run (in place).",)
 
 
 def is_held(job: Owner, hold: Hold | None) -> bool:

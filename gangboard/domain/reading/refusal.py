@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
 from gangboard.domain.reading.grace import newest_creation
-from gangboard.domain.reading.wording import sentence, shorten
+from gangboard.domain.reading.progress import missing
+from gangboard.domain.reading.wording import names, sentence, shorten
 
 # By the Job controller and others (controller_utils.go), and by JobSet (constants.go).
 _PODS_REFUSED = frozenset({"FailedCreate"})
@@ -24,6 +25,14 @@ _QUOTA = re.compile(
     r"used: (?P<used>\S+), limited: (?P<limited>\S+)"
 )
 _FORBIDDEN = re.compile(r'^(?:Error creating: )?(?:[\w.]+ "[^"]*" is forbidden: )?')
+
+# A quota of cpu or memory takes no pod that does not say how much it wants (resourcequota admission).
+_UNSAID = re.compile(r"failed quota: [^:]+: must specify (?P<what>.+)")
+_NO_ACCOUNT = re.compile(
+    r'error looking up service account (?P<account>[\w.-]+/[\w.-]+): serviceaccount "[^"]*" not found'
+)
+_NO_PRIORITY = re.compile(r"no PriorityClass with name (?P<name>[\w.-]+) was found")
+_WEBHOOK_DOWN = re.compile(r'failed calling webhook "(?P<name>[^"]+)"')
 
 _REFUSED = {"the rest": "The rest is", "them": "They are", "it": "It is"}
 
@@ -86,6 +95,66 @@ def read_refusal(event: Event) -> Refusal:
         for resource, amount in limited.items()
     )
     return Refusal(event, text, quota["name"], limits)
+
+
+def remedy(unit: Unit, refusal: Refusal) -> tuple[str, ...]:
+    """Return what makes it accepted, where its text leaves no doubt; controllers try again."""
+    if refusal.limits:
+        objects, others = _pods_refused(unit, refusal)
+        return raise_quota(refusal, objects, at_least=others)
+    text = refusal.event.note
+    unsaid = _UNSAID.search(text)
+    if unsaid is not None:
+        return (f"Give the pod template {shorten(unsaid['what'])} (recreate).",)
+    account = _NO_ACCOUNT.search(text)
+    if account is not None:
+        return (f"Create ServiceAccount {account['account']}.",)
+    priority = _NO_PRIORITY.search(text)
+    if priority is not None:
+        name = priority["name"]
+        return (f"Create PriorityClass {name}, or name one that exists (recreate).",)
+    webhook = _WEBHOOK_DOWN.search(text)
+    if webhook is not None:
+        return (f"Repair webhook “{webhook['name']}”: the API server cannot call it.",)
+    return ()
+
+
+def raise_quota(refusal: Refusal, objects: int | None, *, at_least: bool) -> tuple[str, ...]:
+    """Say by how much a quota is short for so many objects that all count like the refused one.
+
+    `objects` None: their number, or what each of them asks for, is not known, so no amount is said.
+    Nothing is said when the quota is not short any more by its own numbers.
+    """
+    limits, more = refusal.limits, "at least " if at_least else ""
+    short = [_shortage(limit, objects) for limit in limits] if objects is not None else []
+    if not short or None in short:
+        raised = names(limit.resource for limit in limits)
+        return (f"Raise {raised} in ResourceQuota “{refusal.quota}”, or free some.",)
+    if any(amount is not None and amount <= 0 for amount in short):
+        return ()
+    raised = names(
+        f"{limit.resource} by {more}{amount}" for limit, amount in zip(limits, short, strict=True)
+    )
+    return (f"Raise {raised} in ResourceQuota “{refusal.quota}”, or free as much.",)
+
+
+def _pods_refused(unit: Unit, refusal: Refusal) -> tuple[int | None, bool]:
+    """Return how many such pods lack, None where they can differ, and whether others may lack too.
+
+    `pods` counts every pod as one; other resources tell of all only where one Job makes them all.
+    """
+    alike = len(unit.jobs) == 1 or all(limit.resource == "pods" for limit in refusal.limits)
+    number = missing(unit) if refusal.event.reason in _PODS_REFUSED and alike else None
+    return number, unit.desired < unit.owner.desired
+
+
+def _shortage(limit: Limit, objects: int) -> int | None:
+    """Return what the quota lacks for that many; None when its numbers are not plain integers."""
+    amounts = (limit.requested, limit.used, limit.limited)
+    if not all(amount.isdecimal() for amount in amounts):
+        return None
+    requested, used, limited = (int(amount) for amount in amounts)
+    return objects * requested - (limited - used)
 
 
 def _events(unit: Unit) -> Iterator[Event]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.reading.progress import missing
-from gangboard.domain.reading.refusal import newest_refusal
+from gangboard.domain.reading.refusal import newest_refusal, remedy
 from gangboard.domain.reading.scheduler_text import best_saying, sayings
 from gangboard.domain.reading.wording import count, is_or_are, names, plural, sentence, shorten
 from gangboard.domain.verdict import Evidence
@@ -44,6 +44,12 @@ def _unplaced(unit: Unit, reason: str) -> str:
     if failed is not None:
         return sentence(f"The scheduler reports an error: {shorten(failed.text)}")
     return f"{waiting} {plural(len(unit.unplaced), 'wait')} for the scheduler."
+
+
+def hindrance_advice(unit: Unit) -> tuple[str, ...]:
+    """Return what lets the members come that are refused when they are made; nothing for others."""
+    refusal = newest_refusal(unit) if missing(unit) else None
+    return remedy(unit, refusal) if refusal is not None else ()
 
 
 def hindrance_evidence(unit: Unit) -> tuple[Evidence, ...]:

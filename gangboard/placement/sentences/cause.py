@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Answer, Assessment, Cause, Placing, When
+from gangboard.domain.reading.retry import retry_due
 from gangboard.domain.reading.scheduler_text import group_refusal, refused_pods, rejected_pods
+from gangboard.domain.verdict import Evidence
 from gangboard.placement.assess import relaxed
 from gangboard.placement.fits import fits
 from gangboard.placement.members import nodes_for
+from gangboard.placement.sentences.claims import claimed
 from gangboard.placement.sentences.constrained import code_of_constraint, constrained
 from gangboard.placement.sentences.excluded import code_of_excluded, excluded
 from gangboard.placement.sentences.numbers import crowd_of
-from gangboard.placement.sentences.obstacle import Obstacle
+from gangboard.placement.sentences.obstacle import Obstacle, node_ref
 from gangboard.placement.sentences.room import code_of_room, lack_of_room
 from gangboard.placement.sentences.said import CLAIM, VOLUME, said_of_nodes, said_of_pods
 
+_SHOWN = 3
 # Which causes can have a code. Asked for each rule of each unit that waits, so it comes first.
 _ROOM = frozenset({Cause.TOO_LARGE, Cause.SHORT, Cause.OCCUPIED, Cause.FRAGMENTED})
 _OPEN = frozenset({Cause.FITS, Cause.CANNOT_TELL})
@@ -26,7 +30,7 @@ _CAUSES: dict[str, frozenset[Cause]] = {
     "untolerated-taint": _NONE,
     "nodes-unschedulable": _NONE,
     "exceeds-capacity": frozenset({Cause.TOO_LARGE}),
-    "insufficient-resources": frozenset({Cause.SHORT, Cause.OCCUPIED}),
+    "insufficient-resources": frozenset({Cause.SHORT, Cause.OCCUPIED, Cause.FITS}),
     "fragmented": frozenset({Cause.FRAGMENTED, Cause.FITS}),
     "node-pod-limit": _ROOM,
     "topology-does-not-fit": frozenset({Cause.CONSTRAINED}),
@@ -44,18 +48,34 @@ def obstacle(unit: Unit, code: str = "") -> Obstacle | None:
     """Return why members that the scheduler refuses have no node; None when nobody can tell.
 
     With `code` only that one is asked for. What is blocked for good goes before what may pass by
-    itself, what no room would help before lack of room.
+    itself, what no room would help before lack of room. Members that it holds back, or of which it
+    tells an error, are told of their claims, if of anything.
     """
     placing = unit.placing
     if placing is None:
         return None
+    held = claimed(unit)
+    if held is not None and not _is_refused(unit):
+        return held if code in ("", held.code) else None
     assessment = placing.assessment
     if code and not (code in _BLIND if assessment is None else assessment.cause in _CAUSES[code]):
         return None
-    if not (refused_pods(unit) or group_refusal(unit) is not None or _fails_without_nodes(unit)):
+    if not _is_refused(unit):
         return None
     found = _find(unit, placing, assessment, code)
     return found if found is not None and code in ("", found.code) else None
+
+
+def explains_error(unit: Unit) -> bool:
+    """Whether it is known why an attempt ended in an error, and there is a rule that says it."""
+    if obstacle(unit, "no-nodes") is not None:
+        return True
+    return claimed(unit) is not None and obstacle(unit) is not None
+
+
+def _is_refused(unit: Unit) -> bool:
+    """Whether the scheduler says of members that there is no place for them."""
+    return bool(refused_pods(unit) or group_refusal(unit) is not None or _fails_without_nodes(unit))
 
 
 def _fails_without_nodes(unit: Unit) -> bool:
@@ -73,7 +93,7 @@ def _find(
 ) -> Obstacle | None:
     """Return the obstacle; where another code than the one asked for is found, it may be None."""
     if assessment is None:
-        return said_of_pods(unit)
+        return _of_pods(unit)
     cause, shapes = assessment.cause, placing.shapes
     if cause is Cause.TOO_FEW_PODS:
         return None
@@ -81,8 +101,8 @@ def _find(
         found = code_of_excluded(unit, shapes)
         return excluded(unit, assessment, shapes, found) if found and code in ("", found) else None
     if cause in _OPEN:
-        return said_of_pods(unit) or _open(unit, placing, assessment)
-    told = None if cause is Cause.TOO_LARGE else said_of_pods(unit)
+        return _of_pods(unit) or _open(unit, placing, assessment)
+    told = None if cause is Cause.TOO_LARGE else _of_pods(unit)
     if told is not None and not _is_blocked(assessment):
         return told
     if cause is Cause.CONSTRAINED:
@@ -90,6 +110,14 @@ def _find(
         return constrained(unit, assessment, shapes, found) if code in ("", found) else None
     found = code_of_room(assessment)
     return lack_of_room(unit, assessment, shapes, found) if code in ("", found) else None
+
+
+def _of_pods(unit: Unit) -> Obstacle | None:
+    """Return what turns pods away before any node is looked at: what was seen before what is said."""
+    seen, told = claimed(unit), said_of_pods(unit)
+    if seen is None or (told is not None and told.blocked and not seen.blocked):
+        return told
+    return seen
 
 
 def _is_blocked(assessment: Assessment) -> bool:
@@ -100,6 +128,9 @@ def _is_blocked(assessment: Assessment) -> bool:
 def _open(unit: Unit, placing: Placing, assessment: Assessment) -> Obstacle | None:
     """Return what is in the way although the amounts fit, as far as that can be told."""
     told = said_of_nodes(unit)
+    if retry_due(unit) is not None:
+        # The last word stays where it was one that room can change.
+        return _just_now(assessment, told.code if told is not None else "insufficient-resources")
     if assessment.cause is Cause.CANNOT_TELL:
         return told if told is not None and fits_but_for_the_rest(unit, assessment) else None
     if told is not None:
@@ -111,6 +142,19 @@ def _open(unit: Unit, placing: Placing, assessment: Assessment) -> Obstacle | No
     crowd = crowd_of(assessment)
     text = f"{crowd} would fit together now, but the scheduler takes them one after the other"
     return Obstacle("fragmented", f"{text} and did not find the way to place all of them", False)
+
+
+def _just_now(assessment: Assessment, code: str) -> Obstacle:
+    """Return what is said until the scheduler can have tried again."""
+    crowd = crowd_of(assessment)
+    text = (
+        f"now there is room for {crowd}; the scheduler refused {crowd.them} before and has not been "
+        "seen to try again since"
+    )
+    nodes = sorted(assessment.now.placement)[:_SHOWN]
+    return Obstacle(
+        code, text, False, tuple(Evidence("would fit on", name, node_ref(name)) for name in nodes)
+    )
 
 
 def fits_but_for_the_rest(unit: Unit, assessment: Assessment) -> bool:

@@ -15,11 +15,19 @@ from gangboard.placement.amounts import wanted
 from gangboard.placement.ground import Ground, Mask
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.members import nodes_for
-from gangboard.placement.sentences.numbers import Crowd, amount_of, bare, crowd_of, listed
+from gangboard.placement.sentences.numbers import (
+    Crowd,
+    amount_of,
+    bare,
+    crowd_of,
+    listed,
+    not_said,
+)
 from gangboard.placement.sentences.obstacle import Obstacle, node_ref
 
 # What was done to a node, with the code of each. The order is that of a tie.
 _CODES: Mapping[Filter, str] = {
+    Filter.UNSAID: "nodes-unschedulable",
     Filter.CORDON: "nodes-unschedulable",
     Filter.NOT_READY: "nodes-unschedulable",
     Filter.TAINT: "untolerated-taint",
@@ -47,8 +55,13 @@ def code_of_excluded(unit: Unit, shapes: Sequence[ShapeFit]) -> str:
 
 def _decisive(shape: ShapeFit) -> Filter | None:
     """Return the filter that removes most of the nodes that suit the owner; None if none does."""
-    left = {one: found for one, found in shape.eligibility.excluded.items() if one in _CODES}
-    return max(left, key=lambda one: left[one].count, default=None)
+    out = shape.eligibility.excluded
+    left = {one: found for one, found in out.items() if one in _CODES and one is not Filter.UNSAID}
+    if left:
+        return max(left, key=lambda one: left[one].count)
+    # Nobody knows whether these would do: they are the cause where nothing is known to be.
+    is_known = Filter.MISSING_RESOURCE in out or Filter.TOO_SMALL in out
+    return Filter.UNSAID if Filter.UNSAID in out and not is_known else None
 
 
 def excluded(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], code: str) -> Obstacle:
@@ -62,15 +75,32 @@ def excluded(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], cod
     whose = shape.shape.name if len(shapes) > 1 else ""
     crowd = Crowd(shape.count, shape.count, whose)
     if code == "no-matching-node":
-        return Obstacle(code, _unmatched(unit, shape, crowd), True, _labels(shape.shape))
-    return Obstacle(code, _barred(shape, crowd), True, _examples(shape))
+        text = f"{_unmatched(unit, shape, crowd)}{_unsaid(shape)}"
+        return Obstacle(code, text, True, _labels(shape.shape))
+    if _decisive(shape) is Filter.UNSAID:
+        number = shape.eligibility.excluded[Filter.UNSAID].count
+        text = f"no node is known that could host {crowd}, and {count(number, 'node')}"
+        text = f"{text} {not_said(number)}"
+    else:
+        text = f"{_barred(shape, crowd)}{_unsaid(shape)}"
+    return Obstacle(code, text, True, _examples(shape))
+
+
+def _unsaid(shape: ShapeFit) -> str:
+    """Return what is to be said of nodes that might do, beside those that would not."""
+    found = shape.eligibility.excluded.get(Filter.UNSAID)
+    if found is None:
+        return ""
+    noun = "node" if found.count == 1 else "nodes"
+    return f"; {found.count} more {noun} {not_said(found.count)}"
 
 
 # What was done to the nodes
 
 
 def _barred(shape: ShapeFit, crowd: Crowd) -> str:
-    found = {one: of for one, of in shape.eligibility.excluded.items() if one in _CODES}
+    out = shape.eligibility.excluded
+    found = {one: of for one, of in out.items() if one in _CODES and one is not Filter.UNSAID}
     total = sum(one.count for one in found.values())
     if len(found) > 1:
         parts = [
@@ -126,7 +156,8 @@ def _unmatched(unit: Unit, one: ShapeFit, crowd: Crowd) -> str:
     if Filter.MISSING_RESOURCE in found:
         resource = found[Filter.MISSING_RESOURCE].details[0][0]
         asked = amount_of(resource, wanted(shape)[resource])
-        left = sum(of.count for why, of in found.items() if why is not Filter.SELECTOR)
+        apart = (Filter.SELECTOR, Filter.UNSAID)
+        left = sum(of.count for why, of in found.items() if why not in apart)
         text = f"{crowd.verb('ask')} for {asked}{crowd.each}, and"
         if Filter.SELECTOR not in found:
             return f"{text} no node has any"
@@ -156,7 +187,7 @@ def _too_small(ground: Ground, one: ShapeFit, crowd: Crowd) -> str:
         wants = listed([amount_of(name, asked[name]) for name, _ in short])
         return f"{crowd.verb('ask')} for {wants}{crowd.each}, and no node has all of it"
     text = f"{crowd.verb('ask')} for {amount}{crowd.each}, and"
-    if len(suiting) == _all(one):
+    if len(suiting) == _known(one):
         text = f"{text} the largest node"
     elif len(suiting) == 1:
         text = f"{text} the only node that matches {_their(crowd)} node selector"
@@ -176,10 +207,10 @@ def _selecting(ground: Ground, shape: Shape) -> Mask:
     return hosts_of(ground, bare_shape).eligible()
 
 
-def _all(one: ShapeFit) -> int:
-    return len(one.eligibility.eligible) + sum(
-        found.count for found in one.eligibility.excluded.values()
-    )
+def _known(one: ShapeFit) -> int:
+    """Return how many nodes have said what they offer."""
+    silent = one.eligibility.excluded.get(Filter.UNSAID)
+    return one.eligibility.nodes - (silent.count if silent is not None else 0)
 
 
 def _selected(nodes: Ground, shape: Shape) -> str:

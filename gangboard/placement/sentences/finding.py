@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.placing import Assessment, ShapeFit, Total
 from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.grace import newest_creation
 from gangboard.domain.reading.nominations import nominations
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.provisioning import provisions
@@ -31,7 +33,7 @@ def placement_finding(rule: UnitRule, unit: Unit) -> Finding | None:
     if found is None or not lacks_room(unit):
         return None
     said = sayings(unit, _REFUSED) or sayings(unit, "SchedulerError")
-    advice, named = advice_of(unit)
+    advice, named, until = advice_of(unit)
     return unit_finding(
         rule,
         unit,
@@ -39,7 +41,8 @@ def placement_finding(rule: UnitRule, unit: Unit) -> Finding | None:
         health=Health.BLOCKED if found.blocked else Health.WAITING,
         advice=advice,
         evidence=(*evidence_of(unit, found), *said_evidence(unit, said), *named),
-        since=earliest(said),
+        recheck_at=until,
+        since=earliest(said) or newest_creation(unit.unplaced),
     )
 
 
@@ -49,17 +52,21 @@ def reason_sentence(unit: Unit) -> str:
     return found.sentence if found is not None else ""
 
 
-def advice_of(unit: Unit) -> tuple[tuple[str, ...], tuple[Evidence, ...]]:
-    """Return advice, and references to what it names: names only for who may see them."""
+def advice_of(unit: Unit) -> tuple[tuple[str, ...], tuple[Evidence, ...], datetime | None]:
+    """Return advice, references to what it names, and when it is to be worked out again.
+
+    Names are only for who may see them. Time alone takes away what counts on an end by itself.
+    """
     found = advise(unit)
     named = {
         (ref.kind, ref.namespace, ref.name): ref
         for one in found
-        for ref in (*one.nodes, *one.gangs)
+        for ref in (*one.named, *one.gangs)
     }
     return (
         tuple(one.text for one in found),
         tuple(Evidence(NAMED_IN_ADVICE, ref.name, ref) for ref in named.values()),
+        min((one.until for one in found if one.until is not None), default=None),
     )
 
 

@@ -122,6 +122,11 @@ def nodes_that(number: int, verb: str = "have") -> str:
     return f"{count(number, 'node')} {singular if number == 1 else verb}"
 
 
+def not_said(number: int) -> str:
+    """Return what is the matter with so many nodes that have just registered."""
+    return "has not said what it offers yet" if number == 1 else "have not said what they offer yet"
+
+
 def that_could_host(number: int, crowd: Crowd) -> str:
     """Return `the 4 nodes that could host them`, `the only node that could host it`."""
     what = "the only node" if number == 1 else f"the {number} nodes"

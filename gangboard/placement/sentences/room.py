@@ -24,6 +24,7 @@ from gangboard.placement.sentences.numbers import (
     listed,
     needed_and_there,
     nodes_that,
+    not_said,
     that_could_host,
 )
 from gangboard.placement.sentences.obstacle import Obstacle
@@ -79,11 +80,13 @@ def _besides(shapes: Sequence[ShapeFit]) -> str:
             ),
             default=0,
         )
-        for why in (Filter.CORDON, Filter.NOT_READY)
+        for why in (Filter.CORDON, Filter.NOT_READY, Filter.UNSAID)
     }
     words = {Filter.CORDON: "cordoned", Filter.NOT_READY: "not ready"}
     parts = [
-        f"{number} more {is_or_are(number)} {words[why]}" for why, number in out.items() if number
+        f"{number} more {f'{is_or_are(number)} {words[why]}' if why in words else not_said(number)}"
+        for why, number in out.items()
+        if number
     ]
     return f"; {listed(parts)}" if parts else ""
 
@@ -156,7 +159,7 @@ def _without_places(lack: Lack) -> str:
 def _too_large(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
     found = find_lack(unit, assessment, shapes, When.EMPTY)
     if found is None:
-        return _pieces_when_empty(assessment, shapes)
+        return _pieces_when_empty(unit, assessment, shapes)
     where = that_could_host(found.nodes, found.crowd)
     have = "has" if found.nodes == 1 else "have"
     if found.resource == PODS:
@@ -166,16 +169,26 @@ def _too_large(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -
     return f"{found.crowd.verb('need')} {needed}, and {where} {have} {there} even when empty"
 
 
-def _pieces_when_empty(assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
+def _pieces_when_empty(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
     crowd = crowd_of(assessment)
     where = f"on {that_could_host(_hosts(shapes), crowd)}, even when empty"
     if len(shapes) > 1:
         return f"no placement exists for {crowd} together {where}"
     (one,) = shapes
-    text = (
-        f"{crowd.verb('need')} {_each(one, crowd)}, and only {one.empty} of them {_fit(one.empty)}"
-    )
+    most = _alone(unit, one, When.EMPTY)
+    text = f"{crowd.verb('need')} {_each(one, crowd)}, and only {most} of them {_fit(most)}"
     return f"{text} {where}"
+
+
+def _alone(unit: Unit, one: ShapeFit, when: When) -> int:
+    """Return how many pods of the shape fit by themselves, also outside of a domain that was chosen.
+
+    They would not all fit without it either: it is not what these sentences are about.
+    """
+    if unit.placing is None or unit.placing.request.domain is None:
+        return one.now if when is When.NOW else one.empty
+    now, empty, *_ = hosts_of(nodes_for(unit), one.shape).summary(unit_keys(unit))
+    return now if when is When.NOW else empty
 
 
 def _fit(number: int) -> str:
@@ -198,14 +211,15 @@ def _fragmented(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) 
     asked = wanted(one.shape)
     resource = assessment.deciding or _scarcest(assessment, one)
     line = next((line for line in assessment.totals if line.resource == resource), None)
+    most = _alone(unit, one, When.NOW)
     if line is None:
-        return f"enough is free in total for {crowd}, but in pieces: only {one.now} {_fit(one.now)}"
+        return f"enough is free in total for {crowd}, but in pieces: only {most} {_fit(most)}"
     piece = amount_of(resource, asked[resource])
     text = f"{crowd.verb('need')} {piece}{crowd.each}, and {are_free(resource, bare(resource, line.free))}"
     text = f"{text} in total, but in pieces"
-    if not one.now:
+    if not most:
         return f"{text}: no node has {bare(resource, asked[resource])} free ({_pieces(unit, one, resource)})"
-    return f"{text}: only {one.now} {_fit(one.now)} ({_pieces(unit, one, resource)})"
+    return f"{text}: only {most} {_fit(most)} ({_pieces(unit, one, resource)})"
 
 
 def _scarcest(assessment: Assessment, one: ShapeFit) -> str:

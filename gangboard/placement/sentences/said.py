@@ -206,10 +206,10 @@ def _told(unit: Unit, *, of_nodes: bool) -> Obstacle | None:
         text = f"{count(number, 'pod')} {plural(number, verb)} {rest}"
     else:
         text = f"{count(number, 'pod')} {plural(number, 'find')} no node: on {often.text}"
-    return Obstacle(often.code, f"{_together(unit, number)}{text}", often.blocked)
+    return Obstacle(often.code, f"{together(unit, number)}{text}", often.blocked)
 
 
-def _together(unit: Unit, told: int) -> str:
+def together(unit: Unit, told: int) -> str:
     """Say that all of a gang wait where the scheduler tells why of some: often of one only."""
     waiting = len(unit.unplaced)
     if unit.quorum is None or waiting <= told:

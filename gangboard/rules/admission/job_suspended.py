@@ -22,6 +22,7 @@ from gangboard.domain.reading.holding import (
     hold_of,
     holds_by_job,
     listed_with_holders,
+    resume_advice,
 )
 from gangboard.domain.reading.progress import is_full, missing
 from gangboard.domain.reading.wording import is_or_are, out_of, pods_left, sentence
@@ -46,6 +47,7 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         " ".join(filter(None, sentences)),
+        advice=resume_advice(unit.facts, stopped),
         evidence=(
             *(Evidence("spec.suspend", "true", job.meta.ref) for job in suspended),
             *hold_evidence(unit.facts, suspended),

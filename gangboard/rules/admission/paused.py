@@ -6,25 +6,31 @@ Kubernetes documents 0 as pausing a Job; JobSet keeps counting such a Job as rea
 
 from __future__ import annotations
 
+from gangboard.domain.advice import Change
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.owner import Owner
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import active_jobs, asks_for_nothing, is_paused
 from gangboard.domain.reading.wording import label, names
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.placement.ways import Target, way_of
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding when nothing of the unit that could run asks for pods."""
-    if asks_for_nothing(unit):
+    if is_paused(unit):
+        jobs = active_jobs(unit)
+    elif asks_for_nothing(unit):
+        jobs = (unit.owner,) if unit.owner.parallelism == 0 else ()
+    else:
+        return None
+    if not jobs:
         ref = unit.owner.meta.ref
         return unit_finding(
             RULE, unit, f"{label(ref)} asks for no pods.", evidence=(Evidence("pods", "0", ref),)
         )
-    if not is_paused(unit):
-        return None
-    jobs = active_jobs(unit)
     listed = names(job.meta.ref.name for job in jobs)
     verb = "asks" if len(jobs) == 1 else "ask"
     subject = f"Job {listed}" if len(jobs) == 1 else f"Jobs {listed}"
@@ -32,8 +38,18 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         f"{subject} {verb} for no pods: parallelism is 0.",
+        advice=(_advice(unit, jobs, subject),),
         evidence=tuple(Evidence("spec.parallelism", "0", job.meta.ref) for job in jobs),
     )
+
+
+def _advice(unit: Unit, jobs: tuple[Owner, ...], subject: str) -> str:
+    """Return how it goes on: with the parallelism that was kept when it was paused, if it was."""
+    before = jobs[0].paused_parallelism if len(jobs) == 1 else None
+    number = f"back to {before}" if before else "above 0"
+    target = Target.JOB if unit.quorum is None else Target.GANG_JOB
+    way = way_of(Change.SIZE, target, unit.facts.kubernetes)
+    return f"Set spec.parallelism of {subject} {number} ({way})."
 
 
 RULE = UnitRule("paused", Stage.ADMISSION, "Paused", 20, find, health=Health.SUSPENDED)

@@ -12,7 +12,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef, find_condition
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.findings import gang_finding
-from gangboard.domain.reading.holding import hold_evidence, listed_with_holders
+from gangboard.domain.reading.holding import hold_evidence, listed_with_holders, resume_advice
 from gangboard.domain.reading.wording import count, is_or_are, pods_left
 from gangboard.domain.registry import GangRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -51,6 +51,7 @@ def _finding(facts: GangFacts, what: str, suspended: tuple[Owner, ...]) -> Findi
         RULE,
         Health.SUSPENDED,
         message,
+        advice=resume_advice(facts, suspended),
         evidence=(
             *(Evidence("spec.suspend", "true", source) for source in sources),
             *hold_evidence(facts, suspended),

@@ -7,7 +7,9 @@ about it (k/k#141900, by design; observed on 1.35.4 to 1.37.0). Until the count 
 
 from __future__ import annotations
 
+from gangboard.domain.advice import Change, Way
 from gangboard.domain.facts import Unit
+from gangboard.domain.group import label_of_group
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.attempt import restart_under_way
 from gangboard.domain.reading.dependencies import waiting_parts
@@ -15,6 +17,7 @@ from gangboard.domain.reading.findings import still_starting, unit_finding
 from gangboard.domain.reading.grace import COUNT_GRACE, unchanged_since
 from gangboard.domain.reading.progress import (
     failing_jobs,
+    is_bare_group,
     is_formed,
     is_full,
     live_count,
@@ -23,8 +26,12 @@ from gangboard.domain.reading.progress import (
     succeeded,
 )
 from gangboard.domain.reading.refusal import newest_refusal
+from gangboard.domain.reading.wording import count, label, names
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.placement.ways import Target, way_of
+
+_CORE = "scheduling.k8s.io"
 
 
 def find(unit: Unit) -> Finding | None:
@@ -46,7 +53,9 @@ def find(unit: Unit) -> Finding | None:
         if restart_under_way(unit) is not None:
             return None
         return still_starting(RULE, unit, f"{counts}.", evidence=evidence, recheck_at=due)
-    return unit_finding(RULE, unit, f"{counts}{_rest(unit)}", evidence=evidence)
+    return unit_finding(
+        RULE, unit, f"{counts}{_rest(unit)}", advice=_advice(unit), evidence=evidence
+    )
 
 
 def _rest(unit: Unit) -> str:
@@ -56,6 +65,66 @@ def _rest(unit: Unit) -> str:
     if not unit.facts.events_known:
         return ". Events cannot be read, so a refusal would not be seen."
     return "; nothing refuses the rest."
+
+
+def _advice(unit: Unit) -> tuple[str, ...]:
+    """Return how the quorum is reached: by held pods, by more pods, or by a lower one."""
+    others = sum(pod.is_live and not pod.is_terminating for pod in unit.strangers)
+    quorum, possible = unit.quorum or 0, seats(unit) + others
+    held = [job.meta.ref.name for job in unit.jobs if job.suspended and job.finish is None]
+    if held and possible < quorum <= possible + unit.held:
+        return (f"Resume {names(held)} (in place).",)
+    there = len(unit.current) + others
+    if is_bare_group(unit):
+        number = quorum - there
+        more = f"Make {number} more {'pod' if number == 1 else 'pods'} in {_whose(unit)}"
+        return (_or_lower(unit, more, there),)
+    if possible < quorum:
+        return (_or_lower(unit, _ask_for_more(unit, quorum - possible), possible),)
+    if any(job.retries for job in unit.jobs):
+        return ()  # then the Job controller waits before it makes the next ones
+    lower = _lower(unit, there)
+    return (f"{lower[:1].upper()}{lower[1:]}.",) if lower else ()
+
+
+def _or_lower(unit: Unit, more: str, quorum: int) -> str:
+    return ", or ".join(filter(None, (more, _lower(unit, quorum)))) + "."
+
+
+def _ask_for_more(unit: Unit, number: int) -> str:
+    owner = unit.owner
+    more = f"Let {label(owner.meta.ref)} ask for {count(number, 'pod')} more"
+    if owner.meta.ref.kind not in ("Job", "JobSet"):
+        return more
+    fixed = owner.meta.ref.kind == "JobSet" or (
+        owner.indexed and owner.completions != owner.parallelism
+    )
+    way = way_of(Change.SIZE, Target.GANG_JOB, unit.facts.kubernetes)
+    return f"{more} ({Way.RECREATE if fixed else way})"
+
+
+def _lower(unit: Unit, quorum: int) -> str:
+    """Return `lower the quorum of …`; nothing where it is not set by hand at its group or Job."""
+    target = _target(unit)
+    if target is None or quorum < 1:
+        return ""
+    way = way_of(Change.QUORUM, target, unit.facts.kubernetes)
+    whose = label(unit.jobs[0].meta.ref) if target is Target.GANG_JOB else _whose(unit)
+    return f"lower the quorum of {whose} from {unit.quorum} to {quorum} ({way})"
+
+
+def _target(unit: Unit) -> Target | None:
+    group = unit.group
+    if group is None or group.meta.ref.group != _CORE:
+        return None
+    if group.meta.controller is None or group.meta.controller.kind == "Workload":
+        return Target.POD_GROUP if group.entry is None else Target.WORKLOAD
+    asked = unit.jobs[0].gang_request if len(unit.jobs) == 1 else None
+    return Target.GANG_JOB if asked is not None and asked.quorum is not None else None
+
+
+def _whose(unit: Unit) -> str:
+    return label_of_group(unit.group_name or unit.name)
 
 
 def _evidence(unit: Unit) -> tuple[Evidence, ...]:

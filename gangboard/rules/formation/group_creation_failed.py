@@ -12,10 +12,16 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import newest_creation
 from gangboard.domain.reading.progress import missing
+from gangboard.domain.reading.refusal import raise_quota, read_refusal
 from gangboard.domain.reading.wording import sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 
+_TEMPLATE_NAME = "podGroupTemplates[0].name"
+_SUFFIX = "-pgt-0"
+_LONGEST_LABEL = 63
+# The template of its Workload is called after the Job, and must be a DNS label (observed on 1.37.0).
+_LONGEST_NAME = _LONGEST_LABEL - len(_SUFFIX)
 _REASONS = frozenset({"FailedWorkloadCompilation", "FailedWorkloadCreate"})
 
 
@@ -31,8 +37,25 @@ def find(unit: Unit) -> Finding | None:
     note = note.removeprefix(f"Failed to compile Workload for Job {name}: ")
     message = f"The group of {kind} {name} cannot be made: {sentence(shorten(note))}"
     return unit_finding(
-        RULE, unit, message, evidence=(Evidence(event.reason, event.note, event.regarding),)
+        RULE,
+        unit,
+        message,
+        advice=_advice(event, others=unit.desired < unit.owner.desired),
+        evidence=(Evidence(event.reason, event.note, event.regarding),),
     )
+
+
+def _advice(event: Event, *, others: bool) -> tuple[str, ...]:
+    refusal = read_refusal(event)
+    if refusal.limits:
+        return raise_quota(refusal, 1, at_least=others)
+    name = event.regarding.name
+    if len(name) > _LONGEST_NAME and _TEMPLATE_NAME in event.note:
+        return (
+            f"Give {event.regarding.kind} {name} a name of at most {_LONGEST_NAME} characters: "
+            f"{_SUFFIX} is added to it, and {_LONGEST_LABEL} is the most (recreate).",
+        )
+    return ()
 
 
 def _newest(unit: Unit) -> Event | None:

@@ -14,9 +14,16 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.wording import count, is_or_are, label
+from gangboard.domain.reading.wording import count, is_or_are, label, names
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
+
+_GATES = {
+    (1, 36): (("GenericWorkload", "GangScheduling"), "v1alpha2"),
+    (1, 37): (("GenericWorkload",), "v1beta1"),
+}
+"""What a cluster of that minor needs to schedule gangs: all off by default."""
+_WITH_GROUPS = ("v1alpha2", "v1alpha3", "v1beta1")
 
 
 def find(unit: Unit) -> Finding | None:
@@ -41,6 +48,7 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         message,
+        advice=_advice(unit, job),
         evidence=(
             Evidence("asked for", wish, source.meta.ref),
             Evidence("pods without a group", str(number), asked[0][0].meta.ref),
@@ -86,6 +94,33 @@ def _why(unit: Unit, job: Owner) -> str:
         field = "schedulingGroup" if read_entry(name) is None else "workloadRef"
         return f"{field} was dropped on the way to the pods"
     return "no group was made for them"
+
+
+def _advice(unit: Unit, job: Owner) -> tuple[str, ...]:
+    """Return how it becomes a gang. Why a field was dropped is not known, so nothing is said then.
+
+    Gates and versions as they serve PodGroups (k8s-gang-api.md §1.2, §1.3). A Job that brings its
+    PodGroup along needs no controller to make one.
+    """
+    brought = _template_group(unit, job)
+    anew = f"make {label((job if job.meta.controller is None else unit.owner).meta.ref)} anew"
+    if not unit.facts.gang_api_version:
+        needed = _GATES.get(unit.facts.kubernetes or (0, 0))
+        if needed is None:
+            return ()
+        gates, version = needed
+        listed = [*gates, *(() if brought else ("WorkloadWithJob",))]
+        noun = "gate" if len(listed) == 1 else "gates"
+        return (
+            f"Turn on the feature {noun} {names(listed)}, serve scheduling.k8s.io/{version} "
+            f"(--runtime-config), and {anew} (recreate).",
+        )
+    if brought or unit.facts.gang_api_version not in _WITH_GROUPS:
+        return ()
+    return (
+        f"Create a PodGroup, and {anew} with its name as schedulingGroup in the pod template "
+        "(recreate).",
+    )
 
 
 RULE = UnitRule(

@@ -11,7 +11,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import is_formed, missing, succeeded
-from gangboard.domain.reading.refusal import Limit, Refusal, newest_refusal
+from gangboard.domain.reading.refusal import Refusal, newest_refusal, remedy
 from gangboard.domain.reading.wording import count, is_or_are, names, out_of
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -35,7 +35,7 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         _message(unit, refusal, there),
-        advice=_advice(unit, refusal),
+        advice=remedy(unit, refusal),
         evidence=tuple(evidence),
         since=refusal.event.first_seen,
     )
@@ -48,33 +48,6 @@ def _message(unit: Unit, refusal: Refusal, there: int) -> str:
         return f"{missed} {refusal.about('them' if number > 1 else 'it')}"
     exist = f"{out_of(there, unit.wanted, 'pod')} {'exists' if there == 1 else 'exist'}."
     return f"{exist} {refusal.about('the rest' if there else 'them')}"
-
-
-def _advice(unit: Unit, refusal: Refusal) -> tuple[str, ...]:
-    """Say by how much a quota is short, where its numbers are plain and all pods count alike.
-
-    `pods` counts every pod as one; other resources only where one Job makes all the pods.
-    """
-    if refusal.event.reason != "FailedCreate":
-        return ()
-    short = [
-        f"{limit.resource} by {amount}"
-        for limit in refusal.limits
-        if (amount := _shortage(limit, missing(unit))) > 0
-        and (limit.resource == "pods" or len(unit.jobs) == 1)
-    ]
-    if not short or len(short) < len(refusal.limits):
-        return ()
-    return (f"Raise {names(short)} in ResourceQuota “{refusal.quota}”, or free as much.",)
-
-
-def _shortage(limit: Limit, pods: int) -> int:
-    """Return what the quota lacks for that many pods; 0 when its numbers are not plain integers."""
-    amounts = (limit.requested, limit.used, limit.limited)
-    if not all(amount.isdecimal() for amount in amounts):
-        return 0
-    requested, used, limited = (int(amount) for amount in amounts)
-    return pods * requested - (limited - used)
 
 
 RULE = UnitRule(

@@ -35,7 +35,22 @@ def find(unit: Unit) -> Finding | None:
         due = newest + COUNT_GRACE
         message = f"{wait} {label_of_group(unit.group_name)}."
         return still_starting(RULE, unit, message, evidence=evidence, recheck_at=due)
-    return unit_finding(RULE, unit, message, evidence=evidence)
+    return unit_finding(RULE, unit, message, advice=(_advice(unit, field),), evidence=evidence)
+
+
+def _advice(unit: Unit, field: str) -> str:
+    """Return how the pods get their group. The scheduler takes them as soon as it is there.
+
+    Observed on 1.35.4, 1.36.3 and 1.37.0. The podGroups of a Workload of 1.35 cannot be changed.
+    """
+    entry, namespace = read_entry(unit.group_name), unit.owner.meta.ref.namespace
+    if entry is None:
+        make = f"Create PodGroup {namespace}/{unit.group_name}"
+    elif all(one.meta.ref.name != entry.workload for one in unit.facts.workloads):
+        make = f"Create Workload {namespace}/{entry.workload} with a podGroup {entry.pod_group}"
+    else:
+        make = f"Give Workload {entry.workload} a podGroup {entry.pod_group} (recreate)"
+    return f"{make}, or make the pods without {field} (recreate)."
 
 
 def _what_is_missing(unit: Unit) -> str:

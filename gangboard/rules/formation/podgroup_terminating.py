@@ -8,11 +8,17 @@ have a node is left alone.
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
+from gangboard.domain.group import Group
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.progress import is_bare_group
 from gangboard.domain.reading.wording import count, label, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
+
+_CORE = "scheduling.k8s.io"
+_SUSPENDED = ("Job", "JobSet")
+"""Kinds of which it was seen that suspending them takes all their pods away."""
 
 
 def find(unit: Unit) -> Finding | None:
@@ -29,10 +35,43 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         message,
+        advice=_advice(unit, group),
         evidence=(
             Evidence("deletionTimestamp", group.meta.deleting_since.isoformat(), group.meta.ref),
         ),
         since=group.meta.deleting_since,
+    )
+
+
+def _advice(unit: Unit, group: Group) -> tuple[str, ...]:
+    """Return how the group goes and comes again; nothing where others have pods in it, or all goes.
+
+    Observed on 1.36.3 and 1.37.0: it goes when the pods of a suspended Job have left; made anew
+    under its name it takes the pods of the resumed Job. One that the Job controller made comes back
+    with a new Job only (1.37.0: the pods of the resumed Job had none).
+    """
+    owner, name = unit.owner.meta, group.meta.ref.name
+    is_all_going = owner.deleting_since is not None and not is_bare_group(unit)
+    is_shared = any(pod.is_live for pod in unit.strangers)
+    if is_shared or is_all_going or group.meta.ref.group != _CORE:
+        return ()
+    if group.meta.controller is not None:
+        if group.meta.controller.uid != owner.ref.uid or owner.ref.kind != "Job":
+            return ()
+        return (
+            f"Make {label(owner.ref)} anew: its PodGroup is made with a new Job only (recreate).",
+        )
+    if owner.ref.kind in _SUSPENDED and owner.controller is None and not unit.owner.queue:
+        return (
+            f"Suspend {label(owner.ref)}, make PodGroup {name} anew when it is gone, and resume the "
+            f"{owner.ref.kind} (in place).",
+        )
+    if any(pod.meta.controller is not None for pod in unit.live):
+        return ()  # whoever makes them would make others
+    number = len(unit.live)
+    them = "its pod" if number == 1 else f"its {number} pods"
+    return (
+        f"Delete {them}, and make PodGroup {name} and its pods anew when it is gone (recreate).",
     )
 
 

@@ -15,6 +15,7 @@ from gangboard.domain.reading.dependencies import held_back_pods, unexplained_jo
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import creation_due
 from gangboard.domain.reading.progress import (
+    active_jobs,
     failing_jobs,
     is_bare_group,
     is_formed,
@@ -26,6 +27,11 @@ from gangboard.domain.reading.refusal import newest_refusal
 from gangboard.domain.reading.wording import count, label, names, out_of, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
+
+_JOBSET = "the JobSet controller"
+_JOB = "the Job controller (kube-controller-manager)"
+_NO_WORD = "it has reported no refusal"
+_V1_36 = "v1alpha2"
 
 
 def find(unit: Unit) -> Finding | None:
@@ -47,6 +53,7 @@ def find(unit: Unit) -> Finding | None:
         unit,
         f"{_message(unit)}{_remarks(unit)}",
         health=Health.STARTING if is_young else Health.BLOCKED,
+        advice=() if is_young else _advice(unit),
         evidence=_evidence(unit),
         recheck_at=due if is_young else None,
     )
@@ -79,9 +86,85 @@ def _remarks(unit: Unit) -> str:
     leaving = sum(pod.is_live and pod.is_terminating for pod in unit.pods)
     if leaving:
         remarks.append(f" {count(leaving, 'old pod')} still {plural(leaving, 'terminate')}.")
+    if _unplanned(unit):
+        remarks.append(" Its Workload, which comes first, has not been made either.")
     if not unit.facts.events_known:
         remarks.append(" Events cannot be read, so a refusal would not be seen.")
     return "".join(remarks)
+
+
+def _advice(unit: Unit) -> tuple[str, ...]:
+    """Return who has to make them; nothing where something else than a dead controller explains it.
+
+    A Job can wait for old pods to end (`podReplacementPolicy`); who `managedBy` means makes pods
+    where and when it wants to; and a refusal would be seen only where events can be read.
+    """
+    if is_bare_group(unit):
+        if unit.group is None or unit.group.meta.controller is not None:
+            return ()
+        group = label_of_group(unit.group_name) if unit.group_name else label(unit.owner.meta.ref)
+        number = count(unit.needed, "pod") if unit.needed else "pods"
+        return (f"Make {number} in {group}, or delete it.",)
+    is_managed = any(one.managed_by for one in (unit.owner, *unit.jobs))
+    leaving = any(pod.is_live and pod.is_terminating for pod in unit.pods)
+    if is_managed or leaving or not unit.facts.events_known:
+        return ()
+    if unexplained_jobs(unit):
+        is_jobset = unit.owner.meta.ref.kind == "JobSet"
+        return (f"Start {_JOBSET} if it does not run: {_NO_WORD}.",) if is_jobset else ()
+    if not active_jobs(unit):
+        return ()
+    planned = _without_group(unit)
+    if planned:
+        namespace = unit.owner.meta.ref.namespace
+        return (
+            f"Find what refuses the PodGroup of {planned}, such as a quota (kubectl get resourcequota "
+            f"-n {namespace}): no event tells of it.",
+        )
+    if _unplanned(unit):
+        namespace = unit.owner.meta.ref.namespace
+        return (
+            f"Find what refuses its Workload, such as a quota (kubectl get resourcequota "
+            f"-n {namespace}), or start {_JOB} if it does not run: Kubernetes 1.36 tells of neither.",
+        )
+    return (f"Start {_JOB} if it does not run: {_NO_WORD}.",)
+
+
+def _unplanned(unit: Unit) -> bool:
+    """Whether 1.36 owes a Job of its own a Workload and has not made one.
+
+    It makes one for every Indexed Job with `completions` = `parallelism` > 1 before any pod, and says
+    nothing when that is refused: no event, no condition (observed on 1.36.3 with a quota on
+    `count/workloads.scheduling.k8s.io`).
+    """
+    facts, job = unit.facts, unit.owner
+    if facts.gang_api_version != _V1_36 or facts.groups_blind or job.meta.ref.kind != "Job":
+        return False
+    is_gang = job.indexed and job.completions == job.parallelism and (job.parallelism or 0) > 1
+    if not is_gang or job.group_name or job.managed_by or unit.current:
+        return False
+    return not any(
+        one.meta.controller is not None and one.meta.controller.uid == job.meta.ref.uid
+        for one in facts.workloads
+    )
+
+
+def _without_group(unit: Unit) -> str:
+    """Return the Workload that the Job controller has made for a Job, and no PodGroup after it.
+
+    It makes pods only then, and is silent when the PodGroup is refused (observed on 1.37.0 with a
+    quota on `count/podgroups.scheduling.k8s.io`).
+    """
+    jobs = {job.meta.ref.uid for job in active_jobs(unit)}
+    if any(
+        one.meta.controller is not None and one.meta.controller.uid in jobs
+        for one in unit.facts.groups
+    ):
+        return ""
+    for one in unit.facts.workloads:
+        if one.meta.controller is not None and one.meta.controller.uid in jobs:
+            return label(one.meta.ref)
+    return ""
 
 
 def _evidence(unit: Unit) -> tuple[Evidence, ...]:

@@ -49,7 +49,8 @@ def _advice(unit: Unit, wait: Waiting, possible: int) -> tuple[str, ...]:
         return (apart,)
     if possible < 1:
         return (apart,)
-    return (f"Lower minCount of PodGroup {group.meta.ref.name} to {possible}.", apart)
+    lower = f"Lower minCount of PodGroup {group.meta.ref.name} to {possible} (in place)."
+    return (lower, apart)
 
 
 def _evidence(unit: Unit) -> tuple[Evidence, ...]:

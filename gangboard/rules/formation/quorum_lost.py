@@ -67,7 +67,7 @@ def _advice(unit: Unit, possible: int) -> tuple[str, ...]:
         found.append(f"Resume {names(held)}.")
     group = unit.group
     if group is not None and group.meta.api_version in _MUTABLE and group.meta.controller is None:
-        found.append(f"Lower minCount of PodGroup {group.meta.ref.name} to {possible}.")
+        found.append(f"Lower minCount of PodGroup {group.meta.ref.name} to {possible} (in place).")
     return tuple(found)
 
 

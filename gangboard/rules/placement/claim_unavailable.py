@@ -1,7 +1,7 @@
 """`claim-unavailable`: a ResourceClaim does not exist, or its devices cannot be allocated.
 
-As for volumes, the scheduler's text decides. It can hide a claim that does not exist behind an error
-(`scheduler-error`).
+A pod whose claim does not exist is held back before it is tried, and the scheduler says nothing of it:
+so claims are looked up. Of devices, and where claims cannot be looked at, the scheduler's text decides.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from gangboard.domain.reading.findings import still_starting, unit_finding
 from gangboard.domain.reading.grace import ATTEMPT_GRACE, newest_creation
 from gangboard.domain.reading.progress import is_formed, lacks_room
 from gangboard.domain.reading.scheduler_text import group_refusal
-from gangboard.domain.reading.wording import count, names, plural
+from gangboard.domain.reading.wording import count, label, names, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 
@@ -44,6 +44,7 @@ def find(unit: Unit) -> Finding | None:
         unit,
         f"{waiting}, and for over a minute {_schedulers(silent)} said nothing about "
         f"{'it' if len(silent) == 1 else 'them'}.",
+        advice=_advice(unit, silent),
         evidence=_evidence(unit, silent),
         since=newest,
     )
@@ -55,6 +56,24 @@ def _schedulers(pods: tuple[Pod, ...]) -> str:
         return "the scheduler"
     listed = names(name for name, _ in sorted(found.items(), key=lambda item: (-item[1], item[0])))
     return f"scheduler {listed}" if len(found) == 1 else f"schedulers {listed}"
+
+
+def _advice(unit: Unit, silent: tuple[Pod, ...]) -> tuple[str, ...]:
+    """Return what makes somebody answer; nothing in a tree of groups, whose quorum can be the cause."""
+    wanted = {pod.scheduler_name for pod in silent if pod.scheduler_name}
+    if not wanted or (unit.group is not None and unit.group.parent_name):
+        return ()
+    placing = Counter(pod.scheduler_name for pod in unit.facts.pods if pod.is_placed)
+    others = {name: number for name, number in placing.items() if name and name not in wanted}
+    do_not = "does not run" if len(wanted) == 1 else "do not run"
+    start = f"tart {_schedulers(silent)} if {'it' if len(wanted) == 1 else 'they'} {do_not}"
+    if len(others) == 1:
+        ((name, number),) = others.items()
+        return (
+            f"Give the pods schedulerName {name}, which has placed {count(number, 'other pod')} of "
+            f"{label(unit.owner.meta.ref)} (recreate), or s{start}.",
+        )
+    return (f"S{start}, or give the pods the schedulerName of one that does (recreate).",)
 
 
 def _evidence(unit: Unit, silent: tuple[Pod, ...]) -> tuple[Evidence, ...]:

@@ -38,13 +38,14 @@ def find(unit: Unit) -> Finding | None:
         message = f"{message}: {why.text}"
     elif best is not None:
         message = f"{message}: {shorten(best.text)}"
-    advice, named = advice_of(unit)
+    advice, named, until = advice_of(unit)
     return unit_finding(
         RULE,
         unit,
         sentence(message),
         advice=advice,
         evidence=(*evidence_of(unit, why), *said_evidence(unit, said), *named),
+        recheck_at=until,
         since=earliest(said),
     )
 

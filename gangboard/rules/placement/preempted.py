@@ -34,7 +34,7 @@ def find(unit: Unit) -> Finding | None:
     if why is not None and why.blocked:
         return None
     said = sayings(unit, "Unschedulable")
-    advice, named = advice_of(unit)
+    advice, named, until = advice_of(unit)
     waiting = count(len(unit.unplaced), "pod")
     message = (
         f"Its pods were preempted by {takers_text(taken)}, and {waiting} "
@@ -52,6 +52,7 @@ def find(unit: Unit) -> Finding | None:
             *said_evidence(unit, said),
             *named,
         ),
+        recheck_at=until,
         since=since,
     )
 

@@ -39,8 +39,19 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         f"{message}.",
+        advice=(_advice(unit, own),),
         evidence=(Evidence("scheduler says", said[0].raw, said[0].source),),
         since=earliest(tuple(said)),
+    )
+
+
+def _advice(unit: Unit, own: int | None) -> str:
+    """Return what makes them equal: neither a pod's priority nor that of a PodGroup can be changed."""
+    if own is None:
+        return f"Give group {unit.group_name} and all its pods one priorityClassName (recreate)."
+    return (
+        f"Give all pods a priorityClassName of value {own}, that of group {unit.group_name}, or "
+        "group and pods another one together (recreate)."
     )
 
 

@@ -2,7 +2,7 @@
 
 The text can hide the cause: a claim that does not exist was reported as `error in
 "DynamicResources" PodGroupPostFilter plugins: not found` (observed on 1.37.0). So it is quoted and
-not interpreted.
+not interpreted, and where the cause was seen otherwise (no nodes, a claim) that is said instead.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.scheduler_text import best_saying, earliest, sayings
+from gangboard.domain.reading.scheduler_text import Saying, best_saying, earliest, sayings
 from gangboard.domain.reading.wording import count, sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.placement.sentences.cause import obstacle
+from gangboard.placement.sentences.cause import explains_error
+
+_ONE_SCHEDULER = "should have the same .spec.schedulerName"
+_ONE_PREEMPTION = "should have the same preemption policy"
 
 
 def find(unit: Unit) -> Finding | None:
@@ -23,8 +26,8 @@ def find(unit: Unit) -> Finding | None:
     said = sayings(unit, "SchedulerError")
     if not said or not lacks_room(unit):
         return None
-    if obstacle(unit, "no-nodes") is not None:
-        return None  # that is the cause, and there is a rule that says it
+    if explains_error(unit):
+        return None
     best = best_saying(said)
     waiting = count(len(unit.unplaced), "pod")
     message = f"The scheduler failed when it tried to place {waiting}"
@@ -34,9 +37,20 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         sentence(message),
+        advice=_advice(unit, said),
         evidence=(Evidence("scheduler says", best.raw, best.source),) if best is not None else (),
         since=earliest(said),
     )
+
+
+def _advice(unit: Unit, said: tuple[Saying, ...]) -> tuple[str, ...]:
+    """Return what to change where the text leaves no doubt (schedule_one_podgroup.go, 1.36 and 1.37)."""
+    group = f"all pods of group {unit.group_name}"
+    if any(_ONE_SCHEDULER in one.raw for one in said):
+        return (f"Give {group} one schedulerName (recreate).",)
+    if any(_ONE_PREEMPTION in one.raw for one in said):
+        return (f"Give {group} one preemptionPolicy, that of the group if it has one (recreate).",)
+    return ()
 
 
 RULE = UnitRule(

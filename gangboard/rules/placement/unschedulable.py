@@ -29,7 +29,7 @@ def find(unit: Unit) -> Finding | None:
     if not said or not lacks_room(unit):
         return None
     best = best_saying(said)
-    advice, named = advice_of(unit)
+    advice, named, until = advice_of(unit)
     return unit_finding(
         RULE,
         unit,
@@ -42,6 +42,7 @@ def find(unit: Unit) -> Finding | None:
             *_placement(unit),
             *named,
         ),
+        recheck_at=until,
         since=earliest(said),
     )
 

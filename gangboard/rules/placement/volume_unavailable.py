@@ -1,8 +1,9 @@
 """`volume-unavailable`: a claim does not exist, is not bound, or its volume is out of reach.
 
-gangboard does not read volumes: the scheduler's text decides. What it finds before it looks at nodes
-(a claim that does not exist) stands before lack of room, since no room would help; what it finds on
-nodes only where the amounts would fit. Blocked when nothing in the text can pass by itself.
+The claims that pods name are looked up, since the scheduler can hide what it finds behind an error;
+where they cannot be, and of volumes, its text decides. What turns pods away before nodes are looked at
+(a claim that does not exist) stands before lack of room, since no room would help; what the scheduler
+finds on nodes only where the amounts would fit. Blocked when nothing of it can pass by itself.
 """
 
 from __future__ import annotations

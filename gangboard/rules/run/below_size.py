@@ -13,7 +13,7 @@ from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import growing_until
 from gangboard.domain.reading.losses import are_kept_away, how_many_run, how_they_left
 from gangboard.domain.reading.progress import is_full, ready_count, runs_enough
-from gangboard.domain.reading.replacement import hindrance, hindrance_evidence
+from gangboard.domain.reading.replacement import hindrance, hindrance_advice, hindrance_evidence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.placement.sentences.finding import advice_of, reason_sentence
@@ -29,18 +29,19 @@ def find(unit: Unit) -> Finding | None:
             return None
     source = unit.group.meta.ref if unit.group is not None else None
     why = reason_sentence(unit)
-    advice, named = advice_of(unit) if why else ((), ())
+    advice, named, until = advice_of(unit) if why else ((), (), None)
     return unit_finding(
         RULE,
         unit,
         f"{how_many_run(unit)}.{how_they_left(unit)} {hindrance(unit, why)}".strip(),
-        advice=advice,
+        advice=(*hindrance_advice(unit), *advice),
         evidence=(
             Evidence("members ready", f"{ready_count(unit)} of {unit.wanted}", source),
             Evidence("quorum", str(unit.quorum), source),
             *hindrance_evidence(unit),
             *named,
         ),
+        recheck_at=until,
     )
 
 

@@ -6,11 +6,10 @@ nothing is replaced, so the missing pods are no news.
 
 from __future__ import annotations
 
-from collections import Counter
-
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Outcome, Owner
+from gangboard.domain.reading.containers import Exit, common_exit
 from gangboard.domain.reading.findings import gang_finding
 from gangboard.domain.reading.progress import is_bad_ending
 from gangboard.domain.reading.wording import count, label, pods_left, sentence, shorten
@@ -38,10 +37,12 @@ def find(facts: GangFacts) -> Finding | None:
     if child is not None:
         message = f"{message} {label(child.meta.ref)} failed{_words(child)}"
         evidence.append(Evidence("failed Job", _reason(child), child.meta.ref))
+    ended = common_exit(facts.pods)
     return gang_finding(
         RULE,
         Health.FAILED,
-        f"{message}{_exits(facts)}",
+        f"{message}{_exits(ended)}",
+        advice=ended.advice if ended is not None else (),
         evidence=tuple(evidence),
         since=owner.finish.at if owner.finish is not None else None,
     )
@@ -82,20 +83,13 @@ def _failed_child(facts: GangFacts) -> Owner | None:
     )
 
 
-def _exits(facts: GangFacts) -> str:
+def _exits(ended: Exit | None) -> str:
     """Return how the containers of failed pods ended; the exit of most of them."""
-    exits = Counter(
-        (container.name, container.exit_code, container.reason)
-        for pod in facts.pods
-        if pod.phase == "Failed"
-        for container in pod.containers
-        if container.exit_code not in (None, 0)
-    )
-    if not exits:
+    if ended is None:
         return ""
-    (name, code, reason), pods = max(exits.items(), key=lambda item: (item[1], str(item[0])))
-    why = f" ({reason})" if reason and reason != "Error" else ""
-    return f" Container {name} of {count(pods, 'pod')} ended with exit code {code}{why}."
+    why = f" ({ended.reason})" if ended.reason and ended.reason != "Error" else ""
+    pods = count(len(ended.pods), "pod")
+    return f" Container {ended.container} of {pods} ended with exit code {ended.code}{why}."
 
 
 RULE = GangRule("failed", Stage.RUN, "Failed", 20, find)

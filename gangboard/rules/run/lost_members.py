@@ -13,7 +13,7 @@ from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.losses import by_node, disrupted, how_many_run, how_they_left, is_loss
 from gangboard.domain.reading.preemption import last_preemption, takers_evidence
 from gangboard.domain.reading.progress import ready_count, sick_nodes
-from gangboard.domain.reading.replacement import hindrance, hindrance_evidence
+from gangboard.domain.reading.replacement import hindrance, hindrance_advice, hindrance_evidence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.placement.sentences.finding import advice_of, reason_sentence
@@ -33,13 +33,14 @@ def find(unit: Unit) -> Finding | None:
         for pod in disrupted(unit)
         if pod.disruption is not None
     ]
-    advice, named = advice_of(unit)
+    advice, named, until = advice_of(unit)
     return unit_finding(
         RULE,
         unit,
         message.strip(),
-        advice=advice,
+        advice=(*hindrance_advice(unit), *advice),
         evidence=(*evidence, *takers_evidence(taken), *hindrance_evidence(unit), *named),
+        recheck_at=until,
     )
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.node import Node
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.losses import by_node, how_many_run, is_loss
 from gangboard.domain.reading.progress import sick_nodes
-from gangboard.domain.reading.replacement import hindrance, hindrance_evidence
+from gangboard.domain.reading.replacement import hindrance, hindrance_advice, hindrance_evidence
 from gangboard.domain.reading.wording import is_or_are, names
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -47,13 +48,25 @@ def find(unit: Unit) -> Finding | None:
         for pod in by_node(unit)
         if pod.disruption is not None
     ]
-    advice, named = advice_of(unit)
+    advice, named, until = advice_of(unit)
     return unit_finding(
         RULE,
         unit,
         message.strip(),
-        advice=advice,
+        advice=(*hindrance_advice(unit), *advice, *_bring_back(sick)),
         evidence=(*evidence, *hindrance_evidence(unit), *named),
+        recheck_at=until,
+    )
+
+
+def _bring_back(sick: tuple[Node, ...]) -> tuple[str, ...]:
+    """Return the step that is right whatever else is: the evidence has the nodes as its sources."""
+    if not sick:
+        return ()
+    noun = "node" if len(sick) == 1 else "nodes"
+    whose = "a member is" if len(sick) == 1 else "members are"
+    return (
+        f"Bring {noun} {names(one.meta.ref.name for one in sick)} back: {whose} still bound to it.",
     )
 
 

@@ -7,10 +7,14 @@ judged at placement.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
 from gangboard.domain.reading.attempt import Restart, restart_under_way
+from gangboard.domain.reading.containers import common_exit
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import next_recheck
 from gangboard.domain.reading.losses import are_kept_away
@@ -37,6 +41,7 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         f"{restart.text}{_of(unit, restart)}: {ready} {verb} ready.",
+        advice=_advice(unit.pods),
         evidence=(Evidence(restart.word.lower(), restart.text, restart.source),),
         recheck_at=next_recheck(unit),
     )
@@ -73,8 +78,20 @@ def _failing(unit: Unit, job: Owner) -> Finding:
         RULE,
         unit,
         f"{sentence(message)}{answer}",
+        advice=_advice(pod for pod in unit.pods if _is_of(pod, job)),
         evidence=(Evidence("reason", reason, job.meta.ref),),
     )
+
+
+def _is_of(pod: Pod, job: Owner) -> bool:
+    controller = pod.meta.controller
+    return controller is not None and controller.uid == job.meta.ref.uid
+
+
+def _advice(pods: Iterable[Pod]) -> tuple[str, ...]:
+    """Return what tells why its pods fail, as long as one of those is still there."""
+    ended = common_exit(pods)
+    return ended.advice if ended is not None else ()
 
 
 RULE = UnitRule("restarting", Stage.RUN, "Restarting", 10, find, health=Health.DEGRADED)

@@ -11,6 +11,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Container
 from gangboard.domain.reading.containers import find_trouble, trouble_evidence, trouble_health
 from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.kubelet_text import absent_object, wrong_template
 from gangboard.domain.reading.wording import sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Finding
@@ -43,8 +44,14 @@ def find(unit: Unit) -> Finding | None:
         unit,
         sentence(f"{trouble.where} cannot be created: {said}"),
         health=trouble_health(unit),
+        advice=_advice(worst, unit.owner.meta.ref.namespace),
         evidence=trouble_evidence(trouble),
     )
+
+
+def _advice(worst: Container, namespace: str) -> tuple[str, ...]:
+    step = absent_object(worst.message, namespace) or wrong_template(worst.message, worst.name)
+    return (step,) if step else ()
 
 
 RULE = UnitRule(

@@ -11,6 +11,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Container
 from gangboard.domain.reading.containers import (
+    crash_advice,
     find_trouble,
     last_end,
     trouble_evidence,
@@ -47,6 +48,7 @@ def find(unit: Unit) -> Finding | None:
         unit,
         f"{trouble.where} keeps crashing: {count(worst.restarts, 'restart')}{last}.",
         health=trouble_health(unit),
+        advice=crash_advice(trouble),
         evidence=trouble_evidence(trouble),
     )
 

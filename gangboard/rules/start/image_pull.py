@@ -40,6 +40,13 @@ _WRAPPING = re.compile(
     r"(?:rpc error: code = \w+ desc = )?"
 )
 
+_DENIED = re.compile(
+    r"unauthorized|authentication required|no basic auth credentials|pull access denied|"
+    r"authorization failed|403 Forbidden|requested access to the resource is denied",
+    re.IGNORECASE,
+)
+_NOT_THERE = re.compile(r"code = NotFound|manifest unknown|: not found\b")
+
 
 def _is_troubled(container: Container) -> bool:
     return container.state == "waiting" and container.reason in _REASONS
@@ -55,19 +62,48 @@ def find(unit: Unit) -> Finding | None:
         unit,
         _message(trouble),
         health=trouble_health(unit),
+        advice=_advice(trouble),
         evidence=trouble_evidence(trouble),
     )
 
 
 def _message(trouble: Trouble) -> str:
-    messages = [container.message for _, container in trouble.found if container.message]
-    image = next((named["image"] for text in messages if (named := _IMAGE.search(text))), "")
+    messages, image = _messages(trouble), _image(trouble)
     # The text with a cause is longer than the bare `Back-off pulling image …`.
     cause = max((_WRAPPING.sub("", text) for text in messages), key=len, default="")
     what = f"image {image}" if image else f"the image of container {trouble.name}"
     reason = trouble.worst.reason
     said = f"{reason}: {shorten(cause)}" if cause else reason
     return sentence(f"{count(trouble.pods, 'pod')} cannot get {what}: {said}")
+
+
+def _messages(trouble: Trouble) -> list[str]:
+    return [container.message for _, container in trouble.found if container.message]
+
+
+def _image(trouble: Trouble) -> str:
+    return next(
+        (named["image"] for text in _messages(trouble) if (named := _IMAGE.search(text))), ""
+    )
+
+
+def _advice(trouble: Trouble) -> tuple[str, ...]:
+    """Return what to change where reason or text leave no doubt; a registry can be away as well."""
+    reason, text, image = trouble.worst.reason, " ".join(_messages(trouble)), _image(trouble)
+    if reason == "InvalidImageName":
+        return (f"Correct the image reference of container {trouble.name} (recreate).",)
+    if not image:
+        return ()
+    if reason == "ErrImageNeverPull":
+        return (f"Load image {image} onto the nodes of these pods: they never pull (in place).",)
+    if _DENIED.search(text):
+        return (
+            f"Name a secret in imagePullSecrets that may pull image {image}, or an image that the "
+            "pods may pull (recreate).",
+        )
+    if _NOT_THERE.search(text):
+        return (f"Push image {image} (in place), or name one that is there (recreate).",)
+    return ()
 
 
 RULE = UnitRule("image-pull", Stage.START, "Image not pulled", 10, find, health=Health.DEGRADED)

@@ -6,6 +6,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Container
 from gangboard.domain.reading.containers import (
+    crash_advice,
     find_trouble,
     last_end,
     trouble_evidence,
@@ -42,6 +43,7 @@ def find(unit: Unit) -> Finding | None:
         unit,
         f"{message}{restarts}{last}.",
         health=trouble_health(unit),
+        advice=crash_advice(trouble),
         evidence=trouble_evidence(trouble),
     )
 

@@ -19,6 +19,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.containers import trouble_health
 from gangboard.domain.reading.findings import still_starting, unit_finding
+from gangboard.domain.reading.kubelet_text import absent_object
 from gangboard.domain.reading.wording import count, sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -63,9 +64,15 @@ def find(unit: Unit) -> Finding | None:
         unit,
         message,
         health=trouble_health(unit),
+        advice=_advice(unit, newest),
         evidence=evidence,
         recheck_at=_time(newest) + _FRESH,
     )
+
+
+def _advice(unit: Unit, newest: Event) -> tuple[str, ...]:
+    step = absent_object(newest.note, unit.owner.meta.ref.namespace)
+    return (step,) if step else ()
 
 
 def _waits(pod: Pod) -> bool:

@@ -41,5 +41,6 @@ class ClusterCapacity(models.Model):
     """Why nothing can be said (`nodes: forbidden`): then the rows of nodes mean nothing."""
     shapes = models.JSONField(default=list)
     """[{requests: {resource: amount} of one pod, waiting: pods of this shape that wait,
-    fits_now, fits_empty: pods of it that fit, why}]: the shapes that wait now and the most
+    fits_now, fits_empty: pods of it that fit, unsupported: what was not worked out, so that they are
+    at most so many, why: why they mean nothing, where}]: the shapes that wait now and the most
     frequent others, the dearest first."""

@@ -1,0 +1,39 @@
+"""`capacity/`."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gangboard.api.capacity_json import CapacityListSerializer, ClusterCapacitySerializer
+from gangboard.api.fields import problems
+from gangboard.api.parameters import CapacityQuery, read_query
+from gangboard.api.views import ReadView
+from gangboard.readmodels.capacity import read_capacity
+from gangboard.readmodels.freshness import read_freshness
+
+
+class CapacityView(ReadView):
+    """What the nodes offer, what is taken, and how large a gang would fit now."""
+
+    @extend_schema(
+        operation_id="list_capacity",
+        parameters=[CapacityQuery],
+        responses={200: CapacityListSerializer, **problems(400, 401)},
+    )
+    def get(self, request: Request) -> Response:
+        """List the clusters by name with their nodes by pool, all on one page.
+
+        Nodes are for who may see the whole cluster; where there are no numbers, `why` says why.
+        """
+        query = read_query(request, CapacityQuery)
+        viewer, now = self.viewer(), self.now()
+        found = read_capacity(
+            viewer=viewer,
+            cluster=query.get("cluster", ""),
+            by=query.get("by", ""),
+            clusters=read_freshness(viewer=viewer, now=now),
+        )
+        rows = ClusterCapacitySerializer(found.clusters, many=True, context={"now": now})
+        return Response({"next": None, "results": rows.data})

@@ -1,0 +1,109 @@
+"""PersistentVolumeClaims, StorageClasses and ResourceClaims. Never needed: the scheduler speaks, too.
+
+What is asked for is not read: only whether a pod can use it. Fields: k8s.io/api core/v1, storage/v1
+and resource/v1 (1.37); of ResourceClaims the older versions are the same where they are read.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from gangboard.decode.wire import Wire, WireMeta, read_meta, read_text
+from gangboard.domain.claims import OF_DEVICES, OF_VOLUMES, ResourceClaim, StorageClass, VolumeClaim
+from gangboard.domain.registry import Resource
+
+_STORAGE, _DEVICES = "storage.k8s.io", "resource.k8s.io"
+
+
+class _WireClass(Wire):
+    """The annotation that named the class before there was a field; it still wins (GetPersistentVolumeClaimClass)."""
+
+    name: str | None = msgspec.field(default=None, name="volume.beta.kubernetes.io/storage-class")
+
+
+class WireVolumeClaimMeta(WireMeta):
+    """`metadata` of a PersistentVolumeClaim."""
+
+    # Not `annotations`: that would say that something acts on them (`Meta.annotated`).
+    storage: _WireClass | None = msgspec.field(default=None, name="annotations")
+
+
+class _WireSpec(Wire):
+    volume_name: str | None = None
+    storage_class_name: str | None = None
+
+
+class _WireStatus(Wire):
+    phase: str | None = None
+
+
+class WireVolumeClaim(Wire):
+    """A PersistentVolumeClaim as narrow as it is kept."""
+
+    metadata: WireVolumeClaimMeta
+    spec: _WireSpec | None = None
+    status: _WireStatus | None = None
+
+
+class WireStorageClass(Wire):
+    """A StorageClass as narrow as it is kept."""
+
+    metadata: WireMeta
+    volume_binding_mode: str | None = None
+
+
+class WireResourceClaim(Wire):
+    """A ResourceClaim as narrow as it is kept."""
+
+    metadata: WireMeta
+
+
+def _build_volume_claim(wire: WireVolumeClaim, version: str) -> VolumeClaim:
+    spec, annotated = wire.spec or _WireSpec(), wire.metadata.storage or _WireClass()
+    name = spec.storage_class_name if annotated.name is None else annotated.name
+    return VolumeClaim(
+        meta=read_meta(wire.metadata, "", OF_VOLUMES, version),
+        phase=read_text((wire.status or _WireStatus()).phase),
+        volume=read_text(spec.volume_name),
+        storage_class=read_text(name),
+    )
+
+
+def _build_storage_class(wire: WireStorageClass, version: str) -> StorageClass:
+    return StorageClass(
+        meta=read_meta(wire.metadata, _STORAGE, "StorageClass", version),
+        waits_for_pod=wire.volume_binding_mode == "WaitForFirstConsumer",
+    )
+
+
+def _build_resource_claim(wire: WireResourceClaim, version: str) -> ResourceClaim:
+    return ResourceClaim(meta=read_meta(wire.metadata, _DEVICES, OF_DEVICES, version))
+
+
+VOLUME_CLAIM = Resource(
+    group="",
+    plural="persistentvolumeclaims",
+    kind=OF_VOLUMES,
+    versions=("v1",),
+    wire=WireVolumeClaim,
+    model=VolumeClaim,
+    build=_build_volume_claim,
+)
+STORAGE_CLASS = Resource(
+    group=_STORAGE,
+    plural="storageclasses",
+    kind="StorageClass",
+    versions=("v1",),
+    wire=WireStorageClass,
+    model=StorageClass,
+    build=_build_storage_class,
+)
+RESOURCE_CLAIM = Resource(
+    group=_DEVICES,
+    plural="resourceclaims",
+    kind=OF_DEVICES,
+    versions=("v1", "v1beta2", "v1beta1"),
+    wire=WireResourceClaim,
+    model=ResourceClaim,
+    build=_build_resource_claim,
+)

@@ -1,0 +1,51 @@
+"""Whether the scheduler can have tried members again since they fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from gangboard.domain.facts import Unit
+from gangboard.domain.placing import Cause
+from gangboard.domain.reading.attempt import latest
+from gangboard.domain.reading.scheduler_text import group_refusal, rejected_pods
+
+RETRY_GRACE = timedelta(seconds=30)
+"""A pod or group that was refused is tried again when pods leave or nodes come, after a backoff of at
+most 10 s (`podMaxBackoffSeconds`); a busy scheduler and what passes between the clusters come on top."""
+
+
+def fits_now(unit: Unit) -> bool:
+    """Whether by arithmetic the members that wait for a node have room now."""
+    assessment = unit.placing.assessment if unit.placing is not None else None
+    return assessment is not None and assessment.cause is Cause.FITS
+
+
+def retry_due(unit: Unit) -> datetime | None:
+    """Return until when a scheduler that refused members which fit now may still try them again.
+
+    None: nobody refused them, they do not fit, it had its time, or has refused them since.
+    """
+    if not fits_now(unit) or not (rejected_pods(unit) or group_refusal(unit) is not None):
+        return None
+    since = unit.memory.fits_since or unit.now
+    last = latest(_refusals(unit))
+    due = since + RETRY_GRACE
+    return None if due <= unit.now or (last is not None and last > since) else due
+
+
+def _refusals(unit: Unit) -> Iterator[datetime | None]:
+    """Yield when members were refused, as far as it is known.
+
+    A condition keeps its time while it stays False and the event of a refusal that repeats itself is
+    rarely sent anew: the last attempt may be later, never earlier.
+    """
+    yield from (pod.scheduled.since for pod in rejected_pods(unit) if pod.scheduled is not None)
+    group = group_refusal(unit)
+    if group is not None:
+        yield group.since
+    waiting = {pod.meta.ref.uid for pod in unit.unplaced}
+    for event in unit.events:
+        # Karpenter uses the same reason for what it says of pods that it brings no node for.
+        if event.reason == "FailedScheduling" and event.reporter != "karpenter":
+            yield event.last_seen if event.regarding.uid in waiting else None

@@ -1,0 +1,244 @@
+"""Advice to wait: for pods that are being deleted, and for deadlines.
+
+Nobody has to do anything then. What is being deleted is never somebody's to free: advice that asks for
+more room counts on it, and says so.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+import numpy as np
+
+from gangboard.domain.advice import Advice, Change
+from gangboard.domain.capacity import PODS, NodeRoom, Resident
+from gangboard.domain.objects import ObjectRef
+from gangboard.placement.advice_words import node_names, shown, then_fits
+from gangboard.placement.endings import End, Endings, clock, endings_of
+from gangboard.placement.ground import Ground, Mask
+from gangboard.placement.leaving import lacking, nodes_without, where
+from gangboard.placement.trial import Trial, node_ref
+
+MOST_ENDED = 64
+"""Ends that are counted on together; nobody waits for more."""
+MOST_TRIED = 16
+"""Of them those that are tried as the last one, once there could be enough."""
+_NAMED = 3
+_EXAMPLES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Deletions:
+    """Pods that are being deleted where members could go."""
+
+    ends: tuple[End, ...]
+    trial: Trial
+    """The unit on the nodes without them."""
+
+
+# Deletions
+
+
+def deletions(trial: Trial) -> Deletions | None:
+    """Return what is being deleted, where that changes anything for the members."""
+    endings = endings_of(trial.unit.facts.room, trial.ground)
+    if not endings.all:
+        return None
+    going = endings.to_come(trial.unit.now, deleted=True)
+    if not going.any():
+        return None
+    here = where(trial)
+    there = np.flatnonzero(going & (endings.held(PODS, here) > 0))
+    if not len(there):
+        return None
+    assessment = trial.assessment
+    totals = tuple(
+        replace(one, free=one.free + int(endings.held(one.resource, here)[going].sum()))
+        for one in assessment.totals
+    )
+    later = Trial(
+        trial.unit,
+        trial.request,
+        replace(assessment, totals=totals),
+        _ground_without(trial, endings, going),
+    )
+    return Deletions(tuple(endings.all[at] for at in there.tolist()), later)
+
+
+def _ground_without(trial: Trial, endings: Endings, going: Mask) -> Ground:
+    """Return the nodes without what is being deleted, made once for all gangs that ask for them."""
+    cache, key = trial.ground.cache, ("without", going.tobytes())
+    if key not in cache:
+        parts = [endings.all[at].ending.loads for at in np.flatnonzero(going).tolist()]
+        cache[key] = trial.ground.changed(nodes_without(trial, parts))
+    found: Ground = cache[key]
+    return found
+
+
+def wait_for_deletions(trial: Trial, found: Deletions) -> Advice | None:
+    """Say when what is being deleted has gone, where that is enough."""
+    if not found.trial.frees():
+        return None
+    some = _first_enough(trial, found.ends) or found.ends
+    pods, names = _on_nodes(trial, some)
+    last = max(one.ending.told for one in some)
+    many = pods > 1
+    return Advice(
+        Change.WAIT_FOR_END,
+        f"Wait: {pods} {'pods' if many else 'pod'} on {node_names(names)} "
+        f"{'are' if many else 'is'} going until {clock(last, trial.unit.now)}; {then_fits(trial)}.",
+        named=_refs(names),
+        at=max(one.ending.at for one in some),
+        until=min(one.ending.told for one in some),
+    )
+
+
+def counting_on(trial: Trial, found: Deletions, advised: Iterable[Advice]) -> Iterator[Advice]:
+    """Add to advice that was worked out without what is being deleted that it counts on that."""
+    pods, names = _on_nodes(trial, found.ends)
+    first = min(one.ending.told for one in found.ends)
+    last = clock(max(one.ending.told for one in found.ends), trial.unit.now)
+    them = f"{pods} pods" if pods > 1 else "1 pod"
+    verbs = ("are", "are") if pods > 1 else ("is", "is")
+    clause = (
+        f", once {them} on {node_names(names)} that {verbs[0]} being deleted {verbs[1]} gone "
+        f"({last} at the latest)."
+    )
+    for one in advised:
+        yield replace(
+            one,
+            text=one.text.removesuffix(".") + clause,
+            named=tuple(dict.fromkeys((*one.named, *_refs(names)))),
+            at=one.at and max(one.at, *(end.ending.at for end in found.ends)),
+            until=first if one.until is None else min(one.until, first),
+        )
+
+
+def _on_nodes(trial: Trial, ends: Iterable[End]) -> tuple[int, list[str]]:
+    """Return how many pods these are on nodes where members could go, and the names of the nodes."""
+    pods: Counter[str] = Counter()
+    for one in ends:
+        for name, load in one.ending.loads.items():
+            pods[name] += load.pods
+    names = [trial.ground.names[at] for at in np.flatnonzero(where(trial)).tolist()]
+    names = [name for name in names if pods[name]]
+    return sum(pods[name] for name in names), names
+
+
+def _refs(names: Sequence[str]) -> tuple[ObjectRef, ...]:
+    return tuple(node_ref(name) for name in shown(names))
+
+
+# Deadlines
+
+
+def wait_for_end(trial: Trial) -> Iterator[Advice]:
+    """Name the pods whose deadlines come first, where their end is enough."""
+    endings = endings_of(trial.unit.facts.room, trial.ground)
+    if not endings.all:
+        return
+    held = endings.held(trial.deciding, where(trial))
+    coming = endings.to_come(trial.unit.now, deleted=False)
+    ends = [
+        (endings.all[at], int(held[at]))
+        for at in np.flatnonzero(coming & (held > 0))[:MOST_ENDED].tolist()
+        if endings.all[at].resident.root != trial.own_uid
+    ]
+    sums = list(accumulate(amount for _, amount in ends))
+    first = bisect_left(sums, lacking(trial))
+    if first >= len(ends):
+        return
+    some = _first_enough(trial, [one for one, _ in ends[: first + MOST_TRIED]], first + 1)
+    if some and trial.frees(changed=_without(trial, some)):
+        yield _told(trial, some)
+
+
+def _told(trial: Trial, some: Sequence[End]) -> Advice:
+    now, last = trial.unit.now, max(one.ending.told for one in some)
+    whose = {one.resident.root: one.resident for one in some}
+    residents = list(whose.values())
+    named = residents if len(residents) <= _NAMED else residents[:_EXAMPLES]
+    texts = [_name(one, some) for one in named]
+    if len(named) < len(residents):
+        texts.append(f"{len(residents) - len(named)} others")
+    listed = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+    alone = len(residents) == 1
+    is_one = alone and (
+        _ends_whole(residents[0], some) or sum(one.ending.pods for one in some) == 1
+    )
+    deadlines = "deadline" if len({one.ending.told for one in some}) == 1 and alone else "deadlines"
+    return Advice(
+        Change.WAIT_FOR_END,
+        f"Wait for {listed}, which {'ends' if is_one else 'end'} "
+        f"{'at' if len(some) == 1 else 'by'} {clock(last, now)} at the latest "
+        f"({'its' if is_one else 'their'} {deadlines}): {then_fits(trial)}.",
+        gangs=tuple(one.ref for one in named),
+        at=max(one.ending.at for one in some),
+        until=min(one.ending.told for one in some),
+    )
+
+
+def _name(one: Resident, some: Sequence[End]) -> str:
+    """Return `Job team-b/batch`, `2 pods of Job team-b/batch` where the rest of it stays."""
+    name = f"{one.ref.kind} {one.ref.namespace}/{one.ref.name}"
+    if _ends_whole(one, some):
+        return name
+    pods = _pods(one, some)
+    return f"{pods} {'pods' if pods > 1 else 'pod'} of {name}"
+
+
+def _ends_whole(one: Resident, some: Sequence[End]) -> bool:
+    """Whether nothing of it is left then but what is being deleted."""
+    deleted = sum(end.pods for end in one.ends if end.deleted)
+    return _pods(one, some) + deleted >= sum(load.pods for load in one.loads.values())
+
+
+def _pods(one: Resident, some: Sequence[End]) -> int:
+    return sum(end.ending.pods for end in some if end.resident.root == one.root)
+
+
+# How many
+
+
+def _first_enough(trial: Trial, ends: Sequence[End], fewest: int = 1) -> tuple[End, ...]:
+    """Return those of the ends, the first first, that are enough at the earliest time.
+
+    At least the `fewest` first of them are needed. Nothing where all are not enough. Left out is
+    what ends before that and does not help.
+    """
+    if not ends or not trial.fits(changed=_without(trial, ends)):
+        return ()
+    low, high = min(fewest, len(ends)), len(ends)
+    while low < high:
+        middle = (low + high) // 2
+        if trial.fits(changed=_without(trial, ends[:middle])):
+            high = middle
+        else:
+            low = middle + 1
+    some = tuple(ends[:high])
+    low, high = 0, len(some) - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if trial.fits(changed=_without(trial, some[middle:])):
+            low = middle
+        else:
+            high = middle - 1
+    some = some[low:]
+    return _without_needless(trial, some) if len(some) <= MOST_TRIED else some
+
+
+def _without_needless(trial: Trial, some: tuple[End, ...]) -> tuple[End, ...]:
+    # The last one is what makes it enough.
+    for one in some[:-1]:
+        others = tuple(other for other in some if other is not one)
+        if trial.fits(changed=_without(trial, others)):
+            some = others
+    return some
+
+
+def _without(trial: Trial, ends: Iterable[End]) -> dict[str, NodeRoom]:
+    return nodes_without(trial, [one.ending.loads for one in ends])

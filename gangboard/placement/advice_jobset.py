@@ -1,0 +1,184 @@
+"""Advice about the size of a JobSet, which nobody can change: it is tried as if it was made anew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gangboard.domain.advice import Advice, Change
+from gangboard.domain.capacity import NodeRoom
+from gangboard.domain.facts import Unit
+from gangboard.domain.owner import Owner, Part
+from gangboard.domain.pod import Pod
+from gangboard.domain.reading.wording import label, names
+from gangboard.placement.advice_words import marked, sized
+from gangboard.placement.amounts import pod_amounts
+from gangboard.placement.hosts import hosts_of
+from gangboard.placement.members import request_of
+from gangboard.placement.trial import Trial
+from gangboard.placement.ways import Target, way_of
+
+MOST_TRIED = 3
+"""Sizes that are tried, from what fits of the part alone downwards."""
+MOST_WORK = 10_000
+"""Pods times Jobs: each Job that waits asks, and each time all pods of the JobSet are looked at."""
+
+
+def lower_size_of_jobset(trial: Trial) -> Iterator[Advice]:
+    """Say with how many Jobs of the unit's part, or with how large ones, all of the JobSet fits.
+
+    Only for a plain JobSet of which all pods are there: those that are still to come cannot be
+    asked what they need.
+    """
+    found = _anew(trial)
+    if found is None:
+        return
+    part, fits = found.part, found.fits_alone
+    of_jobs = part.replicas > 1 and fits >= part.pods
+    before = part.replicas if of_jobs else part.pods
+    most = min(fits // part.pods if of_jobs else fits // part.replicas, before - 1)
+    for size in range(most, max(0, most - MOST_TRIED), -1):
+        if found.frees(size, part.pods) if of_jobs else found.frees(part.replicas, size):
+            break
+    else:
+        return
+    way = way_of(Change.SIZE, Target.JOBSET, trial.unit.facts.kubernetes)
+    fields = ("replicas",) if of_jobs else sized(trial.unit.jobs[0])
+    each = "" if of_jobs or part.replicas == 1 else " of each Job"
+    yield Advice(
+        Change.SIZE,
+        marked(
+            f"Lower the {names(fields)} of replicatedJobs[{part.name}] of "
+            f"{label(trial.unit.owner.meta.ref)} from {before} to {size}: so many{each} fit now",
+            way,
+        ),
+        way=way,
+        count=size,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Anew:
+    """A JobSet without a node for any of its pods, and the nodes without them."""
+
+    trial: Trial
+    part: Part
+    jobs: Mapping[str, Sequence[Pod]]
+    """Job of the part → its pods."""
+    others: Sequence[Pod]
+    changed: Mapping[str, NodeRoom]
+
+    @property
+    def fits_alone(self) -> int:
+        """How many pods of the part fit, if there were no others of the JobSet."""
+        ground = self.trial.ground.changed(self.changed)
+        return int(hosts_of(ground, self.trial.shape).summary()[0])
+
+    def frees(self, jobs: int, pods: int) -> bool:
+        """Whether all of the JobSet fits with so many Jobs of so many pods in the part."""
+        kept = [pod for _, own in sorted(self.jobs.items())[:jobs] for pod in own[:pods]]
+        unit = replace(
+            self.trial.unit,
+            pods=(*self.others, *kept),
+            jobs=self.trial.unit.facts.jobs,
+            group=None,
+            quorum=None,
+        )
+        ground = self.trial.ground.changed(self.changed)
+        return Trial(unit, request_of(unit), self.trial.assessment, ground).frees()
+
+
+def _anew(trial: Trial) -> _Anew | None:
+    """Return the JobSet as it is when it was made anew; None where that cannot be told."""
+    unit = trial.unit
+    facts, job = unit.facts, unit.jobs[0]
+    part = next((one for one in unit.owner.parts if one.name == job.part_name), None)
+    by_part = _pods_by_part(unit)
+    if part is None or by_part is None or not _is_plain(unit, part):
+        return None
+    own = by_part[part.name]
+    if any((pod.requests, pod.needs) != (own[0].requests, own[0].needs) for pod in own):
+        return None
+    changed = _without(trial, facts.pods)
+    if changed is None:
+        return None
+    jobs: dict[str, list[Pod]] = {}
+    for pod in own:
+        maker = pod.meta.controller
+        jobs.setdefault(maker.uid if maker is not None else "", []).append(_free(pod))
+    others = [_free(pod) for name, pods in by_part.items() if name != part.name for pod in pods]
+    return _Anew(trial, part, jobs, others, changed)
+
+
+def _is_plain(unit: Unit, part: Part) -> bool:
+    """Whether nobody but JobSet and its user decides its size and the quorums of its Jobs."""
+    facts, jobset = unit.facts, unit.owner
+    makers = {job.meta.ref.uid for job in facts.jobs}
+    unasked = all(
+        group.entry is None
+        and group.meta.controller is not None
+        and group.meta.controller.uid in makers
+        and not group.topology_keys
+        for group in facts.groups
+    )
+    asks = any(job.gang_request is not None for job in (jobset, *facts.jobs))
+    is_known = unit.quorum is None or unit.quorum == part.pods
+    if unit.group is None and unit.group_name:
+        is_known = False
+    kept = jobset.meta.controller is not None or jobset.managed_by or jobset.restarting
+    return unasked and not asks and is_known and not kept and not facts.strangers
+
+
+def _pods_by_part(unit: Unit) -> Mapping[str, Sequence[Pod]] | None:
+    """Return the pods of each part; None unless just those are there that the JobSet asks for."""
+    facts = unit.facts
+    if len(facts.pods) * len(facts.jobs) > MOST_WORK or any(map(_has_worked, facts.jobs)):
+        return None
+    part_of = {job.meta.ref.uid: job.part_name for job in facts.jobs}
+    found: dict[str, list[Pod]] = {part.name: [] for part in unit.owner.parts}
+    for pod in facts.pods:
+        maker = pod.meta.controller
+        name = part_of.get(maker.uid, "") if maker is not None else ""
+        if name not in found or not pod.is_live or pod.is_terminating or pod.gates:
+            return None
+        found[name].append(pod)
+    asked = {part.name: part.replicas * part.pods for part in unit.owner.parts}
+    return found if {name: len(pods) for name, pods in found.items()} == asked else None
+
+
+def _has_worked(job: Owner) -> bool:
+    return job.finish is not None or bool(job.succeeded_pods)
+
+
+def _free(pod: Pod) -> Pod:
+    return replace(pod, node="") if pod.node else pod
+
+
+def _without(trial: Trial, pods: Sequence[Pod]) -> Mapping[str, NodeRoom] | None:
+    """Return the nodes on which they are, without what they ask for there; None for more than that.
+
+    Ports, and rules about other pods, are not worked out anew.
+    """
+    placed: dict[str, list[Pod]] = {}
+    for pod in pods:
+        needs = pod.needs
+        if needs.host_ports or needs.anti_affinity or needs.spread:
+            return None
+        if pod.node:
+            placed.setdefault(pod.node, []).append(pod)
+    changed = {}
+    for name, there in placed.items():
+        node = trial.find(name)
+        if node is None:
+            return None
+        taken: Counter[str] = Counter()
+        for pod in there:
+            taken.update(pod_amounts(pod.requests))
+        amounts = {
+            resource: max(0, amount - taken[resource])
+            for resource, amount in node.now.amounts.items()
+        }
+        left = replace(node.now, amounts=amounts, pods=max(0, node.now.pods - len(there)))
+        changed[name] = replace(node, now=left)
+    return changed

@@ -1,0 +1,54 @@
+"""What ends by itself in a room, in the order of time, and how sentences tell such a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+
+from gangboard.domain.capacity import ClusterRoom, Ending, Resident
+from gangboard.placement.ground import Ground, Mask
+from gangboard.placement.tenants import Shares
+
+_KEY = "endings"
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Pods that end by themselves, and whose they are."""
+
+    resident: Resident
+    ending: Ending
+
+
+class Endings(Shares):
+    """All ends that are known, the first first."""
+
+    def __init__(self, room: ClusterRoom, ground: Ground) -> None:
+        found = [End(one, ending) for one in room.residents() for ending in one.ends]
+        self.all = sorted(found, key=lambda one: one.ending.at)
+        super().__init__([one.ending.loads for one in self.all], ground)
+        self._are_deleted = np.array([one.ending.deleted for one in self.all], dtype=np.bool_)
+        self._told = np.array([one.ending.told.timestamp() for one in self.all])
+
+    def to_come(self, now: datetime, *, deleted: bool) -> Mask:
+        """Return which are still believed: the time that a sentence names has not come."""
+        ahead: Mask = self._told > now.timestamp()
+        found: Mask = ahead & (self._are_deleted == deleted)
+        return found
+
+
+def endings_of(room: ClusterRoom, ground: Ground) -> Endings:
+    """Return the ends that are known in a room, worked out once for each room."""
+    if _KEY not in room.cache:
+        room.cache[_KEY] = Endings(room, ground)
+    found = room.cache[_KEY]
+    assert isinstance(found, Endings)  # noqa: S101 - the key is ours
+    return found
+
+
+def clock(at: datetime, now: datetime) -> str:
+    """Return `12:03 UTC`, with the date where that is not today's: a sentence is kept."""
+    at, now = at.astimezone(UTC), now.astimezone(UTC)
+    return f"{at:%H:%M} UTC" if at.date() == now.date() else f"{at:%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,117 @@
+"""Claims that members name and cannot use, as they were looked up: the scheduler does not always say it.
+
+Of a Job on 1.37 it says `error in "DynamicResources" PodGroupPostFilter plugins: not found` whatever is
+wrong with a PersistentVolumeClaim. A pod whose ResourceClaim is not there it holds back before it tries
+(PreEnqueue of DynamicResources) and says nothing. Both observed, the latter on 1.35 to 1.37.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from gangboard.domain.claims import OF_VOLUMES, ClaimName, ClaimTrouble, Trouble
+from gangboard.domain.facts import Unit
+from gangboard.domain.pod import Pod
+from gangboard.domain.reading.scheduler_text import group_refusal, rejected_pods
+from gangboard.domain.reading.wording import count, names, plural
+from gangboard.domain.verdict import Evidence
+from gangboard.placement.sentences.obstacle import Obstacle
+from gangboard.placement.sentences.said import CLAIM, VOLUME, together
+
+_SHOWN = 3
+_PASSING = frozenset({Trouble.UNMADE, Trouble.UNBOUND})
+"""What somebody is about to mend: the other troubles stay until a person does something."""
+# Of one claim and of several.
+_SAYINGS = {
+    Trouble.MISSING: (
+        "the {kind} {names}, and it does not exist",
+        "the {kind}s {names}, and they do not exist",
+    ),
+    Trouble.DELETED: (
+        "the {kind} {names}, and it is being deleted",
+        "the {kind}s {names}, and they are being deleted",
+    ),
+    Trouble.LOST: (
+        "the {kind} {names}, and its PersistentVolume {volume} does not exist",
+        "the {kind}s {names}, and their PersistentVolumes do not exist",
+    ),
+    Trouble.UNBOUND: (
+        "for the {kind} {names}, which is not bound to a volume yet",
+        "for the {kind}s {names}, which are not bound to volumes yet",
+    ),
+}
+_UNMADE = {
+    VOLUME: (
+        "until the {kind} {names} of an ephemeral volume is made",
+        "until the {kind}s {names} of ephemeral volumes are made",
+    ),
+    CLAIM: ("for a {kind} that is not made yet", "for {kind}s that are not made yet"),
+}
+_Named = Mapping[ClaimName, Sequence[Pod]]
+
+
+def claimed(unit: Unit) -> Obstacle | None:
+    """Return which claims keep members from being placed: of several troubles one that stays."""
+    if not unit.facts.claims:
+        return None
+    found = _named(unit)
+    if not found:
+        return None
+    code, trouble = max(
+        found,
+        key=lambda one: (one[1] not in _PASSING, len(_pods(found[one])), one[0], one[1]),
+    )
+    named = found[code, trouble]
+    kind = next(iter(named))[0]
+    pods = len(_pods(named))
+    verb = plural(pods, "wait" if trouble in _PASSING else "need")
+    text = f"{count(pods, 'pod')} {verb} {_saying(unit, code, trouble, kind, named)}"
+    return Obstacle(
+        code,
+        f"{together(unit, pods)}{text}",
+        trouble not in _PASSING,
+        tuple(_evidence(unit, named)),
+    )
+
+
+def _named(unit: Unit) -> dict[tuple[str, Trouble], dict[ClaimName, list[Pod]]]:
+    """Return the claims in trouble with the waiting pods that name them.
+
+    No pod is held back for a volume before it is tried: where no scheduler has said a word, something
+    else is the matter.
+    """
+    troubles = unit.facts.claims
+    is_tried = bool(rejected_pods(unit)) or group_refusal(unit) is not None
+    found: dict[tuple[str, Trouble], dict[ClaimName, list[Pod]]] = defaultdict(dict)
+    for pod in unit.unplaced:
+        for claim in () if pod.gates else pod.claims:
+            name = (claim.kind, pod.meta.ref.namespace, claim.name)
+            if name not in troubles or (claim.kind == OF_VOLUMES and not is_tried):
+                continue
+            key = (VOLUME if claim.kind == OF_VOLUMES else CLAIM, troubles[name].trouble)
+            found[key].setdefault(name, []).append(pod)
+    return found
+
+
+def _pods(named: _Named) -> set[str]:
+    return {pod.meta.ref.uid for pods in named.values() for pod in pods}
+
+
+def _saying(unit: Unit, code: str, trouble: Trouble, kind: str, named: _Named) -> str:
+    one, several = _UNMADE[code] if trouble is Trouble.UNMADE else _SAYINGS[trouble]
+    # The claims that a template makes have one name in all pods until they are made.
+    single = len(named) == 1 and (trouble is not Trouble.UNMADE or len(_pods(named)) == 1)
+    return (one if single else several).format(
+        kind=kind,
+        names=names(sorted(name for _, _, name in named)),
+        volume=unit.facts.claims[next(iter(named))].volume,
+    )
+
+
+def _evidence(unit: Unit, named: _Named) -> Iterator[Evidence]:
+    """Yield what is the matter with each claim, told of the claim, or of a pod that names what is not."""
+    for name in sorted(named)[:_SHOWN]:
+        found: ClaimTrouble = unit.facts.claims[name]
+        source = found.meta.ref if found.meta is not None else named[name][0].meta.ref
+        yield Evidence(f"{name[0]} {name[2]}", found.trouble.value, source)

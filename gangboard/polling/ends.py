@@ -1,0 +1,119 @@
+"""When pods that hold room end by themselves, at the latest, as far as that can be known.
+
+A pod that is being deleted must be gone at its `deletionTimestamp`: the grace period is in it. The
+deadline of a Job counts from `status.startTime`, not while it is suspended, and the Job controller
+deletes its pods then (pastActiveDeadline in pkg/controller/job/job_controller.go); that of a pod
+counts from its own. What is stopped may use its grace period, and holds its room until its
+containers have ended.
+
+An end at which something takes the place at once is none: a Job makes a failed pod anew until its
+`backoffLimit`, a JobSet its Jobs until `maxRestarts`, a StatefulSet any pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+
+_MOST = 10 * 365 * 86_400
+"""Seconds; nobody waits for later ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldPod:
+    """What is kept of a pod that is not finished."""
+
+    priority: int
+    """0 where it has none."""
+    owner: str
+    """uid of its controller, or empty."""
+    stop_seconds: int
+    deadline: datetime | None
+    """When its own deadline has ended it."""
+    deleted_at: datetime | None
+    """When its deletion must be over."""
+    comes_back: bool
+    """The same pod is made anew wherever it ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class HoldingOwner:
+    """What is kept of a Job or JobSet."""
+
+    controller: str
+    suspended: bool
+    deadline: datetime | None
+    """When its controller stops its pods."""
+    tries_again: bool
+    """What fails of it is made anew."""
+
+
+Owners = Mapping[str, HoldingOwner]
+
+
+def held_pod(pod: Pod) -> HeldPod:
+    """Return what is kept of a pod."""
+    controller = pod.meta.controller
+    stateful = controller is not None and (controller.group, controller.kind) == (
+        "apps",
+        "StatefulSet",
+    )
+    deadline = _after(pod.start_time, pod.deadline_seconds)
+    return HeldPod(
+        priority=pod.priority or 0,
+        owner=controller.uid if controller is not None else "",
+        stop_seconds=pod.stop_seconds,
+        deadline=_after(deadline, pod.stop_seconds),
+        deleted_at=pod.meta.deleting_since,
+        comes_back=pod.stays or stateful,
+    )
+
+
+def holding_owner(owner: Owner) -> HoldingOwner:
+    """Return what is kept of an owner."""
+    controller = owner.meta.controller
+    runs = not owner.suspended and not owner.managed_by
+    return HoldingOwner(
+        controller=controller.uid if controller is not None else "",
+        suspended=owner.suspended,
+        deadline=_after(owner.started_at, owner.deadline_seconds) if runs else None,
+        tries_again=_tries_again(owner),
+    )
+
+
+def _tries_again(owner: Owner) -> bool:
+    if owner.meta.ref.kind == "Job":
+        return owner.max_retries is None or owner.retries < owner.max_retries
+    rules = owner.policies.failure_rules if owner.policies is not None else ()
+    if any(rule.action != "FailJobSet" for rule in rules):
+        return True
+    return owner.max_restarts is not None and owner.counted_restarts < owner.max_restarts
+
+
+def _after(start: datetime | None, seconds: int | None) -> datetime | None:
+    if start is None or seconds is None or not 0 <= seconds <= _MOST:
+        return None
+    return start + timedelta(seconds=seconds)
+
+
+def end_of(pod: HeldPod, owners: Owners) -> datetime | None:
+    """Return when a pod that nobody deletes has ended by itself, at the latest; None: not known."""
+    if pod.comes_back or pod.deleted_at is not None:
+        return None
+    job = owners.get(pod.owner)
+    above = owners.get(job.controller) if job is not None else None
+    if above is not None and above.tries_again:
+        return None
+    found = [] if job is not None and job.tries_again else [pod.deadline]
+    if job is not None:
+        found.append(_after(job.deadline, pod.stop_seconds))
+    return min((end for end in found if end is not None), default=None)
+
+
+def is_suspended(pod: HeldPod, root: str, owners: Owners) -> bool:
+    """Whether the pod's Job or its gang is suspended already."""
+    return any(uid in owners and owners[uid].suspended for uid in (pod.owner, root))

@@ -1,0 +1,298 @@
+"""`reasons/` and `capacity/`: what their pages show, in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]  # no stubs are installed
+import pytest
+from django.utils import timezone
+
+from gangboard.readmodels import capacity
+from gangboard.store.gangs import Detail
+from gangboard.store.models import Cluster, ClusterCapacity, NodeCapacity
+from tests.api.conftest import World, make_gang
+from tests.readmodels.room import GIB, make_capacity, make_fit, make_node, make_shape
+
+Ask = Callable[..., Any]
+PATHS = ("reasons/", "capacity/")
+
+
+def answer(ask: Ask, persona: str, path: str, **query: str) -> Any:
+    response = ask(persona, path, **query)
+    assert response.status_code == 200, response.content
+    return response.json()
+
+
+@pytest.fixture
+def nodes(world: World) -> None:
+    """Two nodes in east, one of them cordoned; those of west are forbidden."""
+    east, west = Cluster.objects.get(name="east"), Cluster.objects.get(name="west")
+    shapes = (
+        make_shape(where="pool=h100"),
+        make_shape(requests={"cpu": "4"}, unsupported=["volume claims"]),
+        make_shape(requests={"cpu": "2"}, why="not understood: the toleration operator Gt"),
+    )
+    make_capacity(east, shapes=shapes, now=timezone.now())
+    make_node(east, "h100-1", taints=["spot=true:NoSchedule"])
+    make_node(east, "h100-2", cordoned=True)
+    make_capacity(west, why="nodes: forbidden", now=timezone.now())
+
+
+# --- reasons
+
+
+def test_reasons_are_counted_as_on_the_page(ask: Ask, world: World) -> None:
+    make_gang("east", "team-a", "small", accelerators=0.5, desired=1, health="blocked")
+    make_gang("west", "team-a", "typo", code="image-pull", stage="start", accelerators=0.0, ready=3)
+    for health in ("running", "succeeded", "succeeded"):
+        make_gang("east", "team-a", f"x{timezone.now().timestamp()}", health=health, stage="run")
+    found = answer(ask, "admin", "reasons/")
+    assert {name: found[name] for name in found if name != "results"} == {
+        "next": None,
+        "gangs": 5,
+        "accelerators": "24.5",
+        "not_counted": {"running": 1, "succeeded": 2},
+        "unknown": 0,
+        "clusters": 2,
+        "clusters_looked_at": 2,
+        "unseen": [],
+    }
+    placement, start = found["results"]
+    examples = placement.pop("examples")
+    assert placement == {
+        "stage": "placement",
+        "code": "fragmented",
+        "title": "Fragmented",
+        "gangs": 4,
+        "by_health": {"blocked": 1, "waiting": 3},
+        "pods_not_ready": 25,
+        "accelerators": "24.5",
+        "since": "2026-11-01T08:30:00Z",
+        "next_step": "Drain node a.",
+        "limits": [],
+    }
+    # The three with eight devices each, not the small one.
+    assert sorted(one["name"] for one in examples) == sorted(
+        gang.name for gang in world.gangs.values()
+    )
+    first = world.gangs["east/team-a"]
+    assert next(one for one in examples if one["id"] == first.id) == {
+        "id": first.id,
+        "cluster": "east",
+        "kind": "JobSet",
+        "namespace": "team-a",
+        "name": "train-east-team-a",
+    }
+    assert (start["stage"], start["code"], start["pods_not_ready"]) == ("start", "image-pull", 5)
+    assert start["accelerators"] == "0"
+
+
+def test_reasons_say_what_the_nodes_lack(ask: Ask) -> None:
+    make_gang("west", "team-b", "full", Detail(fit=(make_fit(),)), code="exceeds-capacity")
+    found = answer(ask, "admin", "reasons/", namespace="team-b", cluster="west")
+    assert [row["limits"] for row in found["results"]] == [
+        [{"text": "too little nvidia.com/gpu is free", "gangs": 1}]
+    ]
+    assert found["clusters"] == 1
+
+
+def test_a_silent_cluster_is_no_zero(ask: Ask) -> None:
+    Cluster.objects.filter(name="west").update(contact_at=timezone.now() - timedelta(minutes=4))
+    found = answer(ask, "admin", "reasons/")
+    assert (found["gangs"], found["unknown"]) == (2, 1)
+    assert (found["clusters"], found["clusters_looked_at"]) == (2, 1)
+    assert found["unseen"] == [
+        {
+            "cluster": "west",
+            "message": "Cluster west has not answered for 4 min: 1 gang of it counts as unknown.",
+        }
+    ]
+
+
+def test_a_reader_counts_its_own_gangs(ask: Ask) -> None:
+    found = answer(ask, "reader", "reasons/")
+    assert (found["gangs"], found["accelerators"], found["clusters"]) == (1, "8", 1)
+    assert [one["name"] for one in found["results"][0]["examples"]] == ["train-east-team-a"]
+    assert "team-b" not in str(found)
+    assert "west" not in str(found)
+    assert answer(ask, "reader", "reasons/", namespace="team-b")["gangs"] == 0
+    assert answer(ask, "reader", "reasons/", cluster="west")["clusters"] == 0
+
+
+# --- capacity
+
+
+@pytest.mark.usefixtures("nodes")
+def test_capacity_in_base_units(ask: Ask) -> None:
+    east, west = answer(ask, "admin", "capacity/")["results"]
+    assert (east["cluster"], east["freshness"], east["stale"], east["why"], east["nodes"]) == (
+        *("east", "live", False),
+        *(None, 2),
+    )
+    assert east["observed_at"].endswith("Z")
+    whole = east["all_nodes"]
+    assert {name: whole[name] for name in whole if name != "amounts"} == {
+        "label": None,
+        "value": "",
+        "nodes": 2,
+        "ready": 1,
+        "cordoned": 1,
+        "not_ready": 0,
+        "taints": [{"taint": "spot=true:NoSchedule", "nodes": 1}],
+        "more_taints": 0,
+    }
+    gpu, cpu, memory, pods = whole["amounts"]
+    assert gpu == {
+        "resource": "nvidia.com/gpu",
+        "accelerator": True,
+        "allocatable": "16",
+        "used": "12",
+        "held": "4",
+        "free": "2",
+        "away": "2",
+        "nodes_unreadable": 0,
+    }
+    assert (cpu["accelerator"], cpu["allocatable"], cpu["used"], cpu["free"]) == (
+        *(False, "384"),
+        *("97", "143.5"),
+    )
+    assert (memory["allocatable"], memory["free"]) == (str(2048 * GIB), str(768 * GIB))
+    assert pods["allocatable"] == "220"
+    (pool,) = east["pools"]
+    assert (pool["label"], pool["value"]) == ("cloud.google.com/gke-nodepool", "h100")
+    assert (west["why"], west["nodes"], west["all_nodes"], west["pools"], west["shapes"]) == (
+        "Nothing can be said of room in this cluster: nodes: forbidden.",
+        *(None, None, [], []),
+    )
+
+
+@pytest.mark.usefixtures("nodes")
+def test_what_fits(ask: Ask) -> None:
+    (east,) = answer(ask, "admin", "capacity/", cluster="east")["results"]
+    exact, at_most, unclear = east["shapes"]
+    assert exact == {
+        "requests": {"cpu": "64", "nvidia.com/gpu": "8"},
+        "where": "pool=h100",
+        "waiting": 4,
+        "fits_now": 3,
+        "fits_empty": 7,
+        "unsupported": [],
+        "why": None,
+    }
+    assert (at_most["fits_now"], at_most["fits_empty"]) == (3, 7)
+    assert (at_most["unsupported"], at_most["why"]) == (["volume claims"], None)
+    assert (unclear["fits_now"], unclear["fits_empty"]) == (None, None)
+    assert unclear["why"] == "not understood: the toleration operator Gt"
+
+
+@pytest.mark.usefixtures("nodes")
+def test_nodes_stand_together_by_a_label(ask: Ask) -> None:
+    NodeCapacity.objects.filter(name="h100-1").update(labels={"rack": "r7"})
+    (east,) = answer(ask, "admin", "capacity/", cluster="east", by="rack")["results"]
+    assert [(pool["label"], pool["value"], pool["nodes"]) for pool in east["pools"]] == [
+        ("rack", "r7", 1),
+        (None, "", 1),
+    ]
+
+
+@pytest.mark.usefixtures("nodes")
+def test_a_cluster_without_nodes_and_one_that_was_not_read_yet(ask: Ask) -> None:
+    NodeCapacity.objects.all().delete()
+    ClusterCapacity.objects.filter(cluster__name="west").delete()
+    east, west = answer(ask, "admin", "capacity/")["results"]
+    assert (east["nodes"], east["why"], east["all_nodes"]) == (0, None, None)
+    assert (west["nodes"], west["why"]) == (
+        None,
+        "The nodes of this cluster have not been read yet.",
+    )
+
+
+@pytest.mark.usefixtures("nodes")
+def test_a_cluster_that_is_silent(ask: Ask) -> None:
+    Cluster.objects.update(contact_at=timezone.now() - timedelta(minutes=4))
+    east = answer(ask, "admin", "capacity/")["results"][0]
+    assert (east["freshness"], east["nodes"], east["all_nodes"]) == ("silent", None, None)
+    assert east["why"] == (
+        "This cluster has not answered for 4 min: what is free on its nodes now is not known."
+    )
+
+
+@pytest.mark.usefixtures("nodes")
+def test_a_cluster_that_is_too_large_beside_others(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    west = Cluster.objects.get(name="west")
+    ClusterCapacity.objects.filter(cluster=west).delete()
+    make_capacity(west, now=timezone.now())
+    make_node(west, "w")
+    monkeypatch.setattr(capacity, "MOST_NODES", 2)
+    row = answer(ask, "admin", "capacity/")["results"][1]
+    assert (row["nodes"], row["why"]) == (
+        None,
+        "This cluster is too large to be added up beside others: ask for it with cluster=west.",
+    )
+    assert answer(ask, "admin", "capacity/", cluster="west")["results"][0]["nodes"] == 1
+
+
+@pytest.mark.usefixtures("nodes")
+def test_a_reader_of_one_namespace_is_told_no_nodes(ask: Ask) -> None:
+    found = answer(ask, "reader", "capacity/", by="cloud.google.com/gke-nodepool")
+    (east,) = found["results"]
+    assert "shown to those who may see the whole cluster" in east["why"]
+    assert (east["nodes"], east["all_nodes"], east["pools"], east["shapes"]) == (None, None, [], [])
+    assert "h100" not in str(found)
+    assert answer(ask, "reader", "capacity/", cluster="west")["results"] == []
+
+
+# --- both
+
+
+@pytest.mark.usefixtures("nodes")
+def test_a_stranger_is_told_of_nothing(ask: Ask) -> None:
+    assert answer(ask, "stranger", "capacity/") == {"next": None, "results": []}
+    found = answer(ask, "stranger", "reasons/")
+    assert (found["results"], found["gangs"], found["clusters"]) == ([], 0, 0)
+    assert (found["unseen"], found["unknown"], found["not_counted"]) == ([], 0, {})
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_an_anonymous_gets_401(ask: Ask, path: str) -> None:
+    assert ask("anonymous", path).status_code == 401
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"clutser": "east"}, "clutser"),
+        ({"cluster": "x" * 64}, "cluster"),
+        ({"cluster": "a\x00b"}, "cluster"),
+        ({"cluster": ""}, "cluster"),
+        ({"limit": "5"}, "limit"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    ask: Ask, path: str, query: dict[str, str], field: str
+) -> None:
+    response = ask("admin", path, **query)
+    assert response.status_code == 400
+    assert response["Content-Type"] == "application/problem+json"
+    assert field in response.json()["errors"]
+
+
+@pytest.mark.usefixtures("nodes")
+@pytest.mark.parametrize("path", PATHS)
+def test_full_answers_are_as_the_schema_says(ask: Ask, path: str) -> None:
+    make_gang("east", "team-a", "full", Detail(fit=(make_fit(),)))
+    Cluster.objects.filter(name="west").update(contact_at=timezone.now() - timedelta(minutes=4))
+    document = ask("admin", "schema/").json()
+    schemas = document["components"]["schemas"]
+    for schema in schemas.values():
+        if "properties" in schema:
+            schema["additionalProperties"] = False
+    told = document["paths"][f"/api/v1/{path}"]["get"]["responses"]["200"]["content"]
+    schema = {**told["application/json"]["schema"], "components": {"schemas": schemas}}
+    jsonschema.validate(answer(ask, "admin", path), schema, jsonschema.Draft202012Validator)

@@ -1,0 +1,74 @@
+"""Which claims a pod names (resourceclaim.Name and ephemeral.VolumeClaimName of 1.35 to 1.37)."""
+
+import pytest
+
+from gangboard.decode.pods import POD
+from gangboard.domain.claims import OF_DEVICES, OF_VOLUMES, PodClaim
+from gangboard.domain.pod import Pod
+from gangboard.store.objects import pack, unpack
+from tests.decode.reading import Json, model, read, with_identity
+
+
+def pod(spec: Json, status: Json | None = None) -> Pod:
+    found: Pod = model(POD, with_identity({"spec": spec, "status": status}, "run-0"))
+    return found
+
+
+def test_volumes() -> None:
+    found = pod(
+        {
+            "volumes": [
+                {"name": "token", "projected": {"sources": []}},
+                {"name": "data", "persistentVolumeClaim": {"claimName": "data-of-all"}},
+                {"name": "again", "persistentVolumeClaim": {"claimName": "data-of-all"}},
+                {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}},
+                {"name": "odd", "persistentVolumeClaim": {"claimName": None}},
+            ]
+        }
+    )
+    assert found.claims == (
+        PodClaim(OF_VOLUMES, "data-of-all"),
+        PodClaim(OF_VOLUMES, "run-0-scratch", generated=True),
+    )
+    assert unpack(pack(found), Pod) == found
+
+
+def test_devices() -> None:
+    claims = [
+        {"name": "named", "resourceClaimName": "links"},
+        {"name": "made", "resourceClaimTemplateName": "t"},
+        {"name": "not-needed", "resourceClaimTemplateName": "t"},
+        {"name": "not-made", "resourceClaimTemplateName": "t"},
+        {"name": "of-a-later-release"},
+    ]
+    made = [
+        {"name": "made", "resourceClaimName": "run-0-made-x7k2p"},
+        {"name": "not-needed"},
+    ]
+    found = pod({"resourceClaims": claims}, {"resourceClaimStatuses": made})
+    assert found.claims == (
+        PodClaim(OF_DEVICES, "links"),
+        PodClaim(OF_DEVICES, "run-0-made-x7k2p", generated=True),
+        PodClaim(OF_DEVICES, "not-made", generated=True, unmade=True),
+    )
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {},
+        {"volumes": None, "resourceClaims": None},
+        {"volumes": [{"name": "token", "projected": {}}, {"name": "tmp", "emptyDir": {}}]},
+        {"volumes": [{"name": "disk", "iscsi": {}}], "resourceClaims": []},
+    ],
+)
+def test_most_pods_name_none(spec: Json) -> None:
+    assert pod(spec).claims == ()
+
+
+def test_what_cannot_be_read_keeps_the_pod_and_is_said() -> None:
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": 5}}]
+    built, problem = read(POD, with_identity({"spec": {"volumes": volumes}}, "run-0"))
+    assert built.claims == ()
+    assert problem is not None
+    assert not problem.lost

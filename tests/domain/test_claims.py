@@ -1,0 +1,81 @@
+"""When the scheduler can use a claim that is there (volumebinding of 1.35 to 1.37)."""
+
+from typing import Any
+
+import pytest
+
+from gangboard.domain.claims import (
+    ResourceClaim,
+    StorageClass,
+    Trouble,
+    VolumeClaim,
+    trouble_of_devices,
+    trouble_of_volume,
+)
+from tests.diagnosis.building import a_meta, ago
+
+CLASSES = {
+    "now": StorageClass(a_meta("storage.k8s.io", "StorageClass", "now")),
+    "later": StorageClass(a_meta("storage.k8s.io", "StorageClass", "later"), waits_for_pod=True),
+}
+
+
+def claim(phase: str = "Pending", *, deleting: bool = False, **fields: Any) -> VolumeClaim:
+    since = ago(10) if deleting else None
+    meta = a_meta("", "PersistentVolumeClaim", "data", deleting_since=since)
+    return VolumeClaim(meta, phase, **fields)
+
+
+@pytest.mark.parametrize(
+    ("one", "trouble"),
+    [
+        (claim(storage_class="now"), Trouble.UNBOUND),
+        (claim("", storage_class="now"), Trouble.UNBOUND),
+        # Legitimately Pending: a volume comes when a pod has a node.
+        (claim(storage_class="later"), None),
+        # It names its volume: then no class makes it wait for a pod.
+        (claim(storage_class="later", volume="pv-7"), Trouble.UNBOUND),
+        # Without a class somebody has to make a volume by hand; so with one that is not there.
+        (claim(), Trouble.UNBOUND),
+        (claim(storage_class="manual"), Trouble.UNBOUND),
+        (claim("Bound", storage_class="now", volume="pv-7"), None),
+        (claim("Bound", volume="pv-7", deleting=True), Trouble.DELETED),
+        (claim(storage_class="later", deleting=True), Trouble.DELETED),
+        (claim("Lost", volume="pv-7"), Trouble.LOST),
+        (claim("Lost", volume="pv-7", deleting=True), Trouble.LOST),
+        (claim("Resting"), None),
+    ],
+)
+def test_claims_of_volumes(one: VolumeClaim, trouble: Trouble | None) -> None:
+    found = trouble_of_volume(one, CLASSES)
+    assert (found and found.trouble) == trouble
+    assert found is None or found.meta is one.meta
+
+
+@pytest.mark.parametrize(
+    ("one", "trouble"),
+    [
+        (claim(storage_class="now"), None),
+        (claim(), Trouble.UNBOUND),
+        (claim(storage_class="now", volume="pv-7"), Trouble.UNBOUND),
+        (claim("Lost", storage_class="now"), Trouble.LOST),
+    ],
+)
+def test_where_no_class_can_be_looked_at(one: VolumeClaim, trouble: Trouble | None) -> None:
+    found = trouble_of_volume(one, None)
+    assert (found and found.trouble) == trouble
+
+
+def test_the_volume_that_was_lost_is_named() -> None:
+    found = trouble_of_volume(claim("Lost", volume="pv-7"), None)
+    assert found is not None
+    assert found.volume == "pv-7"
+
+
+def test_claims_of_devices() -> None:
+    there = a_meta("resource.k8s.io", "ResourceClaim", "links")
+    leaving = a_meta("resource.k8s.io", "ResourceClaim", "links", deleting_since=ago(10))
+    assert trouble_of_devices(ResourceClaim(there)) is None
+    found = trouble_of_devices(ResourceClaim(leaving))
+    assert found is not None
+    assert found.trouble is Trouble.DELETED

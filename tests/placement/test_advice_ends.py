@@ -1,0 +1,260 @@
+"""Advice to wait: what ends by itself is said with the time of day, and what goes is not asked to go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from gangboard.domain.advice import Advice, Change
+from gangboard.domain.capacity import Ending, Load, Needs, NodeRoom, Resident
+from gangboard.domain.facts import Unit
+from gangboard.domain.verdict import NAMED_IN_ADVICE
+from gangboard.placement.advice import advise
+from gangboard.placement.placing import placing
+from gangboard.rules.placement.insufficient_resources import RULE
+from tests.diagnosis.building import NOW
+from tests.placement.making import CORDON, GPU, S, node
+from tests.placement.test_advice import kinds, only, resident, waiting
+
+
+def held(name: str, *ends: Ending, **more: Any) -> Resident:
+    """A gang of which so much ends; `more` is what it holds besides."""
+    kind = more.pop("kind", "Job")
+    gang = resident(name, kind=kind, **more)
+    loads = dict(gang.loads)
+    for end in ends:
+        for place, load in end.loads.items():
+            old = loads.get(place, Load())
+            amounts = {GPU: old.amounts.get(GPU, 0) + load.amounts[GPU]}
+            loads[place] = Load(amounts, old.pods + load.pods)
+    return replace(gang, loads=loads, ends=ends)
+
+
+def ending(minutes: float, *, pods: int = 1, deleted: bool = False, **gpus: int) -> Ending:
+    """Pods that end so many minutes from now and hold that many GPUs on these nodes."""
+    loads = {place: Load({GPU: count}, pods) for place, count in gpus.items()}
+    return Ending(NOW + timedelta(minutes=minutes), loads, deleted)
+
+
+def going(name: str, minutes: float, **gpus: int) -> Resident:
+    """A gang all of whose pods are being deleted."""
+    return replace(held(name, ending(minutes, deleted=True, **gpus)), by_suspending={})
+
+
+def advised(
+    nodes: Sequence[NodeRoom], pods: int, gpu: int, *there: Resident, **more: Any
+) -> tuple[Advice, ...]:
+    return advise(waiting(nodes, pods, gpu, quorum=pods, residents=there, **more))
+
+
+FULL = node("a", 4, 4)
+
+
+# Deadlines
+
+
+def test_the_end_is_told_as_the_time_of_day() -> None:
+    found = advised([FULL], 1, 4, held("batch", ending(12, a=4)))[0]
+    assert found.change is Change.WAIT_FOR_END
+    assert found.text == (
+        "Wait for Job team-b/batch, which ends at 12:12 UTC at the latest (its deadline): "
+        "then the pod fits."
+    )
+    assert found.at == found.until == NOW + timedelta(minutes=12)
+    assert [ref.name for ref in found.gangs] == ["batch"]
+
+
+def test_the_time_is_rounded_up_and_has_a_date_on_another_day() -> None:
+    found = advised([FULL], 1, 4, held("batch", ending(12.4, a=4)))[0]
+    assert "ends at 12:13 UTC at the latest" in found.text
+    assert found.at == NOW + timedelta(minutes=12.4)
+    assert found.until == NOW + timedelta(minutes=13)
+    found = advised([FULL], 1, 4, held("batch", ending(13 * 60, a=4)))[0]
+    assert "ends at 2026-11-22 01:00 UTC at the latest" in found.text
+
+
+def test_a_bare_pod_and_a_gang_of_any_kind_are_waited_for_and_never_suspended() -> None:
+    for kind in ("Pod", "PodGroup"):
+        found = advised([FULL], 1, 4, held("x", ending(12, a=4), kind=kind))
+        assert found[0].text.startswith(f"Wait for {kind} team-b/x, which ends at 12:12 UTC")
+        assert Change.SUSPEND_GANGS not in kinds(found)
+
+
+def test_pods_with_a_deadline_end_whatever_the_rest_of_their_gang_does() -> None:
+    gang = held("batch", ending(12, pods=2, a=4), b=4)
+    found = advised([FULL, node("b", 4, 4)], 1, 4, gang)[0]
+    assert found.text == (
+        "Wait for 2 pods of Job team-b/batch, which end at 12:12 UTC at the latest "
+        "(their deadline): then the pod fits."
+    )
+
+
+def test_the_first_end_that_is_enough_and_nothing_that_does_not_help() -> None:
+    nodes = [FULL, node("b", 4, 4), node("c", 4, 4)]
+    early, late = held("late", ending(40, a=4)), held("early", ending(5, b=2))
+    soon = held("soon", ending(9, c=4))
+    found = advised(nodes, 1, 4, early, late, soon)[0]
+    assert found.text.startswith("Wait for Job team-b/soon, which ends at 12:09 UTC")
+
+
+def test_several_ends_where_one_is_not_enough() -> None:
+    nodes = [FULL, node("b", 4, 4)]
+    one, other = held("one", ending(5, a=4)), held("other", ending(9, b=4))
+    found = advised(nodes, 2, 4, other, one)[0]
+    assert found.text == (
+        "Wait for Job team-b/one and Job team-b/other, which end by 12:09 UTC at the latest "
+        "(their deadlines): then all 2 pods fit."
+    )
+    assert found.until == NOW + timedelta(minutes=5)
+    # Of many, two are named.
+    parts = [held(f"g{at}", ending(at + 1, a=1)) for at in range(4)]
+    found = advised([FULL], 1, 4, *parts)[0]
+    assert found.text.startswith(
+        "Wait for Job team-b/g0, Job team-b/g1 and 2 others, which end by 12:04 UTC"
+    )
+    assert [ref.name for ref in found.gangs] == ["g0", "g1"]
+
+
+def test_an_end_that_should_have_come_is_not_waited_for() -> None:
+    late = held("late", ending(-1, a=4))
+    assert Change.WAIT_FOR_END not in kinds(advised([FULL], 1, 4, late))
+    stuck = going("stuck", -1, a=4)
+    found = kinds(advised([FULL], 1, 4, stuck))
+    assert Change.WAIT_FOR_END not in found
+    # Suspending does not help it either.
+    assert Change.SUSPEND_GANGS not in found
+
+
+def test_the_own_deadline_is_the_end_and_no_help() -> None:
+    mine = replace(held("train", ending(5, a=4)), root="uid-train")
+    assert Change.WAIT_FOR_END not in kinds(advised([FULL], 1, 4, mine))
+
+
+def test_an_end_is_waited_for_where_the_domain_is_what_is_missing() -> None:
+    """Two pods in one rack: 4 are free in each, and in r1 a gang ends."""
+    nodes = [node("a", 4, labels={"rack": "r1"}), node("b", 4, 4, labels={"rack": "r1"})]
+    nodes.append(node("c", 4, labels={"rack": "r2"}))
+    found = advised(nodes, 2, 4, held("batch", ending(12, b=4)), keys=("rack",))
+    assert found[0].change is Change.DROP_TOPOLOGY
+    assert Change.WAIT_FOR_END in kinds(found)
+
+
+# Pods that are being deleted
+
+
+def test_what_is_being_deleted_is_all_that_is_said_where_it_is_enough() -> None:
+    cordoned = replace(node("b", 4), unschedulable=True, taints=(CORDON,))
+    gone = held("gone", ending(2.5, pods=2, deleted=True, a=4))
+    (found,) = advised([FULL, cordoned], 1, 4, gone, resident("x", b=0))
+    assert found.change is Change.WAIT_FOR_END
+    assert found.text == "Wait: 2 pods on node a are going until 12:03 UTC; then the pod fits."
+    assert [ref.name for ref in found.named] == ["a"]
+    assert found.gangs == ()
+    assert found.at == NOW + timedelta(minutes=2.5)
+    assert found.until == NOW + timedelta(minutes=3)
+
+
+def test_pods_of_its_own_that_go_make_room_too() -> None:
+    mine = replace(going("train", 1, a=4), root="uid-train")
+    (found,) = advised([FULL], 1, 4, mine)
+    assert found.text == "Wait: 1 pod on node a is going until 12:01 UTC; then the pod fits."
+
+
+def test_only_what_is_needed_is_waited_for() -> None:
+    nodes = [FULL, node("b", 4, 4), node("c", 0)]
+    pods = [going("late", 9, a=4), going("soon", 1, b=4)]
+    (found,) = advised(nodes, 1, 4, *pods)
+    assert found.text == "Wait: 1 pod on node b is going until 12:01 UTC; then the pod fits."
+
+
+def test_nobody_is_asked_to_free_what_goes_by_itself() -> None:
+    """Two pods of 4: a gets free by itself, for the other somebody has to make room."""
+    found = advised([FULL, node("b", 4, 4)], 2, 4, going("gone", 2, a=4), resident("small", b=4))
+    room = only(found, Change.FREE_ROOM)
+    assert room.free == {"b": {GPU: 4}}
+    assert room.text == (
+        "Free 4 nvidia.com/gpu on node b: then all 2 pods fit, once 1 pod on node a that is being "
+        "deleted is gone (12:02 UTC at the latest)."
+    )
+    assert room.until == NOW + timedelta(minutes=2)
+    assert [ref.name for ref in room.nodes] == ["b"]
+    assert {ref.name for ref in room.named} == {"a", "b"}
+    gangs = only(found, Change.SUSPEND_GANGS)
+    assert [ref.name for ref in gangs.gangs] == ["small"]
+    assert gangs.text.endswith(
+        "then all 2 pods fit, once 1 pod on node a that is being deleted is gone "
+        "(12:02 UTC at the latest)."
+    )
+
+
+def test_a_deadline_that_comes_before_what_is_being_deleted_has_gone() -> None:
+    nodes = [FULL, node("b", 4, 4)]
+    found = advised(nodes, 2, 4, going("gone", 9, a=4), held("batch", ending(5, b=4)))[0]
+    assert found.text == (
+        "Wait for Job team-b/batch, which ends at 12:05 UTC at the latest (its deadline): then all "
+        "2 pods fit, once 1 pod on node a that is being deleted is gone (12:09 UTC at the latest)."
+    )
+    assert found.at == NOW + timedelta(minutes=9)
+    assert found.until == NOW + timedelta(minutes=5)
+
+
+def test_what_goes_elsewhere_changes_nothing() -> None:
+    other = node("c", 0, 0)
+    found = advised([FULL, other], 1, 4, going("gone", 2, c=0), resident("small", a=4))
+    assert only(found, Change.SUSPEND_GANGS).text.endswith("then the pod fits.")
+
+
+def test_suspending_frees_only_what_does_not_go_anyway() -> None:
+    """Half of the gang is stuck in its deletion: without it there is no room, whoever is suspended."""
+    part = {"a": Load({GPU: 2}, 1)}
+    stuck = replace(held("stuck", ending(-5, deleted=True, a=2), a=2), by_suspending=part)
+    assert Change.SUSPEND_GANGS not in kinds(advised([FULL], 1, 4, stuck))
+    suspended = replace(resident("off", a=4), by_suspending={})
+    assert Change.SUSPEND_GANGS not in kinds(advised([FULL], 1, 4, suspended))
+
+
+def test_a_pod_that_keeps_others_away_goes() -> None:
+    needs = Needs(anti_affinity=(S,))
+    there = replace(node("a", 8), now=Load({GPU: 2}, 1, matched={S: 1}))
+    load = {"a": Load({GPU: 2}, 1, matched={S: 1})}
+    end = Ending(NOW + timedelta(minutes=1), load, deleted=True)
+    gone = replace(resident("gone"), loads=load, ends=(end,), by_suspending={})
+    (found,) = advised([there], 1, 1, gone, needs=needs)
+    assert found.text == "Wait: 1 pod on node a is going until 12:01 UTC; then the pod fits."
+
+
+def test_no_end_is_told_where_the_arithmetic_cannot_tell() -> None:
+    unclear = Needs(unsupported=("volumes",))
+    assert advised([FULL], 1, 4, going("gone", 2, a=4), needs=unclear) == ()
+
+
+def test_a_finding_with_a_known_end_is_judged_again_when_it_must_have_come() -> None:
+    """Names of gangs and nodes are evidence, so that who may not see them reads none."""
+    text = f"0/1 nodes are available: 1 Insufficient {GPU}."
+    nodes = [FULL, node("b", 4, 4)]
+    there = [going("gone", 2, a=4), held("batch", ending(12.5, b=4))]
+    unit = waiting(nodes, 2, 4, quorum=2, residents=there, text=text)
+    finding = RULE.find(unit)
+    assert finding is not None
+    assert finding.advice[0].startswith("Wait for Job team-b/batch, which ends at 12:13 UTC")
+    assert finding.recheck_at == NOW + timedelta(minutes=2)
+    named = {item.value for item in finding.evidence if item.label == NAMED_IN_ADVICE}
+    assert {"batch", "a"} <= named
+    quiet = RULE.find(waiting(nodes, 2, 4, quorum=2, text=text))
+    assert quiet is not None
+    assert quiet.recheck_at is None
+
+
+def later(unit: Unit, minutes: float) -> Unit:
+    facts = replace(unit.facts, now=NOW + timedelta(minutes=minutes))
+    unit = replace(unit, facts=facts)
+    return replace(unit, placing=placing(unit))
+
+
+def test_what_was_worked_out_about_a_room_is_not_believed_for_longer() -> None:
+    unit = waiting([FULL], 1, 4, quorum=1, residents=[going("gone", 2, a=4)])
+    assert kinds(advise(unit)) == [Change.WAIT_FOR_END]
+    assert kinds(advise(later(unit, 1.9))) == [Change.WAIT_FOR_END]
+    assert Change.WAIT_FOR_END not in kinds(advise(later(unit, 2)))

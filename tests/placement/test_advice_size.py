@@ -1,0 +1,292 @@
+"""Advice about size and quorum: given where the group follows, and as the API server takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gangboard.domain.advice import Advice, Change, Way
+from gangboard.domain.capacity import ClusterRoom, Needs, NodeRoom
+from gangboard.domain.facts import Unit
+from gangboard.domain.group import Group, Policy, WorkloadEntry
+from gangboard.domain.owner import GangRequest, Owner
+from gangboard.domain.pod import Pod
+from gangboard.placement.advice import advise
+from gangboard.placement.placing import placing
+from tests.diagnosis.building import (
+    a_group,
+    a_job,
+    a_jobset,
+    a_part,
+    a_plan,
+    child_jobs,
+    pods_of,
+    requests,
+)
+from tests.placement.making import node
+from tests.rules.asking import unit_of
+
+V135, V136, V137 = (1, 35), (1, 36), (1, 37)
+TWO = (node("a", 4), node("b", 4))
+GIVEN, LEFT_OPEN = GangRequest("gang", 4), GangRequest("gang", 4, derived=True)
+
+
+def a_train(**fields: Any) -> Owner:
+    """A Job of four pods of four GPUs each."""
+    return a_job("train", pods=4, requests=requests(gpu="4"), **fields)
+
+
+def told(
+    job: Owner,
+    group: Group | None = None,
+    nodes: Sequence[NodeRoom] = TWO,
+    minor: tuple[int, int] | None = V137,
+    pods: Sequence[Pod] = (),
+) -> list[Advice]:
+    """Advice about the Job, none of whose pods has a node unless they are given."""
+    name = group.name if group is not None else ""
+    found = pods or pods_of(job, 4, group=name)
+    facts = {"room": ClusterRoom(tuple(nodes)), "kubernetes": minor}
+    unit = unit_of(job, *found, *([group] if group is not None else []), facts=facts)
+    return advised(unit, Change.SIZE, Change.QUORUM)
+
+
+def advised(unit: Unit, *changes: Change) -> list[Advice]:
+    unit = replace(unit, placing=placing(unit))
+    return [one for one in advise(unit) if one.change in changes]
+
+
+def texts(found: Sequence[Advice]) -> list[str]:
+    return [one.text for one in found]
+
+
+# The group of a Job
+
+
+def test_a_quorum_that_is_left_open_follows_the_size() -> None:
+    """The Job controller of 1.37 keeps minCount at parallelism; somebody may also set it."""
+    job = a_train(gang_request=LEFT_OPEN)
+    assert texts(told(job, a_group("g", quorum=4, of=job))) == [
+        "Set minCount of Job train, which has none, to 2: 2 pods fit now (in place).",
+        "Lower the parallelism and completions of Job train from 4 to 2: so many fit now "
+        "(in place).",
+    ]
+
+
+def test_a_quorum_that_is_given_is_lowered_with_the_size() -> None:
+    """The API server refuses a minCount above parallelism, and takes both in one change."""
+    job = a_train(gang_request=GIVEN)
+    assert texts(told(job, a_group("g", quorum=4, of=job))) == [
+        "Lower the quorum of Job train from 4 to 2: 2 pods fit now (in place).",
+        "Lower the parallelism, completions and minCount of Job train from 4 to 2: so many fit "
+        "now (in place).",
+    ]
+
+
+def test_a_gang_of_1_36_follows_the_size_of_a_job_that_is_made_again() -> None:
+    job = a_train()
+    assert texts(told(job, a_group("g", quorum=4, of=job), minor=V136)) == [
+        "Lower the parallelism and completions of Job train from 4 to 2: so many fit now "
+        "(recreate)."
+    ]
+
+
+@pytest.mark.parametrize("minor", [V136, V137])
+def test_a_group_that_was_brought_along_does_not_follow(minor: tuple[int, int]) -> None:
+    job = a_train(group_name="g")
+    found = told(job, a_group("g", quorum=4), minor=minor)
+    how = "in place" if minor == V137 else "recreate"
+    assert texts(found) == [f"Lower the quorum of PodGroup g from 4 to 2: 2 pods fit now ({how})."]
+
+
+def test_nor_does_an_entry_of_a_workload_of_1_35() -> None:
+    job = a_train(group_name="plan/workers")
+    plan = a_plan("plan", entries={"workers": 4}, of=job)
+    group = replace(
+        plan, policy=Policy.GANG, quorum=4, entry=WorkloadEntry("plan", "workers"), templates=()
+    )
+    assert Change.SIZE not in [one.change for one in told(job, group, minor=V135)]
+
+
+def test_a_quorum_that_is_not_the_size_is_not_lowered_with_it() -> None:
+    """Somebody changed the PodGroup itself: nothing tells what its controller makes of it."""
+    job = a_train(gang_request=LEFT_OPEN)
+    found = told(job, a_group("g", quorum=3, of=job))
+    assert [one.change for one in found] == [Change.QUORUM]
+
+
+def test_a_group_that_is_not_known_is_no_group_without_a_quorum() -> None:
+    job = a_train(group_name="g")
+    assert told(job, pods=pods_of(job, 4, group="g")) == []
+
+
+def test_a_job_that_somebody_else_keeps_is_left_alone() -> None:
+    job = a_train(of=a_job("launcher"))
+    assert told(job) == []
+
+
+# What is lowered
+
+
+def test_a_list_of_work_keeps_its_completions() -> None:
+    """100 indexes, four at a time: what is lowered is how many run at a time."""
+    job = a_train(completions=100, desired=4)
+    for minor in (V135, V136, V137):
+        (found,) = told(job, minor=minor)
+        assert found.way is Way.IN_PLACE
+        assert found.text == (
+            "Lower the parallelism of Job train from 4 to 2: so many fit now (in place)."
+        )
+
+
+def test_also_when_some_of_it_is_done() -> None:
+    job = a_train(completions=100, desired=34, succeeded_pods=30)
+    assert [one.count for one in told(job)] == [2]
+
+
+def test_a_list_of_work_in_a_gang_too() -> None:
+    job = a_train(completions=100, desired=4, gang_request=LEFT_OPEN)
+    found = told(job, a_group("g", quorum=4, of=job))
+    assert texts(found)[1:] == [
+        "Lower the parallelism of Job train from 4 to 2: so many fit now (in place)."
+    ]
+
+
+def test_completions_without_indexes_cannot_be_changed_and_need_not() -> None:
+    assert texts(told(a_train(indexed=False))) == [
+        "Lower the parallelism of Job train from 4 to 2: so many fit now (in place)."
+    ]
+
+
+def test_a_pod_with_a_node_is_not_one_of_those_that_go() -> None:
+    """With two completions only the indexes 0 and 1 are left, and index 3 is the one that runs."""
+    job = a_train()
+    nodes = (node("a", 4, 4), node("b", 4))
+    *others, last = pods_of(job, 4)
+    assert told(job, nodes=nodes, pods=[*others, replace(last, node="a")]) == []
+    first, *rest = pods_of(job, 4)
+    found = told(job, nodes=nodes, pods=[replace(first, node="a"), *rest])
+    assert [one.count for one in found] == [2]
+
+
+# JobSets
+
+
+def told_of(
+    jobset: Owner,
+    nodes: Sequence[NodeRoom],
+    on: dict[str, str] | None = None,
+    minor: tuple[int, int] = V137,
+    needs: Needs | None = None,
+    **fields: Any,
+) -> list[str]:
+    """Advice about the size of a JobSet, from its last child Job; `on` are pods with a node."""
+    jobs = child_jobs(jobset, **fields)
+    grouped = minor == V136
+    more: dict[str, Any] = {"needs": needs} if needs is not None else {}
+    pods = [
+        replace(pod, node=(on or {}).get(pod.meta.ref.name, ""))
+        for job in jobs
+        for pod in pods_of(
+            job, job.parallelism or 0, group=f"{job.meta.ref.name}-g" if grouped else "", **more
+        )
+    ]
+    own = jobs[-1]
+    groups = [
+        a_group(f"{job.meta.ref.name}-g", quorum=job.parallelism, of=job) for job in jobs if grouped
+    ]
+    facts = {"room": ClusterRoom(tuple(nodes)), "kubernetes": minor, "jobs": jobs}
+    mine = tuple(pod for pod in pods if pod.meta.controller.uid == own.meta.ref.uid)  # type: ignore[union-attr]
+    unit = unit_of(jobset, *jobs, *pods, *groups, facts=facts)
+    group = groups[-1] if groups else None
+    unit = replace(
+        unit,
+        jobs=(own,),
+        pods=mine,
+        group=group,
+        group_name=group.name if group is not None else "",
+        quorum=group.quorum if group is not None else None,
+        desired=own.desired,
+    )
+    return texts(advised(unit, Change.SIZE))
+
+
+def workers(jobs: int = 1, pods: int = 4) -> Any:
+    return a_part("workers", jobs=jobs, pods=pods, requests=requests(gpu="4"))
+
+
+def test_a_jobset_of_one_job_is_made_smaller() -> None:
+    """Three of four pods have a node, and there is no other; the JobSet cannot be changed."""
+    jobset = a_jobset("run", workers())
+    full = [node(name, 4, 4) for name in "abc"]
+    on = {f"run-workers-0-{at}": name for at, name in enumerate("abc")}
+    said = (
+        "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 4 to "
+        "3: so many fit now (recreate)."
+    )
+    assert told_of(jobset, full, on) == [said]
+    assert told_of(jobset, [node(name, 4) for name in "abc"], minor=V136) == [said]
+
+
+def test_a_jobset_of_several_jobs_has_fewer_of_them() -> None:
+    jobset = a_jobset("run", workers(jobs=3, pods=2))
+    nodes = [node(name, 4) for name in "abcde"]
+    assert told_of(jobset, nodes, minor=V136) == []  # the last one fits by itself
+    full = [node(name, 4, 4) for name in "abcd"] + [node("e", 4)]
+    on = {f"run-workers-{at // 2}-{at % 2}": name for at, name in enumerate("abcd")}
+    assert told_of(jobset, full, on, minor=V136) == [
+        "Lower the replicas of replicatedJobs[workers] of JobSet run from 3 to 2: so many fit now "
+        "(recreate)."
+    ]
+
+
+def test_or_smaller_ones_where_not_even_one_fits() -> None:
+    jobset = a_jobset("run", workers(jobs=2, pods=4))
+    assert told_of(jobset, [node("a", 8)], minor=V136) == [
+        "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 4 to "
+        "1: so many of each Job fit now (recreate)."
+    ]
+
+
+def test_the_other_parts_keep_their_room() -> None:
+    """The driver is made anew as well: a whole node is no longer whole with it."""
+    driver = a_part("driver", pods=1, requests=requests(gpu="1"))
+    jobset = a_jobset("run", driver, workers())
+    on = {"run-driver-0-0": "c"}
+    nodes = [node("a", 4), node("b", 4), node("c", 1, 1)]
+    said = told_of(jobset, nodes, on)
+    # On a or b the driver would take the place of a worker, and the scheduler may put it there.
+    assert said == [
+        "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 4 to "
+        "1: so many fit now (recreate)."
+    ]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"gang_request": GangRequest("gang")},
+        {"of": a_job("launcher")},
+        {"managed_by": "kueue.x-k8s.io/multikueue"},
+        {"restarting": True},
+    ],
+    ids=["a gang of JobSet", "somebody keeps it", "another controller", "it restarts"],
+)
+def test_no_size_for_a_jobset_that_is_not_plain(fields: dict[str, Any]) -> None:
+    assert told_of(a_jobset("run", workers(), **fields), [node("a", 4)]) == []
+
+
+def test_no_size_for_a_jobset_that_has_done_some_of_its_work() -> None:
+    assert told_of(a_jobset("run", workers()), [node("a", 4)], succeeded_pods=1) == []
+
+
+def test_no_size_for_a_jobset_whose_pods_ask_for_what_is_not_worked_out() -> None:
+    unclear = Needs(unsupported=("volumes",))
+    assert told_of(a_jobset("run", workers()), [node("a", 4)], needs=unclear) == []
+
+
+def test_no_size_for_a_jobset_where_nothing_fits() -> None:
+    assert told_of(a_jobset("run", workers()), [node("a", 2)]) == []

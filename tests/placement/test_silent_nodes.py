@@ -1,0 +1,155 @@
+"""Nodes that have registered and have not said what they offer yet: `status.allocatable` is not there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from itertools import compress
+from typing import Any
+
+import pytest
+
+from gangboard.decode.nodes import NODE
+from gangboard.domain.capacity import PODS, NodeRoom, Shape
+from gangboard.domain.facts import Unit
+from gangboard.domain.node import Node
+from gangboard.domain.placing import Filter
+from gangboard.placement.eligibility import eligibility
+from gangboard.placement.fit_rows import fit_rows
+from gangboard.placement.ground import Ground
+from gangboard.placement.hosts import hosts_of
+from gangboard.placement.placing import placing
+from gangboard.placement.sentences.cause import obstacle
+from gangboard.placement.usage import Usage
+from tests.decode.reading import model, read, with_identity
+from tests.placement.making import CORDON, GPU, node, shape
+from tests.rules import texts
+from tests.rules.waiting import ask as asks
+from tests.rules.waiting import gang, selecting
+
+
+def registered(name: str, status: Any = None, **spec: Any) -> Node:
+    built: Node = model(NODE, with_identity({"spec": spec, "status": status}, name, namespace=""))
+    return built
+
+
+def offering(name: str, **amounts: str) -> Node:
+    named = {key.replace("gpu", GPU): value for key, value in amounts.items()}
+    return registered(name, {"allocatable": {"cpu": "8", "pods": "110", **named}})
+
+
+def waiting(*nodes: Node, count: int = 2, **more: Any) -> Unit:
+    usage = Usage()
+    for one in nodes:
+        usage.put_node(one)
+    return gang(count, asks(4), usage.room(), text=texts.GPU_SHORT, **more)
+
+
+def told(unit: Unit) -> tuple[str, str]:
+    found = obstacle(unit)
+    assert found is not None
+    assert found.blocked
+    return found.code, found.text
+
+
+STATUSES: list[Any] = [None, {}, {"allocatable": None}, {"allocatable": {}}, {"conditions": []}]
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_no_node_has_said_anything(status: Any) -> None:
+    unit = waiting(*(registered(f"n{at}", status) for at in range(3)))
+    assert told(unit) == (
+        "nodes-unschedulable",
+        "no node is known that could host 2 pods, and 3 nodes have not said what they offer yet",
+    )
+    (row,) = fit_rows(unit)
+    (out,) = row.excluded
+    assert (out.label, out.nodes, out.examples) == (Filter.UNSAID, 3, ("n0", "n1", "n2"))
+    assert (row.fits_now, row.fits_empty, row.open_nodes, row.nodes) == (0, 0, 0, 3)
+
+
+def test_the_taint_of_a_node_that_is_not_ready_comes_with_it() -> None:
+    taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    assert told(waiting(registered("n0", None, taints=[taint]), count=1)) == (
+        "nodes-unschedulable",
+        "no node is known that could host 1 pod, and 1 node has not said what it offers yet",
+    )
+
+
+def test_others_lack_the_resource() -> None:
+    """A node that never speaks must not hide what no node has."""
+    unit = waiting(offering("n0"), offering("n1"), registered("n2"))
+    assert told(unit) == (
+        "no-matching-node",
+        "2 pods ask for 4 nvidia.com/gpu each, and no node has any; 1 more node has not said what "
+        "it offers yet",
+    )
+
+
+def test_others_are_too_small() -> None:
+    unit = waiting(offering("n0", gpu="2"), registered("n1"), registered("n2"))
+    assert told(unit) == (
+        "no-matching-node",
+        "2 pods ask for 4 nvidia.com/gpu each, and the largest node has 2; 2 more nodes have not "
+        "said what they offer yet",
+    )
+
+
+def test_others_are_cordoned() -> None:
+    cordoned = offering("n0", gpu="4")
+    cordoned = replace(cordoned, unschedulable=True, taints=_cordon())
+    unit = waiting(cordoned, registered("n1"), registered("n2"))
+    assert told(unit) == (
+        "nodes-unschedulable",
+        "the only node that could host 2 pods is cordoned; 2 more nodes have not said what they "
+        "offer yet",
+    )
+
+
+def _cordon() -> Any:
+    taint = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+    return registered("any", None, taints=[taint]).taints
+
+
+def test_of_the_nodes_that_are_selected_none_has_said_anything() -> None:
+    unit = waiting(offering("n0", gpu="4"), registered("n1"), needs=selecting(pool="a"))
+    assert told(unit)[0] == "no-matching-node"
+    new = replace(registered("n1"), labels={"pool": "a"})
+    assert told(waiting(offering("n0", gpu="4"), new, needs=selecting(pool="a"))) == (
+        "nodes-unschedulable",
+        "no node is known that could host 2 pods, and 1 node has not said what it offers yet",
+    )
+
+
+def test_beside_a_lack_of_room() -> None:
+    unit = waiting(offering("n0", gpu="4"), registered("n1"))
+    assert told(unit) == (
+        "exceeds-capacity",
+        "2 pods need 8 nvidia.com/gpu, and the only node that could host them has 4 even when "
+        "empty; 1 more has not said what it offers yet",
+    )
+
+
+def test_a_node_whose_amounts_could_not_be_read_has_said_something() -> None:
+    status = {"allocatable": {"cpu": "x", "pods": "y", GPU: "z"}}
+    broken, problem = read(NODE, with_identity({"status": status}, "n0", namespace=""))
+    assert problem is not None
+    unit = waiting(broken)
+    answer = placing(unit)
+    assert answer is not None
+    (one,) = answer.shapes
+    assert list(one.eligibility.excluded) == [Filter.UNREADABLE]
+
+
+def test_all_nodes_at_once_are_told_the_same_as_one_by_one() -> None:
+    silent, speaking = NodeRoom("n1", {"rack": "a"}), node("n1", labels={"rack": "a"})
+    others = (node("n0"), NodeRoom("n2", taints=(CORDON,)), node("n3", gpu=0))
+    for one in (shape(gpu=4), shape(), Shape("none", {PODS: Decimal(0)})):
+        for was, is_now in ((silent, speaking), (speaking, silent)):
+            nodes = (*others, is_now)
+            for ground in (Ground(nodes), Ground((*others, was)).changed({"n1": is_now})):
+                hosts = hosts_of(ground, one)
+                for keys in ((), ("rack",)):
+                    assert hosts.eligibility(keys) == eligibility(nodes, one, keys)
+                    told = eligibility(nodes, one, keys).eligible
+                    assert tuple(compress(ground.names, hosts.eligible(keys))) == told

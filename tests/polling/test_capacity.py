@@ -1,0 +1,86 @@
+"""What is stored of the shapes of pods: numbers that say when they are at most so many."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from gangboard.simulator import Simulator
+from gangboard.store.capacity import ShapeCapacity
+from gangboard.store.models import ClusterCapacity
+from tests.polling.conftest import Watching
+from tests.polling.test_pending_gangs import DEVICE, give_devices, node_names, put_waiting_job
+
+Watch = Callable[..., Watching]
+VOLUMES = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
+SPREAD = {
+    "topologySpreadConstraints": [
+        {
+            "maxSkew": 1,
+            "topologyKey": "zone",
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"app": "a"}},
+        }
+    ]
+}
+GREATER = {"tolerations": [{"key": "speed", "operator": "Gt", "value": "5"}]}
+
+
+def change_pod(simulator: Simulator, spec: dict[str, Any]) -> None:
+    simulator.objects.update(
+        "v1", "Pod", "waits-0", lambda pod: pod["spec"].update(spec), namespace="default"
+    )
+
+
+def shape_of_waiting(watching: Watching) -> dict[str, Any]:
+    watching.once()
+    shapes = ClusterCapacity.objects.get().shapes
+    (shape,) = [one for one in shapes if DEVICE in one["requests"]]
+    return dict(shape)
+
+
+@pytest.mark.parametrize(
+    ("spec", "unsupported"), [(VOLUMES, "volume"), (SPREAD, "spread constraints")]
+)
+def test_what_can_only_take_nodes_away_leaves_an_upper_bound(
+    watch: Watch, spec: dict[str, Any], unsupported: str
+) -> None:
+    watching = watch()
+    put_waiting_job(watching.simulator)
+    give_devices(watching.simulator, node_names(watching.simulator)[0])
+    change_pod(watching.simulator, spec)
+    shape = shape_of_waiting(watching)
+    assert (shape["waiting"], shape["fits_now"], shape["fits_empty"]) == (1, 1, 1)
+    (word,) = shape["unsupported"]
+    assert unsupported in word
+    assert shape["why"] == ""
+
+
+def test_a_request_that_cannot_be_read_leaves_an_upper_bound(watch: Watch) -> None:
+    watching = watch()
+    put_waiting_job(watching.simulator)
+    give_devices(watching.simulator, node_names(watching.simulator)[0])
+    asked = {"requests": {DEVICE: "16", "memory": "much"}}
+    change_pod(watching.simulator, {"containers": [{"name": "main", "resources": asked}]})
+    shape = shape_of_waiting(watching)
+    assert (shape["fits_now"], shape["why"]) == (1, "")
+    assert shape["unsupported"] == ["a request of memory that could not be read"]
+
+
+def test_what_could_go_either_way_has_no_numbers(watch: Watch) -> None:
+    watching = watch()
+    put_waiting_job(watching.simulator)
+    change_pod(watching.simulator, GREATER)
+    shape = shape_of_waiting(watching)
+    assert shape["why"] == "not understood: the toleration operator Gt"
+
+
+def test_a_shape_comes_back_from_its_table_as_it_was() -> None:
+    shape = asdict(ShapeCapacity({"cpu": "1"}, 1, 2, 3, unsupported=["volume claims"]))
+    assert json.loads(json.dumps(shape)) == shape
+    plain = asdict(ShapeCapacity({"cpu": "1"}, 1, 2, 3))
+    assert json.loads(json.dumps(plain)) == plain

@@ -1,0 +1,234 @@
+"""Claims from the cluster to the sentence of the gangs whose pods name them, and back from the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from gangboard.decode.claims import RESOURCE_CLAIM, VOLUME_CLAIM
+from gangboard.domain.claims import ClaimTrouble, Trouble
+from gangboard.polling import claims, poll
+from gangboard.polling.session import Session
+from gangboard.simulator import Simulator
+from gangboard.simulator.resources import Resource
+from tests.polling.conftest import Watching
+from tests.polling.test_pending_gangs import put_waiting_job
+from tests.rules.texts import CLAIM_HIDDEN
+
+Watch = Callable[..., Watching]
+Json = dict[str, Any]
+
+VOLUMES = Resource("", ("v1",), "persistentvolumeclaims", "PersistentVolumeClaim", short=("pvc",))
+CLASSES = Resource(
+    "storage.k8s.io", ("v1",), "storageclasses", "StorageClass", namespaced=False, has_status=False
+)
+DEVICES = Resource("resource.k8s.io", ("v1",), "resourceclaims", "ResourceClaim")
+ALL = (VOLUMES, CLASSES, DEVICES)
+
+DATA = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
+LINKS = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "links"}]}
+MISSING = "1 pod needs the PersistentVolumeClaim data, and it does not exist."
+UNBOUND = "1 pod waits for the PersistentVolumeClaim data, which is not bound to a volume yet."
+NO_LINKS = "1 pod needs the ResourceClaim links, and it does not exist."
+
+
+def put_job(simulator: Simulator, spec: Json, *, silent: bool = False, age: int = 60) -> None:
+    """A Job with one pod that a scheduler of 1.37 tells an error of, or nothing."""
+    put_waiting_job(simulator)
+
+    def change(pod: Json) -> None:
+        made = datetime.now(UTC) - timedelta(seconds=age)
+        pod["metadata"]["creationTimestamp"] = made.strftime("%Y-%m-%dT%H:%M:%SZ")
+        pod["spec"].update(spec)
+        pod["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1m"}}
+        pod["status"]["conditions"] = (
+            []
+            if silent
+            else [
+                {
+                    "type": "PodScheduled",
+                    "status": "False",
+                    "reason": "SchedulerError",
+                    "message": CLAIM_HIDDEN,
+                }
+            ]
+        )
+
+    simulator.objects.update("v1", "Pod", "waits-0", change, "default")
+
+
+def put(simulator: Simulator, api: str, kind: str, name: str, **more: Any) -> None:
+    namespace = {} if kind == "StorageClass" else {"namespace": "default"}
+    metadata = {"name": name, **namespace, **more.pop("metadata", {})}
+    simulator.objects.put({"apiVersion": api, "kind": kind, "metadata": metadata, **more})
+
+
+def put_data(simulator: Simulator, phase: str = "Pending", **spec: Any) -> None:
+    put(
+        simulator, "v1", "PersistentVolumeClaim", "data",
+        metadata={"uid": "uid-data"}, spec=spec, status={"phase": phase},
+    )  # fmt: skip
+
+
+def put_class(simulator: Simulator, mode: str) -> None:
+    put(simulator, "storage.k8s.io/v1", "StorageClass", "fast", volumeBindingMode=mode)
+
+
+def said(watching: Watching) -> tuple[str, str]:
+    gang = watching.gang("waits")
+    return gang.code, gang.message
+
+
+def session_of(watching: Watching) -> Session:
+    return poll._sessions[watching.cluster.pk]
+
+
+def test_a_claim_is_followed_from_missing_to_bound(watch: Watch) -> None:
+    watching = watch(extra=ALL)
+    simulator = watching.simulator
+    put_job(simulator, DATA)
+    watching.window(1.0)
+    assert said(watching) == ("volume-unavailable", MISSING)
+
+    put_data(simulator, storageClassName="fast")
+    watching.window(1.0)
+    assert said(watching) == ("volume-unavailable", UNBOUND)
+
+    # The class appears, and waits for the pod: then it is not the claim.
+    put_class(simulator, "WaitForFirstConsumer")
+    watching.window(1.0)
+    assert said(watching)[0] == "scheduler-error"
+
+    # It is there again with a volume of its own, which has gone.
+    watching.forget()
+    put_data(simulator, "Lost", storageClassName="fast", volumeName="pv-7")
+    watching.window(1.0)
+    assert said(watching)[1].endswith("and its PersistentVolume pv-7 does not exist.")
+
+    put_data(simulator, "Bound", storageClassName="fast", volumeName="pv-7")
+    watching.window(1.0)
+    assert said(watching)[0] == "scheduler-error"
+
+    simulator.objects.delete("v1", "PersistentVolumeClaim", "data", "default")
+    watching.window(1.0)
+    assert said(watching) == ("volume-unavailable", MISSING)
+
+
+def test_a_new_worker_says_the_same(watch: Watch) -> None:
+    watching = watch(extra=ALL)
+    put_class(watching.simulator, "Immediate")
+    put_data(watching.simulator, storageClassName="fast")
+    put_job(watching.simulator, DATA)
+    watching.window(1.0)
+    assert said(watching) == ("volume-unavailable", UNBOUND)
+    watching.forget()
+    window = watching.window(1.0)
+    assert said(watching) == ("volume-unavailable", UNBOUND)
+    assert window.writer.written == 0
+
+
+def test_a_pod_that_is_held_back(watch: Watch) -> None:
+    watching = watch(extra=ALL)
+    put_job(watching.simulator, LINKS, silent=True)
+    watching.window(1.0)
+    assert said(watching) == ("claim-unavailable", NO_LINKS)
+    put(watching.simulator, "resource.k8s.io/v1", "ResourceClaim", "links", spec={})
+    watching.window(1.0)
+    assert said(watching)[0] == "not-attempted"
+
+
+def test_what_came_just_now_may_have_a_claim_that_comes_as_well(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claims, "SETTLING", timedelta(hours=1))
+    watching = watch(extra=ALL)
+    put_job(watching.simulator, LINKS, silent=True, age=0)
+    watching.window(1.0)
+    assert said(watching)[0] == "starting"
+    session, now = session_of(watching), datetime.now(UTC)
+    links = ("ResourceClaim", "default", "links")
+    assert session.claims.troubles(["uid-waits-0"], now)[0] == {}
+    settled = now + timedelta(hours=1)
+    found, again = session.claims.troubles(["uid-waits-0"], settled)
+    assert found == {links: ClaimTrouble(Trouble.MISSING)}
+    assert again is None
+    # Nothing touches it but the time.
+    assert [root for at, root in session.due if at > (now + timedelta(minutes=50)).timestamp()] == [
+        "uid-waits"
+    ]
+
+
+def test_once_is_enough(watch: Watch) -> None:
+    watching = watch(extra=ALL)
+    put_job(watching.simulator, DATA)
+    watching.once()
+    assert said(watching) == ("volume-unavailable", MISSING)
+
+
+@pytest.mark.parametrize(
+    ("spec", "silent", "plural", "key", "today", "seen"),
+    [
+        (DATA, False, "persistentvolumeclaims", VOLUME_CLAIM.key, "scheduler-error", MISSING),
+        (LINKS, True, "resourceclaims", RESOURCE_CLAIM.key, "not-attempted", NO_LINKS),
+    ],
+)
+def test_who_may_not_list_them_says_nothing_of_them(
+    watch: Watch, spec: Json, silent: bool, plural: str, key: str, today: str, seen: str
+) -> None:
+    watching = watch(extra=ALL)
+    fault = watching.simulator.faults.forbidden(resource=plural)
+    put_job(watching.simulator, spec, silent=silent)
+    watching.window(1.0)
+    assert watching.state(key).state == "forbidden"
+    assert said(watching)[0] == today
+    watching.simulator.faults.remove(fault)
+    watching.window(1.5)
+    # Nothing has touched the gang but that its claim is now known not to be there.
+    assert said(watching)[1] == seen
+
+
+def test_without_classes_a_claim_of_a_class_may_wait_for_the_pod(watch: Watch) -> None:
+    watching = watch(extra=ALL)
+    watching.simulator.faults.forbidden(resource="storageclasses")
+    put_data(watching.simulator, storageClassName="fast")
+    put_job(watching.simulator, DATA)
+    watching.window(1.0)
+    assert said(watching)[0] == "scheduler-error"
+    put_data(watching.simulator, storageClassName="")
+    watching.window(1.0)
+    assert said(watching) == ("volume-unavailable", UNBOUND)
+
+
+def test_where_none_are_served(watch: Watch) -> None:
+    watching = watch()
+    put_job(watching.simulator, DATA)
+    watching.once()
+    assert watching.state(VOLUME_CLAIM.key).state == "not-served"
+    assert said(watching)[0] == "scheduler-error"
+
+
+def test_a_claim_that_cannot_be_read_may_be_the_one(watch: Watch) -> None:
+    watching = watch(extra=ALL)
+    put(watching.simulator, "v1", "PersistentVolumeClaim", "data", spec={"volumeName": 5})
+    put_job(watching.simulator, DATA)
+    watching.window(1.0)
+    assert said(watching)[0] == "scheduler-error"
+
+
+def test_nothing_is_kept_of_pods_that_are_gone_or_have_a_node(watch: Watch) -> None:
+    watching = watch(extra=ALL)
+    put_job(watching.simulator, DATA)
+    watching.window(1.0)
+    keeper = session_of(watching).claims
+    assert keeper._asking
+    assert keeper._asked
+
+    def place(pod: Json) -> None:
+        pod["spec"]["nodeName"] = "n0"
+
+    watching.simulator.objects.update("v1", "Pod", "waits-0", place, "default")
+    watching.window(1.0)
+    assert not any((keeper._asking, keeper._asked))

@@ -1,0 +1,296 @@
+"""`volume-unavailable` and `claim-unavailable` by the claims themselves, whatever the scheduler says.
+
+What it says is as seen on 1.35.4, 1.36.3 and 1.37.0: of a Job on 1.37 only an error, of a pod whose
+ResourceClaim is not there nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gangboard.domain.capacity import ClusterRoom, Needs
+from gangboard.domain.claims import (
+    OF_DEVICES,
+    OF_VOLUMES,
+    ClaimName,
+    ClaimTrouble,
+    PodClaim,
+    Trouble,
+)
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from gangboard.domain.objects import Condition
+from gangboard.domain.pod import Pod
+from tests.diagnosis.building import a_condition, a_group, a_job, a_meta, a_pod, ago
+from tests.diagnosis.building import placed as said_of_group
+from tests.placement.making import node
+from tests.rules import texts
+from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.waiting import GANG, room_of, selecting, told, values, with_room
+from tests.rules.waiting import ask as asks
+
+DATA = PodClaim(OF_VOLUMES, "data")
+LINKS = PodClaim(OF_DEVICES, "links")
+ERROR = a_condition(
+    "PodScheduled", "False", reason="SchedulerError", message=texts.CLAIM_HIDDEN, since=ago(300)
+)
+FREE = room_of(node("n0"), node("n1"), node("n2"))
+FULL = room_of(node("n0", used=4), node("n1", used=4))
+VOLUMES, CLAIMS = Needs(unsupported=("volumes",)), Needs(unsupported=("resource claims",))
+
+
+def place(claim: PodClaim) -> ClaimName:
+    return claim.kind, "team-a", claim.name
+
+
+def troubles(*found: tuple[PodClaim, Trouble]) -> dict[ClaimName, ClaimTrouble]:
+    there = {Trouble.DELETED, Trouble.LOST, Trouble.UNBOUND}
+    return {
+        place(claim): ClaimTrouble(
+            trouble,
+            a_meta("", claim.kind, claim.name) if trouble in there else None,
+            "pv-7" if trouble is Trouble.LOST else "",
+        )
+        for claim, trouble in found
+    }
+
+
+def waiting(
+    *claims: tuple[PodClaim, ...],
+    because: dict[ClaimName, ClaimTrouble],
+    scheduled: Condition | None = ERROR,
+    room: ClusterRoom = FREE,
+    needs: Needs = VOLUMES,
+    **more: Any,
+) -> Unit:
+    """A gang with a pod for each of these lists of claims; `because` is what was looked up."""
+    job = a_job("train", pods=len(claims), group_name=GANG)
+    said = None
+    if scheduled is not None:
+        said = said_of_group("False", scheduled.message, scheduled.reason)
+    group = a_group(GANG, quorum=len(claims), placed=said)
+    pods = [
+        a_pod(
+            f"train-{index}",
+            of=job,
+            group=GANG,
+            scheduled=scheduled,
+            requests=asks(4),
+            needs=needs,
+            claims=named,
+            **more,
+        )
+        for index, named in enumerate(claims)
+    ]
+    return with_room(unit_of(job, group, *pods, facts={"room": room, "claims": because}))
+
+
+MISSING = troubles((DATA, Trouble.MISSING))
+
+
+def test_a_claim_that_an_error_hides() -> None:
+    unit = waiting((DATA,), (DATA,), because=MISSING)
+    finding = found("volume-unavailable", unit)
+    assert finding.health is Health.BLOCKED
+    assert finding.message == "2 pods need the PersistentVolumeClaim data, and it does not exist."
+    assert values(finding, "scheduler says") == [texts.CLAIM_HIDDEN]
+    (seen,) = (one for one in finding.evidence if one.label == "PersistentVolumeClaim data")
+    assert seen.value == "does not exist"
+    assert seen.source is not None
+    assert (seen.source.kind, seen.source.name) == ("Pod", "train-0")
+    assert finding.since == ago(300)
+    assert first(unit) == "volume-unavailable"
+
+
+def test_twin_where_the_claim_could_not_be_looked_up() -> None:
+    unit = waiting((DATA,), (DATA,), because={})
+    assert ask("volume-unavailable", unit) is None
+    assert first(unit) == "scheduler-error"
+
+
+def test_twin_where_another_claim_is_in_trouble() -> None:
+    other = troubles((PodClaim(OF_VOLUMES, "other"), Trouble.MISSING), (LINKS, Trouble.MISSING))
+    assert first(waiting((DATA,), (DATA,), because=other)) == "scheduler-error"
+    elsewhere = {(OF_VOLUMES, "team-b", "data"): ClaimTrouble(Trouble.MISSING)}
+    assert first(waiting((DATA,), (DATA,), because=elsewhere)) == "scheduler-error"
+
+
+def test_a_claim_before_which_a_pod_is_held_back() -> None:
+    because = troubles((LINKS, Trouble.MISSING))
+    unit = waiting((LINKS,), (LINKS,), because=because, scheduled=None, needs=CLAIMS)
+    finding = found("claim-unavailable", unit)
+    assert finding.health is Health.BLOCKED
+    assert finding.message == "2 pods need the ResourceClaim links, and it does not exist."
+    assert finding.since == ago(600)
+    assert first(unit) == "claim-unavailable"
+
+
+def test_it_is_said_before_a_minute_has_passed() -> None:
+    because = troubles((LINKS, Trouble.MISSING))
+    young = waiting((LINKS,), because=because, scheduled=None, needs=CLAIMS, created_at=ago(5))
+    assert first(young) == "claim-unavailable"
+    unseen = waiting((LINKS,), because={}, scheduled=None, needs=CLAIMS, created_at=ago(5))
+    assert first(unseen) == "starting"
+    old = waiting((LINKS,), because={}, scheduled=None, needs=CLAIMS)
+    assert first(old) == "not-attempted"
+
+
+def test_no_pod_is_held_back_for_a_volume() -> None:
+    """Where nobody has said a word, no scheduler looks at these pods at all."""
+    unit = waiting((DATA,), (DATA,), because=MISSING, scheduled=None)
+    assert first(unit) == "not-attempted"
+
+
+@pytest.mark.parametrize(
+    ("claim", "trouble", "health", "says"),
+    [
+        (
+            DATA,
+            Trouble.DELETED,
+            Health.BLOCKED,
+            "2 pods need the PersistentVolumeClaim data, and it is being deleted.",
+        ),
+        (
+            DATA,
+            Trouble.LOST,
+            Health.BLOCKED,
+            "2 pods need the PersistentVolumeClaim data, and its PersistentVolume pv-7 does not exist.",
+        ),
+        (
+            DATA,
+            Trouble.UNBOUND,
+            Health.WAITING,
+            "2 pods wait for the PersistentVolumeClaim data, which is not bound to a volume yet.",
+        ),
+        (
+            LINKS,
+            Trouble.DELETED,
+            Health.BLOCKED,
+            "2 pods need the ResourceClaim links, and it is being deleted.",
+        ),
+    ],
+)
+def test_claims_that_are_there(
+    claim: PodClaim, trouble: Trouble, health: Health, says: str
+) -> None:
+    code = "volume-unavailable" if claim is DATA else "claim-unavailable"
+    unit = waiting((claim,), (claim,), because=troubles((claim, trouble)))
+    finding = found(code, unit)
+    assert (finding.health, finding.message) == (health, says)
+    (seen,) = (one for one in finding.evidence if one.label == f"{claim.kind} {claim.name}")
+    assert (seen.value, seen.source and seen.source.kind) == (trouble.value, claim.kind)
+    assert first(unit) == code
+
+
+@pytest.mark.parametrize(
+    ("trouble", "says"),
+    [
+        (
+            Trouble.MISSING,
+            "3 pods need the PersistentVolumeClaims d-0, d-1 and d-2, and they do not exist.",
+        ),
+        (
+            Trouble.LOST,
+            "3 pods need the PersistentVolumeClaims d-0, d-1 and d-2, and their PersistentVolumes"
+            " do not exist.",
+        ),
+        (
+            Trouble.UNBOUND,
+            "3 pods wait for the PersistentVolumeClaims d-0, d-1 and d-2, which are not bound to"
+            " volumes yet.",
+        ),
+    ],
+)
+def test_a_claim_for_each_pod(trouble: Trouble, says: str) -> None:
+    claims = [PodClaim(OF_VOLUMES, f"d-{index}") for index in range(3)]
+    because = troubles(*((claim, trouble) for claim in claims))
+    assert told("volume-unavailable", waiting(*((one,) for one in claims), because=because)) == says
+
+
+def test_what_a_controller_is_about_to_make() -> None:
+    scratch = [PodClaim(OF_VOLUMES, f"train-{n}-scratch", generated=True) for n in (0, 1)]
+    because = troubles(*((one, Trouble.UNMADE) for one in scratch))
+    assert told("volume-unavailable", waiting((scratch[0],), because=because)) == (
+        "1 pod waits until the PersistentVolumeClaim train-0-scratch of an ephemeral volume is made."
+    )
+    assert told("volume-unavailable", waiting((scratch[0],), (scratch[1],), because=because)) == (
+        "2 pods wait until the PersistentVolumeClaims train-0-scratch and train-1-scratch of"
+        " ephemeral volumes are made."
+    )
+    gpu = PodClaim(OF_DEVICES, "gpu", generated=True, unmade=True)
+    because = troubles((gpu, Trouble.UNMADE))
+    unit = waiting((gpu,), because=because, scheduled=None, needs=CLAIMS)
+    assert (
+        told("claim-unavailable", unit) == "1 pod waits for a ResourceClaim that is not made yet."
+    )
+    unit = waiting((gpu,), (gpu,), because=because, scheduled=None, needs=CLAIMS)
+    finding = found("claim-unavailable", unit)
+    assert finding.message == "2 pods wait for ResourceClaims that are not made yet."
+    assert finding.health is Health.WAITING
+
+
+def test_only_the_members_that_name_it_are_counted() -> None:
+    unit = waiting((DATA,), (), (), because=MISSING)
+    assert told("volume-unavailable", unit) == (
+        "3 pods wait for a place together, and 1 pod needs the PersistentVolumeClaim data, and it"
+        " does not exist."
+    )
+
+
+def test_what_stays_is_told_before_what_may_pass() -> None:
+    because = troubles((DATA, Trouble.UNBOUND), (LINKS, Trouble.DELETED))
+    unit = waiting((DATA,), (DATA,), (LINKS,), because=because)
+    assert first(unit) == "claim-unavailable"
+    assert found("claim-unavailable", unit).health is Health.BLOCKED
+
+
+UNBOUND_TEXT = "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims."
+NOT_THERE = '0/2 nodes are available: persistentvolumeclaim "data" not found. not found'
+
+
+def refused(text: str) -> Condition:
+    return a_condition("PodScheduled", "False", reason="Unschedulable", message=text)
+
+
+def test_where_the_scheduler_says_it_too_the_claim_is_named_and_every_pod_counted() -> None:
+    because = troubles((DATA, Trouble.UNBOUND))
+    unit = waiting((DATA,), (DATA,), because=because, scheduled=refused(UNBOUND_TEXT))
+    finding = found("volume-unavailable", unit)
+    assert finding.message == (
+        "2 pods wait for the PersistentVolumeClaim data, which is not bound to a volume yet."
+    )
+    assert values(finding, "scheduler says") == [UNBOUND_TEXT]
+
+
+def test_who_may_not_list_claims_still_has_the_text() -> None:
+    unit = waiting((DATA,), (DATA,), because={}, scheduled=refused(NOT_THERE))
+    assert told("volume-unavailable", unit) == (
+        "2 pods need the PersistentVolumeClaim data, and it does not exist."
+    )
+
+
+def test_no_room_would_help_and_no_claim_helps_where_no_node_could_ever_host_it() -> None:
+    assert first(waiting((DATA,), (DATA,), because=MISSING, room=FULL)) == "volume-unavailable"
+    nowhere = replace(selecting(pool="gone"), unsupported=("volumes",))
+    assert first(waiting((DATA,), because=MISSING, needs=nowhere)) == "no-matching-node"
+
+
+def test_whatever_is_known_of_nodes() -> None:
+    unit = waiting((DATA,), (DATA,), because=MISSING, room=room_of(why="nodes: forbidden"))
+    assert first(unit) == "volume-unavailable"
+
+
+def test_a_pod_alone_without_a_group() -> None:
+    because = troubles((LINKS, Trouble.MISSING))
+    pod: Pod = a_pod("train-0", of=a_job("train", pods=1), claims=(LINKS,), needs=CLAIMS)
+    job = a_job("train", pods=1)
+    unit = with_room(unit_of(job, pod, facts={"room": FREE, "claims": because}))
+    assert told("claim-unavailable", unit) == (
+        "1 pod needs the ResourceClaim links, and it does not exist."
+    )
+    gated = replace(pod, gates=("example.com/later",))
+    unit = with_room(unit_of(job, gated, facts={"room": FREE, "claims": because}))
+    assert ask("claim-unavailable", unit) is None

@@ -1,0 +1,176 @@
+"""Members that fit since a moment ago: the scheduler needs a moment, too.
+
+It looks at them again when pods leave and nodes come, after a backoff of up to 10 s. Until it can have
+done so nobody says that it misses the place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis.engine import assess
+from gangboard.domain.capacity import ClusterRoom, Needs
+from gangboard.domain.facts import Unit
+from gangboard.domain.health import Health
+from gangboard.domain.reading.retry import retry_due
+from gangboard.domain.verdict import Verdict
+from tests.diagnosis.building import (
+    NOW,
+    a_condition,
+    a_group,
+    a_job,
+    a_pod,
+    ago,
+    an_event,
+    facts_of,
+    placed,
+    requests,
+)
+from tests.placement.making import GPU, node
+from tests.rules import texts
+from tests.rules.asking import ask, first, found
+from tests.rules.waiting import ask as asks
+from tests.rules.waiting import fitting_for, gang, mixed, plain, room_of, values
+
+TWO = (node("n0"), node("n1"))
+PIECES = (node("n0", gpu=8, used=3), node("n1", gpu=8, used=5))
+
+
+def two_of_four() -> Unit:
+    return gang(2, asks(4), room_of(*TWO))
+
+
+def of_two_shapes(room: ClusterRoom | None = None) -> Unit:
+    shapes = ("large", 1, asks(5), Needs()), ("small", 1, asks(3), Needs())
+    return mixed(room or room_of(*PIECES), *shapes)
+
+
+@pytest.mark.parametrize("seconds", [None, 0, 29])
+@pytest.mark.parametrize("unit", [two_of_four(), of_two_shapes()], ids=["equal", "mixed"])
+def test_the_scheduler_is_given_the_time_to_try_again(unit: Unit, seconds: float | None) -> None:
+    fresh = unit if seconds is None else fitting_for(unit, seconds)
+    finding = found("insufficient-resources", fresh)
+    assert first(fresh) == "insufficient-resources"
+    assert finding.health is Health.WAITING
+    assert finding.message == (
+        "Now there is room for 2 pods; the scheduler refused them before and has not been seen to "
+        "try again since."
+    )
+    assert finding.advice == ()
+    assert set(values(finding, "would fit on")) == {"n0", "n1"}
+    assert ask("fragmented", fresh) is None
+    assert retry_due(fresh) == NOW + timedelta(seconds=30 - (seconds or 0))
+
+
+def test_after_that_it_is_the_scheduler_that_misses_it() -> None:
+    assert first(fitting_for(two_of_four(), 30)) == "unschedulable"
+    assert first(fitting_for(of_two_shapes(), 30)) == "fragmented"
+    assert retry_due(fitting_for(two_of_four(), 30)) is None
+
+
+def test_part_of_the_members_is_enough() -> None:
+    unit = gang(3, asks(4), room_of(*TWO), quorum=2)
+    assert found("insufficient-resources", fitting_for(unit, 3)).message == (
+        "Now there is room for at least 2 of 3 pods; the scheduler refused them before and has not "
+        "been seen to try again since."
+    )
+
+
+def refused_again(unit: Unit, seconds: float) -> Unit:
+    """The same where a pod was refused for the first time so long ago."""
+    again = a_condition(
+        "PodScheduled", "False", reason="Unschedulable", message=texts.GPU_SHORT, since=ago(seconds)
+    )
+    pods = (*unit.pods[:-1], replace(unit.pods[-1], scheduled=again))
+    return replace(unit, pods=pods)
+
+
+def test_a_refusal_since_then_needs_no_patience() -> None:
+    assert first(refused_again(fitting_for(of_two_shapes(), 10), 5)) == "fragmented"
+    assert first(refused_again(fitting_for(of_two_shapes(), 10), 15)) == "insufficient-resources"
+
+
+@pytest.mark.parametrize(("reporter", "code"), [("", "fragmented"), ("karpenter", "")])
+def test_an_event_tells_of_a_refusal_as_well(reporter: str, code: str) -> None:
+    """The condition keeps its time while it stays False; Karpenter's event is no attempt."""
+    unit = fitting_for(of_two_shapes(), 10)
+    pod = unit.pods[0]
+    said = an_event(pod, "FailedScheduling", last_seen=ago(2), reporter=reporter)
+    assert first(replace(unit, events=(said,))) == (code or "insufficient-resources")
+    of_old = replace(said, regarding=a_pod("gone").meta.ref)
+    assert first(replace(unit, events=(of_old,))) == "insufficient-resources"
+
+
+def test_what_the_scheduler_said_of_nodes_keeps_its_code_and_not_its_sentence() -> None:
+    text = "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules."
+    unit = gang(2, asks(4), room_of(*TWO), text=text)
+    finding = found("pod-anti-affinity", fitting_for(unit, 1))
+    assert (first(fitting_for(unit, 1)), finding.health) == ("pod-anti-affinity", Health.WAITING)
+    assert finding.message.startswith("Now there is room for 2 pods; ")
+    assert "finds no node" in found("pod-anti-affinity", fitting_for(unit, 60)).message
+
+
+def test_of_a_gang_that_is_partly_placed() -> None:
+    unit = fitting_for(plain(2, asks(4), room_of(*TWO, node("n2", used=4)), on=("n2",)), 1)
+    assert found("partly-placed", unit).message == (
+        "1 of 2 pods holds a node, and the scheduler finds no room for 1: now there is room for 1 "
+        "pod; the scheduler refused it before and has not been seen to try again since."
+    )
+
+
+# From one look to the next
+
+
+def look(room: ClusterRoom, memory: Any = None, *, later: float = 0, **facts: Any) -> Verdict:
+    job = a_job("train", pods=2, group_name="ring")
+    group = a_group("ring", quorum=2, placed=placed("False", texts.GROUP_SHORT))
+    ask_of: dict[str, Any] = {
+        "of": job,
+        "group": group,
+        "requests": requests(gpu="4"),
+        "text": texts.GPU_SHORT,
+    }
+    pods = [a_pod(f"train-{at}", **ask_of) for at in range(2)]
+    given = {"room": room, "memory": memory or {}, "now": NOW + timedelta(seconds=later), **facts}
+    return assess(facts_of(job, group, *pods, **given))
+
+
+FULL = room_of(*(node(f"n{at}", used=4) for at in range(2)))
+FREE = room_of(*TWO)
+
+
+def test_it_is_remembered_since_when_it_fits() -> None:
+    full = look(FULL)
+    assert (full.finding.code, full.memory["train"].fits_since) == ("insufficient-resources", None)
+    freed = look(FREE, full.memory, later=100)
+    assert freed.memory["train"].fits_since == NOW + timedelta(seconds=100)
+    assert freed.finding.code == "insufficient-resources"
+    assert freed.recheck_at == NOW + timedelta(seconds=130)
+    still = look(FREE, freed.memory, later=120)
+    assert still.memory == freed.memory
+    assert (still.finding.message, still.recheck_at) == (freed.finding.message, freed.recheck_at)
+    missed = look(FREE, still.memory, later=130)
+    assert missed.finding.code == "unschedulable"
+    assert "although by gangboard's count they fit now" in missed.finding.message
+    assert look(FULL, still.memory, later=125).memory["train"].fits_since is None
+
+
+def test_nodes_that_cannot_be_seen_for_a_while_change_nothing() -> None:
+    freed = look(FREE)
+    hidden = look(ClusterRoom(why="nodes: not read yet"), freed.memory, later=40)
+    assert hidden.memory["train"].fits_since == NOW
+    assert look(FREE, hidden.memory, later=50).finding.code == "unschedulable"
+
+
+def test_a_gang_that_was_not_refused_is_not_looked_at_again_for_this() -> None:
+    job = a_job("train", pods=1)
+    pod = a_pod("train-0", of=job, requests=requests(gpu="4"), created_at=ago(3))
+    verdict = assess(facts_of(job, pod, room=FREE))
+    assert verdict.memory["train"].fits_since == NOW
+    assert verdict.finding.code == "starting"
+    assert GPU in verdict.fit[0].requests
+    assert verdict.recheck_at != NOW + timedelta(seconds=30)
