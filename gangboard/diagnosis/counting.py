@@ -13,7 +13,7 @@ from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.owner import PodShape
 from gangboard.domain.reading.preemption import last_preemption
 from gangboard.domain.reading.progress import is_full, ready_count, succeeded
-from gangboard.domain.reading.retry import fits_now
+from gangboard.domain.reading.retry import fits_since
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.verdict import Members, UnitMemory
 
@@ -131,10 +131,8 @@ def _remember_unit(unit: Unit, before: Mapping[str, UnitMemory]) -> UnitMemory:
 
 def _fits_since(unit: Unit, old: UnitMemory) -> datetime | None:
     """Return since when it fits; while nodes cannot be looked at, as before."""
-    if fits_now(unit):
-        return old.fits_since or unit.now
     is_hidden = unit.placing is not None and unit.placing.assessment is None
-    return old.fits_since if is_hidden else None
+    return old.fits_since if is_hidden else fits_since(unit)
 
 
 def _is_fresh(memory: UnitMemory, facts: GangFacts) -> bool:

@@ -26,7 +26,7 @@ from gangboard.placement.advice_gang import (
 )
 from gangboard.placement.advice_nodes import free_room, uncordon
 from gangboard.placement.advice_others import suspend_gangs
-from gangboard.placement.members import nodes_for
+from gangboard.placement.leaving import nodes_to_free
 from gangboard.placement.trial import Trial
 
 MOST = 3
@@ -66,7 +66,7 @@ def advise(unit: Unit) -> tuple[Advice, ...]:
     placing = unit.placing
     if placing is None or placing.assessment is None or placing.assessment.cause in _SILENT:
         return ()
-    trial = Trial(unit, placing.request, placing.assessment, nodes_for(unit))
+    trial = Trial(unit, placing.request, placing.assessment, nodes_to_free(unit))
     is_topology = Constraint.TOPOLOGY in placing.assessment.constraints
     going = deletions(trial)
     waits = wait_for_deletions(trial, going) if going is not None else None

@@ -10,6 +10,7 @@ import numpy as np
 
 from gangboard.domain.advice import Advice, Change
 from gangboard.domain.capacity import GangRequest, Party, Taint, Toleration
+from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group, Policy, label_of_group
 from gangboard.domain.owner import Owner
 from gangboard.domain.placing import Constraint
@@ -46,7 +47,12 @@ ONLY_IN_SOME_ORDERS = "only in some orders"
 
 
 def tolerate(trial: Trial) -> Iterator[Advice]:
-    """Name the one taint whose toleration is enough, on the most nodes."""
+    """Name the one taint whose toleration is enough, on the most nodes.
+
+    Not of a JobSet of which other pods wait as well: it is made anew as a whole.
+    """
+    if _target(trial) is Target.JOBSET and _others_wait(trial.unit):
+        return
     for taint, count in _taints(trial).most_common(MOST_TAINTS):
         request = _tolerating(trial.request, taint)
         if not trial.frees(request=request):
@@ -60,6 +66,13 @@ def tolerate(trial: Trial) -> Iterator[Advice]:
             taint=taint,
         )
         return
+
+
+def _others_wait(unit: Unit) -> bool:
+    own = {pod.meta.ref.uid for pod in unit.pods}
+    return any(
+        pod.is_live and not pod.is_placed and pod.meta.ref.uid not in own for pod in unit.facts.pods
+    )
 
 
 def _taints(trial: Trial) -> Counter[Taint]:

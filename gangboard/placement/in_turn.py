@@ -114,9 +114,7 @@ class _Play:
 
     def _place(self, shape: int, count: int) -> int:
         """Put pods of one shape on the node with the highest score, one after the other."""
-        heap = [
-            (-self._rank(shape, at), at) for at in self._hosts[shape] if self._takes(shape, at)
-        ]
+        heap = [(-self._rank(shape, at), at) for at in self._hosts[shape] if self._takes(shape, at)]
         heapq.heapify(heap)
         for done in range(count):
             if not heap:

@@ -2,16 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from gangboard.domain.capacity import Load, NodeRoom
-from gangboard.placement.ground import Mask
+from gangboard.domain.facts import Unit
+from gangboard.domain.pod import Pod
+from gangboard.placement.amounts import pod_amounts
+from gangboard.placement.ground import Ground, Mask
 from gangboard.placement.hosts import hosts_of
-from gangboard.placement.neighbours import fewer
+from gangboard.placement.members import nodes_for, waiting
+from gangboard.placement.neighbours import Matcher, fewer, matcher, more
 from gangboard.placement.trial import Trial
+
+
+def nodes_to_free(unit: Unit) -> Ground:
+    """Return the nodes as the unit's waiting pods find them, where members that have one stay.
+
+    Nobody frees room for a gang by taking its own pods away; nor for a Job of a JobSet those of another.
+    """
+    ground = nodes_for(unit)
+    there: dict[str, list[Pod]] = {}
+    members = {pod.meta.ref.uid: pod for pod in (*unit.facts.pods, *unit.strangers)}
+    for pod in members.values():
+        if pod.is_live and pod.is_placed and not pod.is_terminating and not pod.stays:
+            there.setdefault(pod.node, []).append(pod)
+    if not there:
+        return ground
+    matched = matcher(unit.facts.room, waiting(unit))
+    changed: dict[str, NodeRoom] = {}
+    for name, pods in there.items():
+        at = ground.place(name)
+        if at is not None:
+            changed[name] = replace(ground[at], staying=_with(ground[at].staying, pods, matched))
+    return ground.changed(changed)
+
+
+def _with(load: Load, pods: Sequence[Pod], matched: Matcher) -> Load:
+    amounts = Counter(load.amounts)
+    for pod in pods:
+        amounts.update(pod_amounts(pod.requests))
+    return Load(
+        dict(amounts),
+        load.pods + len(pods),
+        load.host_ports.union(port for pod in pods for port in pod.needs.host_ports),
+        more(load.apart, Counter(term for pod in pods for term in pod.needs.anti_affinity)),
+        more(load.matched, Counter(term for pod in pods for term in matched(pod))),
+    )
 
 
 def where(trial: Trial) -> Mask:

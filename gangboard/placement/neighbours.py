@@ -12,6 +12,8 @@ from gangboard.placement.ground import ground_of
 
 NO_TERMS: frozenset[PodTerm] = frozenset()
 _KEY = "terms of anti-affinity"
+Matcher = Callable[[Pod], frozenset[PodTerm]]
+"""Pod → the terms that it matches."""
 _Spot = tuple[str | None, str, str | None]
 """Namespace, None for all; label, empty for any; its value."""
 
@@ -195,7 +197,7 @@ class Neighbours:
         return term.matches(tag.namespace, tag.labels())
 
 
-def matcher(room: ClusterRoom, pods: Iterable[Pod]) -> Callable[[Pod], frozenset[PodTerm]]:
+def matcher(room: ClusterRoom, pods: Iterable[Pod]) -> Matcher:
     """Return what says which terms a pod matches: of those with a node in a room, and of these."""
     if _KEY not in room.cache:
         loads = ground_of(room).odd().apart_now.values()

@@ -1,7 +1,7 @@
-"""`python -m tests.agreement --cases 300 [--seed N] [--advice]`: plays cases that nobody has seen.
+"""`python -m tests.agreement --cases 300 [--seed N] [--advice | --jobs]`: plays cases that nobody has seen.
 
-Prints figures; with `--advice` those of the first advice for each misfit, taken on the cluster. Ends
-with 1 when we are wrong of a case or cannot tell of more than one in twenty, and when advice is
+Prints figures; with `--advice` those of the first advice for each misfit, taken on the cluster; with
+`--jobs` those of advice for gangs of Jobs and JobSets, `--only N` just one of them. Ends with 1 when we are wrong of a case or cannot tell of more than one in twenty, and when advice is
 wrong or too rare.
 """
 
@@ -19,20 +19,26 @@ def main() -> int:
     options.add_argument("--cases", type=int, default=300)
     options.add_argument("--seed", type=int, default=secrets.randbelow(1_000_000))
     options.add_argument("--advice", action="store_true")
+    options.add_argument("--jobs", action="store_true")
+    options.add_argument("--only", type=int, help="with --jobs: the number of the one case to play")
     given = options.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
     import django
 
     django.setup()
-    from tests.agreement import advice_play
+    from tests.agreement import advice_play, jobs_play
     from tests.agreement.arena import Arena
     from tests.agreement.drawing import make_cases
     from tests.agreement.figures import Figures, compare
+    from tests.agreement.jobs import make_job_case
     from tests.controlplane.cluster import ControlPlane
 
     print(f"seed {given.seed}", flush=True)
     figures = Figures()
     with ControlPlane.start("1.37") as plane, Arena(plane.client) as arena:
+        if given.jobs:
+            numbers = range(given.cases) if given.only is None else [given.only]
+            return jobs_play.report(arena, [make_job_case(given.seed, at) for at in numbers])
         cases = make_cases(given.seed, given.cases)
         if given.advice:
             return advice_play.report(arena, list(cases))

@@ -35,8 +35,7 @@ class Misfits:
     def __init__(self, look: Look) -> None:
         """Decode the look."""
         self._reading = Reading(look)
-        residents = _residents(look)
-        self._room: ClusterRoom = replace(self._reading.room, residents=lambda: residents, cache={})
+        self._room = room_with_gangs(look)
 
     def unit(self, group: Mapping[str, object]) -> Unit:
         """Return the gang of a PodGroup as advice gets it."""
@@ -45,7 +44,8 @@ class Misfits:
         return replace(unit, placing=placing(unit))
 
 
-def _residents(look: Look) -> list[Resident]:
+def room_with_gangs(look: Look) -> ClusterRoom:
+    """Return what is free, and the gangs that run there."""
     usage = Usage()
     for obj in look.nodes:
         usage.put_node(model(NODE, obj))
@@ -54,12 +54,18 @@ def _residents(look: Look) -> list[Resident]:
         # Those that wait are put as well: their rules say who counts.
         pod: Pod = model(POD, obj)
         usage.put_pod(pod)
-        if "schedulingGroup" not in obj["spec"]:
+        if is_running_pod(obj):
             uids.setdefault(_gang_of(pod), []).append(pod.meta.ref.uid)
-    return [
+    residents = [
         Resident(name, ObjectRef("batch", "Job", "running", name, name), 0, usage.load_of(pods))
         for name, pods in sorted(uids.items())
     ]
+    return replace(usage.room(), residents=lambda: residents, cache={})
+
+
+def is_running_pod(obj: Json) -> bool:
+    """Whether a pod is one of those that were there before the gang, and no member."""
+    return "schedulingGroup" not in obj["spec"] and "ownerReferences" not in obj["metadata"]
 
 
 def _gang_of(pod: Pod) -> str:

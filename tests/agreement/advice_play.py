@@ -19,7 +19,7 @@ from gangboard.domain.placing import Answer
 from gangboard.placement.advice import advise
 from gangboard.placement.advice_gang import ONLY_IN_SOME_ORDERS
 from tests.agreement import objects
-from tests.agreement.advice_cases import Misfits, taken
+from tests.agreement.advice_cases import Misfits, is_running_pod, taken
 from tests.agreement.advice_figures import End, Tried, faults, lines, misses, too_rare
 from tests.agreement.arena import BATCH, GANGS, Arena, Judgement, Look
 from tests.agreement.cases import Case, NodeSpec
@@ -195,7 +195,7 @@ class Stage:
         pods = self._client.list(
             "v1", "Pod", self.arena.namespace, fields=f"spec.nodeName={node.name}"
         )
-        return [pod["metadata"]["name"] for pod in pods if "schedulingGroup" not in pod["spec"]]
+        return [pod["metadata"]["name"] for pod in pods if is_running_pod(pod)]
 
     def _mend_gang(self, now: Case, then: Case) -> None:
         ns = self.arena.namespace

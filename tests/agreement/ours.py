@@ -21,9 +21,7 @@ from gangboard.placement.usage import Usage
 from tests.agreement.arena import Look
 from tests.decode.reading import model
 
-_GROUPS = {
-    resource.key: resource for grouping in grouping_apis() for resource in grouping.resources
-}
+GROUPS = {resource.key: resource for grouping in grouping_apis() for resource in grouping.resources}
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class Reading:
 
     def unit(self, group: Mapping[str, Any]) -> Unit:
         """Return the gang of a PodGroup as the rules get it."""
-        root = model(_GROUPS["podgroups.scheduling.k8s.io"], dict(group), "v1beta1")
+        root = model(GROUPS["podgroups.scheduling.k8s.io"], dict(group), "v1beta1")
         facts = assemble(root, self._members.get(root.meta.ref.name, []), now=datetime.now(UTC))
         (unit,) = units(replace(facts, room=self.room, kubernetes=(1, 37)))
         return replace(unit, placing=placing(unit))

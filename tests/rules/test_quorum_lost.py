@@ -63,7 +63,7 @@ def test_members_that_are_held_do_not_exist() -> None:
     finding = found("quorum-lost", held())
     assert finding.message == (
         "1 pod waits for ever: group ring needs 6 live pods and can have only 4; 2 pods of "
-        "suspended Jobs stay away."
+        "suspended Job run-workers-2 stay away."
     )
     assert finding.advice == (
         "Resume run-workers-2.",

@@ -17,7 +17,7 @@ from gangboard.domain.capacity import ClusterRoom, Needs
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.reading.retry import retry_due
-from gangboard.domain.verdict import Verdict
+from gangboard.domain.verdict import UnitMemory, Verdict
 from tests.diagnosis.building import (
     NOW,
     a_condition,
@@ -52,7 +52,7 @@ def of_two_shapes(room: ClusterRoom | None = None) -> Unit:
 @pytest.mark.parametrize("seconds", [None, 0, 29])
 @pytest.mark.parametrize("unit", [two_of_four(), of_two_shapes()], ids=["equal", "mixed"])
 def test_the_scheduler_is_given_the_time_to_try_again(unit: Unit, seconds: float | None) -> None:
-    fresh = unit if seconds is None else fitting_for(unit, seconds)
+    fresh = seen_before(unit) if seconds is None else fitting_for(unit, seconds)
     finding = found("insufficient-resources", fresh)
     assert first(fresh) == "insufficient-resources"
     assert finding.health is Health.WAITING
@@ -64,6 +64,19 @@ def test_the_scheduler_is_given_the_time_to_try_again(unit: Unit, seconds: float
     assert set(values(finding, "would fit on")) == {"n0", "n1"}
     assert ask("fragmented", fresh) is None
     assert retry_due(fresh) == NOW + timedelta(seconds=30 - (seconds or 0))
+
+
+def seen_before(unit: Unit) -> Unit:
+    """The unit, of which is remembered that it did not fit."""
+    return replace(unit, memory=UnitMemory(created_since=ago(600)))
+
+
+def test_an_old_refusal_at_first_sight_is_believed() -> None:
+    """Nobody has seen that there was no room: some plugin may refuse them, nodes free or not."""
+    unit = two_of_four()
+    assert unit.memory == UnitMemory()
+    assert first(unit) == "unschedulable"
+    assert first(refused_again(unit, 5)) == "insufficient-resources"
 
 
 def test_after_that_it_is_the_scheduler_that_misses_it() -> None:
@@ -160,7 +173,7 @@ def test_it_is_remembered_since_when_it_fits() -> None:
 
 
 def test_nodes_that_cannot_be_seen_for_a_while_change_nothing() -> None:
-    freed = look(FREE)
+    freed = look(FREE, look(FULL, later=-10).memory)
     hidden = look(ClusterRoom(why="nodes: not read yet"), freed.memory, later=40)
     assert hidden.memory["train"].fits_since == NOW
     assert look(FREE, hidden.memory, later=50).finding.code == "unschedulable"

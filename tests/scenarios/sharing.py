@@ -114,7 +114,7 @@ HELD = (
         "held-and-lost", "JobSet", "trio", "job-suspended", "suspended", _three_in_one_group,
         says=("1 of 3", "trio-w-1"), members={"desired": 6, "quorum": 6, "held": 2, "ready": 4},
         nodes=1, act=hold_one, twin="two-schedulers",
-        steps=(Step(_lose_one, "quorum-lost", "blocked", ("6", "held"), {"ready": 3, "held": 2}),),
+        steps=(Step(_lose_one, "quorum-lost", "blocked", ("6", "trio-w-1"), {"ready": 3, "held": 2}),),
     ),
 )  # fmt: skip
 

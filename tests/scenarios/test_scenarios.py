@@ -43,7 +43,7 @@ def _wanted(items: Iterable[pytest.Item]) -> set[Key]:
     for item in items:
         if not isinstance(item, pytest.Function) or "play" not in item.fixturenames:
             continue
-        if not hasattr(item, "callspec"):
+        if not hasattr(item, "callspec") or "scenario" not in item.callspec.params:
             return {(cluster, one.name) for cluster, group in CLUSTERS.items() for one in group}
         given: dict[str, Any] = dict(item.callspec.params)
         cluster, name = given["cluster"], given["scenario"].name

@@ -21,14 +21,28 @@ def fits_now(unit: Unit) -> bool:
     return assessment is not None and assessment.cause is Cause.FITS
 
 
+def fits_since(unit: Unit) -> datetime | None:
+    """Return since when members that wait fit; None when by arithmetic they do not.
+
+    At the first sight of a unit nobody has seen the room become free: then they fit since they were
+    refused, as far as anybody knows.
+    """
+    if not fits_now(unit):
+        return None
+    if unit.memory.fits_since is not None:
+        return unit.memory.fits_since
+    is_first_sight = unit.memory.created_since is None
+    return (latest(_refusals(unit)) if is_first_sight else None) or unit.now
+
+
 def retry_due(unit: Unit) -> datetime | None:
     """Return until when a scheduler that refused members which fit now may still try them again.
 
     None: nobody refused them, they do not fit, it had its time, or has refused them since.
     """
-    if not fits_now(unit) or not (rejected_pods(unit) or group_refusal(unit) is not None):
+    since = fits_since(unit)
+    if since is None or not (rejected_pods(unit) or group_refusal(unit) is not None):
         return None
-    since = unit.memory.fits_since or unit.now
     last = latest(_refusals(unit))
     due = since + RETRY_GRACE
     return None if due <= unit.now or (last is not None and last > since) else due

@@ -53,16 +53,24 @@ def _message(unit: Unit, waiting: int, possible: int, done: int) -> str:
     if done:
         gone.append(f"{done} {'has' if done == 1 else 'have'} succeeded")
     if unit.held:
-        gone.append(f"{count(unit.held, 'pod')} of suspended Jobs {plural(unit.held, 'stay')} away")
+        jobs = _suspended(unit)
+        whose = f"Job{'' if len(jobs) == 1 else 's'} {names(jobs)}" if jobs else "Jobs"
+        gone.append(
+            f"{count(unit.held, 'pod')} of suspended {whose} {plural(unit.held, 'stay')} away"
+        )
     return (
         f"{count(waiting, 'pod')} {plural(waiting, 'wait')} for ever: group {unit.group_name} needs "
         f"{unit.quorum} live pods and can have only {possible}; {' and '.join(gone)}."
     )
 
 
+def _suspended(unit: Unit) -> list[str]:
+    return [job.meta.ref.name for job in unit.jobs if job.suspended and job.finish is None]
+
+
 def _advice(unit: Unit, possible: int) -> tuple[str, ...]:
     found = []
-    held = [job.meta.ref.name for job in unit.jobs if job.suspended and job.finish is None]
+    held = _suspended(unit)
     if held and possible + unit.held >= (unit.quorum or 0):
         found.append(f"Resume {names(held)}.")
     group = unit.group

@@ -1,0 +1,284 @@
+"""Drawn gangs that a controller makes: Jobs of four kinds, and JobSets of two replicated Jobs.
+
+Nodes, running pods and what a member asks for are those of a drawn case of one shape
+(`drawing.make_case`); here are drawn the kind, the sizes, and which nodes are about to leave.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from random import Random
+
+from gangboard.domain.advice import Advice, Change
+from tests.agreement import objects
+from tests.agreement.cases import Ask, Case, PartySpec
+from tests.agreement.drawing import make_case
+from tests.agreement.reckoning import most
+from tests.controlplane.client import Json
+from tests.controlplane.objects import JOBSET, podgroup
+
+BATCH = "batch/v1"
+MISFITS = 0.9
+"""Share of the cases that are drawn until too few of their members fit."""
+HOPELESS = 0.1
+"""Share of the cases that may be misfits which no one change can help; the others are drawn again."""
+LEAVING = {"key": "ToBeDeletedByClusterAutoscaler", "value": "1700000000", "effect": "NoSchedule"}
+"""What cluster-autoscaler puts on a node that it is about to delete: nothing should tolerate it."""
+_NEXT_DRAW = 1000
+"""From one number of `make_case` to the next that is tried for the same case."""
+_SIZES = ("parallelism", "completions", "replicas")
+
+
+class Kind(StrEnum):
+    """How the gang is asked for."""
+
+    DERIVED = "Job, gang {}"
+    """Its quorum is its parallelism."""
+    EXPLICIT = "Job, minCount"
+    BROUGHT = "Job in a PodGroup"
+    """Its pod template names a PodGroup that its user made."""
+    LIST = "work list"
+    """More completions than parallelism, pod by pod."""
+    JOBSET = "JobSet"
+    """A replicated Job of one driver and one of workers, pod by pod."""
+
+
+POD_BY_POD = frozenset({Kind.LIST, Kind.JOBSET})
+
+
+@dataclass(frozen=True)
+class JobCase:
+    """One cluster and one gang that controllers make.
+
+    The parties of `case` are the workers `w` and, of a JobSet, the driver `d`; its quorum is how many
+    must have a node, all of them pod by pod.
+    """
+
+    case: Case
+    kind: Kind
+    replicas: int = 1
+    """Jobs that the workers of a JobSet are in."""
+    leaving: frozenset[str] = frozenset()
+    """Nodes with the taint of a controller; for the reckoning they are cordoned."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the Job or JobSet."""
+        return self.case.name
+
+
+def make_job_case(seed: int, number: int) -> JobCase:
+    """Return the case of that number: always the same for the same seed."""
+    dice = Random(f"{seed}/{number}/jobs")
+    kind, is_misfit = dice.choice(tuple(Kind)), dice.random() < MISFITS
+    may_be_hopeless = dice.random() < HOPELESS
+    draw = number
+    while True:
+        case = make_case(seed, draw)
+        draw += _NEXT_DRAW
+        if len(case.parties) > 1 or case.is_spread:
+            continue
+        found = _of_kind(dice, replace(case, number=number), kind)
+        if (most(found.case) < found.case.quorum) != is_misfit:
+            continue
+        if may_be_hopeless or is_helpable(found):
+            return found
+
+
+def _of_kind(dice: Random, case: Case, kind: Kind) -> JobCase:
+    leaving = frozenset(
+        node.name for node in case.nodes if not node.cordoned and dice.random() < 0.1
+    )
+    nodes = tuple(
+        replace(node, cordoned=node.cordoned or node.name in leaving) for node in case.nodes
+    )
+    case = replace(case, nodes=nodes)
+    if kind in POD_BY_POD:
+        case = replace(case, topology=False)
+    if kind is Kind.JOBSET:
+        return _jobset(dice, case, leaving)
+    if kind in (Kind.DERIVED, Kind.LIST):
+        case = replace(case, quorum=case.size)
+    return JobCase(case, kind, leaving=leaving)
+
+
+def _jobset(dice: Random, case: Case, leaving: frozenset[str]) -> JobCase:
+    (workers,) = case.parties
+    replicas = dice.choice((1, 1, 2, 3))
+    pods = max(1, workers.count // replicas)
+    workers = replace(workers, count=replicas * pods)
+    # A driver like the workers, or a small one beside them.
+    small = PartySpec("d", 1, Ask(cpu=100), tolerates=workers.tolerates)
+    driver = small if dice.random() < 0.5 else replace(workers, name="d", count=1)
+    case = replace(case, parties=(driver, workers), order=("d",) + ("w",) * workers.count)
+    return JobCase(replace(case, quorum=case.size), Kind.JOBSET, replicas, leaving)
+
+
+def is_helpable(one: JobCase) -> bool:
+    """Whether by plain reckoning one change alone, of any size, would do.
+
+    Everything that runs gone, or all cordons, taints or the topology constraint without effect, or
+    a size or quorum of what fits now.
+    """
+    case = one.case
+    open_to = [
+        replace(node, cordoned=node.cordoned and node.name in one.leaving) for node in case.nodes
+    ]
+    fewest = tuple(
+        replace(party, count=one.replicas if party.name == "w" else 1) for party in case.parties
+    )
+    smaller = case if one.kind is not Kind.JOBSET else replace(case, parties=fewest)
+    least = smaller.size if one.kind is Kind.JOBSET else 1
+    changed = (
+        replace(case, nodes=tuple(replace(node, runs=()) for node in case.nodes)),
+        replace(case, nodes=tuple(open_to)),
+        replace(case, parties=tuple(replace(party, tolerates=True) for party in case.parties)),
+        replace(case, topology=False),
+    )
+    return most(smaller) >= least or any(most(then) >= case.quorum for then in changed)
+
+
+# As objects
+
+
+def node_objects(one: JobCase, run: str) -> list[Json]:
+    """Return its nodes; those that leave have the taint of a controller and no cordon."""
+    found = objects.node_objects(one.case, run)
+    for made in found:
+        if made["metadata"]["name"] in one.leaving:
+            made["spec"].pop("unschedulable", None)
+            made["spec"]["taints"] = [*made["spec"].get("taints", ()), LEAVING]
+    return found
+
+
+def gang_objects(one: JobCase, namespace: str, run: str) -> list[Json]:
+    """Return what its user makes: the Job or JobSet first, then a PodGroup that it brings along."""
+    if one.kind is Kind.JOBSET:
+        return [_jobset_object(one, namespace, run)]
+    (party,) = one.case.parties
+    count = party.count
+    spec = _job_spec(count, 3 * count if one.kind is Kind.LIST else count)
+    spec["template"] = _template(one, party, namespace, run)
+    found = [_object(BATCH, "Job", one, namespace, run, spec)]
+    if one.kind is Kind.BROUGHT:
+        spec["template"]["spec"]["schedulingGroup"] = {"podGroupName": one.name}
+        group = podgroup(
+            one.name,
+            namespace,
+            gang=one.case.quorum,
+            topology=objects.RACK if one.case.topology else None,
+        )
+        found.append(group)
+    elif one.kind is not Kind.LIST:
+        gang = {"minCount": one.case.quorum} if one.kind is Kind.EXPLICIT else {}
+        spec["scheduling"] = {"schedulingPolicy": {"gang": gang}}
+        if one.case.topology:
+            spec["scheduling"]["schedulingConstraints"] = {"topology": [{"key": objects.RACK}]}
+    return found
+
+
+def _jobset_object(one: JobCase, namespace: str, run: str) -> Json:
+    parts = []
+    for party in one.case.parties:
+        replicas = one.replicas if party.name == "w" else 1
+        spec = _job_spec(party.count // replicas, party.count // replicas)
+        spec["template"] = _template(one, party, namespace, run)
+        parts.append({"name": party.name, "replicas": replicas, "template": {"spec": spec}})
+    return _object(JOBSET, "JobSet", one, namespace, run, {"replicatedJobs": parts})
+
+
+def _job_spec(parallelism: int, completions: int) -> Json:
+    return {
+        "parallelism": parallelism,
+        "completions": completions,
+        "completionMode": "Indexed",
+        "backoffLimit": 6,
+    }
+
+
+def _template(one: JobCase, party: PartySpec, namespace: str, run: str) -> Json:
+    """Return the pod template of a party: a member as it is drawn, in no group."""
+    alone = replace(one.case, parties=(party,), order=(party.name,))
+    (made,) = objects.members(alone, namespace, run)
+    spec = {key: value for key, value in made["spec"].items() if key != "schedulingGroup"}
+    # Who is deleted is gone at once: there is no kubelet to wait for.
+    spec["terminationGracePeriodSeconds"] = 0
+    metadata = {key: made["metadata"][key] for key in ("labels", "annotations")}
+    return {"metadata": metadata, "spec": spec}
+
+
+def _object(version: str, kind: str, one: JobCase, namespace: str, run: str, spec: Json) -> Json:
+    labels = {objects.RUN: run, objects.POOL: one.name}
+    metadata = {"name": one.name, "namespace": namespace, "labels": labels}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+# Advice, to the letter
+
+
+def changed(made: Sequence[Json], advice: Advice, part: str, more: int = 0) -> list[Json]:
+    """Return the objects of a gang as the advice wants them, with `more` than its number.
+
+    `part` is the replicated Job of a JobSet that it is about. The fields are those that the sentence
+    names.
+    """
+    found = copy.deepcopy(list(made))
+    owner, spec = found[0], _job_spec_of(found[0], part)
+    if advice.change is Change.TOLERATE:
+        assert advice.taint is not None
+        taint = advice.taint
+        entry = {"key": taint.key, "operator": "Equal", "effect": taint.effect}
+        pods = spec["template"]["spec"]
+        pods["tolerations"] = [*pods.get("tolerations", ()), {**entry, "value": taint.value}]
+    elif advice.change is Change.DROP_TOPOLOGY:
+        constrained = found[-1]["spec"] if len(found) > 1 else owner["spec"]["scheduling"]
+        constrained.pop("schedulingConstraints")
+    elif advice.change is Change.QUORUM:
+        _set_quorum(found, _number(advice) + more)
+    else:
+        assert advice.change is Change.SIZE, advice
+        fields = advice.text.partition(" of ")[0]
+        for name in _SIZES:
+            if name in fields:
+                target = _part(owner, part) if name == "replicas" else spec
+                assert name in target, f"there is no {name} to lower: {advice.text}"
+                target[name] = _number(advice) + more
+        if "minCount" in fields:
+            _set_quorum(found, _number(advice) + more)
+    return found
+
+
+def _number(advice: Advice) -> int:
+    assert advice.count is not None, advice
+    return advice.count
+
+
+def _set_quorum(found: Sequence[Json], count: int) -> None:
+    spec = found[-1]["spec"]
+    asked = spec if len(found) > 1 else spec["scheduling"]
+    asked["schedulingPolicy"] = {"gang": {"minCount": count}}
+
+
+def _part(owner: Json, part: str) -> Json:
+    found: Json = next(one for one in owner["spec"]["replicatedJobs"] if one["name"] == part)
+    return found
+
+
+def _job_spec_of(owner: Json, part: str) -> Json:
+    found: Json = owner["spec"]
+    if owner["kind"] == "JobSet":
+        found = _part(owner, part)["template"]["spec"]
+    return found
+
+
+def asked_for(owner: Json) -> int:
+    """Return how many pods a Job or JobSet wants at once."""
+    if owner["kind"] == "JobSet":
+        return sum(
+            part["replicas"] * int(part["template"]["spec"]["parallelism"])
+            for part in owner["spec"]["replicatedJobs"]
+        )
+    return int(owner["spec"]["parallelism"])

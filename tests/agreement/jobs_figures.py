@@ -1,0 +1,83 @@
+"""What became of the gangs of controllers and of advice about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gangboard.domain.advice import Advice
+from tests.agreement import objects
+from tests.agreement.advice_cases import MIB
+from tests.agreement.advice_figures import ADVISED_AT_LEAST, FREED_AT_LEAST, End, Tried
+from tests.agreement.advice_figures import lines as lines_of_tried
+from tests.agreement.jobs import JobCase, Kind, is_helpable
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One case: whether it was a misfit, and what became of the advice then."""
+
+    one: JobCase
+    tried: Tried | None
+    """None: its quorum, or every pod of it, got a node by itself."""
+    fault: str = ""
+    """The scheduler and plain reckoning differ, or the gang never came to be."""
+
+
+def wrong_on_paper(one: JobCase, advice: Advice) -> str:
+    """Return what is wrong of advice without trying it: "" for nothing.
+
+    It wants room that nobody but the gang itself holds, or a toleration of a controller's taint.
+    """
+    if advice.taint is not None and advice.taint.key != objects.TAINT:
+        return f"nothing should tolerate {advice.taint}"
+    for node in one.case.nodes:
+        free = advice.free.get(node.name, {})
+        wanted = free.get("cpu", 0), free.get("memory", 0), free.get("nvidia.com/gpu", 0)
+        held = [sum(ask.amounts[at] for ask in node.runs) for at in range(3)]
+        held[1] *= MIB
+        if any(want > have for want, have in zip(wanted, held, strict=True)):
+            return f"{dict(free)} on {node.name}, and others hold cpu, memory, gpu {held} there"
+    return ""
+
+
+def lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Yield the figures, one on a line, and a line for each kind of gang."""
+    yield f"cases                       {len(outcomes)}"
+    yield from lines_of_tried([one.tried for one in outcomes if one.tried is not None])
+    helpable = [one.tried for one in outcomes if one.tried is not None and is_helpable(one.one)]
+    helped = sum(one.advice is not None for one in helpable)
+    yield f"one change can help         {len(helpable)}, {helped} with advice"
+    for kind in Kind:
+        tried = [one.tried for one in outcomes if one.one.kind is kind and one.tried is not None]
+        advised = [one for one in tried if one.advice is not None]
+        freed = sum(one.end is End.FREED for one in advised)
+        yield f"{kind:<27} {len(tried)} misfits, {len(advised)} with advice, {freed} freed"
+        changes = Counter(str(one.advice.change) for one in advised if one.advice is not None)
+        yield from (f"  {change:<25} {count}" for change, count in sorted(changes.items()))
+
+
+def told(outcome: Outcome) -> str:
+    """Return all that is needed to look into an outcome and to play it again; "" where all is well."""
+    again = f"  make_job_case({outcome.one.case.seed}, {outcome.one.case.number})"
+    if outcome.fault:
+        return f"{outcome.fault}\n{again}"
+    if outcome.tried is None or outcome.tried.end is End.FREED:
+        return ""
+    help_ = "one change can help" if is_helpable(outcome.one) else "no one change can help"
+    return f"{outcome.tried}\n{again}: {sorted(outcome.one.leaving)} leave; {help_}"
+
+
+def faults(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return what must not be; nothing when all is well."""
+    found = [one.fault for one in outcomes if one.fault]
+    tried = [one.tried for one in outcomes if one.tried is not None]
+    advised = [one for one in tried if one.advice is not None]
+    found += [str(one) for one in advised if one.end is End.HALF]
+    if len(advised) < ADVISED_AT_LEAST * len(tried):
+        found.append(f"advice for {len(advised)} of {len(tried)} misfits: too few")
+    freed = sum(one.end is End.FREED for one in advised)
+    if freed < FREED_AT_LEAST * len(advised):
+        found.append(f"the advice frees {freed} of {len(advised)}: too few")
+    return found

@@ -1,0 +1,81 @@
+"""Drawn gangs of Jobs and JobSets, refused by a real cluster and helped as the advice says."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gangboard.domain.advice import Advice, Change, Way
+from gangboard.domain.capacity import Taint
+from tests.agreement.arena import Arena
+from tests.agreement.cases import Ask, Case, NodeSpec, PartySpec
+from tests.agreement.jobs import (
+    JobCase,
+    Kind,
+    asked_for,
+    changed,
+    gang_objects,
+    is_helpable,
+    make_job_case,
+)
+from tests.agreement.jobs_figures import faults, lines, told
+from tests.agreement.jobs_play import play
+from tests.agreement.reckoning import most
+from tests.agreement.test_agreement import arena
+
+__all__ = ["arena"]
+
+SEED, NUMBERS = 2601, (0, 1, 2, 3, 5, 8, 9, 10, 14, 16, 21, 22, 29, 34)
+"""Two of each kind, and those of which own members once stood in the way."""
+DRAWN = 30
+
+
+def test_advice_frees_the_gangs_of_controllers(arena: Arena) -> None:
+    outcomes = list(play(arena, [make_job_case(SEED, number) for number in NUMBERS]))
+    print(*lines(outcomes), *filter(None, map(told, outcomes)), sep="\n")
+    found = faults(outcomes)
+    assert not found, "\n".join(found)
+
+
+def test_the_draw_of_jobs_is_fair_and_repeatable() -> None:
+    cases = [make_job_case(11, number) for number in range(DRAWN)]
+    assert cases[:5] == [make_job_case(11, number) for number in range(5)]
+    counts = Counter(one.kind for one in cases)
+    assert all(counts[kind] >= 2 for kind in Kind), counts
+    misfits = [one for one in cases if most(one.case) < one.case.quorum]
+    assert len(misfits) >= 0.75 * DRAWN
+    assert sum(map(is_helpable, misfits)) >= 0.85 * len(misfits)
+    assert sum(bool(one.leaving) for one in cases) >= 0.15 * DRAWN
+    assert not any(one.case.is_spread for one in cases)
+
+
+def test_advice_is_followed_to_the_letter() -> None:
+    """What a person would write into the manifest on reading the sentence."""
+    job = gang_objects(_drawn(Kind.EXPLICIT, PartySpec("w", 4, Ask(gpus=4))), "ns", "run")
+    text = "Lower the parallelism, completions and minCount of Job run from 4 to 2: so many fit now"
+    advice = Advice(Change.SIZE, text, way=Way.IN_PLACE, count=2)
+    (made,) = changed(job, advice, "")
+    assert (made["spec"]["parallelism"], made["spec"]["completions"]) == (2, 2)
+    assert made["spec"]["scheduling"]["schedulingPolicy"] == {"gang": {"minCount": 2}}
+    assert job[0]["spec"]["parallelism"] == 4
+
+    workers = _drawn(Kind.JOBSET, PartySpec("d", 1, Ask()), PartySpec("w", 6, Ask(gpus=4)))
+    jobset = gang_objects(workers, "ns", "run")
+    assert asked_for(jobset[0]) == 7
+    text = "Lower the replicas of replicatedJobs[w] of JobSet run from 3 to 1: so many fit now"
+    fewer = changed(jobset, Advice(Change.SIZE, text, way=Way.RECREATE, count=1), "w")
+    assert asked_for(fewer[0]) == 1 + 2
+    taint = Taint("dedicated", value="infra", effect="NoSchedule")
+    tolerating = changed(jobset, Advice(Change.TOLERATE, "", taint=taint), "w")
+    driver, found = (
+        part["template"]["spec"]["template"]["spec"]
+        for part in tolerating[0]["spec"]["replicatedJobs"]
+    )
+    assert "tolerations" not in driver
+    entry = {"key": "dedicated", "operator": "Equal", "value": "infra", "effect": "NoSchedule"}
+    assert found["tolerations"] == [entry]
+
+
+def _drawn(kind: Kind, *parties: PartySpec) -> JobCase:
+    node = NodeSpec("kept-n0", 8000, 16384, 4, 110, "ssd")
+    size = sum(party.count for party in parties)
+    return JobCase(Case(0, 0, (node,), parties, size), kind, 3 if kind is Kind.JOBSET else 1)
