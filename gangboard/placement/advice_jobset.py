@@ -15,7 +15,7 @@ from gangboard.domain.reading.wording import label, names
 from gangboard.placement.advice_words import marked, sized
 from gangboard.placement.amounts import pod_amounts
 from gangboard.placement.hosts import hosts_of
-from gangboard.placement.members import request_of
+from gangboard.placement.members import nodes_for, request_of
 from gangboard.placement.trial import Trial
 from gangboard.placement.ways import Target, way_of
 
@@ -168,10 +168,12 @@ def _without(trial: Trial, pods: Sequence[Pod]) -> Mapping[str, NodeRoom] | None
         if pod.node:
             placed.setdefault(pod.node, []).append(pod)
     changed = {}
+    ground = nodes_for(trial.unit)
     for name, there in placed.items():
-        node = trial.find(name)
-        if node is None:
+        at = ground.place(name)
+        if at is None:
             return None
+        node = ground[at]
         taken: Counter[str] = Counter()
         for pod in there:
             taken.update(pod_amounts(pod.requests))

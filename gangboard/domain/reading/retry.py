@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gangboard.domain.facts import Unit
@@ -10,9 +11,16 @@ from gangboard.domain.placing import Cause
 from gangboard.domain.reading.attempt import latest
 from gangboard.domain.reading.scheduler_text import group_refusal, rejected_pods
 
+_LAST = "last refusal of a unit"
 RETRY_GRACE = timedelta(seconds=30)
 """A pod or group that was refused is tried again when pods leave or nodes come, after a backoff of at
 most 10 s (`podMaxBackoffSeconds`); a busy scheduler and what passes between the clusters come on top."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    unit: Unit
+    last: datetime | None
 
 
 def fits_now(unit: Unit) -> bool:
@@ -32,7 +40,7 @@ def fits_since(unit: Unit) -> datetime | None:
     if unit.memory.fits_since is not None:
         return unit.memory.fits_since
     is_first_sight = unit.memory.created_since is None
-    return (latest(_refusals(unit)) if is_first_sight else None) or unit.now
+    return (_last_refusal(unit) if is_first_sight else None) or unit.now
 
 
 def retry_due(unit: Unit) -> datetime | None:
@@ -41,11 +49,21 @@ def retry_due(unit: Unit) -> datetime | None:
     None: nobody refused them, they do not fit, it had its time, or has refused them since.
     """
     since = fits_since(unit)
-    if since is None or not (rejected_pods(unit) or group_refusal(unit) is not None):
+    if since is None or since + RETRY_GRACE <= unit.now:
         return None
-    last = latest(_refusals(unit))
-    due = since + RETRY_GRACE
-    return None if due <= unit.now or (last is not None and last > since) else due
+    if not (rejected_pods(unit) or group_refusal(unit) is not None):
+        return None
+    last = _last_refusal(unit)
+    return since + RETRY_GRACE if last is None or last <= since else None
+
+
+def _last_refusal(unit: Unit) -> datetime | None:
+    """Return when members were refused last; several rules ask it of the same unit."""
+    cache = unit.facts.room.cache
+    asked = cache.get(_LAST)
+    if not isinstance(asked, _Asked) or asked.unit is not unit:
+        asked = cache[_LAST] = _Asked(unit, latest(_refusals(unit)))
+    return asked.last
 
 
 def _refusals(unit: Unit) -> Iterator[datetime | None]:
