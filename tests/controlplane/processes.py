@@ -19,9 +19,9 @@ STAGES = Path(__file__).with_name("kwok-stages.yaml")
 SILENT_LABEL = "test.gangboard.dev/silent"
 KUEUE_NAMESPACE = "kueue-system"
 
-# Shorter than the stock 50 s so that a lost node is a matter of half a minute, long enough for a
-# busy machine to renew its leases.
-_NODE_GRACE = "20s"
+# Shorter than the stock 50 s so that a lost node is a matter of a minute, long enough for a busy
+# machine to renew its leases, and for an API server that ends at its leisure and comes again.
+_NODE_GRACE = "40s"
 _NODE_LEASE_SECONDS = 10
 # The stock limits (20 and 50 requests a second) are for clusters that share one API server; here they
 # would let a hundred small scenarios of one cluster wait for each other.

@@ -48,12 +48,12 @@ CLUSTERS: dict[str, tuple[Scenario, ...]] = {
     "k137": (
         FIRST["k137"], *EVERYWHERE, *scenarios_of("1.37"), *HOLDS, *room_scenarios("1.37"),
         *TOPOLOGY_AND_MORE, *two_causes("1.37"), *CONTENTION, *OVER_TIME,
-        *conflicts_137(), *ADVISED, *LIFECYCLE, *STARTING, *sharing_of("1.37"),
+        *conflicts_137(), *ADVISED, *sharing_of("1.37"),
     ),
     "k136": (
         FIRST["k136"], *EVERYWHERE, *scenarios_of("1.36"), *room_scenarios("1.36"),
         *two_causes("1.36"), *PREEMPTING_136, *PREEMPTED_136, *SCALING, *ON_136,
-        *conflicts_136(), *ADVISED_136, *LIFECYCLE, *STARTING, *sharing_of("1.36"),
+        *conflicts_136(), *ADVISED_136, *LIFECYCLE, *sharing_of("1.36"),
     ),
     "k135": (FIRST["k135"], *KUBERNETES_135),
     "plain": (FIRST["plain"], *EVERYWHERE, *PLAIN, *ONE_BY_ONE, *AUTOSCALING, *LIFECYCLE, *STARTING),

@@ -235,14 +235,14 @@ def _priority_mismatch(ns: str, where: Where) -> list[Json]:
     ]
 
 
-def _two_minds(ns: str, where: Where) -> list[Json]:
-    """Two pods of one group that differ in whether they may preempt: the scheduler gives up."""
+def _two_minds(ns: str, where: Where, size: int = 2) -> list[Json]:
+    """Pods of one group of which one may not preempt: the scheduler gives up."""
     calm = {**priority_class(f"{ns}-calm", 0), "preemptionPolicy": "Never"}
     return [
         calm,
-        podgroup("minds", ns, gang=2),
-        pod("m-0", ns, pod_group="minds", node_selector=where),
-        pod("m-1", ns, pod_group="minds", priority_class=f"{ns}-calm", node_selector=where),
+        podgroup("minds", ns, gang=size),
+        *_members(ns, where, size - 1, "minds"),
+        pod("m-calm", ns, pod_group="minds", priority_class=f"{ns}-calm", node_selector=where),
     ]
 
 
@@ -267,6 +267,11 @@ ON_137 = (
     Scenario(
         "scheduler-error", "PodGroup", "minds", "scheduler-error", "blocked", _two_minds,
         says=("preemption policy",), nodes=1, twin="priority-mismatch",
+    ),
+    Scenario(
+        "one-of-four-calm", "PodGroup", "minds", "scheduler-error", "blocked",
+        lambda ns, where: _two_minds(ns, where, 4), says=("preemption policy",),
+        members={"quorum": 4, "scheduled": 0}, nodes=2, twin="priority-mismatch",
     ),
     Scenario(
         "priority-mismatch", "PodGroup", "ranked", "priority-mismatch", "blocked",

@@ -172,8 +172,6 @@ def test_history_has_what_was_said_one_after_the_other(play: Play) -> None:
     said = iter(codes)
     for code in ("insufficient-resources", "running", "lost-members", "running"):
         assert code in said, f"{code} is not told in its turn: {codes}"
-    # The scheduler took the room at once: nobody said that it finds none, or misses it.
-    assert not {"unschedulable", "fragmented"} & set(codes)
     assert [one["until"] for one in spans[:-1]] == [one["at"] for one in spans[1:]]
     assert spans[-1]["until"] is None
 
