@@ -167,7 +167,7 @@ def test_silent_node(
     client.create(pod("p", where))
     client.wait_for("v1", "Pod", "p", where, until=_is_ready)
     silence_node(client, "n0")
-    client.wait_for("v1", "Pod", "p", where, until=lambda o: not _is_ready(o), timeout=60)
+    client.wait_for("v1", "Pod", "p", where, until=lambda o: not _is_ready(o), timeout=120)
     silent = client.get("v1", "Node", "n0")
     assert status_of(silent, "Ready") == "Unknown"
     wake_node(client, "n0")
