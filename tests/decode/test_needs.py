@@ -2,48 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from gangboard.decode.pods import POD
-from gangboard.domain.capacity import (
-    HOSTNAME,
-    HostPort,
-    Needs,
-    Requirement,
-    Spread,
-    Term,
-    Toleration,
-)
+from gangboard.domain.capacity import HOSTNAME, HostPort, Needs, Requirement, Term, Toleration
 from gangboard.domain.pod import Pod
+from tests.decode.needing import PREFERRED, REQUIRED, ZONE, by_host, needs, pod
 from tests.decode.reading import Json, model, read, with_identity
-
-ZONE = "topology.kubernetes.io/zone"
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-SELECTOR: Json = {"matchLabels": {"app": "train"}}
-
-
-def pod(namespace: str = "team-a", labels: Json | None = None, **spec: Any) -> Pod:
-    metadata = {"labels": labels, "namespace": namespace}
-    built: Pod = model(POD, with_identity({"metadata": metadata, "spec": spec}))
-    return built
-
-
-def needs(**spec: Any) -> Needs:
-    return pod(**spec).needs
-
-
-def anti(*terms: Json, **more: Any) -> Needs:
-    labels = more.pop("labels", {"app": "train", "rank": "0"})
-    namespace = more.pop("namespace", "team-a")
-    affinity = {"podAntiAffinity": {REQUIRED: list(terms)}}
-    return pod(namespace, labels, affinity=affinity).needs
-
-
-def by_host(selector: Json | None = SELECTOR, **more: Any) -> Json:
-    return {"topologyKey": HOSTNAME, "labelSelector": selector, **more}
 
 
 def test_a_pod_that_asks_for_nothing() -> None:
@@ -136,129 +101,6 @@ def test_host_ports_of_containers_and_sidecars() -> None:
     }
 
 
-def test_terms_that_say_the_same_are_the_same() -> None:
-    same = {"key": "app", "operator": "In", "values": ["train"]}
-    written = [
-        by_host(),
-        by_host({"matchExpressions": [same]}),
-        by_host({"matchLabels": {"app": "train"}, "matchExpressions": [same, same]}),
-        by_host(namespaces=["team-a"]),
-        by_host(namespaces=[]),
-    ]
-    terms = {anti(term, labels={"rank": str(rank)}).anti_affinity
-             for rank, term in enumerate(written)}  # fmt: skip
-    ((term,),) = terms
-    assert term.name == "team-a/app=train"
-    assert term.is_exact
-    assert all(anti(term).unsupported == () for term in written)
-
-
-def test_keys_of_labels_are_in_the_selector_already() -> None:
-    # As the API server serves `matchLabelKeys: [rank]`.
-    merged = {**SELECTOR, "matchExpressions": [{"key": "rank", "operator": "In", "values": ["0"]}]}
-    plain = {"matchLabels": {"app": "train", "rank": "0"}}
-    assert anti(by_host(merged, matchLabelKeys=["rank"])) == anti(by_host(plain))
-    assert anti(by_host(merged, matchLabelKeys=["rank"])) != anti(by_host())
-
-
-def test_other_namespaces_selectors_and_topologies_are_other_terms() -> None:
-    expressions = [{"key": "app", "operator": "In", "values": ["serve", "train"]}]
-    team = {"matchLabels": {"team": "a"}}
-    terms = [
-        anti(by_host()),
-        anti(by_host(), namespace="team-b"),
-        anti(by_host({"matchLabels": {"app": "train", "rank": "0"}})),
-        anti(by_host({"matchExpressions": expressions})),
-        anti(by_host({"matchExpressions": [{"key": "app", "operator": "Exists"}]})),
-        anti(by_host({})),
-        anti(by_host(namespaces=["team-a", "team-b"])),
-        anti(by_host(namespaceSelector={})),
-        anti(by_host(namespaceSelector=team)),
-        anti(by_host(namespaceSelector=team, namespaces=["team-b"])),
-        anti({"topologyKey": ZONE, "labelSelector": SELECTOR}),
-    ]
-    assert len({term for found in terms for term in found.anti_affinity}) == len(terms)
-
-
-# What labels.Selector and AffinityTerm.Matches say of the pods (team-a, app=train, rank=0),
-# (team-b, app=train) and (team-a, without labels).
-MATCHES: list[tuple[Json, tuple[bool, bool, bool]]] = [
-    (by_host(), (True, False, False)),
-    (by_host({}), (True, False, True)),
-    (by_host({"matchLabels": {"app": "other"}}), (False, False, False)),
-    (by_host({"matchLabels": {"app": "train", "rank": "0"}}), (True, False, False)),
-    (by_host(namespaces=["team-b"]), (False, True, False)),
-    (by_host(namespaces=["team-a", "team-b"]), (True, True, False)),
-    (by_host(namespaceSelector={}), (True, True, False)),
-    (by_host(namespaceSelector={}, namespaces=["team-b"]), (True, True, False)),
-    *(
-        (by_host({"matchExpressions": [expression]}), matches)
-        for expression, matches in (
-            ({"key": "app", "operator": "In", "values": ["a", "train"]}, (True, False, False)),
-            ({"key": "app", "operator": "NotIn", "values": ["train"]}, (False, False, True)),
-            ({"key": "rank", "operator": "NotIn", "values": ["1"]}, (True, False, True)),
-            ({"key": "app", "operator": "Exists"}, (True, False, False)),
-            ({"key": "app", "operator": "DoesNotExist"}, (False, False, True)),
-        )
-    ),
-    # As the API server serves `mismatchLabelKeys: [rank]`: put into the selector.
-    (
-        by_host(
-            {
-                **SELECTOR,
-                "matchExpressions": [{"key": "rank", "operator": "NotIn", "values": ["0"]}],
-            },
-            mismatchLabelKeys=["rank"],
-        ),
-        (False, False, False),
-    ),
-]
-
-
-@pytest.mark.parametrize(("term", "expected"), MATCHES)
-def test_which_pods_a_term_matches(term: Json, expected: tuple[bool, bool, bool]) -> None:
-    found = anti(term)
-    (made,) = found.anti_affinity
-    assert made.is_exact
-    assert found.unsupported == ()
-    assert expected == (
-        made.matches("team-a", {"app": "train", "rank": "0"}),
-        made.matches("team-b", {"app": "train"}),
-        made.matches("team-a", {}),
-    )
-
-
-@pytest.mark.parametrize(
-    "term",
-    [
-        {"topologyKey": ZONE, "labelSelector": SELECTOR},
-        by_host(namespaceSelector={"matchLabels": {"team": "a"}}),
-        by_host(
-            {**SELECTOR, "matchExpressions": [{"key": "x", "operator": "Near", "values": ["y"]}]}
-        ),
-    ],
-)
-def test_other_anti_affinity_is_more_than_is_worked_out(term: Json) -> None:
-    found = anti(term)
-    (made,) = found.anti_affinity
-    assert not made.is_exact
-    assert found.unsupported == ("pod anti-affinity",)
-    # It may be about such a pod, and it is not about the other.
-    assert made.matches("team-a", {"app": "train"})
-    assert not made.matches("team-a", {"app": "other"})
-
-
-def test_one_term_of_each_sort() -> None:
-    found = anti(by_host(), {"topologyKey": ZONE, "labelSelector": SELECTOR})
-    assert [term.is_exact for term in found.anti_affinity] == [True, False]
-    assert found.unsupported == ("pod anti-affinity",)
-
-
-def test_a_term_without_a_selector_keeps_nobody_apart() -> None:
-    # LabelSelectorAsSelector: a null selector matches nothing, an empty one everything.
-    assert anti(by_host(None)) == Needs()
-
-
 def test_soft_constraints_are_no_needs() -> None:
     term = {"weight": 100, "podAffinityTerm": by_host()}
     found = needs(
@@ -268,102 +110,6 @@ def test_soft_constraints_are_no_needs() -> None:
         ],
     )
     assert found == Needs()
-
-
-def spread(**more: Any) -> Json:
-    return {
-        "maxSkew": 1,
-        "topologyKey": ZONE,
-        "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": SELECTOR,
-        **more,
-    }
-
-
-def of_spread(*constraints: Json) -> Spread:
-    found = needs(topologySpreadConstraints=list(constraints))
-    assert found.unsupported == ()
-    assert found.spread is not None
-    return found.spread
-
-
-def test_one_hard_spread_constraint() -> None:
-    # Defaults of filterTopologySpreadConstraints: minDomains 1, Honor, Ignore.
-    found = of_spread(spread())
-    assert (found.topology_key, found.max_skew, found.min_domains) == (ZONE, 1, 1)
-    assert (found.honours_affinity, found.honours_taints) == (True, False)
-    assert found.counted.matches("team-a", {"app": "train", "rank": "0"})
-    assert not found.counted.matches("team-b", {"app": "train"})
-    assert not found.counted.matches("team-a", {"app": "other"})
-    assert (found.counted.is_count, found.counted.is_exact) == (True, True)
-    soft = {"maxSkew": 1, "topologyKey": HOSTNAME, "whenUnsatisfiable": "ScheduleAnyway"}
-    assert of_spread(soft, spread()) == found
-
-
-def test_a_spread_constraint_with_everything() -> None:
-    found = of_spread(
-        spread(
-            maxSkew=3,
-            minDomains=2,
-            nodeAffinityPolicy="Ignore",
-            nodeTaintsPolicy="Honor",
-            matchLabelKeys=["pod-template-hash"],
-            labelSelector={
-                "matchExpressions": [
-                    {"key": "app", "operator": "Exists"},
-                    {"key": "pod-template-hash", "operator": "In", "values": ["a1"]},
-                ]
-            },
-        )
-    )
-    assert (found.max_skew, found.min_domains) == (3, 2)
-    assert (found.honours_affinity, found.honours_taints) == (False, True)
-    assert found.counted.matches("team-a", {"app": "x", "pod-template-hash": "a1"})
-    assert not found.counted.matches("team-a", {"app": "x", "pod-template-hash": "b2"})
-
-
-def test_the_rule_of_spread_and_that_of_anti_affinity_are_told_apart() -> None:
-    found = needs(
-        affinity={"podAntiAffinity": {REQUIRED: [by_host()]}},
-        topologySpreadConstraints=[spread(topologyKey=HOSTNAME)],
-    )
-    assert found.spread is not None
-    assert found.spread.counted not in found.anti_affinity
-
-
-def test_without_a_selector_no_pod_counts_and_with_an_empty_one_each() -> None:
-    assert not of_spread(spread(labelSelector=None)).counted.matches("team-a", {"": "", "a": "b"})
-    assert of_spread(spread(labelSelector={})).counted.matches("team-a", {})
-
-
-@pytest.mark.parametrize(
-    "constraints",
-    [
-        [spread(), spread(topologyKey=HOSTNAME)],
-        [spread(whenUnsatisfiable="Sometimes")],
-        [spread(maxSkew=0)],
-        [spread(minDomains=0)],
-        [spread(topologyKey="")],
-        [spread(nodeTaintsPolicy="Perhaps")],
-        [spread(nodeAffinityPolicy="Perhaps")],
-        [spread(labelSelector={"matchExpressions": [{"key": "app", "operator": "Gt"}]})],
-        # Of a pod that has no such label, or where the API server does not put it in.
-        [spread(matchLabelKeys=["pod-template-hash"])],
-    ],
-)
-def test_other_spread_is_more_than_is_worked_out(constraints: list[Json]) -> None:
-    found = needs(topologySpreadConstraints=constraints)
-    assert found.spread is None
-    assert found.unsupported == ("spread constraints",)
-
-
-@pytest.mark.parametrize(
-    "broken", [{"maxSkew": "one"}, {"minDomains": 2**40}, {"labelSelector": ["app"]}]
-)
-def test_a_malformed_spread_constraint_is_told(broken: Json) -> None:
-    spec = {"topologySpreadConstraints": [spread(**broken)]}
-    _, problem = read(POD, with_identity({"spec": spec}))
-    assert problem is not None
 
 
 def test_what_can_only_take_nodes_away_is_named() -> None:
@@ -449,7 +195,7 @@ def test_parts_of_any_length_are_read() -> None:
     found = needs(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}})
     assert found.affinity == (Term((Requirement("k", "In", tuple(values)),)),)
     long = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["train", *values]}]}
-    (term,) = anti(by_host(long)).anti_affinity
+    (term,) = needs(affinity={"podAntiAffinity": {REQUIRED: [by_host(long)]}}).anti_affinity
     assert term.is_exact
     assert term.matches("team-a", {"app": "value-4999"})
 

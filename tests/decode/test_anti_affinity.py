@@ -1,0 +1,141 @@
+"""Required anti-affinity of a pod: which terms are the same, and which pods they are about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gangboard.domain.capacity import Needs
+from tests.decode.needing import REQUIRED, SELECTOR, ZONE, by_host, pod
+from tests.decode.reading import Json
+
+
+def anti(*terms: Json, **more: Any) -> Needs:
+    labels = more.pop("labels", {"app": "train", "rank": "0"})
+    namespace = more.pop("namespace", "team-a")
+    affinity = {"podAntiAffinity": {REQUIRED: list(terms)}}
+    return pod(namespace, labels, affinity=affinity).needs
+
+
+def test_terms_that_say_the_same_are_the_same() -> None:
+    same = {"key": "app", "operator": "In", "values": ["train"]}
+    written = [
+        by_host(),
+        by_host({"matchExpressions": [same]}),
+        by_host({"matchLabels": {"app": "train"}, "matchExpressions": [same, same]}),
+        by_host(namespaces=["team-a"]),
+        by_host(namespaces=[]),
+    ]
+    terms = {anti(term, labels={"rank": str(rank)}).anti_affinity
+             for rank, term in enumerate(written)}  # fmt: skip
+    ((term,),) = terms
+    assert term.name == "team-a/app=train"
+    assert term.is_exact
+    assert all(anti(term).unsupported == () for term in written)
+
+
+def test_keys_of_labels_are_in_the_selector_already() -> None:
+    # As the API server serves `matchLabelKeys: [rank]`.
+    merged = {**SELECTOR, "matchExpressions": [{"key": "rank", "operator": "In", "values": ["0"]}]}
+    plain = {"matchLabels": {"app": "train", "rank": "0"}}
+    assert anti(by_host(merged, matchLabelKeys=["rank"])) == anti(by_host(plain))
+    assert anti(by_host(merged, matchLabelKeys=["rank"])) != anti(by_host())
+
+
+def test_other_namespaces_selectors_and_topologies_are_other_terms() -> None:
+    expressions = [{"key": "app", "operator": "In", "values": ["serve", "train"]}]
+    team = {"matchLabels": {"team": "a"}}
+    terms = [
+        anti(by_host()),
+        anti(by_host(), namespace="team-b"),
+        anti(by_host({"matchLabels": {"app": "train", "rank": "0"}})),
+        anti(by_host({"matchExpressions": expressions})),
+        anti(by_host({"matchExpressions": [{"key": "app", "operator": "Exists"}]})),
+        anti(by_host({})),
+        anti(by_host(namespaces=["team-a", "team-b"])),
+        anti(by_host(namespaceSelector={})),
+        anti(by_host(namespaceSelector=team)),
+        anti(by_host(namespaceSelector=team, namespaces=["team-b"])),
+        anti({"topologyKey": ZONE, "labelSelector": SELECTOR}),
+    ]
+    assert len({term for found in terms for term in found.anti_affinity}) == len(terms)
+
+
+# What labels.Selector and AffinityTerm.Matches say of the pods (team-a, app=train, rank=0),
+# (team-b, app=train) and (team-a, without labels).
+MATCHES: list[tuple[Json, tuple[bool, bool, bool]]] = [
+    (by_host(), (True, False, False)),
+    (by_host({}), (True, False, True)),
+    (by_host({"matchLabels": {"app": "other"}}), (False, False, False)),
+    (by_host({"matchLabels": {"app": "train", "rank": "0"}}), (True, False, False)),
+    (by_host(namespaces=["team-b"]), (False, True, False)),
+    (by_host(namespaces=["team-a", "team-b"]), (True, True, False)),
+    (by_host(namespaceSelector={}), (True, True, False)),
+    (by_host(namespaceSelector={}, namespaces=["team-b"]), (True, True, False)),
+    *(
+        (by_host({"matchExpressions": [expression]}), matches)
+        for expression, matches in (
+            ({"key": "app", "operator": "In", "values": ["a", "train"]}, (True, False, False)),
+            ({"key": "app", "operator": "NotIn", "values": ["train"]}, (False, False, True)),
+            ({"key": "rank", "operator": "NotIn", "values": ["1"]}, (True, False, True)),
+            ({"key": "app", "operator": "Exists"}, (True, False, False)),
+            ({"key": "app", "operator": "DoesNotExist"}, (False, False, True)),
+        )
+    ),
+    # As the API server serves `mismatchLabelKeys: [rank]`: put into the selector.
+    (
+        by_host(
+            {
+                **SELECTOR,
+                "matchExpressions": [{"key": "rank", "operator": "NotIn", "values": ["0"]}],
+            },
+            mismatchLabelKeys=["rank"],
+        ),
+        (False, False, False),
+    ),
+]
+
+
+@pytest.mark.parametrize(("term", "expected"), MATCHES)
+def test_which_pods_a_term_matches(term: Json, expected: tuple[bool, bool, bool]) -> None:
+    found = anti(term)
+    (made,) = found.anti_affinity
+    assert made.is_exact
+    assert found.unsupported == ()
+    assert expected == (
+        made.matches("team-a", {"app": "train", "rank": "0"}),
+        made.matches("team-b", {"app": "train"}),
+        made.matches("team-a", {}),
+    )
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        {"topologyKey": ZONE, "labelSelector": SELECTOR},
+        by_host(namespaceSelector={"matchLabels": {"team": "a"}}),
+        by_host(
+            {**SELECTOR, "matchExpressions": [{"key": "x", "operator": "Near", "values": ["y"]}]}
+        ),
+    ],
+)
+def test_other_anti_affinity_is_more_than_is_worked_out(term: Json) -> None:
+    found = anti(term)
+    (made,) = found.anti_affinity
+    assert not made.is_exact
+    assert found.unsupported == ("pod anti-affinity",)
+    # It may be about such a pod, and it is not about the other.
+    assert made.matches("team-a", {"app": "train"})
+    assert not made.matches("team-a", {"app": "other"})
+
+
+def test_one_term_of_each_sort() -> None:
+    found = anti(by_host(), {"topologyKey": ZONE, "labelSelector": SELECTOR})
+    assert [term.is_exact for term in found.anti_affinity] == [True, False]
+    assert found.unsupported == ("pod anti-affinity",)
+
+
+def test_a_term_without_a_selector_keeps_nobody_apart() -> None:
+    # LabelSelectorAsSelector: a null selector matches nothing, an empty one everything.
+    assert anti(by_host(None)) == Needs()

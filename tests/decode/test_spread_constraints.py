@@ -1,0 +1,108 @@
+"""Topology spread constraints of a pod: the one that is worked out, and those that are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gangboard.decode.pods import POD
+from gangboard.domain.capacity import HOSTNAME, Spread
+from tests.decode.needing import REQUIRED, SELECTOR, ZONE, by_host, needs
+from tests.decode.reading import Json, read, with_identity
+
+
+def spread(**more: Any) -> Json:
+    return {
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": SELECTOR,
+        **more,
+    }
+
+
+def of_spread(*constraints: Json) -> Spread:
+    found = needs(topologySpreadConstraints=list(constraints))
+    assert found.unsupported == ()
+    assert found.spread is not None
+    return found.spread
+
+
+def test_one_hard_spread_constraint() -> None:
+    # Defaults of filterTopologySpreadConstraints: minDomains 1, Honor, Ignore.
+    found = of_spread(spread())
+    assert (found.topology_key, found.max_skew, found.min_domains) == (ZONE, 1, 1)
+    assert (found.honours_affinity, found.honours_taints) == (True, False)
+    assert found.counted.matches("team-a", {"app": "train", "rank": "0"})
+    assert not found.counted.matches("team-b", {"app": "train"})
+    assert not found.counted.matches("team-a", {"app": "other"})
+    assert (found.counted.is_count, found.counted.is_exact) == (True, True)
+    soft = {"maxSkew": 1, "topologyKey": HOSTNAME, "whenUnsatisfiable": "ScheduleAnyway"}
+    assert of_spread(soft, spread()) == found
+
+
+def test_a_spread_constraint_with_everything() -> None:
+    found = of_spread(
+        spread(
+            maxSkew=3,
+            minDomains=2,
+            nodeAffinityPolicy="Ignore",
+            nodeTaintsPolicy="Honor",
+            matchLabelKeys=["pod-template-hash"],
+            labelSelector={
+                "matchExpressions": [
+                    {"key": "app", "operator": "Exists"},
+                    {"key": "pod-template-hash", "operator": "In", "values": ["a1"]},
+                ]
+            },
+        )
+    )
+    assert (found.max_skew, found.min_domains) == (3, 2)
+    assert (found.honours_affinity, found.honours_taints) == (False, True)
+    assert found.counted.matches("team-a", {"app": "x", "pod-template-hash": "a1"})
+    assert not found.counted.matches("team-a", {"app": "x", "pod-template-hash": "b2"})
+
+
+def test_the_rule_of_spread_and_that_of_anti_affinity_are_told_apart() -> None:
+    found = needs(
+        affinity={"podAntiAffinity": {REQUIRED: [by_host()]}},
+        topologySpreadConstraints=[spread(topologyKey=HOSTNAME)],
+    )
+    assert found.spread is not None
+    assert found.spread.counted not in found.anti_affinity
+
+
+def test_without_a_selector_no_pod_counts_and_with_an_empty_one_each() -> None:
+    assert not of_spread(spread(labelSelector=None)).counted.matches("team-a", {"": "", "a": "b"})
+    assert of_spread(spread(labelSelector={})).counted.matches("team-a", {})
+
+
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        [spread(), spread(topologyKey=HOSTNAME)],
+        [spread(whenUnsatisfiable="Sometimes")],
+        [spread(maxSkew=0)],
+        [spread(minDomains=0)],
+        [spread(topologyKey="")],
+        [spread(nodeTaintsPolicy="Perhaps")],
+        [spread(nodeAffinityPolicy="Perhaps")],
+        [spread(labelSelector={"matchExpressions": [{"key": "app", "operator": "Gt"}]})],
+        # Of a pod that has no such label, or where the API server does not put it in.
+        [spread(matchLabelKeys=["pod-template-hash"])],
+    ],
+)
+def test_other_spread_is_more_than_is_worked_out(constraints: list[Json]) -> None:
+    found = needs(topologySpreadConstraints=constraints)
+    assert found.spread is None
+    assert found.unsupported == ("spread constraints",)
+
+
+@pytest.mark.parametrize(
+    "broken", [{"maxSkew": "one"}, {"minDomains": 2**40}, {"labelSelector": ["app"]}]
+)
+def test_a_malformed_spread_constraint_is_told(broken: Json) -> None:
+    spec = {"topologySpreadConstraints": [spread(**broken)]}
+    _, problem = read(POD, with_identity({"spec": spec}))
+    assert problem is not None

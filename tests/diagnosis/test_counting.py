@@ -1,0 +1,145 @@
+"""What is counted of a gang, and what is remembered of it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.counting import decimal_text
+from gangboard.diagnosis.engine import assess
+from gangboard.domain.facts import Blind, GangFacts
+from gangboard.domain.verdict import UnitMemory, Verdict
+from tests.diagnosis.building import (
+    NOW,
+    Made,
+    a_group,
+    a_job,
+    a_jobset,
+    a_part,
+    a_pod,
+    ago,
+    child_jobs,
+    pods_of,
+    requests,
+)
+
+
+def gang(root: Made, *objects: Made, **fields: Any) -> GangFacts:
+    return assemble(root, objects, **{"now": NOW, "gang_api_version": "v1beta1", **fields})  # type: ignore[arg-type]
+
+
+# Numbers
+
+
+@pytest.mark.parametrize(
+    ("amounts", "count", "text"),
+    [
+        ("8", 1, "8"),
+        ("0.5", 1, "0.5"),
+        ("0.5", 4, "2"),
+        ("0.1", 3, "0.3"),
+        ("100", 10, "1000"),
+        ("1E+3", 1, "1000"),
+        ("1E-3", 1, "0.001"),
+        ("0", 4, "0"),
+        ("68719476736", 64, "4398046511104"),
+    ],
+)
+def test_requests_are_exact_decimal_strings(amounts: str, count: int, text: str) -> None:
+    shape = requests(cpu=amounts)
+    verdict = assess(gang(a_job(pods=count, requests=shape)))
+    assert verdict.requests == {"cpu": text}
+    assert decimal_text(shape["cpu"] * count) == text
+
+
+def test_requests_are_summed_over_all_parts() -> None:
+    jobset = a_jobset(
+        "run",
+        a_part("driver", pods=1, requests=requests(cpu="2", memory="1024")),
+        a_part("workers", jobs=2, pods=4, requests=requests(cpu="0.5", gpu="1")),
+    )
+    assert assess(gang(jobset)).requests == {"cpu": "6", "memory": "1024", "nvidia.com/gpu": "8"}
+
+
+def test_restarts_of_a_jobset_are_those_that_count() -> None:
+    jobset = a_jobset("run", restarts=5, counted_restarts=1, max_restarts=3)
+    verdict = assess(gang(jobset))
+    assert (verdict.restarts, verdict.max_restarts) == (1, 3)
+    verdict = assess(gang(a_job(retries=2, max_retries=6)))
+    assert (verdict.restarts, verdict.max_restarts) == (2, 6)
+
+
+def test_the_priority_is_the_owners_or_the_one_of_all_pods() -> None:
+    job = a_job()
+    low, high = (a_pod(name, of=job, priority_class=name) for name in ("low", "high"))
+    assert assess(gang(a_job(priority_class="urgent"), low)).priority == "urgent"
+    assert assess(gang(job, low)).priority == "low"
+    assert assess(gang(job, low, high)).priority == ""
+
+
+# Memory
+
+
+def memory_of(verdict: Verdict, name: str = "train") -> UnitMemory:
+    return verdict.memory[name]
+
+
+def test_a_count_that_stays_keeps_its_time() -> None:
+    job = a_job()
+    first = assess(gang(job, *pods_of(job, 1))).memory
+    assert memory_of(assess(gang(job, *pods_of(job, 1)))) == UnitMemory(1, NOW)
+    later = NOW + timedelta(seconds=20)
+    same = assess(gang(job, *pods_of(job, 1), memory=first, now=later))
+    assert memory_of(same).created_since == NOW
+    more = assess(gang(job, *pods_of(job, 2), memory=first, now=later))
+    assert (memory_of(more).created, memory_of(more).created_since) == (2, later)
+
+
+def test_it_is_remembered_when_the_quorum_ran_last() -> None:
+    job, later = a_job(pods=3), NOW + timedelta(seconds=60)
+    group = a_group("train-5f", of=job, quorum=2)
+    two = pods_of(job, 2, on="n0", group=group)
+    memory = assess(gang(job, group, *two)).memory
+    assert memory["train"].whole_at == NOW
+    assert memory["train"].reached_size_at is None
+    one = assess(gang(job, group, two[0], memory=memory, now=later)).memory
+    assert one["train"].whole_at == NOW
+    three = pods_of(job, 3, on="n0", group=group)
+    full = assess(gang(job, group, *three, memory=one, now=later)).memory
+    assert (full["train"].whole_at, full["train"].reached_size_at) == (later, later)
+
+
+def test_without_a_quorum_only_its_size_is_whole() -> None:
+    job = a_job(pods=2)
+    assert memory_of(assess(gang(job, *pods_of(job, 1, on="n0")))).whole_at is None
+    assert memory_of(assess(gang(job, *pods_of(job, 2, on="n0")))).whole_at == NOW
+
+
+def test_a_suspended_job_was_not_whole_because_it_wants_nothing() -> None:
+    jobset = a_jobset("run")
+    suspended = child_jobs(jobset, suspended=True)
+    assert assess(gang(jobset, *suspended)).memory["run-workers-0"].whole_at is None
+
+
+def test_nothing_is_learnt_while_something_cannot_be_looked_at() -> None:
+    job = a_job()
+    before = {"train": UnitMemory(2, ago(50), ago(50), ago(50))}
+    blind = (Blind("pods", "forbidden", "pods is forbidden."),)
+    verdict = assess(gang(job, memory=before, blind=blind))
+    assert verdict.memory == before
+    assert verdict.finding.code == "not-observed"
+
+
+def test_a_unit_that_went_is_remembered_for_a_day() -> None:
+    jobset = a_jobset("run")
+    before = {
+        "run-workers-7": UnitMemory(2, ago(3600), ago(3600)),
+        "run-workers-8": UnitMemory(2, ago(90_000), ago(90_000)),
+    }
+    assert set(assess(gang(jobset, *child_jobs(jobset), memory=before)).memory) == {
+        "run-workers-0",
+        "run-workers-7",
+    }

@@ -1,0 +1,38 @@
+"""A keeper of room, fed as a session feeds it."""
+
+from __future__ import annotations
+
+from gangboard.diagnosis.kinship import Kinship
+from gangboard.domain.capacity import Resident
+from gangboard.domain.node import Node
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+from gangboard.polling.room import RoomKeeper
+from tests.diagnosis.building import a_job, a_node
+
+ROOMY = {"cpu": 8000, "pods": 110}
+TRAIN = a_job("train", pods=2, ask="2")
+
+
+class Cluster:
+    """Feeds a keeper as a session does."""
+
+    def __init__(self, *things: Node | Pod | Owner) -> None:
+        self.refs: dict[str, ObjectRef] = {}
+        self.kinship = Kinship()
+        self.keeper = RoomKeeper(self.kinship, self.refs.get)
+        for thing in things:
+            self.put(thing)
+
+    def put(self, thing: Node | Pod | Owner) -> None:
+        self.keeper.put(thing)
+        self.refs[thing.meta.ref.uid] = thing.meta.ref
+        self.keeper.touch(self.kinship.put(thing))
+
+    def residents(self) -> dict[str, Resident]:
+        return {one.ref.name: one for one in self.keeper.at("").residents()}
+
+
+def node(name: str = "n0") -> Node:
+    return a_node(name, allocatable=ROOMY)

@@ -1,0 +1,75 @@
+"""When nothing can be told of the room of a cluster, and why."""
+
+from __future__ import annotations
+
+import pytest
+
+from gangboard.decode.nodes import NODE
+from gangboard.decode.page import Problem
+from gangboard.decode.pods import POD
+from gangboard.polling.sight import kubernetes_minor, why_no_room
+from gangboard.polling.watched import Watched
+from tests.diagnosis.building import NOW, ago
+
+
+def sight(nodes: Watched | None = None, pods: Watched | None = None) -> dict[str, Watched]:
+    return {NODE.key: nodes or seen(NODE.key), POD.key: pods or seen(POD.key)}
+
+
+def seen(key: str, state: str = "ok", *, current: bool = True, contact: float = 1) -> Watched:
+    return Watched(
+        NODE if key == NODE.key else POD,
+        version="v1",
+        state=state,
+        listed_at=ago(60),
+        contact_at=ago(contact),
+        is_current=current,
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "current", "contact", "clause"),
+    [
+        ("ok", True, 1, ""),
+        ("failing", True, 60, ""),
+        ("failing", True, 130, "failing"),
+        ("failing", False, 1, "failing"),
+        ("forbidden", True, 1, "forbidden"),
+        ("not-served", False, 1, "not served"),
+        ("listing", False, 1, "not read yet"),
+        ("ok", False, 1, "not read yet"),
+        ("unknown-version", True, 1, "served in versions that this release cannot read"),
+    ],
+)
+@pytest.mark.parametrize("key", ["nodes", "pods"])
+def test_why_nothing_can_be_said_of_room(
+    key: str, state: str, current: bool, contact: float, clause: str
+) -> None:
+    watched = seen(key, state, current=current, contact=contact)
+    found = why_no_room(sight(**{key: watched}), NOW)
+    assert found == (f"{key}: {clause}" if clause else "")
+
+
+def test_one_node_that_cannot_be_read_may_be_the_one_with_room() -> None:
+    watched = seen(NODE.key)
+    watched.take_problem(Problem(NODE.key, "", "n7", "uid", "Node n7 is read only in part.", False))
+    assert why_no_room(sight(watched), NOW) == ""
+    watched.take_problem(Problem(NODE.key, "", "n7", "uid", "Node n7 cannot be read."))
+    assert why_no_room(sight(watched), NOW) == "nodes: 1 cannot be read"
+    assert watched.drop_problem(("", "n7"))
+    assert why_no_room(sight(watched), NOW) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "minor"),
+    [
+        ("v1.37.0", (1, 37)),
+        ("v1.35.2+k3s1", (1, 35)),
+        ("v1.36.1-gke.1000", (1, 36)),
+        ("1.37", (1, 37)),
+        ("", None),
+        ("unknown", None),
+    ],
+)
+def test_the_version_of_the_server(text: str, minor: tuple[int, int] | None) -> None:
+    assert kubernetes_minor(text) == minor
