@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import urllib3
 
 from tests.controlplane.client import ApiError, Json
-from tests.controlplane.objects import JOBSET, jobset
+from tests.controlplane.objects import JOBSET, JobOptions, jobset
 from tests.scenarios.holds import hold_one, three_jobs
 from tests.scenarios.making import loose
 from tests.scenarios.scenario import Scenario, Stage, Step
@@ -90,8 +90,8 @@ def _is_never_said(stage: Stage, seconds: float) -> None:
 
 
 def _train(ns: str, where: Mapping[str, str]) -> list[Json]:
-    workers = {"replicas": 2, "pods": 2, "node_selector": where, "grace": 1}
-    return [jobset("train", ns, jobs={"workers": workers})]  # type: ignore[dict-item]
+    workers: JobOptions = {"replicas": 2, "pods": 2, "node_selector": where, "grace": 1}
+    return [jobset("train", ns, jobs={"workers": workers})]
 
 
 def _once_running(*insistent: Insistent) -> Callable[[Stage], None]:

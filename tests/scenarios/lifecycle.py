@@ -13,8 +13,8 @@ Where = Mapping[str, str]
 
 
 def _suspended(ns: str, where: Where) -> list[Json]:
-    jobs = {"workers": {"replicas": 2, "pods": 2, "node_selector": where}}
-    return [jobset("run", ns, jobs=jobs, suspend=True)]  # type: ignore[arg-type]
+    workers: JobOptions = {"replicas": 2, "pods": 2, "node_selector": where}
+    return [jobset("run", ns, jobs={"workers": workers}, suspend=True)]
 
 
 def _queued(ns: str, where: Where) -> list[Json]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tests.controlplane.client import Json, wait
-from tests.controlplane.objects import jobset, pod, podgroup, quota
+from tests.controlplane.objects import JobOptions, jobset, pod, podgroup, quota
 from tests.scenarios.holds import hold_one
 from tests.scenarios.making import Objects, all_of, gang, quorum
 from tests.scenarios.scenario import PATIENCE, POOL, Scenario, Stage, Step
@@ -39,14 +39,14 @@ def _sharing_of(version: str) -> tuple[Scenario, ...]:
         return lambda ns, where: [podgroup("shared", ns, version=version, gang=quorum_)]
 
     def two_stages(ns: str, where: Where) -> list[Json]:
-        member = {"pods": 2, "pod_group": "shared", "node_selector": where}
-        after = {**member, "depends_on": {"load": "Complete"}}
-        return [jobset("run", ns, jobs={"load": member, "train": after})]  # type: ignore[dict-item]
+        member: JobOptions = {"pods": 2, "pod_group": "shared", "node_selector": where}
+        after: JobOptions = {**member, "depends_on": {"load": "Complete"}}
+        return [jobset("run", ns, jobs={"load": member, "train": after})]
 
     def two_schedulers(ns: str, where: Where) -> list[Json]:
-        member = {"pod_group": "shared", "node_selector": where}
-        other = {**member, "pods": 2, "scheduler": "second-scheduler"}
-        return [jobset("run", ns, jobs={"driver": member, "workers": other})]  # type: ignore[dict-item]
+        member: JobOptions = {"pod_group": "shared", "node_selector": where}
+        other: JobOptions = {**member, "pods": 2, "scheduler": "second-scheduler"}
+        return [jobset("run", ns, jobs={"driver": member, "workers": other})]
 
     def delete_group(stage: Stage) -> None:
         """Somebody deletes the PodGroup that the Job controller made, while its pods wait."""
@@ -85,9 +85,9 @@ def _sharing_of(version: str) -> tuple[Scenario, ...]:
 
 
 def _three_in_one_group(ns: str, where: Where) -> list[Json]:
-    member = {"replicas": 3, "pods": 2, "pod_group": "shared", "node_selector": where}
+    member: JobOptions = {"replicas": 3, "pods": 2, "pod_group": "shared", "node_selector": where}
     member["backoff_limit"] = 6  # a lost pod is made again
-    return [podgroup("shared", ns, gang=6), jobset("trio", ns, jobs={"w": member})]  # type: ignore[dict-item]
+    return [podgroup("shared", ns, gang=6), jobset("trio", ns, jobs={"w": member})]
 
 
 def _lose_one(stage: Stage) -> None:
