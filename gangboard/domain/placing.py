@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 
 from gangboard.domain.capacity import GangRequest, Shape
@@ -245,6 +246,8 @@ class Placing:
     shapes: tuple[ShapeFit, ...] = ()
     why: str = ""
     """One clause such as `nodes: forbidden`, when there is no assessment."""
+    refused_at: datetime | None = None
+    """When the scheduler was last seen to refuse members that fit now; read of nothing else."""
 
     @property
     def has_no_nodes(self) -> bool:

@@ -127,14 +127,15 @@ class _Plain:
 
     def placing(self, unit: Unit) -> Placing | None:
         """Return the same as `placement.placing`."""
-        if placing(unit) is None:
+        quick = placing(unit)
+        if quick is None:
             return None
         request, nodes = request_of(unit), tuple(nodes_for(unit))
         found = place(request, nodes, plain=True)
         answers = (found.now, found.full, found.empty, found.empty_full)
         self.gave_up |= any(fit.answer is Answer.CANNOT_TELL and not fit.but_for for fit in answers)
         shapes = tuple(_plain_fit(party, nodes, request.topology_keys) for party in request.parties)
-        return Placing(request, found, shapes)
+        return Placing(request, found, shapes, refused_at=quick.refused_at)
 
 
 def _plain_fit(party: Party, nodes: Sequence[NodeRoom], keys: Sequence[str]) -> ShapeFit:

@@ -17,6 +17,7 @@ import numpy as np
 from gangboard.domain.advice import Advice, Change
 from gangboard.domain.capacity import PODS, NodeRoom, Resident
 from gangboard.domain.objects import ObjectRef
+from gangboard.domain.reading.wording import listed
 from gangboard.placement.advice_words import node_names, shown, then_fits
 from gangboard.placement.endings import End, Endings, clock, endings_of
 from gangboard.placement.ground import Ground, Mask
@@ -27,8 +28,6 @@ MOST_ENDED = 64
 """Ends that are counted on together; nobody waits for more."""
 MOST_TRIED = 16
 """Of them those that are tried as the last one, once there could be enough."""
-_NAMED = 3
-_EXAMPLES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +160,10 @@ def _told(trial: Trial, some: Sequence[End]) -> Advice:
     now, last = trial.unit.now, max(one.ending.told for one in some)
     whose = {one.resident.root: one.resident for one in some}
     residents = list(whose.values())
-    named = residents if len(residents) <= _NAMED else residents[:_EXAMPLES]
+    named = shown(residents)
     texts = [_name(one, some) for one in named]
     if len(named) < len(residents):
         texts.append(f"{len(residents) - len(named)} others")
-    listed = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
     alone = len(residents) == 1
     is_one = alone and (
         _ends_whole(residents[0], some) or sum(one.ending.pods for one in some) == 1
@@ -173,7 +171,7 @@ def _told(trial: Trial, some: Sequence[End]) -> Advice:
     deadlines = "deadline" if len({one.ending.told for one in some}) == 1 and alone else "deadlines"
     return Advice(
         Change.WAIT_FOR_END,
-        f"Wait for {listed}, which {'ends' if is_one else 'end'} "
+        f"Wait for {listed(texts)}, which {'ends' if is_one else 'end'} "
         f"{'at' if len(some) == 1 else 'by'} {clock(last, now)} at the latest "
         f"({'its' if is_one else 'their'} {deadlines}): {then_fits(trial)}.",
         gangs=tuple(one.ref for one in named),

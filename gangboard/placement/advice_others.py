@@ -10,6 +10,7 @@ import numpy as np
 from gangboard.domain.advice import Advice, Change
 from gangboard.domain.capacity import NodeRoom, Resident
 from gangboard.domain.placing import Answer
+from gangboard.domain.reading.wording import listed
 from gangboard.placement.advice_words import amount_of, then_fits
 from gangboard.placement.ground import Mask, Whole
 from gangboard.placement.leaving import lacking, nodes_without, where
@@ -39,15 +40,17 @@ def suspend_gangs(trial: Trial) -> Iterator[Advice]:
     if not chosen:
         return
     held = amount_of(trial.deciding, sum(one.held for one in chosen))
-    listed = " and ".join(
-        f"{one.resident.ref.kind} {one.resident.ref.namespace}/{one.resident.ref.name} "
-        f"(priority {one.resident.priority})"
-        for one in chosen
+    whom = listed(
+        [
+            f"{one.resident.ref.kind} {one.resident.ref.namespace}/{one.resident.ref.name} "
+            f"(priority {one.resident.priority})"
+            for one in chosen
+        ]
     )
     many = len(chosen) > 1
     yield Advice(
         Change.SUSPEND_GANGS,
-        f"Suspend {listed}, which {'hold' if many else 'holds'} {held}"
+        f"Suspend {whom}, which {'hold' if many else 'holds'} {held}"
         f"{' together' if many else ''}: {then_fits(trial)}.",
         gangs=tuple(one.resident.ref for one in chosen),
     )

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from typing import TypeVar
 
 from gangboard.domain.advice import Way
 from gangboard.domain.capacity import PODS
 from gangboard.domain.owner import Owner
+from gangboard.domain.reading.wording import listed
 from gangboard.placement.amounts import base_units
 from gangboard.placement.trial import Trial
+
+Named = TypeVar("Named")
 
 _SHOWN = 3
 _EXAMPLES = 2
@@ -61,9 +65,9 @@ def sized(job: Owner) -> tuple[str, ...]:
     return ("parallelism", "completions") if is_all else ("parallelism",)
 
 
-def shown(names: Sequence[str]) -> Sequence[str]:
-    """Return those of the nodes that a sentence names: all of three, of more the first two."""
-    return names if len(names) <= _SHOWN else names[:_EXAMPLES]
+def shown(found: Sequence[Named]) -> Sequence[Named]:
+    """Return those that a sentence names: all of three, of more the first two."""
+    return found if len(found) <= _SHOWN else found[:_EXAMPLES]
 
 
 def node_names(names: Sequence[str]) -> str:
@@ -71,7 +75,7 @@ def node_names(names: Sequence[str]) -> str:
     if len(names) == 1:
         return f"node {names[0]}"
     if len(names) <= _SHOWN:
-        return f"nodes {', '.join(names[:-1])} and {names[-1]}"
+        return f"nodes {listed(names)}"
     return f"{len(names)} nodes ({', '.join(shown(names))}, …)"
 
 
@@ -80,7 +84,7 @@ def each_node(names: Sequence[str]) -> str:
     if len(names) == 1:
         return f"on node {names[0]}"
     if len(names) <= _SHOWN:
-        return f"on each of the nodes {', '.join(names[:-1])} and {names[-1]}"
+        return f"on each of the nodes {listed(names)}"
     return f"on each of {len(names)} nodes ({', '.join(shown(names))}, …)"
 
 
@@ -94,7 +98,7 @@ def room_of(freed: Mapping[str, Mapping[str, int]]) -> str:
         return f"{_amounts_of(freed[nodes[0]])} {each_node(nodes)}"
     own = [f"{_amounts_of(freed[name])} on node {name}" for name in shown(nodes)]
     if len(nodes) <= _SHOWN:
-        return f"{', '.join(own[:-1])} and {own[-1]}"
+        return listed(own)
     most: dict[str, int] = {}
     for amounts in freed.values():
         for resource, amount in amounts.items():

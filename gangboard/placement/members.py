@@ -20,6 +20,7 @@ from gangboard.domain.capacity import (
 )
 from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
+from gangboard.domain.reading.wording import listed
 from gangboard.placement.amounts import pod_amounts
 from gangboard.placement.ground import Ground, ground_of
 from gangboard.placement.neighbours import NO_TERMS, fewer, matcher
@@ -207,7 +208,7 @@ def _name(unit: Unit, pods: Sequence[Pod]) -> str:
         names = sorted({part_of.get(uid, "") or maker.name for uid, maker in makers.items()})
     if len(names) > 3:
         return unit.name
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return listed(names)
 
 
 # Nodes

@@ -8,7 +8,8 @@ import numpy as np
 
 from gangboard.domain.capacity import Party, Spread
 from gangboard.domain.facts import Unit
-from gangboard.domain.placing import Constraint, Placing, ShapeFit, When
+from gangboard.domain.placing import Cause, Constraint, Placing, ShapeFit, When
+from gangboard.domain.reading.retry import last_refusal
 from gangboard.placement.assess import assess
 from gangboard.placement.domains import domains_of
 from gangboard.placement.eligibility import EXAMPLES
@@ -30,7 +31,9 @@ def placing(unit: Unit) -> Placing | None:
     ground = nodes_for(unit)
     keys = request.topology_keys
     shapes = tuple(shape_fit(party, ground, keys, request.domain) for party in request.parties)
-    return Placing(request, assess(request, ground), shapes)
+    found = assess(request, ground)
+    refused_at = last_refusal(unit) if found.cause is Cause.FITS else None
+    return Placing(request, found, shapes, refused_at=refused_at)
 
 
 def shape_fit(

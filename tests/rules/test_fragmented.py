@@ -10,7 +10,16 @@ from tests.placement.making import node
 from tests.rules import texts
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
-from tests.rules.waiting import big, fitting_for, gang, mixed, room_of, told, values
+from tests.rules.waiting import (
+    big,
+    fitting_for,
+    gang,
+    mixed,
+    refused_again,
+    room_of,
+    told,
+    values,
+)
 
 
 def test_free_in_pieces_that_are_too_small() -> None:
@@ -54,7 +63,8 @@ def test_cores_and_gpus_are_free_on_different_nodes() -> None:
 def test_a_placement_that_the_scheduler_misses_is_said() -> None:
     """Pods of 3 and 5 fit on 5 + 3 free; the scheduler put the small one on the large piece."""
     room = room_of(node("n0", gpu=8, used=3), node("n1", gpu=8, used=5))
-    unit = fitting_for(mixed(room, ("large", 1, asks(5), Needs()), ("small", 1, asks(3), Needs())))
+    shapes = ("large", 1, asks(5), Needs()), ("small", 1, asks(3), Needs())
+    unit = refused_again(fitting_for(mixed(room, *shapes)), 30)
     assert unit.placing is not None
     assert unit.placing.assessment is not None
     assert unit.placing.assessment.cause is Cause.FITS

@@ -20,7 +20,6 @@ from gangboard.domain.reading.retry import retry_due
 from gangboard.domain.verdict import UnitMemory, Verdict
 from tests.diagnosis.building import (
     NOW,
-    a_condition,
     a_group,
     a_job,
     a_pod,
@@ -34,7 +33,16 @@ from tests.placement.making import GPU, node
 from tests.rules import texts
 from tests.rules.asking import ask, first, found
 from tests.rules.waiting import ask as asks
-from tests.rules.waiting import fitting_for, gang, mixed, plain, room_of, values
+from tests.rules.waiting import (
+    fitting_for,
+    gang,
+    mixed,
+    plain,
+    refused_again,
+    room_of,
+    values,
+    with_room,
+)
 
 TWO = (node("n0"), node("n1"))
 PIECES = (node("n0", gpu=8, used=3), node("n1", gpu=8, used=5))
@@ -79,10 +87,31 @@ def test_an_old_refusal_at_first_sight_is_believed() -> None:
     assert first(refused_again(unit, 5)) == "insufficient-resources"
 
 
-def test_after_that_it_is_the_scheduler_that_misses_it() -> None:
-    assert first(fitting_for(two_of_four(), 30)) == "unschedulable"
-    assert first(fitting_for(of_two_shapes(), 30)) == "fragmented"
-    assert retry_due(fitting_for(two_of_four(), 30)) is None
+def test_after_that_the_scheduler_may_miss_it() -> None:
+    """It may be slow as well: nobody has seen that it tried, and nobody says so."""
+    equal, several = fitting_for(two_of_four(), 30), fitting_for(of_two_shapes(), 30)
+    assert first(equal) == "unschedulable"
+    assert found("unschedulable", equal).message == (
+        "The scheduler found no room for 2 pods; by gangboard's count they fit now, and it has not "
+        f"been seen to try again: {texts.GPU_SHORT}"
+    )
+    assert first(several) == "fragmented"
+    assert found("fragmented", several).message == (
+        "2 pods would fit together now, but the scheduler takes them one after the other and can "
+        "miss the way; it refused them before and has not been seen to try again since."
+    )
+    assert retry_due(equal) is None
+
+
+@pytest.mark.parametrize("seconds", [10, 3600])
+def test_a_scheduler_that_refused_them_since_does_miss_it(seconds: float) -> None:
+    equal, several = fitting_for(two_of_four(), seconds), fitting_for(of_two_shapes(), seconds)
+    assert found("unschedulable", refused_again(equal, 5)).message.startswith(
+        "The scheduler finds no room for 2 pods, although by gangboard's count they fit now: "
+    )
+    assert found("fragmented", refused_again(several, 5)).message.endswith(
+        "and did not find the way to place all of them."
+    )
 
 
 def test_part_of_the_members_is_enough() -> None:
@@ -91,15 +120,6 @@ def test_part_of_the_members_is_enough() -> None:
         "Now there is room for at least 2 of 3 pods; the scheduler refused them before and has not "
         "been seen to try again since."
     )
-
-
-def refused_again(unit: Unit, seconds: float) -> Unit:
-    """The same where a pod was refused for the first time so long ago."""
-    again = a_condition(
-        "PodScheduled", "False", reason="Unschedulable", message=texts.GPU_SHORT, since=ago(seconds)
-    )
-    pods = (*unit.pods[:-1], replace(unit.pods[-1], scheduled=again))
-    return replace(unit, pods=pods)
 
 
 def test_a_refusal_since_then_needs_no_patience() -> None:
@@ -113,9 +133,9 @@ def test_an_event_tells_of_a_refusal_as_well(reporter: str, code: str) -> None:
     unit = fitting_for(of_two_shapes(), 10)
     pod = unit.pods[0]
     said = an_event(pod, "FailedScheduling", last_seen=ago(2), reporter=reporter)
-    assert first(replace(unit, events=(said,))) == (code or "insufficient-resources")
+    assert first(with_room(replace(unit, events=(said,)))) == (code or "insufficient-resources")
     of_old = replace(said, regarding=a_pod("gone").meta.ref)
-    assert first(replace(unit, events=(of_old,))) == "insufficient-resources"
+    assert first(with_room(replace(unit, events=(of_old,)))) == "insufficient-resources"
 
 
 def test_what_the_scheduler_said_of_nodes_keeps_its_code_and_not_its_sentence() -> None:
@@ -168,7 +188,7 @@ def test_it_is_remembered_since_when_it_fits() -> None:
     assert (still.finding.message, still.recheck_at) == (freed.finding.message, freed.recheck_at)
     missed = look(FREE, still.memory, later=130)
     assert missed.finding.code == "unschedulable"
-    assert "although by gangboard's count they fit now" in missed.finding.message
+    assert "by gangboard's count they fit now" in missed.finding.message
     assert look(FULL, still.memory, later=125).memory["train"].fits_since is None
 
 

@@ -11,7 +11,7 @@ from tests.placement.making import GPU, node
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, ran, unit_of
 from tests.rules.waiting import ask as gpus
-from tests.rules.waiting import fitting_for, room_of, told, values
+from tests.rules.waiting import fitting_for, refused_again, room_of, told, values
 from tests.rules.waiting import gang as waiting_gang
 
 
@@ -138,7 +138,8 @@ def test_what_is_not_worked_out_is_said() -> None:
 
 
 def test_arithmetic_contradicts_the_scheduler_both_are_said() -> None:
-    unit = fitting_for(waiting_gang(2, gpus(4), room_of(node("n0"), node("n1"))))
+    unit = waiting_gang(2, gpus(4), room_of(node("n0"), node("n1")))
+    unit = refused_again(fitting_for(unit), 30)
     assert first(unit) == "unschedulable"
     finding = found("unschedulable", unit)
     assert finding.message == (

@@ -10,7 +10,7 @@ from gangboard.domain.capacity import ClusterRoom, HostPort, Load, Needs, NodeRo
 from gangboard.domain.facts import Unit
 from gangboard.domain.verdict import Finding
 from gangboard.placement.placing import placing
-from tests.diagnosis.building import Made, a_group, a_job, a_pod, ago
+from tests.diagnosis.building import Made, a_condition, a_group, a_job, a_pod, ago
 from tests.diagnosis.building import placed as said_of_group
 from tests.placement.making import GPU
 from tests.rules import texts
@@ -125,6 +125,15 @@ def with_room(unit: Unit) -> Unit:
 def fitting_for(unit: Unit, seconds: float = 60) -> Unit:
     """The unit, known to fit for so long: long enough that the scheduler has tried it again."""
     return replace(unit, memory=replace(unit.memory, fits_since=ago(seconds)))
+
+
+def refused_again(unit: Unit, seconds: float) -> Unit:
+    """The same where a pod was refused for the first time so long ago."""
+    again = a_condition(
+        "PodScheduled", "False", reason="Unschedulable", message=texts.GPU_SHORT, since=ago(seconds)
+    )
+    pods = (*unit.pods[:-1], replace(unit.pods[-1], scheduled=again))
+    return with_room(replace(unit, pods=pods))
 
 
 def selecting(**labels: str) -> Needs:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gangboard.domain.facts import Unit
@@ -11,16 +10,9 @@ from gangboard.domain.placing import Cause
 from gangboard.domain.reading.attempt import latest
 from gangboard.domain.reading.scheduler_text import group_refusal, rejected_pods
 
-_LAST = "last refusal of a unit"
 RETRY_GRACE = timedelta(seconds=30)
 """A pod or group that was refused is tried again when pods leave or nodes come, after a backoff of at
 most 10 s (`podMaxBackoffSeconds`); a busy scheduler and what passes between the clusters come on top."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    unit: Unit
-    last: datetime | None
 
 
 def fits_now(unit: Unit) -> bool:
@@ -40,7 +32,7 @@ def fits_since(unit: Unit) -> datetime | None:
     if unit.memory.fits_since is not None:
         return unit.memory.fits_since
     is_first_sight = unit.memory.created_since is None
-    return (_last_refusal(unit) if is_first_sight else None) or unit.now
+    return (_refused_at(unit) if is_first_sight else None) or unit.now
 
 
 def retry_due(unit: Unit) -> datetime | None:
@@ -53,17 +45,25 @@ def retry_due(unit: Unit) -> datetime | None:
         return None
     if not (rejected_pods(unit) or group_refusal(unit) is not None):
         return None
-    last = _last_refusal(unit)
-    return since + RETRY_GRACE if last is None or last <= since else None
+    return None if is_refused_since(unit) else since + RETRY_GRACE
 
 
-def _last_refusal(unit: Unit) -> datetime | None:
-    """Return when members were refused last; several rules ask it of the same unit."""
-    cache = unit.facts.room.cache
-    asked = cache.get(_LAST)
-    if not isinstance(asked, _Asked) or asked.unit is not unit:
-        asked = cache[_LAST] = _Asked(unit, latest(_refusals(unit)))
-    return asked.last
+def is_refused_since(unit: Unit) -> bool:
+    """Whether the scheduler was seen to refuse members since they fit.
+
+    Where it was not, it may have tried again all the same: what repeats itself is often not told.
+    """
+    since, last = fits_since(unit), _refused_at(unit)
+    return since is not None and last is not None and last > since
+
+
+def _refused_at(unit: Unit) -> datetime | None:
+    return unit.placing.refused_at if unit.placing is not None else None
+
+
+def last_refusal(unit: Unit) -> datetime | None:
+    """Return when members were refused last, as far as it is known."""
+    return latest(_refusals(unit))
 
 
 def _refusals(unit: Unit) -> Iterator[datetime | None]:

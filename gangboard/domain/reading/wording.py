@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.objects import ObjectRef
@@ -25,12 +25,17 @@ def out_of(part: int, whole: int, noun: str) -> str:
 
 def names(found: Iterable[str]) -> str:
     """Return `a`, `a and b`, `a, b and c`; of more than three the first two `and 5 more`."""
-    listed = list(found)
-    if len(listed) > _SHOWN:
-        return f"{', '.join(listed[:2])} and {len(listed) - 2} more"
-    if len(listed) < 2:
-        return "".join(listed)
-    return f"{', '.join(listed[:-1])} and {listed[-1]}"
+    several = list(found)
+    if len(several) > _SHOWN:
+        return f"{', '.join(several[:2])} and {len(several) - 2} more"
+    return listed(several)
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Return all of the parts: `a`, `a and b`, `a, b and c`."""
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def is_or_are(number: int) -> str:

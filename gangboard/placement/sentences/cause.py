@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Answer, Assessment, Cause, Placing, When
-from gangboard.domain.reading.retry import retry_due
+from gangboard.domain.reading.retry import is_refused_since, retry_due
 from gangboard.domain.reading.scheduler_text import group_refusal, refused_pods, rejected_pods
 from gangboard.domain.verdict import Evidence
 from gangboard.placement.assess import relaxed
@@ -19,6 +19,7 @@ from gangboard.placement.sentences.room import code_of_room, lack_of_room
 from gangboard.placement.sentences.said import CLAIM, VOLUME, said_of_nodes, said_of_pods
 
 _SHOWN = 3
+_NOT_SEEN = "has not been seen to try again since"
 # Which causes can have a code. Asked for each rule of each unit that waits, so it comes first.
 _ROOM = frozenset({Cause.TOO_LARGE, Cause.SHORT, Cause.OCCUPIED, Cause.FRAGMENTED})
 _OPEN = frozenset({Cause.FITS, Cause.CANNOT_TELL})
@@ -141,15 +142,18 @@ def _open(unit: Unit, placing: Placing, assessment: Assessment) -> Obstacle | No
     # Equal pods cannot miss it, and pods outside of a gang would have been placed.
     crowd = crowd_of(assessment)
     text = f"{crowd} would fit together now, but the scheduler takes them one after the other"
-    return Obstacle("fragmented", f"{text} and did not find the way to place all of them", False)
+    if is_refused_since(unit):
+        end = " and did not find the way to place all of them"
+    else:
+        end = f" and can miss the way; it refused {crowd.them} before and {_NOT_SEEN}"
+    return Obstacle("fragmented", f"{text}{end}", False)
 
 
 def _just_now(assessment: Assessment, code: str) -> Obstacle:
     """Return what is said until the scheduler can have tried again."""
     crowd = crowd_of(assessment)
     text = (
-        f"now there is room for {crowd}; the scheduler refused {crowd.them} before and has not been "
-        "seen to try again since"
+        f"now there is room for {crowd}; the scheduler refused {crowd.them} before and {_NOT_SEEN}"
     )
     nodes = sorted(assessment.now.placement)[:_SHOWN]
     return Obstacle(

@@ -9,7 +9,7 @@ import numpy as np
 from gangboard.domain.capacity import Requirement, Shape, Toleration
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Assessment, Excluded, Filter, ShapeFit
-from gangboard.domain.reading.wording import count, names
+from gangboard.domain.reading.wording import count, listed, names
 from gangboard.domain.verdict import Evidence
 from gangboard.placement.amounts import wanted
 from gangboard.placement.ground import Ground, Mask
@@ -20,7 +20,6 @@ from gangboard.placement.sentences.numbers import (
     amount_of,
     bare,
     crowd_of,
-    listed,
     not_said,
 )
 from gangboard.placement.sentences.obstacle import Obstacle, node_ref

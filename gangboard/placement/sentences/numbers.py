@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -131,10 +130,3 @@ def that_could_host(number: int, crowd: Crowd) -> str:
     """Return `the 4 nodes that could host them`, `the only node that could host it`."""
     what = "the only node" if number == 1 else f"the {number} nodes"
     return f"{what} that could host {crowd.them}"
-
-
-def listed(parts: Sequence[str]) -> str:
-    """Return all of the parts: `a`, `a and b`, `a, b and c`."""
-    if len(parts) < 2:
-        return "".join(parts)
-    return f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -10,7 +10,7 @@ import numpy as np
 from gangboard.domain.capacity import PODS
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Assessment, Cause, Filter, ShapeFit, When
-from gangboard.domain.reading.wording import count, is_or_are
+from gangboard.domain.reading.wording import count, is_or_are, listed
 from gangboard.placement.amounts import wanted
 from gangboard.placement.ground import Whole, total
 from gangboard.placement.hosts import hosts_of
@@ -21,7 +21,6 @@ from gangboard.placement.sentences.numbers import (
     are_free,
     bare,
     crowd_of,
-    listed,
     needed_and_there,
     nodes_that,
     not_said,

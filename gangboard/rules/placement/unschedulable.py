@@ -13,6 +13,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.placing import Answer, Assessment, Cause
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import lacks_room
+from gangboard.domain.reading.retry import fits_now, is_refused_since
 from gangboard.domain.reading.scheduler_text import Saying, best_saying, earliest, sayings
 from gangboard.domain.reading.wording import count, names, sentence, shorten
 from gangboard.domain.registry import UnitRule
@@ -50,7 +51,8 @@ def find(unit: Unit) -> Finding | None:
 def _message(unit: Unit, best: Saying | None) -> str:
     number = len(unit.unplaced)
     pods = f"{number} of {unit.wanted} pods" if unit.placed else count(number, "pod")
-    message = f"The scheduler finds no room for {pods}"
+    verb = "found" if fits_now(unit) and not is_refused_since(unit) else "finds"
+    message = f"The scheduler {verb} no room for {pods}"
     # With topology a node count is that of one placement, not of the cluster (observed, 1.37.0).
     keys = unit.group.topology_keys if unit.group is not None else ()
     within = f" within one {names(keys)}" if keys else ""
@@ -66,8 +68,10 @@ def _doubt(unit: Unit) -> str:
     if found is None:
         return f", and gangboard cannot tell why ({unit.placing.why})"
     they = "it fits" if found.request.needed == 1 else "they fit"
-    if found.cause is Cause.FITS:
+    if found.cause is Cause.FITS and is_refused_since(unit):
         return f", although by gangboard's count {they} now"
+    if found.cause is Cause.FITS:
+        return f"; by gangboard's count {they} now, and it has not been seen to try again"
     if found.cause is Cause.TOO_FEW_PODS:
         return f", and {found.request.needed} would have to be there"
     if found.cause is Cause.CANNOT_TELL and found.now.answer is Answer.NO:
