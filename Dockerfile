@@ -1,4 +1,4 @@
-# One image; web, poll worker and beat are different commands of it (see docker-compose.yml).
+# One image; web, poll worker, act worker and beat are different commands of it (see docker-compose.yml).
 
 FROM python:3.11-slim AS packages
 WORKDIR /build

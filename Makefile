@@ -1,4 +1,5 @@
-# `make run` and `make test` need Python 3.11+, Go and git on the machine, nothing else.
+# `make run` needs Python 3.11 or newer and git. `make test` also needs Go and, as root on Debian, installs
+# Redis, PostgreSQL and Chromium.
 PYTHON ?= python3
 PROFILE ?= 1.37
 PORT ?= 8000

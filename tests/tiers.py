@@ -47,8 +47,12 @@ class Tiers:
     def __init__(self) -> None:
         self.tier_of: dict[str, str] = {}
         self.counts: dict[str, Counter[str]] = {tier: Counter() for tier in TIERS}
+        self.skipped: list[str] = []
+        """Node ids."""
         self.second_tries: dict[str, str] = {}
         """Node id → what the first try said."""
+        self.complaints: list[str] = []
+        """Why a run in CI is a failure although no test failed."""
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -66,6 +70,8 @@ class Tiers:
         elif report.when == "call" or report.outcome != "passed":
             tier = self.tier_of.get(report.nodeid, "unit")
             self.counts[tier][report.outcome] += 1
+            if report.outcome == "skipped":
+                self.skipped.append(report.nodeid)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Say how many tests of which tier ran, and the figures of the live ones."""
@@ -84,16 +90,27 @@ class Tiers:
                 f"{tier:>13}: {counts['passed']} passed, {counts['failed']} failed, "
                 f"{counts['skipped']} skipped  ({_MEANINGS[tier]})"
             )
+        if self.complaints:
+            terminalreporter.section("why this run in CI is a failure")
+            for complaint in self.complaints:
+                terminalreporter.write_line(complaint)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """In CI nothing may be left out, and no tier may be empty on a whole run."""
         if not _in_ci():
             return
-        skipped = sum(counts["skipped"] for counts in self.counts.values())
         whole = session.config.args in ([], ["tests"], [str(Path.cwd() / "tests")])
         empty = [tier for tier in TIERS if not self.counts[tier]["passed"]] if whole else []
-        if skipped or empty or len(self.second_tries) > SECOND_TRIES:
+        if self.skipped:
+            self.complaints.append(f"In CI no test may be skipped: {', '.join(self.skipped)}")
+        if empty:
+            self.complaints.append(f"No test passed in these tiers: {', '.join(empty)}")
+        if len(self.second_tries) > SECOND_TRIES:
+            self.complaints.append(
+                f"More than {SECOND_TRIES} tests were tried twice: {', '.join(self.second_tries)}"
+            )
+        if self.complaints:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 

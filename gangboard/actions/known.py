@@ -38,13 +38,3 @@ def queue_resources() -> tuple[Resource, ...]:
         for resource in queue.resources
         if resource.model is QueueEntry
     )
-
-
-@cache
-def resource_of(group: str, kind: str) -> Resource | None:
-    """Return how objects of a kind that a step may write to are read."""
-    known = [found.resource for found in registry.owner_kinds()] + [HOLD, *queue_resources()]
-    for resource in known:
-        if (resource.group, resource.kind) == (group, kind):
-            return resource
-    return None

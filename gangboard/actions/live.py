@@ -68,7 +68,7 @@ class Live:
         top = chain[-1]
         namespace = top.meta.ref.namespace
         uids = {owner.meta.ref.uid for owner in chain}
-        if _is_job(top):
+        if top.meta.ref.is_job:
             jobs = [top]
         else:
             jobs = [job for job in self._jobs_of(chain) if _controller(job) in uids]
@@ -182,7 +182,3 @@ def _model(resource: Resource, body: bytes, version: str, wanted: type[Model]) -
 def _controller(model: Any) -> str:
     controller = model.meta.controller
     return controller.uid if controller is not None else ""
-
-
-def _is_job(owner: Owner) -> bool:
-    return (owner.meta.ref.group, owner.meta.ref.kind) == ("batch", "Job")

@@ -8,6 +8,7 @@ from typing import Any
 from rest_framework import serializers
 
 from gangboard.api.fields import PageSerializer, QuantityField, TimeField, WordField
+from gangboard.api.reason_json import UnseenClusterSerializer
 from gangboard.readmodels.clusters import ResourceRow
 from gangboard.readmodels.summary import Tally
 
@@ -134,3 +135,6 @@ class SummarySerializer(serializers.Serializer[Any]):
         help_text="Oldest last contact of a cluster; null when one has never answered.",
     )
     stale = serializers.BooleanField()
+    unseen = UnseenClusterSerializer(
+        many=True, help_text="Clusters of which something could not be looked at."
+    )

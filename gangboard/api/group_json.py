@@ -66,7 +66,10 @@ class GroupSerializer(serializers.Serializer[Any]):
     controller = WordField(help_text="Kind and name of what made it.")
     created_at = TimeField(allow_null=True)
     deleting_since = TimeField(allow_null=True)
-    stale = serializers.BooleanField()
+    stale = serializers.BooleanField(
+        help_text="Its cluster has not answered for 30 seconds, or groups of its kind cannot be "
+        "looked at there."
+    )
 
 
 class GroupWithGangSerializer(GroupSerializer):
@@ -75,7 +78,19 @@ class GroupWithGangSerializer(GroupSerializer):
     gang = GangNameSerializer(allow_null=True, help_text="Null when the caller may see none.")
 
 
+class UnseenGroupsSerializer(serializers.Serializer[Any]):
+    """Kinds of groups that cannot be seen in a cluster: that is not the same as none."""
+
+    cluster = serializers.CharField()
+    state = serializers.CharField(
+        help_text="silent, never, forbidden, failing, unknown-version, listing or not-looked."
+    )
+    kinds = serializers.ListField(child=serializers.CharField())
+    message = serializers.CharField(source="sentence")
+
+
 class GroupListSerializer(PageSerializer):
     """One page of groups."""
 
     results = GroupWithGangSerializer(many=True)
+    unseen = UnseenGroupsSerializer(many=True)

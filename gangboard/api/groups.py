@@ -9,7 +9,11 @@ from rest_framework.response import Response
 
 from gangboard.api.errors import NOT_FOUND
 from gangboard.api.fields import problems
-from gangboard.api.group_json import GroupListSerializer, GroupWithGangSerializer
+from gangboard.api.group_json import (
+    GroupListSerializer,
+    GroupWithGangSerializer,
+    UnseenGroupsSerializer,
+)
 from gangboard.api.parameters import GroupQuery, Query, read_query
 from gangboard.api.views import ReadView, next_url
 from gangboard.readmodels.cursors import CursorError
@@ -25,7 +29,10 @@ class GroupListView(ReadView):
         responses={200: GroupListSerializer, **problems(400, 401)},
     )
     def get(self, request: Request) -> Response:
-        """List Workloads, PodGroups, CompositePodGroups and their equivalents, by name."""
+        """List Workloads, PodGroups, CompositePodGroups and their equivalents, by name.
+
+        What could not be looked at is in `unseen`: absence from `results` means nothing there.
+        """
         query = read_query(request, GroupQuery)
         limit, cursor = query.pop("limit"), query.pop("cursor", None)
         filters = GroupFilters(**query)
@@ -35,8 +42,13 @@ class GroupListView(ReadView):
             )
         except CursorError as error:
             raise ValidationError({"cursor": [str(error)]}) from error
-        results = GroupWithGangSerializer(page.rows, many=True).data
-        return Response({"next": next_url(request, page.next_cursor), "results": results})
+        return Response(
+            {
+                "next": next_url(request, page.next_cursor),
+                "results": GroupWithGangSerializer(page.rows, many=True).data,
+                "unseen": UnseenGroupsSerializer(page.unseen, many=True).data,
+            }
+        )
 
 
 class GroupView(ReadView):

@@ -20,6 +20,11 @@ class SummaryView(ReadView):
         operation_id="get_summary", responses={200: SummarySerializer, **problems(400, 401)}
     )
     def get(self, request: Request) -> Response:
-        """Count the gangs that the caller may see, by health, code and cluster."""
+        """Count the gangs that the caller may see, by health, code and cluster.
+
+        What could not be looked at is in `unseen`: there may be more than is counted there.
+        """
         read_query(request, Query)
-        return Response(SummarySerializer(summary(viewer=self.viewer(), now=self.now())).data)
+        now = self.now()
+        found = summary(viewer=self.viewer(), now=now)
+        return Response(SummarySerializer(found, context={"now": now}).data)

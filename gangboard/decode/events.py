@@ -35,6 +35,7 @@ EVENT_REASONS = frozenset(
         "FailedAttachVolume",
         "FailedBinding",
         "FailedCreatePodSandBox",
+        "FailedMapVolume",
         "FailedMount",
         "InspectFailed",
         "ProvisioningFailed",

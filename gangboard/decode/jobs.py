@@ -11,6 +11,8 @@ from gangboard.domain.owner import GangRequest
 _NO_LIMIT = 2**31 - 1
 # What the API server sets `terminationGracePeriodSeconds` to where a pod template says nothing.
 DEFAULT_GRACE = 30
+# Of the indexes that failed so much of the text is kept: there can be 100,000 of them.
+_INDEXES_KEPT = 100
 
 
 class WireTemplateSpec(WirePodSpec):
@@ -31,12 +33,17 @@ class WireScheduling(Wire):
     scheduling_policy: WireUnion | None = None
 
 
+class WireSuccessPolicy(Wire):
+    """`spec.successPolicy` of a Job: that it has one is all that is read."""
+
+
 class WireJobSpec(Wire):
     """`spec` of a Job."""
 
     parallelism: Int32 | None = None
     completions: Int32 | None = None
     completion_mode: str | None = None
+    success_policy: WireSuccessPolicy | None = None
     backoff_limit: Int32 | None = None
     active_deadline_seconds: Int64 | None = None
     suspend: bool | None = None
@@ -68,6 +75,22 @@ class WireJobSpec(Wire):
     def retry_limit(self) -> int | None:
         """`backoffLimit`, or None when there is no limit for the Job as a whole."""
         return None if self.backoff_limit == _NO_LIMIT else self.backoff_limit
+
+
+def read_indexes(text: str | None) -> tuple[str, int]:
+    """Return the text of `status.failedIndexes`, cut where it is long, and how many they are.
+
+    Like `1,3-5,7` (batch/v1 types.go); what is no index or interval counts for nothing, as for the
+    Job controller (parseIndexesFromString).
+    """
+    number = 0
+    for interval in (text or "").split(","):
+        first, dash, last = interval.partition("-")
+        ends = (first, last if dash else first)
+        if all(end.isdecimal() and len(end) < 10 for end in ends):
+            number += max(0, int(ends[1]) - int(ends[0]) + 1)
+    kept = text or ""
+    return kept if len(kept) <= _INDEXES_KEPT else f"{kept[:_INDEXES_KEPT]}…", number
 
 
 def read_gang_request(

@@ -24,6 +24,7 @@ _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 VOLUMES = "volumes"
 CLAIMS = "resource claims"
+NODE_FEATURES = "features that nodes declare"
 AFFINITY = "pod affinity"
 ANTI_AFFINITY = "pod anti-affinity"
 
@@ -38,6 +39,8 @@ class WirePlacedSpec(WirePodSpec):
     topology_spread_constraints: msgspec.Raw = NULL
     volumes: msgspec.Raw = NULL
     resource_claims: msgspec.Raw = NULL
+    host_network: bool | None = None
+    host_users: bool | None = None
     preemption_policy: str | None = None
     active_deadline_seconds: Int32 | None = None
     termination_grace_period_seconds: Int64 | None = None
@@ -228,6 +231,21 @@ def _more(spec: WirePlacedSpec) -> Iterator[str]:
         yield VOLUMES
     if _CLAIMS.decode(spec.resource_claims):
         yield CLAIMS
+    if _needs_features(spec):
+        yield NODE_FEATURES
+
+
+def _needs_features(spec: WirePlacedSpec) -> bool:
+    """Whether only nodes do that declare a feature (plugins/nodedeclaredfeatures, on since 1.36).
+
+    Source: InferForScheduling in k8s.io/component-helpers/nodedeclaredfeatures/features:
+    restartallcontainers, usernamespaceshostnetwork. Where the gate is off, nothing is lost but
+    certainty.
+    """
+    containers = (*(spec.init_containers or ()), *(spec.containers or ()))
+    return (spec.host_network is True and spec.host_users is False) or any(
+        b'"RestartAllContainers"' in bytes(one.restart_policy_rules) for one in containers
+    )
 
 
 def _device_classes(resources: Iterable[str]) -> Iterator[str]:

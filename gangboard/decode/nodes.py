@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from gangboard.decode.podspec import Quantities
 from gangboard.decode.problems import deliver
 from gangboard.decode.quantities import parse_amount
@@ -12,8 +10,6 @@ from gangboard.domain.capacity import Taint
 from gangboard.domain.node import Node
 from gangboard.domain.registry import Resource
 from gangboard.domain.units import units
-
-MAX_LABELS = 2_000
 
 
 class WireNodeMeta(WireMeta):
@@ -49,18 +45,14 @@ class WireNode(Wire):
 def _build(wire: WireNode, version: str) -> Node:
     spec, status = wire.spec or _WireNodeSpec(), wire.status or _WireNodeStatus()
     allocatable, faults = _amounts(status.allocatable)
-    unreadable = frozenset(faults)
-    labels = wire.metadata.labels or {}
-    if len(labels) > MAX_LABELS:
-        faults["labels"] = f"of its {len(labels):,} labels only {MAX_LABELS:,} are kept"
     node = Node(
         meta=read_meta(wire.metadata, "", "Node", version),
         ready=pick_condition(status.conditions, "Ready"),
         unschedulable=bool(spec.unschedulable),
-        labels={key: value or "" for key, value in islice(labels.items(), MAX_LABELS)},
+        labels={key: value or "" for key, value in (wire.metadata.labels or {}).items()},
         taints=tuple(Taint(one.key, one.effect, one.value or "") for one in spec.taints or ()),
         allocatable=allocatable,
-        unreadable=unreadable,
+        unreadable=frozenset(faults),
     )
     return deliver(node, faults.values())
 

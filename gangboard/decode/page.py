@@ -44,6 +44,7 @@ class ListPage(Wire, Generic[Item]):
     """The envelope of a list. `items` may be null (Go's empty list) but not be missing."""
 
     items: list[Item] | None
+    kind: str | None = None
     metadata: _ListMeta | None = None
 
 
@@ -120,7 +121,7 @@ def _page_decoder(wire: Any) -> msgspec.json.Decoder[Any]:
 def read_page(body: bytes, resource: Resource) -> Page:
     """Decode one page of a list in one pass; object by object only when that fails.
 
-    Raises DecodeError when the body is no list.
+    Raises DecodeError when the body is no list: an empty one would delete everything.
     """
     problems: list[Problem] = []
     wire_type: Any = resource.wire
@@ -135,12 +136,28 @@ def read_page(body: bytes, resource: Resource) -> Page:
             if (wire := _read_object(raw, resource, problems)) is not None
         ]
     metadata = page.metadata or _ListMeta()
+    why = _why_no_list(page.kind or "", metadata.resource_version or "")
+    if why:
+        raise DecodeError(f"The answer to a list of {resource.key} is no list: {why}.")
     return Page(
         objects=objects,
         resource_version=metadata.resource_version or "",
         continue_token=metadata.continue_token or "",
         problems=problems,
     )
+
+
+def _why_no_list(kind: str, resource_version: str) -> str:
+    """Return what an answer lacks that every page of every list of Kubernetes has; empty: nothing.
+
+    A list's kind ends in `List`, and its `metadata.resourceVersion` is where a watch goes on
+    (API conventions, "Types (Kinds)" and "Metadata").
+    """
+    if not kind:
+        return "it does not say that it is a list"
+    if not kind.endswith("List"):
+        return f"its kind is {kind[:40]!r}"
+    return "" if resource_version else "it has no resourceVersion"
 
 
 def read_object(body: bytes, resource: Resource) -> Any:
@@ -204,7 +221,6 @@ def build_model(resource: Resource, wire: Any, version: str) -> tuple[Any | None
     except BAD_DATA as error:
         lost = not isinstance(error, PartlyDecoded)
         return getattr(error, "model", None), Problem(
-            resource_key=resource.key,
             namespace=metadata.namespace,
             name=metadata.name,
             uid=metadata.uid,
@@ -217,7 +233,6 @@ def _problem(raw: msgspec.Raw, resource: Resource, error: Exception) -> Problem:
     identity = _identity(raw)
     namespace, name = identity.get("namespace", ""), identity.get("name", "")
     return Problem(
-        resource_key=resource.key,
         namespace=namespace,
         name=name,
         uid=identity.get("uid", ""),

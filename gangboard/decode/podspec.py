@@ -31,6 +31,7 @@ class WireContainer(Wire):
 
     name: str = ""
     restart_policy: str | None = None
+    restart_policy_rules: msgspec.Raw = NULL
     resources: WireResources | None = None
     ports: msgspec.Raw = NULL
 

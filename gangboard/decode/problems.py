@@ -15,8 +15,6 @@ Model = TypeVar("Model")
 class Problem:
     """One object that could not be read, or not all of it. Identity is empty where unreadable."""
 
-    resource_key: str
-    """Such as `pods` or `jobs.batch`."""
     namespace: str
     name: str
     uid: str

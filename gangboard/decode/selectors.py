@@ -22,7 +22,7 @@ class WireRequirement(Wire):
 
 
 class WireLabelSelector(Wire):
-    """A label selector; an empty one matches everything."""
+    """A label selector; an empty one matches everything, but for `read_counted`."""
 
     match_labels: dict[str, str] | None = None
     match_expressions: list[WireRequirement] | None = None
@@ -74,11 +74,15 @@ def read_term(term: WirePodTerm, selector: WireLabelSelector, namespace: str) ->
 
 
 def read_counted(selector: WireLabelSelector | None, namespace: str) -> PodTerm:
-    """Return the pods of a namespace that a spread constraint counts; none without a selector.
+    """Return the pods of a namespace that a spread constraint counts.
 
+    None without a selector, and none with an empty one, though it matches everything elsewhere
+    (countPodsMatchSelector in plugins/podtopologyspread/common.go, 1.35 to 1.37): no domain then
+    comes to more than the pod itself, and only nodes without the label are out.
     It is not exact with an operator that is not known.
     """
-    entries = (_NOTHING,) if selector is None else _requirements(selector)
+    entries = _requirements(selector) if selector is not None else ()
+    entries = entries or (_NOTHING,)
     name = f"spread {namespace}/{_texts(entries)}"
     is_exact = all(entry.operator in _OPERATORS for entry in entries)
     return PodTerm(name, frozenset({namespace}), entries, is_exact, is_count=True)

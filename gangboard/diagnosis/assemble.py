@@ -46,6 +46,7 @@ def assemble(
     groups_blind: bool = False,
     events_known: bool = True,
     holds_known: bool = True,
+    queue_sight: str = "",
     blind: tuple[Blind, ...] = (),
     memory: Mapping[str, UnitMemory] = _NO_MEMORY,
     memory_since: datetime | None = None,
@@ -84,7 +85,9 @@ def assemble(
     return GangFacts(
         owner=as_owner(root, groups, pods, others),
         now=now,
-        jobs=_ordered(thing for thing in kept if isinstance(thing, Owner) and _is_job(thing)),
+        jobs=_ordered(
+            thing for thing in kept if isinstance(thing, Owner) and thing.meta.ref.is_job
+        ),
         groups=groups,
         workloads=workloads,
         pods=pods,
@@ -96,6 +99,7 @@ def assemble(
         groups_blind=groups_blind,
         events_known=events_known,
         holds_known=holds_known,
+        queue_sight=queue_sight,
         blind=blind,
         memory=memory,
         memory_since=memory_since,
@@ -128,10 +132,6 @@ def _is_left_behind(thing: Linked, old: frozenset[str]) -> bool:
     controller = thing.meta.controller
     made_by = controller.uid if controller is not None else ""
     return thing.meta.ref.uid in old or made_by in old
-
-
-def _is_job(owner: Owner) -> bool:
-    return (owner.meta.ref.group, owner.meta.ref.kind) == ("batch", "Job")
 
 
 def _ordered(things: Iterable[Kept]) -> tuple[Kept, ...]:

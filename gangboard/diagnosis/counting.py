@@ -113,7 +113,8 @@ def _remember_unit(unit: Unit, before: Mapping[str, UnitMemory]) -> UnitMemory:
     old = before.get(unit.name, UnitMemory())
     created = len(unit.current)
     is_same = old.created_since is not None and old.created == created
-    runs = bool(unit.ready) and ready_count(unit) + succeeded(unit) >= unit.needed
+    there = ready_count(unit) + succeeded(unit)
+    runs = bool(unit.ready) and there >= unit.needed
     is_at_size = bool(unit.ready) and is_full(unit)
     taken = last_preemption(unit)
     return replace(
@@ -121,6 +122,8 @@ def _remember_unit(unit: Unit, before: Mapping[str, UnitMemory]) -> UnitMemory:
         created=created,
         created_since=old.created_since if is_same else unit.now,
         whole_at=unit.now if runs else old.whole_at,
+        whole_count=there if runs else old.whole_count,
+        gated_at=unit.now if any(pod.gates for pod in unit.unplaced) else old.gated_at,
         reached_size_at=unit.now if is_at_size else old.reached_size_at,
         preempted_at=taken.at if taken is not None and not runs else None,
         preempted_by=taken.by if taken is not None and not runs else (),

@@ -94,6 +94,7 @@ def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing) -> Verdict:
         recheck_at=min((due for due in dues if due is not None), default=None),
         memory=remember(facts, parts),
         priority=_priority(facts),
+        priority_value=_priority_value(facts),
         restarts=restarts,
         max_restarts=max_restarts,
         fit=tuple(row for unit in parts for row in fit_rows(unit)),
@@ -229,6 +230,20 @@ def _restarts(owner: Owner) -> tuple[int, int | None]:
 
 
 def _priority(facts: GangFacts) -> str:
-    """Return the priority class of the owner, else the one that all pods have."""
+    """Return the class of the owner, else of all pods, else their number where they have one.
+
+    0 is what the API server fills in where nobody asked for a priority.
+    """
     classes = {pod.priority_class for pod in facts.pods}
-    return facts.owner.priority_class or (classes.pop() if len(classes) == 1 else "")
+    if facts.owner.priority_class:
+        return facts.owner.priority_class
+    if any(classes):
+        return classes.pop() if len(classes) == 1 else ""
+    values = {pod.priority for pod in facts.pods}
+    value = values.pop() if len(values) == 1 else None
+    return str(value) if value else ""
+
+
+def _priority_value(facts: GangFacts) -> int | None:
+    """Return the highest `spec.priority` of the pods, which the API server fills in from the class."""
+    return max((pod.priority for pod in facts.pods if pod.priority is not None), default=None)

@@ -20,6 +20,8 @@ A group is shown in every gang whose pods or templates name it, wherever it belo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gangboard.diagnosis.ancestry import Ancestry
 from gangboard.diagnosis.links import (
     CORE,
@@ -76,6 +78,10 @@ class Kinship:
         """Return the roots of all gangs that show an object: several for a shared group."""
         return self._ancestry.gangs_of(uid)
 
+    def gangs_of_any(self, uids: Iterable[str]) -> set[str]:
+        """Return the roots of all gangs that show any of these objects."""
+        return {root for uid in uids for root in self.gangs_of(uid)}
+
     def roots(self) -> set[str]:
         """Return the roots of all gangs."""
         return self._ancestry.roots()
@@ -91,10 +97,6 @@ class Kinship:
         """Return the uids of pods outside a gang that name one of its groups, in order."""
         return self._ancestry.strangers(root)
 
-    def pods_on_node(self, name: str) -> tuple[str, ...]:
-        """Return the uids of the pods on a node, those of no gang included, in order."""
-        return tuple(sorted(self._links.pods_on[name]))
-
     def roots_on_node(self, name: str) -> set[str]:
         """Return the roots of the gangs with a pod on a node."""
         roots = {self.root_of(pod) for pod in self._links.pods_on[name]}
@@ -107,7 +109,24 @@ class Kinship:
         """
         if event.regarding.kind == "Node" and not event.regarding.group:
             return self.roots_on_node(event.regarding.name)
-        return self.gangs_of(event.regarding.uid)
+        return self.gangs_told_of(event.regarding.uid)
+
+    def gangs_told_of(self, uid: str) -> set[str]:
+        """Return the roots of all gangs that events about an object tell of.
+
+        A controller of an unknown kind (a StatefulSet) belongs to no gang: what is said of it tells
+        of the gangs whose groups its pods name. Pods without a group are whole by themselves.
+        """
+        pods = self._links.pods
+        made = {pods[pod].place: pod for pod in self._links.pods_under[uid] if pods[pod].group}
+        return self.gangs_of(uid) or self.gangs_of_any(made.values())
+
+    def makers(self, uids: Iterable[str]) -> tuple[str, ...]:
+        """Return the controllers of unknown kinds of those of these objects that name a group."""
+        links = self._links
+        pods = (links.pods[uid] for uid in uids if uid in links.pods)
+        made_by = {pod.controller for pod in pods if pod.group and pod.controller}
+        return tuple(sorted(made_by - links.owners.keys()))
 
     # What one change touches
 

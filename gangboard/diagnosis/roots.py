@@ -77,7 +77,12 @@ def _pod_as_owner(pod: Pod) -> Owner:
 
 
 def _finish_of_pod(pod: Pod) -> Finish | None:
-    """Return the end of a pod that no controller will replace."""
+    """Return the end of a pod that no controller will replace.
+
+    One that is being deleted has none: the kubelet calls it Failed when it has stopped its containers.
+    """
+    if pod.is_terminating:
+        return None
     at = pod.ready.since if pod.ready is not None else None
     if pod.phase == "Succeeded":
         return Finish(Outcome.SUCCEEDED, pod.reason, pod.message, at)
@@ -101,7 +106,7 @@ def _finish_of_group(
     root: Group, groups: Sequence[Group], pods: Sequence[Pod], strangers: Sequence[Pod]
 ) -> Finish | None:
     """Return the end of a group whose pods nobody replaces: all have finished, none is missing."""
-    if not pods or any(pod.is_live for pod in pods):
+    if any(pod.is_live for pod in pods) or all(pod.is_terminating for pod in pods):
         return None
     units = _units_of(root, groups)
     if sum(group_size(group, pods, strangers) for group in units) > len(pods):

@@ -113,7 +113,7 @@ def _unplaced(pod: Pod) -> tuple[Health, str, str]:
         return Health.WAITING, "gated", ", ".join(pod.gates)
     if pod.is_at_gate:
         return Health.WAITING, "at the gate", f"holds node {pod.nominated_node}"
-    if pod.scheduled is not None and pod.scheduled.is_false:
+    if pod.scheduled is not None and pod.scheduled.is_false and not pod.is_untried:
         return Health.WAITING, "waiting", pod.scheduled.reason
     return Health.WAITING, "waiting", ""
 

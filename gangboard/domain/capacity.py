@@ -29,10 +29,9 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII)
 
 
 class Effect(StrEnum):
-    """What a taint does to pods that do not tolerate it."""
+    """What a taint does that keeps away pods that do not tolerate it (`PreferNoSchedule` does not)."""
 
     NO_SCHEDULE = "NoSchedule"
-    PREFER_NO_SCHEDULE = "PreferNoSchedule"
     NO_EXECUTE = "NoExecute"
 
 
@@ -298,6 +297,8 @@ class Ending:
     """Node → what they take there."""
     deleted: bool = False
     """They are being deleted; else their deadline, or that of their Job, comes."""
+    replaced: bool = False
+    """Others are made in their place, which may take the room: only their own gang counts on it."""
 
     @property
     def told(self) -> datetime:
@@ -332,10 +333,18 @@ class Resident:
     waits: tuple[Party, ...] = ()
     """Of one that is not whole: its members that have no node and none kept for them."""
     by_suspending: Mapping[str, Load] | None = None
-    """What of `loads` is free once somebody suspends it: nothing of pods that are being deleted or
+    """What of `loads` only goes once somebody suspends it: nothing of pods that are being deleted or
     whose owner is suspended already. None: all of it."""
+    suspendable: bool = True
+    """A suspend of it stays: it has an owner that can be suspended, and no controller, queue or
+    other manager that would undo it."""
     ends: tuple[Ending, ...] = ()
     """What of it goes by itself, as far as that is known and nothing comes back; the first first."""
+
+    @property
+    def kept(self) -> Mapping[str, Load]:
+        """Node → what its pods take there that are not on their way out already."""
+        return self.loads if self.by_suspending is None else self.by_suspending
 
 
 def _nobody() -> Sequence[Resident]:

@@ -84,6 +84,9 @@ class GangFacts:
     """Holds on its child Jobs; the uid of the owner is compared, so a recreated JobSet has none."""
     entries: tuple[QueueEntry, ...] = ()
     """What admission systems keep for its owner."""
+    queue_sight: str = ""
+    """`served` where an entry that is not known does not exist, `not-served` where there can be none;
+    empty where nobody can tell."""
     room: ClusterRoom = NO_ROOM
     """The nodes of the cluster with what is on them; `room.why` says when it tells nothing."""
     kubernetes: tuple[int, int] | None = None
@@ -180,16 +183,3 @@ class Unit:
     def succeeded(self) -> int:
         """Pods of the current attempt that have succeeded."""
         return sum(pod.phase == "Succeeded" for pod in self.pods)
-
-    @property
-    def is_whole(self) -> bool:
-        """Every wanted pod is ready or has succeeded."""
-        return len(self.ready) + self.succeeded >= self.wanted
-
-    @property
-    def was_whole(self) -> bool:
-        """It once had its quorum (without one: its size) running, as remembered or as its group says."""
-        if self.memory.whole_at is not None:
-            return True
-        placed = self.group.placed if self.group is not None else None
-        return placed is not None and placed.is_true

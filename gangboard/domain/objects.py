@@ -16,6 +16,11 @@ class ObjectRef:
     name: str
     uid: str
 
+    @property
+    def is_job(self) -> bool:
+        """Whether it is a Job of Kubernetes itself."""
+        return (self.group, self.kind) == ("batch", "Job")
+
 
 @dataclass(frozen=True, slots=True)
 class Controller:
@@ -69,3 +74,9 @@ class Meta:
 def find_condition(conditions: tuple[Condition, ...], type_: str) -> Condition | None:
     """Return the condition of that type, or None."""
     return next((condition for condition in conditions if condition.type == type_), None)
+
+
+def resumed_at(conditions: tuple[Condition, ...]) -> datetime | None:
+    """Return when a Job or JobSet was resumed last; one that never was suspended has no such condition."""
+    found = find_condition(conditions, "Suspended")
+    return found.since if found is not None and found.is_false else None

@@ -156,6 +156,11 @@ class Owner:
     indexed: bool = False
     succeeded_pods: int = 0
     failed_pods: int = 0
+    failed_indexes: str = ""
+    """For an Indexed Job with `backoffLimitPerIndex`: those that failed for good, such as `1,3-5`."""
+    failed_index_count: int = 0
+    has_success_policy: bool = False
+    """For a Job: it can succeed without some of its indexes (`spec.successPolicy`)."""
     active_pods: int | None = None
     queue: str = ""
     """Name of the queue of an admission system that holds it, or empty."""
@@ -183,7 +188,5 @@ class Owner:
     """Id of the action of gangboard that changed it last (annotation)."""
     grace_seconds: int = 30
     """Longest `terminationGracePeriodSeconds` of its pod templates."""
-    terminating_pods: int | None = None
-    """For a Job: `status.terminating`."""
     deadline_seconds: int | None = None
     """For a Job: `spec.activeDeadlineSeconds`: its pods are deleted that long after `started_at`."""

@@ -4,11 +4,11 @@ Which cause of waiting is told by what, for one unit (`Placing` and its `Assessm
 
 | Cause of waiting | Told by |
 |---|---|
-| no nodes | `Placing.has_no_nodes` |
-| no matching node | cause NO_ELIGIBLE_NODE, `Eligibility.decisive` in OWNER_FILTERS, for a shape of `Placing.hostless` |
-| untolerated taint | the same with TAINT or NOT_READY; which taint: `excluded[…].details` |
-| nodes unschedulable | the same with CORDON or UNSAID |
-| port conflict, anti-affinity by host | cause CONSTRAINED with HOST_PORTS or APART in `constraints` |
+| no nodes | cause NO_ELIGIBLE_NODE, and the room has no node |
+| no matching node | cause NO_ELIGIBLE_NODE: what the owner asked for leaves no node |
+| untolerated taint | the same, and TAINT took most of the nodes that it leaves; which: `excluded[…].details` |
+| nodes unschedulable | the same with CORDON or NOT_READY; with UNSAID where nothing else is known to be in the way |
+| port conflict, anti-affinity by host | the same with HOST_PORT or APART; or cause CONSTRAINED with HOST_PORTS or APART in `constraints` |
 | topology does not fit | cause CONSTRAINED with TOPOLOGY in `constraints` |
 | spread constraints | cause CONSTRAINED with SPREAD in `constraints` |
 | node pod limit | cause SHORT, OCCUPIED, FRAGMENTED or TOO_LARGE, `deciding` is `pods` |
@@ -19,7 +19,7 @@ Which cause of waiting is told by what, for one unit (`Placing` and its `Assessm
 
 With CONSTRAINED, `empty` tells waiting (YES: it fits, the constraint kept, when what can leave has
 left) from blocked (NO). Members of some shapes can have hosts while others have none: NO_ELIGIBLE_NODE
-is about those in `hostless`.
+is told by `Eligibility.excluded` of that without a host that has most members.
 """
 
 from __future__ import annotations
@@ -66,15 +66,6 @@ class Filter(StrEnum):
     HOST_PORT = "host port held by a pod that stays"
     APART = "pod that stays and must not share the node"
     UNREADABLE = "amount that could not be read"
-
-
-OWNER_FILTERS = (
-    Filter.SELECTOR,
-    Filter.TOPOLOGY_LABEL,
-    Filter.MISSING_RESOURCE,
-    Filter.TOO_SMALL,
-)
-"""What the owner asked for; the other filters are what was done to the node."""
 
 
 class Constraint(StrEnum):
@@ -132,32 +123,6 @@ class Eligibility:
     def nodes(self) -> int:
         """Return the number of all nodes that were asked."""
         return len(self.eligible) + sum(one.count for one in self.excluded.values())
-
-    @property
-    def decisive(self) -> Filter | None:
-        """Return the filter that is the trouble when no node is eligible, None otherwise.
-
-        Where what the owner asked for leaves no node, the last such filter: it took the nodes that
-        passed all others. Of the nodes that are left, the filter that takes most, the first of
-        equals.
-        """
-        if self.eligible or not self.excluded:
-            return None
-        done = {why: one.count for why, one in self.excluded.items() if why not in OWNER_FILTERS}
-        if done:
-            return max(done, key=lambda why: done[why])
-        return list(self.excluded)[-1]
-
-
-@dataclass(frozen=True, slots=True)
-class ShapeRoom:
-    """How many pods of one shape fit."""
-
-    total: int
-    per_node: Mapping[str, int]
-    """Eligible nodes only; 0 for those that are saturated."""
-    limits: Mapping[str, str]
-    """Node → what stops one pod more: a resource, `pods`, or a word of `Constraint`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,11 +195,6 @@ class ShapeFit:
     """What stops one pod more on the other eligible nodes (a resource, `pods`, a word of
     `Constraint`), their number and up to three names; most frequent first."""
 
-    @property
-    def has_host(self) -> bool:
-        """Whether some node could ever host a pod of it."""
-        return bool(self.eligibility.eligible)
-
 
 @dataclass(frozen=True, slots=True)
 class Placing:
@@ -253,9 +213,3 @@ class Placing:
     def has_no_nodes(self) -> bool:
         """Whether the cluster was read and has no node at all."""
         return bool(self.shapes) and all(not one.eligibility.nodes for one in self.shapes)
-
-    @property
-    def hostless(self) -> tuple[ShapeFit, ...]:
-        """Return the shapes that no node could ever host, most members first."""
-        found = [one for one in self.shapes if not one.has_host]
-        return tuple(sorted(found, key=lambda one: -one.count))

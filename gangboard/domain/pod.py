@@ -104,6 +104,17 @@ class Pod:
         return bool(self.node)
 
     @property
+    def is_untried(self) -> bool:
+        """No scheduler has said a word about it.
+
+        `SchedulingGated` is the API server's: written when the pod is made, and not taken back when
+        its gates go (pkg/registry/core/pod/strategy.go).
+        """
+        if self.scheduled is None:
+            return True
+        return self.scheduled.reason == "SchedulingGated" and not self.gates
+
+    @property
     def is_at_gate(self) -> bool:
         """1.35: the scheduler keeps a node for it until the rest of its group fits, too.
 
@@ -114,7 +125,12 @@ class Pod:
         if self.is_placed or not self.nominated_node or read_entry(self.group_name) is None:
             return False
         said = self.scheduled.message if self.scheduled is not None else ""
-        return not said or "preemption:" in said or "at plugin GangScheduling" in said
+        return (
+            self.is_untried
+            or not said
+            or "preemption:" in said
+            or "at plugin GangScheduling" in said
+        )
 
     @property
     def is_ready(self) -> bool:

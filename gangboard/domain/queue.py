@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gangboard.domain.objects import Condition, Meta
+from gangboard.domain.objects import Condition, Meta, find_condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +19,10 @@ class QueueEntry:
     conditions: tuple[Condition, ...] = ()
     owner_uid: str = ""
     """uid of the owner: by controller reference, else by the label `kueue.x-k8s.io/job-uid`."""
+
+    @property
+    def is_in_use(self) -> bool:
+        """Not over: old entries end before they are deleted."""
+        finished = find_condition(self.conditions, "Finished")
+        is_finished = finished is not None and finished.is_true
+        return self.meta.deleting_since is None and not is_finished

@@ -76,6 +76,11 @@ class UnitMemory:
     """The time, by the scheduler's clock, of the last preemption after which it was whole again."""
     fits_since: datetime | None = None
     """Since when there is room for its members that wait, by arithmetic; None while there is none."""
+    whole_count: int | None = None
+    """How many members were ready or had succeeded at `whole_at`. What it needs can have grown since:
+    a Job that works off a queue asks for more with each pod that is done. None: not known."""
+    gated_at: datetime | None = None
+    """Last time at which a member had a scheduling gate: no object says when the gates went."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +192,9 @@ class Verdict:
     recheck_at: datetime | None = None
     memory: dict[str, UnitMemory] = field(default_factory=dict)
     priority: str = ""
+    """Priority class, or the number as text; empty: none, or not the same for all pods."""
+    priority_value: int | None = None
+    """The highest `spec.priority` of its pods; None: no pod says one."""
     restarts: int = 0
     max_restarts: int | None = None
     fit: tuple[FitRow, ...] = ()

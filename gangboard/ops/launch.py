@@ -40,7 +40,7 @@ class Place:
     @property
     def reached_at(self) -> str:
         """The host to ask for it from this machine."""
-        return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104
+        return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  # compared, not listened on
 
     @property
     def url(self) -> str:

@@ -75,6 +75,8 @@ class Bench:
                 self._room.put(thing)
             else:
                 self._refs[thing.meta.ref.uid] = thing.meta.ref
+                if isinstance(thing, Owner):
+                    self._room.put(thing)
             kinship.put(thing)
         self.taking_in = time.process_time() - started
         """Seconds of CPU for all nodes, pods and owners."""

@@ -87,14 +87,6 @@ class Supervisor:
         self._children.append(running)
         self._start(running)
 
-    def pids(self) -> dict[str, int]:
-        """Return the process ids of the children that run, by name."""
-        return {
-            running.child.name: running.process.pid
-            for running in self._children
-            if running.process is not None
-        }
-
     def wait(self, until: Callable[[], bool], seconds: float = float("inf")) -> bool:
         """Look after the children until `until` is true, a signal comes or the time is over.
 
@@ -134,7 +126,7 @@ class Supervisor:
             process.wait()
         self._children.clear()
 
-    def _ask_to_stop(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+    def _ask_to_stop(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  # a signal handler's
         self._stop_asked = True
 
     def _start(self, running: _Running) -> None:

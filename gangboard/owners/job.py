@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import msgspec
 
 from gangboard.decode.annotations import WireActedJob
-from gangboard.decode.jobs import WireJobSpec, read_gang_request
+from gangboard.decode.jobs import WireJobSpec, read_gang_request, read_indexes
 from gangboard.decode.managers import NO_ENTRIES, last_writer
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
@@ -21,7 +19,7 @@ from gangboard.decode.wire import (
     read_time,
 )
 from gangboard.domain.action import Lever
-from gangboard.domain.objects import Condition, find_condition
+from gangboard.domain.objects import Condition, find_condition, resumed_at
 from gangboard.domain.owner import Finish, Outcome, Owner, PodShape
 from gangboard.domain.registry import OwnerKind, Resource
 
@@ -54,7 +52,7 @@ class _WireJobStatus(Wire):
     ready: Int32 | None = None
     succeeded: Int32 | None = None
     failed: Int32 | None = None
-    terminating: Int32 | None = None
+    failed_indexes: str | None = None
     start_time: str | None = None
     conditions: list[WireCondition] | None = None
 
@@ -82,6 +80,7 @@ def _build(wire: WireJob, version: str) -> Owner:
     requests, faults = pod_requests(spec.pod)
     parallelism = 1 if spec.parallelism is None else spec.parallelism
     finish = _finish(conditions)
+    failed_indexes, failed_index_count = read_indexes(status.failed_indexes)
     suspend_set_by, set_at = last_writer(wire.metadata.managed_fields, "/spec/suspend")
     owner = Owner(
         meta=read_meta(wire.metadata, "batch", "Job", version),
@@ -101,6 +100,9 @@ def _build(wire: WireJob, version: str) -> Owner:
         indexed=spec.completion_mode == "Indexed",
         succeeded_pods=status.succeeded or 0,
         failed_pods=status.failed or 0,
+        failed_indexes=failed_indexes,
+        failed_index_count=failed_index_count,
+        has_success_policy=spec.success_policy is not None,
         active_pods=status.active_pods,
         queue=labels.queue or "",
         managed_by="" if spec.managed_by in _OWN_MANAGERS else spec.managed_by or "",
@@ -108,14 +110,13 @@ def _build(wire: WireJob, version: str) -> Owner:
         group_name=spec.pod.group_name,
         priority_class=spec.pod.priority_class_name or "",
         started_at=read_time(status.start_time),
-        resumed_at=_resumed_at(conditions),
+        resumed_at=resumed_at(conditions),
         ending="" if finish else _ending(conditions),
         delegated_template=annotations.template or "",
         paused_parallelism=annotations.paused_parallelism,
         held_by=annotations.held_by,
         last_action=annotations.last_action,
         grace_seconds=spec.grace_seconds,
-        terminating_pods=status.terminating,
         deadline_seconds=spec.active_deadline_seconds,
     )
     return deliver(owner, faults)
@@ -152,12 +153,6 @@ def _ending(conditions: tuple[Condition, ...]) -> str:
         if found is not None and found.is_true:
             return found.reason or type_
     return ""
-
-
-def _resumed_at(conditions: tuple[Condition, ...]) -> datetime | None:
-    """Return when it was resumed last; a Job that never was suspended has no such condition."""
-    found = find_condition(conditions, "Suspended")
-    return found.since if found is not None and found.is_false else None
 
 
 OWNER = OwnerKind(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
@@ -24,7 +23,7 @@ from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import read_conditions, read_meta, read_time
 from gangboard.domain.action import Lever
-from gangboard.domain.objects import Condition, find_condition
+from gangboard.domain.objects import Condition, find_condition, resumed_at
 from gangboard.domain.owner import (
     Dependency,
     Finish,
@@ -33,12 +32,15 @@ from gangboard.domain.owner import (
     Owner,
     Part,
     PodShape,
+    Policies,
 )
 from gangboard.domain.registry import OwnerKind, Resource
 
 _OWN_MANAGERS = ("jobset.sigs.k8s.io/jobset-controller",)
 # More child Jobs of one part than a control plane can carry; names beyond are not made up.
 MAX_CHILDREN = 10_000
+# How the actions of a failure policy end whose restarts are not held against `maxRestarts`.
+_UNCOUNTED = "AndIgnoreMaxRestarts"
 
 
 def _build(wire: WireJobSet, version: str) -> Owner:
@@ -50,6 +52,7 @@ def _build(wire: WireJobSet, version: str) -> Owner:
     parts = _parts(wire.metadata.name, spec, status, faults)
     jobs = [replicated.job for replicated in spec.replicated_jobs or ()]
     restarting = find_condition(conditions, "RestartingJobSet")
+    policies = read_policies(wire.metadata.name, spec)
     suspend_set_by, set_at = last_writer(wire.metadata.managed_fields, "/spec/suspend")
     owner = Owner(
         meta=read_meta(wire.metadata, "jobset.x-k8s.io", "JobSet", version),
@@ -63,7 +66,7 @@ def _build(wire: WireJobSet, version: str) -> Owner:
         conditions=conditions,
         restarts=status.restarts or 0,
         max_restarts=(spec.failure_policy.max_restarts or 0) if spec.failure_policy else None,
-        counted_restarts=_counted_restarts(status),
+        counted_restarts=_counted_restarts(status, policies),
         restarting=restarting is not None and restarting.is_true,
         job_restarts=dict(_job_restarts(wire.metadata.name, status)),
         queue=labels.queue or "",
@@ -71,8 +74,8 @@ def _build(wire: WireJobSet, version: str) -> Owner:
         gang_request=_gang_request(spec.scheduling),
         group_name=_only(part.group_name for part in parts),
         priority_class=_only(job.pod.priority_class_name or "" for job in jobs),
-        resumed_at=_resumed_at(conditions),
-        policies=read_policies(wire.metadata.name, spec),
+        resumed_at=resumed_at(conditions),
+        policies=policies,
         independent_claim=read_independent_claim(wire),
         last_action=annotations.last_action,
         grace_seconds=max((job.grace_seconds for job in jobs), default=DEFAULT_GRACE),
@@ -139,13 +142,17 @@ def _finish(conditions: tuple[Condition, ...], status: WireJobSetStatus) -> Fini
     return Finish(ended) if ended else None
 
 
-def _counted_restarts(status: WireJobSetStatus) -> int:
+def _counted_restarts(status: WireJobSetStatus, policies: Policies) -> int:
     """Return the restarts that JobSet holds against `maxRestarts` (failure_policy.go, v0.12).
 
     Restarts of single Jobs count too. A restart in place is counted by the attempt that the pods
-    have reached, less the restarts that were not to be counted (in_place_restart.go).
+    have reached, less the restarts that were not to be counted (in_place_restart.go). A count of 0
+    is omitted: then all count, unless a rule lets restarts go uncounted (both since v0.6).
     """
-    of_all = status.restarts_count_towards_max or 0
+    uncounting = any(rule.action.endswith(_UNCOUNTED) for rule in policies.failure_rules)
+    of_all = status.restarts_count_towards_max
+    if of_all is None:
+        of_all = 0 if uncounting else status.restarts or 0
     of_single_jobs = sum(
         sum(part.job_restarts_count_towards_max or ())
         for part in status.replicated_jobs_status or ()
@@ -173,11 +180,6 @@ def _only(names: Any) -> str:
     """Return the name when all say the same one, else empty text."""
     found = set(names)
     return found.pop() if len(found) == 1 else ""
-
-
-def _resumed_at(conditions: tuple[Condition, ...]) -> datetime | None:
-    found = find_condition(conditions, "Suspended")
-    return found.since if found is not None and found.is_false else None
 
 
 def is_current(owner: Owner, child: Owner) -> bool:

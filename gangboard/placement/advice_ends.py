@@ -17,12 +17,12 @@ import numpy as np
 from gangboard.domain.advice import Advice, Change
 from gangboard.domain.capacity import PODS, NodeRoom, Resident
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.reading.wording import listed
+from gangboard.domain.reading.wording import count, is_or_are, listed
 from gangboard.placement.advice_words import node_names, shown, then_fits
 from gangboard.placement.endings import End, Endings, clock, endings_of
 from gangboard.placement.ground import Ground, Mask
 from gangboard.placement.leaving import lacking, nodes_without, where
-from gangboard.placement.trial import Trial, node_ref
+from gangboard.placement.trial import Trial, node_ref, without_needless
 
 MOST_ENDED = 64
 """Ends that are counted on together; nobody waits for more."""
@@ -47,7 +47,7 @@ def deletions(trial: Trial) -> Deletions | None:
     endings = endings_of(trial.unit.facts.room, trial.ground)
     if not endings.all:
         return None
-    going = endings.to_come(trial.unit.now, deleted=True)
+    going = endings.to_come(trial.unit.now, trial.own_uid, deleted=True)
     if not going.any():
         return None
     here = where(trial)
@@ -85,11 +85,10 @@ def wait_for_deletions(trial: Trial, found: Deletions) -> Advice | None:
     some = _first_enough(trial, found.ends) or found.ends
     pods, names = _on_nodes(trial, some)
     last = max(one.ending.told for one in some)
-    many = pods > 1
     return Advice(
         Change.WAIT_FOR_END,
-        f"Wait: {pods} {'pods' if many else 'pod'} on {node_names(names)} "
-        f"{'are' if many else 'is'} going until {clock(last, trial.unit.now)}; {then_fits(trial)}.",
+        f"Wait: {count(pods, 'pod')} on {node_names(names)} will be gone by "
+        f"{clock(last, trial.unit.now)}; {then_fits(trial)}.",
         named=_refs(names),
         at=max(one.ending.at for one in some),
         until=min(one.ending.told for one in some),
@@ -101,10 +100,9 @@ def counting_on(trial: Trial, found: Deletions, advised: Iterable[Advice]) -> It
     pods, names = _on_nodes(trial, found.ends)
     first = min(one.ending.told for one in found.ends)
     last = clock(max(one.ending.told for one in found.ends), trial.unit.now)
-    them = f"{pods} pods" if pods > 1 else "1 pod"
-    verbs = ("are", "are") if pods > 1 else ("is", "is")
+    verb = is_or_are(pods)
     clause = (
-        f", once {them} on {node_names(names)} that {verbs[0]} being deleted {verbs[1]} gone "
+        f", once {count(pods, 'pod')} on {node_names(names)} that {verb} being deleted {verb} gone "
         f"({last} at the latest)."
     )
     for one in advised:
@@ -141,7 +139,7 @@ def wait_for_end(trial: Trial) -> Iterator[Advice]:
     if not endings.all:
         return
     held = endings.held(trial.deciding, where(trial))
-    coming = endings.to_come(trial.unit.now, deleted=False)
+    coming = endings.to_come(trial.unit.now, trial.own_uid, deleted=False)
     ends = [
         (endings.all[at], int(held[at]))
         for at in np.flatnonzero(coming & (held > 0))[:MOST_ENDED].tolist()
@@ -225,17 +223,15 @@ def _first_enough(trial: Trial, ends: Sequence[End], fewest: int = 1) -> tuple[E
             low = middle
         else:
             high = middle - 1
-    some = some[low:]
-    return _without_needless(trial, some) if len(some) <= MOST_TRIED else some
+    *before, last = some[low:]
+    if len(before) >= MOST_TRIED:
+        return *before, last
 
+    def are_enough(ends: Sequence[End]) -> bool:
+        # The last one is what makes it enough.
+        return trial.fits(changed=_without(trial, (*ends, last)))
 
-def _without_needless(trial: Trial, some: tuple[End, ...]) -> tuple[End, ...]:
-    # The last one is what makes it enough.
-    for one in some[:-1]:
-        others = tuple(other for other in some if other is not one)
-        if trial.fits(changed=_without(trial, others)):
-            some = others
-    return some
+    return *without_needless(before, are_enough), last
 
 
 def _without(trial: Trial, ends: Iterable[End]) -> dict[str, NodeRoom]:

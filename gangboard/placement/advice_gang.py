@@ -19,6 +19,7 @@ from gangboard.placement.advice_jobset import lower_size_of_jobset
 from gangboard.placement.advice_words import marked, sized, then_fits
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.matching import untolerated
+from gangboard.placement.members import on_nodes
 from gangboard.placement.trial import Trial
 from gangboard.placement.ways import V1_36, Target, way_of
 
@@ -33,10 +34,20 @@ _OF_CONTROLLERS = (
     "DeletionCandidateOfClusterAutoscaler",
     "startup-taint.cluster-autoscaler.kubernetes.io/",
     "ignore-taint.cluster-autoscaler.kubernetes.io/",
+    "node.cluster.x-k8s.io/uninitialized",
+    "aws-node-termination-handler/",
+    "cloud.google.com/impending-node-termination",
 )
 """How taints begin that say of a node that it is in trouble, leaves or is not ready yet: nothing should
 start there. The node lifecycle controller, cloud providers, Karpenter (v1 and before) and
-cluster-autoscaler put and remove them (taints.go of each)."""
+cluster-autoscaler put and remove them (taints.go of each); Cluster API until a node has its labels;
+AWS's termination handler (pkg/node/node.go: spot-itn, scheduled-maintenance, …) and GKE before a
+node is taken away."""
+_OF_AGENTS = "not-ready"
+"""How taints end that an agent of the node takes away once it is there, whoever set them:
+`node.cilium.io/agent-not-ready`, `ebs.csi.aws.com/agent-not-ready` and those of other CSI drivers
+(install guides of each), `node.gardener.cloud/critical-components-not-ready`. Before that pods find
+no network or no volumes."""
 _INDEX = "batch.kubernetes.io/job-completion-index"
 MOST_FEWER = 4
 """Numbers that are tried below the most that fit, where the order decides whether they get there."""
@@ -85,7 +96,7 @@ def _taints(trial: Trial) -> Counter[Taint]:
             taint
             for party in trial.parties
             for taint in untolerated(kind, party.shape)
-            if not taint.key.startswith(_OF_CONTROLLERS)
+            if not taint.key.startswith(_OF_CONTROLLERS) and not taint.key.endswith(_OF_AGENTS)
         }
         found.update(dict.fromkeys(sorted(here, key=str), number))
     return found
@@ -111,12 +122,14 @@ def lower_quorum(trial: Trial) -> Iterator[Advice]:
     unit, group = trial.unit, trial.unit.group
     if group is None or unit.quorum is None or group.policy is not Policy.GANG:
         return
+    placed = len(on_nodes(unit))
+    if placed >= unit.quorum:
+        return
     target = _who_sets_quorum(trial, group)
-    placed = unit.quorum - trial.request.needed
     most = _most_that_fit(trial)
     fitting = _most_in_any_order(trial, most)
     quorum = placed + fitting
-    if target is None or fitting < 1 or placed < 0 or quorum >= unit.quorum:
+    if target is None or fitting < 1 or quorum >= unit.quorum:
         return
     way = way_of(Change.QUORUM, target, unit.facts.kubernetes)
     found = f"{_so_many(fitting)} now"
@@ -191,7 +204,7 @@ def lower_size(trial: Trial) -> Iterator[Advice]:
         Change.SIZE,
         marked(
             f"Lower the {names(fields)} of {label(job.meta.ref)} from {job.parallelism} to {size}: "
-            f"so many fit now",
+            f"that many fit now",
             way,
         ),
         way=way,
@@ -269,8 +282,11 @@ def opt_out(trial: Trial) -> Iterator[Advice]:
     """Say how a Job gets out of the gang that 1.36 makes of it unasked, where some members fit.
 
     1.36 makes one of every Indexed Job with `completions` = `parallelism` > 1 (k8s-gang-api.md §5.1).
+    Where the group has its quorum already, the others are placed one by one in it, too.
     """
     unit = trial.unit
+    if trial.request.quorum is None:
+        return
     if unit.facts.kubernetes != V1_36 or unit.group is None or len(unit.jobs) != 1:
         return
     job = _job_of(trial, unit.group)

@@ -50,7 +50,7 @@ def lower_size_of_jobset(trial: Trial) -> Iterator[Advice]:
         Change.SIZE,
         marked(
             f"Lower the {names(fields)} of replicatedJobs[{part.name}] of "
-            f"{label(trial.unit.owner.meta.ref)} from {before} to {size}: so many{each} fit now",
+            f"{label(trial.unit.owner.meta.ref)} from {before} to {size}: that many{each} fit now",
             way,
         ),
         way=way,

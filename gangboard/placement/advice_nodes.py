@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from gangboard.placement.eligibility import filters, is_eligible, pods_that_fit
 from gangboard.placement.ground import Ground, Whole
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.matching import CORDON
-from gangboard.placement.trial import Freed, Trial, node_ref
+from gangboard.placement.trial import Freed, Trial, node_ref, without_needless
 
 MOST_CORDONS = 50
 EMPTIED = (1, 2, 3, 6)
@@ -79,11 +79,16 @@ def _least_for_several(trial: Trial) -> Freed:
             break
     else:
         return {}
-    for name in sorted(emptied):
-        fewer = {other: node for other, node in emptied.items() if other != name}
-        if trial.fits(changed=fewer):
-            emptied = fewer
-    return _halved(trial, _asked_by(trial, emptied))
+    return _halved(trial, _asked_by(trial, _needed(trial, emptied)))
+
+
+def _needed(trial: Trial, changed: Mapping[str, NodeRoom]) -> dict[str, NodeRoom]:
+    """Return the changed nodes, by name, without those that need not be."""
+
+    def only(names: Sequence[str]) -> dict[str, NodeRoom]:
+        return {name: changed[name] for name in names}
+
+    return only(without_needless(sorted(changed), lambda names: trial.fits(changed=only(names))))
 
 
 def _asked_by(trial: Trial, emptied: Mapping[str, NodeRoom]) -> Freed:
@@ -206,7 +211,7 @@ def _fewest(trial: Trial, opened: Mapping[str, NodeRoom]) -> dict[str, NodeRoom]
                 break
             chosen[node.name] = node
             if trial.fits(changed=chosen):
-                best = _without_needless(trial, chosen)
+                best = _needed(trial, chosen)
                 break
     return best
 
@@ -231,11 +236,3 @@ def _places(trial: Trial, node: NodeRoom) -> int:
         ),
         default=0,
     )
-
-
-def _without_needless(trial: Trial, chosen: dict[str, NodeRoom]) -> dict[str, NodeRoom]:
-    for name in sorted(chosen):
-        fewer = {other: node for other, node in chosen.items() if other != name}
-        if fewer and trial.fits(changed=fewer):
-            chosen = fewer
-    return chosen

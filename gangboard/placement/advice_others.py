@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 
 import numpy as np
 
 from gangboard.domain.advice import Advice, Change
 from gangboard.domain.capacity import NodeRoom, Resident
 from gangboard.domain.placing import Answer
-from gangboard.domain.reading.wording import listed
-from gangboard.placement.advice_words import amount_of, then_fits
+from gangboard.domain.reading.wording import listed, plural
+from gangboard.placement.advice_words import then_fits
+from gangboard.placement.amount_words import amount_of
+from gangboard.placement.amounts import taken
 from gangboard.placement.ground import Mask, Whole
 from gangboard.placement.leaving import lacking, nodes_without, where
-from gangboard.placement.tenants import Tenants, freed_by_suspending, tenants_of
-from gangboard.placement.trial import Trial
+from gangboard.placement.tenants import Tenants, tenants_of
+from gangboard.placement.trial import Trial, without_needless
 
 MOST_GANGS = 3
 MOST_SEARCHED = 4
@@ -39,7 +43,6 @@ def suspend_gangs(trial: Trial) -> Iterator[Advice]:
     chosen = chosen or _by_search(trial)
     if not chosen:
         return
-    held = amount_of(trial.deciding, sum(one.held for one in chosen))
     whom = listed(
         [
             f"{one.resident.ref.kind} {one.resident.ref.namespace}/{one.resident.ref.name} "
@@ -47,12 +50,27 @@ def suspend_gangs(trial: Trial) -> Iterator[Advice]:
             for one in chosen
         ]
     )
-    many = len(chosen) > 1
     yield Advice(
         Change.SUSPEND_GANGS,
-        f"Suspend {whom}, which {'hold' if many else 'holds'} {held}"
-        f"{' together' if many else ''}: {then_fits(trial)}.",
+        f"Suspend {whom}, which {_what_they_hold(trial, chosen)}: {then_fits(trial)}.",
         gangs=tuple(one.resident.ref for one in chosen),
+    )
+
+
+def _what_they_hold(trial: Trial, chosen: Sequence[_Candidate]) -> str:
+    """Return `holds 8 nvidia.com/gpu`; where it holds more than can be used, what it frees of it.
+
+    Who decides whom to stop reads the amount as its size.
+    """
+    held = sum(one.held for one in chosen)
+    loads = chain.from_iterable(one.resident.loads.values() for one in chosen)
+    is_all = held == sum(taken(load, trial.deciding) for load in loads)
+    verb = plural(len(chosen), "hold" if is_all else "free")
+    text = f"{verb} {amount_of(trial.deciding, held)}{' together' if len(chosen) > 1 else ''}"
+    if is_all:
+        return text
+    return (
+        f"{text} on nodes that the waiting {'pod' if trial.request.size == 1 else 'pods'} could use"
     )
 
 
@@ -101,7 +119,7 @@ def _by_places(trial: Trial) -> tuple[_Candidate, ...]:
         held = _held(trial, tenants)
         found = tuple(_Candidate(tenants.all[at], int(held[at])) for at in some)
         if _fits_without(trial, found):
-            return _without_needless(trial, found)
+            return without_needless(found, partial(_fits_without, trial))
     return ()
 
 
@@ -125,15 +143,6 @@ def _several(
                 return
 
 
-def _without_needless(trial: Trial, some: tuple[_Candidate, ...]) -> tuple[_Candidate, ...]:
-    """Leave out those without whom the others are enough."""
-    for one in some:
-        fewer = tuple(other for other in some if other is not one)
-        if fewer and _fits_without(trial, fewer):
-            some = fewer
-    return some
-
-
 def _by_search(trial: Trial) -> tuple[_Candidate, ...]:
     """Try a few that hold enough alone, the least first, then the two and three largest."""
     tenants = tenants_of(trial.unit.facts.room, trial.ground)
@@ -151,14 +160,14 @@ def _by_search(trial: Trial) -> tuple[_Candidate, ...]:
     for places in tried:
         some = tuple(_Candidate(tenants.all[at], int(held[at])) for at in places)
         if sum(one.held for one in some) >= least and _fits_without(trial, some):
-            fewest = _without_needless(trial, some)
+            fewest = without_needless(some, partial(_fits_without, trial))
             if _frees_without(trial, fewest):
                 return fewest
     return ()
 
 
 def _fits_without(trial: Trial, some: Sequence[_Candidate]) -> bool:
-    return trial.fits(changed=_nodes_without(trial, some))
+    return bool(some) and trial.fits(changed=_nodes_without(trial, some))
 
 
 def _frees_without(trial: Trial, some: Sequence[_Candidate]) -> bool:
@@ -166,4 +175,4 @@ def _frees_without(trial: Trial, some: Sequence[_Candidate]) -> bool:
 
 
 def _nodes_without(trial: Trial, some: Sequence[_Candidate]) -> dict[str, NodeRoom]:
-    return nodes_without(trial, [freed_by_suspending(one.resident) for one in some])
+    return nodes_without(trial, [one.resident.kept for one in some])

@@ -1,53 +1,20 @@
-"""How advice counts and names: amounts, nodes, and what fits then."""
+"""How advice counts and names: room, nodes, and what fits then."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from typing import TypeVar
 
 from gangboard.domain.advice import Way
-from gangboard.domain.capacity import PODS
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.wording import listed
-from gangboard.placement.amounts import base_units
+from gangboard.placement.amount_words import amount_of
 from gangboard.placement.trial import Trial
 
 Named = TypeVar("Named")
 
 _SHOWN = 3
 _EXAMPLES = 2
-_BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi")
-
-
-def amount_of(resource: str, amount: int) -> str:
-    """Return `4 nvidia.com/gpu`, `500m CPU`, `1.5 CPUs`, `32Gi of memory`, `2 pods`."""
-    if resource == PODS:
-        return "1 pod" if amount == 1 else f"{amount} pods"
-    if resource == "cpu":
-        if amount < 1000:
-            return f"{amount}m CPU"
-        cores = _plain(base_units(resource, amount))
-        return f"{cores} CPU" if cores == "1" else f"{cores} CPUs"
-    if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
-        return f"{_bytes(amount)} of {resource}"
-    return f"{amount} {resource}"
-
-
-def _bytes(amount: int) -> str:
-    """Write bytes in the largest binary unit that leaves nothing over, or as they are."""
-    text = str(amount)
-    for unit in _BINARY:
-        if amount % 1024 or not amount:
-            break
-        amount //= 1024
-        text = f"{amount}{unit}"
-    return text
-
-
-def _plain(number: Decimal) -> str:
-    text = format(number, "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def marked(text: str, way: Way) -> str:
@@ -107,12 +74,13 @@ def room_of(freed: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def _amounts_of(amounts: Mapping[str, int]) -> str:
-    return " and ".join(amount_of(name, amounts[name]) for name in sorted(amounts))
+    # Who frees as much as it says must have freed enough.
+    return " and ".join(amount_of(name, amounts[name], up=True) for name in sorted(amounts))
 
 
 def then_fits(trial: Trial) -> str:
-    """Return `then all 8 pods fit`, `then the 6 pods fit that its quorum still needs`."""
+    """Return `then all 8 pods fit`, `then the 6 of 8 pods that its quorum needs fit`."""
     needed, size = trial.request.needed, trial.request.size
     if needed >= size:
         return "then the pod fits" if size == 1 else f"then all {size} pods fit"
-    return f"then the {needed} of {size} pods fit that its quorum needs"
+    return f"then the {needed} of {size} pods that its quorum needs fit"

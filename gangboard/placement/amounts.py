@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from gangboard.domain.capacity import PODS, NodeRoom, Shape
+from gangboard.domain.capacity import PODS, Load, NodeRoom, Shape
 from gangboard.domain.placing import When
 from gangboard.domain.units import base_units, units
 
-__all__ = ["base_units", "free", "pod_amounts", "units", "wanted"]
+__all__ = ["base_units", "free", "pod_amounts", "taken", "units", "wanted"]
 
 
 def pod_amounts(requests: Mapping[str, Decimal]) -> dict[str, int]:
@@ -31,5 +31,9 @@ def wanted(shape: Shape) -> dict[str, int]:
 def free(node: NodeRoom, resource: str, when: When) -> int:
     """Return what is left of a resource, in scheduler units; below zero on an overfull node."""
     load = node.now if when is When.NOW else node.staying
-    taken = load.pods if resource == PODS else load.amounts.get(resource, 0)
-    return node.allocatable.get(resource, 0) - taken
+    return node.allocatable.get(resource, 0) - taken(load, resource)
+
+
+def taken(load: Load, resource: str) -> int:
+    """Return how much of a resource a load takes, in scheduler units; of `pods` its number."""
+    return load.pods if resource == PODS else load.amounts.get(resource, 0)

@@ -9,7 +9,8 @@ from gangboard.domain.capacity import GangRequest, Load, NodeRoom, Resident
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Answer, When
 from gangboard.placement.fits import fits
-from gangboard.placement.neighbours import fewer, more
+from gangboard.placement.leaving import without
+from gangboard.placement.neighbours import more
 
 _RIVALS = 10
 """Half-placed gangs that are looked at, the ones that hold most of the gang's nodes first."""
@@ -19,8 +20,8 @@ def find_rival(unit: Unit) -> tuple[Resident, Resident] | None:
     """Return the unit's own gang and the one that it is in a deadlock with, both as residents.
 
     All of it is proven: neither fits now; each would fit if the other let go of its room; and
-    neither would fit if everything but these two left, so no end of another gang helps. None where
-    any of it cannot be told.
+    neither would fit if everything but these two left, so no end of another gang helps. What is on
+    its way out already is held by nobody. None where any of it cannot be told.
     """
     placing = unit.placing
     if placing is None or placing.assessment is None:
@@ -34,7 +35,7 @@ def find_rival(unit: Unit) -> tuple[Resident, Resident] | None:
         return None
     residents = unit.facts.room.residents()
     own = next((one for one in residents if one.root == unit.owner.meta.ref.uid), None)
-    if own is None or own.whole or not own.loads:
+    if own is None or own.whole or not own.kept:
         return None
     hosts = {name for shape in placing.shapes for name in shape.eligibility.eligible}
     for rival in _rivals(residents, own, hosts):
@@ -45,7 +46,7 @@ def find_rival(unit: Unit) -> tuple[Resident, Resident] | None:
 
 def _rivals(residents: Iterable[Resident], own: Resident, hosts: set[str]) -> list[Resident]:
     found = [
-        (len(hosts & one.loads.keys()), one)
+        (len(hosts & one.kept.keys()), one)
         for one in residents
         if not one.whole and one.waits and one.root != own.root
     ]
@@ -61,8 +62,8 @@ def _holds(nodes: Sequence[NodeRoom], request: GangRequest, own: Resident, rival
     alone = [_with_only(node, (own, rival)) for node in nodes]
     return (
         _answer(theirs, nodes) is Answer.NO
-        and _answer(request, _without(nodes, rival.loads)) is Answer.YES
-        and _answer(theirs, _without(nodes, own.loads)) is Answer.YES
+        and _answer(request, _without(nodes, rival.kept)) is Answer.YES
+        and _answer(theirs, _without(nodes, own.kept)) is Answer.YES
         and _answer(request, alone) is Answer.NO
         and _answer(theirs, alone) is Answer.NO
     )
@@ -74,29 +75,16 @@ def _answer(request: GangRequest, nodes: Sequence[NodeRoom]) -> Answer:
 
 def _without(nodes: Sequence[NodeRoom], loads: Mapping[str, Load]) -> list[NodeRoom]:
     """Return the nodes as if these loads were gone."""
-    return [
-        replace(node, now=_less(node.now, loads[node.name])) if node.name in loads else node
-        for node in nodes
-    ]
+    return [without(node, loads[node.name]) if node.name in loads else node for node in nodes]
 
 
 def _with_only(node: NodeRoom, gangs: Iterable[Resident]) -> NodeRoom:
     """Return the node with the pods that stay and those of these gangs."""
     load = node.staying
     for gang in gangs:
-        if node.name in gang.loads:
-            load = _more(load, gang.loads[node.name])
+        if node.name in gang.kept:
+            load = _more(load, gang.kept[node.name])
     return replace(node, now=load)
-
-
-def _less(load: Load, part: Load) -> Load:
-    return Load(
-        {name: amount - part.amounts.get(name, 0) for name, amount in load.amounts.items()},
-        load.pods - part.pods,
-        load.host_ports - part.host_ports,
-        fewer(load.apart, part.apart),
-        fewer(load.matched, part.matched),
-    )
 
 
 def _more(load: Load, part: Load) -> Load:

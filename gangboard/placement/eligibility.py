@@ -11,7 +11,6 @@ from gangboard.domain.placing import (
     Eligibility,
     Excluded,
     Filter,
-    ShapeRoom,
     When,
 )
 from gangboard.placement.amounts import free, wanted
@@ -24,22 +23,6 @@ from gangboard.placement.matching import (
     untolerated,
 )
 
-OWNER_ORDER = tuple(Filter)
-"""First what the owner asked for, then what was done to the node."""
-SCHEDULER_ORDER = (
-    Filter.TOPOLOGY_LABEL,
-    Filter.CORDON,
-    Filter.NOT_READY,
-    Filter.TAINT,
-    Filter.SELECTOR,
-    Filter.HOST_PORT,
-    Filter.UNSAID,
-    Filter.MISSING_RESOURCE,
-    Filter.TOO_SMALL,
-    Filter.UNREADABLE,
-    Filter.APART,
-)
-"""The order of the default plugins, in which kube-scheduler's own text counts the nodes."""
 EXAMPLES = 3
 UNLIMITED = 2**40
 """How many pods fit where nothing that is asked for limits them: more than there can be."""
@@ -51,7 +34,7 @@ def filters(
     topology_keys: Sequence[str] = (),
     asked: Amounts | None = None,
 ) -> Iterator[tuple[Filter, str]]:
-    """Yield every filter that excludes the node, in OWNER_ORDER, with the taint or resource.
+    """Yield every filter that excludes the node, in the order of `Filter`, with the taint or resource.
 
     `asked` is `wanted(shape)`, for callers that ask about many nodes.
     """
@@ -108,17 +91,14 @@ def eligibility(
     nodes: Iterable[NodeRoom],
     shape: Shape,
     topology_keys: Sequence[str] = (),
-    order: Sequence[Filter] = OWNER_ORDER,
 ) -> Eligibility:
-    """Return the eligible nodes, and the others by the first filter in `order` that excludes each."""
-    rank = {one: place for place, one in enumerate(order)}
+    """Return the eligible nodes, and the others by the first filter that excludes each."""
     asked = wanted(shape)
     eligible: list[str] = []
     names: dict[Filter, list[str]] = {}
     details: dict[Filter, Counter[str]] = {}
     for node in sorted(nodes, key=lambda one: one.name):
-        every = filters(node, shape, topology_keys, asked)
-        found = min(every, key=lambda one: rank[one[0]], default=None)
+        found = next(filters(node, shape, topology_keys, asked), None)
         if found is None:
             eligible.append(node.name)
             continue
@@ -127,7 +107,7 @@ def eligibility(
             details.setdefault(found[0], Counter())[found[1]] += 1
     excluded = {
         one: Excluded(len(names[one]), tuple(names[one][:EXAMPLES]), ranked(details.get(one)))
-        for one in order
+        for one in Filter
         if one in names
     }
     return Eligibility(tuple(eligible), excluded)
@@ -159,18 +139,3 @@ def pods_that_fit(
     if count > 1 and keeps_apart(shape, shape):
         return 1, Constraint.APART
     return count, limit
-
-
-def shape_room(nodes: Iterable[NodeRoom], shape: Shape, when: When) -> ShapeRoom:
-    """Return how many pods of one shape fit, in total and per eligible node."""
-    asked = wanted(shape)
-    found = {
-        node.name: pods_that_fit(node, shape, when, asked)
-        for node in sorted(nodes, key=lambda one: one.name)
-        if is_eligible(node, shape, asked=asked)
-    }
-    return ShapeRoom(
-        sum(count for count, _ in found.values()),
-        {name: count for name, (count, _) in found.items()},
-        {name: limit for name, (_, limit) in found.items()},
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -30,12 +31,22 @@ class Endings(Shares):
         self.all = sorted(found, key=lambda one: one.ending.at)
         super().__init__([one.ending.loads for one in self.all], ground)
         self._are_deleted = np.array([one.ending.deleted for one in self.all], dtype=np.bool_)
+        self._are_replaced = np.array([one.ending.replaced for one in self.all], dtype=np.bool_)
         self._told = np.array([one.ending.told.timestamp() for one in self.all])
+        self._replaced_of: dict[str, list[int]] = defaultdict(list)
+        for at in np.flatnonzero(self._are_replaced).tolist():
+            self._replaced_of[self.all[at].resident.root].append(at)
 
-    def to_come(self, now: datetime, *, deleted: bool) -> Mask:
-        """Return which are still believed: the time that a sentence names has not come."""
+    def to_come(self, now: datetime, own: str, *, deleted: bool) -> Mask:
+        """Return which are still believed: the time that a sentence names has not come.
+
+        The room of pods in whose place others are made is only for their own gang: `own` is the
+        uid of the owner of those who ask.
+        """
+        counts = ~self._are_replaced
+        counts[self._replaced_of.get(own, [])] = True
         ahead: Mask = self._told > now.timestamp()
-        found: Mask = ahead & (self._are_deleted == deleted)
+        found: Mask = ahead & (self._are_deleted == deleted) & counts
         return found
 
 

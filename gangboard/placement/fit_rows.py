@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 from gangboard.domain.capacity import Party, Shape
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Excluded, Filter, ShapeFit
 from gangboard.domain.verdict import FitReason, FitRow
+from gangboard.placement.amount_words import plain
 from gangboard.placement.matching import undecidable
 
 
@@ -38,7 +37,7 @@ def _row(unit: Unit, one: ShapeFit) -> FitRow:
         _requests(one.shape),
         one.now,
         one.empty,
-        len(found.eligible) + sum(excluded.count for excluded in found.excluded.values()),
+        found.nodes,
         one.open_nodes,
         tuple(FitReason(limit, count, "", names) for limit, count, names in one.saturated),
         tuple(_excluded(label, excluded) for label, excluded in found.excluded.items()),
@@ -65,10 +64,4 @@ def _excluded(label: Filter, excluded: Excluded) -> FitReason:
 
 def _requests(shape: Shape) -> dict[str, str]:
     """Return what one pod asks for as plain decimal strings, without those of zero."""
-    return {name: _plain(amount) for name, amount in sorted(shape.requests.items()) if amount}
-
-
-def _plain(amount: Decimal) -> str:
-    """Write a decimal without exponent and without zeros at its end."""
-    text = format(amount, "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return {name: plain(amount) for name, amount in sorted(shape.requests.items()) if amount}

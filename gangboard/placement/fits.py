@@ -35,8 +35,9 @@ def fits(
 ) -> Fit:
     """Return whether at least `target` of the members can be placed at once.
 
-    YES comes with a placement. NO is proven, and stays true for members that ask for more than is
-    worked out here (`Shape.unsupported`): these can only take nodes away. CANNOT_TELL says why.
+    YES comes with a placement. NO is proven for what the nodes carry here (pods that are nominated to
+    them included), and stays true for members that ask for more than is worked out here
+    (`Shape.unsupported`): these can only take nodes away. CANNOT_TELL says why.
     Nodes that are a `Ground` are not read anew for every question. `plain` asks node by node
     instead, slowly, for comparison; `group` off then keeps equal nodes apart.
     """

@@ -77,20 +77,19 @@ def nodes_without(trial: Trial, parts: Iterable[Mapping[str, Load]]) -> dict[str
         for name, load in part.items():
             node = changed.get(name) or trial.find(name)
             if node is not None:
-                changed[name] = replace(node, now=_less(node.now, load, node.staying))
+                changed[name] = without(node, load)
     return changed
 
 
-def _less(load: Load, gone: Load, staying: Load) -> Load:
-    """Return what is left on a node; ports that pods share which stay are kept."""
-    amounts: Mapping[str, int] = {
-        resource: amount - gone.amounts.get(resource, 0)
-        for resource, amount in load.amounts.items()
-    }
-    return Load(
+def without(node: NodeRoom, gone: Load) -> NodeRoom:
+    """Return a node from which this has gone; ports that pods share which stay are kept."""
+    load = node.now
+    amounts = {name: amount - gone.amounts.get(name, 0) for name, amount in load.amounts.items()}
+    left = Load(
         amounts,
         load.pods - gone.pods,
-        (load.host_ports - gone.host_ports) | staying.host_ports,
+        (load.host_ports - gone.host_ports) | node.staying.host_ports,
         fewer(load.apart, gone.apart),
         fewer(load.matched, gone.matched),
     )
+    return replace(node, now=left)

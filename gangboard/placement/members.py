@@ -22,6 +22,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.wording import listed
 from gangboard.placement.amounts import pod_amounts
+from gangboard.placement.devices import may_be_served
 from gangboard.placement.ground import Ground, ground_of
 from gangboard.placement.neighbours import NO_TERMS, fewer, matcher
 
@@ -59,16 +60,20 @@ def request_of(unit: Unit) -> GangRequest:
     return GangRequest(_parties(unit, pods, also, alone=not keys), _quorum(unit), keys, domain)
 
 
-def _on_nodes(unit: Unit) -> list[Pod]:
-    """Return the members that have a node and are not on their way out."""
-    members = (*unit.pods, *unit.strangers)
-    return [pod for pod in members if pod.is_live and pod.is_placed and not pod.is_terminating]
+def on_nodes(unit: Unit) -> list[Pod]:
+    """Return the members that have a node, those that are being deleted among them.
+
+    The scheduler counts these for the quorum, and for the domain of the group, until they are gone
+    (assignedPods in pkg/scheduler/backend/cache/podgroupstate.go, 1.36 and 1.37; on 1.35
+    AssignedPods of the WorkloadManager).
+    """
+    return [pod for pod in (*unit.pods, *unit.strangers) if pod.is_live and pod.is_placed]
 
 
 def _quorum(unit: Unit) -> int | None:
     if unit.quorum is None:
         return None
-    left = unit.quorum - len(_on_nodes(unit))
+    left = unit.quorum - len(on_nodes(unit))
     return left if left > 0 else None
 
 
@@ -85,7 +90,7 @@ def _domain(unit: Unit, keys: Sequence[str]) -> tuple[tuple[str, ...] | None, tu
     The scheduler takes such a group into the domain of its placed members and no other, and gives
     up where these are in several (plugins/topologyaware, "more than 1 domain found").
     """
-    taken = {pod.node for pod in _on_nodes(unit)}
+    taken = {pod.node for pod in on_nodes(unit)}
     if not keys or not taken:
         return None, ()
     labels = {node.name: node.labels for node in unit.facts.room.nodes if node.name in taken}
@@ -132,6 +137,8 @@ def _parties(
         if len(kinds) > 1 or not alone or (spread and _may_count_more(unit, spread, pods)):
             spread = None
         shape = shape_of(name, dict(requests), needs, unsupported, terms, spread)
+        served = may_be_served(unit, shape, members)
+        shape = replace(shape, undecidable=(*shape.undecidable, *served)) if served else shape
         parties[name] = Party(shape, len(members))
     return tuple(parties[name] for name in sorted(parties))
 
@@ -227,7 +234,7 @@ def nodes_for(unit: Unit) -> Ground:
             kept.setdefault(pod.nominated_node, []).append(pod)
     if not kept:
         return ground
-    members = _on_nodes(unit)
+    members = on_nodes(unit)
     matched = matcher(unit.facts.room, waiting(unit))
     changed: dict[str, NodeRoom] = {}
     for name, pods in kept.items():

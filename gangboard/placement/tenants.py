@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, compress, repeat
+from itertools import chain, compress
 
 import numpy as np
 
-from gangboard.domain.capacity import PODS, ClusterRoom, Load, Resident, Shape
+from gangboard.domain.capacity import ClusterRoom, Load, Resident, Shape
 from gangboard.domain.placing import When
-from gangboard.placement.amounts import wanted
+from gangboard.placement.amounts import taken, wanted
 from gangboard.placement.ground import Ground, Mask, Whole, whole
-from gangboard.placement.hosts import Hosts
+from gangboard.placement.hosts import MOST_KEPT, Hosts
 
-SUSPENDABLE = frozenset({"Job", "JobSet"})
-"""Kinds of owners that gangboard suspends as a whole."""
 _FEW = 4
 """Less than one load in so many: then these are asked one by one, and no column is made."""
 _KEY = "tenants"
@@ -36,9 +34,8 @@ class Shares:
 
     def __init__(self, parts: Sequence[Mapping[str, Load]], ground: Ground) -> None:
         # Thousands of gangs on tens of thousands of nodes: no object of Python is made for a load.
-        places = {name: at for at, name in enumerate(ground.names)}
-        names = chain.from_iterable(parts)
-        nodes = np.array(list(map(places.get, names, repeat(-1))), dtype=np.int64)
+        places = map(ground.place, chain.from_iterable(parts))
+        nodes = np.array([-1 if at is None else at for at in places], dtype=np.int64)
         owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         loads: list[Load] = list(chain.from_iterable(part.values() for part in parts))
         known = nodes >= 0
@@ -48,7 +45,6 @@ class Shares:
         self._loads = loads if known.all() else list(compress(loads, known.tolist()))
         self._amounts: dict[str, Whole] = {}
         self._held: dict[Hashable, Whole] = {}
-        self._gains: dict[Hashable, tuple[Hosts, Gains]] = {}
 
     def held(self, resource: str, mask: Mask) -> Whole:
         """Return how much of a resource each holds on these nodes, in scheduler units."""
@@ -64,14 +60,18 @@ class Shares:
     def gains(self, ground: Ground, hosts: Hosts, shape: Shape, codes: Whole) -> Gains:
         """Return how many pods of a shape more fit in a domain when one of them alone is away.
 
-        `hosts` are of `ground`, `codes` is the domain of each of its nodes, -1 for none. Of several together the sum is a guess: two
-        on one node can make the same place, or one place that neither makes alone.
+        `hosts` are of `ground`, `codes` is the domain of each of its nodes, -1 for none. Of several
+        together the sum is a guess: two on one node can make the same place, or one place that
+        neither makes alone.
         """
-        place = id(hosts), codes.tobytes()
-        if place not in self._gains:
-            # The hosts are kept as well: their id stays theirs for as long as this lives.
-            self._gains[place] = hosts, self._worked_out(ground, hosts, shape, codes)
-        return self._gains[place][1]
+        # With the ground, which a gang with members on nodes has of its own: it goes with the trial.
+        kept: dict[Hashable, Gains] = ground.cache.setdefault(("gains", self), {})
+        place = hosts, codes.tobytes()
+        if place not in kept:
+            while len(kept) >= MOST_KEPT:
+                kept.pop(next(iter(kept)))
+            kept[place] = self._worked_out(ground, hosts, shape, codes)
+        return kept[place]
 
     def _worked_out(self, ground: Ground, hosts: Hosts, shape: Shape, codes: Whole) -> Gains:
         now = hosts.caps(When.NOW)
@@ -102,38 +102,22 @@ class Shares:
             column = self._amounts[resource]
             return column if here is None else column[here]
         if here is not None and len(here) * _FEW < len(self._loads):
-            return whole([self._one(resource, at) for at in here.tolist()])
-        if resource == PODS:
-            found = [load.pods for load in self._loads]
-        else:
-            found = [load.amounts.get(resource, 0) for load in self._loads]
-        column = self._amounts[resource] = whole(found)
+            return whole([taken(self._loads[at], resource) for at in here.tolist()])
+        column = self._amounts[resource] = whole([taken(load, resource) for load in self._loads])
         return column if here is None else column[here]
-
-    def _one(self, resource: str, at: int) -> int:
-        load = self._loads[at]
-        return load.pods if resource == PODS else load.amounts.get(resource, 0)
 
 
 class Tenants(Shares):
     """All residents that somebody could suspend, in the order in which the room names them."""
 
     def __init__(self, room: ClusterRoom, ground: Ground) -> None:
-        found = [
-            (one, freed)
-            for one in room.residents()
-            if one.ref.kind in SUSPENDABLE and (freed := freed_by_suspending(one))
-        ]
-        super().__init__([freed for _, freed in found], ground)
-        self.all: tuple[Resident, ...] = tuple(one for one, _ in found)
+        self.all: tuple[Resident, ...] = tuple(
+            one for one in room.residents() if one.suspendable and one.kept
+        )
+        super().__init__([one.kept for one in self.all], ground)
         self.places = {one.root: at for at, one in enumerate(self.all)}
         """uid of the owner → place in `all`."""
         self.priorities = np.array([one.priority for one in self.all], dtype=np.int64)
-
-
-def freed_by_suspending(one: Resident) -> Mapping[str, Load]:
-    """Return what is free once somebody suspends it."""
-    return one.loads if one.by_suspending is None else one.by_suspending
 
 
 def tenants_of(room: ClusterRoom, ground: Ground) -> Tenants:

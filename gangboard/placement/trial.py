@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ MOST_SCORES = 5_000
 """Nodes that are scored for a pod, in all plays of one trial together: some 20 ms."""
 _NO_CHANGE: Mapping[str, NodeRoom] = {}
 
+Thing = TypeVar("Thing")
 Freed = dict[str, dict[str, int]]
 """Node → resource → how much more must be free there, in scheduler units."""
 
@@ -50,7 +51,6 @@ class Trial:
     _near: tuple[int, ...] | None = None
     _near_ground: Ground | None = None
     _scores: int = MOST_SCORES
-    _places: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Leave out shapes without members."""
@@ -98,20 +98,15 @@ class Trial:
 
     def find(self, name: str) -> NodeRoom | None:
         """Return a node by its name; None where it is not known."""
-        at = self._by_name().get(name)
+        at = self.ground.place(name)
         return self.ground.nodes[at] if at is not None else None
 
     def place(self, name: str) -> int:
-        """Return where a node stands in the columns."""
-        return self._by_name()[name]
-
-    def _by_name(self) -> Mapping[str, int]:
-        if not self._places:
-            cache = self.ground.cache
-            if "trial places" not in cache:
-                cache["trial places"] = {name: at for at, name in enumerate(self.ground.names)}
-            self._places = cache["trial places"]
-        return self._places
+        """Return where a node stands in the columns; KeyError where it is not known."""
+        at = self.ground.place(name)
+        if at is None:
+            raise KeyError(name)
+        return at
 
     # Does it fit then?
 
@@ -233,6 +228,21 @@ def largest(column: Whole, number: int) -> list[int]:
     order = np.argsort(-column[there], kind="stable")[:number]
     found: Any = there[order].tolist()
     return list(found)
+
+
+def without_needless(
+    some: Sequence[Thing], are_enough: Callable[[Sequence[Thing]], bool]
+) -> tuple[Thing, ...]:
+    """Return things that are enough together, without those beside whom the others are.
+
+    They are tried in their order; `are_enough` can be asked of none of them, too.
+    """
+    left = tuple(some)
+    for one in some:
+        fewer = tuple(other for other in left if other is not one)
+        if are_enough(fewer):
+            left = fewer
+    return left
 
 
 def node_ref(name: str) -> ObjectRef:

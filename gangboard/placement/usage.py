@@ -19,7 +19,8 @@ class Usage:
 
     Finished pods take nothing. Terminating ones take their room until they are gone. A pod that is
     nominated to a node takes its room there before it is bound: the scheduler keeps it for the pod
-    (RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime). Pods on a node that is
+    (RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime), though only from pods of
+    the same or a lower priority, which is not told apart here. Pods on a node that is
     not known wait for it to come. Pods without one take nothing, but who matches their terms of
     anti-affinity and of topology spread is counted: a rule of spread is about its pod until that
     has a node, then about no other. Not for several threads at once.

@@ -25,8 +25,11 @@ from gangboard.polling.sight import (
     blind,
     groups_seen,
     is_blind,
+    is_listed,
     is_ready_to_judge,
     kubernetes_minor,
+    queue_sight,
+    unreadable,
     why_no_room,
 )
 from gangboard.store.gangs import unpack_memory
@@ -85,6 +88,7 @@ class Assessor:
         everything = not session.assessed_all or now_blind != session.blind
         if everything:
             self._waiting |= set(session.kinship.roots()) | self._stored_roots()
+        self._waiting |= self._read_otherwise()
         wanted, self._waiting = sorted(self._waiting), set()
         session.blind = now_blind
         why = why_no_room(session.watched, now)
@@ -96,9 +100,17 @@ class Assessor:
             session.pending.end()
             # Only now: a cluster that says "complete" before its gangs are there says "none".
             session.assessed_all = True
-            save_first_listing(session.claim, at=now)
+            if is_listed(session.watched):
+                save_first_listing(session.claim, at=now)
         changed |= self._assess_pending(why, moment, settle=settle)
         return session.capacity.write(why, now, at_once=settle or everything) or changed
+
+    def _read_otherwise(self) -> set[str]:
+        """Return the gangs of namespaces in which other objects cannot be read than before."""
+        session = self._session
+        before, session.unreadable = session.unreadable, unreadable(session.watched)
+        now = session.unreadable
+        return session.roots_in({one for one in {*before, *now} if before.get(one) != now.get(one)})
 
     def _assess_pending(self, why: str, moment: _Moment, *, settle: bool) -> bool:
         """Go on with the round over the pending gangs, or begin one where the room has changed."""
@@ -128,6 +140,7 @@ class Assessor:
         gone = sorted(set(roots) - set(present))
         for root in gone:
             session.judged.drop(root)
+            session.due.drop(root)
             session.room.mark_whole(root)
         before: dict[str, dict[str, Any]] = {
             row["uid"]: dict(row)
@@ -151,7 +164,7 @@ class Assessor:
         verdict = assess(facts)
         uid = facts.owner.meta.ref.uid
         if verdict.recheck_at is not None:
-            self._session.schedule(uid, verdict.recheck_at)
+            self._session.due.make(uid, verdict.recheck_at)
         self._note(facts, verdict, moment.version)
         claim, name = self._session.claim, self._session.cluster_name
         return gang_row(claim.cluster_id, name, facts, verdict, before.get(uid), moment.now)
@@ -168,7 +181,8 @@ class Assessor:
         )
         holds = any(pod.is_live and (pod.node or pod.nominated_node) for pod in facts.pods)
         if holds and not is_whole(finding.stage.value, finding.code):
-            self._session.room.mark_broken(root.uid, waiting_parties(facts.pods, facts.room))
+            waits = waiting_parties(facts.pods, facts.room, facts.groups)
+            self._session.room.mark_broken(root.uid, waits)
         else:
             self._session.room.mark_whole(root.uid)
 
@@ -201,7 +215,11 @@ class Assessor:
         members = {root: session.kinship.members(root) for root in roots}
         strangers = {root: session.kinship.strangers(root) for root in roots}
         claims = {root: session.autoscaling.subjects(members[root]) for root in roots}
-        events = {root: session.event_uids((*members[root], *claims[root])) for root in roots}
+        makers = {root: session.kinship.makers(members[root]) for root in roots}
+        events = {
+            root: session.event_uids((*members[root], *makers[root], *claims[root]))
+            for root in roots
+        }
         victims = {root: session.preemptions.victims_for(members[root]) for root in roots}
         wanted = {
             uid
@@ -218,7 +236,7 @@ class Assessor:
             old = before.get(root)
             troubles, look_again_at = session.claims.troubles(members[root], moment.now)
             if look_again_at is not None:
-                session.schedule(root, look_again_at)
+                session.due.make(root, look_again_at)
             yield assemble(
                 objects[root],
                 [objects[uid] for uid in members[root] if uid in objects and uid != root],
@@ -230,9 +248,10 @@ class Assessor:
                 nodes_known=self._is_known(NODE.key),
                 events_known=self._is_known("events.events.k8s.io"),
                 holds_known=self._are_holds_known(moment.now),
+                queue_sight=queue_sight(session.watched, moment.now),
                 gang_api_version=groups.version if groups is not None else "",
                 groups_blind=groups is not None and groups.resource.key in unseen,
-                blind=session.blind,
+                blind=session.blind_of(objects[root].meta.ref.namespace),
                 memory=unpack_memory(old["memory"]) if old else {},
                 memory_since=old["first_seen_at"] if old else None,
                 now=moment.now,

@@ -53,7 +53,9 @@ class AutoscalingKeeper:
         ref = model.meta.ref
         if isinstance(model, ProvisioningRequest):
             self._requests[ref.namespace, ref.name] = model
-            return self._roots(self._consumers.get((ref.namespace, ref.name), _NOBODY))
+            return self._kinship.gangs_of_any(
+                self._consumers.get((ref.namespace, ref.name), _NOBODY)
+            )
         self._claims[ref.name] = model
         self._know(ref)
         return self._gangs(ref.name)
@@ -83,7 +85,7 @@ class AutoscalingKeeper:
         request = self._requests.get((namespace, name))
         if request is not None and request.meta.ref.uid == uid:
             del self._requests[namespace, name]
-            return self._roots(self._consumers.get((namespace, name), _NOBODY))
+            return self._kinship.gangs_of_any(self._consumers.get((namespace, name), _NOBODY))
         claim = self._claims.get(name)
         if claim is None or claim.meta.ref.uid != uid:
             return set()
@@ -155,7 +157,7 @@ class AutoscalingKeeper:
         before, self._seen = self._seen, seen
         if before is None or _is_same(before, seen):
             return seen, set()
-        return seen, self._roots(self._named.keys() | self._consumed.keys())
+        return seen, self._kinship.gangs_of_any(self._named.keys() | self._consumed.keys())
 
     def _sight(self, key: str, now: datetime) -> tuple[bool, str]:
         """Return whether the absence of such an object means something, and else why not."""
@@ -169,10 +171,7 @@ class AutoscalingKeeper:
         return watched.is_current, ""
 
     def _gangs(self, name: str) -> set[str]:
-        return self._roots(self._pods.get(name, _NOBODY))
-
-    def _roots(self, pods: Iterable[str]) -> set[str]:
-        return {root for pod in pods for root in self._kinship.gangs_of(pod)}
+        return self._kinship.gangs_of_any(self._pods.get(name, _NOBODY))
 
 
 def _is_same(one: Autoscaling, other: Autoscaling) -> bool:

@@ -69,7 +69,7 @@ class ClaimsKeeper:
         self._there[name] = model
         if before is not None and _is_same(before, model):
             return set()
-        return self._roots(self._asked.get(name, _NOBODY))
+        return self._kinship.gangs_of_any(self._asked.get(name, _NOBODY))
 
     def remove(self, resource: str, uid: str, namespace: str, name: str) -> set[str]:
         """Forget an object that is gone; return the roots of gangs that wait for it."""
@@ -83,7 +83,7 @@ class ClaimsKeeper:
         if (claim := self._there.get(place)) is None or claim.meta.ref.uid != uid:
             return set()  # one of the same name is there already
         del self._there[place]
-        return self._roots(self._asked.get(place, _NOBODY))
+        return self._kinship.gangs_of_any(self._asked.get(place, _NOBODY))
 
     def put_pod(self, pod: Pod) -> None:
         """Take in which claims a pod names, while it waits for a node."""
@@ -93,7 +93,7 @@ class ClaimsKeeper:
             return
         names = tuple(((one.kind, pod.meta.ref.namespace, one.name), one) for one in pod.claims)
         made = pod.meta.created_at
-        silent_since = made if pod.scheduled is None else None
+        silent_since = made if pod.is_untried else None
         self._asking[uid] = _Asking(names, silent_since and silent_since + SETTLING)
         for name, _ in names:
             self._asked[name].add(uid)
@@ -110,7 +110,7 @@ class ClaimsKeeper:
         """See what can be vouched for; return the roots of gangs for which that has changed."""
         seen = {one.key: tells_absence(self._watched[one.key], now) for one in CLAIMS}
         before, self._seen = self._seen, seen
-        return set() if not before or before == seen else self._roots(self._asking)
+        return set() if not before or before == seen else self._kinship.gangs_of_any(self._asking)
 
     def troubles(self, pods: Iterable[str], now: datetime) -> tuple[Claims, datetime | None]:
         """Return which claims keep these pods from being placed, and when to look again, if ever."""
@@ -144,16 +144,13 @@ class ClaimsKeeper:
 
     def _of_class(self, name: str) -> set[str]:
         """Return the gangs that name claims of a class."""
-        return self._roots(
+        return self._kinship.gangs_of_any(
             uid
             for place, pods in self._asked.items()
             if isinstance(claim := self._there.get(place), VolumeClaim)
             and claim.storage_class == name
             for uid in pods
         )
-
-    def _roots(self, pods: Iterable[str]) -> set[str]:
-        return {root for pod in pods for root in self._kinship.gangs_of(pod)}
 
 
 def _is_same(one: VolumeClaim | ResourceClaim, other: VolumeClaim | ResourceClaim) -> bool:

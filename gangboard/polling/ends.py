@@ -7,12 +7,14 @@ counts from its own. What is stopped may use its grace period, and holds its roo
 containers have ended.
 
 An end at which something takes the place at once is none: a Job makes a failed pod anew until its
-`backoffLimit`, a JobSet its Jobs until `maxRestarts`, a StatefulSet any pod.
+`backoffLimit`, a JobSet its Jobs until `maxRestarts`, a StatefulSet any pod. A Job makes a pod that
+is being deleted anew at once, or when it has gone (`podReplacementPolicy`; manageJob of the same
+file), and the new one may take the room: only its own gang counts on that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -29,6 +31,8 @@ class HeldPod:
 
     priority: int
     """0 where it has none."""
+    placed: bool
+    """It has a node."""
     owner: str
     """uid of its controller, or empty."""
     stop_seconds: int
@@ -46,6 +50,12 @@ class HoldingOwner:
 
     controller: str
     suspended: bool
+    suspendable: bool
+    """A suspend of it stays: nobody else decides about it, and it has not ended."""
+    deleted: bool
+    """It is being deleted."""
+    wants: int
+    """Pods that it has or makes at a time; 0 where it makes none any more, or while suspended."""
     deadline: datetime | None
     """When its controller stops its pods."""
     tries_again: bool
@@ -65,6 +75,7 @@ def held_pod(pod: Pod) -> HeldPod:
     deadline = _after(pod.start_time, pod.deadline_seconds)
     return HeldPod(
         priority=pod.priority or 0,
+        placed=pod.is_placed,
         owner=controller.uid if controller is not None else "",
         stop_seconds=pod.stop_seconds,
         deadline=_after(deadline, pod.stop_seconds),
@@ -77,9 +88,14 @@ def holding_owner(owner: Owner) -> HoldingOwner:
     """Return what is kept of an owner."""
     controller = owner.meta.controller
     runs = not owner.suspended and not owner.managed_by
+    ended = owner.finish is not None or owner.meta.deleting_since is not None
+    goes_on = runs and not ended and not owner.ending
     return HoldingOwner(
         controller=controller.uid if controller is not None else "",
         suspended=owner.suspended,
+        suspendable=not (ended or controller or owner.managed_by or owner.queue),
+        deleted=owner.meta.deleting_since is not None,
+        wants=max(0, owner.desired - owner.succeeded_pods) if goes_on else 0,
         deadline=_after(owner.started_at, owner.deadline_seconds) if runs else None,
         tries_again=_tries_again(owner),
     )
@@ -112,6 +128,21 @@ def end_of(pod: HeldPod, owners: Owners) -> datetime | None:
     if job is not None:
         found.append(_after(job.deadline, pod.stop_seconds))
     return min((end for end in found if end is not None), default=None)
+
+
+def is_replacing(owner: str, stay: Collection[HeldPod], owners: Owners) -> bool:
+    """Whether others are made, and have no node yet, in the place of an owner's deleted pods.
+
+    `stay` are its pods that nobody deletes. A pod that fails, as the Job controller counts a
+    deleted one, is made anew as long as that tries again; so is what a JobSet restarts.
+    """
+    job = owners.get(owner)
+    above = owners.get(job.controller) if job is not None else None
+    if job is None or job.suspended or (above is not None and not above.wants):
+        return False
+    if job.wants and (job.tries_again or any(not one.placed for one in stay)):
+        return sum(one.placed for one in stay) < job.wants
+    return above is not None and (job.deleted or above.tries_again)
 
 
 def is_suspended(pod: HeldPod, root: str, owners: Owners) -> bool:

@@ -17,7 +17,7 @@ from gangboard.kube.errors import KubeError
 from gangboard.kube.listing import pages
 from gangboard.kube.watching import Watch
 from gangboard.polling.changes import Batch, Changed, Listed, News, Seen
-from gangboard.polling.watched import Watched
+from gangboard.polling.watched import PutOff, Watched
 
 BACKOFF = (1.0, 2.0, 4.0, 8.0)
 """Seconds between tries after a failure."""
@@ -25,6 +25,12 @@ BACKOFF = (1.0, 2.0, 4.0, 8.0)
 FAILURES_BEFORE_LIST = 3
 """Failed watches in a row after which the resourceVersion itself is suspected and listed anew:
 a server restored from a backup, say, does not know the one we have."""
+
+SHORT_WATCH = 1.0
+"""Seconds. A watch that the server ends sooner and without a word is a failure, as for client-go
+("very short watch"): opened again at once it would be asked for without end, and tell nothing."""
+LEAST_SECONDS = 2
+"""Seconds for which a watch is asked for at least, so that its end in time is never a short one."""
 
 _KINDS_OF_BLINDNESS = {"forbidden": "forbidden", "unauthorized": "forbidden"}
 
@@ -57,7 +63,10 @@ class Follower(threading.Thread):
         self._halted = threading.Event()
         self._watch: Watch | None = None
         self._resource_version = watched.resource_version
-        self.error: KubeError | None = None
+        put_off = watched.put_off
+        self.error: KubeError | None = (
+            put_off.error if put_off is not None and put_off.until > time.monotonic() else None
+        )
         """The last failure; None after a success."""
         self.is_listing = not self._resource_version or list_only
         self.vanished = False
@@ -80,13 +89,14 @@ class Follower(threading.Thread):
 
     def _follow(self) -> None:
         failures = 0
+        self._wait_as_asked()
         while not self._halted.is_set() and time.monotonic() < self._ends_at:
             try:
                 if not self._resource_version or self._list_only:
                     self.is_listing = True
                     self._list()
                 self.is_listing = False
-                if self._list_only:
+                if self._list_only or self._halted.is_set():
                     return
                 self._look()
                 failures = 0
@@ -100,15 +110,26 @@ class Follower(threading.Thread):
                         failures = 1
                         continue  # the history was cut: list again at once, but only once
                 self._report(error)
-                if self._list_only or self.vanished:
+                if self.vanished or (self._list_only and not error.retry_after):
                     return
-                pause = error.retry_after or BACKOFF[min(failures, len(BACKOFF) - 1)]
+                self._wait(error.retry_after or BACKOFF[min(failures, len(BACKOFF) - 1)])
                 failures += 1
-                self._halted.wait(min(pause, max(0.0, self._ends_at - time.monotonic())))
+
+    def _wait_as_asked(self) -> None:
+        """Let the time pass for which the server put us off, also when that was a window ago."""
+        if self._watched.put_off is not None:
+            self.is_listing = False
+            self._wait(self._watched.put_off.until - time.monotonic())
+
+    def _wait(self, seconds: float) -> None:
+        """Wait, not longer than until `halt` or the end of our time."""
+        self._halted.wait(max(0.0, min(seconds, self._ends_at - time.monotonic())))
 
     def _report(self, error: KubeError) -> None:
         self.error = error
         self.vanished = error.code == "not-found"
+        if error.retry_after:
+            self._watched.put_off = PutOff(error, time.monotonic() + error.retry_after)
         state = _KINDS_OF_BLINDNESS.get(error.code, "failing")
         self._hand_over(Seen(self._watched.resource.key, state, error.sentence))
 
@@ -121,10 +142,14 @@ class Follower(threading.Thread):
                 continue
             return
 
-    def _contact(self) -> None:
+    def _answered(self) -> None:
         self.error = None
-        self._watched.contact_at = datetime.now(UTC)
         self._on_contact()
+
+    def _vouch(self) -> None:
+        """What was read is all there is up to now: a list came to its end, or a watch lives."""
+        self._answered()
+        self._watched.contact_at = datetime.now(UTC)
 
     @property
     def _path(self) -> str:
@@ -139,11 +164,12 @@ class Follower(threading.Thread):
         for page in pages(
             self._connection, self._path, self._read_page, query=dict(self._watched.resource.query)
         ):
-            self._contact()
+            self._answered()
             self._hand_on(page, seen, troubled)
             version = page.resource_version
             if self._halted.is_set() and not self._list_only:
                 return
+        self._vouch()
         key = self._watched.resource.key
         self._hand_over(Listed(key, version, frozenset(seen), frozenset(troubled)))
         self._resource_version = version
@@ -181,47 +207,72 @@ class Follower(threading.Thread):
         )
 
     def _look(self) -> None:
-        """Watch until the time is over; hand on each read as one batch."""
-        seconds = max(1, int(self._ends_at - time.monotonic() + 0.5))
+        """Watch until the time is over; hand on each read as one batch.
+
+        That a server accepts a watch is no sign of life yet: see SHORT_WATCH.
+        """
+        lives = threading.Event()
+
+        def live() -> None:
+            self._vouch()
+            if not lives.is_set():
+                lives.set()
+                self._hand_over(Seen(self._watched.resource.key, "ok"))
+
+        quiet = threading.Timer(SHORT_WATCH, live)
+        quiet.daemon = True
         self._watch = Watch(
             self._connection,
             self._path,
             self._resource_version,
-            timeout_seconds=seconds,
+            timeout_seconds=max(LEAST_SECONDS, int(self._ends_at - time.monotonic() + 0.5)),
             query=dict(self._watched.resource.query),
-            on_open=self._opened,
+            on_open=quiet.start,
         )
         try:
             for lines in self._watch:
-                self._contact()
                 self._digest(lines)
+                live()
         finally:
             self._watch.close()
-
-    def _opened(self) -> None:
-        self._contact()
-        self._hand_over(Seen(self._watched.resource.key, "ok"))
+            was_open = quiet.ident is not None
+            if was_open:
+                quiet.cancel()
+                quiet.join()
+        if self._halted.is_set() and was_open:
+            self._vouch()  # it lived for as long as we let it
+        elif not lives.is_set() and not self._halted.is_set():
+            raise KubeError(
+                "broken-off",
+                f"The watch of {self._path} on {self._connection.host} ended at once, without a word.",
+            )
 
     def _digest(self, lines: list[bytes]) -> None:
-        resource = self._watched.resource
-        batch = Batch(resource.key)
-        for line in lines:
-            try:
-                event = read_event(line, resource)
-            except DecodeError as error:
-                raise KubeError("broken-off", str(error)) from error
-            if event.type == "ERROR":
-                code = "gone" if event.status_code == 410 else "server-error"
-                raise KubeError(code, event.message or "the watch ended with an error")
-            if event.type == "DELETED":
-                self._take_deletion(batch, event)
-            elif event.problem is not None:
-                batch.problems.append(event.problem)
-            elif event.object is not None and event.type != "BOOKMARK":
-                self._take(batch, event.object)
-            if event.resource_version:
-                batch.resource_version = self._resource_version = event.resource_version
-        self._hand_over(batch)
+        batch = Batch(self._watched.resource.key)
+        try:
+            for line in lines:
+                self._read(batch, line)
+        finally:
+            # What came before a bad line is not sent again by a watch that goes on behind it.
+            self._hand_over(batch)
+
+    def _read(self, batch: Batch, line: bytes) -> None:
+        """Take what one line tells into the batch. Raises KubeError."""
+        try:
+            event = read_event(line, self._watched.resource)
+        except DecodeError as error:
+            raise KubeError("broken-off", str(error)) from error
+        if event.type == "ERROR":
+            code = "gone" if event.status_code == 410 else "server-error"
+            raise KubeError(code, event.message or "the watch ended with an error")
+        if event.type == "DELETED":
+            self._take_deletion(batch, event)
+        elif event.problem is not None:
+            batch.problems.append(event.problem)
+        elif event.object is not None and event.type != "BOOKMARK":
+            self._take(batch, event.object)
+        if event.resource_version:
+            batch.resource_version = self._resource_version = event.resource_version
 
     def _take_deletion(self, batch: Batch, event: WatchEvent) -> None:
         """Note that an object is gone, also one that could not be read.

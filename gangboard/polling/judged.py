@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from gangboard.domain.capacity import ClusterRoom, Needs, Party, PodTerm
+from gangboard.domain.group import Group
 from gangboard.domain.health import Stage
 from gangboard.domain.pod import Pod
 from gangboard.placement.members import shape_of, unread_text
@@ -45,8 +46,15 @@ def kind_of(pod: Pod, matched: frozenset[PodTerm]) -> PodKind:
     return PodKind(requests, pod.needs, matched, pod.unread_requests)
 
 
-def waiting_parties(pods: Sequence[Pod], room: ClusterRoom) -> tuple[Party, ...]:
-    """Return the members that want a node and have none kept for them, by what they ask for."""
+def waiting_parties(
+    pods: Sequence[Pod], room: ClusterRoom, groups: Iterable[Group] = ()
+) -> tuple[Party, ...]:
+    """Return the members that want a node and have none kept for them, by what they ask for.
+
+    `groups` are those of the gang. Where one binds its members to a topology, it is not known here
+    in which domain they could go: that they fit is never said of such members.
+    """
+    also = ("the topology of its group",) if any(one.topology_keys for one in groups) else ()
     matched = matcher(room, pods)
     kinds = Counter(
         kind_of(pod, matched(pod))
@@ -59,7 +67,7 @@ def waiting_parties(pods: Sequence[Pod], room: ClusterRoom) -> tuple[Party, ...]
                 f"kind {number}",
                 dict(kind.requests),
                 kind.needs,
-                (*kind.needs.unsupported, *map(unread_text, kind.unread)),
+                (*kind.needs.unsupported, *map(unread_text, kind.unread), *also),
                 kind.matched,
             ),
             count,

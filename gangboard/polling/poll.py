@@ -20,7 +20,7 @@ from gangboard.polling.watched import Watched
 from gangboard.polling.window import Window
 from gangboard.store.leases import LEASE_SECONDS, Claim, LeaseLostError, claim, release
 from gangboard.store.models import Cluster, Gang
-from gangboard.store.observations import save_contact
+from gangboard.store.observations import save_contact, writing
 from gangboard.store.secrets import SecretUnreadableError, unseal
 
 log = get_logger(__name__)
@@ -108,20 +108,33 @@ def _poll_window(cluster_id: int, holder: str, stopping: threading.Event | None)
         log.exception("poll ended in a defect", cluster=cluster_id)
         # The caches may be half-way, the store is not.
         drop_session(cluster_id)
-        _record_defect(cluster_id, defect)
+        _record_defect(held, defect)
         return False
     return True
 
 
-def _record_defect(cluster_id: int, defect: Exception) -> None:
-    save_contact(
-        cluster_id,
-        contact_at=None,
-        problem="defect",
-        sentence=f"A defect of gangboard ended the poll ({type(defect).__name__}). "
-        "What was last seen is kept; the log of the poll worker has the details.",
-        now=datetime.now(UTC),
+def _record_defect(held: Claim, defect: Exception) -> None:
+    sentence = (
+        f"A defect of gangboard ended the poll ({type(defect).__name__}). "
+        "What was last seen is kept; the log of the poll worker has the details."
     )
+    try:
+        _record_problem(held, "defect", sentence)
+    except LeaseLostError as lost:
+        # Whoever holds the cluster now says how it is.
+        log.warning("lease lost", cluster=held.cluster_id, why=str(lost))
+
+
+def _record_problem(held: Claim, problem: str, sentence: str) -> None:
+    """Say on the cluster why nobody looked at it. Raises LeaseLostError."""
+    with writing(held):
+        save_contact(
+            held.cluster_id,
+            contact_at=None,
+            problem=problem,
+            sentence=sentence,
+            now=datetime.now(UTC),
+        )
 
 
 def _window(
@@ -181,13 +194,7 @@ def _new_session(held: Claim, cluster: Cluster) -> Session | None:
         connection = Connection(credentials)
     except (SecretUnreadableError, KubeError) as error:
         sentence = error.sentence if isinstance(error, KubeError) else str(error)
-        save_contact(
-            held.cluster_id,
-            contact_at=None,
-            problem="credentials",
-            sentence=sentence,
-            now=datetime.now(UTC),
-        )
+        _record_problem(held, "credentials", sentence)
         log.warning("credentials unusable", cluster=cluster.name, why=sentence)
         return None
     session = Session(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -13,6 +13,7 @@ from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.domain.queue import QueueEntry
 from gangboard.placement.usage import Usage
 from gangboard.polling.ends import (
     HeldPod,
@@ -20,12 +21,13 @@ from gangboard.polling.ends import (
     end_of,
     held_pod,
     holding_owner,
+    is_replacing,
     is_suspended,
 )
 
 
 class RoomKeeper:
-    """Takes in nodes, pods, gang or not, and their owners, and keeps none of them.
+    """Takes in nodes, pods, gang or not, their owners and what queues have of those; keeps none.
 
     `version` goes up with everything that placement sees: nodes, what is on them, why they cannot
     be told, which gangs hold room without being whole, and what of it ends by itself.
@@ -40,6 +42,8 @@ class RoomKeeper:
         self._pods: dict[str, HeldPod] = {}
         """Every pod that is not finished, by uid."""
         self._owners: dict[str, HoldingOwner] = {}
+        self._queued: dict[str, str] = {}
+        """Entry in a queue → the owner that it is about, by uid."""
         self._broken: dict[str, tuple[Party, ...]] = {}
         """Roots of gangs that hold room without being whole → their members that wait."""
         self._residents: dict[str, Resident] = {}
@@ -47,12 +51,14 @@ class RoomKeeper:
         """Roots whose entry in `_residents` is behind; None: all of them."""
         self._ask = partial(self._all_residents)
 
-    def put(self, model: Node | Pod | Owner) -> None:
-        """Take in the state of a node, a pod, or a Job or what makes Jobs."""
+    def put(self, model: Node | Pod | Owner | QueueEntry) -> None:
+        """Take in the state of a node, a pod, a Job or what makes Jobs, or an entry in a queue."""
         if isinstance(model, Node):
             self._moved(self._usage.put_node(model))
         elif isinstance(model, Pod):
             self._put_pod(model)
+        elif isinstance(model, QueueEntry):
+            self._put_entry(model)
         else:
             self._put_owner(model)
 
@@ -74,6 +80,12 @@ class RoomKeeper:
         if before is not None and before != after:
             self._renew()
 
+    def _put_entry(self, entry: QueueEntry) -> None:
+        uid = entry.meta.ref.uid
+        if self._queued.get(uid) != entry.owner_uid:
+            self._queued[uid] = entry.owner_uid
+            self._renew()
+
     def remove_node(self, name: str) -> None:
         """Forget a node that is gone."""
         self._moved(self._usage.remove_node(name))
@@ -84,8 +96,10 @@ class RoomKeeper:
         self._moved(self._usage.remove_pod(uid))
 
     def remove_owner(self, uid: str) -> None:
-        """Forget an owner that is gone, if it was one."""
+        """Forget an owner or an entry in a queue that is gone, if it was one."""
         self._owners.pop(uid, None)
+        if self._queued.pop(uid, None) is not None:
+            self._renew()
 
     def touch(self, roots: Iterable[str]) -> None:
         """Note that something of these gangs has changed: what they hold is asked again."""
@@ -174,25 +188,43 @@ class RoomKeeper:
             whole=root not in self._broken,
             waits=self._broken.get(root, ()),
             by_suspending=None if len(stay) == len(pods) else self._usage.load_of(stay),
+            suspendable=self._is_suspendable(root, members),
             ends=ends,
         )
 
+    def _is_suspendable(self, root: str, members: Iterable[str]) -> bool:
+        owner = self._owners.get(root)
+        if owner is None or not owner.suspendable:
+            return False
+        return not (self._queued and any(self._queued.get(uid) == root for uid in members))
+
     def _ends(self, pods: dict[str, HeldPod]) -> tuple[Ending, ...]:
         """Return what of these ends by itself, those of one minute together."""
-        found: dict[tuple[datetime, bool], list[str]] = defaultdict(list)
-        last: dict[tuple[datetime, bool], datetime] = {}
+        found: dict[tuple[datetime, bool, bool], list[str]] = defaultdict(list)
+        last: dict[tuple[datetime, bool, bool], datetime] = {}
+        replacing = self._replacing(pods.values())
         for uid, pod in pods.items():
             deleted = pod.deleted_at is not None
             at = pod.deleted_at if deleted and not pod.comes_back else end_of(pod, self._owners)
             if at is not None:
-                key = round_up(at), deleted
+                key = round_up(at), deleted, deleted and pod.owner in replacing
                 found[key].append(uid)
                 last[key] = max(at, last.get(key, at))
         ends = (
-            Ending(last[key], self._usage.load_of(uids), deleted=key[1])
+            Ending(last[key], self._usage.load_of(uids), deleted=key[1], replaced=key[2])
             for key, uids in found.items()
         )
         return tuple(sorted((one for one in ends if one.loads), key=lambda one: one.at))
+
+    def _replacing(self, pods: Collection[HeldPod]) -> set[str]:
+        """Return the uids of those that make others in the place of pods that are being deleted."""
+        owners = {pod.owner for pod in pods if pod.deleted_at is not None}
+        stay: dict[str, list[HeldPod]] = {uid: [] for uid in owners}
+        if stay:
+            for pod in pods:
+                if pod.deleted_at is None and pod.owner in stay:
+                    stay[pod.owner].append(pod)
+        return {uid for uid, mates in stay.items() if is_replacing(uid, mates, self._owners)}
 
     def _moved(self, moved: bool) -> None:
         self.version += moved

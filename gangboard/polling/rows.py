@@ -58,6 +58,7 @@ def gang_row(
         ),
         "queue": owner.queue,
         "priority": verdict.priority,
+        "priority_value": verdict.priority_value,
         "restarts": verdict.restarts,
         "max_restarts": verdict.max_restarts,
         "created_at": meta.created_at,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import heapq
+import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -25,9 +26,13 @@ from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.domain.queue import QueueEntry
 from gangboard.domain.registry import Resource
 from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import Discovery
+from gangboard.kube.errors import KubeError
+from gangboard.polling.appointments import Appointments
+from gangboard.polling.asking import Asking
 from gangboard.polling.autoscaling import AUTOSCALING, AutoscalingKeeper
 from gangboard.polling.capacity import CapacityKeeper
 from gangboard.polling.claims import CLAIMS, ClaimsKeeper
@@ -38,12 +43,17 @@ from gangboard.polling.room import RoomKeeper
 from gangboard.polling.sight import PODS_KEY
 from gangboard.polling.undoing import Suspensions
 from gangboard.polling.watched import Watched
-from gangboard.store.leases import Claim
+from gangboard.store.leases import Claim, renew
 from gangboard.store.models import Gang, ResourceState, WatchedObject
 from gangboard.store.objects import unpack
 
 _OF_AUTOSCALERS = frozenset(resource.key for resource in AUTOSCALING)
 _OF_CLAIMS = frozenset(resource.key for resource in CLAIMS)
+_COLUMNS = ("resource", "uid", "namespace", "name", "resource_version", "data")
+PORTION = 2000
+"""Stored objects that are read at once."""
+RENEW_EVERY = 3.0
+"""Seconds between two renewals of the lease while the caches are filled."""
 EVENTS_PER_OBJECT = 20
 """The newest events kept of one object; a crash loop makes thousands."""
 
@@ -69,7 +79,10 @@ class Session:
     watched: dict[str, Watched]
     """By resource key: what is served and what is not."""
     discovery: Discovery | None = None
-    discovered_at: datetime | None = None
+    asking: Asking = field(default_factory=Asking)
+    """When it is asked again what the cluster serves."""
+    build: Future[str | None] | None = None
+    """The question which build of JobSet is served, while it waits for its answer."""
     kinship: Kinship = field(default_factory=Kinship)
     versions: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
     """Resource key → uid → resourceVersion, to skip what has not changed."""
@@ -80,12 +93,14 @@ class Session:
     """uid of the object that events are about → uid of the event → unix time of its last sight."""
     stale_events: set[str] = field(default_factory=set)
     """uids of events that nobody will ask for any more: their rows can go."""
-    due: list[tuple[float, str]] = field(default_factory=list)
-    """Heap of (unix time, root uid): verdicts that waiting alone can change."""
+    due: Appointments = field(default_factory=Appointments)
+    """Verdicts that waiting alone can change."""
     blind: tuple[Blind, ...] = ()
     """As of the last assessment of everything."""
-    told: str = ""
-    """The last sentence in the log about a cluster that does not answer: said once."""
+    unreadable: dict[str, tuple[Blind, ...]] = field(default_factory=dict)
+    """Namespace → what of it cannot be read; "" for any. As of the last assessment."""
+    trouble: KubeError | None = None
+    """Why the cluster as a whole could not be looked at in the last window."""
     assessed_all: bool = False
     """Every gang was judged since these caches were made."""
     suspensions: Suspensions = field(default_factory=Suspensions)
@@ -111,7 +126,10 @@ class Session:
         return {key: watched.resource.model for key, watched in self.watched.items()}
 
     def warm_up(self) -> None:
-        """Fill the caches from the store: what an earlier holder left is where we go on."""
+        """Fill the caches from the store: what an earlier holder left is where we go on.
+
+        Keeps the lease meanwhile. Raises LeaseLostError.
+        """
         for state in ResourceState.objects.filter(cluster_id=self.claim.cluster_id):
             watched = self.watched.get(state.resource)
             if watched is None:
@@ -122,18 +140,18 @@ class Session:
             watched.resource_version = state.resource_version
             watched.listed_at = state.listed_at
             watched.contact_at = state.contact_at
+            kept = len(state.problems)
+            if kept < state.problems_count and all(one.get("lost") for one in state.problems):
+                watched.resource_version = ""  # which others cannot be read only a list can tell
             # Without a resourceVersion its rows may be of an older release that kept less.
-            watched.is_current = state.listed_at is not None and bool(state.resource_version)
+            watched.is_current = state.listed_at is not None and bool(watched.resource_version)
             for problem in state.problems:
                 whose = (problem["namespace"], problem["name"])
                 watched.problems[whose] = problem["sentence"]
                 if problem.get("lost"):
                     watched.lost.add(whose)
         models = self.models()
-        rows = WatchedObject.objects.filter(cluster_id=self.claim.cluster_id).values_list(
-            "resource", "uid", "namespace", "name", "resource_version", "data"
-        )
-        for resource, uid, namespace, name, version, data in rows.iterator(chunk_size=2000):
+        for resource, uid, namespace, name, version, data in self._stored_objects():
             self.versions[resource][uid] = version
             self.names[resource][uid] = (namespace, name)
             if resource in models:
@@ -142,20 +160,35 @@ class Session:
         gangs = Gang.objects.filter(cluster_id=self.claim.cluster_id, gone_at=None)
         for uid, recheck_at, stage, code in gangs.values_list("uid", "recheck_at", "stage", "code"):
             if recheck_at is not None:
-                self.schedule(uid, recheck_at)
+                self.due.make(uid, recheck_at)
             if not is_whole(stage, code):
                 self.room.mark_broken(uid)
 
+    def _stored_objects(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of all objects, by uid.
+
+        In portions that are read to the end: SQLite lets nobody write in the middle of a query, and
+        the lease is renewed between them.
+        """
+        rows = WatchedObject.objects.filter(cluster_id=self.claim.cluster_id).order_by("uid")
+        last, renewed_at = "", time.monotonic()
+        while portion := list(rows.filter(uid__gt=last).values_list(*_COLUMNS)[:PORTION]):
+            yield from portion
+            last = portion[-1][1]
+            if time.monotonic() - renewed_at > RENEW_EVERY:
+                renew(self.claim)
+                renewed_at = time.monotonic()
+
     def _drop_orphaned_events(self) -> None:
         """Events of objects that are gone are known by their rows only: let those go."""
-        orphaned = [uid for uid in self.events if not self.kinship.gangs_of(uid)]
+        orphaned = [uid for uid in self.events if not self.kinship.gangs_told_of(uid)]
         claims = self.autoscaling.drop_pods(orphaned)
         for about in (*claims, *(uid for uid in orphaned if not self.autoscaling.keeps(uid))):
             self._drop_events(self.events.pop(about, {}).keys())
 
     def remember(self, model: Any) -> set[str]:  # any class of the domain
         """Take a new state of an object into the caches; return the uids of gangs it touches."""
-        if isinstance(model, Node | Pod | Owner):
+        if isinstance(model, Node | Pod | Owner | QueueEntry):
             self.room.put(model)
         if isinstance(model, Pod):
             self.autoscaling.put_pod(model)
@@ -275,16 +308,20 @@ class Session:
         else:
             self._keep_events(root, events)
 
-    def schedule(self, root: str, at: datetime) -> None:
-        """Remember to look at a gang again at that time."""
-        heapq.heappush(self.due, (at.timestamp(), root))
+    def blind_of(self, namespace: str) -> tuple[Blind, ...]:
+        """Return what the gangs of a namespace need and nobody can look at or read."""
+        found = (self.blind, self.unreadable.get("", ()), self.unreadable.get(namespace, ()))
+        return tuple(dict.fromkeys(one for part in found for one in part))
 
-    def take_due(self, now: datetime) -> set[str]:
-        """Return the gangs whose time has come, and forget their appointments."""
-        taken: set[str] = set()
-        while self.due and self.due[0][0] <= now.timestamp():
-            taken.add(heapq.heappop(self.due)[1])
-        return taken
+    def roots_in(self, namespaces: Collection[str]) -> set[str]:
+        """Return the gangs of these namespaces; "" among them stands for all."""
+        if not namespaces:
+            return set()
+        roots = self.kinship.roots()
+        if "" in namespaces:
+            return roots
+        refs = {root: self._ref_of(root) for root in roots}
+        return {root for root, ref in refs.items() if ref and ref.namespace in namespaces}
 
     def takers(self, events: Iterable[Event]) -> dict[str, ObjectRef]:
         """Return the gangs of those who took the room of pods, as these events tell: uid → gang."""

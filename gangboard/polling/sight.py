@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
@@ -11,6 +12,7 @@ from gangboard.decode.node_claims import NODE_CLAIM
 from gangboard.decode.nodes import NODE
 from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
 from gangboard.domain.facts import Blind
+from gangboard.domain.queue import QueueEntry
 from gangboard.polling.watched import Watched
 
 PODS_KEY = "pods"
@@ -43,6 +45,15 @@ def is_ready_to_judge(sight: Sight) -> bool:
     )
 
 
+def is_listed(sight: Sight) -> bool:
+    """Whether what is needed was listed to its end once, where it is served and may be read."""
+    return all(
+        watched.listed_at is not None or watched.state in ("not-served", *NOT_SEEN)
+        for watched in sight.values()
+        if watched.resource.needed
+    )
+
+
 def _has_come(watched: Watched) -> bool:
     return watched.listed_at is not None or _will_not_come(watched)
 
@@ -60,13 +71,54 @@ def blind(sight: Sight, now: datetime) -> tuple[Blind, ...]:
     )
 
 
+def unreadable(sight: Sight) -> dict[str, tuple[Blind, ...]]:
+    """Return namespace → what is needed there and has objects of which nothing can be read.
+
+    Under "" is what may be of any namespace: its name is not told, for those who see one namespace
+    must not learn names of another.
+    """
+    found: dict[str, list[Blind]] = defaultdict(list)
+    for watched in sight.values():
+        if not watched.resource.needed or watched.state == "not-served":
+            continue
+        names: dict[str, list[str]] = defaultdict(list)
+        for namespace, name in watched.lost:
+            names[namespace].append(name)
+        for namespace, lost in names.items():
+            sentence = _unread(watched, namespace, lost)
+            found[namespace].append(Blind(watched.resource.key, "undecodable", sentence))
+    return {namespace: tuple(blinds) for namespace, blinds in found.items()}
+
+
+def _unread(watched: Watched, namespace: str, names: list[str]) -> str:
+    """Return the sentence about objects of one namespace that cannot be read."""
+    if not namespace:
+        whose = "its namespace: it" if len(names) == 1 else "their namespaces: they"
+        return (
+            f"{len(names)} of the {watched.resource.key} cannot be read, not even {whose} "
+            "may be of any gang."
+        )
+    sentence = watched.problems[namespace, min(names)]
+    more = len(names) - 1
+    return (
+        f"{sentence} The same is true of {more} more in namespace {namespace}."
+        if more
+        else sentence
+    )
+
+
 def is_blind(watched: Watched, now: datetime) -> bool:
-    """Whether what is known of a resource cannot be vouched for."""
+    """Whether what is known of a resource cannot be vouched for.
+
+    Pages of a list that never came to its end tell nothing of what is on the others.
+    """
     if watched.state in NOT_SEEN:
         return True
     if watched.state != "failing":
         return False
-    return watched.contact_at is None or now - watched.contact_at > BLIND_AFTER
+    if watched.listed_at is None or watched.contact_at is None:
+        return True
+    return now - watched.contact_at > BLIND_AFTER
 
 
 def tells_absence(watched: Watched, now: datetime) -> bool:
@@ -83,6 +135,15 @@ def groups_seen(sight: Sight) -> Watched | None:
     """
     found = [sight[key] for key in _GROUP_KEYS if key in sight]
     return next((one for one in found if one.state != "not-served"), found[0] if found else None)
+
+
+def queue_sight(sight: Sight, now: datetime) -> str:
+    """Return `GangFacts.queue_sight`: whether entries in queues can be there, and are all known."""
+    queues = [one for one in sight.values() if one.resource.model is QueueEntry]
+    served = [one for one in queues if one.state != "not-served"]
+    if not served:
+        return "not-served"
+    return "served" if all(tells_absence(one, now) for one in served) else ""
 
 
 def why_no_room(sight: Sight, now: datetime) -> str:

@@ -7,6 +7,16 @@ from datetime import datetime
 
 from gangboard.decode.page import Problem
 from gangboard.domain.registry import Resource
+from gangboard.kube.errors import KubeError
+
+
+@dataclass(frozen=True, slots=True)
+class PutOff:
+    """The API server asked not to be asked again before a time (Retry-After)."""
+
+    error: KubeError
+    until: float
+    """By time.monotonic()."""
 
 
 @dataclass(slots=True)
@@ -20,6 +30,9 @@ class Watched:
     resource_version: str = ""
     listed_at: datetime | None = None
     contact_at: datetime | None = None
+    """Up to when all changes are known: the last end of a complete list, or a watch that lived."""
+    put_off: PutOff | None = None
+    """The last one; outlives the window in which it was said, not a change of hands."""
     problems: dict[tuple[str, str], str] = field(default_factory=dict)
     """(namespace, name) of objects that could not be understood → sentence."""
     lost: set[tuple[str, str]] = field(default_factory=set)

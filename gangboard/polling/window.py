@@ -5,8 +5,9 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from gangboard.decode.admission_policies import POLICY
 from gangboard.decode.holds import HOLD
@@ -14,17 +15,20 @@ from gangboard.kube.discovery import Discovery, discover
 from gangboard.kube.errors import KubeError
 from gangboard.kube.openapi import schema_hash
 from gangboard.logs import get_logger
+from gangboard.polling.asking import aside
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.changes import News
 from gangboard.polling.follower import Follower
 from gangboard.polling.session import Session, resources
 from gangboard.polling.watched import Watched
-from gangboard.polling.writer import Writer, is_overdue
-from gangboard.store.observations import save_discovery
+from gangboard.polling.writer import CONTACT_EVERY, Writer, is_overdue
+from gangboard.store.leases import renew
+from gangboard.store.observations import save_discovery, save_jobset_build
 
 log = get_logger(__name__)
 
-DISCOVERY_INTERVAL = timedelta(minutes=5)
+REFRESH_SECONDS = 2.0
+"""How long a window waits for what is served now; then it goes on with what was served before."""
 COMMIT_AT_LEAST_EVERY = 0.5
 """Seconds: under constant load what came is stored this often."""
 SILENCE = 0.02
@@ -70,20 +74,21 @@ class Window:
         self._stopping = stopping or threading.Event()
         self._news: queue.Queue[News] = queue.Queue(maxsize=QUEUED)
         self._contact = Contact()
+        self._is_discovered = False
         self._assessor = Assessor(session)
         self.writer = Writer(session, self._assessor)
-        self.error: KubeError | None = None
+        self.error = session.trouble
         """Why the cluster as a whole could not be looked at."""
 
     def run(self) -> None:
         """Do all of it. Raises LeaseLostError when another worker took the cluster."""
         if not self._discover():
-            self.writer.write_contact(None, *self._problem(), at_once=True)
-            self._wait_out()
+            self._say_why_not()
             return
         followers = [self._follower(watched) for watched in self._served()]
         for follower in followers:
             follower.start()
+        self._ask_for_build()
         try:
             self._write_until_done(followers)
         finally:
@@ -91,39 +96,73 @@ class Window:
                 follower.halt()
         self._finish(followers)
 
-    def _wait_out(self) -> None:
-        """A cluster that does not answer is tried again soon, not in a tight circle."""
-        if not self._list_only:
-            self._stopping.wait(max(0.0, min(2.0, self._ends_at - time.monotonic())))
-
     def _discover(self) -> bool:
-        """Learn what is served where that is due; an old answer serves while a new one fails."""
-        session = self._session
-        now = datetime.now(UTC)
-        fresh = session.discovered_at is not None and (
-            now - session.discovered_at < DISCOVERY_INTERVAL
-        )
-        if session.discovery is not None and fresh:
-            return True
-        try:
-            found = discover(session.connection, groups={item.group for item in resources()})
-        except KubeError as error:
-            self.error = error
-            if session.told != error.sentence:
-                log.warning("cluster unreachable", cluster=session.cluster_name, why=error.sentence)
-                session.told = error.sentence
-            return session.discovery is not None
-        self._contact.now()
-        session.told = ""
-        session.discovery, session.discovered_at = found, now
+        """Learn what is served where that is due; an old answer serves while a new one is awaited.
+
+        An answer that comes later than the window waits for it is taken by the next one.
+        """
+        session, asking = self._session, self._session.asking
+        groups = {item.group for item in resources()}
+        begun = asking.begin(lambda: discover(session.connection, groups=groups))
+        if session.discovery is None:
+            self._hold(self._ends_at - time.monotonic(), lambda: not asking.is_under_way)
+        elif begun:
+            self._hold(REFRESH_SECONDS, lambda: not asking.is_under_way)
+        told = asking.error.sentence if asking.error else ""
+        answer = asking.take(is_known=session.discovery is not None)
+        if answer is not None:
+            self._take_discovery(*answer)
+        elif asking.error is not None and asking.error.sentence != told:
+            why = asking.error.sentence
+            log.warning(
+                "cluster does not say what it serves", cluster=session.cluster_name, why=why
+            )
+        return session.discovery is not None
+
+    def _take_discovery(self, found: Discovery, at: datetime) -> None:
+        self._contact.at = at
+        self._session.discovery = found
+        self._is_discovered = True
         self._apply_discovery(found)
-        save_discovery(
-            session.claim,
-            server_version=found.server_version,
-            jobset_build=self._jobset_build(),
-            at=now,
-        )
-        return True
+        save_discovery(self._session.claim, server_version=found.server_version, at=at)
+
+    def _say_why_not(self) -> None:
+        """Nothing is known of what is served: say why, and wait until asking again is due."""
+        asking = self._session.asking
+        self.error = asking.error
+        if self.error is None and self._list_only:
+            host = self._session.connection.host
+            self.error = KubeError("timeout", f"{host} did not say in time what it serves.")
+        if self.error is not None:
+            self.writer.write_contact(None, *self._problem(), at_once=True)
+        if not self._list_only:
+            self._hold(min(self._ends_at, asking.next_at) - time.monotonic(), lambda: False)
+
+    def _hold(self, seconds: float, is_done: Callable[[], bool]) -> None:
+        """Wait, at most that long and until told to stop, and keep the lease meanwhile.
+
+        Raises LeaseLostError.
+        """
+        give_up_at = time.monotonic() + seconds
+        renewed_at = time.monotonic()
+        while not is_done() and time.monotonic() < give_up_at and not self._stopping.wait(SILENCE):
+            if time.monotonic() - renewed_at > CONTACT_EVERY:
+                renew(self._session.claim)
+                renewed_at = time.monotonic()
+
+    def _ask_for_build(self) -> None:
+        """After each discovery, ask for the build of JobSet too: no list waits for it."""
+        if self._is_discovered and self._session.build is None:
+            self._session.build = aside("schema", self._jobset_build)
+
+    def _store_build(self) -> None:
+        build = self._session.build
+        if build is None or not build.done():
+            return
+        self._session.build = None
+        found = build.result()
+        if found is not None:
+            save_jobset_build(self._session.claim, found)
 
     def _jobset_build(self) -> str | None:
         """What tells this build of JobSet from others; None when that cannot be read now."""
@@ -171,7 +210,7 @@ class Window:
         if self._session.versions[key] and not is_overdue(
             watched.contact_at, ABSENCE_SECONDS, datetime.now(UTC)
         ):
-            self._session.discovered_at = None
+            self._session.asking.hasten()
             watched.show(
                 "failing", f"{key} was served before and is not now; what was seen is kept"
             )
@@ -201,6 +240,7 @@ class Window:
         first_pending: float | None = None
         while any(follower.is_alive() for follower in followers):
             self._raise_defects(followers)
+            self._store_build()
             if self._is_over(followers):
                 return
             try:
@@ -236,9 +276,12 @@ class Window:
                     break
         self._raise_defects(followers)
         self.writer.commit(settle=self._list_only)
+        if self._list_only and (build := self._session.build) is not None:
+            self._hold(self._ends_at - time.monotonic(), build.done)
+        self._store_build()
         if any(follower.vanished for follower in followers) or self._holds_should_be_served():
-            self._session.discovered_at = None
-        self.error = self._common_error(followers)
+            self._session.asking.hasten()
+        self.error = self._session.trouble = self._last_error(followers)
         self.writer.write_contact(self._contact.at, *self._problem(), at_once=True)
         self.writer.store_everything()
 
@@ -253,11 +296,24 @@ class Window:
                 raise follower.crash
 
     def _common_error(self, followers: list[Follower]) -> KubeError | None:
-        """The cluster has a problem as a whole only when nothing of it can be read."""
+        """The cluster has a problem as a whole only when nothing of it can be read.
+
+        Before anything has answered in this window, what was wrong is wrong still.
+        """
         errors = [follower.error for follower in followers]
         if errors and all(error is not None for error in errors):
             return errors[0]
-        return None
+        return self.error if self._contact.at is None else None
+
+    def _last_error(self, followers: list[Follower]) -> KubeError | None:
+        """The problem at the end of a window; one in which nothing answered asks for its reason."""
+        error = self._common_error(followers)
+        if self._contact.at is not None or not followers:
+            return error
+        error = error or self._session.asking.error
+        if error is None:
+            self._session.asking.hasten()
+        return error
 
     def _problem(self) -> tuple[str, str]:
         return (self.error.code, self.error.sentence) if self.error else ("", "")

@@ -33,7 +33,6 @@ __all__ = ["ActionFilters", "AuditFilters", "CursorError"]
 
 MOST_OF_GANG = 50
 """Actions on one gang's page."""
-MOST_OPEN = 200
 LONGEST_PATCH = 20_000
 """Characters of a patch that are printed; ours have a few hundred."""
 
@@ -59,11 +58,6 @@ def actions_page(
 def actions_of_gang(*, viewer: Viewer, gang_id: str) -> tuple[ActionRow, ...]:
     """Return the last actions on a gang and its Jobs, the newest first; also of one that is gone."""
     return _rows(_visible(viewer).filter(gang_id=gang_id)[:MOST_OF_GANG])
-
-
-def open_actions(viewer: Viewer) -> tuple[ActionRow, ...]:
-    """Return the actions that are not over, the newest first."""
-    return _rows(_visible(viewer).filter(finished_at=None)[:MOST_OPEN])
 
 
 def batch_row(*, viewer: Viewer, batch: str) -> BatchRow | None:

@@ -8,7 +8,6 @@ from datetime import datetime
 
 from django.db.models import Count, Sum
 
-from gangboard.domain.health import Health
 from gangboard.readmodels.freshness import Freshness, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
 from gangboard.readmodels.gangs import GangPage, GangRow, list_gangs
@@ -174,8 +173,3 @@ def _group_key(row: GangRow, group_by: str) -> str:
     if group_by == "reason":
         return f"{row.health}/{row.code}"
     return row.cluster if group_by == "cluster" else row.namespace
-
-
-def is_health(word: str) -> bool:
-    """Whether a word from an address is a health."""
-    return word in set(Health)

@@ -9,7 +9,7 @@ import base64
 import binascii
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
@@ -120,7 +120,7 @@ def _plain(value: Any) -> str | int | float:
 
 
 _TIMES = frozenset({"since", "made_at", "requested_at", "at"})
-_NUMBERS = frozenset({"shown_severity", "accelerators"})
+_NUMBERS = frozenset({"shown_severity", "accelerators", "priority_unknown", "shown_priority"})
 _KEYS = frozenset({"pk"})
 _LARGEST_KEY = 2**63 - 1
 
@@ -141,8 +141,10 @@ def _typed(key: SortKey, value: str | float) -> str | float | datetime:
         return value
     try:
         time = datetime.fromisoformat(value)
-    except ValueError as error:
+        # A database that keeps UTC converts it, and past the ends of the calendar that overflows.
+        known = time.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
         raise CursorError(_BAD) from error
     if time.tzinfo is None:
         raise CursorError(_BAD)
-    return time
+    return known

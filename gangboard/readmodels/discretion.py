@@ -39,6 +39,8 @@ class Discretion:
 
     viewer: Viewer
     cluster_id: int
+    own: str
+    """The name of the gang."""
     own_nodes: frozenset[str] = field(default_factory=frozenset)
     """Nodes on which the gang's own pods are: their names may be told with the pods."""
 
@@ -66,16 +68,20 @@ class Discretion:
             return finding
         return replace(
             finding,
-            message=unnamed(finding.message, hidden),
-            advice=tuple(unnamed(text, hidden) for text in finding.advice),
+            message=self.told(finding.message, hidden),
+            advice=tuple(self.told(text, hidden) for text in finding.advice),
             evidence=tuple(self._evidence(item, hidden) for item in finding.evidence),
         )
+
+    def told(self, text: str, hidden: tuple[ObjectRef, ...]) -> str:
+        """Return the text with the hidden objects unnamed."""
+        return unnamed(text, hidden, own=self.own)
 
     def _evidence(self, item: Evidence, hidden: tuple[ObjectRef, ...]) -> Evidence:
         source = item.source
         if source is not None and not self.may_name(source):
-            return Evidence(unnamed(item.label, hidden), stand_in(source), None)
-        return Evidence(unnamed(item.label, hidden), unnamed(item.value, hidden), source)
+            return Evidence(self.told(item.label, hidden), stand_in(source), None)
+        return Evidence(self.told(item.label, hidden), self.told(item.value, hidden), source)
 
 
 def hidden_in_detail(viewer: Viewer, cluster_id: int, detail: bytes) -> tuple[ObjectRef, ...]:
@@ -84,7 +90,7 @@ def hidden_in_detail(viewer: Viewer, cluster_id: int, detail: bytes) -> tuple[Ob
         return ()
     part = _decoder.decode(detail)
     own_nodes = frozenset(member.node for member in part.members if member.node)
-    return Discretion(viewer, cluster_id, own_nodes).hidden_refs(part.findings)
+    return Discretion(viewer, cluster_id, "", own_nodes).hidden_refs(part.findings)
 
 
 def stand_in(ref: ObjectRef) -> str:
@@ -96,13 +102,30 @@ def stand_in(ref: ObjectRef) -> str:
     return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun or 'object'} you may not see"
 
 
-def unnamed(text: str, hidden: tuple[ObjectRef, ...]) -> str:
-    """Return the text with every mention of the objects replaced."""
+def unnamed(text: str, hidden: tuple[ObjectRef, ...], *, own: str) -> str:
+    """Return the text with every mention of the objects replaced.
+
+    `own`: the name of the gang that the text is about. Alone it always means that gang.
+    """
     for ref in hidden:
-        if not ref.name:
-            continue
-        place = rf"(?:{re.escape(ref.namespace)}\s?/\s?)?" if ref.namespace else ""
-        # A name ends where no further character of a Kubernetes name follows.
-        mention = rf"(?<![\w.-]){place}{re.escape(ref.name)}(?![\w-]|\.\w)"
-        text = re.sub(mention, stand_in(ref), text)
+        if ref.name:
+            text = _mention(ref, own).sub(stand_in(ref), text)
     return text
+
+
+def _mention(ref: ObjectRef, own: str) -> re.Pattern[str]:
+    """Return how sentences and quoted texts name an object; its kind goes with the name.
+
+    Who is of another namespace is `namespace/name`; alone a name is what the reader's own objects
+    have. What has no namespace is named alone, but a number or the gang's own name is not a mention.
+    """
+    kind, name = rf"(?i:{re.escape(ref.kind)})[ /]", re.escape(ref.name)
+    if ref.namespace:
+        before = [rf"(?:{kind})?{re.escape(ref.namespace)}\s?/\s?"]
+        before += [kind] if ref.name != own else []
+    elif ref.name == own or ref.name.isdecimal():
+        before = [kind, "(?<==)"]
+    else:
+        before = [f"(?:{kind})?"]
+    # A name ends where no further character of a Kubernetes name follows.
+    return re.compile(rf"(?<![\w.-])(?:{'|'.join(before)}){name}(?![\w-]|\.\w)")

@@ -165,7 +165,7 @@ def _members(detail: GangDetail) -> Iterator[str]:
 
 def _job(job: JobRow) -> tuple[str, ...]:
     nodes = ", ".join(job.shown_nodes) + (f" and {job.more_nodes} more" if job.more_nodes else "")
-    ready = f"{job.ready}/{job.desired} ready"
+    ready = f"{'was ' if job.past else ''}{job.ready}/{job.desired} ready"
     return (job.name, job.state.label, ready, " · ".join(filter(None, (nodes, job.message))))
 
 

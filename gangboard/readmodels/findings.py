@@ -44,6 +44,8 @@ class FindingRow:
     evidence: tuple[EvidenceRow, ...]
     symptom: bool
     since: datetime | None
+    past: bool = False
+    """It is of the last look: its cluster does not answer now."""
 
 
 def finding_row(finding: Finding) -> FindingRow:

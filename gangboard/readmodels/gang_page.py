@@ -19,13 +19,14 @@ from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.gangs import GangRow, build_row
 from gangboard.readmodels.groups import GroupRow, groups_by_uid
 from gangboard.readmodels.kubectl import Command, commands_for
+from gangboard.readmodels.last_look import finding_then, member_then
 from gangboard.readmodels.members import MemberBlock, MemberRow, make_blocks, member_row
 from gangboard.readmodels.offers import gang_offers, job_subject, owner_subject
 from gangboard.readmodels.past import Past, gang_past
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.steps import Step, make_steps
 from gangboard.readmodels.timeline import TimelineRow, make_timeline
-from gangboard.readmodels.words import Face, face_of
+from gangboard.readmodels.words import Face, face_of, past_sentence
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import Detail, unpack_detail
 from gangboard.store.models import Gang
@@ -57,6 +58,10 @@ class JobRow:
     mode_reason: str
     message: str
     """What is the matter with this Job, or empty."""
+    past: bool = False
+    """All of it is of the last look: its cluster does not answer now."""
+    was: str = ""
+    """`It was running.` when `past`, where it is known."""
     hold: str = ""
     """Name of the Hold on it, whether or not the Job is suspended."""
     held_since: datetime | None = None
@@ -140,7 +145,7 @@ class GangDetail:
     @property
     def blocks(self) -> tuple[MemberBlock, ...]:
         """The member grid."""
-        return make_blocks(self.members)
+        return make_blocks(self.members, past=self.row.members_were)
 
 
 def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | None:
@@ -159,18 +164,18 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
         return None
     detail = unpack_detail(bytes(gang.detail))
     nodes = frozenset(member.node for member in detail.members if member.node)
-    discretion = Discretion(viewer, gang.cluster_id, nodes)
+    discretion = Discretion(viewer, gang.cluster_id, gang.name, nodes)
     hidden = discretion.hidden_refs(detail.findings)
     row = build_row(gang, viewer=viewer, clusters=clusters, now=now)
     history = actions_of_gang(viewer=viewer, gang_id=gang.pk)
     subjects = (owner_subject(gang), *(job_subject(job) for job in detail.jobs))
     offers = gang_offers(viewer=viewer, gang=gang, cluster=cluster, subjects=subjects, now=now)
-    return GangDetail(
+    found = GangDetail(
         row=row,
         findings=tuple(finding_row(discretion.finding(item, hidden)) for item in detail.findings),
         jobs=tuple(
             replace(
-                _job(job, hidden),
+                _job(job, hidden, own=gang.name),
                 actions=offers.get(job.ref.uid, ()),
                 open_action=_open_action(history, job.ref.uid),
             )
@@ -187,6 +192,17 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
         fit=_fit(detail, gang, viewer, cluster),
         past=gang_past(viewer=viewer, gang=gang, cluster=cluster, now=now),
     )
+    return _then(found) if row.members_were else found
+
+
+def _then(detail: GangDetail) -> GangDetail:
+    """Return the gang of a cluster that is silent: all that was seen of it is of the last look."""
+    return replace(
+        detail,
+        findings=tuple(finding_then(item) for item in detail.findings),
+        jobs=tuple(_job_then(job) for job in detail.jobs),
+        members=tuple(member_then(member) for member in detail.members),
+    )
 
 
 def _fit(detail: Detail, gang: Gang, viewer: Viewer, cluster: Freshness) -> tuple[FitShape, ...]:
@@ -201,7 +217,7 @@ def _open_action(history: tuple[ActionRow, ...], uid: str) -> ActionRow | None:
     return next((row for row in history if row.uid == uid and not row.is_final), None)
 
 
-def _job(job: JobState, hidden: tuple[ObjectRef, ...]) -> JobRow:
+def _job(job: JobState, hidden: tuple[ObjectRef, ...], *, own: str) -> JobRow:
     state = face_of(_job_health(job))
     if job.held and not job.finished:
         state = replace(state, word="held", label="Held")
@@ -222,13 +238,19 @@ def _job(job: JobState, hidden: tuple[ObjectRef, ...]) -> JobRow:
         mode=printable(job.scheduling.mode),
         mode_label=printable(job.scheduling.label),
         mode_reason=printable(job.scheduling.reason),
-        message=printable(unnamed(job.finding.message, hidden)) if job.finding else "",
+        message=printable(unnamed(job.finding.message, hidden, own=own)) if job.finding else "",
         hold=printable(job.hold),
         held_since=job.held_since,
         held_by=printable(job.held_by),
         held_reason=printable(job.held_reason),
         held_until=job.held_until,
     )
+
+
+def _job_then(job: JobRow) -> JobRow:
+    """Return a Job as it was at the last look: what was the matter with it stands in the findings."""
+    state = face_of(Health.UNKNOWN)
+    return replace(job, state=state, past=True, was=past_sentence(job.state.word), message="")
 
 
 def _job_health(job: JobState) -> str:

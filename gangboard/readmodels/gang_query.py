@@ -23,9 +23,11 @@ _ORDERINGS: dict[str, SortKey] = {
     "name": SortKey("name"),
     "since": SortKey("since"),
     "accelerators": SortKey("accelerators"),
-    "priority": SortKey("priority"),
+    "priority": SortKey("shown_priority"),
     "created_at": SortKey("made_at"),
 }
+_UNKNOWN_LAST = {"shown_priority": (SortKey("priority_unknown"),)}
+"""What comes before a column that is not known of every gang: those stand last either way."""
 ORDERINGS: tuple[str, ...] = (
     "health",
     *(sign + name for name in _ORDERINGS for sign in ("", "-")),
@@ -83,7 +85,9 @@ def sort_keys(filters: GangFilters) -> tuple[SortKey, ...]:
     keys: Sequence[SortKey] = _WORST_FIRST
     if filters.ordering != "health":
         key = _ORDERINGS[filters.ordering.removeprefix("-")]
-        keys = (SortKey(key.field, filters.ordering.startswith("-")), SortKey("id"))
+        descending = filters.ordering.startswith("-")
+        first = _UNKNOWN_LAST.get(key.field, ())
+        keys = (*first, SortKey(key.field, descending), SortKey("id"))
     group = _GROUPINGS.get(filters.group_by, ())
     return (*group, *(key for key in keys if key not in group))
 
@@ -91,10 +95,17 @@ def sort_keys(filters: GangFilters) -> tuple[SortKey, ...]:
 def select_gangs(*, viewer: Viewer, filters: GangFilters, silent: Sequence[int]) -> QuerySet[Any]:
     """Return the gangs that the viewer may see and asked for, unordered.
 
-    Rows have `shown_health`, `shown_severity`, `shown_code` and `made_at` besides their columns.
+    Rows have `shown_health`, `shown_severity`, `shown_code`, `made_at`, `shown_priority` (0 where
+    `priority_unknown` is 1) besides their columns.
     """
     gangs: QuerySet[Any] = Gang.objects.filter(viewer.gang_filter(), gone_at=None).annotate(
-        made_at=Coalesce("created_at", "first_seen_at")
+        made_at=Coalesce("created_at", "first_seen_at"),
+        shown_priority=Coalesce("priority_value", 0),
+        priority_unknown=Case(
+            When(priority_value=None, then=Value(1)),
+            default=Value(0),
+            output_field=SmallIntegerField(),
+        ),
     )
     is_silent = Q(cluster_id__in=silent)
     if silent:

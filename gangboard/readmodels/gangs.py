@@ -172,7 +172,7 @@ def build_row(
         failed=gang.failed,
         held=gang.held,
     )
-    message = printable(unnamed(gang.message, hidden))
+    message = printable(unnamed(gang.message, hidden, own=gang.name))
     known = gang.health != Health.UNKNOWN
     row = GangRow(
         id=gang.id,
@@ -190,7 +190,7 @@ def build_row(
         code=printable(gang.code),
         title=printable(gang.title),
         message=message,
-        advice=tuple(printable(unnamed(str(text), hidden)) for text in gang.advice),
+        advice=tuple(printable(unnamed(str(text), hidden, own=gang.name)) for text in gang.advice),
         members=members,
         requests={printable(name): printable(str(value)) for name, value in gang.requests.items()},
         queue=printable(gang.queue),

@@ -14,6 +14,7 @@ from gangboard.domain.objects import Condition
 from gangboard.readmodels.cursors import CLUSTER_NAME, SortKey, read_page
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.group_gangs import GangName, find_gangs
+from gangboard.readmodels.group_sight import Sight, UnseenGroups, read_group_sight, tell_unseen
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.words import Face
 from gangboard.store.access import Viewer
@@ -89,6 +90,7 @@ class GroupRow:
     deleting_since: datetime | None
     gang: GangName | None
     stale: bool
+    """Its cluster has not answered lately, or groups of its kind cannot be looked at there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,8 @@ class GroupPage:
     """Some groups in order, and the cursor of the next page (None: there is none)."""
 
     rows: tuple[GroupRow, ...]
+    unseen: tuple[UnseenGroups, ...]
+    """What could not be looked at: absence from `rows` means nothing there."""
     next_cursor: str | None
 
 
@@ -108,12 +112,21 @@ def list_groups(
     now: datetime,
     clusters: Mapping[int, Freshness] | None = None,
 ) -> GroupPage:
-    """Return one page of the groups that the viewer may see. Raises CursorError."""
+    """Return one page of the groups that the viewer may see, and what could not be looked at.
+
+    Raises CursorError.
+    """
     if clusters is None:
         clusters = read_freshness(viewer=viewer, now=now)
     found = _visible(viewer).filter(_conditions(filters))
     stored, following = read_page(found, _KEYS, cursor=cursor, limit=limit, clusters=clusters)
-    return GroupPage(build_rows(stored, viewer=viewer, clusters=clusters), following)
+    kinds = _resources()
+    sight = read_group_sight(kinds, clusters)
+    return GroupPage(
+        rows=build_rows(stored, viewer=viewer, clusters=clusters, sight=sight),
+        unseen=tell_unseen(sight, kinds, clusters, cluster=filters.cluster, kind=filters.kind),
+        next_cursor=following,
+    )
 
 
 def group_detail(*, viewer: Viewer, group_id: str, now: datetime) -> GroupRow | None:
@@ -174,9 +187,15 @@ def build_rows(
     *,
     viewer: Viewer,
     clusters: Mapping[int, Freshness],
+    sight: Sight | None = None,
     with_gangs: bool = True,
 ) -> tuple[GroupRow, ...]:
-    """Return the stored groups as rows (2 to 4 queries more: templates, gangs)."""
+    """Return the stored groups as rows (2 to 5 queries more: templates, gangs, `sight`)."""
+    stored = [row for row in stored if row.cluster_id in clusters]
+    if sight is None:
+        sight = read_group_sight(
+            _resources(), {row.cluster_id: clusters[row.cluster_id] for row in stored}
+        )
     groups = [(row.cluster_id, unpack(bytes(row.data), Group)) for row in stored]
     workloads = _templates(groups)
     gangs = find_gangs(groups, viewer=viewer) if with_gangs else {}
@@ -186,9 +205,9 @@ def build_rows(
             clusters[cluster_id],
             workloads.get((cluster_id, group.meta.ref.namespace, group.workload_name), ()),
             gangs.get((cluster_id, group.meta.ref.uid)),
+            is_seen=(cluster_id, row.resource) not in sight,
         )
-        for cluster_id, group in groups
-        if cluster_id in clusters
+        for row, (cluster_id, group) in zip(stored, groups, strict=True)
     )
 
 
@@ -221,6 +240,8 @@ def _row(
     cluster: Freshness,
     templates: tuple[GroupTemplate, ...],
     gang: GangName | None,
+    *,
+    is_seen: bool,
 ) -> GroupRow:
     ref, meta = group.meta.ref, group.meta
     template = next((found for found in templates if found.name == group.template_name), None)
@@ -254,7 +275,7 @@ def _row(
         created_at=meta.created_at,
         deleting_since=meta.deleting_since,
         gang=gang,
-        stale=cluster.is_stale,
+        stale=cluster.is_stale or not is_seen,
     )
 
 

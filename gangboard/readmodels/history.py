@@ -116,7 +116,7 @@ def _row(span: VerdictSpan, viewer: Viewer) -> SpanRow:
         stage=span.stage,
         code=printable(span.code),
         title=printable(span.title),
-        message=printable(unnamed(span.message, hidden)),
+        message=printable(unnamed(span.message, hidden, own=span.name)),
         last=span.last,
     )
 

@@ -17,6 +17,7 @@ from gangboard.readmodels.cursors import CLUSTER_NAME, CursorError, SortKey, rea
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.group_gangs import GangName, Place, gangs_above
 from gangboard.readmodels.printable import printable
+from gangboard.readmodels.unseen import unseen_state
 from gangboard.readmodels.words import Face
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_all_levers
@@ -121,21 +122,11 @@ def _unseen(clusters: Mapping[int, Freshness], filters: HoldFilters) -> tuple[Un
     for id_, cluster in clusters.items():
         if filters.cluster and cluster.cluster != filters.cluster:
             continue
-        state = _unseen_state(cluster, states.get(id_))
+        state = unseen_state(cluster, states.get(id_))
         if state:
             text = _UNSEEN.get(state, _UNSEEN_OTHERWISE).format(cluster=cluster.cluster)
             unseen.append(UnseenHolds(cluster.cluster, state, text))
     return tuple(unseen)
-
-
-def _unseen_state(cluster: Freshness, state: ResourceState | None) -> str:
-    if cluster.is_silent:
-        return cluster.level.value
-    if state is None:
-        return "not-looked"
-    if state.state == "ok" and state.listed_at is None:
-        return "listing"
-    return "" if state.state == "ok" else state.state
 
 
 def _look_around(page: list[tuple[int, Hold]], viewer: Viewer) -> _Scene:

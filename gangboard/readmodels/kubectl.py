@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from gangboard.domain.shell import is_safe_in_shell
 from gangboard.readmodels.gangs import GangRow
-
-_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-"""What a Kubernetes name can be. Anything else is not offered for a shell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +25,7 @@ def commands_for(row: GangRow) -> tuple[Command, ...]:
     kind = row.kind.lower()
     if row.api_group:
         kind = f"{kind}.{row.api_version}.{row.api_group}"
-    if not all(_SAFE.fullmatch(part) for part in (kind, row.namespace, row.name, row.uid)):
+    if not is_safe_in_shell(kind, row.namespace, row.name, row.uid):
         return ()
     place = f"-n {row.namespace}"
     return (

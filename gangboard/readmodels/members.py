@@ -43,7 +43,8 @@ class MemberBlock:
     """Unique within the gang; part of an element's id."""
     job: str
     """Empty in the second and later blocks of the same Job."""
-    ready: int
+    ready: int | None
+    """None: the pods are those of the last look, and nobody knows how many are ready now."""
     pods: int
     """Ready and all pods of the Job, given with its first block."""
     members: tuple[MemberRow, ...]
@@ -64,14 +65,14 @@ def member_row(member: MemberState) -> MemberRow:
     )
 
 
-def make_blocks(members: Iterable[MemberRow]) -> tuple[MemberBlock, ...]:
-    """Return the pods by Job, in the order in which they come."""
+def make_blocks(members: Iterable[MemberRow], *, past: bool = False) -> tuple[MemberBlock, ...]:
+    """Return the pods by Job, in the order in which they come; `past`: as they were seen last."""
     jobs: dict[str, list[MemberRow]] = {}
     for member in members:
         jobs.setdefault(member.job, []).append(member)
     blocks: list[MemberBlock] = []
     for number, (job, pods) in enumerate(jobs.items()):
-        ready = sum(member.health == Health.RUNNING for member in pods)
+        ready = None if past else sum(member.health == Health.RUNNING for member in pods)
         for start in range(0, len(pods), BLOCK):
             squares = tuple(pods[start : start + BLOCK])
             first = start == 0

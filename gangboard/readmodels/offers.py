@@ -30,8 +30,8 @@ from gangboard.store.models import Cluster, Gang
 
 MAY_ONLY_LOOK = "You may look but not act in this namespace."
 MAY_ACT_OTHERWISE = "This token may look but not act; make one with create_token --act."
-_JOB_SUSPENDED = "job-suspended"
-"""Code of a gang that is suspended in part: its owner is not."""
+_NOT_THE_OWNER = frozenset({"being-deleted", "job-suspended"})
+"""Codes of gangs that are at rest on purpose while their owner is not suspended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,11 @@ def job_subject(job: JobState) -> Subject:
 def owner_subject(gang: Gang) -> Subject:
     """Return the owner of a gang as the subject of its buttons."""
     ref = ObjectRef(gang.api_group, gang.kind, gang.namespace, gang.name, gang.uid)
-    stopped = gang.health == Health.SUSPENDED and gang.code != _JOB_SUSPENDED
-    return Subject(ref, gang.generation, stopped)
+    return Subject(ref, gang.generation, _is_stopped(gang.health, gang.code))
+
+
+def _is_stopped(health: str, code: str) -> bool:
+    return health == Health.SUSPENDED and code not in _NOT_THE_OWNER
 
 
 def gang_offers(
@@ -228,7 +231,7 @@ def printable_lines(text: str) -> str:
 
 def _board_offer(row: GangRow, cluster: Freshness, why_not: str) -> OfferRow:
     ref = ObjectRef(row.api_group, row.kind, row.namespace, row.name, row.uid)
-    stopped = row.health == Health.SUSPENDED and row.code != _JOB_SUSPENDED
+    stopped = _is_stopped(row.health, row.code)
     pair = _Desk(cluster, row.id).closed(Subject(ref, row.generation, stopped), why_not)
     return next(offer for offer in pair if offer.primary)
 

@@ -154,7 +154,7 @@ def _past(
 
 def _verdict(span: VerdictSpan, viewer: Viewer) -> FindingRow | None:
     said = unpack_said(bytes(span.findings))
-    discretion = Discretion(viewer, span.cluster_id, said.own_nodes)
+    discretion = Discretion(viewer, span.cluster_id, span.name, said.own_nodes)
     hidden = discretion.hidden_refs(said.findings)
     found = (finding_row(discretion.finding(finding, hidden)) for finding in said.findings)
     return next(found, None)

@@ -11,6 +11,7 @@ from django.db.models import Count, Sum
 from gangboard.domain.health import Health
 from gangboard.readmodels.freshness import Freshness, read_freshness, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
+from gangboard.readmodels.unseen import Unseen, find_unseen
 from gangboard.store.access import Viewer
 
 
@@ -39,10 +40,12 @@ class Summary:
     """The oldest of the clusters' last contacts: nothing here is older. None: not known."""
     stale: bool
     """Some cluster has not answered for a while; its gangs may count as unknown."""
+    unseen: tuple[Unseen, ...]
+    """Clusters that could not be looked at, or not fully: their counts may be too low."""
 
 
 def summary(*, viewer: Viewer, now: datetime) -> Summary:
-    """Return the counts (2 queries)."""
+    """Return the counts (3 queries)."""
     clusters = read_freshness(viewer=viewer, now=now)
     gangs = select_gangs(viewer=viewer, filters=GangFilters(), silent=silent_ids(clusters))
     rows = gangs.values_list("shown_health", "shown_code", "cluster_id").annotate(
@@ -51,7 +54,10 @@ def summary(*, viewer: Viewer, now: datetime) -> Summary:
     health = {word.value: Tally(word.value) for word in Health}
     codes: dict[str, Tally] = {}
     places = {id_: Tally(cluster.cluster) for id_, cluster in clusters.items()}
+    unknown: dict[int, int] = {}
     for word, code, cluster_id, number, devices in rows:
+        if word == Health.UNKNOWN.value:
+            unknown[cluster_id] = unknown.get(cluster_id, 0) + number
         health[word] = _more(health.get(word, Tally(word)), number, devices)
         codes[code] = _more(codes.get(code, Tally(code)), number, devices)
         places[cluster_id] = _more(places.get(cluster_id, Tally("")), number, devices)
@@ -63,6 +69,7 @@ def summary(*, viewer: Viewer, now: datetime) -> Summary:
         accelerators=sum(count.accelerators for count in health.values()),
         observed_at=_oldest_contact(clusters.values()),
         stale=any(cluster.is_stale for cluster in clusters.values()),
+        unseen=find_unseen(clusters, unknown),
     )
 
 

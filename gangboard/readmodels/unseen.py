@@ -1,4 +1,4 @@
-"""Clusters of which a page that counts gangs must say that it could not look, or not fully."""
+"""What could not be looked at, or not fully: clusters, and single resources of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gangboard.readmodels.freshness import Freshness, Level, joined
-from gangboard.store.models import Cluster
+from gangboard.store.models import Cluster, ResourceState
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +65,18 @@ def _unseen(cluster: Freshness, gangs: int, unread: bool) -> Unseen | None:
         return None
     tone, icon = ("unknown", "?") if not cluster.is_stale else (cluster.tone, cluster.icon)
     return Unseen(cluster.cluster, tone, icon, *parts)
+
+
+def unseen_state(cluster: Freshness, state: ResourceState | None) -> str:
+    """Return why a resource of a cluster cannot be seen; empty when it can.
+
+    `state` is None when it has not been looked at. The answer is `silent`, `never`, `not-looked`,
+    `listing` (for the first time) or a state of ResourceState.
+    """
+    if cluster.is_silent:
+        return cluster.level.value
+    if state is None:
+        return "not-looked"
+    if state.state == "ok" and state.listed_at is None:
+        return "listing"
+    return "" if state.state == "ok" else state.state

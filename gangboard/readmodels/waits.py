@@ -146,11 +146,6 @@ class Wait:
         """Seconds per stage; what was not observed is in none."""
         return {part.kind: int(part.seconds) for part in self.parts if not part.is_unseen}
 
-    @property
-    def unseen_seconds(self) -> int:
-        """The part of which it is not known what it waited for."""
-        return int(sum(part.seconds for part in self.parts if part.is_unseen))
-
 
 @dataclass(frozen=True, slots=True)
 class Typical:

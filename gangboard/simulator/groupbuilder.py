@@ -179,7 +179,7 @@ class GroupBuilder:
         workloads = self._world.resource("workloads")
         composites = self._world.resource("compositepodgroups")
         assert workloads is not None  # noqa: S101 - such gangs are for 1.37 only
-        assert composites is not None  # noqa: S101
+        assert composites is not None  # noqa: S101 - as above
         self._create(gang, workloads, {"metadata": {"name": gang.name, **meta}, "spec": spec})
         reference = {"workloadName": gang.name, "templateName": "all"}
         composite = {

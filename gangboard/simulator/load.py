@@ -80,8 +80,8 @@ class Flood:
             self._simulator.writer.create(NAMESPACES, {"metadata": {"name": name}})
         nodes = [f"load-{number}" for number in range(max(1, pods // _NODE_PODS))]
         for name in nodes:
-            room = {"gpus": 8, "cpu": "192", "memory": "2Ti", "labels": {"pool": "load"}}
-            self._simulator.writer.create(NODES, node(name, now, **room))  # type: ignore[arg-type]
+            made = node(name, now, gpus=8, cpu="192", memory="2Ti", labels={"pool": "load"})
+            self._simulator.writer.create(NODES, made)
         for number in range(gangs):
             first, last = pods * number // gangs, pods * (number + 1) // gangs
             self._gang(f"gang-{number}", names[number % namespaces], range(first, last), nodes)

@@ -14,7 +14,6 @@ from typing import Any
 Json = dict[str, Any]
 
 _UNITS = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9}
-_CORDON = "node.kubernetes.io/unschedulable"
 _TAIL = ", pod group preemption: No preemption victims found for incoming preemptor"
 _GROUP = "pod group is unschedulable"
 

@@ -104,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _serve(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        request = parse(self.command, self.path, self.headers, body)  # type: ignore[arg-type]
+        request = parse(self.command, self.path, self.headers, body)  # type: ignore[arg-type]  # read like a Mapping
         scheme, _, token = (self.headers.get("Authorization") or "").partition(" ")
         if scheme.lower() != "bearer" or token not in self.server.tokens:
             refusal = refusals.unauthorized()

@@ -101,12 +101,6 @@ def release(held: Claim) -> None:
     )
 
 
-def database_time(clock: DatabaseClock) -> datetime | None:
-    """Return the time by the clock of the database; None when no action is there to ask through."""
-    found = Action.objects.annotate(clock=clock.database_now()).values_list("clock", flat=True)
-    return found.first()
-
-
 def due_actions(clock: DatabaseClock, *, waited: float = 0.0, most: int = 200) -> list[str]:
     """Return ids of actions that have been due for so many seconds and that nobody holds."""
     found = (

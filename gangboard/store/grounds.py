@@ -9,7 +9,6 @@ from gangboard.diagnosis.attempts import current_uids
 from gangboard.domain.action import Ground
 from gangboard.domain.group import Group
 from gangboard.domain.hold import HOLD_GROUP, Hold
-from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.store.gangs import unpack_detail
@@ -39,8 +38,8 @@ def read_ground(cluster_id: int, gang: Gang, models: Models) -> Ground | None:
         return None
     below = _below(cluster_id, owner, models)
     current = current_uids(owner, below)
-    jobs = [one for one in below if one.meta.ref.kind == "Job" and one.meta.ref.group == "batch"]
-    if _is_job(owner.meta.ref):
+    jobs = [one for one in below if one.meta.ref.is_job]
+    if owner.meta.ref.is_job:
         jobs = [owner]
     uids = {owner.meta.ref.uid, *(one.meta.ref.uid for one in below)}
     return Ground(
@@ -99,7 +98,7 @@ def served_versions(cluster_id: int) -> dict[str, str]:
 def _below(cluster_id: int, owner: Owner, models: Models) -> list[Owner]:
     """Return the owners below, of every attempt. Controllers name what they make after themselves."""
     ref = owner.meta.ref
-    if _is_job(ref):
+    if ref.is_job:
         return []
     keys = [key for key, model in models.items() if model is Owner]
     rows = WatchedObject.objects.filter(
@@ -130,10 +129,6 @@ def _in_namespace(
         cluster_id=cluster_id, resource__in=keys, namespace=namespace
     ).order_by("name")
     return [unpack(bytes(data), wanted) for data in rows.values_list("data", flat=True)]
-
-
-def _is_job(ref: ObjectRef) -> bool:
-    return (ref.group, ref.kind) == ("batch", "Job")
 
 
 def _by_name(jobs: Iterable[Owner]) -> tuple[Owner, ...]:

@@ -165,18 +165,18 @@ def save_contact(
     return changed
 
 
-def save_discovery(
-    held: Claim, *, server_version: str, jobset_build: str | None, at: datetime
-) -> None:
-    """Record that the cluster said what it serves. Raises LeaseLostError.
-
-    `jobset_build` is what tells its build of JobSet from others; None: not looked at this time.
-    """
-    values: dict[str, Any] = {"server_version": server_version[:64], "discovered_at": at}
-    if jobset_build is not None:
-        values["jobset_build"] = jobset_build
+def save_discovery(held: Claim, *, server_version: str, at: datetime) -> None:
+    """Record that the cluster said what it serves. Raises LeaseLostError."""
     with writing(held):
-        Cluster.objects.filter(pk=held.cluster_id).update(**values)
+        Cluster.objects.filter(pk=held.cluster_id).update(
+            server_version=server_version[:64], discovered_at=at
+        )
+
+
+def save_jobset_build(held: Claim, build: str) -> None:
+    """Record what tells the cluster's build of JobSet from others. Raises LeaseLostError."""
+    with writing(held):
+        Cluster.objects.filter(pk=held.cluster_id).update(jobset_build=build)
 
 
 def save_first_listing(held: Claim, *, at: datetime) -> None:

@@ -55,12 +55,15 @@ def create_user(
 ) -> tuple[User, bool]:
     """Make a user (without password) with a role, or give that role to the one of that name.
 
-    Returns the user and whether it was made now. Nothing is changed when the role cannot be
-    given; see grant_role for the arguments and errors.
+    Returns the user and whether it was made now. One that was disabled may sign in again.
+    Nothing is changed when the role cannot be given; see grant_role for the arguments and errors.
     """
     with transaction.atomic():
         existing = find_user(name=name)
         user = existing or _new_user(name)
+        if not user.is_active:
+            user.is_active = True
+            user.save(update_fields=["is_active"])
         grant_role(user=user, role=role, cluster_name=cluster_name, namespace=namespace)
     return user, existing is None
 
@@ -81,6 +84,14 @@ def find_user(*, name: str) -> User | None:
     return User.objects.filter(username=name).first()
 
 
+def _known_user(name: str) -> User:
+    user = find_user(name=name)
+    if user is None:
+        known = ", ".join(User.objects.order_by("username").values_list("username", flat=True))
+        raise PeopleError(f"there is no user {name!r}; the users are: {known or 'none'}")
+    return user
+
+
 def grant_role(
     *, user: User, role: str, cluster_name: str | None = None, namespace: str = ""
 ) -> bool:
@@ -98,6 +109,53 @@ def grant_role(
         user=user, role=role, cluster=cluster, namespace=namespace
     )
     return created
+
+
+def remove_role(
+    *, name: str, role: str, cluster_name: str | None = None, namespace: str = ""
+) -> list[str]:
+    """Take back exactly what grant_role gave; return the roles that the user still has, as texts.
+
+    It counts from the next request on, and before each request of an action that has begun.
+    Raises PeopleError for an unknown user or a role that it does not have there, and ClusterError.
+    """
+    user = _known_user(name)
+    cluster = None if cluster_name is None else find_cluster(name=cluster_name)
+    found = Grant.objects.filter(user=user, role=role, cluster=cluster, namespace=namespace)
+    if not found.delete()[0]:
+        has = "; ".join(_role_texts(user)) or "nothing"
+        wanted = role_text(role, cluster_name, namespace)
+        raise PeopleError(f"{name} is not {wanted}; {name} is: {has}")
+    return _role_texts(user)
+
+
+def role_text(role: str, cluster_name: str | None, namespace: str) -> str:
+    """Return `viewer of namespace team-a of every cluster`."""
+    place = f"namespace {namespace}" if namespace else "every namespace"
+    return f"{role} of {place} of {f'cluster {cluster_name}' if cluster_name else 'every cluster'}"
+
+
+def _role_texts(user: User) -> list[str]:
+    grants = Grant.objects.filter(user=user).order_by("cluster__name", "namespace", "role")
+    rows = grants.values_list("role", "cluster__name", "namespace")
+    return [role_text(role, cluster, namespace) for role, cluster, namespace in rows]
+
+
+def disable_user(*, name: str) -> None:
+    """End all that lets a user in: sessions, password, sign-in links, tokens and roles.
+
+    The account stays, because the record of actions names it; create_user makes it work again, with
+    the role given then and no other. Raises PeopleError for an unknown user.
+    """
+    with transaction.atomic():
+        user = _known_user(name)
+        user.is_active = False
+        # Sessions are tied to the hash of the password: no older one works any more.
+        user.set_unusable_password()
+        user.save(update_fields=["is_active", "password"])
+        SignInLink.objects.filter(user=user).delete()
+        AccessToken.objects.filter(user=user).delete()
+        Grant.objects.filter(user=user).delete()
 
 
 def create_sign_in_link(*, user: User, life: timedelta = LINK_LIFE) -> str:
@@ -129,6 +187,10 @@ def consume_sign_in_link(secret: str) -> User | None:
 
 def issue_token(*, user: User, may_act: bool = False, days: int = TOKEN_DAYS) -> str:
     """Return a new token `gb_<id>_<secret>`; it is not shown again. Raises PeopleError."""
+    if not user.is_active:
+        raise PeopleError(
+            f"the account of {user} is disabled; manage.py create_user opens it again"
+        )
     if not 1 <= days <= LONGEST_TOKEN_DAYS:
         raise PeopleError(f"a token can last from 1 to {LONGEST_TOKEN_DAYS} days, not {days}")
     token_id, secret = secrets.token_hex(8), secrets.token_hex(32)
@@ -170,9 +232,26 @@ def _note_use(row: AccessToken) -> None:
     ).update(last_used_at=now)
 
 
-def revoke_token(*, user: User, token_id: str) -> bool:
-    """Make one of the user's tokens worthless at once; False when it has no such token."""
-    return AccessToken.objects.filter(pk=token_id, user=user).delete()[0] == 1
+def revoke_token(token: str) -> User:
+    """Make a token worthless at once and return whose it was.
+
+    `token` is all of it or its public part, `gb_<id>`: whoever reports a leak should not have to
+    pass the secret on. Raises PeopleError, without repeating what may be a secret.
+    """
+    token_id = token.removeprefix("gb_").partition("_")[0]
+    # As in find_token: PostgreSQL refuses a NUL.
+    found = AccessToken.objects.filter(pk=token_id) if token_id.isalnum() else None
+    row = found.select_related("user").first() if found is not None else None
+    if found is None or row is None:
+        raise PeopleError("there is no such token: it was revoked already, or it is not of here")
+    found.delete()
+    assert isinstance(row.user, User)  # noqa: S101  # AUTH_USER_MODEL is Django's own
+    return row.user
+
+
+def revoke_tokens(*, name: str) -> int:
+    """Make all tokens of a user worthless at once; return how many. Raises PeopleError."""
+    return AccessToken.objects.filter(user=_known_user(name)).delete()[0]
 
 
 def count_password_attempt(*, name: str, address: str) -> int:

@@ -73,9 +73,14 @@ def _page(viewer: Viewer, address: Address[GroupFilters], now: datetime) -> tupl
         )
 
     found, pager = read_slice(address, read)
-    nothing = {"empty": not found.rows, "filtered": bool(address.pairs)}
+    nothing = {
+        "empty": not found.rows,
+        "filtered": bool(address.pairs),
+        "unseen": bool(found.unseen),
+    }
     return (
         *frame_parts(clusters, liveness),
+        Part("unseen", "groups/unseen.html", {"unseen": found.unseen}, found.unseen),
         Rows(
             "group-rows",
             tuple(Part(f"p-{row.uid}", "groups/row.html", {"row": row}, row) for row in found.rows),

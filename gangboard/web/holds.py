@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from gangboard.domain.action import Verb
+from gangboard.domain.shell import is_safe_in_shell
 from gangboard.readmodels.action_rows import HoldPage, HoldRow, OfferRow
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.holds import HoldFilters
@@ -98,14 +99,19 @@ def _row(row: HoldRow, viewer: Viewer, clusters: Mapping[int, Freshness]) -> Par
     )
 
 
+def _by_hand(row: HoldRow) -> str:
+    """Return how the Hold goes without gangboard: no command where a name is not fit for a shell."""
+    if not is_safe_in_shell(row.name, row.namespace):
+        return "Delete the Hold by hand."
+    return f"By hand: kubectl delete hold {row.name} -n {row.namespace}"
+
+
 def _release(row: HoldRow, viewer: Viewer, clusters: Mapping[int, Freshness]) -> OfferRow:
     """Return the button that resumes the held Job; without a Job the Hold goes by hand."""
     id_ = next((key for key, one in clusters.items() if one.cluster == row.cluster), 0)
     why_not = no_right(viewer, id_, row.namespace)
     if not why_not and not row.job_uid:
-        why_not = (
-            f"There is no Job to resume. By hand: kubectl delete hold {row.name} -n {row.namespace}"
-        )
+        why_not = f"There is no Job to resume. {_by_hand(row)}"
     return OfferRow(
         verb=Verb.RESUME.value,
         label="Release",

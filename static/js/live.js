@@ -4,9 +4,11 @@ const ASK_AGAIN = 50; // milliseconds, and up to SPREAD more: all pages hear of 
 const SPREAD = 250;
 const SLOWEST = 10_000;
 const ANNOUNCE_EVERY = 10_000;
-const FOCUSABLE = "a, button, summary, input";
+// What can be scrolled by itself can have the focus: it has a tabindex.
+const SCROLLABLE = "[tabindex]";
+const FOCUSABLE = `a, button, summary, input, select, textarea, ${SCROLLABLE}`;
 
-const state = { paused: false, lostSince: null, announced: 0, news: 0 };
+const state = { paused: false, lostSince: null, announced: 0, news: 0, teller: 0 };
 // What asks: the page, and a dialog that follows an action. By id: {failures, timer}.
 const askers = new Map();
 const asker = (id) => askers.get(id) ?? askers.set(id, { failures: 0, timer: 0 }).get(id);
@@ -143,13 +145,12 @@ function replace(template) {
   const old = element(template.dataset.part);
   const fresh = template.content.firstElementChild;
   if (!old || !fresh) return [];
-  keep(old, fresh);
-  old.replaceWith(fresh);
+  exchange(old, fresh);
   return [fresh];
 }
 
-// What a person has opened and ticked stays so in what takes its place.
-function keep(old, fresh) {
+// What a person has opened, ticked and scrolled stays so in what takes its place.
+function exchange(old, fresh) {
   const now = fresh.querySelectorAll("details");
   old.querySelectorAll("details").forEach((details, place) => {
     if (details.open) now[place]?.setAttribute("open", "");
@@ -158,6 +159,13 @@ function keep(old, fresh) {
     const again = fresh.querySelector(`#${CSS.escape(box.id)}`);
     if (again) again.checked = true;
   }
+  const scrolled = [...old.querySelectorAll(SCROLLABLE)].map((one) => [one.scrollLeft, one.scrollTop]);
+  old.replaceWith(fresh);
+  // What is not in the page yet cannot be scrolled.
+  fresh.querySelectorAll(SCROLLABLE).forEach((one, place) => {
+    const [left, top] = scrolled[place] ?? [0, 0];
+    if (left || top) one.scrollTo({ left, top, behavior: "instant" });
+  });
 }
 
 function putRows(template) {
@@ -166,10 +174,8 @@ function putRows(template) {
   const fresh = [...template.content.children];
   for (const row of fresh) {
     const old = element(row.id);
-    if (old) {
-      keep(old, row);
-      old.replaceWith(row);
-    } else parent.append(row);
+    if (old) exchange(old, row);
+    else parent.append(row);
   }
   if (template.dataset.order !== undefined) order(parent, template.dataset.order.split(" "));
   return fresh;
@@ -209,9 +215,16 @@ function keepFocus() {
 
 function announce(changes) {
   state.news += changes;
-  const now = Date.now();
-  if (!state.news || now - state.announced < ANNOUNCE_EVERY) return;
-  state.announced = now;
+  if (!state.news || state.teller) return;
+  const wait = state.announced + ANNOUNCE_EVERY - Date.now();
+  if (wait <= 0) tell();
+  // The last change must not wait for a next one.
+  else state.teller = setTimeout(tell, wait);
+}
+
+function tell() {
+  state.teller = 0;
+  state.announced = Date.now();
   element("announcer").textContent = `${state.news} ${state.news === 1 ? "part" : "parts"} of the page changed`;
   state.news = 0;
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -250,8 +249,3 @@ def untouched(site: Site, action: Action, state: str, words: str) -> None:
     assert action.sent_at is None
     assert site.wire.changes == []
     assert not site.suspended()
-
-
-def dumped(body: Json) -> str:
-    """Return JSON to compare with."""
-    return json.dumps(body, sort_keys=True)

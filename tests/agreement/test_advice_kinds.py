@@ -202,7 +202,7 @@ def wait_for_deletion(scene: Scene) -> None:
         scene.client.delete("v1", "Pod", name, scene.namespace)
     (found,) = scene.advice()
     assert found.change is Change.WAIT_FOR_END
-    assert found.text.startswith(f"Wait: 2 pods on node {scene.node('a')} are going until ")
+    assert found.text.startswith(f"Wait: 2 pods on node {scene.node('a')} will be gone by ")
     assert found.at is not None
     # The API server writes the time at which the grace period is over.
     assert 595 <= (found.at - asked).total_seconds() <= 605

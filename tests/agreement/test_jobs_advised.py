@@ -51,7 +51,9 @@ def test_the_draw_of_jobs_is_fair_and_repeatable() -> None:
 def test_advice_is_followed_to_the_letter() -> None:
     """What a person would write into the manifest on reading the sentence."""
     job = gang_objects(_drawn(Kind.EXPLICIT, PartySpec("w", 4, Ask(gpus=4))), "ns", "run")
-    text = "Lower the parallelism, completions and minCount of Job run from 4 to 2: so many fit now"
+    text = (
+        "Lower the parallelism, completions and minCount of Job run from 4 to 2: that many fit now"
+    )
     advice = Advice(Change.SIZE, text, way=Way.IN_PLACE, count=2)
     (made,) = changed(job, advice, "")
     assert (made["spec"]["parallelism"], made["spec"]["completions"]) == (2, 2)
@@ -61,7 +63,7 @@ def test_advice_is_followed_to_the_letter() -> None:
     workers = _drawn(Kind.JOBSET, PartySpec("d", 1, Ask()), PartySpec("w", 6, Ask(gpus=4)))
     jobset = gang_objects(workers, "ns", "run")
     assert asked_for(jobset[0]) == 7
-    text = "Lower the replicas of replicatedJobs[w] of JobSet run from 3 to 1: so many fit now"
+    text = "Lower the replicas of replicatedJobs[w] of JobSet run from 3 to 1: that many fit now"
     fewer = changed(jobset, Advice(Change.SIZE, text, way=Way.RECREATE, count=1), "w")
     assert asked_for(fewer[0]) == 1 + 2
     taint = Taint("dedicated", value="infra", effect="NoSchedule")

@@ -170,8 +170,7 @@ def test_tokens_that_are_not_valid_get_one_and_the_same_401() -> None:
     AccessToken.objects.filter(pk=expired.split("_")[1]).update(
         expires_at=timezone.now() - timedelta(seconds=1)
     )
-    user = User.objects.get(username="admin")
-    people.revoke_token(user=user, token_id=revoked.split("_")[1])
+    people.revoke_token(revoked)
     wrong = f"{prefix}_{token_id}_{'0' * len(secret)}"
     answers = [bearer(f"Bearer {token}") for token in (expired, revoked, wrong, "gb_x_y", "x", "")]
     assert {answer.status_code for answer in answers} == {401}
@@ -190,9 +189,14 @@ def test_another_scheme_is_refused() -> None:
 
 @pytest.mark.usefixtures("world")
 def test_a_disabled_user_is_out() -> None:
-    token = token_of("admin")
-    User.objects.update(is_active=False)
+    token, client = token_of("admin"), Client()
+    client.force_login(User.objects.get(username="admin"))
+    assert client.get(API + "gangs/").status_code == 200
+    people.disable_user(name="admin")
     assert bearer(f"Bearer {token}").status_code == 401
+    assert client.get(API + "gangs/").status_code == 401
+    people.create_user(name="admin", role="viewer")
+    assert client.get(API + "gangs/").status_code == 401, "an old session does not come back"
 
 
 def test_a_session_reads_too_and_cannot_be_made_to_write(ask: Ask) -> None:

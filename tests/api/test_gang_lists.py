@@ -1,5 +1,7 @@
 """`gangs/`: which gangs a list has, filters, order, pages."""
 
+import base64
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -160,11 +162,23 @@ def walk(ask: Ask, path: str, **query: Any) -> list[list[str]]:
 
 @pytest.mark.parametrize(
     "ordering",
-    ["health", "name", "-name", "since", "-since", "accelerators", "priority", "-created_at"],
+    [
+        "health",
+        "name",
+        "-name",
+        "since",
+        "-since",
+        "accelerators",
+        "priority",
+        "-priority",
+        "-created_at",
+    ],
 )
 def test_a_walk_over_pages_meets_each_gang_once(ask: Ask, ordering: str) -> None:
     for number in range(20):
-        make_gang("west", "team-a", f"g{number}", health="failed" if number % 3 else "running")
+        health = "failed" if number % 3 else "running"
+        value = number // 3 - 2 if number % 4 else None
+        make_gang("west", "team-a", f"g{number}", health=health, priority_value=value)
     pages = walk(ask, "gangs/", limit=4, ordering=ordering)
     names = [name for page in pages for name in page]
     assert [len(page) for page in pages] == [4, 4, 4, 4, 4, 3]
@@ -205,6 +219,39 @@ def test_a_cursor_of_another_order_is_refused(ask: Ask) -> None:
     response = ask("admin", following.replace("limit=1", "ordering=name"))
     assert response.status_code == 400
     assert list(response.json()["errors"]) == ["cursor"]
+
+
+def crafted(order: str, *values: Any) -> str:
+    """A cursor that nobody was given."""
+    document = json.dumps([order, values]).encode()
+    return base64.urlsafe_b64encode(document).rstrip(b"=").decode()
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_a_time_outside_the_calendar_is_no_cursor(ask: Ask, time: str) -> None:
+    response = ask("admin", "gangs/", ordering="since", cursor=crafted("since,id", time, "x"))
+    assert response.status_code == 400
+    assert list(response.json()["errors"]) == ["cursor"]
+
+
+@pytest.mark.parametrize(
+    "time", ["0001-01-01T00:00:00+00:00", "9999-12-31T23:59:59Z", "2026-11-01T10:00:00+14:00"]
+)
+def test_any_time_in_the_calendar_may_be_asked_for(ask: Ask, time: str) -> None:
+    response = ask("admin", "gangs/", ordering="since", cursor=crafted("since,id", time, "x"))
+    assert response.status_code == 200
+
+
+@pytest.mark.parametrize("number", [0.5, -1e299, 1e299, 10**200, 2**63, -(2**63) - 1])
+def test_no_number_in_a_cursor_is_an_error_of_the_server(ask: Ask, number: float) -> None:
+    for ordering, cursor in (
+        ("priority", crafted("priority_unknown,shown_priority,id", 0, number, "x")),
+        ("-priority", crafted("priority_unknown,-shown_priority,id", number, number, "x")),
+        ("accelerators", crafted("accelerators,id", number, "x")),
+        ("health", crafted("shown_severity,since,id", number, "2026-11-01T10:00:00Z", "x")),
+    ):
+        response = ask("admin", "gangs/", ordering=ordering, cursor=cursor)
+        assert response.status_code in (200, 400), ordering
 
 
 def test_a_list_costs_the_same_number_of_queries_at_any_size(

@@ -248,3 +248,14 @@ def test_a_gang_of_a_silent_cluster_is_unknown_and_says_what_it_was(ask: Ask) ->
     assert gang["stale"] is True
     assert found(ask("reader", "gangs/", health="unknown")) == ["train-east-team-a"]
     assert found(ask("reader", "gangs/", health="waiting")) == []
+
+
+def test_in_silence_findings_and_pods_are_not_told_as_of_now(ask: Ask, world: World) -> None:
+    Cluster.objects.filter(name="east").update(contact_at=timezone.now() - timedelta(minutes=10))
+    gang = ask("reader", f"gangs/{world.gangs['east/team-a'].pk}/").json()
+    assert gang["findings"]
+    for finding in gang["findings"]:
+        assert (finding["health"], finding["advice"], finding["since"]) == ("unknown", [], None)
+        assert finding["message"].startswith("At the last look: ")
+    assert gang["members"]["pods"]
+    assert {pod["state"] for pod in gang["members"]["pods"]} == {"unknown"}

@@ -14,11 +14,13 @@ from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.validation import validate_schema
 
 from gangboard.store.heartbeats import beat
-from gangboard.store.models import Cluster, Heartbeat
+from gangboard.store.models import Cluster, Heartbeat, ResourceState
 from tests.api.conftest import World, make_gang, make_group, token_of
+from tests.factories import PODGROUPS, WORKLOADS, make_resource
 from tests.readmodels.recorded import make_action
 
 Ask = Callable[..., Any]
+COMPOSITES = "compositepodgroups.scheduling.k8s.io"
 
 
 def names(response: Any) -> list[str]:
@@ -29,7 +31,19 @@ def names(response: Any) -> list[str]:
 # --- groups
 
 
-def test_a_group_is_shown_as_it_is_stored(ask: Ask, world: World) -> None:
+@pytest.fixture
+def groups_are_seen(world: World) -> None:
+    """East serves PodGroups, which are read, and no other kind of groups."""
+    for resource, state in (
+        (PODGROUPS, "ok"),
+        (WORKLOADS, "not-served"),
+        (COMPOSITES, "not-served"),
+    ):
+        make_resource(Cluster.objects.get(name="east"), resource, state=state)
+
+
+@pytest.mark.usefixtures("groups_are_seen")
+def test_a_group_is_shown_as_it_is_stored(ask: Ask) -> None:
     group = ask("reader", "groups/").json()["results"][0]
     assert group == ask("reader", f"groups/{group['id']}/").json()
     expected = {
@@ -72,6 +86,23 @@ def test_groups_are_filtered_and_paged(ask: Ask) -> None:
     assert sorted(walked) == sorted(names(ask("admin", "groups/")))
     assert len(walked) == 8
     assert ask("admin", "groups/", health="failed").status_code == 400
+
+
+@pytest.mark.usefixtures("groups_are_seen")
+def test_groups_that_cannot_be_looked_at_are_not_none(ask: Ask) -> None:
+    assert ask("reader", "groups/").json()["unseen"] == []
+    ResourceState.objects.filter(resource=PODGROUPS).update(state="forbidden")
+    answer = ask("reader", "groups/").json()
+    assert [row["stale"] for row in answer["results"]] == [True]
+    assert answer["unseen"] == [
+        {
+            "cluster": "east",
+            "state": "forbidden",
+            "kinds": ["PodGroup"],
+            "message": "The reader may not list PodGroups in cluster east: "
+            "which there are now is not known.",
+        }
+    ]
 
 
 # --- clusters
@@ -126,6 +157,19 @@ def test_the_summary_adds_up(ask: Ask) -> None:
         "west": 1,
     }
     assert summary["observed_at"].endswith("Z")
+    assert summary["unseen"] == []
+
+
+def test_a_summary_says_what_could_not_be_looked_at(ask: Ask) -> None:
+    Cluster.objects.filter(name="east").update(listed_at=None)
+    assert ask("reader", "summary/").json()["unseen"] == [
+        {
+            "cluster": "east",
+            "message": "Cluster east is being read for the first time: gangs may be missing here.",
+        }
+    ]
+    Cluster.objects.filter(name="west").update(listed_at=None)
+    assert [one["cluster"] for one in ask("reader", "summary/").json()["unseen"]] == ["east"]
 
 
 # --- schema

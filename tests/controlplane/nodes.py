@@ -169,15 +169,6 @@ def wake_node(client: Client, name: str) -> None:
             )
 
 
-def set_node_ready(
-    client: Client, name: str, ready: bool, *, reason: str = "KubeletNotReady"
-) -> None:
-    """Let the node say Ready=False (its kubelet lives and is unwell), or True again. It sticks."""
-    said = "KubeletReady" if ready else reason
-    condition = _condition("Ready", str(ready), said, "" if ready else "container runtime is down")
-    client.patch_status("v1", "Node", name, {"conditions": [condition]}, type="strategic")
-
-
 def cordon(client: Client, name: str, unschedulable: bool = True) -> None:
     """Cordon or uncordon a node and wait until the taint has followed."""
     client.patch("v1", "Node", name, {"spec": {"unschedulable": unschedulable or None}})

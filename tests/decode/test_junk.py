@@ -16,7 +16,7 @@ from gangboard.decode.page import build_model, read_event, read_page
 from gangboard.decode.pods import POD
 from gangboard.diagnosis.registry import grouping_apis, owner_kinds, queue_systems
 from gangboard.domain.registry import DecodeError, Resource
-from tests.decode.reading import with_identity
+from tests.decode.reading import list_body, with_identity
 
 RESOURCES = [
     POD,
@@ -83,10 +83,10 @@ def test_junk_never_raises_anything_else(
     resource: Resource, body: bytes, item: Any, more: dict[str, Any]
 ) -> None:
     poll(body, resource)
-    poll(json.dumps({"metadata": {}, "items": [item]}).encode(), resource)
+    poll(list_body([item]), resource)
     spoiled = with_identity({**more, "metadata": {}}, "gangboard-hold")
     good = with_identity({"reason": "FailedCreate"}, "good")
-    body = json.dumps({"metadata": {}, "items": [spoiled, good]}).encode()
+    body = list_body([spoiled, good])
     poll(body, resource)
     names = {wire.metadata.name for wire in read_page(body, resource).objects}
     assert "good" in names

@@ -169,6 +169,36 @@ def test_volumes_of_which_a_scheduler_asks_where_they_can_be(source: Json) -> No
     assert needs(volumes=volumes).unsupported == ("volumes",)
 
 
+RESTARTS_ALL = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"containers": [{"name": "c", "restartPolicyRules": [RESTARTS_ALL]}]},
+        {"initContainers": [{"name": "i", "restartPolicyRules": [RESTARTS_ALL]}]},
+        {"hostUsers": False, "hostNetwork": True},
+    ],
+)
+def test_features_that_a_node_must_declare(spec: Json) -> None:
+    # InferForScheduling in k8s.io/component-helpers/nodedeclaredfeatures (0.36, 0.37).
+    assert needs(**spec).unsupported == ("features that nodes declare",)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"containers": [{"name": "c", "restartPolicyRules": [{"action": "Restart"}]}]},
+        {"containers": [{"name": "c", "restartPolicyRules": None}]},
+        {"hostUsers": False},
+        {"hostNetwork": True},
+        {"hostUsers": True, "hostNetwork": True},
+    ],
+)
+def test_twins_that_any_node_can_run(spec: Json) -> None:
+    assert needs(**spec) == Needs()
+
+
 def test_devices_of_a_class_could_be_anywhere() -> None:
     resource = "deviceclass.resource.kubernetes.io/gpu.example.com"
     containers = [{"name": "c", "resources": {"requests": {resource: "1"}}}]

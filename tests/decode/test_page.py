@@ -28,7 +28,8 @@ def test_a_page_gives_its_objects_and_where_it_continues() -> None:
 
 @pytest.mark.parametrize("items", ["null", "[]"])
 def test_an_empty_list_is_empty(items: str) -> None:
-    page = read_page(f'{{"metadata":{{"resourceVersion":"9"}},"items":{items}}}'.encode(), POD)
+    head = '{"kind":"PodList","metadata":{"resourceVersion":"9"}'
+    page = read_page(f'{head},"items":{items}}}'.encode(), POD)
     assert page.objects == []
     assert page.resource_version == "9"
     assert page.continue_token == ""
@@ -40,8 +41,7 @@ def test_one_bad_object_is_named_and_the_others_live() -> None:
     assert [wire.metadata.name for wire in page.objects] == ["a", "b"]
     assert (page.resource_version, page.continue_token) == ("12", "next")
     (problem,) = page.problems
-    assert (problem.resource_key, problem.namespace, problem.name, problem.uid) == (
-        "pods",
+    assert (problem.namespace, problem.name, problem.uid) == (
         "team-a",
         "bad",
         "uid-bad",
@@ -94,6 +94,32 @@ def test_an_identity_that_is_partly_bad_is_read_as_far_as_it_goes() -> None:
 )
 def test_what_is_no_list_is_refused(body: bytes) -> None:
     with pytest.raises(DecodeError, match="The answer to a list of pods is no list"):
+        read_page(body, POD)
+
+
+META = b'"metadata":{"resourceVersion":"9"}'
+ONE = json.dumps(pod("a")).encode()
+BAD = json.dumps(pod("a", spec={"nodeName": 5})).encode()
+
+
+@pytest.mark.parametrize("items", [b"null", b"[]", b"[" + ONE + b"]", b"[" + BAD + b"]"])
+@pytest.mark.parametrize(
+    ("head", "why"),
+    [
+        (b"", "it does not say that it is a list"),
+        (META, "it does not say that it is a list"),
+        (b'"kind":null,' + META, "it does not say that it is a list"),
+        (b'"kind":"Status",' + META, "its kind is 'Status'"),
+        (b'"kind":"PodList"', "it has no resourceVersion"),
+        (b'"kind":"PodList","metadata":null', "it has no resourceVersion"),
+        (b'"kind":"PodList","metadata":{"continue":"next"}', "it has no resourceVersion"),
+        (b'"kind":"PodList","metadata":{"resourceVersion":""}', "it has no resourceVersion"),
+    ],
+)
+def test_what_lacks_what_every_list_has_is_refused(head: bytes, why: str, items: bytes) -> None:
+    """An API server always sends both; taken as a list, `{"items":[]}` would delete everything."""
+    body = b"{" + head + (b"," if head else b"") + b'"items":' + items + b"}"
+    with pytest.raises(DecodeError, match=f"^The answer to a list of pods is no list: {why}"):
         read_page(body, POD)
 
 

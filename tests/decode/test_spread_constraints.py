@@ -73,9 +73,14 @@ def test_the_rule_of_spread_and_that_of_anti_affinity_are_told_apart() -> None:
     assert found.spread.counted not in found.anti_affinity
 
 
-def test_without_a_selector_no_pod_counts_and_with_an_empty_one_each() -> None:
-    assert not of_spread(spread(labelSelector=None)).counted.matches("team-a", {"": "", "a": "b"})
-    assert of_spread(spread(labelSelector={})).counted.matches("team-a", {})
+@pytest.mark.parametrize("selector", [None, {}, {"matchLabels": {}, "matchExpressions": []}])
+def test_without_a_selector_or_with_an_empty_one_no_pod_counts(selector: Json | None) -> None:
+    # countPodsMatchSelector in podtopologyspread/common.go (1.35 to 1.37) begins
+    # `if selector.Empty() { return 0 }`.
+    counted = of_spread(spread(labelSelector=selector)).counted
+    assert not counted.matches("team-a", {})
+    assert not counted.matches("team-a", {"": "", "a": "b"})
+    assert counted.is_exact
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ read = []
 
 def begin(resource):
     together.wait()
-    read_page(b'{"metadata":{},"items":[' + ONE + b']}', resource)
+    read_page(b'{"kind":"List","metadata":{"resourceVersion":"1"},"items":[' + ONE + b']}', resource)
     read_event(b'{"type":"ADDED","object":' + ONE + b'}', resource)
     read.append(resource.key)
 

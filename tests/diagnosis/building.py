@@ -124,6 +124,7 @@ def a_jobset(name: str = "run", *parts: Part, **fields: Any) -> Owner:
     )
     given = {
         "desired": sum(part.replicas * part.pods for part in named),
+        "counted_restarts": fields.get("restarts", 0),
         "parts": named,
         "shapes": tuple(PodShape(part.replicas * part.pods, part.requests) for part in named),
         **fields,

@@ -11,6 +11,7 @@ from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.counting import decimal_text
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.facts import Blind, GangFacts
+from gangboard.domain.health import Health
 from gangboard.domain.verdict import UnitMemory, Verdict
 from tests.diagnosis.building import (
     NOW,
@@ -80,6 +81,29 @@ def test_the_priority_is_the_owners_or_the_one_of_all_pods() -> None:
     assert assess(gang(job, low, high)).priority == ""
 
 
+def test_without_a_class_the_priority_is_the_number_of_all_pods() -> None:
+    job = a_job()
+
+    def told(*numbers: int | None) -> str:
+        pods = [a_pod(f"train-{i}", of=job, priority=of) for i, of in enumerate(numbers)]
+        return assess(gang(job, *pods)).priority
+
+    assert told(1000, 1000) == "1000"
+    assert told(-5) == "-5"
+    assert told(0, 0) == "", "nobody gave it one"
+    assert told(None) == told(5, 7) == told() == ""
+    named = a_pod("train-1", of=job, priority_class="low", priority=5)
+    assert assess(gang(job, a_pod(of=job, priority=5), named)).priority == ""
+
+
+def test_what_a_priority_is_worth_is_the_highest_of_its_pods() -> None:
+    job = a_job(priority_class="urgent")
+    pods = [a_pod(f"train-{i}", of=job, priority=of) for i, of in enumerate((None, -7, -3))]
+    assert assess(gang(job, *pods)).priority_value == -3
+    assert assess(gang(job, a_pod(of=job))).priority_value == 0
+    assert assess(gang(job)).priority_value is None, "no pod says what the class is worth"
+
+
 # Memory
 
 
@@ -143,3 +167,28 @@ def test_a_unit_that_went_is_remembered_for_a_day() -> None:
         "run-workers-0",
         "run-workers-7",
     }
+
+
+def test_it_is_remembered_how_many_ran_when_it_was_whole() -> None:
+    """A queue of ten with two at a time: what is asked for grows with each pod that is done."""
+    given: dict[str, Any] = {"completions": 10, "parallelism": 2, "created_at": ago(9000)}
+    job = a_job(pods=2, **given)
+    two = pods_of(job, 2, on="n0")
+    memory = assess(gang(job, *two)).memory
+    assert memory["train"].whole_count == 2
+    later = a_job(pods=3, succeeded_pods=1, **given)
+    verdict = assess(gang(later, two[0], memory=memory))
+    assert verdict.finding.code == "pods-not-created"
+    assert verdict.finding.health is Health.STARTING
+    assert verdict.memory["train"].whole_count == 2
+    next_pod = a_pod("train-2", of=later, on="n0")
+    assert assess(gang(later, two[0], next_pod, memory=memory)).memory["train"].whole_count == 3
+
+
+def test_it_is_remembered_when_a_member_was_gated_last() -> None:
+    job = a_job(pods=1)
+    gated = assess(gang(job, *pods_of(job, 1, gates=("example.com/gate",)))).memory
+    assert gated["train"].gated_at == NOW
+    later = NOW + timedelta(seconds=60)
+    free = assess(gang(job, *pods_of(job, 1), memory=gated, now=later)).memory
+    assert free["train"].gated_at == NOW

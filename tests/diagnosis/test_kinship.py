@@ -90,7 +90,6 @@ def test_pods_of_daemonsets_and_nodes_are_no_gang(controller: Controller) -> Non
     kinship = kin(pod)
     assert kinship.root_of(uid(pod)) is None
     assert kinship.roots() == set()
-    assert kinship.pods_on_node("n0") == (uid(pod),)
     assert kinship.roots_on_node("n0") == set()
 
 
@@ -259,6 +258,23 @@ def test_nodes_and_events_touch_the_gangs_they_are_about() -> None:
     assert kinship.touch_event(an_event(a_pod("nobody"), "BackOff")) == set()
 
 
+def test_an_event_about_an_unknown_maker_of_members_touches_their_gang() -> None:
+    """A StatefulSet is no member; that it cannot make its pods is told of it alone."""
+    maker = Controller("apps", "StatefulSet", "ring", "uid-sts")
+    group = a_group("ring", quorum=4)
+    grouped, alone = a_pod("ring-0", of=maker, group="ring"), a_pod("web-0", of=maker)
+    kinship = kin(group, grouped, alone)
+    refused = an_event(a_pod("ring", uid="uid-sts"), "FailedCreate")
+    assert kinship.touch_event(refused) == {uid(group)}
+    assert kinship.makers(kinship.members(uid(group))) == ("uid-sts",)
+    assert kinship.makers([uid(alone), uid(group)]) == ()
+
+
+def test_the_makers_that_are_members_are_not_named_twice() -> None:
+    kinship = kin(*pods_of(JOB, 2, group="ring"), JOB, JOBSET)
+    assert kinship.makers(kinship.members(uid(JOBSET))) == ()
+
+
 def test_an_event_of_a_kubelet_names_its_node_instead_of_a_uid() -> None:
     kinship = kin(*pods_of(JOB, 1, on="n0"), JOB)
     assert kinship.touch_event(an_event(a_node("n0", uid="n0"), "NodeNotReady")) == {uid(JOB)}
@@ -268,9 +284,9 @@ def test_an_event_of_a_kubelet_names_its_node_instead_of_a_uid() -> None:
 def test_a_pod_that_is_placed_moves_between_nodes() -> None:
     kinship = kin(JOB, a_pod("a", of=JOB))
     assert kinship.put(a_pod("a", of=JOB, on="n0")) == {uid(JOB)}
-    assert kinship.pods_on_node("n0") == ("uid-a",)
+    assert kinship.roots_on_node("n0") == {uid(JOB)}
     kinship.remove("uid-a")
-    assert kinship.pods_on_node("n0") == ()
+    assert kinship.roots_on_node("n0") == set()
     assert kinship.remove("uid-a") == set()
 
 

@@ -261,7 +261,6 @@ def test_a_gang_that_is_no_object_is_a_problem_with_its_name() -> None:
     found, problem = read(PODGROUP, obj)
     assert found is None
     assert problem is not None
-    assert problem.resource_key == "podgroups.scheduling.k8s.io"
     assert problem.sentence.startswith("PodGroup team-a/ring cannot be read")
 
 

@@ -103,6 +103,62 @@ def test_create_token_refuses_in_one_sentence() -> None:
     assert "from 1 to 366 days" in refused("create_token", "ada", "--days", "1000")
 
 
+# --- revoke_token, remove_role, disable_user
+
+
+@pytest.mark.django_db
+def test_revoke_token_ends_one_token_or_all_of_a_user() -> None:
+    run("create_user", "ada", "--role", "viewer")
+    first, second, third = (run("create_token", "ada")[0].strip() for _ in range(3))
+    assert run("revoke_token", first)[0] == "A token of ada was revoked.\n"
+    assert people.find_token(first) is None
+    assert people.find_token(second) is not None
+    assert run("revoke_token", "--user", "ada")[0] == "Tokens of ada that were revoked: 2.\n"
+    assert (people.find_token(second), people.find_token(third)) == (None, None)
+    assert refused("revoke_token", first) == (
+        "there is no such token: it was revoked already, or it is not of here"
+    )
+    assert refused("revoke_token", "--user", "eve") == (
+        "there is no user 'eve'; the users are: ada"
+    )
+    assert "one of the arguments token --user is required" in refused("revoke_token")
+
+
+@pytest.mark.django_db
+def test_remove_role_says_what_is_left() -> None:
+    run("create_user", "ada", "--role", "viewer")
+    run("create_user", "ada", "--role", "operator", "--namespace", "team-a")
+    assert run("remove_role", "ada", "--role", "operator", "--namespace", "team-a")[0] == (
+        "ada is no longer operator of namespace team-a of every cluster.\n"
+        "ada is still viewer of every namespace of every cluster.\n"
+    )
+    assert run("remove_role", "ada", "--role", "viewer")[0] == (
+        "ada is no longer viewer of every namespace of every cluster.\n"
+        "ada has no role any more, and sees nothing.\n"
+    )
+    assert refused("remove_role", "ada", "--role", "viewer") == (
+        "ada is not viewer of every namespace of every cluster; ada is: nothing"
+    )
+
+
+@pytest.mark.django_db
+def test_disable_user_ends_sessions_and_tokens_until_create_user() -> None:
+    link = run("create_user", "ada", "--role", "viewer")[0].splitlines()[-1]
+    client = Client()
+    client.get(link.removeprefix("http://127.0.0.1:8000"))
+    token = run("create_token", "ada")[0].strip()
+    assert run("disable_user", "ada")[0] == (
+        "ada is disabled: sessions, password, sign-in links, tokens and roles have ended.\n"
+    )
+    assert client.get("/").headers["Location"] == "/sign-in/"
+    assert people.find_token(token) is None
+    assert "the account of ada is disabled" in refused("create_token", "ada")
+    link = run("create_user", "ada", "--role", "viewer")[0].splitlines()[-1]
+    assert Client().get(link.removeprefix("http://127.0.0.1:8000")).status_code == 302
+    assert client.get("/").status_code == 302, "the old session does not come back"
+    assert refused("disable_user", "eve") == "there is no user 'eve'; the users are: ada"
+
+
 # --- clusters
 
 

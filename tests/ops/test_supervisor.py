@@ -150,5 +150,4 @@ def test_a_child_gets_its_own_environment_and_folder(tmp_path: Path) -> None:
             Child("one", (sys.executable, "-c", script), {"GREETING": "hello"}, tmp_path)
         )
         assert supervisor.wait(lambda: (tmp_path / "seen").exists(), 15)
-        assert set(supervisor.pids()) == {"one"}
     assert (tmp_path / "seen").read_text() == "hello"

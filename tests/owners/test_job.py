@@ -222,6 +222,26 @@ def test_a_limit_per_index_is_no_limit_for_the_job() -> None:
     assert job(backoffLimit=0).max_retries == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        (None, 0),
+        ("", 0),
+        ("3", 1),
+        ("1,3-5,7", 5),
+        ("1,x,3-,-4,9-8", 1),  # what nobody writes counts for nothing
+    ],
+)
+def test_indexes_that_failed_for_good(text: str | None, number: int) -> None:
+    owner = job({"failedIndexes": text}, completionMode="Indexed", backoffLimitPerIndex=0)
+    assert (owner.failed_indexes, owner.failed_index_count) == (text or "", number)
+
+
+def test_a_success_policy_lets_a_job_succeed_without_some_indexes() -> None:
+    assert not job().has_success_policy
+    assert job(successPolicy={"rules": [{"succeededCount": 1}]}).has_success_policy
+
+
 def test_a_malformed_request_is_said_and_the_job_kept() -> None:
     template = {
         "spec": {"containers": [{"resources": {"requests": {"cpu": "four", "memory": "1k"}}}]}
@@ -297,18 +317,13 @@ def test_grace(given: int | None, seconds: int) -> None:
     assert job().grace_seconds == 30
 
 
-@pytest.mark.parametrize(("status", "pods"), [(None, None), ({"terminating": 2}, 2)])
-def test_pods_on_their_way_out(status: Json | None, pods: int | None) -> None:
-    assert job(status).terminating_pods == pods
-
-
 def test_a_job_on_its_own_is_suspended_by_its_field_only() -> None:
     assert OWNER.levers == (Lever.SUSPEND,)
     assert OWNER.child_levers == ()
 
 
 @pytest.mark.parametrize("state", ["job-suspended", "job-suspended-after-running", "job-running"])
-def test_captured_jobs_have_a_grace_and_count_pods_on_their_way_out(state: str) -> None:
+def test_captured_jobs_have_a_grace(state: str) -> None:
     for file in captures(state):
         for owner in captured(file, JOB):
-            assert (owner.grace_seconds, owner.terminating_pods) == (30, 0)
+            assert owner.grace_seconds == 30

@@ -250,6 +250,17 @@ def test_restarts_of_single_jobs() -> None:
     assert [is_current(owner, job) for job in (old, new, sibling)] == [False, True, True]
 
 
+@pytest.mark.parametrize(
+    ("action", "counted"),
+    [("RestartJobSetAndIgnoreMaxRestarts", 0), ("RestartJobSet", 5), ("RestartJob", 5)],
+)
+def test_a_count_of_zero_is_omitted(action: str, counted: int) -> None:
+    """Before v0.6 there is no such count and no restart that does not count."""
+    policy = {"maxRestarts": 3, "rules": [{"action": action}]}
+    owner = jobset(part("workers"), status={"restarts": 5}, failurePolicy=policy)
+    assert (owner.restarts, owner.counted_restarts) == (5, counted)
+
+
 def test_a_restart_in_place_counts_by_the_attempt_of_its_pods() -> None:
     status = {"currentInPlaceRestartAttempt": 2, "previousInPlaceRestartAttempt": 1}
     owner = jobset(part("workers"), status=status, failurePolicy={"maxRestarts": 3})

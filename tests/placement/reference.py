@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import permutations, product
 
 from gangboard.domain.capacity import GangRequest, Load, NodeRoom, Shape, Spread
 from gangboard.domain.placing import When
+from gangboard.placement.eligibility import is_eligible, pods_that_fit
 
 
 def accepts(node: NodeRoom, load: Load, pods: Sequence[Shape]) -> bool:
@@ -129,3 +131,28 @@ def _left_out(node: NodeRoom, shape: Shape, spread: Spread) -> bool:
     if spread.honours_affinity and shape.node_selector and node.labels["pool"] != "x":
         return True
     return spread.honours_taints and bool(node.taints) and not shape.tolerations
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeRoom:
+    """How many pods of one shape fit."""
+
+    total: int
+    per_node: Mapping[str, int]
+    """Eligible nodes only; 0 for those that are saturated."""
+    limits: Mapping[str, str]
+    """Node → what stops one pod more: a resource, `pods`, or a word of `Constraint`."""
+
+
+def shape_room(nodes: Iterable[NodeRoom], shape: Shape, when: When) -> ShapeRoom:
+    """Return how many pods of one shape fit, in total and per eligible node, each asked alone."""
+    found = {
+        node.name: pods_that_fit(node, shape, when)
+        for node in sorted(nodes, key=lambda one: one.name)
+        if is_eligible(node, shape)
+    }
+    return ShapeRoom(
+        sum(count for count, _ in found.values()),
+        {name: count for name, (count, _) in found.items()},
+        {name: limit for name, (_, limit) in found.items()},
+    )

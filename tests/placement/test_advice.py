@@ -50,7 +50,7 @@ def resident(name: str, priority: int = 0, kind: str = "Job", **gpus: int) -> Re
     """A gang that holds that many GPUs on these nodes, one pod on each."""
     ref = ObjectRef("batch", kind, "team-b", name, f"uid-{name}")
     loads = {place: Load({GPU: count}, 1) for place, count in gpus.items()}
-    return Resident(ref.uid, ref, priority, loads)
+    return Resident(ref.uid, ref, priority, loads, suspendable=kind != "Pod")
 
 
 def kinds(found: Sequence[Advice]) -> list[Change]:
@@ -73,6 +73,13 @@ def test_the_least_is_freed_on_the_fewest_nodes() -> None:
     )
 
 
+def test_what_fits_then_is_what_the_quorum_needs() -> None:
+    found = only(advise(waiting([node("a", 4, 1), node("b", 4)], 3, 4, quorum=2)), Change.FREE_ROOM)
+    assert found.text == (
+        "Free 1 nvidia.com/gpu on node a: then the 2 of 3 pods that its quorum needs fit."
+    )
+
+
 def test_of_many_nodes_two_are_named_with_what_is_theirs() -> None:
     nodes = [node(name, 4, used) for name, used in zip("abcd", (1, 3, 2, 2), strict=True)]
     found = only(advise(waiting(nodes, 4, 4, quorum=4)), Change.FREE_ROOM)
@@ -82,6 +89,17 @@ def test_of_many_nodes_two_are_named_with_what_is_theirs() -> None:
         "Free up to 3 nvidia.com/gpu on each of 4 nodes (1 nvidia.com/gpu on node a, "
         "3 nvidia.com/gpu on node b, …): then all 4 pods fit."
     )
+
+
+def test_what_is_to_be_freed_is_enough_as_it_is_written() -> None:
+    """1.5 GB of memory are 1.397Gi: 1.3Gi, as the verdict has what is there, would not do."""
+    gigabytes = {"memory": 1_500_000_000, "cpu": 8000, "pods": 110}
+    full = NodeRoom("a", {}, allocatable=gigabytes, now=Load({"memory": 1_500_000_000}, 1))
+    job = a_job("train", pods=1, requests=requests(memory="1500000000"))
+    facts = {"room": ClusterRoom((full,)), "kubernetes": (1, 37)}
+    unit = unit_of(job, *pods_of(job, 1), facts=facts)
+    found = only(advise(replace(unit, placing=placing(unit))), Change.FREE_ROOM)
+    assert found.text == "Free 1.4Gi of memory on node a: then the pod fits."
 
 
 def test_only_the_names_that_are_printed_are_kept_to_be_hidden() -> None:
@@ -138,6 +156,29 @@ def test_each_pod_that_a_term_is_about_has_to_go() -> None:
     assert Change.FREE_ROOM not in kinds(alone)
 
 
+def test_what_a_gang_holds_where_nobody_of_these_can_go_is_not_its_size() -> None:
+    """Of 16 GPUs 8 are on a node of another pool: 8 would be said of a gang half as large."""
+    pool = Needs((("pool", "x"),))
+    nodes = [node("a", 8, 8, labels={"pool": "x"}), node("b", 8, 8)]
+    large = resident("large", a=8, b=8)
+    unit = waiting(nodes, 2, 4, quorum=2, residents=[large], needs=pool)
+    assert only(advise(unit), Change.SUSPEND_GANGS).text == (
+        "Suspend Job team-b/large (priority 0), which frees 8 nvidia.com/gpu on nodes that the "
+        "waiting pods could use: then all 2 pods fit."
+    )
+    # Half of what it holds there goes already.
+    going = replace(large, by_suspending={"a": Load({GPU: 4}, 1)})
+    unit = waiting(nodes, 1, 4, quorum=1, residents=[going], needs=pool)
+    assert only(advise(unit), Change.SUSPEND_GANGS).text == (
+        "Suspend Job team-b/large (priority 0), which frees 4 nvidia.com/gpu on nodes that the "
+        "waiting pod could use: then the pod fits."
+    )
+    unit = waiting(nodes, 2, 4, quorum=2, residents=[resident("half", a=8)], needs=pool)
+    assert only(advise(unit), Change.SUSPEND_GANGS).text == (
+        "Suspend Job team-b/half (priority 0), which holds 8 nvidia.com/gpu: then all 2 pods fit."
+    )
+
+
 def driver_and_worker(cpu_on_a: int) -> Unit:
     jobset = a_jobset("run")
     driver = a_job("run-driver-0", of=jobset, pods=1, requests=requests(gpu="1"))
@@ -187,6 +228,14 @@ def test_a_taint_to_tolerate_is_named_and_how() -> None:
         "node.cloudprovider.kubernetes.io/shutdown",
         "karpenter.sh/disrupted",
         "karpenter.sh/unregistered",
+        "node.cilium.io/agent-not-ready",
+        "ebs.csi.aws.com/agent-not-ready",
+        "efs.csi.aws.com/agent-not-ready",
+        "node.gardener.cloud/critical-components-not-ready",
+        "node.cluster.x-k8s.io/uninitialized",
+        "aws-node-termination-handler/spot-itn",
+        "aws-node-termination-handler/scheduled-maintenance",
+        "cloud.google.com/impending-node-termination",
         "ToBeDeletedByClusterAutoscaler",
         "DeletionCandidateOfClusterAutoscaler",
     ],
@@ -273,6 +322,19 @@ def test_nobody_of_higher_priority_and_nobody_without_a_lever_is_suspended() -> 
     assert Change.SUSPEND_GANGS not in kinds(found)
     mine = advise(waiting(nodes, 1, 4, quorum=1, residents=held, priority=5))
     assert [ref.name for ref in only(mine, Change.SUSPEND_GANGS).gangs] == ["vip"]
+
+
+def test_a_gang_that_somebody_else_decides_about_is_not_suspended() -> None:
+    """Its owner or its queue would undo it, and its pods would start again for nothing."""
+    held = [
+        replace(resident("run", kind="JobSet", a=4), suspendable=False),
+        resident("free", 0, a=2, b=2),
+    ]
+    nodes = [node("a", 8, 6), node("b", 4, 2)]
+    found = advise(waiting(nodes, 1, 4, quorum=1, residents=held))
+    assert [ref.name for ref in only(found, Change.SUSPEND_GANGS).gangs] == ["free"]
+    alone = advise(waiting([node("a", 4, 4)], 1, 4, quorum=1, residents=held[:1]))
+    assert Change.SUSPEND_GANGS not in kinds(alone)
 
 
 def test_what_can_never_fit_gets_no_advice_about_room() -> None:

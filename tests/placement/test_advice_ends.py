@@ -77,7 +77,8 @@ def test_the_time_is_rounded_up_and_has_a_date_on_another_day() -> None:
 
 def test_a_bare_pod_and_a_gang_of_any_kind_are_waited_for_and_never_suspended() -> None:
     for kind in ("Pod", "PodGroup"):
-        found = advised([FULL], 1, 4, held("x", ending(12, a=4), kind=kind))
+        gang = replace(held("x", ending(12, a=4), kind=kind), suspendable=False)
+        found = advised([FULL], 1, 4, gang)
         assert found[0].text.startswith(f"Wait for {kind} team-b/x, which ends at 12:12 UTC")
         assert Change.SUSPEND_GANGS not in kinds(found)
 
@@ -149,7 +150,7 @@ def test_what_is_being_deleted_is_all_that_is_said_where_it_is_enough() -> None:
     gone = held("gone", ending(2.5, pods=2, deleted=True, a=4))
     (found,) = advised([FULL, cordoned], 1, 4, gone, resident("x", b=0))
     assert found.change is Change.WAIT_FOR_END
-    assert found.text == "Wait: 2 pods on node a are going until 12:03 UTC; then the pod fits."
+    assert found.text == "Wait: 2 pods on node a will be gone by 12:03 UTC; then the pod fits."
     assert [ref.name for ref in found.named] == ["a"]
     assert found.gangs == ()
     assert found.at == NOW + timedelta(minutes=2.5)
@@ -159,14 +160,23 @@ def test_what_is_being_deleted_is_all_that_is_said_where_it_is_enough() -> None:
 def test_pods_of_its_own_that_go_make_room_too() -> None:
     mine = replace(going("train", 1, a=4), root="uid-train")
     (found,) = advised([FULL], 1, 4, mine)
-    assert found.text == "Wait: 1 pod on node a is going until 12:01 UTC; then the pod fits."
+    assert found.text == "Wait: 1 pod on node a will be gone by 12:01 UTC; then the pod fits."
+
+
+def test_room_that_others_take_again_is_waited_for_by_their_own_gang_only() -> None:
+    """A Job that goes on makes a deleted pod anew, and the new one may be placed there first."""
+    end = replace(ending(1, deleted=True, a=4), replaced=True)
+    theirs = replace(held("eval", end), by_suspending={})
+    assert Change.WAIT_FOR_END not in kinds(advised([FULL], 1, 4, theirs))
+    mine = replace(theirs, root="uid-train")
+    assert kinds(advised([FULL], 1, 4, mine)) == [Change.WAIT_FOR_END]
 
 
 def test_only_what_is_needed_is_waited_for() -> None:
     nodes = [FULL, node("b", 4, 4), node("c", 0)]
     pods = [going("late", 9, a=4), going("soon", 1, b=4)]
     (found,) = advised(nodes, 1, 4, *pods)
-    assert found.text == "Wait: 1 pod on node b is going until 12:01 UTC; then the pod fits."
+    assert found.text == "Wait: 1 pod on node b will be gone by 12:01 UTC; then the pod fits."
 
 
 def test_nobody_is_asked_to_free_what_goes_by_itself() -> None:
@@ -222,7 +232,7 @@ def test_a_pod_that_keeps_others_away_goes() -> None:
     end = Ending(NOW + timedelta(minutes=1), load, deleted=True)
     gone = replace(resident("gone"), loads=load, ends=(end,), by_suspending={})
     (found,) = advised([there], 1, 1, gone, needs=needs)
-    assert found.text == "Wait: 1 pod on node a is going until 12:01 UTC; then the pod fits."
+    assert found.text == "Wait: 1 pod on node a will be gone by 12:01 UTC; then the pod fits."
 
 
 def test_no_end_is_told_where_the_arithmetic_cannot_tell() -> None:

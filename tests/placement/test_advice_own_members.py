@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import replace
+
+import numpy as np
 
 from gangboard.domain.advice import Change
 from gangboard.domain.capacity import ClusterRoom, Load, NodeRoom, Taint
 from gangboard.domain.facts import Unit
 from gangboard.placement.advice import advise
+from gangboard.placement.ground import ground_of
+from gangboard.placement.hosts import hosts_of
+from gangboard.placement.leaving import nodes_to_free
+from gangboard.placement.members import request_of
 from gangboard.placement.placing import placing
-from tests.diagnosis.building import a_job, a_jobset, a_part, a_pod, child_jobs, requests
+from gangboard.placement.tenants import tenants_of
+from tests.diagnosis.building import (
+    a_group,
+    a_job,
+    a_jobset,
+    a_part,
+    a_pod,
+    child_jobs,
+    pods_of,
+    requests,
+)
 from tests.placement.making import GPU, node
 from tests.placement.test_advice import kinds, only
 from tests.rules.asking import unit_of
@@ -77,3 +95,65 @@ def test_a_jobset_that_is_made_anew_as_a_whole_tolerates_for_all_that_wait() -> 
     """For the pod of one Job there is room then; the other would wait as before."""
     assert only(advise(jobset(others_wait=False)), Change.TOLERATE).taint == INFRA
     assert Change.TOLERATE not in kinds(advise(jobset(others_wait=True)))
+
+
+# A group that has its quorum: the scheduler takes the others as they come
+
+
+def at_quorum(*, others: int = 0, unasked: bool = False) -> Unit:
+    """Three of seven pods wait, the quorum is four; a node is there for one of them.
+
+    Of the four that run so many are `others`: pods of another gang that name the group.
+    """
+    job = a_job("train", pods=7, requests=GPUS, group_name="" if unasked else "ring")
+    group = a_group("ring", quorum=4, of=job if unasked else None)
+    full = [replace(node(name, gpu=4), now=Load({GPU: 4}, 1)) for name in "abcd"]
+    own = pods_of(job, 7 - others, group="ring")
+    run = [replace(pod, node=name) for pod, name in zip(own, "abcd"[others:], strict=False)]
+    strangers = tuple(
+        a_pod(f"x-{name}", group="ring", on=name, requests=GPUS) for name in "abcd"[:others]
+    )
+    facts = {
+        "room": ClusterRoom((*full, node("e", gpu=4))),
+        "kubernetes": (1, 36) if unasked else (1, 37),
+        "strangers": strangers,
+    }
+    unit = unit_of(job, group, *run, *own[len(run) :], facts=facts, strangers=strangers)
+    return replace(unit, placing=placing(unit))
+
+
+def test_a_quorum_that_is_met_is_not_lowered() -> None:
+    for others in (0, 2, 4):
+        unit = at_quorum(others=others)
+        assert unit.placing is not None
+        assert unit.placing.request.needed == 3
+        assert Change.QUORUM not in kinds(advise(unit))
+
+
+def test_nobody_leaves_a_gang_that_has_its_quorum() -> None:
+    """As without the gang, its other pods are placed one by one."""
+    assert Change.OPT_OUT not in kinds(advise(at_quorum(unasked=True)))
+
+
+def test_a_quorum_that_is_not_met_counts_those_with_a_node() -> None:
+    unit = at_quorum(others=2)
+    assert unit.group is not None
+    unit = replace(unit, quorum=6, group=replace(unit.group, quorum=6))
+    unit = replace(unit, placing=placing(unit))
+    found = only(advise(unit), Change.QUORUM)
+    assert found.text == "Lower the quorum of PodGroup ring from 6 to 5: 1 pod fits now (in place)."
+
+
+def test_the_nodes_of_a_gang_that_keeps_some_are_forgotten_with_its_advice() -> None:
+    """They are its own, and tens of megabytes for some gangs of a large cluster."""
+    unit = work_list(holding("a", 8), holding("b", 8))
+    room, request = unit.facts.room, request_of(unit)
+    ground, shape = nodes_to_free(unit), request.parties[0].shape
+    assert ground is not ground_of(room)
+    kept = weakref.ref(ground)
+    tenants_of(room, ground).gains(
+        ground, hosts_of(ground, shape), shape, np.zeros(2, dtype=np.int64)
+    )
+    del ground
+    gc.collect()
+    assert kept() is None

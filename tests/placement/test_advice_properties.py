@@ -30,7 +30,6 @@ from gangboard.domain.placing import When
 from gangboard.domain.pod import Pod
 from gangboard.placement.advice import advise
 from gangboard.placement.placing import placing
-from gangboard.placement.tenants import freed_by_suspending
 from tests.agreement.advice_cases import on_paper, taken
 from tests.agreement.drawing import make_case
 from tests.agreement.reckoning import most
@@ -134,7 +133,7 @@ def changed(unit: Unit, advice: Advice, part: Sequence[str] | None = None) -> li
         nodes.append(node)
     for resident in unit.facts.room.residents():
         if advice.change is Change.SUSPEND_GANGS and resident.ref.name in named:
-            freed = freed_by_suspending(resident)
+            freed = resident.kept
             nodes = [_freed(node, _of(freed, node.name)) for node in nodes]
         for end in resident.ends:
             # What is advised about room counts on what is being deleted.

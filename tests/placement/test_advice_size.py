@@ -71,7 +71,7 @@ def test_a_quorum_that_is_left_open_follows_the_size() -> None:
     job = a_train(gang_request=LEFT_OPEN)
     assert texts(told(job, a_group("g", quorum=4, of=job))) == [
         "Set minCount of Job train, which has none, to 2: 2 pods fit now (in place).",
-        "Lower the parallelism and completions of Job train from 4 to 2: so many fit now "
+        "Lower the parallelism and completions of Job train from 4 to 2: that many fit now "
         "(in place).",
     ]
 
@@ -81,7 +81,7 @@ def test_a_quorum_that_is_given_is_lowered_with_the_size() -> None:
     job = a_train(gang_request=GIVEN)
     assert texts(told(job, a_group("g", quorum=4, of=job))) == [
         "Lower the quorum of Job train from 4 to 2: 2 pods fit now (in place).",
-        "Lower the parallelism, completions and minCount of Job train from 4 to 2: so many fit "
+        "Lower the parallelism, completions and minCount of Job train from 4 to 2: that many fit "
         "now (in place).",
     ]
 
@@ -89,7 +89,7 @@ def test_a_quorum_that_is_given_is_lowered_with_the_size() -> None:
 def test_a_gang_of_1_36_follows_the_size_of_a_job_that_is_made_again() -> None:
     job = a_train()
     assert texts(told(job, a_group("g", quorum=4, of=job), minor=V136)) == [
-        "Lower the parallelism and completions of Job train from 4 to 2: so many fit now "
+        "Lower the parallelism and completions of Job train from 4 to 2: that many fit now "
         "(recreate)."
     ]
 
@@ -138,7 +138,7 @@ def test_a_list_of_work_keeps_its_completions() -> None:
         (found,) = told(job, minor=minor)
         assert found.way is Way.IN_PLACE
         assert found.text == (
-            "Lower the parallelism of Job train from 4 to 2: so many fit now (in place)."
+            "Lower the parallelism of Job train from 4 to 2: that many fit now (in place)."
         )
 
 
@@ -151,13 +151,13 @@ def test_a_list_of_work_in_a_gang_too() -> None:
     job = a_train(completions=100, desired=4, gang_request=LEFT_OPEN)
     found = told(job, a_group("g", quorum=4, of=job))
     assert texts(found)[1:] == [
-        "Lower the parallelism of Job train from 4 to 2: so many fit now (in place)."
+        "Lower the parallelism of Job train from 4 to 2: that many fit now (in place)."
     ]
 
 
 def test_completions_without_indexes_cannot_be_changed_and_need_not() -> None:
     assert texts(told(a_train(indexed=False))) == [
-        "Lower the parallelism of Job train from 4 to 2: so many fit now (in place)."
+        "Lower the parallelism of Job train from 4 to 2: that many fit now (in place)."
     ]
 
 
@@ -225,7 +225,7 @@ def test_a_jobset_of_one_job_is_made_smaller() -> None:
     on = {f"run-workers-0-{at}": name for at, name in enumerate("abc")}
     said = (
         "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 4 to "
-        "3: so many fit now (recreate)."
+        "3: that many fit now (recreate)."
     )
     assert told_of(jobset, full, on) == [said]
     assert told_of(jobset, [node(name, 4) for name in "abc"], minor=V136) == [said]
@@ -238,7 +238,7 @@ def test_a_jobset_of_several_jobs_has_fewer_of_them() -> None:
     full = [node(name, 4, 4) for name in "abcd"] + [node("e", 4)]
     on = {f"run-workers-{at // 2}-{at % 2}": name for at, name in enumerate("abcd")}
     assert told_of(jobset, full, on, minor=V136) == [
-        "Lower the replicas of replicatedJobs[workers] of JobSet run from 3 to 2: so many fit now "
+        "Lower the replicas of replicatedJobs[workers] of JobSet run from 3 to 2: that many fit now "
         "(recreate)."
     ]
 
@@ -247,7 +247,7 @@ def test_or_smaller_ones_where_not_even_one_fits() -> None:
     jobset = a_jobset("run", workers(jobs=2, pods=4))
     assert told_of(jobset, [node("a", 8)], minor=V136) == [
         "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 4 to "
-        "1: so many of each Job fit now (recreate)."
+        "1: that many of each Job fit now (recreate)."
     ]
 
 
@@ -261,7 +261,7 @@ def test_the_other_parts_keep_their_room() -> None:
     # On a or b the driver would take the place of a worker, and the scheduler may put it there.
     assert said == [
         "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 4 to "
-        "1: so many fit now (recreate)."
+        "1: that many fit now (recreate)."
     ]
 
 

@@ -29,12 +29,13 @@ from gangboard.domain.capacity import (
 )
 from gangboard.domain.placing import Answer, Cause, Fit, When
 from gangboard.placement.assess import assess
-from gangboard.placement.eligibility import eligibility, is_eligible, shape_room
+from gangboard.placement.eligibility import eligibility, is_eligible
 from gangboard.placement.fits import fits
 from gangboard.placement.ground import Ground
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.totals import totals
 from tests.placement.making import CORDON, GPU, S, T, gang, node, shape
+from tests.placement.reference import shape_room
 
 Thing = TypeVar("Thing")
 HUGE = 2**70

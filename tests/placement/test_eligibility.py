@@ -9,8 +9,9 @@ import pytest
 from gangboard.domain.capacity import Load, NodeRoom, Requirement, Shape, Taint, Term
 from gangboard.domain.placing import Excluded, Filter, When
 from gangboard.placement.amounts import base_units, pod_amounts, units, wanted
-from gangboard.placement.eligibility import SCHEDULER_ORDER, eligibility, shape_room
+from gangboard.placement.eligibility import eligibility
 from tests.placement.making import CORDON, GPU, S, node, port, shape
+from tests.placement.reference import shape_room
 
 
 @pytest.mark.parametrize(
@@ -45,18 +46,6 @@ def five_nodes() -> list[NodeRoom]:
         node("n4", unschedulable=True, taints=(CORDON,)),
         node("n5", taints=(Taint("gpu", "NoSchedule", "yes"),)),
     ]
-
-
-def test_the_scheduler_counts_in_its_own_order() -> None:
-    # "0/5 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable,
-    # 3 node(s) didn't match Pod's node affinity/selector." (observed on 1.37)
-    found = eligibility(five_nodes(), shape(node_selector={"no": "body"}), order=SCHEDULER_ORDER)
-    assert found.eligible == ()
-    assert found.excluded == {
-        Filter.TAINT: Excluded(1, ("n5",), (("gpu=yes:NoSchedule", 1),)),
-        Filter.CORDON: Excluded(1, ("n4",)),
-        Filter.SELECTOR: Excluded(3, ("n1", "n2", "n3")),
-    }
 
 
 def test_the_owner_comes_first_for_people() -> None:

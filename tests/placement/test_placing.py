@@ -10,10 +10,11 @@ import pytest
 
 from gangboard.domain.capacity import HOSTNAME, PODS, ClusterRoom, Load, Needs, NodeRoom, Taint
 from gangboard.domain.facts import Unit
-from gangboard.domain.placing import Answer, Cause, Constraint, Filter, Placing, ShapeFit
+from gangboard.domain.placing import Answer, Cause, Constraint, Placing, ShapeFit
 from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.placement.fit_rows import fit_rows
 from gangboard.placement.placing import nodes_for, placing, request_of
+from gangboard.placement.sentences.excluded import code_of_excluded, homeless
 from tests.diagnosis.building import (
     NOW,
     a_group,
@@ -88,6 +89,19 @@ def test_all_that_wait_are_one_question() -> None:
 
 def test_members_with_a_node_count_for_the_quorum() -> None:
     assert request_of(a_unit_of(a_gang(3, quorum=4, on=("n0", "n1")))).quorum == 2
+
+
+def going(pod: Any) -> Any:
+    return replace(pod, meta=replace(pod.meta, deleting_since=NOW))
+
+
+def test_members_that_are_being_deleted_count_for_the_quorum_until_they_are_gone() -> None:
+    # podgroupstate.go (1.36, 1.37) never looks at deletionTimestamp.
+    job, group, *pods = a_gang(2, quorum=4, on=("n0", "n1"))
+    assert request_of(a_unit_of((job, group, going(pods[0]), *pods[1:]))).quorum == 2
+    job, group, *pods = a_gang(1, quorum=4, on=("n0", "n1", "n2", "n3"))
+    unit = a_unit_of((job, group, *pods[:2], *map(going, pods[2:4]), pods[4]))
+    assert (request_of(unit).size, request_of(unit).quorum) == (1, None)
 
 
 def test_beyond_the_quorum_the_question_is_about_all_that_wait() -> None:
@@ -359,32 +373,50 @@ def test_a_rack_that_is_too_small() -> None:
 def test_no_nodes_at_all() -> None:
     answer = found(a_unit_of(a_gang(2), ()))
     assert (cause(answer), answer.has_no_nodes) == (Cause.NO_ELIGIBLE_NODE, True)
-    assert only(answer).eligibility.decisive is None
+    assert told(a_unit_of(a_gang(2), ())) == "no-nodes"
 
 
-def decisive(unit: Unit) -> Filter | None:
+def told(unit: Unit) -> str:
+    """The code under which it is said that no node could ever host a member."""
     answer = found(unit)
-    assert (cause(answer), answer.has_no_nodes) == (Cause.NO_ELIGIBLE_NODE, False)
-    assert answer.hostless == answer.shapes
-    return only(answer).eligibility.decisive
+    assert cause(answer) is Cause.NO_ELIGIBLE_NODE
+    return code_of_excluded(unit, answer.shapes)
 
 
 def test_which_filter_is_the_trouble() -> None:
     pool = Needs((("pool", "a"),))
     cordoned = node("n8", unschedulable=True, taints=(CORDON,))
     tainted = [node(f"t{at}", taints=(Taint("gpu", "NoSchedule"),)) for at in range(2)]
-    assert decisive(a_unit_of(a_gang(2, needs=pool))) is Filter.SELECTOR
+    assert told(a_unit_of(a_gang(2, needs=pool))) == "no-matching-node"
     # n8 is the only one that was asked for, and it is cordoned.
     wanted = replace(cordoned, labels={HOSTNAME: "n8", "pool": "a"})
-    assert decisive(a_unit_of(a_gang(2, needs=pool), (*FOUR, wanted))) is Filter.CORDON
+    assert told(a_unit_of(a_gang(2, needs=pool), (*FOUR, wanted))) == "nodes-unschedulable"
     # Two are tainted, one is cordoned.
-    assert decisive(a_unit_of(a_gang(2), (cordoned, *tainted))) is Filter.TAINT
-    # Nodes of the pool have no GPU: the selector took the others before.
+    assert told(a_unit_of(a_gang(2), (cordoned, *tainted))) == "untolerated-taint"
+    # Nodes of the pool have no GPU: the selector took the others before. No driver serves any.
     bare = node("c0", gpu=0, labels={"pool": "a"})
-    assert decisive(a_unit_of(a_gang(2, needs=pool), (*FOUR, bare))) is Filter.MISSING_RESOURCE
-    assert decisive(a_unit_of(a_gang(2, ask="8"))) is Filter.TOO_SMALL
+    unit = a_unit_of(a_gang(2, needs=pool), (*FOUR, bare), kubernetes=(1, 35))
+    assert told(unit) == "no-matching-node"
+
+
+def test_a_driver_may_serve_what_no_node_lists() -> None:
+    # DRAExtendedResource, on since 1.36: nobody compares amounts where a DeviceClass has the name.
+    bare = node("c0", gpu=0), node("c1", gpu=0, labels={"pool": "a"})
+    answer = found(a_unit_of(a_gang(2), bare, kubernetes=(1, 36)))
+    assert answer.assessment is not None
+    assert (cause(answer), answer.assessment.why) == (
+        Cause.CANNOT_TELL,
+        "not understood: devices that a DeviceClass may serve as nvidia.com/gpu",
+    )
+    # Where no node is selected, it is all the same what nodes have.
+    nowhere = a_gang(2, needs=Needs((("pool", "b"),)))
+    assert told(a_unit_of(nowhere, bare, kubernetes=(1, 36))) == "no-matching-node"
+    # One node that lists it: the amounts are compared there.
+    some = found(a_unit_of(a_gang(2), (*bare, FOUR[0]), kubernetes=(1, 36)))
+    assert cause(some) is Cause.FITS
+    assert told(a_unit_of(a_gang(2, ask="8"))) == "no-matching-node"
     silent = node("n9", taints=(Taint("node.kubernetes.io/not-ready", "NoExecute"),))
-    assert decisive(a_unit_of(a_gang(1), (silent,))) is Filter.NOT_READY
+    assert told(a_unit_of(a_gang(1), (silent,))) == "nodes-unschedulable"
 
 
 def test_only_the_shape_without_a_node_is_named() -> None:
@@ -394,10 +426,10 @@ def test_only_the_shape_without_a_node_is_named() -> None:
         *pods_of(driver, 1, needs=Needs((("pool", "none"),))),
         *pods_of(workers, 2),
     )
-    answer = found(a_unit_of((jobset, driver, workers, *pods)))
-    assert cause(answer) is Cause.NO_ELIGIBLE_NODE
-    assert [one.shape.name for one in answer.hostless] == ["run-driver-0"]
-    assert [one.has_host for one in answer.shapes] == [False, True]
+    unit = a_unit_of((jobset, driver, workers, *pods))
+    without = homeless(found(unit).shapes)
+    assert without is not None
+    assert (without.shape.name, told(unit)) == ("run-driver-0", "no-matching-node")
 
 
 def test_pods_of_a_node_are_used_up() -> None:

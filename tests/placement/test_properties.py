@@ -24,11 +24,11 @@ from gangboard.domain.capacity import (
 from gangboard.domain.placing import Answer, Cause, When
 from gangboard.placement.assess import assess
 from gangboard.placement.classes import problem
-from gangboard.placement.eligibility import eligibility, shape_room
+from gangboard.placement.eligibility import eligibility
 from gangboard.placement.fits import fits
 from gangboard.placement.packing import Budget, search
 from tests.placement.making import S, T
-from tests.placement.reference import accepts, reference, witness, works
+from tests.placement.reference import accepts, reference, shape_room, witness, works
 
 PORTS = [frozenset[HostPort](), frozenset({HostPort(80)}), frozenset({HostPort(80), HostPort(81)})]
 APART = [frozenset[PodTerm](), frozenset({S}), frozenset({T})]

@@ -2,7 +2,8 @@
 
 import pytest
 
-from gangboard.placement.sentences.numbers import Crowd, amount_of, are_free, needed_and_there
+from gangboard.placement.amount_words import amount_of
+from gangboard.placement.sentences.numbers import Crowd, are_free, needed_and_there
 
 GI = 2**30
 
@@ -15,6 +16,7 @@ GI = 2**30
         ("cpu", 1000, "1 CPU"),
         ("cpu", 1500, "1.5 CPUs"),
         ("cpu", 250, "250m CPU"),
+        ("cpu", 0, "0 CPUs"),
         ("memory", 32 * GI, "32Gi of memory"),
         ("memory", 1536 * 2**20, "1536Mi of memory"),
         ("memory", 131899492 * 1024, "125.7Gi of memory"),
@@ -26,6 +28,21 @@ GI = 2**30
 )
 def test_people_read_amounts_in_these_units(resource: str, amount: int, text: str) -> None:
     assert amount_of(resource, amount) == text
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [
+        (32 * GI, "32Gi of memory"),
+        (1_500_000_000, "1.4Gi of memory"),
+        (GI + 1, "1.1Gi of memory"),
+        (GI - 1, "1Gi of memory"),
+        (10**6 + 1, "976.6Ki of memory"),
+        (999, "999 of memory"),
+    ],
+)
+def test_what_must_be_enough_is_rounded_up(amount: int, text: str) -> None:
+    assert amount_of("memory", amount, up=True) == text
 
 
 def test_two_amounts_that_differ_never_look_alike() -> None:

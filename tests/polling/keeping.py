@@ -8,6 +8,7 @@ from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.domain.queue import QueueEntry
 from gangboard.polling.room import RoomKeeper
 from tests.diagnosis.building import a_job, a_node
 
@@ -18,14 +19,14 @@ TRAIN = a_job("train", pods=2, ask="2")
 class Cluster:
     """Feeds a keeper as a session does."""
 
-    def __init__(self, *things: Node | Pod | Owner) -> None:
+    def __init__(self, *things: Node | Pod | Owner | QueueEntry) -> None:
         self.refs: dict[str, ObjectRef] = {}
         self.kinship = Kinship()
         self.keeper = RoomKeeper(self.kinship, self.refs.get)
         for thing in things:
             self.put(thing)
 
-    def put(self, thing: Node | Pod | Owner) -> None:
+    def put(self, thing: Node | Pod | Owner | QueueEntry) -> None:
         self.keeper.put(thing)
         self.refs[thing.meta.ref.uid] = thing.meta.ref
         self.keeper.touch(self.kinship.put(thing))

@@ -5,11 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from gangboard.domain.capacity import Resident
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import FailureRule, Owner, Policies
 from gangboard.domain.pod import Pod
-from tests.diagnosis.building import NOW, a_job, a_jobset, a_part, a_pod, ago, child_jobs, pods_of
+from tests.diagnosis.building import (
+    NOW,
+    a_job,
+    a_jobset,
+    a_part,
+    a_pod,
+    ago,
+    child_jobs,
+    failed,
+    pods_of,
+)
 from tests.polling.keeping import TRAIN, Cluster, node
 
 
@@ -118,3 +130,57 @@ def test_ends_of_one_minute_are_one() -> None:
     last = a_pod("train-1", of=TRAIN, on="n0", deleting_since=ago(-50))
     (end,) = Cluster(node(), TRAIN, first, last).residents()["train"].ends
     assert (end.at, end.told, end.pods) == (ago(-50), ago(-60), 2)
+
+
+GOING: dict[str, Any] = {"deleting_since": ago(-30)}
+
+
+def replaced(*things: Owner | Pod) -> list[bool]:
+    """Of each end of what is deleted: whether others are made in its place."""
+    (held,) = Cluster(node(), *things).residents().values()
+    return [one.replaced for one in held.ends if one.deleted]
+
+
+def test_a_job_that_goes_on_makes_what_is_deleted_anew() -> None:
+    """The new pod may take the room: only its own gang can count on it."""
+    job = a_job("train", pods=2)
+    there, going = a_pod("train-0", of=job, on="n0"), a_pod("train-1", of=job, on="n0", **GOING)
+    assert replaced(job, there, going) == [True]
+    # The new one is there already, and waits; or has a node elsewhere: then the room is free.
+    assert replaced(job, there, going, a_pod("train-2", of=job)) == [True]
+    assert replaced(job, there, going, a_pod("train-2", of=job, on="n1")) == [False]
+    # The deleted pod counts as the last failure that the Job takes; or as one that it had before.
+    worn = replace(job, max_retries=0)
+    assert replaced(worn, there, going) == [False]
+    assert replaced(worn, there, going, a_pod("train-2", of=job)) == [True]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"suspended": True},
+        {"finish": failed()},
+        {"ending": "BackoffLimitExceeded"},
+        {"deleting_since": NOW},
+        {"parallelism": 1, "desired": 1},
+        {"completions": 3, "succeeded_pods": 2, "desired": 3},
+    ],
+)
+def test_a_job_that_wants_no_more_makes_nothing_anew(fields: dict[str, Any]) -> None:
+    job = a_job("train", **fields)
+    there, going = a_pod("train-0", of=job, on="n0"), a_pod("train-1", of=job, on="n0", **GOING)
+    assert replaced(job, there, going) == [False]
+
+
+def test_a_jobset_that_goes_on_makes_its_jobs_anew() -> None:
+    jobset = a_jobset("run")
+    (child,) = child_jobs(jobset, **GOING)
+    pods = [a_pod(f"w-{index}", of=child, on="n0", **GOING) for index in (0, 1)]
+    assert replaced(jobset, child, *pods) == [True]
+    # All of it goes, or stops.
+    for stopped in ({"deleting_since": NOW}, {"suspended": True}, {"finish": failed()}):
+        assert replaced(a_jobset("run", **stopped), child, *pods) == [False]
+    # A Job that has failed takes its JobSet with it, unless that tries again.
+    (broken,) = child_jobs(jobset, finish=failed())
+    assert replaced(jobset, broken, *pods) == [False]
+    assert replaced(replace(jobset, max_restarts=1), broken, *pods) == [True]

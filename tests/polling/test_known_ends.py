@@ -91,12 +91,23 @@ def test_a_pod_that_is_being_deleted_is_waited_for_and_judged_again_when_it_must
     def delete(pod: dict[str, Any]) -> None:
         pod["metadata"] |= {"deletionTimestamp": _text(end), "deletionGracePeriodSeconds": 600}
 
+    def delete_job(job: dict[str, Any]) -> None:
+        job["metadata"] |= {
+            "deletionTimestamp": _text(datetime.now(UTC)),
+            "finalizers": ["foregroundDeletion"],
+        }
+
+    # As long as the Job is wanted it makes another pod, which may take the room.
     held.simulator.objects.update("v1", "Pod", "holder-0", delete, "default")
+    for _ in range(3):
+        held.window(0.5)
+    assert "Wait" not in _advice(held)
+    held.simulator.objects.update("batch/v1", "Job", "holder", delete_job, "default")
     window_until(held, lambda: "Wait: 1 pod on node" in _advice(held))
     assert f" {round_up(end):%H:%M} UTC; then the pod fits." in _advice(held)
     assert held.gang("waits").recheck_at == round_up(end)
     session = poll._sessions[held.cluster.pk]
-    assert (round_up(end).timestamp(), "uid-waits") in session.due
+    assert session.due.times["uid-waits"] == round_up(end).timestamp()
 
 
 def test_the_deadline_of_a_job_comes_before_its_suspension(held: Watching) -> None:

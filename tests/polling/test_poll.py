@@ -6,16 +6,19 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db.models.functions import Now
 
+from gangboard.kube.connection import Connection
 from gangboard.polling import poll
 from gangboard.polling.poll import poll_once
 from gangboard.polling.window import Window
 from gangboard.simulator import EXPECTED
 from gangboard.store.leases import LeaseLostError, claim
 from gangboard.store.models import Cluster, Gang, Lease, WatchedObject
+from gangboard.store.secrets import SecretUnreadableError
 from tests.polling.conftest import HOLDER, Watching
 
 Watch = Callable[..., Watching]
@@ -153,6 +156,54 @@ def test_a_defect_is_said_on_the_cluster_and_nothing_is_lost(
     assert watching.fresh().problem == "defect"
     assert "ZeroDivisionError" in watching.fresh().sentence
     assert Gang.objects.filter(gone_at=None).count() == before
+
+
+@pytest.mark.parametrize("by", ["defect", "credentials"])
+def test_a_worker_that_wakes_past_its_lease_says_nothing_of_the_cluster(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    """Another worker holds the cluster by now: how it is, that one says."""
+    watching = watch()
+
+    def lose_the_lease() -> None:
+        Lease.objects.update(expires_at=Now() - timedelta(seconds=1))
+        assert claim(watching.cluster.pk, "another") is not None
+
+    def fail(*_: object) -> None:
+        lose_the_lease()
+        raise ZeroDivisionError
+
+    def refuse(_: bytes) -> None:
+        lose_the_lease()
+        raise SecretUnreadableError("cannot be read")
+
+    if by == "defect":
+        monkeypatch.setattr(Window, "run", fail)
+    else:
+        monkeypatch.setattr(poll, "unseal", refuse)
+    assert not poll.poll_window(watching.cluster.pk, HOLDER)
+    assert (watching.fresh().problem, watching.fresh().sentence) == ("", "")
+
+
+@pytest.mark.parametrize("body", [b'{"items":[]}', b'{"kind":"PodList","metadata":{},"items":[]}'])
+def test_an_empty_answer_that_is_no_list_of_kubernetes_deletes_nothing(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch, body: bytes
+) -> None:
+    watching = watch()
+    assert watching.once().ok
+    objects = watching.objects("pods")
+    gangs = Gang.objects.filter(gone_at=None).count()
+    get = Connection.get
+
+    def lie(connection: Connection, path: str, *given: Any, **options: Any) -> bytes:
+        return body if path == "/api/v1/pods" else get(connection, path, *given, **options)
+
+    monkeypatch.setattr(Connection, "get", lie)
+    watching.once()
+    assert watching.objects("pods") == objects > 0
+    assert Gang.objects.filter(gone_at=None).count() == gangs > 0
+    assert watching.state("pods").state == "failing"
+    assert "The answer to a list of pods is no list" in watching.state("pods").sentence
 
 
 def test_credentials_of_another_installation_are_said(watch: Watch) -> None:

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from gangboard.domain.capacity import ClusterRoom
+from gangboard.domain.objects import Controller
+from gangboard.domain.owner import Owner
 from gangboard.polling.judged import waiting_parties
-from tests.diagnosis.building import a_pod, pods_of, requests
+from tests.diagnosis.building import (
+    NOW,
+    a_group,
+    a_job,
+    a_pod,
+    an_entry,
+    pods_of,
+    requests,
+    succeeded,
+)
 from tests.polling.keeping import TRAIN, Cluster, node
 
 
@@ -81,3 +94,56 @@ def test_a_gang_that_is_not_whole_says_so_and_who_of_it_waits() -> None:
     cluster.keeper.mark_whole("uid-train")
     assert cluster.residents()["train"].whole
     assert cluster.keeper.version == version + 1
+
+
+@pytest.mark.parametrize(
+    ("root", "suspendable"),
+    [
+        (TRAIN, True),
+        (
+            a_job("train", of=Controller("trainer.kubeflow.org", "TrainJob", "run", "uid-run")),
+            False,
+        ),
+        (a_job("train", managed_by="kueue.x-k8s.io/multikueue"), False),
+        (a_job("train", queue="gpu-lq"), False),
+        (a_job("train", deleting_since=NOW), False),
+        (a_job("train", finish=succeeded()), False),
+    ],
+)
+def test_whether_a_suspend_of_a_gang_would_last(root: Owner, suspendable: bool) -> None:
+    """Trainer takes a suspend back after 53 to 68 ms, and the pods start again (real-owners.md §1.4)."""
+    cluster = Cluster(node(), root, *pods_of(root, 2, on="n0"))
+    assert cluster.residents()["train"].suspendable is suspendable
+
+
+def test_nobody_suspends_a_group_without_an_owner() -> None:
+    group = a_group("ring", quorum=2)
+    cluster = Cluster(node())
+    cluster.refs[group.meta.ref.uid] = group.meta.ref
+    cluster.keeper.touch(cluster.kinship.put(group))
+    for name in ("m-0", "m-1"):
+        cluster.put(a_pod(name, group="ring", on="n0"))
+    assert not cluster.residents()["ring"].suspendable
+
+
+def test_a_queue_that_has_an_entry_for_a_gang_decides_about_it() -> None:
+    """Kueue can manage Jobs that name no queue."""
+    cluster = Cluster(node(), TRAIN, *pods_of(TRAIN, 2, on="n0"))
+    assert cluster.residents()["train"].suspendable
+    entry = an_entry(TRAIN)
+    before = cluster.keeper.at("")
+    cluster.put(entry)
+    assert cluster.keeper.at("") is not before
+    assert not cluster.residents()["train"].suspendable
+    cluster.keeper.remove_owner(entry.meta.ref.uid)
+    cluster.keeper.touch(cluster.kinship.remove(entry.meta.ref.uid))
+    assert cluster.residents()["train"].suspendable
+
+
+def test_members_that_wait_in_a_topology_are_not_known_to_fit() -> None:
+    waits = a_pod("train-1", of=TRAIN, group="ring")
+    (free,) = waiting_parties((waits,), ClusterRoom(), (a_group("ring", quorum=2),))
+    assert free.shape.unsupported == ()
+    bound = a_group("ring", quorum=2, topology_keys=("rack",))
+    (party,) = waiting_parties((waits,), ClusterRoom(), (bound,))
+    assert party.shape.unsupported == ("the topology of its group",)

@@ -35,6 +35,14 @@ def test_a_new_gang_has_its_verdict_since_now() -> None:
     assert differs(row, None)
 
 
+def test_what_its_priority_is_worth_is_news() -> None:
+    facts = GangFacts(owner=a_job("train"), now=NOW)
+    verdict = Verdict(RUNNING, (RUNNING,), Members(desired=2), {}, priority_value=1000)
+    row = gang_row(1, "east", facts, verdict, None, NOW)
+    assert row["priority_value"] == 1000
+    assert differs(row, {**row, "priority_value": None}), "as in a row of an older release"
+
+
 def test_the_same_verdict_keeps_its_time_and_is_no_news() -> None:
     first = _row(RUNNING, None, NOW)
     again = _row(RUNNING, first, NOW + MINUTE)

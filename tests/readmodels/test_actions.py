@@ -21,7 +21,6 @@ from gangboard.readmodels.actions import (
     audit_page,
     batch_row,
     export_rows,
-    open_actions,
 )
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster
@@ -144,7 +143,6 @@ def test_missing_and_forbidden_are_the_same(
     for viewer in (stranger, reader):
         assert action_row(viewer=viewer, action_id=action.pk) is None
         assert shown(viewer) == []
-        assert open_actions(viewer) == ()
         assert actions_of_gang(viewer=viewer, gang_id="gang-1") == ()
     assert action_row(viewer=owner, action_id="no-such") is None
     assert action_row(viewer=owner, action_id="a\x00b") is None
@@ -187,7 +185,6 @@ def test_filters(owner: Viewer, cluster: Cluster) -> None:
     assert shown(owner, open=True) == ["open"]
     assert shown(owner, cluster="eu-train", namespace="research") == ["open", "resumed", "held"]
     assert shown(owner, namespace="other") == []
-    assert [row.name for row in open_actions(owner)] == ["open"]
     assert [row.is_final for row in actions_of_gang(viewer=owner, gang_id="gang-1")] == [
         False,
         True,

@@ -164,6 +164,19 @@ def test_counts_add_up_and_an_outage_is_in_them(owner: Viewer) -> None:
     assert found.observed_at == NOW - timedelta(minutes=5)
 
 
+def test_what_could_not_be_looked_at_stands_beside_the_counts(owner: Viewer) -> None:
+    make_gang(make_cluster("eu-train"))
+    assert summary(viewer=owner, now=NOW).unseen == ()
+    make_cluster("new", listed_at=None)
+    make_gang(make_cluster("old"), health="unknown", code="not-observed")
+    found = summary(viewer=owner, now=NOW)
+    assert [one.sentence(NOW) for one in found.unseen] == [
+        "Cluster new is being read for the first time: gangs may be missing here.",
+        "Cluster old answers, but 1 gang of it counts as unknown: not all that a verdict needs can "
+        "be read.",
+    ]
+
+
 def test_counts_of_a_cluster_that_never_answered_have_no_time(owner: Viewer) -> None:
     make_cluster("eu-train")
     make_cluster("new", contact_at=None)

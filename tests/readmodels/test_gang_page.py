@@ -8,7 +8,7 @@ import pytest
 from gangboard.domain.event import Event
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Meta
-from gangboard.domain.verdict import Evidence
+from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence
 from gangboard.readmodels.gang_page import GangDetail, gang_detail
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
@@ -60,6 +60,48 @@ def test_in_an_outage_old_findings_are_not_the_verdict(owner: Viewer) -> None:
     assert detail.verdict is None
     assert len(detail.others) == 1
     assert {step.state for step in detail.steps} == {"unknown"}
+
+
+def test_in_an_outage_what_was_found_last_is_said_to_be_of_the_last_look(owner: Viewer) -> None:
+    cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=10))
+    finding = make_finding(
+        "running",
+        health=Health.RUNNING,
+        stage=Stage.RUN,
+        message="All 8 pods are ready.",
+        advice=("Suspend Job low.",),
+        since=NOW - timedelta(hours=1),
+    )
+    job = make_job("runs", ready=8, finding=finding)
+    detail = read(
+        owner, cluster, detail=Detail((finding,), jobs=(job,), members=make_members("a", 2))
+    )
+    (found,) = detail.others
+    assert (found.health, found.face.label, found.since) == ("unknown", "Unknown", None)
+    assert found.message == "At the last look: All 8 pods are ready."
+    assert found.advice == ()
+    (row,) = detail.jobs
+    assert (row.state.word, row.was, row.message) == ("unknown", "It was running.", "")
+    assert (row.ready, row.desired) == (8, 8)
+    (block,) = detail.blocks
+    assert (block.ready, block.pods) == (None, 2)
+    assert {member.health for member in detail.members} == {"unknown"}
+    assert {member.face.tone for member in detail.members} == {"unknown"}
+    assert detail.members[0].sentence == "a-0: last seen ready on gpu-01"
+
+
+def test_in_an_outage_a_held_job_was_held(owner: Viewer) -> None:
+    cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4))
+    (row,) = read(owner, cluster, detail=Detail(jobs=(make_job("a", held=True),))).jobs
+    assert (row.state.word, row.was) == ("unknown", "It was held.")
+
+
+def test_a_gang_that_is_gone_stays_as_it_was_in_an_outage(owner: Viewer) -> None:
+    cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4))
+    jobs = (make_job("a", ready=8),)
+    detail = read(owner, cluster, gone_at=NOW, detail=Detail((make_finding(),), jobs=jobs))
+    assert detail.findings[0].health == "waiting"
+    assert detail.jobs[0].state.word == "running"
 
 
 @pytest.mark.parametrize(
@@ -213,3 +255,21 @@ def test_names_of_others_are_hidden_and_own_nodes_are_told() -> None:
         "a node you may not see",
         "gpu-01",
     ]
+
+
+def test_a_foreign_gang_of_the_same_name_takes_nothing_from_ones_own() -> None:
+    cluster = make_cluster()
+    viewer = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
+    own = "Lower the parallelism of Job train from 8 to 4: that many fit now."
+    finding = make_finding(
+        message="8 pods need 8 GPUs.",
+        advice=(own, "Suspend Job team-x/train or Job team-x/8."),
+        evidence=tuple(
+            Evidence(NAMED_IN_ADVICE, name, make_ref("Job", name, namespace="team-x"))
+            for name in ("train", "8")
+        ),
+    )
+    detail = read(viewer, cluster, name="train", detail=Detail(findings=(finding,)))
+    assert detail.findings[0].message == "8 pods need 8 GPUs."
+    gang = "a gang you may not see"
+    assert detail.findings[0].advice == (own, f"Suspend {gang} or {gang}.")

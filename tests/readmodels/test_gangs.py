@@ -56,22 +56,15 @@ class TestOrder:
             ("since", ["b", "c", "a"]),
             ("-accelerators", ["c", "a", "b"]),
             ("created_at", ["c", "a", "b"]),
-            ("priority", ["b", "a", "c"]),
         ],
     )
     def test_by_column(self, owner: Viewer, ordering: str, expected: list[str]) -> None:
         cluster = make_cluster()
         hour = timedelta(hours=1)
-        make_gang(
-            cluster, "a", since=NOW - hour, accelerators=8, created_at=NOW - 2 * hour, priority="m"
-        )
-        make_gang(
-            cluster, "b", since=NOW - 3 * hour, accelerators=0, created_at=NOW - hour, priority=""
-        )
+        make_gang(cluster, "a", since=NOW - hour, accelerators=8, created_at=NOW - 2 * hour)
+        make_gang(cluster, "b", since=NOW - 3 * hour, accelerators=0, created_at=NOW - hour)
         # Without a time of creation the first sight counts: three hours ago.
-        make_gang(
-            cluster, "c", since=NOW - 2 * hour, accelerators=64.5, created_at=None, priority="z"
-        )
+        make_gang(cluster, "c", since=NOW - 2 * hour, accelerators=64.5, created_at=None)
         filters = GangFilters(ordering=ordering)
         assert names(list_gangs(viewer=owner, filters=filters, now=NOW)) == expected
 

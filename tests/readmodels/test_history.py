@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gangboard.domain.verdict import Evidence
+from gangboard.domain.verdict import Evidence, Finding
 from gangboard.readmodels.gang_page import GangDetail, gang_detail
 from gangboard.readmodels.history import MOST_SPANS, SpanRow, make_strip
 from gangboard.readmodels.past import GoneGang, gone_gang
@@ -105,7 +105,7 @@ class TestSilence:
         assert room.ended_at == silent_at
         assert past.wait is not None
         assert past.wait.by_stage == {"placement": 110 * 60}
-        assert past.wait.unseen_seconds == 600
+        assert [one.seconds for one in past.wait.parts if one.is_unseen] == [600]
 
     def test_a_gang_that_had_gone_before_stays_as_it_was(self, owner: Viewer) -> None:
         cluster = make_cluster("lab", contact_at=NOW - 10 * MINUTE)
@@ -189,6 +189,11 @@ def a_telling_gang(cluster: Cluster, **columns: Any) -> Gang:
             Evidence("lost", "gpu-01", make_ref("Node", "gpu-01", namespace="")),
         ),
     )
+    return a_recorded_gang(cluster, finding, **columns)
+
+
+def a_recorded_gang(cluster: Cluster, finding: Finding, **columns: Any) -> Gang:
+    """A gang with that verdict, now and in its history; its pods are on gpu-01."""
     gang = make_gang(
         cluster,
         message=finding.message,
@@ -215,6 +220,27 @@ class TestNames:
     def test_who_sees_all_reads_all(self, cluster: Cluster, owner: Viewer) -> None:
         (span,) = read(owner, a_telling_gang(cluster)).past.spans
         assert span.message == "team-x/eval-92 holds gpu-17; gpu-01 lost power."
+
+    def test_the_node_of_a_claim_is_in_nothing_that_is_told(
+        self, cluster: Cluster, reader: Viewer
+    ) -> None:
+        said = "has brought node n7, which is not initialized yet"
+        finding = make_finding(
+            "waiting-for-nodes",
+            message=f"Karpenter brings nodes for 2 of 2 waiting pods: NodeClaim gpu-x7k2p {said}.",
+            evidence=(
+                Evidence("NodeClaim gpu-x7k2p", said, make_ref("NodeClaim", "x", namespace="")),
+                Evidence("node", "n7", make_ref("Node", "n7", namespace="")),
+            ),
+        )
+        told = read(reader, a_recorded_gang(cluster, finding))
+        (span,) = told.past.spans
+        for text in (told.row.message, told.findings[0].message, span.message):
+            assert text.endswith(
+                "has brought a node you may not see, which is not initialized yet."
+            )
+        assert "n7" not in str((told.findings[0].evidence[0], told.timeline[0].message))
+        assert [item.value for item in told.findings[0].evidence][1] == "a node you may not see"
 
     def test_also_when_the_gang_is_gone(self, cluster: Cluster, reader: Viewer) -> None:
         gang = a_telling_gang(cluster)

@@ -234,6 +234,7 @@ def test_the_board_offers_the_verb_that_changes_something(owner: Viewer, cluster
     make_gang(cluster, "runs", health="running", stage="run", code="running")
     make_gang(cluster, "paused", health="suspended", stage="admission", code="suspended")
     make_gang(cluster, "one-held", health="suspended", stage="admission", code="job-suspended")
+    make_gang(cluster, "goes", health="suspended", stage="admission", code="being-deleted")
     make_gang(cluster, "done", health="succeeded", stage="run", code="succeeded")
     make_gang(cluster, "pod", api_group="", kind="Pod")
     found = on_board(owner)
@@ -241,6 +242,7 @@ def test_the_board_offers_the_verb_that_changes_something(owner: Viewer, cluster
         "runs": ("Suspend", True),
         "paused": ("Resume", True),
         "one-held": ("Suspend", True),
+        "goes": ("Suspend", True),
         "done": ("Suspend", False),
     }
     assert found["done"].why_not == "JobSet done has succeeded: nothing of it runs any more."

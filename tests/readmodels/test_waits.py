@@ -98,7 +98,6 @@ class TestWhatIsNoWait:
         assert wait.seconds == 25 * 60
         assert parts(wait) == [("for room", 20), ("not observed", 5)]
         assert wait.by_stage == {"placement": 1200}
-        assert wait.unseen_seconds == 300
 
     def test_time_on_purpose_is_no_part_of_it(self) -> None:
         wait = known(a_wait(("held", 600), ("room", 10), ("runs", -1)))

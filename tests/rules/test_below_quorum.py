@@ -5,12 +5,15 @@ from typing import Any
 
 import pytest
 
+from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
+from gangboard.domain.objects import Controller
 from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.verdict import UnitMemory
 from tests.diagnosis.building import (
     a_group,
+    a_hold,
     a_job,
     a_jobset,
     a_part,
@@ -61,6 +64,16 @@ def test_the_count_that_just_changed_counts_not_the_age_of_the_pods() -> None:
     assert (finding.code, finding.recheck_at) == ("starting", ago(-20))
 
 
+@pytest.mark.parametrize("facts", [{}, {"memory_since": ago(3600)}], ids=["later", "first sight"])
+def test_a_count_that_drops_has_changed_now(facts: dict[str, Any]) -> None:
+    """A gang of four waits for an hour, and two of its pods go."""
+    memory = UnitMemory(created=4, created_since=ago(3600))
+    finding = found("below-quorum", short(3600, memory=memory, **facts))
+    assert (finding.code, finding.recheck_at) == ("starting", ago(-30))
+    assert finding.message == "2 of the 4 pods that group ring needs exist."
+    assert finding.advice == ()
+
+
 def test_the_first_sight_of_an_old_gang_is_not_a_change() -> None:
     memory = UnitMemory(created=2, created_since=ago(10))
     unit = short(memory=memory, memory_since=ago(10))
@@ -88,6 +101,42 @@ def test_it_is_not_claimed_that_nothing_was_refused() -> None:
         "2 of the 4 pods that group ring needs exist. Events cannot be read, so a refusal would "
         "not be seen."
     )
+
+
+STATEFUL_SET = Controller("apps", "StatefulSet", "ring", "uid-sts")
+
+
+def bare(*more: Event, of: Controller | None = None) -> Unit:
+    """A PodGroup that nobody owns, with two pods of the four that it needs."""
+    group = a_group("ring", quorum=4)
+    pods = [a_pod(f"ring-{n}", group="ring", of=of) for n in (0, 1)]
+    return unit_of(Owner(meta=group.meta, desired=4), group, *pods, *more)
+
+
+@pytest.mark.parametrize(
+    ("of", "rest"),
+    [
+        (STATEFUL_SET, "; nothing refuses the rest."),
+        (None, ". Who makes the rest is not known, so a refusal would not be seen."),
+        (
+            Controller("ray.io", "RayCluster", "ring", "uid-ray"),
+            ". Who makes the rest is not known, so a refusal would not be seen.",
+        ),
+    ],
+    ids=["StatefulSet", "by hand", "another controller"],
+)
+def test_only_of_known_makers_it_is_said_that_nothing_refuses(
+    of: Controller | None, rest: str
+) -> None:
+    assert found("below-quorum", bare(of=of)).message == (
+        f"2 of the 4 pods that group ring needs exist{rest}"
+    )
+
+
+def test_what_refuses_the_pods_of_a_stateful_set() -> None:
+    """The event is about the StatefulSet, which belongs to no gang."""
+    event = an_event(a_pod("ring", uid="uid-sts"), "FailedCreate", texts.QUOTA)
+    assert first(bare(event, of=STATEFUL_SET)) == "pod-creation-refused"
 
 
 def test_pods_of_another_gang_in_the_same_group_count() -> None:
@@ -153,6 +202,30 @@ def test_a_job_that_asks_for_too_few(minor: tuple[int, int], way: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("fields", "way"),
+    [
+        # Of a list of work no more pods are made than completions are left, and they are immutable.
+        ({"indexed": False}, "recreate"),
+        ({"indexed": False, "completions": 3}, "recreate"),
+        ({"indexed": False, "completions": 5, "succeeded_pods": 2, "desired": 4}, "recreate"),
+        ({"indexed": False, "completions": 10}, "in place"),
+        ({"indexed": False, "completions": None}, "in place"),
+        # Completions of an Indexed Job can be changed to another parallelism, in one change.
+        ({"completions": 3}, "in place"),
+        ({"completions": 10}, "in place"),
+    ],
+)
+def test_how_a_job_is_let_ask_for_more(fields: dict[str, Any], way: str) -> None:
+    job = a_job("train", pods=2, group_name="ring", **fields)
+    group = a_group("ring", quorum=4)
+    unit = unit_of(job, group, *pods_of(job, 2), facts={"kubernetes": (1, 37)})
+    assert found("below-quorum", unit).advice == (
+        f"Let Job train ask for 2 pods more ({way}), or lower the quorum of PodGroup ring from 4 to "
+        "2 (in place).",
+    )
+
+
 def test_a_job_that_has_not_made_the_rest() -> None:
     assert found("below-quorum", short(kubernetes=(1, 37))).advice == (
         "Lower the quorum of PodGroup ring from 4 to 2 (in place).",
@@ -170,7 +243,11 @@ def test_held_pods_are_what_it_lacks() -> None:
     one, two = child_jobs(jobset)
     held = replace(two, suspended=True)
     unit = unit_of(jobset, one, held, a_group("ring", quorum=4), *pods_of(one, 2))
-    assert found("below-quorum", unit).advice == ("Resume run-workers-1 (in place).",)
+    assert found("below-quorum", unit).advice == ("Resume Job run-workers-1 (in place).",)
+    unit = unit_of(jobset, one, held, a_hold(held), a_group("ring", quorum=4), *pods_of(one, 2))
+    assert found("below-quorum", unit).advice == (
+        "Release Hold run-workers-1 of Job run-workers-1 (in place).",
+    )
 
 
 def test_the_quorum_of_a_group_that_a_job_made_stands_in_the_job() -> None:

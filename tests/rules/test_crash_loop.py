@@ -85,6 +85,15 @@ def test_the_command_that_shows_its_words() -> None:
     )
 
 
+def test_no_command_has_a_name_that_a_shell_would_run() -> None:
+    job = a_job("train", pods=1)
+    container = a_container("$(x)", **LOOP)
+    unit = unit_of(job, a_pod("train-0", of=job, on="n0", ready=False, containers=(container,)))
+    assert found("crash-loop", unit).advice == (
+        "Read what container $(x) of pod train-0 wrote last.",
+    )
+
+
 def test_the_command_names_the_pod_that_crashed_most() -> None:
     job = a_job("train", pods=2)
     pods = [

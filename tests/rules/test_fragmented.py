@@ -3,6 +3,8 @@
 from dataclasses import replace
 from decimal import Decimal
 
+import pytest
+
 from gangboard.domain.capacity import Load, Needs
 from gangboard.domain.health import Health
 from gangboard.domain.placing import Cause
@@ -74,6 +76,33 @@ def test_a_placement_that_the_scheduler_misses_is_said() -> None:
         "2 pods would fit together now, but the scheduler takes them one after the other and did "
         "not find the way to place all of them."
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("0/2 nodes are available: 1 Insufficient cpu, 1 Too many pods.", "fragmented"),
+        (
+            "0/3 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) had untolerated "
+            "taint(s), 1 node(s) didn't match Pod's node affinity/selector.",
+            "fragmented",
+        ),
+        (texts.POD_OF_GROUP, "fragmented"),
+        (texts.PERMIT_TIMEOUT, "fragmented"),
+        # plugins/nodedeclaredfeatures (on since 1.36), plugins of others, extenders.
+        (
+            "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) didn't match Pod's "
+            "required features.",
+            "unschedulable",
+        ),
+        ("0/2 nodes are available: 2 node(s) rejected by my-plugin.", "unschedulable"),
+        ("0/2 nodes are available: the licence server is away.", "unschedulable"),
+    ],
+)
+def test_another_filter_is_not_a_missed_placement(text: str, code: str) -> None:
+    room = room_of(node("n0", gpu=8, used=3), node("n1", gpu=8, used=5))
+    shapes = ("large", 1, asks(5), Needs()), ("small", 1, asks(3), Needs())
+    assert first(fitting_for(mixed(room, *shapes, text=text), 600)) == code
 
 
 def test_equal_pods_cannot_miss_a_placement() -> None:

@@ -198,6 +198,13 @@ def test_nothing_is_suspended() -> None:
 
 def test_how_it_goes_on() -> None:
     assert found("job-suspended", held_unit(hold={})).advice == (
+        "Release Hold run-workers-2 of Job run-workers-2 to let it run (in place).",
+    )
+    # A Hold that was made for an object of the same name before is in force for nothing.
+    assert found("job-suspended", held_unit(hold={"owner_uid": "uid-before"})).advice == (
+        "Resume Job run-workers-2 to let it run (in place).",
+    )
+    assert found("job-suspended", held_unit()).advice == (
         "Resume Job run-workers-2 to let it run (in place).",
     )
 

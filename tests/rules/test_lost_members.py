@@ -1,10 +1,16 @@
 """`lost-members`: captured on 1.37.0 as `job-member-lost` (the group stays True)."""
 
+from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from gangboard.diagnosis.registry import unit_rules
 from gangboard.domain.facts import Unit
+from gangboard.domain.group import Group
 from gangboard.domain.health import Health
+from gangboard.domain.pod import Pod
+from gangboard.domain.verdict import UnitMemory
 from tests.diagnosis.building import (
     Made,
     a_condition,
@@ -148,3 +154,149 @@ def test_a_replacement_that_is_refused_when_it_is_made() -> None:
     assert found("lost-members", unit).advice == (
         "Raise pods by 1 in ResourceQuota “q”, or free as much.",
     )
+
+
+def a_queue(*, done: int, **fields: Any) -> Any:
+    """A Job of ten pods with two at a time, of which so many have succeeded."""
+    given = {"pods": done + 2, "completions": 10, "parallelism": 2, "indexed": False}
+    return a_job("train", **{**given, "succeeded_pods": done, "created_at": ago(9000), **fields})
+
+
+def was_whole(count: int, *, created: int = 2) -> UnitMemory:
+    """The memory of a unit of which so many ran, or were done, when it was whole last."""
+    return UnitMemory(created=created, created_since=ago(3000), whole_at=ago(5), whole_count=count)
+
+
+def test_a_queue_of_pods_goes_on() -> None:
+    """One of two is done: three are asked for now, and nobody was lost."""
+    job = a_queue(done=1)
+    runs, done = a_pod("train-1", of=job, on="n0"), a_pod("train-0", of=job, phase="Succeeded")
+    not_made = unit_of(job, runs, done, memory=was_whole(2))
+    assert ask("lost-members", not_made) is None
+    assert first(not_made) == "pods-not-created"
+    assert found("pods-not-created", not_made).health is Health.STARTING
+    new = a_pod("train-2", of=job, on="n1", ready=False, created_at=ago(2))
+    made = unit_of(job, runs, done, new, memory=was_whole(2))
+    assert first(made) == "starting"
+    assert found("starting", made).message == (
+        "2 of 3 placed, 1 has succeeded, 1 is not ready yet."
+    )
+
+
+def test_a_pod_of_the_queue_that_went_away_unfinished_is_a_loss() -> None:
+    job = a_queue(done=1)
+    runs, done = a_pod("train-1", of=job, on="n0"), a_pod("train-0", of=job, phase="Succeeded")
+    unit = unit_of(job, runs, done, memory=was_whole(3))
+    assert found("lost-members", unit).message == (
+        "1 of 3 members runs, 1 has succeeded. 1 pod is not made yet."
+    )
+
+
+def test_a_job_that_is_made_larger_has_lost_nobody() -> None:
+    job = a_job("train", pods=4, created_at=ago(9000))
+    new = [a_pod(f"new-{n}", of=job, on="n1", ready=False, created_at=ago(2)) for n in range(2)]
+    unit = unit_of(job, *pods_of(job, 2, on="n0"), *new, memory=was_whole(2))
+    assert first(unit) == "starting"
+    less = unit_of(job, *pods_of(job, 1, on="n0"), *new, memory=was_whole(2))
+    assert first(less) == "lost-members"
+
+
+def test_a_memory_of_an_older_release_compares_with_what_is_needed() -> None:
+    job = a_job("train", pods=4)
+    unit = unit_of(job, *pods_of(job, 3, on="n0"), memory=ran())
+    assert first(unit) == "lost-members"
+
+
+def indexed(*pods: Pod, group: Group | None = None, **fields: Any) -> Unit:
+    """An Indexed Job of four with backoffLimitPerIndex 0, of which index 3 failed."""
+    given = {"failed_indexes": "3", "failed_index_count": 1, "retries": 1, "max_retries": None}
+    job = a_job("train", **{"pods": 4, **given, **fields})
+    groups = [group] if group is not None else []
+    return unit_of(job, *groups, *pods, facts={"memory_since": ago(3600)})
+
+
+DEAD = a_pod("train-3", index=3, on="n0", phase="Failed", ready=None, created_at=ago(3600))
+ALIVE = tuple(a_pod(f"train-{n}", index=n, on="n0", created_at=ago(3600)) for n in range(3))
+GIVEN_UP = (
+    "3 of 4 members run. Index 3 failed and is not retried (backoffLimitPerIndex); the Job fails "
+    "when the others end."
+)
+
+
+@pytest.mark.parametrize("dead", [(DEAD,), ()], ids=["failed pod", "collected"])
+def test_an_index_that_failed_for_good(dead: tuple[Pod, ...]) -> None:
+    """Neither a retry, nor a pod that the Job controller has yet to make."""
+    unit = indexed(*ALIVE, *dead)
+    finding = found("lost-members", unit)
+    assert (finding.health, finding.message, finding.advice) == (Health.DEGRADED, GIVEN_UP, ())
+    assert ("failed indexes", "3") in [(one.label, one.value) for one in finding.evidence]
+    assert first(unit) == "lost-members"
+    assert ask("pods-not-created", unit) is None
+    assert ask("running", unit) is None
+    assert ask("restarting", unit) is None
+
+
+def test_a_success_policy_may_do_without_it() -> None:
+    assert found("lost-members", indexed(*ALIVE, has_success_policy=True)).message == (
+        "3 of 4 members run. Index 3 failed and is not retried (backoffLimitPerIndex)."
+    )
+
+
+def test_several_indexes_that_failed_for_good() -> None:
+    unit = indexed(*ALIVE[:2], failed_indexes="2,3", failed_index_count=2, retries=2)
+    assert found("lost-members", unit).message == (
+        "2 of 4 members run. Indexes 2,3 failed and are not retried (backoffLimitPerIndex); the Job "
+        "fails when the others end."
+    )
+
+
+def test_the_others_are_done_or_end() -> None:
+    unit = indexed(succeeded_pods=3)
+    assert found("lost-members", unit).message == (
+        "0 of 4 members run, 3 have succeeded. Index 3 failed and is not retried "
+        "(backoffLimitPerIndex); the Job fails when the others end."
+    )
+
+
+def test_a_gang_at_its_quorum_without_that_index() -> None:
+    members = tuple(replace(pod, group_name="ring") for pod in ALIVE)
+    unit = indexed(*members, group=a_group("ring", quorum=3, placed=placed()))
+    assert first(unit) == "below-size"
+    assert found("below-size", unit).message == GIVEN_UP.replace(" run.", " run, the quorum is 3.")
+
+
+def test_another_index_is_retried() -> None:
+    """Index 2 failed once and may fail again: its pod comes back."""
+    back = a_pod("train-2-b", index=2, on="n0", ready=False, created_at=ago(5))
+    unit = indexed(*ALIVE[:2], back, retries=2)
+    assert first(unit) == "restarting"
+
+
+def test_work_that_goes_on_with_other_indexes() -> None:
+    """Two of ten at a time: the next index takes the place of the failed one."""
+    unit = indexed(*ALIVE[:2], pods=2, completions=10)
+    assert first(unit) == "running"
+
+
+def test_members_that_wait_for_different_things() -> None:
+    """Pod by pod: one has a gate, one was refused, one was not tried yet."""
+    job = a_job("train", pods=4)
+    said = a_condition("PodScheduled", "False", reason="SchedulingGated", message=texts.GATED)
+    gated = a_pod("train-1", of=job, gates=("g/a",), scheduled=said)
+    refused, untried = a_pod("train-2", of=job, text=texts.GPU_SHORT), a_pod("train-3", of=job)
+    unit = unit_of(job, *pods_of(job, 1, on="n0"), gated, refused, untried, memory=ran())
+    assert found("lost-members", unit).message == (
+        "1 of 4 members runs. 1 pod waits for scheduling gate g/a. The scheduler finds no room "
+        "for 1 pod: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu. 1 pod waits for the scheduler."
+    )
+
+
+def test_members_of_a_gang_are_refused_as_one() -> None:
+    waiting = [
+        a_pod(f"new-{n}", group="ring", created_at=ago(20), text=text)
+        for n, text in enumerate((texts.GPU_SHORT, ""))
+    ]
+    job = a_job("train", pods=4, group_name="ring")
+    group = a_group("ring", quorum=4, placed=placed())
+    unit = unit_of(job, group, *pods_of(job, 2, on="n0"), *waiting, memory=ran())
+    assert "The scheduler finds no room for 2 pods: " in found("lost-members", unit).message

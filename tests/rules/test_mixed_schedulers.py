@@ -2,7 +2,7 @@
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from tests.diagnosis.building import a_group, a_job, a_pod
+from tests.diagnosis.building import a_group, a_job, a_pod, ago
 from tests.rules.asking import ask, first, found, unit_of
 
 
@@ -39,3 +39,13 @@ def test_without_a_group_everyone_may_have_his_own() -> None:
 
 def test_a_gang_that_was_placed() -> None:
     assert first(pending("a", "b", on="n0")) == "running"
+
+
+def test_a_basic_group_has_no_quorum_that_anybody_waits_for() -> None:
+    """Each scheduler takes its own pods: two have their nodes, one waits for a scheduler of nobody."""
+    job = a_job("train", pods=3, group_name="ring")
+    placed = [a_pod(f"train-{n}", of=job, group="ring", on="n0") for n in (0, 1)]
+    other = a_pod("train-2", of=job, group="ring", scheduler_name="other", created_at=ago(600))
+    unit = unit_of(job, a_group("ring"), *placed, other)
+    assert ask("mixed-schedulers", unit) is None
+    assert first(unit) == "not-attempted"

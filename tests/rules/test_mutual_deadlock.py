@@ -1,6 +1,9 @@
 """`mutual-deadlock`: two Jobs placed pod by pod, each with half of the nodes."""
 
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from gangboard.domain.capacity import ClusterRoom, Load, Needs, Party, Resident
 from gangboard.domain.facts import Unit
@@ -17,15 +20,29 @@ OWN = a_job("train").meta.ref
 OTHER = ObjectRef("batch", "Job", "team-b", "eval", "uid-eval")
 
 
-def resident(ref: ObjectRef, *nodes: str, waits: int, whole: bool = False) -> Resident:
+def resident(
+    ref: ObjectRef,
+    *nodes: str,
+    waits: int,
+    whole: bool = False,
+    also: tuple[str, ...] = (),
+    **fields: Any,
+) -> Resident:
     loads = {name: Load({GPU: 4}, 1) for name in nodes}
-    party = Party(shape_of("eval", asks(4), Needs(), ()), waits)
-    return Resident(ref.uid, ref, 0, loads, whole, (party,) if waits else ())
+    party = Party(shape_of("eval", asks(4), Needs(), also), waits)
+    given = {"priority": 0, "whole": whole, "waits": (party,) if waits else (), **fields}
+    return Resident(ref.uid, ref, loads=loads, **given)
 
 
-def halves(*, nodes: int = 4, other: Resident | None = None, used: tuple[str, ...] = ()) -> Unit:
+def halves(
+    *,
+    nodes: int = 4,
+    own: Resident | None = None,
+    other: Resident | None = None,
+    used: tuple[str, ...] = (),
+) -> Unit:
     """`train` has n0 and n1 and wants two more; `eval` has n2 and n3 and wants two more."""
-    own = resident(OWN, "n0", "n1", waits=2)
+    own = own or resident(OWN, "n0", "n1", waits=2)
     rival = other or resident(OTHER, "n2", "n3", waits=2)
     taken = {*own.loads, *rival.loads, *used}
     room = room_of(
@@ -73,3 +90,60 @@ def test_nodes_that_were_not_read_prove_nothing() -> None:
     blind = ClusterRoom(why="pods: not read yet", residents=unit.facts.room.residents)
     assert first(plain(4, asks(4), blind, on=("n0", "n1"))) == "partly-placed"
     assert first(replace(unit, placing=None)) == "partly-placed"
+
+
+SUSPEND_EITHER = (
+    "Suspend team-b/eval until team-a/train runs, or the other way round: either fits once the "
+    "other one lets go.",
+)
+SUSPEND_OTHER = ("Suspend team-b/eval until team-a/train runs: it fits once team-b/eval lets go.",)
+SUSPEND_OWN = ("Suspend team-a/train until team-b/eval runs: it fits once team-a/train lets go.",)
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "advice"),
+    [
+        ({}, {}, SUSPEND_EITHER),
+        ({"priority": 5}, {"priority": 5}, SUSPEND_EITHER),
+        # Nobody is asked to stop for a gang of lower priority.
+        ({}, {"priority": 5}, SUSPEND_OWN),
+        ({"priority": 5}, {}, SUSPEND_OTHER),
+        # A suspend that is undone by whoever decides about the gang makes its pods start again for nothing.
+        ({}, {"suspendable": False}, SUSPEND_OWN),
+        ({"suspendable": False}, {}, SUSPEND_OTHER),
+        ({"suspendable": False}, {"suspendable": False}, ()),
+        ({"suspendable": False}, {"priority": 5}, ()),
+        ({"priority": 5}, {"suspendable": False}, ()),
+    ],
+)
+def test_which_of_the_two_is_to_let_go(
+    own: dict[str, Any], other: dict[str, Any], advice: tuple[str, ...]
+) -> None:
+    unit = halves(
+        own=resident(OWN, "n0", "n1", waits=2, **own),
+        other=resident(OTHER, "n2", "n3", waits=2, **other),
+    )
+    assert found("mutual-deadlock", unit).advice == advice
+
+
+def test_what_goes_already_is_held_by_nobody() -> None:
+    """Pods of `eval` are being deleted, and those that take their place wait: no deadlock."""
+    going = resident(OTHER, "n2", "n3", waits=2, by_suspending={})
+    assert first(halves(other=going)) == "partly-placed"
+    half = resident(OTHER, "n2", "n3", waits=2, by_suspending={"n2": Load({GPU: 4}, 1)})
+    assert first(halves(other=half)) == "partly-placed"
+    own = resident(OWN, "n0", "n1", waits=2, by_suspending={})
+    assert first(halves(own=own)) == "partly-placed"
+
+
+def test_of_a_deadlock_only_what_stays_is_counted() -> None:
+    """A third pod of `eval` leaves n4, which is not enough for either of the two."""
+    stays = {"n2": Load({GPU: 4}, 1), "n3": Load({GPU: 4}, 1)}
+    going = resident(OTHER, "n2", "n3", "n4", waits=2, by_suspending=stays)
+    finding = found("mutual-deadlock", halves(nodes=5, other=going))
+    assert "2 pods here and 2 pods there have a node" in finding.message
+
+
+def test_where_the_other_one_may_go_in_a_topology_is_not_known() -> None:
+    bound = resident(OTHER, "n2", "n3", waits=2, also=("topology of its group",))
+    assert first(halves(other=bound)) == "partly-placed"

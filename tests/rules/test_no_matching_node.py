@@ -49,7 +49,8 @@ def test_required_affinity() -> None:
 
 
 def test_a_resource_that_nobody_has() -> None:
-    unit = gang(2, {"amd.com/gpu": Decimal(1)}, ROOM)
+    text = "0/3 nodes are available: 3 Insufficient amd.com/gpu."
+    unit = gang(2, {"amd.com/gpu": Decimal(1)}, ROOM, text=text)
     assert (
         told("no-matching-node", unit) == "2 pods ask for 1 amd.com/gpu each, and no node has any."
     )

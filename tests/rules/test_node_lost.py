@@ -140,3 +140,14 @@ def test_of_a_node_that_is_gone_there_is_nothing_to_bring_back() -> None:
     old = a_pod("old", group="ring", on="n9", phase="Failed", ready=None, disruption=target)
     new = a_pod("new", group="ring", text=texts.GPU_SHORT, created_at=ago(15))
     assert found("node-lost", lost(old, new, memory=ran())).advice == ()
+
+
+def test_several_nodes_have_to_come_back() -> None:
+    job = a_job("train", pods=4, group_name="ring")
+    silent_ones = [a_pod(f"s{n}", group="ring", on=f"n{n}", ready=False) for n in (1, 2)]
+    nodes = [a_node(f"n{n}", ready=None) for n in (1, 2)]
+    group = a_group("ring", quorum=4, placed=placed())
+    unit = unit_of(job, group, *pods_of(job, 2, on="n0"), *silent_ones, *nodes, memory=ran())
+    assert found("node-lost", unit).advice == (
+        "Bring nodes n1 and n2 back: members are still bound to them.",
+    )

@@ -1,11 +1,14 @@
 """`not-attempted`: a `schedulerName` of nobody, observed on 1.37.0."""
 
+from dataclasses import replace
 from typing import Any
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
+from gangboard.domain.verdict import UnitMemory
 from tests.diagnosis.building import (
     Made,
+    a_condition,
     a_group,
     a_job,
     a_jobset,
@@ -107,3 +110,41 @@ def test_another_scheduler_has_placed_pods_of_the_same_gang() -> None:
 def test_in_a_tree_of_groups_the_tree_can_be_the_cause() -> None:
     group = a_group("ring", quorum=2, parent_name="tree")
     assert found("not-attempted", silent(600, group)).advice == ()
+
+
+def ungated(last_gated: float | None, **facts: Any) -> Unit:
+    """Pods whose gates are gone: the word that the API server wrote when it made them stays."""
+    gated = a_condition("PodScheduled", "False", reason="SchedulingGated", since=ago(600))
+    unit = silent(scheduled=gated)
+    memory = UnitMemory(gated_at=None if last_gated is None else ago(last_gated))
+    return replace(unit, memory=memory, facts=replace(unit.facts, **facts))
+
+
+def test_what_was_said_of_a_gate_that_is_gone_is_no_word() -> None:
+    finding = found("not-attempted", ungated(60))
+    assert (finding.code, finding.since) == ("not-attempted", ago(60))
+    assert finding.message == (
+        "2 pods wait, and for over a minute scheduler nobody said nothing about them."
+    )
+    assert [one.value for one in finding.evidence if one.label == "PodScheduled"] == [
+        "SchedulingGated"
+    ]
+    assert first(ungated(60)) == "not-attempted"
+
+
+def test_a_minute_is_given_from_when_the_gates_went() -> None:
+    finding = found("not-attempted", ungated(59))
+    assert (finding.code, finding.recheck_at) == ("starting", ago(-1))
+
+
+def test_gates_that_went_before_the_first_look() -> None:
+    assert found("not-attempted", ungated(None, memory_since=ago(59))).code == "starting"
+    assert found("not-attempted", ungated(None, memory_since=ago(60))).code == "not-attempted"
+    assert found("not-attempted", ungated(None, memory_since=None)).code == "starting"
+
+
+def test_a_gate_that_is_there_is_another_reason() -> None:
+    gated = a_condition("PodScheduled", "False", reason="SchedulingGated")
+    unit = silent(scheduled=gated, gates=("example.com/gate",))
+    assert ask("not-attempted", unit) is None
+    assert first(unit) == "scheduling-gated"

@@ -1,13 +1,17 @@
 """`pods-not-created`."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from gangboard.domain.facts import Unit
+from gangboard.domain.group import Group
 from gangboard.domain.health import Health
 from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.verdict import UnitMemory
 from tests.diagnosis.building import (
+    a_composite,
     a_group,
     a_job,
     a_jobset,
@@ -47,6 +51,15 @@ def test_and_when_the_last_pod_went() -> None:
     memory = UnitMemory(created=0, created_since=ago(20))
     finding = found("pods-not-created", unit_of(a_job("train"), memory=memory))
     assert (finding.health, finding.recheck_at) == (Health.STARTING, ago(-100))
+
+
+def test_and_when_a_pod_went_that_was_there_at_the_last_look() -> None:
+    memory = UnitMemory(created=2, created_since=ago(9000))
+    job = a_job("train", created_at=ago(9000))
+    unit = unit_of(job, *pods_of(job, 1, on="n0", created_at=ago(9000)), memory=memory)
+    finding = found("pods-not-created", unit)
+    assert (finding.health, finding.recheck_at) == (Health.STARTING, ago(-120))
+    assert finding.advice == ()
 
 
 def test_the_manager_is_named() -> None:
@@ -180,6 +193,17 @@ def test_a_workload_without_its_podgroup() -> None:
     )
 
 
+def test_no_command_has_a_namespace_that_a_shell_would_run() -> None:
+    job = a_job("train", gang_request=GangRequest("gang"))
+    ref = replace(job.meta.ref, namespace="$(x)")
+    job = replace(job, meta=replace(job.meta, ref=ref))
+    plan = a_workload("train-7cd77ddc86", quorum=2, of=job)
+    assert found("pods-not-created", unit_of(job, plan)).advice == (
+        "Find what refuses the PodGroup of Workload train-7cd77ddc86, such as a quota: no event "
+        "tells of it.",
+    )
+
+
 def test_1_36_owes_a_workload_and_does_not_say_why() -> None:
     """Observed on 1.36.3 with a quota on Workloads: no Workload, no pods, no event, no condition."""
     facts = {"gang_api_version": "v1alpha2"}
@@ -217,3 +241,30 @@ def test_a_workload_that_is_there_is_not_missed() -> None:
     plan = a_workload("train-7cd77ddc86", quorum=4, of=job)
     unit = unit_of(job, plan, facts={"gang_api_version": "v1alpha2"})
     assert "comes first" not in found("pods-not-created", unit).message
+
+
+def planned(plan: Group, desired: int, age: float = 600) -> Unit:
+    """A Workload or CompositePodGroup that nobody owns, of which no PodGroup was made."""
+    made = replace(plan, meta=replace(plan.meta, created_at=ago(age)))
+    return unit_of(Owner(meta=made.meta, desired=desired), made)
+
+
+@pytest.mark.parametrize(
+    ("plan", "desired", "message"),
+    [
+        (a_workload("run", quorum=4), 4, "No PodGroup was made from Workload run, which needs 4 pods."),
+        (a_workload("run"), 0, "No PodGroup was made from Workload run."),
+        (a_composite("tree", quorum=2), 0,
+         "No PodGroup was made for CompositePodGroup tree, which needs 2 groups."),
+        (a_composite("tree"), 0, "No PodGroup was made for CompositePodGroup tree."),
+    ],
+)  # fmt: skip
+def test_a_plan_makes_no_pods_itself(plan: Group, desired: int, message: str) -> None:
+    """It is not paused either: nobody asked for zero."""
+    unit = planned(plan, desired)
+    finding = found("pods-not-created", unit)
+    assert (finding.health, finding.message) == (Health.BLOCKED, message)
+    assert first(unit) == "pods-not-created"
+    assert ask("paused", unit) is None
+    assert ask("running", unit) is None
+    assert found("pods-not-created", planned(plan, desired, 10)).health is Health.STARTING

@@ -1,7 +1,17 @@
 """`queue-evaluating`."""
 
 from gangboard.domain.health import Health
-from tests.diagnosis.building import a_condition, a_jobset, a_pod, ago, child_jobs, facts_of
+from gangboard.domain.queue import QueueEntry
+from tests.diagnosis.building import (
+    a_condition,
+    a_job,
+    a_jobset,
+    a_pod,
+    ago,
+    an_entry,
+    child_jobs,
+    facts_of,
+)
 from tests.rules.asking import ask_gang, first_gang, found_gang
 
 
@@ -34,3 +44,42 @@ def test_admitted_with_every_job_held_is_suspended() -> None:
 
 def test_admitted() -> None:
     assert ask_gang("queue-evaluating", facts_of(a_jobset(queue="gpu-lq"))) is None
+
+
+def suspended_job(*entries: QueueEntry, sight: str = "") -> str:
+    job = a_job("train", suspended=True, queue="lq")
+    facts = facts_of(job, *entries, queue_sight=sight)
+    finding = found_gang("queue-evaluating", facts)
+    assert (finding.code, finding.health) == ("queue-evaluating", Health.WAITING)
+    assert first_gang(facts) == "queue-evaluating"
+    return finding.message
+
+
+JOB = a_job("train")
+
+
+def test_admitted_and_not_resumed_yet() -> None:
+    entry = an_entry(JOB, queue="lq", admitted=True)
+    message = "Queue lq has admitted it, and Kueue has not resumed it yet."
+    assert suspended_job(entry, sight="served") == message
+    assert suspended_job(entry) == message
+
+
+def test_an_entry_that_is_over_or_of_another_admits_nothing() -> None:
+    over = an_entry(JOB, admitted=True, conditions=(a_condition("Finished"),))
+    other = an_entry(a_job("other"), admitted=True)
+    assert suspended_job(over, other) == "Queue lq has not admitted it yet."
+    assert suspended_job(an_entry(JOB), sight="served") == "Queue lq has not admitted it yet."
+
+
+def test_kueue_has_made_no_workload_for_it() -> None:
+    assert suspended_job(sight="served") == (
+        "Queue lq has not admitted it yet: Kueue has made no Workload for it."
+    )
+
+
+def test_nobody_is_there_who_admits() -> None:
+    assert suspended_job(sight="not-served") == (
+        "Job train carries the queue label lq, and this cluster serves no Kueue Workloads: nobody "
+        "admits it."
+    )

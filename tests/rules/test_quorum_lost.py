@@ -7,6 +7,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from tests.diagnosis.building import (
     a_group,
+    a_hold,
     a_job,
     a_jobset,
     a_part,
@@ -31,8 +32,8 @@ def finishing(quorum: int = 4, version: str = "v1beta1") -> Unit:
     return unit_of(job, group, *done, runs, waits, memory=ran())
 
 
-def held(**fields: Any) -> Unit:
-    """A JobSet whose three Jobs share a group; one is held, a sibling lost a pod."""
+def held(*, by_hold: bool = False, **fields: Any) -> Unit:
+    """A JobSet whose three Jobs share a group; one is suspended, a sibling lost a pod."""
     jobset = a_jobset("run", a_part("workers", jobs=3, group_name="ring"))
     one, two, three = child_jobs(jobset)
     pods = (
@@ -42,7 +43,8 @@ def held(**fields: Any) -> Unit:
     )
     group = a_group("ring", placed=placed(), **{"quorum": 6, **fields})
     jobs = (one, two, replace(three, suspended=True))
-    return unit_of(jobset, *jobs, group, *pods, memory=ran())
+    holds = (a_hold(three),) if by_hold else ()
+    return unit_of(jobset, *jobs, *holds, group, *pods, memory=ran())
 
 
 def test_members_that_succeeded_do_not_count() -> None:
@@ -66,13 +68,20 @@ def test_members_that_are_held_do_not_exist() -> None:
         "suspended Job run-workers-2 stay away."
     )
     assert finding.advice == (
-        "Resume run-workers-2.",
+        "Resume Job run-workers-2.",
         "Lower minCount of PodGroup ring to 4 (in place).",
     )
 
 
+def test_a_hold_has_to_be_released() -> None:
+    """With `suspend: false` alone its policy turns the resume back (real-control-plane.md §3)."""
+    assert found("quorum-lost", held(by_hold=True)).advice[0] == (
+        "Release Hold run-workers-2 of Job run-workers-2."
+    )
+
+
 def test_a_podgroup_of_136_cannot_be_changed() -> None:
-    assert found("quorum-lost", held(version="v1alpha2")).advice == ("Resume run-workers-2.",)
+    assert found("quorum-lost", held(version="v1alpha2")).advice == ("Resume Job run-workers-2.",)
 
 
 def test_a_quorum_that_can_still_be_reached() -> None:
@@ -99,3 +108,16 @@ def test_other_schedulers_count_finished_members() -> None:
     ref = replace(unit.group.meta.ref, group="scheduling.volcano.sh")
     other = replace(unit, group=replace(unit.group, meta=replace(unit.group.meta, ref=ref)))
     assert ask("quorum-lost", other) is None
+
+
+def test_a_member_whose_index_failed_for_good_is_missing_to_the_quorum() -> None:
+    """Index 3 is not retried (backoffLimitPerIndex), and index 2 waits to be placed with it."""
+    failed = {"failed_indexes": "3", "failed_index_count": 1}
+    given: dict[str, Any] = {**failed, "retries": 1, "max_retries": None}
+    job = a_job("train", pods=4, group_name="ring", **given)
+    unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 3))
+    assert first(unit) == "quorum-lost"
+    assert found("quorum-lost", unit).message == (
+        "3 pods wait for ever: group ring needs 4 live pods and can have only 3; 1 failed for good "
+        "(backoffLimitPerIndex)."
+    )

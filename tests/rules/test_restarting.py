@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import UnitMemory
@@ -59,9 +61,28 @@ def test_restarts_that_do_not_count() -> None:
     assert found("restarting", unit).message.startswith("Restart 5 (2 of 3 counted): ")
 
 
-def test_one_job_of_a_jobset() -> None:
+def test_no_restart_counts() -> None:
+    """RestartJobSetAndIgnoreMaxRestarts (v0.12): five restarts, and still three are left."""
+    for restarts in (2, 5):
+        unit = restarted(restarts=restarts, counted_restarts=0)
+        text = f"Restart {restarts} (0 of 3 counted): "
+        assert found("restarting", unit).message.startswith(text)
+    jobset = a_jobset("run", restarts=5, counted_restarts=0, max_restarts=3)
+    (job,) = child_jobs(jobset, finish=failed("BackoffLimitExceeded"))
+    assert found("restarting", unit_of(jobset, job)).message == (
+        "Job run-workers-0 failed (BackoffLimitExceeded). Restarts so far: 5 (0 of 3 counted)."
+    )
+
+
+@pytest.mark.parametrize(("counted", "text"), [(2, "Restart 2 of 3"), (1, "Restart 2")])
+def test_one_job_of_a_jobset(counted: int, text: str) -> None:
+    """RestartJobAndIgnoreMaxRestarts: of what does not count no limit is said."""
     jobset = a_jobset(
-        "run", a_part("workers", jobs=2), job_restarts={"run-workers-1": 2}, max_restarts=3
+        "run",
+        a_part("workers", jobs=2),
+        job_restarts={"run-workers-1": 2},
+        counted_restarts=counted,
+        max_restarts=3,
     )
     one, two = child_jobs(jobset, created_at=ago(10))
     unit = unit_of(
@@ -75,7 +96,7 @@ def test_one_job_of_a_jobset() -> None:
         noun="Job",
     )
     assert found("restarting", unit).message == (
-        "Restart 2 of 3 of Job run-workers-1: 0 of 1 pods are ready."
+        f"{text} of Job run-workers-1: 0 of 1 pods are ready."
     )
 
 

@@ -49,3 +49,18 @@ def test_a_gang_at_its_quorum() -> None:
     unit = gated("example.com/gate", quorum=1, on="n0")
     assert ask("scheduling-gated", unit) is None
     assert first(unit) == "resizing"
+
+
+def test_pod_by_pod_a_refused_pod_is_nearer_to_the_cause() -> None:
+    """One pod is gated, and two others are refused for ever: the gate is not what they wait for."""
+    job = a_job("train", pods=3)
+    gate = a_pod("train-0", of=job, gates=("example.com/gate",), scheduled=SAID)
+    others = [a_pod(f"train-{n}", of=job, text=texts.GPU_SHORT) for n in (1, 2)]
+    unit = unit_of(job, gate, *others)
+    assert ask("scheduling-gated", unit) is None
+    assert first(unit) == "unschedulable"
+    assert found("unschedulable", unit).message.startswith(
+        "The scheduler finds no room for 2 pods: "
+    )
+    untried = [a_pod(f"train-{n}", of=job) for n in (1, 2)]
+    assert first(unit_of(job, gate, *untried)) == "scheduling-gated"

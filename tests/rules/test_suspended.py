@@ -93,6 +93,15 @@ def test_how_it_goes_on() -> None:
     assert found_gang("suspended", facts_of(jobset, *jobs)).advice == (
         "Resume Jobs run-workers-0 and run-workers-1 to let them run (in place).",
     )
+    holds = [a_hold(job) for job in jobs]
+    assert found_gang("suspended", facts_of(jobset, *jobs, *holds)).advice == (
+        "Release Holds run-workers-0 and run-workers-1 of Jobs run-workers-0 and run-workers-1 to "
+        "let them run (in place).",
+    )
+    assert found_gang("suspended", facts_of(jobset, *jobs, holds[1])).advice == (
+        "Release Hold run-workers-1 of Job run-workers-1 and resume Job run-workers-0 to let them "
+        "run (in place).",
+    )
 
 
 def test_what_somebody_above_may_suspend_again() -> None:

@@ -1,10 +1,13 @@
 """`topology-does-not-fit`: job-topology-does-not-fit as captured on 1.37.0 (key `rack`)."""
 
+from dataclasses import replace
+
 from gangboard.domain.health import Health
+from tests.diagnosis.building import ago
 from tests.placement.making import node
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
-from tests.rules.waiting import fitting_for, gang, room_of, told, values
+from tests.rules.waiting import fitting_for, gang, room_of, told, values, with_room
 
 SAYS = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
 
@@ -54,6 +57,25 @@ def test_members_have_chosen_their_rack() -> None:
         "1 pod needs room in rack=r0, where members have a node already; without that it would fit "
         "now."
     )
+
+
+def test_a_rack_is_chosen_until_its_members_are_gone() -> None:
+    """GeneratePlacements (plugins/topologyaware, 1.36 and 1.37) asks all pods with a node."""
+    nodes = [
+        *(node(f"r0-{index}", used=4, labels={"rack": "r0"}) for index in range(2)),
+        *(node(f"r1-{index}", labels={"rack": "r1"}) for index in range(2)),
+    ]
+    unit = gang(4, asks(4), room_of(*nodes), quorum=2, keys=("rack",), on=("r0-0", "r0-1"))
+    leave = [
+        replace(pod, meta=replace(pod.meta, deleting_since=ago(300))) if pod.node else pod
+        for pod in unit.pods
+    ]
+    unit = fitting_for(with_room(replace(unit, pods=tuple(leave))), 600)
+    assert told("topology-does-not-fit", unit) == (
+        "2 pods need room in rack=r0, where members have a node already; without that they would "
+        "fit now."
+    )
+    assert first(unit) == "topology-does-not-fit"
 
 
 def test_twins() -> None:

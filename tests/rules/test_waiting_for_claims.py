@@ -13,6 +13,7 @@ from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition
+from gangboard.domain.verdict import Finding
 from tests.diagnosis.building import NOW, a_condition, a_meta, ago, an_event
 from tests.placement.making import node
 from tests.rules.asking import ask, first, found
@@ -125,8 +126,8 @@ def test_of_several_claims_the_one_that_is_least_far_is_named() -> None:
     unit = replace(unit, events=(unit.events[0], nominated(unit, 1, "gpu-zz9")))
     finding = found("waiting-for-nodes", unit)
     assert finding.message == (
-        "Karpenter brings nodes for 2 of 2 waiting pods: 2 NodeClaims, the least far is gpu-zz9:"
-        " it is not launched yet."
+        "Karpenter brings nodes for 2 of 2 waiting pods: 2 NodeClaims, the one least far "
+        "along is gpu-zz9: it is not launched yet."
     )
     assert [one.label for one in finding.evidence if one.label.startswith("NodeClaim")] == [
         "NodeClaim gpu-zz9",
@@ -217,3 +218,36 @@ def test_a_later_refusal_of_karpenter_takes_the_nomination_back() -> None:
         )
         refused = replace(unit, events=(*unit.events, *refusals))
         assert ask("waiting-for-nodes", refused) is None
+
+
+def nodes_named(finding: Finding) -> set[str]:
+    sources = (one.source for one in finding.evidence)
+    return {ref.name for ref in sources if ref is not None and ref.kind == "Node"}
+
+
+def test_the_node_that_a_claim_has_brought_is_named_by_a_reference() -> None:
+    finding = found("waiting-for-nodes", gang_with(registered("n7")))
+    assert "has brought node n7" in finding.message
+    assert nodes_named(finding) == {"n7"}
+
+
+def test_so_is_the_node_that_only_an_event_names() -> None:
+    unit = gang_with(launched())
+    event = replace(unit.events[0], note="Pod should schedule on: nodeclaim/gpu-x7k2p, node/n7")
+    finding = found("waiting-for-nodes", replace(unit, events=(event,)))
+    assert values(finding, "Karpenter says") == [event.note]
+    assert nodes_named(finding) == {"n7"}
+
+
+def test_also_behind_many_claims_that_are_gone() -> None:
+    """Evidence has the first claims, of which none may bring a node any more."""
+    unit = gang_with(registered("n7"))
+    pods = [
+        replace(unit.pods[0], meta=a_meta("", "Pod", f"more-{at}", created_at=ago(300)))
+        for at in range(9)
+    ]
+    more = replace(unit, pods=(*unit.pods, *pods))
+    gone = [nominated(more, 2 + at, f"gone-{at}") for at in range(9)]
+    finding = found("waiting-for-nodes", replace(more, events=(*unit.events, *gone)))
+    assert "NodeClaim gpu-x7k2p has brought node n7" in finding.message
+    assert nodes_named(finding) == {"n7"}

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tests.controlplane.client import Json
-from tests.controlplane.objects import JobOptions, job, jobset
+from tests.controlplane.objects import JobOptions, job, jobset, pod
 from tests.scenarios.making import loose, one_job
-from tests.scenarios.scenario import Scenario, Stage
+from tests.scenarios.scenario import Scenario, Stage, Step
 
 Where = Mapping[str, str]
+KEEP = "example.com/keep"
 
 
 def _suspended(ns: str, where: Where) -> list[Json]:
@@ -51,6 +52,28 @@ def _fail_one(stage: Stage) -> None:
     stage.script(first, fail_after="1s")
 
 
+def _delete_what_is_kept(stage: Stage) -> None:
+    """Somebody deletes the Job, and somebody else wants to look at it before it goes."""
+    stage.wait_running(2)
+    keep = {"metadata": {"finalizers": [KEEP]}}
+    stage.client.patch("batch/v1", "Job", "run", keep, stage.namespace)
+    stage.client.delete("batch/v1", "Job", "run", stage.namespace)
+
+
+def _delete_pod(stage: Stage) -> None:
+    stage.client.delete("v1", "Pod", "solo", stage.namespace)
+
+
+def _kept_pod(ns: str, where: Where) -> list[Json]:
+    made = pod("solo", ns, node_selector=where)
+    made["metadata"]["finalizers"] = [KEEP]
+    return [made]
+
+
+def _nothing_happens(stage: Stage) -> None:
+    """Time passes."""
+
+
 def _scale_to_zero(stage: Stage) -> None:
     stage.wait_running(2)
     spec = {"spec": {"parallelism": 0}}
@@ -89,6 +112,28 @@ LIFECYCLE = (
         "job-retried", "Job", "run", "restarting", "degraded",
         one_job("run", 2, start_after="25s", backoff_limit=3), says=("1 of 3",),
         members={"desired": 2}, nodes=1, act=_fail_one, twin="job-failed",
+    ),
+    # It goes on purpose; that it does not go is told when it should have gone.
+    Scenario(
+        "job-deleted", "Job", "run", "being-deleted", "suspended", loose(2),
+        says=("Job run", "being deleted", "2 pods"), nodes=1, act=_delete_what_is_kept,
+        twin="scaled-to-zero",
+        steps=(
+            Step(
+                _nothing_happens, "being-deleted", "blocked", ("Job run", "should be gone"),
+                advises=("finalizer", "Job run"),
+            ),
+        ),
+    ),
+    Scenario(
+        "pod-deleted", "Pod", "solo", "being-deleted", "suspended", _kept_pod,
+        says=("Pod solo", "being deleted"), nodes=1, act=_delete_pod, twin="scaled-to-zero",
+        steps=(
+            Step(
+                _nothing_happens, "being-deleted", "blocked", ("Pod solo", "should be gone"),
+                advises=("finalizer", "solo"),
+            ),
+        ),
     ),
     # Neither suspended nor waiting: it asks for nothing.
     Scenario(

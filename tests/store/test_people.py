@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from gangboard.store import clusters, people
+from gangboard.store.access import viewer_of
 from gangboard.store.models import AccessToken, Grant, SignInAttempts, SignInLink
 
 pytestmark = pytest.mark.django_db
@@ -59,6 +60,66 @@ def test_what_cannot_be_granted_leaves_no_user_behind(
     with pytest.raises((people.PeopleError, clusters.ClusterError), match=sentence):
         people.create_user(**{"name": "eve", "role": "viewer", **changes})
     assert not User.objects.exists()
+
+
+def test_a_role_is_taken_back_where_it_was_given_and_nowhere_else(ada: User) -> None:
+    clusters.add_cluster(name="east", document={}, server="https://east")
+    people.grant_role(user=ada, role="viewer", cluster_name="east", namespace="team-a")
+    people.grant_role(user=ada, role="admin", cluster_name="east")
+    left = people.remove_role(name="ada", role="admin", cluster_name="east")
+    assert sorted(left) == [
+        "viewer of every namespace of every cluster",
+        "viewer of namespace team-a of cluster east",
+    ]
+    assert people.remove_role(name="ada", role="viewer") == [
+        "viewer of namespace team-a of cluster east"
+    ]
+    assert not viewer_of(ada).sees_everything
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"name": "eve"}, "there is no user 'eve'; the users are: ada"),
+        (
+            {"role": "admin"},
+            "ada is not admin of every namespace of every cluster; "
+            "ada is: viewer of every namespace of every cluster",
+        ),
+        ({"namespace": "team-a"}, "ada is not viewer of namespace team-a of every cluster"),
+        ({"cluster_name": "west"}, "there is no cluster 'west'; the clusters are: none"),
+    ],
+)
+def test_a_role_that_nobody_gave_cannot_be_taken_back(
+    ada: User, changes: dict[str, str], sentence: str
+) -> None:
+    with pytest.raises((people.PeopleError, clusters.ClusterError), match=sentence):
+        people.remove_role(**{"name": "ada", "role": "viewer", **changes})
+    assert ada.grants.count() == 1
+
+
+def test_a_disabled_user_has_nothing_left_that_lets_in(ada: User) -> None:
+    ada.set_password("correct horse battery staple")
+    ada.save()
+    token, link = people.issue_token(user=ada), people.create_sign_in_link(user=ada)
+    people.disable_user(name="ada")
+    again, created = people.create_user(name="ada", role="viewer", namespace="team-a")
+    assert (again.pk, created, again.is_active) == (ada.pk, False, True)
+    assert list(again.grants.values_list("role", "namespace")) == [("viewer", "team-a")]
+    assert not again.has_usable_password()
+    assert people.find_token(token) is None
+    assert people.consume_sign_in_link(link) is None
+
+
+def test_a_disabled_user_is_given_no_token(ada: User) -> None:
+    people.disable_user(name="ada")
+    with pytest.raises(people.PeopleError, match="the account of ada is disabled"):
+        people.issue_token(user=User.objects.get())
+
+
+def test_an_unknown_user_cannot_be_disabled() -> None:
+    with pytest.raises(people.PeopleError, match="there is no user 'eve'; the users are: none"):
+        people.disable_user(name="eve")
 
 
 # --- sign-in links
@@ -137,18 +198,36 @@ def test_a_token_ends_with_its_time_its_revocation_or_its_user(ada: User) -> Non
     old, revoked, kept = (people.issue_token(user=ada) for _ in range(3))
     AccessToken.objects.filter(pk=old.split("_")[1]).update(expires_at=timezone.now())
     assert people.find_token(old) is None
-    assert people.revoke_token(user=ada, token_id=revoked.split("_")[1])
+    assert people.revoke_token(revoked) == ada
     assert people.find_token(revoked) is None
     assert people.find_token(kept) is not None
     User.objects.update(is_active=False)
     assert people.find_token(kept) is None
 
 
-def test_nobody_can_revoke_the_token_of_another(ada: User) -> None:
-    bob = people.create_user(name="bob", role="admin")[0]
-    token = people.issue_token(user=ada)
-    assert not people.revoke_token(user=bob, token_id=token.split("_")[1])
-    assert people.find_token(token) is not None
+def test_the_public_part_of_a_token_is_enough_to_revoke_it(ada: User) -> None:
+    token, kept = people.issue_token(user=ada), people.issue_token(user=ada)
+    assert people.revoke_token(token.rpartition("_")[0]) == ada
+    assert people.find_token(token) is None
+    assert people.find_token(kept) is not None
+
+
+@pytest.mark.parametrize(
+    "wrong", ["", "gb_", "gb_0000000000000000_sesame", "sesame", "\x00", "gb_\x00"]
+)
+def test_a_token_that_is_not_there_cannot_be_revoked_and_is_not_repeated(wrong: str) -> None:
+    with pytest.raises(people.PeopleError, match="there is no such token") as caught:
+        people.revoke_token(wrong)
+    assert "sesame" not in str(caught.value)
+
+
+def test_all_tokens_of_one_user_can_be_revoked(ada: User) -> None:
+    bob = people.create_user(name="bob", role="viewer")[0]
+    tokens, kept = [people.issue_token(user=ada) for _ in range(2)], people.issue_token(user=bob)
+    assert people.revoke_tokens(name="ada") == 2
+    assert [people.find_token(token) for token in tokens] == [None, None]
+    assert people.find_token(kept) is not None
+    assert people.revoke_tokens(name="ada") == 0
 
 
 @pytest.mark.parametrize("days", [0, -1, 367])

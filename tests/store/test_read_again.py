@@ -14,6 +14,7 @@ MIGRATIONS = (
     "0005_read_nodes_and_pods_again",
     "0007_read_everything_again",
     "0008_read_once_more",
+    "0010_read_for_more_of_pods_and_jobs",
 )
 
 

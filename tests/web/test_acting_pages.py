@@ -250,6 +250,14 @@ class TestHolds:
         page = text(operator, "/holds/")
         assert "kubectl delete hold hold-llama-workers-9 -n research" in page
 
+    def test_no_command_has_a_name_that_a_shell_would_run(
+        self, operator: Person, cluster: Cluster, gang: Gang
+    ) -> None:
+        make_hold(cluster, gang, "$(x)")
+        page = text(operator, "/holds/")
+        assert "There is no Job to resume. Delete the Hold by hand." in page
+        assert "kubectl delete hold" not in page
+
     def test_what_cannot_be_seen_is_not_none(self, cluster: Cluster) -> None:
         make_acting_cluster("gpu-west", now=timezone.now(), hold=False)
         page = text(make_owner(), "/holds/")

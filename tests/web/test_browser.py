@@ -134,6 +134,33 @@ class TestLive:
         site.write("UPDATE store_gang SET message = 'All 8 fit now.' WHERE name = 'llama-sft'")
         expect(page.locator("#verdict .sentence")).to_have_text("All 8 fit now.", timeout=SOON)
 
+    def test_focus_and_scroll_of_a_wide_table_stay(self, page: Page, site: Site) -> None:
+        page.goto(f"{site.url}/clusters/eu-train/")
+        # Constructed in the page: the policy of the pages refuses a style element.
+        page.evaluate(
+            "() => { const wide = new CSSStyleSheet(); "
+            "wide.replaceSync('#resources table { min-width: 4000px }'); "
+            "document.adoptedStyleSheets = [wide]; }"
+        )
+        table = page.locator("#resources .scroll")
+        table.focus()
+        table.evaluate("(element) => { element.scrollLeft = 120; element.old = true; }")
+        site.write("UPDATE store_resourcestate SET objects_count = 4321")
+        expect(page.locator("#resources")).to_contain_text("4,321", timeout=SOON)
+        assert not table.evaluate("(element) => element.old === true")
+        expect(table).to_be_focused()
+        assert table.evaluate("(element) => element.scrollLeft") == 120
+
+    def test_the_last_change_is_told_to_who_listens(self, page: Page, site: Site) -> None:
+        page.goto(f"{site.url}/gangs/{site.gang_id('llama-sft')}/")
+        told = page.locator("#announcer")
+        site.write("UPDATE store_gang SET message = 'First.' WHERE name = 'llama-sft'")
+        expect(told).to_contain_text("changed", timeout=SOON)
+        told.evaluate("(element) => { element.textContent = ''; }")
+        site.write("UPDATE store_gang SET message = 'Last.' WHERE name = 'llama-sft'")
+        expect(page.locator("#verdict .sentence")).to_have_text("Last.", timeout=SOON)
+        expect(told).to_contain_text("changed", timeout=10_000 + SOON)
+
     def test_a_pause_holds_everything_still(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/")
         page.keyboard.press("p")

@@ -16,6 +16,7 @@ from gangboard.readmodels.freshness import Level
 from gangboard.readmodels.news import Moment
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Gang, Grant, Heartbeat
+from gangboard.store.people import disable_user
 from gangboard.web import live, parts, shared, waiting
 from tests.factories import make_gang, make_gangs
 from tests.personas import Person
@@ -142,6 +143,17 @@ def test_a_role_that_is_taken_empties_the_page(reader: Person, world: World) -> 
     assert "No cluster is watched that you may see." in page
     response = reader.client.get(gang_address)
     assert (response.status_code, response["HX-Refresh"]) == (204, "true")
+
+
+def test_an_open_page_of_somebody_who_is_disabled_goes_to_sign_in(
+    owner: Person, world: World
+) -> None:
+    addresses = [live_address(owner.client, path) for path in pages(world)]
+    disable_user(name=owner.user.username)
+    for address in addresses:
+        response = owner.client.get(address, headers={"HX-Request": "true"})
+        assert response["HX-Redirect"].startswith("/sign-in/"), address
+        assert response.content == b"", address
 
 
 @pytest.mark.parametrize("version", ["", "x", "AAAA", "💥", "A" * 70_000, "AAAAAAAA" * 20, "%00"])

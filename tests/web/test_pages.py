@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
-from gangboard.store.models import Cluster, Heartbeat
-from tests.factories import make_gang, make_gangs
+from gangboard.store.models import Cluster, Heartbeat, ResourceState, WatchedObject
+from tests.factories import PODGROUPS, make_gang, make_gangs, make_resource
 from tests.personas import Person
 from tests.web.conftest import World
 
@@ -59,6 +60,35 @@ class TestOwner:
         assert "https://eu-train.example:6443" in clusters
         assert "us-train" in clusters
         assert "pods" in text_of(owner.client, "/clusters/eu-train/")
+
+
+class TestGroupsThatCannotBeSeen:
+    NONE = "Pods without a group are scheduled one by one"
+
+    @pytest.fixture(autouse=True)
+    def _all_are_read(self, world: World) -> None:
+        for cluster in (world.cluster, world.other_cluster):
+            make_resource(cluster, PODGROUPS)
+            for kind in ("workloads", "compositepodgroups"):
+                make_resource(cluster, f"{kind}.scheduling.k8s.io", state="not-served")
+
+    def test_none_is_said_only_where_all_was_looked_at(self, owner: Person) -> None:
+        WatchedObject.objects.all().delete()
+        assert self.NONE in text_of(owner.client, "/groups/")
+        ResourceState.objects.filter(cluster__name="us-train", resource=PODGROUPS).update(
+            state="forbidden"
+        )
+        page = text_of(owner.client, "/groups/")
+        assert self.NONE not in page
+        assert "No group is known in the clusters that could be looked at." in page
+        assert "The reader may not list PodGroups in cluster us-train" in page
+
+    def test_old_rows_are_marked(self, owner: Person) -> None:
+        assert 'class="stale"' not in text_of(owner.client, "/groups/")
+        ResourceState.objects.filter(cluster__name="us-train", resource=PODGROUPS).update(
+            state="failing"
+        )
+        assert text_of(owner.client, "/groups/").count('class="stale"') == 1
 
 
 class TestReader:
@@ -228,6 +258,19 @@ class TestFreshness:
         assert "Cluster us-train has not answered for <time" in board
         assert ">4 min</time>. It was blocked." in board
         assert "us-train is silent" in board
+
+    def test_in_silence_a_gang_page_tells_nothing_as_of_now(
+        self, owner: Person, world: World
+    ) -> None:
+        long_ago = timezone.now() - timedelta(minutes=10)
+        Cluster.objects.filter(name="eu-train").update(contact_at=long_ago)
+        page = text_of(owner.client, f"/gangs/{world.gang.id}/")
+        assert "Found at the last look" in page
+        assert "Also found" not in page
+        assert "pods at the last look" in page
+        assert "llama-workers-0-7: last seen ready on gpu-01" in page
+        assert "tone-running" not in page.split("<main")[1].split('id="fit"')[0]
+        assert not re.search(r"\d of \d+ ready", page)
 
     def test_dead_workers_are_loud_on_every_page(self, owner: Person, world: World) -> None:
         Heartbeat.objects.update(beat_at=timezone.now() - timedelta(minutes=3))

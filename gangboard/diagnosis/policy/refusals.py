@@ -31,8 +31,7 @@ def not_of_gang(survey: Survey, uid: str) -> Refusal:
     old = survey.old_jobs.get(uid)
     if old is None:
         return Refusal(
-            f"{survey.name} has no object with uid {uid} (any more): another object may have its "
-            "name now."
+            f"{survey.name} has no object with uid {uid}: another object may have its name now."
         )
     return Refusal(
         f"{label(old.meta.ref)} belongs to restart attempt {old.attempt or 'unknown'}: {survey.name} "

@@ -122,7 +122,7 @@ def _end_impossible(survey: Survey, job: Owner, wish: Wish) -> Refusal | None:
     if there and all(hold.until != until.replace(microsecond=0) for hold in there):
         return Refusal(
             f"{label(job.meta.ref)} has Hold {there[0].meta.ref.name} already, which has another "
-            "end: leave the end away, or resume the Job first."
+            "end: leave out the end, or resume the Job first."
         )
     return None
 

@@ -10,6 +10,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.reading.progress import (
     active_jobs,
+    given_up,
     is_full,
     on_sick_nodes,
     ready_count,
@@ -29,15 +30,15 @@ class Restart:
     number: int
     limit: int | None
     source: ObjectRef
-    counted: int = 0
-    """Of a restart: how many count towards the limit; 0 when nobody says."""
+    counted: int | None = None
+    """Of a restart of the owner: how many count towards the limit."""
 
     @property
     def text(self) -> str:
         """Return `Restart 1 of 3`, or with restarts that are not counted `Restart 5 (2 of 3 counted)`."""
         if self.limit is None:
             return f"{self.word} {self.number}"
-        if self.word == "Restart" and (self.number > self.limit or 0 < self.counted < self.number):
+        if self.counted is not None and self.counted != self.number:
             return f"{self.word} {self.number} ({self.counted} of {self.limit} counted)"
         return f"{self.word} {min(self.number, self.limit)} of {self.limit}"
 
@@ -72,19 +73,26 @@ def was_placed_whole(unit: Unit) -> bool:
 def has_lost(unit: Unit) -> bool:
     """Whether it ran, fell below its quorum (without one: its size), and some member still runs.
 
-    Without a memory of it running, an unready member may never have been ready: then only
+    What it needs can have grown since it was whole: as long as no fewer run or are done than then,
+    nobody was lost. Without a memory of it running, an unready member may never have been ready: then only
     members without a place count as lost, and those that were ready when their node went silent.
     """
+    there = ready_count(unit) + succeeded(unit)
+    if given_up(unit) and (unit.ready or is_full(unit)):
+        return there < unit.needed
     if is_full(unit) or not unit.ready:
         return False
-    if whole_in_attempt(unit) or _was_whole_before_silence(unit):
-        return ready_count(unit) + succeeded(unit) < unit.needed
+    if _was_whole_before_silence(unit):
+        return there < unit.needed
+    if whole_in_attempt(unit):
+        before = unit.memory.whole_count
+        return there < (unit.needed if before is None else min(unit.needed, before))
     if not was_placed_whole(unit):
         return False
     others = sum(pod.is_live and pod.is_placed for pod in unit.strangers)
     sick = on_sick_nodes(unit)
-    there = sum(pod not in sick for pod in unit.placed)
-    return there + succeeded(unit) + others < unit.needed
+    placed = sum(pod not in sick for pod in unit.placed)
+    return placed + succeeded(unit) + others < unit.needed
 
 
 def _was_whole_before_silence(unit: Unit) -> bool:
@@ -123,16 +131,19 @@ def _restart_of_owner(unit: Unit) -> Restart | None:
 def _restart_of_job(unit: Unit) -> Restart | None:
     if whole_in_attempt(unit):
         return None
+    owner = unit.owner
+    do_all_count = owner.restarts + sum(owner.job_restarts.values()) <= owner.counted_restarts
     for job in active_jobs(unit):
-        restarts = unit.owner.job_restarts.get(job.meta.ref.name, 0)
+        restarts = owner.job_restarts.get(job.meta.ref.name, 0)
         if restarts:
-            return Restart("Restart", restarts, unit.owner.max_restarts, job.meta.ref)
+            limit = owner.max_restarts if do_all_count else None
+            return Restart("Restart", restarts, limit, job.meta.ref)
     return None
 
 
 def _retry(unit: Unit) -> Restart | None:
     """Return the retry of a Job: pods of it failed, and since then it has not been whole."""
-    retrying = [job for job in active_jobs(unit) if job.retries]
+    retrying = [job for job in active_jobs(unit) if job.retries > job.failed_index_count]
     if not retrying or (whole_in_attempt(unit) and not _failed_lately(unit)):
         return None
     job = max(retrying, key=lambda job: job.retries)

@@ -10,6 +10,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.pod import Container, Pod
 from gangboard.domain.reading.wording import count
+from gangboard.domain.shell import is_safe_in_shell
 from gangboard.domain.verdict import Evidence
 
 _SHOWN = 3
@@ -91,11 +92,15 @@ def crash_advice(trouble: Trouble) -> tuple[str, ...]:
 def after_end(pod: Pod, container: str, reason: str, *, earlier: bool) -> str:
     """Return the next step after such an end: more memory, or the command that shows its words.
 
+    No command where a name in it is not fit for a shell.
+
     `earlier`: the words are those of an instance before the present one.
     """
     if reason == OUT_OF_MEMORY:
         return f"Give container {container} more memory, or let it use less (recreate)."
     ref = pod.meta.ref
+    if not is_safe_in_shell(ref.namespace, ref.name, container):
+        return f"Read what container {container} of pod {ref.name} wrote last."
     command = f"kubectl logs -n {ref.namespace} {ref.name} -c {container}"
     return f"Read what it wrote last: {command}{' --previous' if earlier else ''}"
 

@@ -18,6 +18,7 @@ def gang_finding(
     *,
     advice: tuple[str, ...] = (),
     evidence: tuple[Evidence, ...] = (),
+    recheck_at: datetime | None = None,
     since: datetime | None = None,
 ) -> Finding:
     """Return the finding of a rule about the whole gang."""
@@ -29,6 +30,7 @@ def gang_finding(
         message=message,
         advice=advice,
         evidence=evidence,
+        recheck_at=recheck_at,
         since=since,
     )
 

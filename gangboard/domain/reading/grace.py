@@ -21,20 +21,23 @@ RESIZE_GRACE = timedelta(minutes=2)
 
 
 def unchanged_since(unit: Unit) -> datetime | None:
-    """Return since when the number of pods has not changed.
+    """Return since when the number of pods has not changed."""
+    seen, newest = _seen_to_change(unit), newest_creation(unit.current)
+    return latest((seen, newest)) if seen is not None else newest or attempt_start(unit)
 
-    What was remembered at the very first sight says only when gangboard came: then the newest
-    pod tells more.
+
+def _seen_to_change(unit: Unit) -> datetime | None:
+    """Return when the number of pods was seen to change last: now, where it is not as remembered.
+
+    None when it never was. What was remembered at the very first sight says only when gangboard
+    came: then the newest pod tells more.
     """
-    newest = newest_creation(unit.current)
-    if _is_first_sight(unit):
-        return newest or attempt_start(unit)
-    return latest((unit.memory.created_since, newest))
-
-
-def _is_first_sight(unit: Unit) -> bool:
     remembered, first_sight = unit.memory.created_since, unit.facts.memory_since
-    return remembered is None or (first_sight is not None and remembered <= first_sight)
+    if remembered is None:
+        return None
+    if unit.memory.created != len(unit.current):
+        return unit.now
+    return None if first_sight is not None and remembered <= first_sight else remembered
 
 
 def creation_due(unit: Unit) -> datetime | None:
@@ -44,9 +47,7 @@ def creation_due(unit: Unit) -> datetime | None:
     times += [one.since for one in owner.conditions]
     times += [pod.meta.deleting_since for pod in unit.pods]
     times += list(_dependencies_met(unit))
-    if not _is_first_sight(unit):
-        times.append(unit.memory.created_since)
-    start = latest(times)
+    start = latest((*times, _seen_to_change(unit)))
     return start + CREATION_GRACE if start is not None else None
 
 

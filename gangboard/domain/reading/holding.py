@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.hold import Hold
+from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.dependencies import dependent_parts
 from gangboard.domain.reading.wording import names, shorten
@@ -53,7 +54,7 @@ def _age(hold: Hold) -> tuple[bool, float, str]:
 
 
 def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[str, ...]:
-    """Return how these go on; nothing about those that somebody else would suspend again.
+    """Return how these go on, as `how_to_resume`; nothing where somebody else would suspend again.
 
     That is a queue that has not admitted them, a part that they depend on, or whatever owns the
     topmost object that is known here.
@@ -63,15 +64,39 @@ def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[str, ..
     queued = {entry.owner_uid for entry in facts.entries if not entry.admitted}
     waiting = dependent_parts(facts.owner)
     found = [
-        one.meta.ref
+        one
         for one in suspended
         if one.meta.ref.uid not in queued and not (one.part_name and one.part_name in waiting)
     ]
     if not found:
         return ()
-    listed, them = names(ref.name for ref in found), "it" if len(found) == 1 else "them"
-    kind = found[0].kind if len(found) == 1 else f"{found[0].kind}s"
-    return (f"Resume {kind} {listed} to let {them} run (in place).",)
+    them = "it" if len(found) == 1 else "them"
+    return (f"{how_to_resume(facts, found)} to let {them} run (in place).",)
+
+
+def how_to_resume(facts: GangFacts, suspended: Sequence[Owner]) -> str:
+    """Return `Release Hold a of Job a and resume Job b`: of those of one kind, at least one.
+
+    The policy turns the resume of a Job back that has a Hold (real-control-plane.md §3).
+    """
+    holds = holds_by_job(facts.holds)
+    held = [(hold, one) for one in suspended if (hold := hold_of(one, holds)) is not None]
+    whose = {one.meta.ref.uid for _, one in held}
+    free = [one.meta.ref for one in suspended if one.meta.ref.uid not in whose]
+    parts = []
+    if held:
+        released = _several(hold.meta.ref for hold, _ in held)
+        parts.append(f"release {released} of {_several(one.meta.ref for _, one in held)}")
+    if free:
+        parts.append(f"resume {_several(free)}")
+    text = " and ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _several(refs: Iterable[ObjectRef]) -> str:
+    """Return `Job a`, `Jobs a and b`: of one kind."""
+    found = list(refs)
+    return f"{found[0].kind}{'' if len(found) == 1 else 's'} {names(ref.name for ref in found)}"
 
 
 def is_held(job: Owner, hold: Hold | None) -> bool:

@@ -20,6 +20,7 @@ from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
 from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.reading.wording import shorten
+from gangboard.domain.verdict import Evidence
 
 PATIENCE = timedelta(minutes=15)
 """How long a step may take: Karpenter waits so long for a node to register (liveness.go)."""
@@ -62,6 +63,23 @@ class Nomination:
     """The object, where it can be seen."""
     until: datetime | None = None
     """When waiting alone changes what is said."""
+    node: str = ""
+    """The node that `text` names, or empty."""
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """What is said of it, with references to all that is named: the claim's does not hide a node."""
+        found = [Evidence("Karpenter says", self.event.note, self.event.regarding)]
+        if self.text:
+            found.append(Evidence(f"NodeClaim {self.claim}", self.text, self.ref))
+        named = named_claim(self.event)
+        nodes = dict.fromkeys((self.node, named[1] if named is not None else ""))
+        found += [
+            Evidence(f"node of NodeClaim {self.claim}", node, ObjectRef("", "Node", "", node, ""))
+            for node in nodes
+            if node
+        ]
+        return tuple(found)
 
     @property
     def is_coming(self) -> bool:
@@ -138,7 +156,7 @@ def _seen(unit: Unit, name: str, events: list[Event], claim: NodeClaim | None) -
     last = max(events, key=_time)
     if claim is not None:
         way, text, until = _state(unit, claim)
-        return Nomination(name, len(events), last, way, text, claim.meta.ref, until)
+        return Nomination(name, len(events), last, way, text, claim.meta.ref, until, claim.node)
     if last.last_seen is not None and unit.now - last.last_seen < SETTLING:
         return Nomination(name, len(events), last, Way.MADE, until=last.last_seen + SETTLING)
     refusal = _refusal(unit, name)

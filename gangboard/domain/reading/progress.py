@@ -11,6 +11,7 @@ from gangboard.domain.node import Node
 from gangboard.domain.owner import Outcome, Owner
 from gangboard.domain.pod import Pod
 
+_CORE = "scheduling.k8s.io"
 # Reasons of `SuccessCriteriaMet`; all other endings announce a failure (KEP-3998, KEP-3939).
 _GOOD_ENDINGS = frozenset({"SuccessPolicy", "CompletionsReached"})
 
@@ -32,8 +33,23 @@ def _has_succeeded(job: Owner) -> bool:
 
 
 def seats(unit: Unit) -> int:
-    """Return how many pods should be alive now: wanted, without those that are done."""
-    return max(0, unit.wanted - succeeded(unit))
+    """Return how many pods should be alive now: wanted, without those done or given up."""
+    return max(0, unit.wanted - succeeded(unit) - given_up(unit))
+
+
+def given_up(unit: Unit) -> int:
+    """Return how many members stay away because their index failed for good.
+
+    With `backoffLimitPerIndex` the Job goes on without such an index, and makes pods for others as
+    long as there are some (firstPendingIndexes in pkg/controller/job).
+    """
+    return sum(_indexes_short(job) for job in active_jobs(unit) if job.failed_index_count)
+
+
+def _indexes_short(job: Owner) -> int:
+    at_once = 1 if job.parallelism is None else job.parallelism
+    left = max(0, (job.completions or 0) - job.succeeded_pods)
+    return min(at_once, left) - min(at_once, max(0, left - job.failed_index_count))
 
 
 def missing(unit: Unit) -> int:
@@ -135,7 +151,15 @@ def is_bare_group(unit: Unit) -> bool:
     return unit.group is not None and unit.group.meta.ref.uid == unit.owner.meta.ref.uid
 
 
+def is_empty_plan(unit: Unit) -> bool:
+    """Whether it is a Workload or CompositePodGroup without a PodGroup: it makes no pods itself."""
+    ref = unit.owner.meta.ref
+    is_plan = ref.group == _CORE and ref.kind in ("Workload", "CompositePodGroup")
+    return is_plan and unit.group is None and not unit.pods
+
+
 def asks_for_nothing(unit: Unit) -> bool:
     """Whether it is scaled to zero: no pods wanted, none there, and nothing that has ended."""
     nothing = unit.desired == 0 and not unit.current and not unit.missing_jobs
-    return nothing and not is_bare_group(unit) and all(job.finish is None for job in unit.jobs)
+    is_group = is_bare_group(unit) or is_empty_plan(unit)
+    return nothing and not is_group and all(job.finish is None for job in unit.jobs)

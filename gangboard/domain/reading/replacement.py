@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.reading.progress import missing
+from gangboard.domain.owner import Owner
+from gangboard.domain.reading.progress import active_jobs, given_up, missing
 from gangboard.domain.reading.refusal import newest_refusal, remedy
-from gangboard.domain.reading.scheduler_text import best_saying, sayings
-from gangboard.domain.reading.wording import count, is_or_are, names, plural, sentence, shorten
+from gangboard.domain.reading.scheduler_text import best_saying, refused_pods, sayings
+from gangboard.domain.reading.wording import (
+    count,
+    is_or_are,
+    label,
+    names,
+    plural,
+    sentence,
+    shorten,
+)
 from gangboard.domain.verdict import Evidence
 
 
@@ -15,6 +24,38 @@ def hindrance(unit: Unit, reason: str = "") -> str:
 
     `reason` is a sentence by arithmetic why members have no node; it goes before the scheduler's.
     """
+    return " ".join(filter(None, (_given_up(unit), _others(unit, reason))))
+
+
+def _given_up(unit: Unit) -> str:
+    """Return which indexes failed for good, and what that means for their Job."""
+    jobs = _without_indexes(unit)
+    if not jobs:
+        return ""
+    several = sum(job.failed_index_count for job in jobs) > 1
+    noun, verb = ("Indexes", "are") if several else ("Index", "is")
+    listed = ", ".join(_indexes_of(unit, job) for job in jobs)
+    end = (
+        ""
+        if any(job.has_success_policy for job in jobs)
+        else "; "
+        + ("the Job fails when the others end" if len(jobs) == 1 else "the Jobs fail in the end")
+    )
+    return f"{noun} {listed} failed and {verb} not retried (backoffLimitPerIndex){end}."
+
+
+def _without_indexes(unit: Unit) -> list[Owner]:
+    return [job for job in active_jobs(unit) if job.failed_index_count] if given_up(unit) else []
+
+
+def _indexes_of(unit: Unit, job: Owner) -> str:
+    """Return `3`, and where a gang has several Jobs `3 of Job run-workers-0`."""
+    several = len(unit.facts.jobs) > 1
+    return f"{job.failed_indexes} of {label(job.meta.ref)}" if several else job.failed_indexes
+
+
+def _others(unit: Unit, reason: str) -> str:
+    """Return the same of the members that can still come."""
     if missing(unit):
         refusal = newest_refusal(unit)
         if refusal is not None:
@@ -31,19 +72,36 @@ def hindrance(unit: Unit, reason: str = "") -> str:
 
 
 def _unplaced(unit: Unit, reason: str) -> str:
-    waiting = count(len(unit.unplaced), "pod")
-    gates = sorted({gate for pod in unit.unplaced for gate in pod.gates})
-    if gates:
-        return f"{waiting} {plural(len(unit.unplaced), 'wait')} for scheduling gate {names(gates)}."
+    gated = [pod for pod in unit.unplaced if pod.gates]
+    others = len(unit.unplaced) - len(gated)
+    if not gated:
+        return _tried(unit, others, reason)
+    gates = sorted({gate for pod in gated for gate in pod.gates})
+    noun = "scheduling gate" if len(gates) == 1 else "scheduling gates"
+    text = f"{_wait(len(gated))} for {noun} {names(gates)}."
+    return f"{text} {_tried(unit, others, reason)}" if others else text
+
+
+def _tried(unit: Unit, waiting: int, reason: str) -> str:
+    """Return what the scheduler says of so many members that it can try."""
     said = best_saying(sayings(unit, "Unschedulable"))
     if said is not None and reason:
         return reason
     if said is not None:
-        return sentence(f"The scheduler finds no room for {waiting}: {shorten(said.text)}")
+        # Members of a gang are tried as one; without a quorum each is told of itself.
+        refused = waiting if unit.quorum is not None else len(refused_pods(unit)) or waiting
+        what = count(refused, "pod")
+        text = sentence(f"The scheduler finds no room for {what}: {shorten(said.text)}")
+        rest = waiting - refused
+        return f"{text} {_wait(rest)} for the scheduler." if rest else text
     failed = best_saying(sayings(unit, "SchedulerError"))
     if failed is not None:
         return sentence(f"The scheduler reports an error: {shorten(failed.text)}")
-    return f"{waiting} {plural(len(unit.unplaced), 'wait')} for the scheduler."
+    return f"{_wait(waiting)} for the scheduler."
+
+
+def _wait(number: int) -> str:
+    return f"{count(number, 'pod')} {plural(number, 'wait')}"
 
 
 def hindrance_advice(unit: Unit) -> tuple[str, ...]:
@@ -54,7 +112,10 @@ def hindrance_advice(unit: Unit) -> tuple[str, ...]:
 
 def hindrance_evidence(unit: Unit) -> tuple[Evidence, ...]:
     """Return the texts that the sentence of `hindrance` is drawn from, as they were said."""
-    found = []
+    found = [
+        Evidence("failed indexes", job.failed_indexes, job.meta.ref)
+        for job in _without_indexes(unit)
+    ]
     refusal = newest_refusal(unit) if missing(unit) else None
     if refusal is not None:
         found.append(Evidence("refused", refusal.event.note, refusal.event.regarding))

@@ -92,7 +92,7 @@ def group_refusal(unit: Unit) -> Condition | None:
     placed = unit.group.placed if unit.group is not None else None
     if placed is None or not placed.is_false or not lacks_room(unit):
         return None
-    if any(pod.scheduled is not None for pod in unit.unplaced) or placed.since is None:
+    if not all(pod.is_untried for pod in unit.unplaced) or placed.since is None:
         return placed
     made = [pod.meta.created_at for pod in unit.unplaced if pod.meta.created_at is not None]
     return None if made and min(made) > placed.since else placed

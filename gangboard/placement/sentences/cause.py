@@ -5,9 +5,16 @@ from __future__ import annotations
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Answer, Assessment, Cause, Placing, When
 from gangboard.domain.reading.retry import is_refused_since, retry_due
-from gangboard.domain.reading.scheduler_text import group_refusal, refused_pods, rejected_pods
+from gangboard.domain.reading.scheduler_text import (
+    group_refusal,
+    node_reasons,
+    refused_pods,
+    rejected_pods,
+    sayings,
+)
 from gangboard.domain.verdict import Evidence
 from gangboard.placement.assess import relaxed
+from gangboard.placement.devices import without_devices
 from gangboard.placement.fits import fits
 from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.claims import claimed
@@ -20,10 +27,12 @@ from gangboard.placement.sentences.said import CLAIM, VOLUME, said_of_nodes, sai
 
 _SHOWN = 3
 _NOT_SEEN = "has not been seen to try again since"
-# Which causes can have a code. Asked for each rule of each unit that waits, so it comes first.
+# Which causes can have a code, to be quick: it is asked for each rule of each unit that waits.
 _ROOM = frozenset({Cause.TOO_LARGE, Cause.SHORT, Cause.OCCUPIED, Cause.FRAGMENTED})
 _OPEN = frozenset({Cause.FITS, Cause.CANNOT_TELL})
 _MAY_PASS = frozenset({Cause.SHORT, Cause.OCCUPIED, Cause.FRAGMENTED, Cause.CONSTRAINED}) | _OPEN
+_ANY = frozenset(Cause)
+"""Of a code that is not listed."""
 _NONE: frozenset[Cause] = frozenset({Cause.NO_ELIGIBLE_NODE})
 _CAUSES: dict[str, frozenset[Cause]] = {
     "no-nodes": _NONE,
@@ -41,6 +50,19 @@ _CAUSES: dict[str, frozenset[Cause]] = {
     VOLUME: _MAY_PASS,
     CLAIM: _MAY_PASS,
 }
+_WORKED_OUT = (
+    "Insufficient ",
+    "Too many pods",
+    "node(s) were unschedulable",
+    "node(s) had untolerated taint",
+    "node(s) had taints that the pod didn't tolerate",
+    "node(s) didn't match Pod's node affinity/selector",
+    "node(s) didn't satisfy plugin(s) [NodeAffinity]",
+    "node(s) didn't have free ports for the requested pod ports",
+    "rejected due to timeout after waiting",
+)
+"""What the scheduler says of nodes that arithmetic looks at, too, and of members it gave up waiting
+for: noderesources, nodeunschedulable, tainttoleration, nodeaffinity, nodeports (1.35 to 1.37)."""
 _BLIND = frozenset({VOLUME, CLAIM})
 """What the scheduler finds before it looks at nodes is true whatever is known of these."""
 
@@ -59,7 +81,9 @@ def obstacle(unit: Unit, code: str = "") -> Obstacle | None:
     if held is not None and not _is_refused(unit):
         return held if code in ("", held.code) else None
     assessment = placing.assessment
-    if code and not (code in _BLIND if assessment is None else assessment.cause in _CAUSES[code]):
+    if code and not (
+        code in _BLIND if assessment is None else assessment.cause in _CAUSES.get(code, _ANY)
+    ):
         return None
     if not _is_refused(unit):
         return None
@@ -136,7 +160,7 @@ def _open(unit: Unit, placing: Placing, assessment: Assessment) -> Obstacle | No
         return told if told is not None and fits_but_for_the_rest(unit, assessment) else None
     if told is not None:
         return told
-    if len(placing.shapes) < 2 or unit.quorum is None:
+    if len(placing.shapes) < 2 or unit.quorum is None or not _is_worked_out(unit):
         return None
     # Design §3, `fragmented`: "Where one exists and the scheduler's order misses it, say that."
     # Equal pods cannot miss it, and pods outside of a gang would have been placed.
@@ -147,6 +171,19 @@ def _open(unit: Unit, placing: Placing, assessment: Assessment) -> Obstacle | No
     else:
         end = f" and can miss the way; it refused {crowd.them} before and {_NOT_SEEN}"
     return Obstacle("fragmented", f"{text}{end}", False)
+
+
+def _is_worked_out(unit: Unit) -> bool:
+    """Whether the scheduler names nothing but what arithmetic looks at, too.
+
+    Else another filter is in the way (one of those that only it knows, a plugin, an extender), and
+    not the order in which it takes the pods.
+    """
+    return all(
+        reason.startswith(_WORKED_OUT)
+        for saying in sayings(unit, "Unschedulable")
+        for reason, _ in node_reasons(saying.text)
+    )
 
 
 def _just_now(assessment: Assessment, code: str) -> Obstacle:
@@ -163,7 +200,8 @@ def _just_now(assessment: Assessment, code: str) -> Obstacle:
 
 def fits_but_for_the_rest(unit: Unit, assessment: Assessment) -> bool:
     """Whether the members would fit now without what arithmetic leaves out (volumes, claims, …)."""
-    if not any(party.shape.unsupported for party in assessment.request.parties):
+    shapes = [party.shape for party in assessment.request.parties]
+    if not any(shape.unsupported or shape.undecidable for shape in shapes):
         return False
-    request = relaxed(assessment.request, ())
+    request = relaxed(without_devices(assessment.request), ())
     return fits(request, nodes_for(unit), When.NOW, request.needed).answer is Answer.YES

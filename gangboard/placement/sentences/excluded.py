@@ -11,14 +11,13 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Assessment, Excluded, Filter, ShapeFit
 from gangboard.domain.reading.wording import count, listed, names
 from gangboard.domain.verdict import Evidence
+from gangboard.placement.amount_words import amount_of, bare
 from gangboard.placement.amounts import wanted
 from gangboard.placement.ground import Ground, Mask
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.numbers import (
     Crowd,
-    amount_of,
-    bare,
     crowd_of,
     not_said,
 )

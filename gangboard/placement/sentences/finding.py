@@ -18,8 +18,8 @@ from gangboard.domain.reading.scheduler_text import Saying, best_saying, earlies
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
 from gangboard.placement.advice import advise
+from gangboard.placement.amount_words import bare
 from gangboard.placement.sentences.cause import obstacle
-from gangboard.placement.sentences.numbers import bare
 from gangboard.placement.sentences.obstacle import Obstacle, node_ref, source_of
 
 _REFUSED = "Unschedulable"
@@ -46,10 +46,13 @@ def placement_finding(rule: UnitRule, unit: Unit) -> Finding | None:
     )
 
 
-def reason_sentence(unit: Unit) -> str:
-    """Return why members that wait have no node, as a sentence; empty when arithmetic cannot tell."""
+def reason_of(unit: Unit) -> tuple[str, tuple[Evidence, ...]]:
+    """Return why members that wait have no node: a sentence, and the references to what it names.
+
+    Empty when arithmetic cannot tell.
+    """
     found = obstacle(unit)
-    return found.sentence if found is not None else ""
+    return (found.sentence, found.evidence) if found is not None else ("", ())
 
 
 def advice_of(unit: Unit) -> tuple[tuple[str, ...], tuple[Evidence, ...], datetime | None]:
@@ -153,9 +156,7 @@ def _claims(unit: Unit) -> Iterator[Evidence]:
     """Yield what has become of the NodeClaims that were made for pods that wait."""
     found = nominations(unit)
     for one in found[:_SHOWN_CLAIMS]:
-        yield Evidence("Karpenter says", one.event.note, one.event.regarding)
-        if one.text:
-            yield Evidence(f"NodeClaim {one.claim}", one.text, one.ref)
+        yield from one.evidence
     why = unit.facts.autoscaling.why
     if found and why:
         yield Evidence("NodeClaims", f"{why}: only Karpenter's events tell whether a node comes")

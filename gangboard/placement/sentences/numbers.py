@@ -1,35 +1,12 @@
-"""Amounts and crowds of pods as a sentence has them."""
+"""What is needed and there, and crowds of pods, as a sentence has them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 
-from gangboard.domain.capacity import PODS
 from gangboard.domain.placing import Assessment
 from gangboard.domain.reading.wording import count, plural
-from gangboard.placement.amounts import base_units
-
-_BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi")
-
-
-def amount_of(resource: str, amount: int, *, exact: bool = False) -> str:
-    """Return scheduler units as `4 nvidia.com/gpu`, `1.5 CPUs`, `500m CPU`, `32Gi of memory`."""
-    text = bare(resource, amount, exact=exact)
-    if resource == PODS:
-        return count(amount, "pod")
-    if resource == "cpu":
-        return f"{text} CPU" if text == "1" or text.endswith("m") else f"{text} CPUs"
-    return f"{text} of {resource}" if _is_bytes(resource) else f"{text} {resource}"
-
-
-def bare(resource: str, amount: int, *, exact: bool = False) -> str:
-    """Return the same without the name of the resource; bytes cut to a tenth unless `exact`."""
-    if resource == "cpu":
-        if 0 < amount < 1000:
-            return f"{amount}m"
-        return _plain(base_units(resource, amount))
-    return _bytes(amount, exact) if _is_bytes(resource) else str(amount)
+from gangboard.placement.amount_words import amount_of, bare, is_bytes
 
 
 def needed_and_there(resource: str, needed: int, there: int) -> tuple[str, str]:
@@ -43,34 +20,8 @@ def are_free(resource: str, text: str) -> str:
     """Return `none is free`, `1 is free`, `8 are free`, `64Gi is free`."""
     if text == "0":
         return "none is free"
-    is_one = text == "1" or _is_bytes(resource) or text.endswith("m")
+    is_one = text == "1" or is_bytes(resource) or text.endswith("m")
     return f"{text} is free" if is_one else f"{text} are free"
-
-
-def _is_bytes(resource: str) -> bool:
-    return resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
-
-
-def _bytes(amount: int, exact: bool) -> str:
-    """Write bytes in a binary unit: the largest with nothing left over, or cut to a tenth."""
-    unit, whole = "", amount
-    for larger in _BINARY:
-        if whole % 1024 or not whole:
-            break
-        whole, unit = whole // 1024, larger
-    if exact or len(str(whole)) < 5:
-        return f"{whole}{unit}"
-    tenths, unit = amount * 10, ""
-    for larger in _BINARY:
-        if tenths < 10240:
-            break
-        tenths, unit = tenths // 1024, larger
-    return f"{tenths // 10}.{tenths % 10}".removesuffix(".0") + unit
-
-
-def _plain(number: Decimal) -> str:
-    text = format(number, "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,14 @@ from gangboard.domain.capacity import PODS
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Assessment, Cause, Filter, ShapeFit, When
 from gangboard.domain.reading.wording import count, is_or_are, listed
+from gangboard.placement.amount_words import amount_of, bare
 from gangboard.placement.amounts import wanted
 from gangboard.placement.ground import Whole, total
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.numbers import (
     Crowd,
-    amount_of,
     are_free,
-    bare,
     crowd_of,
     needed_and_there,
     nodes_that,

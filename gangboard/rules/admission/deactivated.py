@@ -56,13 +56,8 @@ def find(facts: GangFacts) -> Finding | None:
 
 
 def _counts(facts: GangFacts, entry: QueueEntry) -> bool:
-    """Whether the entry is the owner's own and still in use: old ones end before they are deleted."""
-    finished = find_condition(entry.conditions, "Finished")
-    return (
-        entry.owner_uid == facts.owner.meta.ref.uid
-        and entry.meta.deleting_since is None
-        and not (finished is not None and finished.is_true)
-    )
+    """Whether the entry is the owner's own and still in use."""
+    return entry.owner_uid == facts.owner.meta.ref.uid and entry.is_in_use
 
 
 def _eviction(entry: QueueEntry) -> Condition | None:

@@ -11,10 +11,12 @@ from gangboard.domain.advice import Change, Way
 from gangboard.domain.facts import Unit
 from gangboard.domain.group import label_of_group
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.owner import Owner
 from gangboard.domain.reading.attempt import restart_under_way
 from gangboard.domain.reading.dependencies import waiting_parts
 from gangboard.domain.reading.findings import still_starting, unit_finding
 from gangboard.domain.reading.grace import COUNT_GRACE, unchanged_since
+from gangboard.domain.reading.holding import how_to_resume
 from gangboard.domain.reading.progress import (
     failing_jobs,
     is_bare_group,
@@ -26,12 +28,21 @@ from gangboard.domain.reading.progress import (
     succeeded,
 )
 from gangboard.domain.reading.refusal import newest_refusal
-from gangboard.domain.reading.wording import count, label, names
+from gangboard.domain.reading.wording import count, label
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.placement.ways import Target, way_of
 
 _CORE = "scheduling.k8s.io"
+# Controllers that say `FailedCreate` of themselves (controller_utils.go, stateful_pod_control.go).
+_TELL = frozenset(
+    {
+        ("apps", "ReplicaSet"),
+        ("apps", "StatefulSet"),
+        ("", "ReplicationController"),
+        ("batch", "Job"),
+    }
+)
 
 
 def find(unit: Unit) -> Finding | None:
@@ -64,16 +75,26 @@ def _rest(unit: Unit) -> str:
         return f", and its owner asks for only {seats(unit)}."
     if not unit.facts.events_known:
         return ". Events cannot be read, so a refusal would not be seen."
+    if not _would_tell(unit):
+        return ". Who makes the rest is not known, so a refusal would not be seen."
     return "; nothing refuses the rest."
+
+
+def _would_tell(unit: Unit) -> bool:
+    """Whether the events that are read would tell of a refusal: nobody knows who makes bare pods."""
+    if unit.jobs or not is_bare_group(unit):
+        return True
+    makers = {pod.meta.controller for pod in unit.current}
+    return all(one is not None and (one.group, one.kind) in _TELL for one in makers)
 
 
 def _advice(unit: Unit) -> tuple[str, ...]:
     """Return how the quorum is reached: by held pods, by more pods, or by a lower one."""
     others = sum(pod.is_live and not pod.is_terminating for pod in unit.strangers)
     quorum, possible = unit.quorum or 0, seats(unit) + others
-    held = [job.meta.ref.name for job in unit.jobs if job.suspended and job.finish is None]
+    held = [job for job in unit.jobs if job.suspended and job.finish is None]
     if held and possible < quorum <= possible + unit.held:
-        return (f"Resume {names(held)} (in place).",)
+        return (f"{how_to_resume(unit.facts, held)} (in place).",)
     there = len(unit.current) + others
     if is_bare_group(unit):
         number = quorum - there
@@ -96,11 +117,21 @@ def _ask_for_more(unit: Unit, number: int) -> str:
     more = f"Let {label(owner.meta.ref)} ask for {count(number, 'pod')} more"
     if owner.meta.ref.kind not in ("Job", "JobSet"):
         return more
-    fixed = owner.meta.ref.kind == "JobSet" or (
-        owner.indexed and owner.completions != owner.parallelism
-    )
+    fixed = owner.meta.ref.kind == "JobSet" or _is_list_too_short(owner, seats(unit) + number)
     way = way_of(Change.SIZE, Target.GANG_JOB, unit.facts.kubernetes)
     return f"{more} ({Way.RECREATE if fixed else way})"
+
+
+def _is_list_too_short(job: Owner, pods: int) -> bool:
+    """Whether too few completions are left for so many pods at a time, and nobody can add some.
+
+    No more pods are active than completions are left (manageJob in pkg/controller/job). Those of
+    an Indexed Job can be changed to another parallelism, all others not at all
+    (validateCompletions in pkg/apis/batch/validation).
+    """
+    if job.indexed or job.completions is None:
+        return False
+    return job.completions - job.succeeded_pods < pods
 
 
 def _lower(unit: Unit, quorum: int) -> str:

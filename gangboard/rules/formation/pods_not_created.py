@@ -18,6 +18,7 @@ from gangboard.domain.reading.progress import (
     active_jobs,
     failing_jobs,
     is_bare_group,
+    is_empty_plan,
     is_formed,
     is_paused,
     missing,
@@ -26,6 +27,7 @@ from gangboard.domain.reading.progress import (
 from gangboard.domain.reading.refusal import newest_refusal
 from gangboard.domain.reading.wording import count, label, names, out_of, plural
 from gangboard.domain.registry import UnitRule
+from gangboard.domain.shell import is_safe_in_shell
 from gangboard.domain.verdict import Evidence, Finding
 
 _JOBSET = "the JobSet controller"
@@ -36,7 +38,8 @@ _V1_36 = "v1alpha2"
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while pods that should be made are not, and nothing refused them."""
-    is_empty_group = is_bare_group(unit) and not unit.pods and not unit.strangers
+    is_group = is_bare_group(unit) or is_empty_plan(unit)
+    is_empty_group = is_group and not unit.pods and not unit.strangers
     if not is_empty_group and (is_formed(unit) or missing(unit) <= held_back_pods(unit)):
         return None
     if unit.quorum is not None and unit.current:
@@ -64,6 +67,8 @@ def _message(unit: Unit) -> str:
     if absent:
         listed = f"Job {absent[0]}" if len(absent) == 1 else f"{len(absent)} Jobs ({names(absent)})"
         return f"{label(unit.owner.meta.ref)} has not made {listed}."
+    if is_empty_plan(unit):
+        return _of_plan(unit)
     there = len(unit.current) + succeeded(unit)
     if is_bare_group(unit) and not there:
         need = f", which needs {unit.needed}" if unit.needed else ""
@@ -76,6 +81,18 @@ def _message(unit: Unit) -> str:
     if unit.wanted == 1:
         return f"{maker} has not made its pod."
     return f"{maker} has made none of its {count(unit.wanted, 'pod')}."
+
+
+def _of_plan(unit: Unit) -> str:
+    """Tell of a Workload or CompositePodGroup that no PodGroup is there yet: pods come after it."""
+    plan = unit.owner.meta.ref
+    if plan.kind == "Workload":
+        text, need = f"No PodGroup was made from {label(plan)}", count(unit.wanted, "pod")
+        return f"{text}, which needs {need}." if unit.wanted else f"{text}."
+    text = f"No PodGroup was made for {label(plan)}"
+    quorums = [one.quorum for one in unit.facts.groups if one.meta.ref.uid == plan.uid]
+    need = "".join(f", which needs {count(number, 'group')}" for number in quorums if number)
+    return f"{text}{need}."
 
 
 def _remarks(unit: Unit) -> str:
@@ -116,18 +133,24 @@ def _advice(unit: Unit) -> tuple[str, ...]:
         return ()
     planned = _without_group(unit)
     if planned:
-        namespace = unit.owner.meta.ref.namespace
         return (
-            f"Find what refuses the PodGroup of {planned}, such as a quota (kubectl get resourcequota "
-            f"-n {namespace}): no event tells of it.",
+            f"Find what refuses the PodGroup of {planned}, such as {_quota(unit)}: no event tells "
+            "of it.",
         )
     if _unplanned(unit):
-        namespace = unit.owner.meta.ref.namespace
         return (
-            f"Find what refuses its Workload, such as a quota (kubectl get resourcequota "
-            f"-n {namespace}), or start {_JOB} if it does not run: Kubernetes 1.36 tells of neither.",
+            f"Find what refuses its Workload, such as {_quota(unit)}, or start {_JOB} if it does "
+            "not run: Kubernetes 1.36 tells of neither.",
         )
     return (f"Start {_JOB} if it does not run: {_NO_WORD}.",)
+
+
+def _quota(unit: Unit) -> str:
+    """Return `a quota` with the command that shows it, where its namespace is fit for a shell."""
+    namespace = unit.owner.meta.ref.namespace
+    if not is_safe_in_shell(namespace):
+        return "a quota"
+    return f"a quota (kubectl get resourcequota -n {namespace})"
 
 
 def _unplanned(unit: Unit) -> bool:

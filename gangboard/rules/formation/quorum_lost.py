@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.owner import Owner
 from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.progress import live_count, seats, succeeded
+from gangboard.domain.reading.holding import how_to_resume
+from gangboard.domain.reading.progress import given_up, live_count, seats, succeeded
 from gangboard.domain.reading.wording import count, names, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -23,13 +25,13 @@ _MUTABLE = ("v1beta1", "v1alpha3")
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding while a member waits and done or held members are missing to the quorum."""
+    """Return a finding while a member waits and the quorum lacks done, failed or held ones."""
     group = unit.group
     if unit.quorum is None or group is None or group.meta.ref.group != _CORE:
         return None
     done = succeeded(unit)
     waiting = [pod for pod in unit.unplaced if not pod.gates]
-    if not waiting or not (done or unit.held):
+    if not waiting or not (done or unit.held or given_up(unit)):
         return None
     others = sum(pod.is_live and not pod.is_terminating for pod in unit.strangers)
     possible = max(len(unit.current), seats(unit)) + others
@@ -52,8 +54,11 @@ def _message(unit: Unit, waiting: int, possible: int, done: int) -> str:
     gone = []
     if done:
         gone.append(f"{done} {'has' if done == 1 else 'have'} succeeded")
+    failed = given_up(unit)
+    if failed:
+        gone.append(f"{failed} failed for good (backoffLimitPerIndex)")
     if unit.held:
-        jobs = _suspended(unit)
+        jobs = [job.meta.ref.name for job in _suspended(unit)]
         whose = f"Job{'' if len(jobs) == 1 else 's'} {names(jobs)}" if jobs else "Jobs"
         gone.append(
             f"{count(unit.held, 'pod')} of suspended {whose} {plural(unit.held, 'stay')} away"
@@ -64,15 +69,15 @@ def _message(unit: Unit, waiting: int, possible: int, done: int) -> str:
     )
 
 
-def _suspended(unit: Unit) -> list[str]:
-    return [job.meta.ref.name for job in unit.jobs if job.suspended and job.finish is None]
+def _suspended(unit: Unit) -> list[Owner]:
+    return [job for job in unit.jobs if job.suspended and job.finish is None]
 
 
 def _advice(unit: Unit, possible: int) -> tuple[str, ...]:
     found = []
     held = _suspended(unit)
     if held and possible + unit.held >= (unit.quorum or 0):
-        found.append(f"Resume {names(held)}.")
+        found.append(f"{how_to_resume(unit.facts, held)}.")
     group = unit.group
     if group is not None and group.meta.api_version in _MUTABLE and group.meta.controller is None:
         found.append(f"Lower minCount of PodGroup {group.meta.ref.name} to {possible} (in place).")

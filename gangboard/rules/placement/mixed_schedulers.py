@@ -1,7 +1,8 @@
-"""`mixed-schedulers`: the pods of one group name different schedulers.
+"""`mixed-schedulers`: the pods of one gang group name different schedulers.
 
 Neither scheduler sees the whole group and nothing is written anywhere: no condition on the pods, an
-empty status on the PodGroup (observed on 1.36.3 and 1.37.0).
+empty status on the PodGroup (observed on 1.36.3 and 1.37.0). A basic group has no quorum that could
+wait: each scheduler takes its own pods.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from gangboard.domain.verdict import Evidence, Finding
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding while members wait in a group with several scheduler names."""
+    """Return a finding while members wait in a gang group with several scheduler names."""
+    if unit.quorum is None:
+        return None
     others = [pod for pod in unit.strangers if pod.is_live and not pod.is_terminating]
     members = [pod for pod in (*unit.current, *others) if pod.group_name == unit.group_name]
     schedulers = Counter(pod.scheduler_name for pod in members if pod.scheduler_name)

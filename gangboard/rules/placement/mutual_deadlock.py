@@ -36,10 +36,7 @@ def find(unit: Unit) -> Finding | None:
         f"{_name(own.ref)} and {_name(rival.ref)} each hold room that the other one needs, and "
         f"neither is whole: {count(_pods(own), 'pod')} here and {count(_pods(rival), 'pod')} there "
         f"have a node, {_waiting(unit)} and {_waits(rival)} wait.",
-        advice=(
-            f"Suspend {_name(rival.ref)} until {_name(own.ref)} runs, or the other way round: either "
-            "fits once the other one lets go.",
-        ),
+        advice=_advice(own, rival),
         evidence=(
             Evidence("holds room without being whole", _name(own.ref), own.ref),
             Evidence("holds room without being whole", _name(rival.ref), rival.ref),
@@ -50,12 +47,31 @@ def find(unit: Unit) -> Finding | None:
     )
 
 
+def _advice(own: Resident, rival: Resident) -> tuple[str, ...]:
+    """Return which of the two is to let go: none that cannot, and none for one of lower priority."""
+    theirs, ours = _name(rival.ref), _name(own.ref)
+    if _may_let_go(rival, own) and _may_let_go(own, rival):
+        return (
+            f"Suspend {theirs} until {ours} runs, or the other way round: either fits once the "
+            "other one lets go.",
+        )
+    if _may_let_go(rival, own):
+        return (f"Suspend {theirs} until {ours} runs: it fits once {theirs} lets go.",)
+    if _may_let_go(own, rival):
+        return (f"Suspend {ours} until {theirs} runs: it fits once {ours} lets go.",)
+    return ()
+
+
+def _may_let_go(one: Resident, other: Resident) -> bool:
+    return one.suspendable and one.priority <= other.priority
+
+
 def _name(ref: ObjectRef) -> str:
     return f"{ref.namespace}/{ref.name}"
 
 
 def _pods(gang: Resident) -> int:
-    return sum(load.pods for load in gang.loads.values())
+    return sum(load.pods for load in gang.kept.values())
 
 
 def _waiting(unit: Unit) -> int:

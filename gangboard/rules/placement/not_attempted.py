@@ -1,5 +1,6 @@
 """`not-attempted`: enough pods exist, and no scheduler has said a word about them for a minute.
 
+`SchedulingGated` on a pod without gates is no word: it stays from when there were some.
 A scheduler name that nobody serves, a scheduler that is down, or one whose gate is off: pods stay
 Pending without a condition and without an event (observed on 1.37.0). On 1.35 a pod that waits at
 the gate for the rest of its gang has no condition either, but a nominated node: not meant here.
@@ -8,11 +9,12 @@ the gate for the rest of its gang has no condition either, but a nominated node:
 from __future__ import annotations
 
 from collections import Counter
+from datetime import datetime
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.attempt import restart_under_way
+from gangboard.domain.reading.attempt import latest, restart_under_way
 from gangboard.domain.reading.findings import still_starting, unit_finding
 from gangboard.domain.reading.grace import ATTEMPT_GRACE, newest_creation
 from gangboard.domain.reading.progress import is_formed, lacks_room
@@ -28,11 +30,11 @@ def find(unit: Unit) -> Finding | None:
         return None
     if unit.group_name and unit.group is None and not unit.facts.groups_blind:
         return None
-    silent = tuple(pod for pod in unit.unplaced if pod.scheduled is None and not pod.nominated_node)
-    if not silent or any(pod.scheduled is not None for pod in unit.unplaced):
+    silent = tuple(pod for pod in unit.unplaced if pod.is_untried and not pod.nominated_node)
+    if not silent or not all(pod.is_untried for pod in unit.unplaced):
         return None
-    newest = newest_creation(silent)
-    due = newest + ATTEMPT_GRACE if newest is not None else None
+    since = _silent_since(unit, silent)
+    due = since + ATTEMPT_GRACE if since is not None else None
     waiting = f"{count(len(silent), 'pod')} {plural(len(silent), 'wait')}"
     if due is not None and due > unit.now:
         if restart_under_way(unit) is not None:
@@ -46,8 +48,20 @@ def find(unit: Unit) -> Finding | None:
         f"{'it' if len(silent) == 1 else 'them'}.",
         advice=_advice(unit, silent),
         evidence=_evidence(unit, silent),
-        since=newest,
+        since=since,
     )
+
+
+def _silent_since(unit: Unit, silent: tuple[Pod, ...]) -> datetime | None:
+    """Return since when a scheduler could have tried them: made, and without gates.
+
+    When gates went nobody writes down: it was after a member was seen with one, and before the first
+    look where none was.
+    """
+    newest = newest_creation(silent)
+    if all(pod.scheduled is None for pod in silent):
+        return newest
+    return latest((newest, unit.memory.gated_at or unit.facts.memory_since or unit.now))
 
 
 def _schedulers(pods: tuple[Pod, ...]) -> str:
@@ -80,7 +94,9 @@ def _evidence(unit: Unit, silent: tuple[Pod, ...]) -> tuple[Evidence, ...]:
     first = silent[0]
     found = [
         Evidence("schedulerName", first.scheduler_name, first.meta.ref),
-        Evidence("PodScheduled", "absent", first.meta.ref),
+        Evidence(
+            "PodScheduled", first.scheduled.reason if first.scheduled else "absent", first.meta.ref
+        ),
     ]
     if unit.group is not None and unit.quorum is not None:
         found.append(Evidence("quorum", str(unit.quorum), unit.group.meta.ref))

@@ -49,7 +49,7 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _message(unit: Unit, best: Saying | None) -> str:
-    number = len(unit.unplaced)
+    number = sum(not pod.gates for pod in unit.unplaced)
     pods = f"{number} of {unit.wanted} pods" if unit.placed else count(number, "pod")
     verb = "found" if fits_now(unit) and not is_refused_since(unit) else "finds"
     message = f"The scheduler {verb} no room for {pods}"

@@ -51,8 +51,9 @@ def _by_karpenter(unit: Unit, said: tuple[Saying, ...], coming: Sequence[Nominat
     last = coming[0]
     claims = f"NodeClaim {last.claim}"
     if len(coming) > 1:
-        claims = f"{len(coming)} NodeClaims, the least far is {last.claim}"
-    # `NodeClaim a is not launched yet`, `2 NodeClaims, the least far is a: it is not launched yet`
+        claims = f"{len(coming)} NodeClaims, the one least far along is {last.claim}"
+    # `NodeClaim a is not launched yet`;
+    # `2 NodeClaims, the one least far along is a: it is not launched yet`
     then = f": it {last.text}" if len(coming) > 1 else f" {last.text}"
     pods = out_of(sum(one.pods for one in coming), len(unit.unplaced), "waiting pod")
     verb = "tries to bring" if last.way is Way.FAILING else "brings"
@@ -60,7 +61,8 @@ def _by_karpenter(unit: Unit, said: tuple[Saying, ...], coming: Sequence[Nominat
         RULE,
         unit,
         sentence(f"Karpenter {verb} nodes for {pods}: {claims}{then if last.text else ''}"),
-        evidence=said_evidence(unit, said),
+        # Among many claims it is not always one of those that evidence has of each cause.
+        evidence=tuple(dict.fromkeys((*said_evidence(unit, said), *last.evidence))),
         recheck_at=min((one.until for one in coming if one.until), default=None),
         since=min((one.event.first_seen for one in coming if one.event.first_seen), default=None),
     )

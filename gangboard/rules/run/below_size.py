@@ -12,23 +12,24 @@ from gangboard.domain.reading.attempt import restart_under_way
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import growing_until
 from gangboard.domain.reading.losses import are_kept_away, how_many_run, how_they_left
-from gangboard.domain.reading.progress import is_full, ready_count, runs_enough
+from gangboard.domain.reading.progress import given_up, is_full, ready_count, runs_enough
 from gangboard.domain.reading.replacement import hindrance, hindrance_advice, hindrance_evidence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.placement.sentences.finding import advice_of, reason_sentence
+from gangboard.placement.sentences.finding import advice_of, reason_of
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a gang at its quorum whose other members cannot come or do not."""
-    if is_full(unit) or not runs_enough(unit):
+    short = given_up(unit)
+    if (is_full(unit) and not short) or not runs_enough(unit):
         return None
-    if not are_kept_away(unit):
+    if not short and not are_kept_away(unit):
         until = growing_until(unit)
         if restart_under_way(unit) is not None or (until is not None and until > unit.now):
             return None
     source = unit.group.meta.ref if unit.group is not None else None
-    why = reason_sentence(unit)
+    why, told_of = reason_of(unit)
     advice, named, until = advice_of(unit) if why else ((), (), None)
     return unit_finding(
         RULE,
@@ -39,6 +40,7 @@ def find(unit: Unit) -> Finding | None:
             Evidence("members ready", f"{ready_count(unit)} of {unit.wanted}", source),
             Evidence("quorum", str(unit.quorum), source),
             *hindrance_evidence(unit),
+            *told_of,
             *named,
         ),
         recheck_at=until,

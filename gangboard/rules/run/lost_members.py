@@ -16,7 +16,7 @@ from gangboard.domain.reading.progress import ready_count, sick_nodes
 from gangboard.domain.reading.replacement import hindrance, hindrance_advice, hindrance_evidence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.placement.sentences.finding import advice_of, reason_sentence
+from gangboard.placement.sentences.finding import advice_of, reason_of
 
 
 def find(unit: Unit) -> Finding | None:
@@ -25,7 +25,8 @@ def find(unit: Unit) -> Finding | None:
         return None
     taken = last_preemption(unit)
     left = how_they_left(unit, taken)
-    message = f"{how_many_run(unit)}.{left} {hindrance(unit, reason_sentence(unit))}"
+    why, told_of = reason_of(unit)
+    message = f"{how_many_run(unit)}.{left} {hindrance(unit, why)}"
     source = unit.group.meta.ref if unit.group is not None else unit.owner.meta.ref
     evidence = [Evidence("members ready", f"{ready_count(unit)} of {unit.wanted}", source)]
     evidence += [
@@ -39,7 +40,7 @@ def find(unit: Unit) -> Finding | None:
         unit,
         message.strip(),
         advice=(*hindrance_advice(unit), *advice),
-        evidence=(*evidence, *takers_evidence(taken), *hindrance_evidence(unit), *named),
+        evidence=(*evidence, *takers_evidence(taken), *hindrance_evidence(unit), *told_of, *named),
         recheck_at=until,
     )
 

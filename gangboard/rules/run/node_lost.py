@@ -17,7 +17,7 @@ from gangboard.domain.reading.replacement import hindrance, hindrance_advice, hi
 from gangboard.domain.reading.wording import is_or_are, names
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.placement.sentences.finding import advice_of, reason_sentence
+from gangboard.placement.sentences.finding import advice_of, reason_of
 
 
 def find(unit: Unit) -> Finding | None:
@@ -36,9 +36,8 @@ def find(unit: Unit) -> Finding | None:
     if gone:
         noun = "node" if len(gone) == 1 else "nodes"
         texts.append(f"members were lost with {noun} {names(gone)}")
-    message = (
-        f"{how_many_run(unit)}: {' and '.join(texts)}. {hindrance(unit, reason_sentence(unit))}"
-    )
+    why, told_of = reason_of(unit)
+    message = f"{how_many_run(unit)}: {' and '.join(texts)}. {hindrance(unit, why)}"
     evidence = [
         Evidence("Ready", node.ready.status if node.ready else "never reported", node.meta.ref)
         for node in sick
@@ -54,7 +53,7 @@ def find(unit: Unit) -> Finding | None:
         unit,
         message.strip(),
         advice=(*hindrance_advice(unit), *advice, *_bring_back(sick)),
-        evidence=(*evidence, *hindrance_evidence(unit), *named),
+        evidence=(*evidence, *hindrance_evidence(unit), *told_of, *named),
         recheck_at=until,
     )
 
@@ -63,11 +62,10 @@ def _bring_back(sick: tuple[Node, ...]) -> tuple[str, ...]:
     """Return the step that is right whatever else is: the evidence has the nodes as its sources."""
     if not sick:
         return ()
-    noun = "node" if len(sick) == 1 else "nodes"
-    whose = "a member is" if len(sick) == 1 else "members are"
-    return (
-        f"Bring {noun} {names(one.meta.ref.name for one in sick)} back: {whose} still bound to it.",
-    )
+    listed = names(one.meta.ref.name for one in sick)
+    if len(sick) == 1:
+        return (f"Bring node {listed} back: a member is still bound to it.",)
+    return (f"Bring nodes {listed} back: members are still bound to them.",)
 
 
 RULE = UnitRule(

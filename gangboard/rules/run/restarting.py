@@ -71,9 +71,7 @@ def _failing(unit: Unit, job: Owner) -> Finding:
     if said:
         message = f"{message}: {shorten(said)}"
     owner = unit.owner
-    used = owner.counted_restarts or owner.restarts
-    limit = owner.max_restarts
-    answer = f" Restarts so far: {used} of {limit}." if limit is not None else ""
+    answer = f" Restarts so far: {_used(owner)}." if owner.max_restarts is not None else ""
     return unit_finding(
         RULE,
         unit,
@@ -81,6 +79,14 @@ def _failing(unit: Unit, job: Owner) -> Finding:
         advice=_advice(pod for pod in unit.pods if _is_of(pod, job)),
         evidence=(Evidence("reason", reason, job.meta.ref),),
     )
+
+
+def _used(owner: Owner) -> str:
+    """Return `1 of 3`, or with restarts that are not counted `5 (2 of 3 counted)`."""
+    counted = f"{owner.counted_restarts} of {owner.max_restarts}"
+    if owner.restarts <= owner.counted_restarts:
+        return counted
+    return f"{owner.restarts} ({counted} counted)"
 
 
 def _is_of(pod: Pod, job: Owner) -> bool:

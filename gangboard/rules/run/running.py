@@ -8,7 +8,9 @@ from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import (
     asks_for_nothing,
     failing_jobs,
+    given_up,
     is_bare_group,
+    is_empty_plan,
     is_full,
     seats,
     succeeded,
@@ -20,9 +22,11 @@ from gangboard.domain.verdict import Evidence, Finding
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding for a unit that lacks nobody; a unit that asks for nobody does not run."""
-    if not is_full(unit) or failing_jobs(unit) or asks_for_nothing(unit):
+    if not is_full(unit) or failing_jobs(unit) or asks_for_nothing(unit) or given_up(unit):
         return None
     if not unit.wanted and (unit.held or (is_bare_group(unit) and not unit.pods)):
+        return None
+    if is_empty_plan(unit):
         return None
     return unit_finding(
         RULE,

@@ -18,6 +18,7 @@ from gangboard.domain.reading.progress import (
     lacks_room,
     runs_enough,
     sick_nodes,
+    succeeded,
 )
 from gangboard.domain.reading.wording import count, is_or_are, names, plural
 from gangboard.domain.registry import UnitRule
@@ -51,11 +52,14 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _pending(unit: Unit) -> str:
-    """Return what the members that are placed are doing."""
+    """Return what its other members are doing."""
     unready = [pod for pod in unit.placed if not pod.is_ready]
     creating = sum(_is_creating(pod) for pod in unready)
     rest = len(unready) - creating
     texts = []
+    done = succeeded(unit)
+    if done:
+        texts.append(f"{done} {'has' if done == 1 else 'have'} succeeded")
     if unit.unplaced and not lacks_room(unit):
         texts.append(f"{len(unit.unplaced)} {plural(len(unit.unplaced), 'wait')} for a node")
     if creating:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from gangboard.simulator.scripts import Gang, Part, Say
 from gangboard.simulator.shapes import PodShape
 
-_ONE = PodShape(gpus=1, pool="a100")
 _BIG = PodShape(gpus=8, cpu="64", memory="512Gi", pool="h100")
 _NEW = ("1.37", "1.36")
 _LICENSE = "0/40 nodes are available: 40 node(s) didn't satisfy plugin(s) [LicenseSeats]."

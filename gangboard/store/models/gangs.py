@@ -47,6 +47,9 @@ class Gang(models.Model):
     """Sum of the devices in `requests`, for sorting and tiles."""
     queue = models.CharField(max_length=253, default="")
     priority = models.CharField(max_length=253, default="")
+    """Priority class, or the number as text; to show."""
+    priority_value = models.IntegerField(null=True)
+    """What that is worth, for sorting: the highest `spec.priority` of its pods; null: not known."""
     restarts = models.BigIntegerField(default=0)
     max_restarts = models.BigIntegerField(null=True)
     created_at = models.DateTimeField(null=True)

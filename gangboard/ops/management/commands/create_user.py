@@ -14,7 +14,8 @@ from gangboard.store.clusters import ClusterError
 class Command(DatabaseCommand):
     help = (
         "Make a user, or give an existing one another role, and print a sign-in link on the last "
-        "line. The link works once, for one hour; run the command again for a new one."
+        "line. The link works once, for one hour; run the command again for a new one. Somebody who "
+        "was disabled may sign in again."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -33,8 +34,7 @@ class Command(DatabaseCommand):
             )
         except (people.PeopleError, ClusterError) as error:
             raise CommandError(str(error)) from error
-        place = f"namespace {options['namespace']}" if options["namespace"] else "every namespace"
-        cluster = f"cluster {options['cluster']}" if options["cluster"] else "every cluster"
-        self.stdout.write(f"{user.username} is {options['role']} of {place} of {cluster}.")
+        role = people.role_text(options["role"], options["cluster"], options["namespace"])
+        self.stdout.write(f"{user.username} is {role}.")
         self.stdout.write("This link signs in once, within one hour:")
         self.stdout.write(sign_in_url(people.create_sign_in_link(user=user)))

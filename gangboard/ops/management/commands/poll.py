@@ -4,14 +4,20 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from gangboard.domain.reading.wording import count
 from gangboard.ops.database_command import DatabaseCommand
 from gangboard.polling.poll import PollReport, poll_once
+from gangboard.polling.session import resources
+
+_READ = ("ok", "not-served")
+"""States of a resource of which all is known."""
 
 
 class Command(DatabaseCommand):
     help = (
         "Look at every cluster once, or at one of them, and judge its gangs; return when that is "
-        "done. Prints one line per cluster; exits with 1 when one could not be looked at."
+        "done. Prints one line per cluster; exits with 1 when one could not be looked at, or not at "
+        "all that every verdict needs."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -33,8 +39,17 @@ class Command(DatabaseCommand):
         for report in reports:
             self.stdout.write(_line(report))
         failed = [report.cluster for report in reports if not report.ok]
-        if failed:
-            raise CommandError(f"could not look at {', '.join(failed)}")
+        partly = [report.cluster for report in reports if report.ok and not _is_whole(report)]
+        faults = [f"could not look at {', '.join(failed)}"] if failed else []
+        faults += [f"could not read all that is needed of {', '.join(partly)}"] if partly else []
+        if faults:
+            raise CommandError("; ".join(faults))
+
+
+def _is_whole(report: PollReport) -> bool:
+    """Whether all that the verdicts need was read, as far as the cluster serves it."""
+    needed = [one.key for one in resources() if one.needed]
+    return all(report.resources.get(key, "not-served") in _READ for key in needed)
 
 
 def _line(report: PollReport) -> str:
@@ -43,16 +58,11 @@ def _line(report: PollReport) -> str:
         return f"{report.cluster}: not looked at: {report.sentence}"
     read = sum(state == "ok" for state in report.resources.values())
     others = [
-        f"{key} {state}"
-        for key, state in sorted(report.resources.items())
-        if state not in ("ok", "not-served")
+        f"{key} {state}" for key, state in sorted(report.resources.items()) if state not in _READ
     ]
+    word = "ok" if _is_whole(report) else "read in part"
     return (
-        f"{report.cluster}: ok, {_count(read, 'resource')} read, {_count(report.objects, 'object')}, "
-        f"{_count(report.gangs, 'gang')}, {_count(report.problems, 'problem')}, "
+        f"{report.cluster}: {word}, {count(read, 'resource')} read, {count(report.objects, 'object')}, "
+        f"{count(report.gangs, 'gang')}, {count(report.problems, 'problem')}, "
         f"in {report.seconds:.1f} s" + (f"; {', '.join(others)}" if others else "")
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

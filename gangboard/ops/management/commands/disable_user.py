@@ -1,0 +1,29 @@
+"""`manage.py disable_user NAME`."""
+
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from gangboard.ops.database_command import DatabaseCommand
+from gangboard.store import people
+
+
+class Command(DatabaseCommand):
+    help = (
+        "Sign a user out everywhere and let it in no more: its sessions, password, sign-in links, "
+        "tokens and roles end at once. What it did stays on record. manage.py create_user lets it "
+        "in again."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        try:
+            people.disable_user(name=options["name"])
+        except people.PeopleError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(
+            f"{options['name']} is disabled: sessions, password, sign-in links, tokens and roles "
+            "have ended."
+        )

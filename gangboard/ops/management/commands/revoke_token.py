@@ -1,0 +1,30 @@
+"""`manage.py revoke_token TOKEN`, or all of one person: `manage.py revoke_token --user NAME`."""
+
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from gangboard.ops.database_command import DatabaseCommand
+from gangboard.store import people
+
+
+class Command(DatabaseCommand):
+    help = "Make a token of manage.py create_token, or all tokens of a user, worthless at once."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        which = parser.add_mutually_exclusive_group(required=True)
+        which.add_argument(
+            "token", nargs="?", help="the token, or its public part: gb_ID of gb_ID_SECRET"
+        )
+        which.add_argument("--user", metavar="NAME", help="all tokens of this user")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        try:
+            if options["user"] is not None:
+                number = people.revoke_tokens(name=options["user"])
+                self.stdout.write(f"Tokens of {options['user']} that were revoked: {number}.")
+            else:
+                user = people.revoke_token(options["token"])
+                self.stdout.write(f"A token of {user.username} was revoked.")
+        except people.PeopleError as error:
+            raise CommandError(str(error)) from error

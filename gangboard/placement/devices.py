@@ -1,0 +1,78 @@
+"""Devices that a driver serves under the name of an extended resource.
+
+Where a node lists none of a resource and a DeviceClass has its name as `extendedResourceName`,
+kube-scheduler compares no amounts there and asks the driver (shouldDelegateResourceToDRA in
+plugins/noderesources/fit.go; gate DRAExtendedResource: off before 1.36, on in 1.36, locked on in
+1.37). DeviceClasses are not read. But of what it does compare the scheduler says `Insufficient …`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gangboard.domain.capacity import GangRequest, Party, Shape, Toleration
+from gangboard.domain.facts import Unit
+from gangboard.domain.pod import Pod
+from gangboard.domain.reading.scheduler_text import node_reasons, sayings
+from gangboard.placement.amounts import wanted
+from gangboard.placement.ground import ground_of
+from gangboard.placement.hosts import hosts_of
+
+_SERVED = "devices that a DeviceClass may serve as "
+_SERVED_SINCE = (1, 36)
+_EVERYWHERE = (Toleration(operator="Exists"),)
+
+
+def may_be_served(unit: Unit, shape: Shape, pods: Sequence[Pod]) -> tuple[str, ...]:
+    """Return for `Shape.undecidable` what drivers may serve to these pods, all of that shape.
+
+    These are extended resources that no node has which the pods select, unless the scheduler says
+    of them that they are insufficient. Nothing is returned for a cluster older than 1.36, and where
+    no node is selected at all.
+    """
+    if unit.facts.kubernetes is not None and unit.facts.kubernetes < _SERVED_SINCE:
+        return ()
+    asked = [name for name in wanted(shape) if "/" in name and "kubernetes.io/" not in name]
+    if not asked:
+        return ()
+    ground = ground_of(unit.facts.room)
+    plain = Shape(shape.name, {}, shape.node_selector, shape.affinity, _EVERYWHERE)
+    selected = hosts_of(ground, plain).eligible()
+    found = []
+    for resource in asked:
+        there = ground.stock(resource).allocatable != 0
+        if not selected.any() or (selected & there).any():
+            continue
+        # Of pods that select other nodes it tells nothing where those list the resource.
+        if not _is_compared(unit, resource, pods if there.any() else None):
+            found.append(f"{_SERVED}{resource}")
+    return tuple(found)
+
+
+def _is_compared(unit: Unit, resource: str, pods: Sequence[Pod] | None) -> bool:
+    """Whether the scheduler says of one of these pods, or of any, that nodes have too little."""
+    own = None if pods is None else {pod.meta.ref for pod in pods}
+    return any(
+        reason == f"Insufficient {resource}"
+        for saying in sayings(unit, "Unschedulable")
+        if own is None or saying.source in own
+        for reason, _ in node_reasons(saying.text)
+    )
+
+
+def without_devices(request: GangRequest) -> GangRequest:
+    """Return the same request without what `may_be_served` has named in its shapes."""
+    return replace(
+        request,
+        parties=tuple(Party(_without(party.shape), party.count) for party in request.parties),
+    )
+
+
+def _without(shape: Shape) -> Shape:
+    served = {name.removeprefix(_SERVED) for name in shape.undecidable if name.startswith(_SERVED)}
+    return replace(
+        shape,
+        requests={name: amount for name, amount in shape.requests.items() if name not in served},
+        undecidable=tuple(name for name in shape.undecidable if not name.startswith(_SERVED)),
+    )

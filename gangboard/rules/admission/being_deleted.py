@@ -1,0 +1,145 @@
+"""`being-deleted`: the owner is on its way out, or all pods of a gang that nobody makes pods for are.
+
+On purpose, and so no alarm as long as it goes. The `deletionTimestamp` of a pod is when its grace
+period is over, that of all other objects when they were deleted. What is there long after that is
+kept: a pod by a kubelet that is silent, anything by a finalizer (metadata.finalizers).
+A group that goes while members wait in it or run on is not meant: it stays as long as they do.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from gangboard.domain.facts import GangFacts
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.node import Node
+from gangboard.domain.pod import Pod
+from gangboard.domain.reading.attempt import latest
+from gangboard.domain.reading.findings import gang_finding
+from gangboard.domain.reading.wording import is_or_are, label, names, pods_left
+from gangboard.domain.registry import GangRule
+from gangboard.domain.verdict import Evidence, Finding
+
+_STUCK = timedelta(minutes=2)
+"""Kubelets and controllers that are busy are late; later than this something is in the way."""
+
+
+def find(facts: GangFacts) -> Finding | None:
+    """Return a finding while the gang goes; `blocked` when what should be gone is still there."""
+    leaving = tuple(pod for pod in facts.pods if pod.is_terminating)
+    if not _goes(facts, leaving):
+        return None
+    owner = facts.owner.meta
+    last = latest((owner.deleting_since, *(pod.meta.deleting_since for pod in leaving)))
+    due = last + _STUCK if last is not None else None
+    is_stuck = due is not None and due <= facts.now
+    silent = _silent_nodes(facts, leaving)
+    return gang_finding(
+        RULE,
+        Health.BLOCKED if is_stuck else Health.SUSPENDED,
+        _message(facts, silent, is_stuck=is_stuck),
+        advice=(_advice(facts, leaving, silent),) if is_stuck else (),
+        evidence=_evidence(facts, leaving, silent),
+        since=_since(facts, leaving),
+        recheck_at=None if is_stuck else due,
+    )
+
+
+def _goes(facts: GangFacts, leaving: tuple[Pod, ...]) -> bool:
+    """Whether the gang as a whole is on its way out.
+
+    A Job makes new pods for those that go as long as it is not deleted itself. Nobody is known to
+    do so for a bare pod or group: there the pods tell.
+    """
+    is_deleted = facts.owner.meta.deleting_since is not None
+    groups = {group.meta.ref.uid for group in (*facts.groups, *facts.workloads)}
+    if facts.owner.meta.ref.uid not in groups | {pod.meta.ref.uid for pod in facts.pods}:
+        return is_deleted
+    stays = any(pod.is_live and not pod.is_terminating for pod in (*facts.pods, *facts.strangers))
+    return not stays and (is_deleted or bool(leaving))
+
+
+def _silent_nodes(facts: GangFacts, leaving: tuple[Pod, ...]) -> tuple[Node, ...]:
+    """Return the nodes that are not ready and have pods that are to go, by name."""
+    if not facts.nodes_known:
+        return ()
+    found = {pod.node for pod in leaving if pod.node in facts.nodes}
+    return tuple(facts.nodes[name] for name in sorted(found) if not facts.nodes[name].is_ready)
+
+
+def _message(facts: GangFacts, silent: tuple[Node, ...], *, is_stuck: bool) -> str:
+    owner = facts.owner.meta
+    what = f"{label(owner.ref)} is"
+    if owner.deleting_since is None:
+        what = f"All pods of {label(owner.ref)} are"
+    text = f"{what} being deleted"
+    if is_stuck:
+        text = f"{text} and should be gone"
+    left = "" if _is_pod(facts) else pods_left(facts.pods)
+    text = f"{text}; {left}." if left else f"{text}."
+    if not silent:
+        return text
+    noun, it = ("Node", "it is") if len(silent) == 1 else ("Nodes", "they are")
+    on = "it" if len(silent) == 1 else "them"
+    return (
+        f"{text} {noun} {_named(silent)} {is_or_are(len(silent))} NotReady: pods on {on} go when "
+        f"{it} back or removed."
+    )
+
+
+def _is_pod(facts: GangFacts) -> bool:
+    return facts.owner.meta.ref.kind == "Pod"
+
+
+def _named(nodes: tuple[Node, ...]) -> str:
+    return names(node.meta.ref.name for node in nodes)
+
+
+def _advice(facts: GangFacts, leaving: tuple[Pod, ...], silent: tuple[Node, ...]) -> str:
+    """Return what lets it go. The pod garbage collector takes the pods of a node that is gone."""
+    if silent:
+        noun, it, stays = ("node", "it", "stays") if len(silent) == 1 else ("nodes", "them", "stay")
+        subject, its = ("it", "its") if len(silent) == 1 else ("they", "their")
+        return (
+            f"Bring {noun} {_named(silent)} back, or delete {it} if {subject} {stays} away: {its} "
+            f"pods go with {it}."
+        )
+    if leaving:
+        listed = names(pod.meta.ref.name for pod in leaving)
+        noun, their = ("pod", "its") if len(leaving) == 1 else ("pods", "their")
+        return f"Find what keeps {noun} {listed}: {their} kubelet, or a finalizer (metadata.finalizers)."
+    return (
+        f"See which finalizer keeps {label(facts.owner.meta.ref)} (metadata.finalizers): whoever "
+        "set it has to remove it."
+    )
+
+
+def _evidence(
+    facts: GangFacts, leaving: tuple[Pod, ...], silent: tuple[Node, ...]
+) -> tuple[Evidence, ...]:
+    metas = [facts.owner.meta, *(pod.meta for pod in leaving[:3])]
+    found = {
+        meta.ref: Evidence("deletionTimestamp", meta.deleting_since.isoformat(), meta.ref)
+        for meta in metas
+        if meta.deleting_since is not None
+    }
+    ready = (
+        Evidence("Ready", node.ready.status if node.ready else "never reported", node.meta.ref)
+        for node in silent
+    )
+    return (*found.values(), *ready)
+
+
+def _since(facts: GangFacts, leaving: tuple[Pod, ...]) -> datetime | None:
+    """Return when the deletion was asked for."""
+    if not _is_pod(facts) and facts.owner.meta.deleting_since is not None:
+        return facts.owner.meta.deleting_since
+    asked = [
+        pod.meta.deleting_since - timedelta(seconds=pod.grace_seconds or 0)
+        for pod in leaving
+        if pod.meta.deleting_since is not None
+    ]
+    return min(asked, default=None)
+
+
+RULE = GangRule("being-deleted", Stage.ADMISSION, "Being deleted", 31, find)

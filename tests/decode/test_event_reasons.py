@@ -1,0 +1,55 @@
+"""No rule waits for an event that the decoder drops."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import gangboard
+from gangboard.decode.events import EVENT_REASONS
+
+ROOT = Path(gangboard.__path__[0])
+ROOMS = ("domain", "placement", "polling", "rules")
+
+
+def is_reason_of_an_event(node: ast.expr) -> bool:
+    """Whether it reads `event.reason`, as all that reads events calls them, or `x.event.reason`."""
+    if not isinstance(node, ast.Attribute) or node.attr != "reason":
+        return False
+    of = node.value
+    return (isinstance(of, ast.Name) and of.id == "event") or (
+        isinstance(of, ast.Attribute) and of.attr == "event"
+    )
+
+
+def reasons_read(path: Path) -> Iterator[str]:
+    """Yield what a module compares the reason of an event with; names are constants of the module."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Compare) or not is_reason_of_an_event(node.left):
+            continue
+        for other in node.comparators:
+            if isinstance(other, ast.Name) and other.id.strip("_").isupper():
+                name = ".".join(path.relative_to(ROOT.parent).with_suffix("").parts)
+                value = getattr(importlib.import_module(name), other.id)
+                yield from (value,) if isinstance(value, str) else value
+            else:
+                yield from (
+                    one.value
+                    for one in ast.walk(other)
+                    if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                )
+
+
+def test_every_reason_that_is_read_passes_the_decoder() -> None:
+    read = {
+        reason
+        for room in ROOMS
+        for path in sorted((ROOT / room).rglob("*.py"))
+        for reason in reasons_read(path)
+    }
+    # A sample of each way in which a reason is compared: what is found is not nothing.
+    assert {"FailedCreate", "FailedMount", "Nominated", "NotTriggerScaleUp", "Preempted"} <= read
+    assert read <= EVENT_REASONS

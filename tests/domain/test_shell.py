@@ -1,0 +1,17 @@
+"""Names that may stand in a command to copy."""
+
+import pytest
+
+from gangboard.domain.shell import is_safe_in_shell
+
+
+@pytest.mark.parametrize("name", ["main", "train-0", "n1.example", "A_b"])
+def test_names_of_kubernetes_are_plain_words(name: str) -> None:
+    assert is_safe_in_shell("team-a", name)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "$(x)", "`x`", "a b", "a;b", "a\nb", "a\n", "-o", "--all", "a'b", "a/b", "*", "é"]
+)
+def test_anything_else_is_not_offered(name: str) -> None:
+    assert not is_safe_in_shell("team-a", name)

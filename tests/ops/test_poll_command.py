@@ -1,0 +1,51 @@
+"""What `manage.py poll --once` says of a cluster that could be looked at only in part."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from gangboard.ops.management.commands import poll
+from gangboard.polling.poll import PollReport
+
+READ = {"pods": "ok", "jobs.batch": "ok", "nodes": "ok", "jobsets.jobset.x-k8s.io": "not-served"}
+
+
+def printed(monkeypatch: pytest.MonkeyPatch, **states: str) -> tuple[str, str]:
+    """Return what is printed of a cluster with these states, and the error that ends it."""
+    report = PollReport("east", "", resources={**READ, **states}, objects=7, gangs=2, seconds=0.8)
+    monkeypatch.setattr(poll, "poll_once", lambda name: [report])
+    out = io.StringIO()
+    try:
+        call_command("poll", "--once", stdout=out)
+    except CommandError as error:
+        return out.getvalue(), str(error)
+    return out.getvalue(), ""
+
+
+@pytest.mark.django_db
+def test_all_that_is_needed_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    line, error = printed(monkeypatch)
+    assert line == "east: ok, 3 resources read, 7 objects, 2 gangs, 0 problems, in 0.8 s\n"
+    assert error == ""
+
+
+@pytest.mark.django_db
+def test_what_is_not_needed_is_named_and_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    line, error = printed(monkeypatch, nodes="forbidden")
+    assert line.startswith("east: ok, 2 resources read, ")
+    assert line.endswith("; nodes forbidden\n")
+    assert error == ""
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("state", ["failing", "forbidden", "listing", "unknown-version"])
+def test_a_needed_resource_that_was_not_read_is_not_ok(
+    monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    line, error = printed(monkeypatch, pods=state)
+    assert line.startswith("east: read in part, 2 resources read, ")
+    assert line.endswith(f"; pods {state}\n")
+    assert error == "could not read all that is needed of east"

@@ -1,0 +1,60 @@
+"""A server that says when it wants to be asked again is asked then, not a window earlier."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from gangboard.polling import poll
+from tests.polling.conftest import Watching
+
+Watch = Callable[..., Watching]
+PODS = "pods"
+
+
+def test_the_next_window_waits_as_the_server_asked(watch: Watch) -> None:
+    watching = watch()
+    assert watching.once().ok
+    fault = watching.simulator.faults.throttled(4, resource=PODS, count=1)
+    asked = time.monotonic()
+    watching.window(1.0)
+    assert fault.hits == 1
+    other = watching.simulator.faults.status(500, resource=PODS)
+    while time.monotonic() < asked + 2.5:
+        watching.window(1.0)
+    assert other.hits == 0
+    state = watching.state(PODS)
+    assert state.state == "failing"
+    assert "429" in state.sentence
+    watching.simulator.faults.clear()
+    watching.window(4.0)
+    assert watching.state(PODS).state == "ok"
+
+
+def test_a_cluster_that_puts_everything_off_keeps_its_problem(watch: Watch) -> None:
+    """That nobody has asked again is no sign that it answers again."""
+    watching = watch()
+    assert watching.once().ok
+    watching.simulator.faults.throttled(30, verb="watch")
+    for _ in range(2):
+        watching.window(1.0)
+        assert watching.fresh().problem == "throttled"
+
+
+def test_a_single_poll_waits_as_asked_and_then_reads(watch: Watch) -> None:
+    watching = watch()
+    watching.simulator.faults.throttled(1, resource=PODS, verb="list", count=1)
+    report = watching.once()
+    assert report.ok
+    assert report.resources[PODS] == "ok"
+
+
+def test_a_single_poll_gives_up_when_its_time_is_over(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(poll, "ONCE_SECONDS", 2.0)
+    watching = watch()
+    watching.simulator.faults.throttled(1, resource=PODS, verb="list")
+    assert watching.once().resources[PODS] == "failing"

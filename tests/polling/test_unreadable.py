@@ -1,0 +1,136 @@
+"""An object that cannot be read makes unknown what it may belong to, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gangboard.decode.nodes import NODE
+from gangboard.decode.page import Problem
+from gangboard.decode.pods import POD
+from gangboard.domain.facts import Blind
+from gangboard.polling.sight import unreadable
+from gangboard.polling.watched import Watched
+from gangboard.polling.writer import PROBLEMS_SHOWN
+from gangboard.store.models import Gang, ResourceState
+from tests.polling.conftest import Watching
+
+Watch = Callable[..., Watching]
+
+
+def _verdicts() -> dict[str, set[str]]:
+    """Return namespace → codes of its gangs."""
+    found: dict[str, set[str]] = {}
+    for namespace, code in Gang.objects.filter(gone_at=None).values_list("namespace", "code"):
+        found.setdefault(namespace, set()).add(code)
+    return found
+
+
+def _spoil(pod: dict[str, Any]) -> None:
+    pod["spec"]["priority"] = "very high"
+
+
+def _mend(pod: dict[str, Any]) -> None:
+    pod["spec"]["priority"] = 0
+
+
+def test_the_gangs_of_its_namespace_are_not_observed_until_it_can_be_read(watch: Watch) -> None:
+    watching = watch()
+    assert watching.once().ok
+    watching.window(1.0)
+    before = _verdicts()
+    meta = watching.simulator.objects.list("v1", "Pod")[0]["metadata"]
+    name, namespace = meta["name"], meta["namespace"]
+    watching.simulator.objects.update("v1", "Pod", name, _spoil, namespace)
+    watching.window(1.5)
+    after = _verdicts()
+    assert after.pop(namespace) == {"not-observed"}
+    assert after
+    assert "not-observed" not in set().union(*after.values())
+    gang = Gang.objects.filter(namespace=namespace, gone_at=None).first()
+    assert gang is not None
+    assert gang.health == "unknown"
+    assert f"Pod {namespace}/{name} cannot be read" in gang.message
+    watching.simulator.objects.update("v1", "Pod", name, _mend, namespace)
+    watching.window(1.5)
+    assert _verdicts().keys() == before.keys()
+    assert "not-observed" not in _verdicts()[namespace]
+
+
+def test_the_next_holder_of_the_cluster_knows_it_too(watch: Watch) -> None:
+    watching = watch()
+    meta = watching.simulator.objects.list("v1", "Pod")[0]["metadata"]
+    name, namespace = meta["name"], meta["namespace"]
+    watching.simulator.objects.update("v1", "Pod", name, _spoil, namespace)
+    assert watching.once().ok
+    assert _verdicts()[namespace] == {"not-observed"}
+    watching.window(1.0)
+    assert _verdicts()[namespace] == {"not-observed"}
+
+
+def test_what_was_too_much_to_keep_is_read_again(watch: Watch) -> None:
+    """Only so many are kept by name; which others cannot be read the next holder finds out."""
+    watching = watch()
+    assert watching.once().ok
+    ResourceState.objects.filter(resource="pods").update(
+        problems=[
+            {"namespace": "a", "name": f"p{i}", "sentence": "It cannot be read.", "lost": True}
+            for i in range(PROBLEMS_SHOWN)
+        ],
+        problems_count=PROBLEMS_SHOWN + 1,
+    )
+    listed = watching.state("pods").listed_at
+    watching.window(1.0)
+    state = watching.state("pods")
+    assert state.problems_count == 0
+    assert listed is not None
+    assert state.listed_at is not None
+    assert state.listed_at > listed
+
+
+def _pods(*names: tuple[str, str], lost: bool = True) -> Watched:
+    watched = Watched(POD, version="v1", state="ok")
+    for namespace, name in names:
+        sentence = f"Pod {namespace}/{name} cannot be read: no."
+        watched.take_problem(Problem(namespace, name, "uid", sentence, lost))
+    return watched
+
+
+def test_what_cannot_be_read_by_namespace() -> None:
+    found = unreadable({POD.key: _pods(("b", "y"), ("b", "x"), ("b", "z"), ("a", "q"))})
+    assert found == {
+        "a": (Blind("pods", "undecodable", "Pod a/q cannot be read: no."),),
+        "b": (
+            Blind(
+                "pods",
+                "undecodable",
+                "Pod b/x cannot be read: no. The same is true of 2 more in namespace b.",
+            ),
+        ),
+    }
+
+
+def test_what_has_no_readable_namespace_may_belong_to_any_gang_and_is_not_named() -> None:
+    """Who may see a gang of one namespace must not learn a name of another."""
+    found = unreadable({POD.key: _pods(("", "secret-plan"))})
+    assert found == {
+        "": (
+            Blind(
+                "pods",
+                "undecodable",
+                "1 of the pods cannot be read, not even its namespace: it may be of any gang.",
+            ),
+        ),
+    }
+
+
+def test_what_is_read_in_part_or_not_needed_hides_nothing() -> None:
+    nodes = Watched(NODE, version="v1", state="ok")
+    nodes.take_problem(Problem("", "n1", "uid", "Node n1 cannot be read."))
+    assert unreadable({POD.key: _pods(("a", "x"), lost=False), NODE.key: nodes}) == {}
+
+
+def test_what_is_not_served_any_more_hides_nothing() -> None:
+    pods = _pods(("a", "x"))
+    pods.show("not-served")
+    assert unreadable({POD.key: pods}) == {}

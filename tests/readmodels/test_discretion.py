@@ -1,0 +1,57 @@
+"""Names of what a viewer may not see: taken out wherever they stand, and nothing else with them."""
+
+from __future__ import annotations
+
+import pytest
+
+from gangboard.domain.objects import ObjectRef
+from gangboard.readmodels.discretion import unnamed
+
+GANG = "a gang you may not see"
+NODE = "a node you may not see"
+
+
+def job(name: str, namespace: str = "team-b") -> ObjectRef:
+    return ObjectRef("batch", "Job", namespace, name, f"uid-of-{name}")
+
+
+def node(name: str) -> ObjectRef:
+    return ObjectRef("", "Node", "", name, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "ref", "told"),
+    [
+        ("Suspend Job team-b/train to free 4.", job("train"), f"Suspend {GANG} to free 4."),
+        ("team-b/train and team-b / train", job("train"), f"{GANG} and {GANG}"),
+        ("Taken by Job eval.", job("eval"), f"Taken by {GANG}."),
+        ("Taken by job/eval.", job("eval"), f"Taken by {GANG}."),
+        ("gpu-07 lost power.", node("gpu-07"), f"{NODE} lost power."),
+        ("has brought node n7, which", node("n7"), f"has brought {NODE}, which"),
+        ("on: nodeclaim/x, node/n7", node("n7"), f"on: nodeclaim/x, {NODE}"),
+        ("hostname=gpu-07 has none", node("gpu-07"), f"hostname={NODE} has none"),
+        ("nodes n7 and n8 are", node("n7"), f"nodes {NODE} and n8 are"),
+        ("has brought node 8, which", node("8"), f"has brought {NODE}, which"),
+        ("hostname=8 has none", node("8"), f"hostname={NODE} has none"),
+        ("node train is NotReady", node("train"), f"{NODE} is NotReady"),
+    ],
+)
+def test_a_hidden_name_is_not_left(text: str, ref: ObjectRef, told: str) -> None:
+    assert unnamed(text, (ref,), own="train") == told
+
+
+@pytest.mark.parametrize(
+    ("text", "ref"),
+    [
+        ("Lower the parallelism of Job train from 8 to 4.", job("train")),
+        ("team-a/train waits.", job("train")),
+        ("Job train waits.", node("train")),
+        ("8 pods need 8 nvidia.com/gpu.", job("8")),
+        ("8 pods need 8 nvidia.com/gpu.", node("8")),
+        ("3 pods have a node and wait for the rest.", job("wait")),
+        ("gpu-07b and gpu-07.rack are others.", node("gpu-07")),
+        ("my-team-b/train is another.", job("train")),
+    ],
+)
+def test_what_only_looks_like_it_stays(text: str, ref: ObjectRef) -> None:
+    assert unnamed(text, (ref,), own="train") == text

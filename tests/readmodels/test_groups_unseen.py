@@ -1,0 +1,195 @@
+"""Groups that could not be looked at: not served, forbidden and empty are three states."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.groups import (
+    GroupFilters,
+    GroupPage,
+    group_detail,
+    groups_by_uid,
+    list_groups,
+)
+from gangboard.store.access import Scope, Viewer
+from gangboard.store.models import Cluster, ResourceState
+from tests.factories import NOW, PODGROUPS, WORKLOADS, make_cluster, make_podgroup, make_resource
+
+pytestmark = pytest.mark.django_db
+
+COMPOSITES = "compositepodgroups.scheduling.k8s.io"
+BLIND = ("forbidden", "failing", "unknown-version")
+
+
+def make_site(name: str = "eu-train", **columns: Any) -> Cluster:
+    """Make a cluster of 1.37 whose PodGroups and Workloads are read; it serves nothing composite."""
+    cluster = make_cluster(name, **columns)
+    make_resource(cluster, PODGROUPS)
+    make_resource(cluster, WORKLOADS)
+    make_resource(cluster, COMPOSITES, state="not-served", version="", listed_at=None)
+    return cluster
+
+
+def change(cluster: Cluster, resource: str = PODGROUPS, **columns: Any) -> None:
+    ResourceState.objects.filter(cluster=cluster, resource=resource).update(**columns)
+
+
+def read(viewer: Viewer, **filters: Any) -> GroupPage:
+    return list_groups(viewer=viewer, filters=GroupFilters(**filters), now=NOW)
+
+
+def said(viewer: Viewer, **filters: Any) -> list[tuple[str, str, tuple[str, ...], str]]:
+    unseen = read(viewer, **filters).unseen
+    return [(one.cluster, one.state, one.kinds, one.sentence) for one in unseen]
+
+
+def test_what_is_read_or_not_served_is_seen(owner: Viewer) -> None:
+    cluster = make_site()
+    make_podgroup(cluster)
+    page = read(owner)
+    assert page.unseen == ()
+    assert [row.stale for row in page.rows] == [False]
+
+
+def test_a_cluster_that_serves_no_groups_truthfully_has_none(owner: Viewer) -> None:
+    cluster = make_site()
+    ResourceState.objects.filter(cluster=cluster).update(state="not-served", listed_at=None)
+    page = read(owner)
+    assert (page.rows, page.unseen) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        (
+            "forbidden",
+            "The reader may not list PodGroups in cluster eu-train: "
+            "which there are now is not known.",
+        ),
+        (
+            "unknown-version",
+            "Cluster eu-train serves PodGroups in versions that this release cannot read: "
+            "which there are now is not known.",
+        ),
+        (
+            "failing",
+            "PodGroups of cluster eu-train cannot be read now; what is shown of them may be old.",
+        ),
+    ],
+)
+def test_what_cannot_be_seen_is_said_and_its_old_rows_are_marked(
+    owner: Viewer, state: str, sentence: str
+) -> None:
+    cluster, other = make_site(), make_site("us-train")
+    make_podgroup(cluster, "old", uid="old")
+    make_podgroup(other, "new")
+    change(cluster, state=state)
+    assert said(owner) == [("eu-train", state, ("PodGroup",), sentence)]
+    assert {row.name: row.stale for row in read(owner).rows} == {"old": True, "new": False}
+    found = group_detail(viewer=owner, group_id="eu-train~old", now=NOW)
+    assert found is not None
+    assert found.stale
+    clusters = read_freshness(viewer=owner, now=NOW)
+    (row,) = groups_by_uid(["old"], cluster_id=cluster.pk, viewer=owner, clusters=clusters)
+    assert row.stale
+
+
+@pytest.mark.parametrize("state", ["ok", "listing"])
+def test_while_they_are_listed_for_the_first_time_some_may_be_missing(
+    owner: Viewer, state: str
+) -> None:
+    change(make_site(), state=state, listed_at=None)
+    assert said(owner) == [
+        (
+            "eu-train",
+            "listing",
+            ("PodGroup",),
+            "PodGroups of cluster eu-train are being listed: some may be missing here.",
+        )
+    ]
+
+
+def test_kinds_in_the_same_state_are_told_together(owner: Viewer) -> None:
+    cluster = make_site()
+    ResourceState.objects.filter(cluster=cluster).update(state="forbidden")
+    ((_, _, kinds, sentence),) = said(owner)
+    assert kinds == ("CompositePodGroup", "PodGroup", "Workload")
+    assert sentence == (
+        "The reader may not list CompositePodGroups, PodGroups and Workloads in cluster eu-train: "
+        "which there are now is not known."
+    )
+
+
+def test_kinds_in_different_states_are_told_apart(owner: Viewer) -> None:
+    cluster = make_site()
+    change(cluster, state="forbidden")
+    change(cluster, WORKLOADS, state="failing")
+    assert [(state, kinds) for _, state, kinds, _ in said(owner)] == [
+        ("forbidden", ("PodGroup",)),
+        ("failing", ("Workload",)),
+    ]
+
+
+def test_only_what_is_asked_for_is_told(owner: Viewer) -> None:
+    cluster = make_site()
+    make_site("us-train")
+    change(cluster, state="forbidden")
+    assert said(owner, cluster="us-train") == []
+    assert said(owner, kind="Workload") == []
+    assert len(said(owner, cluster="eu-train", kind="PodGroup", q="no such name")) == 1
+
+
+@pytest.mark.parametrize(
+    ("contact", "state", "sentence"),
+    [
+        (
+            timedelta(minutes=3),
+            "silent",
+            "Cluster eu-train does not answer: its groups are those of the last look.",
+        ),
+        (
+            None,
+            "never",
+            "Cluster eu-train has never answered: which groups it has is not known.",
+        ),
+    ],
+)
+def test_a_cluster_that_does_not_answer(
+    owner: Viewer, contact: timedelta | None, state: str, sentence: str
+) -> None:
+    make_site(contact_at=None if contact is None else NOW - contact)
+    ((_, told, kinds, text),) = said(owner)
+    assert (told, text) == (state, sentence)
+    assert kinds == ("CompositePodGroup", "PodGroup", "Workload")
+
+
+def test_a_cluster_that_answers_and_was_not_looked_at_yet(owner: Viewer) -> None:
+    make_cluster("young")
+    ((_, state, _, sentence),) = said(owner)
+    assert (state, sentence) == (
+        "not-looked",
+        "CompositePodGroups, PodGroups and Workloads of cluster young have not been looked at yet.",
+    )
+
+
+def test_nobody_is_told_of_a_cluster_that_they_may_not_see(stranger: Viewer) -> None:
+    cluster, other = make_site(), make_site("us-train")
+    for one in (cluster, other):
+        change(one, state="forbidden")
+    assert said(stranger) == []
+    reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
+    assert [told[0] for told in said(reader)] == ["eu-train"]
+
+
+def test_a_page_of_groups_asks_once_for_what_cannot_be_seen(
+    owner: Viewer, django_assert_num_queries: Any
+) -> None:
+    for name in ("eu-train", "us-train", "lab"):
+        cluster = make_site(name)
+        for index in range(5):
+            make_podgroup(cluster, f"{name}-{index}")
+    # Clusters, groups, states, templates, and gangs: by uid, their parents, by what they say.
+    with django_assert_num_queries(7):
+        assert len(read(owner).rows) == 15

@@ -1,0 +1,186 @@
+"""`being-deleted`: what goes on purpose, and what should be gone and is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.node import Node
+from gangboard.domain.verdict import Finding, Verdict
+from tests.diagnosis.building import (
+    NOW,
+    Made,
+    a_group,
+    a_job,
+    a_jobset,
+    a_node,
+    a_pod,
+    ago,
+    child_jobs,
+    pods_of,
+    succeeded,
+)
+
+
+def judged(root: Any, *objects: Any, **fields: Any) -> Verdict:
+    nodes = {one.meta.ref.name: one for one in objects if isinstance(one, Node)}
+    members = [one for one in objects if not isinstance(one, Node)]
+    given = {"now": NOW, "nodes": nodes, "gang_api_version": "v1beta1", **fields}
+    return assess(assemble(root, members, **given))
+
+
+def told(root: Any, *objects: Any, **fields: Any) -> Finding:
+    finding = judged(root, *objects, **fields).finding
+    assert (finding.code, finding.stage) == ("being-deleted", Stage.ADMISSION)
+    return finding
+
+
+def leaving(name: str = "web-5f-abc", *, left: float = 20, grace: int = 30, **fields: Any) -> Made:
+    """A pod whose time to end is over in so many seconds."""
+    given = {"deleting_since": ago(-left), "grace_seconds": grace, "on": "n1", **fields}
+    return a_pod(name, **given)
+
+
+def test_a_pod_of_a_deployment_goes() -> None:
+    finding = told(leaving())
+    assert finding.health is Health.SUSPENDED
+    assert finding.message == "Pod web-5f-abc is being deleted."
+    assert finding.since == ago(10)
+    assert finding.recheck_at == ago(-140)
+    assert finding.advice == ()
+
+
+def test_what_the_deletion_stopped_has_not_failed() -> None:
+    """The kubelet calls a pod Failed whose containers it has stopped; a finalizer can keep it then."""
+    pod = leaving("solo", left=-300, phase="Failed")
+    finding = told(pod)
+    assert finding.health is Health.BLOCKED
+    assert finding.message == "Pod solo is being deleted and should be gone."
+    assert "finalizer" in finding.advice[0]
+    group = a_group("ring", quorum=2)
+    pods = [leaving(f"m-{at}", phase="Failed", group=group) for at in range(2)]
+    assert told(group, *pods).message == "All pods of PodGroup ring are being deleted."
+
+
+def test_a_node_that_is_silent_holds_it() -> None:
+    finding = told(leaving(), a_node("n1", ready=None))
+    assert finding.health is Health.SUSPENDED
+    assert finding.message == (
+        "Pod web-5f-abc is being deleted. Node n1 is NotReady: pods on it go when it is back or "
+        "removed."
+    )
+
+
+def test_it_is_stuck_two_minutes_after_its_time_was_over() -> None:
+    silent = a_node("n1", ready=None)
+    assert told(leaving(left=-119), silent).health is Health.SUSPENDED
+    finding = told(leaving(left=-120), silent)
+    assert (finding.health, finding.recheck_at) == (Health.BLOCKED, None)
+    assert finding.advice == (
+        "Bring node n1 back, or delete it if it stays away: its pods go with it.",
+    )
+    assert [(one.label, one.value) for one in finding.evidence] == [
+        ("deletionTimestamp", ago(120).isoformat()),
+        ("Ready", "Unknown"),
+    ]
+
+
+def test_a_pod_that_stays_on_a_node_that_works() -> None:
+    finding = told(leaving(left=-300), a_node("n1"))
+    assert finding.health is Health.BLOCKED
+    assert finding.message == "Pod web-5f-abc is being deleted and should be gone."
+    assert finding.advice == (
+        "Find what keeps pod web-5f-abc: its kubelet, or a finalizer (metadata.finalizers).",
+    )
+
+
+def test_nodes_that_cannot_be_looked_at_are_not_accused() -> None:
+    assert "NotReady" not in told(leaving(), a_node("n1", ready=None), nodes_known=False).message
+
+
+def test_a_job_goes_with_its_pods() -> None:
+    """For ten minutes: its pods have an hour to end."""
+    job = a_job("train", deleting_since=ago(600), created_at=ago(9000))
+    pods = [leaving(f"train-{n}", of=job, left=3000, grace=3600) for n in range(2)]
+    finding = told(job, *pods)
+    assert finding.health is Health.SUSPENDED
+    assert finding.message == "Job train is being deleted; 2 pods still terminate."
+    assert (finding.since, finding.advice) == (ago(600), ())
+
+
+def test_a_jobset_whose_jobs_are_gone() -> None:
+    jobset = a_jobset("run", deleting_since=ago(30), created_at=ago(9000))
+    finding = told(jobset)
+    assert finding.health is Health.SUSPENDED
+    assert finding.message == "JobSet run is being deleted."
+    stuck = told(a_jobset("run", deleting_since=ago(600), created_at=ago(9000)))
+    assert stuck.health is Health.BLOCKED
+    assert stuck.message == "JobSet run is being deleted and should be gone."
+    assert stuck.advice == (
+        "See which finalizer keeps JobSet run (metadata.finalizers): whoever set it has to remove "
+        "it.",
+    )
+
+
+def test_a_suspended_jobset_goes_too() -> None:
+    jobset = a_jobset("run", suspended=True, deleting_since=ago(30))
+    assert told(jobset, *child_jobs(jobset, suspended=True)).health is Health.SUSPENDED
+
+
+def test_pods_that_run_on_under_a_job_that_goes() -> None:
+    """A finalizer of somebody else: the garbage collector takes its pods only after it."""
+    job = a_job("train", deleting_since=ago(600), created_at=ago(9000))
+    finding = told(job, *pods_of(job, 2, on="n0"))
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "Job train is being deleted and should be gone; 2 pods are still there."
+    )
+    assert finding.advice[0].startswith("See which finalizer keeps Job train")
+
+
+def test_one_of_several_nodes_is_silent() -> None:
+    job = a_job("train", deleting_since=ago(200), created_at=ago(9000))
+    pods = [leaving(f"train-{n}", of=job, left=-170, on=f"n{n}") for n in range(2)]
+    finding = told(job, *pods, a_node("n0"), a_node("n1", ready=None))
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "Job train is being deleted and should be gone; 2 pods still terminate. Node n1 is "
+        "NotReady: pods on it go when it is back or removed."
+    )
+
+
+def test_all_pods_of_a_bare_group() -> None:
+    group = a_group("ring", quorum=2)
+    pods = [leaving(f"ring-{n}", group=group) for n in range(2)]
+    finding = told(group, *pods)
+    assert finding.health is Health.SUSPENDED
+    assert finding.message == "All pods of PodGroup ring are being deleted; 2 pods still terminate."
+    assert finding.since == ago(10)
+
+
+def test_a_bare_group_of_which_a_member_stays() -> None:
+    group = a_group("ring", quorum=2)
+    verdict = judged(group, leaving("ring-0", group=group), a_pod("ring-1", group=group, on="n0"))
+    assert verdict.finding.code != "being-deleted"
+
+
+def test_a_group_that_goes_under_its_members_is_another_reason() -> None:
+    """Its finalizer keeps it for as long as they wait."""
+    group = a_group("ring", quorum=2, deleting_since=ago(600))
+    waiting = [a_pod(f"ring-{n}", group=group) for n in range(2)]
+    assert judged(group, *waiting).finding.code == "podgroup-terminating"
+    running = [a_pod(f"ring-{n}", group=group, on="n0") for n in range(2)]
+    assert judged(group, *running).finding.code == "running"
+
+
+def test_what_has_ended_has_ended() -> None:
+    job = a_job("train", deleting_since=ago(5), finish=succeeded())
+    assert judged(job).finding.code == "succeeded"
+
+
+def test_a_pod_that_a_job_replaces_is_no_end_of_the_job() -> None:
+    job = a_job("train", created_at=ago(900))
+    verdict = judged(job, leaving("train-0", of=job), leaving("train-1", of=job))
+    assert verdict.finding.code == "pods-not-created"

@@ -1,0 +1,55 @@
+"""Rules that say why members have no node, beside a finding of their own: names go with references."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gangboard.domain.capacity import HOSTNAME, Load, Needs, NodeRoom, PodTerm, Requirement, Spread
+from gangboard.domain.facts import Unit
+from gangboard.placement.sentences.obstacle import node_ref
+from tests.diagnosis.building import a_condition, a_pod, ago
+from tests.rules.asking import found, ran
+from tests.rules.waiting import ask, big, gang, room_of
+
+EVEN = PodTerm(
+    "spread team-a/app=even", frozenset({"team-a"}), (Requirement("app", "In", ("even",)),)
+)
+SAYS = "0/2 nodes are available: 2 node(s) didn't match pod topology spread constraints."
+
+
+def with_pods(name: str, even: int, *, used: int = 0) -> NodeRoom:
+    made = big(name, used=used)
+    return replace(made, now=Load(made.now.amounts, even, matched={EVEN: even} if even else {}))
+
+
+def two_of_four(quorum: int) -> Unit:
+    """Two members run on `mine`; `gpu-07`, on which none is, has no room for the rest."""
+    unit = gang(
+        4,
+        ask(cpu="1"),
+        room_of(with_pods("gpu-07", 0, used=8), with_pods("mine", 2, used=2)),
+        quorum=quorum,
+        on=("mine", "mine"),
+        needs=Needs(spread=Spread(HOSTNAME, EVEN)),
+        labels={"app": "even"},
+        text=SAYS,
+    )
+    return replace(unit, memory=ran())
+
+
+@pytest.mark.parametrize(
+    ("code", "quorum", "gone"),
+    [("below-size", 2, False), ("lost-members", 4, False), ("node-lost", 4, True)],
+)
+def test_a_node_in_the_sentence_is_named_by_a_reference(code: str, quorum: int, gone: bool) -> None:
+    unit = two_of_four(quorum)
+    if gone:
+        target = a_condition("DisruptionTarget", reason="DeletionByPodGC", since=ago(20))
+        old = a_pod("old", group="ring", on="n9", phase="Failed", ready=None, disruption=target)
+        unit = replace(unit, pods=(*unit.pods, old))
+    finding = found(code, unit)
+    assert "kubernetes.io/hostname=gpu-07 has none of such pods" in finding.message
+    (least,) = [one for one in finding.evidence if one.label.startswith("fewest by")]
+    assert (least.value, least.source) == ("gpu-07", node_ref("gpu-07"))
