@@ -76,6 +76,9 @@ def compare(arena: Arena, cases: Iterable[Case]) -> Iterator[Result]:
 
 
 def _compared(arena: Arena, played: Played, mine: Ours, again: Ours | None) -> Result:
+    if again is not None and mine.answer is Answer.CANNOT_TELL:
+        # What the scheduler says can settle what nodes alone do not (placement/devices.py).
+        mine = again
     if again is not None and again.answer is not mine.answer:
         note = f"{mine.answer} before the scheduler spoke, {again.answer} after it: {again.why}"
         return Result(played, mine, Outcome.WRONG, note)
