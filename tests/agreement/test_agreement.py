@@ -82,7 +82,10 @@ def test_the_reckoning_of_spread() -> None:
 
 # Disagreements, kept: those that were drawn, then those that were made to show one thing.
 
-DRAWN = ((709755, 29), (709755, 72), (709755, 210), (709755, 236), (709755, 295))
+DRAWN = (
+    *((709755, number) for number in (29, 72, 210, 236, 295)),
+    *((514373, number) for number in (131, 133, 208, 238, 292)),
+)
 """Seed and number. The scheduler refused each of these, and bound the same pods when each was pinned
 to the node that we name: its order missed the placement."""
 
@@ -94,6 +97,20 @@ def test_drawn_disagreements_are_never_ours(arena: Arena) -> None:
     for result in results:
         assert result.ours.answer is Answer.YES, result
         assert result.outcome in (Outcome.MISSED, Outcome.AGREED), result
+
+
+SETTLED = tuple((514373, number) for number in (20, 167, 207, 281, 291))
+"""No node that the pods select has a GPU: whether a DeviceClass serves some there only the scheduler's
+`Insufficient nvidia.com/gpu` tells (placement/devices.py)."""
+
+
+def test_what_the_scheduler_says_settles_what_nodes_do_not(arena: Arena) -> None:
+    results = list(compare(arena, [make_case(seed, number) for seed, number in SETTLED]))
+    assert len(results) == len(SETTLED)
+    for result in results:
+        assert result.played.judgement is Judgement.REFUSED, result
+        assert result.ours.answer is Answer.NO, result
+        assert result.outcome is Outcome.AGREED, result
 
 
 def test_small_pods_that_are_spread_keep_a_large_one_out(arena: Arena) -> None:
