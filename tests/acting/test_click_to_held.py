@@ -64,7 +64,7 @@ def test_from_click_to_held(scene: Scene, browser: Browser) -> None:
     seconds = []
     try:
         page = context.new_page()
-        page.goto(scene.installation.sign_in_link())
+        page.goto(scene.installation.new_sign_in_link())
         gang = scene.gang("run")
         page.goto(f"{scene.installation.url}/gangs/{gang['id']}/")
         for _ in range(TRIES):
