@@ -9,7 +9,7 @@ from rest_framework import serializers
 from gangboard.api.action_json import OfferSerializer
 from gangboard.api.fields import ChoiceOrNullField, PageSerializer, TimeField, WordField
 from gangboard.api.fit_json import FitSerializer
-from gangboard.api.group_json import GroupSerializer
+from gangboard.api.group_json import GroupSerializer, UnseenGroupsSerializer
 from gangboard.api.parameters import HEALTHS, STAGES
 from gangboard.readmodels.gang_page import GangDetail
 
@@ -219,7 +219,7 @@ class WaitsSerializer(serializers.Serializer[Any]):
 
 MORE = (
     *("members", "findings", "groups", "jobs", "actions", "fit", "timeline", "waits"),
-    "gone_at",
+    *("groups_unseen", "gone_at"),
 )
 """What a single gang has beside, or instead of, what it has in lists."""
 _LEFT = "null when only the history of a gang that is gone is left"
@@ -246,6 +246,11 @@ class GangDetailSerializer(GangSerializer):
     )
     findings = FindingSerializer(many=True, help_text="Ranked, the one of the verdict first.")
     groups = GroupSerializer(many=True, allow_null=True, help_text=f"They are {_LEFT}.")
+    groups_unseen = UnseenGroupsSerializer(
+        many=True,
+        help_text="Kinds of groups that cannot be looked at in its cluster: there may be more than "
+        "in `groups`.",
+    )
     jobs = JobSerializer(many=True, allow_null=True, help_text=f"They are {_LEFT}.")
     actions = OfferSerializer(many=True, help_text="What the caller may do to the owner now.")
     fit = FitSerializer(many=True, help_text="One entry per shape with waiting pods.")

@@ -12,7 +12,12 @@ _KEPT = (
     *("health", "stage", "code", "title", "message", "advice", "since", "observed_at"),
     *("findings", "timeline", "waits", "gone_at"),
 )
-_NOT_ANY_MORE: dict[str, Any] = {"stale": False, "actions": [], "fit": []}
+_NOT_ANY_MORE: dict[str, Any] = {
+    "stale": False,
+    "actions": [],
+    "fit": [],
+    "groups_unseen": [],
+}
 """What is so of everything that is gone: nothing can be done to it, and none of its pods waits."""
 
 

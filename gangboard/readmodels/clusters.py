@@ -54,12 +54,18 @@ class ResourceRow:
     sentence: str
     needed: bool
     """Without it no verdict can be given."""
-    objects: int | None
-    """None when they cannot be counted: that is not zero."""
+    kept: int | None
+    """Objects that are kept of it, of the last look where it cannot be read now; None for who may
+    not know."""
     listed_at: datetime | None
     contact_at: datetime | None
     problems: tuple[ObjectProblem, ...]
     problems_count: int
+
+    @property
+    def objects(self) -> int | None:
+        """Objects that are there; None when they cannot be counted now: that is not zero."""
+        return self.kept if self.state == "ok" else None
 
     @property
     def is_fault(self) -> bool:
@@ -131,8 +137,8 @@ class ClusterState:
 
     @property
     def objects(self) -> int:
-        """Objects that are kept of it."""
-        return sum(row.objects or 0 for row in self.resources)
+        """Objects that are kept of it, those of the last look where it cannot be read now."""
+        return sum(row.kept or 0 for row in self.resources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +275,7 @@ def _resource_row(state: ResourceState, viewer: Viewer) -> ResourceRow:
         sentence=printable(state.sentence) if wide else "",
         needed=state.needed,
         # How many pods other people have is not for everybody.
-        objects=state.objects_count if wide and state.state == "ok" else None,
+        kept=state.objects_count if wide else None,
         listed_at=state.listed_at,
         contact_at=state.contact_at,
         problems=tuple(problems),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -17,6 +16,7 @@ from gangboard.readmodels.findings import FindingRow, finding_row
 from gangboard.readmodels.fit import FitShape, fit_shapes
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.gangs import GangRow, build_row
+from gangboard.readmodels.group_sight import UnseenGroups
 from gangboard.readmodels.groups import GroupRow, groups_by_uid
 from gangboard.readmodels.kubectl import Command, commands_for
 from gangboard.readmodels.last_look import finding_then, member_then
@@ -33,6 +33,8 @@ from gangboard.store.models import Gang
 
 SHOWN_NODES = 4
 """Nodes of a Job that are named before the rest is counted."""
+_WITHOUT_GROUP = frozenset({"not-eligible", "owned", "pod-by-pod"})
+"""Modes of Jobs that are to have no group; in all others one is missing, or not there yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,8 @@ class GangDetail:
     """Where its waiting pods could go; none when none waits for a node."""
     past: Past = field(default_factory=Past)
     """What was said of it before, and how long it waited."""
+    groups_unseen: tuple[UnseenGroups, ...] = ()
+    """Kinds of groups that cannot be looked at in its cluster: it may have more than `groups`."""
 
     @property
     def gone_at(self) -> datetime | None:
@@ -136,6 +140,22 @@ class GangDetail:
         if self.findings and self.findings[0].code == self.row.code:
             return self.findings[0]
         return None
+
+    @property
+    def no_groups(self) -> str:
+        """What it means that there is no group; empty where there is one."""
+        if self.groups:
+            return ""
+        if self.groups_unseen:
+            return "No group of it is known."
+        if self.gone_at is not None:
+            return "None of its groups is left."
+        if self.jobs and all(job.mode in _WITHOUT_GROUP for job in self.jobs):
+            return (
+                "It has no group: its pods are scheduled one by one. That is the plain case, not a "
+                "fault."
+            )
+        return "It has no group now."
 
     @property
     def others(self) -> tuple[FindingRow, ...]:
@@ -170,6 +190,8 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
     history = actions_of_gang(viewer=viewer, gang_id=gang.pk)
     subjects = (owner_subject(gang), *(job_subject(job) for job in detail.jobs))
     offers = gang_offers(viewer=viewer, gang=gang, cluster=cluster, subjects=subjects, now=now)
+    uids = [ref.uid for ref in detail.groups]
+    groups = groups_by_uid(uids, viewer=viewer, cluster=cluster)
     found = GangDetail(
         row=row,
         findings=tuple(finding_row(discretion.finding(item, hidden)) for item in detail.findings),
@@ -182,7 +204,8 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
             for job in detail.jobs
         ),
         members=tuple(member_row(member) for member in detail.members),
-        groups=_groups(detail, gang, viewer, clusters),
+        groups=groups.rows,
+        groups_unseen=groups.unseen,
         steps=make_steps(row),
         commands=commands_for(row),
         events=recent_events(gang=gang, detail=detail, viewer=viewer),
@@ -262,12 +285,3 @@ def _job_health(job: JobState) -> str:
     if job.finding is not None:
         return job.finding.health
     return Health.RUNNING if job.ready >= job.desired else Health.STARTING
-
-
-def _groups(
-    detail: Detail, gang: Gang, viewer: Viewer, clusters: Mapping[int, Freshness]
-) -> tuple[GroupRow, ...]:
-    uids = [ref.uid for ref in detail.groups]
-    if not uids:
-        return ()
-    return groups_by_uid(uids, cluster_id=gang.cluster_id, viewer=viewer, clusters=clusters)

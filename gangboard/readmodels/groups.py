@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -139,13 +139,21 @@ def group_detail(*, viewer: Viewer, group_id: str, now: datetime) -> GroupRow | 
     return next(iter(build_rows(stored, viewer=viewer, clusters=clusters)), None)
 
 
-def groups_by_uid(
-    uids: Iterable[str], *, cluster_id: int, viewer: Viewer, clusters: Mapping[int, Freshness]
-) -> tuple[GroupRow, ...]:
-    """Return the stored groups with these uids that the viewer may see, by kind and name."""
-    stored = _visible(viewer).filter(cluster_id=cluster_id, uid__in=list(uids))
-    rows = build_rows(stored, viewer=viewer, clusters=clusters, with_gangs=False)
-    return tuple(sorted(rows, key=lambda row: (row.kind != "Workload", row.kind, row.name)))
+def groups_by_uid(uids: Collection[str], *, viewer: Viewer, cluster: Freshness) -> GroupPage:
+    """Return the stored groups with these uids that the viewer may see, by kind and name.
+
+    Beside them what could not be looked at in their cluster.
+    """
+    id_, kinds = cluster.cluster_id, _resources()
+    clusters = {id_: cluster}
+    sight = read_group_sight(kinds, clusters)
+    stored = _visible(viewer).filter(cluster_id=id_, uid__in=list(uids)) if uids else ()
+    rows = build_rows(stored, viewer=viewer, clusters=clusters, sight=sight, with_gangs=False)
+    return GroupPage(
+        rows=tuple(sorted(rows, key=lambda row: (row.kind != "Workload", row.kind, row.name))),
+        unseen=tell_unseen(sight, kinds, clusters),
+        next_cursor=None,
+    )
 
 
 def group_kinds() -> tuple[str, ...]:

@@ -97,7 +97,7 @@ def _page(viewer: Viewer, detail: GangDetail, now: datetime) -> tuple[Part | Row
             ),
         ),
         _part("fit", detail.fit),
-        _part("groups", detail.groups),
+        _groups(detail),
         _part("events", detail.events),
         Part("facts", "gang/facts.html", {"row": row}, row.shown),
         _part("commands", detail.commands),
@@ -106,6 +106,15 @@ def _page(viewer: Viewer, detail: GangDetail, now: datetime) -> tuple[Part | Row
 
 def _part(name: str, items: tuple[object, ...]) -> Part:
     return Part(name, f"gang/{name}.html", {name: items}, items)
+
+
+def _groups(detail: GangDetail) -> Part:
+    shown = {
+        "groups": detail.groups,
+        "unseen": detail.groups_unseen,
+        "no_groups": detail.no_groups,
+    }
+    return Part("groups", "gang/groups.html", shown, tuple(shown.values()))
 
 
 def _block(block: MemberBlock) -> Part:

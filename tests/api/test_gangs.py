@@ -107,6 +107,7 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
         "fit",
         "timeline",
         "waits",
+        "groups_unseen",
         "gone_at",
     ]
     pods = gang["members"].pop("pods")
@@ -114,6 +115,7 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
         key: gang.pop(key)
         for key in (
             *("findings", "groups", "jobs", "actions", "fit", "timeline", "waits"),
+            "groups_unseen",
             "gone_at",
         )
     }
@@ -181,6 +183,9 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
     assert more["timeline"] == []
     assert more["waits"] is None
     assert more["groups"] == []
+    assert [(one["cluster"], one["state"]) for one in more["groups_unseen"]] == [
+        ("east", "not-looked")
+    ]
     assert more["gone_at"] is None
 
 

@@ -86,6 +86,7 @@ def test_later_its_history_is_left_and_the_rest_is_null(ask: Ask, gone: Gang) ->
         "observed_at": "2026-11-01T08:59:00Z",
         "stale": False,
         "groups": None,
+        "groups_unseen": [],
         "jobs": None,
         "actions": [],
         "fit": [],

@@ -62,6 +62,19 @@ def test_forbidden_not_served_and_empty_are_three_things(owner: Viewer) -> None:
     assert state.headline == "It answers; not everything can be read: jobs.batch."
 
 
+def test_objects_of_the_last_look_are_kept_while_nothing_can_be_read(owner: Viewer) -> None:
+    """Nothing is deleted because nobody answers, and the card says so."""
+    cluster = make_cluster()
+    make_resource(cluster, "pods", objects_count=40, state="failing")
+    make_resource(cluster, "jobs.batch", objects_count=2)
+    (state,) = list_clusters(viewer=owner, now=NOW)
+    assert state.objects == 42
+    assert {row.resource: row.objects for row in state.resources} == {
+        "jobs.batch": 2,
+        "pods": None,
+    }
+
+
 def test_objects_that_were_not_understood_are_named(owner: Viewer) -> None:
     cluster = make_cluster()
     problem = {"namespace": "vision", "name": "odd", "sentence": "spec.replicas is not a number."}

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from gangboard.domain.verdict import Scheduling
 from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.gang_page import gang_detail
 from gangboard.readmodels.groups import (
     GroupFilters,
     GroupPage,
@@ -14,8 +16,18 @@ from gangboard.readmodels.groups import (
     list_groups,
 )
 from gangboard.store.access import Scope, Viewer
+from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, ResourceState
-from tests.factories import NOW, PODGROUPS, WORKLOADS, make_cluster, make_podgroup, make_resource
+from tests.factories import (
+    NOW,
+    PODGROUPS,
+    WORKLOADS,
+    make_cluster,
+    make_gang,
+    make_job,
+    make_podgroup,
+    make_resource,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -91,9 +103,10 @@ def test_what_cannot_be_seen_is_said_and_its_old_rows_are_marked(
     found = group_detail(viewer=owner, group_id="eu-train~old", now=NOW)
     assert found is not None
     assert found.stale
-    clusters = read_freshness(viewer=owner, now=NOW)
-    (row,) = groups_by_uid(["old"], cluster_id=cluster.pk, viewer=owner, clusters=clusters)
-    assert row.stale
+    freshness = read_freshness(viewer=owner, now=NOW)[cluster.pk]
+    of_gang = groups_by_uid(["old"], viewer=owner, cluster=freshness)
+    assert [row.stale for row in of_gang.rows] == [True]
+    assert [one.sentence for one in of_gang.unseen] == [sentence]
 
 
 @pytest.mark.parametrize("state", ["ok", "listing"])
@@ -193,3 +206,70 @@ def test_a_page_of_groups_asks_once_for_what_cannot_be_seen(
     # Clusters, groups, states, templates, and gangs: by uid, their parents, by what they say.
     with django_assert_num_queries(7):
         assert len(read(owner).rows) == 15
+
+
+# On the page of a gang
+
+PLAIN = "It has no group: its pods are scheduled one by one. That is the plain case, not a fault."
+
+
+def on_its_page(viewer: Viewer, cluster: Cluster, **columns: Any) -> tuple[str, list[str]]:
+    """Return what is said where there is no group, and of what could not be looked at."""
+    gang = make_gang(cluster, **columns)
+    detail = gang_detail(viewer=viewer, gang_id=gang.id, now=NOW)
+    assert detail is not None
+    return detail.no_groups, [one.sentence for one in detail.groups_unseen]
+
+
+@pytest.mark.parametrize(
+    ("modes", "sentence"),
+    [
+        (("pod-by-pod",), PLAIN),
+        (("owned", "not-eligible"), PLAIN),
+        (("pod-by-pod", "fallen-back"), "It has no group now."),
+        (("opted-out",), "It has no group now."),
+        (("brought-along",), "It has no group now."),
+        (("gang",), "It has no group now."),
+        (("unknown",), "It has no group now."),
+        ((), "It has no group now."),
+    ],
+)
+def test_no_group_is_the_plain_case_only_where_none_is_missing(
+    owner: Viewer, modes: tuple[str, ...], sentence: str
+) -> None:
+    jobs = tuple(
+        make_job(f"job-{at}", scheduling=Scheduling(mode, mode, ""))
+        for at, mode in enumerate(modes)
+    )
+    assert on_its_page(owner, make_site(), detail=Detail(jobs=jobs)) == (sentence, [])
+
+
+@pytest.mark.parametrize("state", BLIND)
+def test_a_gang_whose_groups_cannot_be_seen_is_not_said_to_have_none(
+    owner: Viewer, state: str
+) -> None:
+    cluster = make_site()
+    change(cluster, state=state)
+    jobs = (make_job("run", scheduling=Scheduling("pod-by-pod", "Pod by pod", "")),)
+    words, unseen = on_its_page(owner, cluster, detail=Detail(jobs=jobs))
+    assert words == "No group of it is known."
+    assert [one for one in unseen if "PodGroups" in one] == unseen != []
+
+
+def test_groups_of_a_silent_cluster_are_of_the_last_look(owner: Viewer) -> None:
+    cluster = make_site(contact_at=NOW - timedelta(minutes=4))
+    assert on_its_page(owner, cluster) == (
+        "No group of it is known.",
+        ["Cluster eu-train does not answer: its groups are those of the last look."],
+    )
+
+
+def test_of_a_gang_that_is_gone_no_group_is_left(owner: Viewer) -> None:
+    said = on_its_page(owner, make_site(), gone_at=NOW)
+    assert said == ("None of its groups is left.", [])
+
+
+def test_where_there_are_groups_nothing_is_said_of_none(owner: Viewer) -> None:
+    cluster = make_site()
+    group = make_podgroup(cluster)
+    assert on_its_page(owner, cluster, detail=Detail(groups=(group.meta.ref,))) == ("", [])
