@@ -91,6 +91,40 @@ class TestGroupsThatCannotBeSeen:
         assert text_of(owner.client, "/groups/").count('class="stale"') == 1
 
 
+class TestGangOfAClusterThatDoesNotAnswer:
+    ADVICE = "It goes when 5 GPUs become free."
+    REFUSED = "eu-train.example refuses connections: nothing listens there."
+
+    @pytest.mark.parametrize(
+        ("seconds", "heading", "advice"),
+        [
+            (40, "What would let it go", ADVICE),
+            (180, "What keeps us from looking", REFUSED),
+        ],
+        ids=["stale", "silent"],
+    )
+    def test_advice_stands_below_its_own_heading(
+        self, owner: Person, world: World, seconds: int, heading: str, advice: str
+    ) -> None:
+        Cluster.objects.filter(name="eu-train").update(
+            contact_at=timezone.now() - timedelta(seconds=seconds),
+            problem="refused",
+            sentence=self.REFUSED,
+        )
+        page = text_of(owner.client, f"/gangs/{world.gang.id}/")
+        assert f"<h2>{heading}</h2><ul><li>{advice}</li></ul>" in page
+        # Why what is shown may be old is said once, whichever it is.
+        verdict = page.split('aria-label="Verdict"')[1].split("</section>")[0]
+        assert verdict.count(self.REFUSED) == 1
+
+    def test_what_is_not_known_of_its_groups_is_said(self, owner: Person, world: World) -> None:
+        make_resource(world.other_cluster, PODGROUPS, state="forbidden")
+        page = text_of(owner.client, f"/gangs/{world.other_gang.id}/")
+        assert "The reader may not list PodGroups in cluster us-train" in page
+        assert "No group of it is known." in page
+        assert "the plain case" not in page
+
+
 class TestReader:
     def test_sees_its_namespace_and_nothing_of_the_others(
         self, reader: Person, world: World
