@@ -25,7 +25,6 @@ PATIENCE = 30_000
 
 @pytest.fixture(scope="module")
 def scene(controlplane_137: ControlPlane) -> Iterator[Scene]:
-    controlplane_137.renew_kubelets()
     with Installation({"real": controlplane_137.kubeconfig}) as installation:
         install(installation, controlplane_137, "real")
         scene = Scene(installation, controlplane_137, "real", "clicked")

@@ -14,7 +14,7 @@ the product must not be its own witness.
 | `client` | a plain JSON client for any API server |
 | `nodes`, `objects` | fake nodes; Jobs, JobSets, PodGroups, ... as dicts |
 | `queues`, `conditions` | Kueue's queues and Workloads; reading `status.conditions` |
-| `kwok-stages.yaml` | what the fake kubelets do, and the annotations that script it |
+| `kwok.yaml` | what the fake kubelets do, and the annotations that script it |
 | `clearing`, `fixtures` | a clean cluster for the next test; pytest fixtures |
 | `fleet`, `run` | a filled cluster to look at (`make testcluster`) |
 | `states`, `states_of_*`, `capture` | states brought about on the real thing, kept in `tests/captures/` |

@@ -147,14 +147,6 @@ class ControlPlane:
             if controller.process == name:
                 self._wait_webhooks(controller)
 
-    def renew_kubelets(self) -> None:
-        """Start the fake kubelets anew: after hundreds of tests on one plane they can fall behind.
-
-        Seen in whole runs only: pods with a node were not ready for minutes on the plane that had
-        served most tests, and on no other.
-        """
-        self.restart_process("kwok")
-
     @property
     def process_ids(self) -> dict[str, int]:
         """The processes that run now (a paused one does) and their ids."""

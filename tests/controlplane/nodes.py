@@ -18,6 +18,7 @@ _HEALTHY = (
 # Put on every new node by the API server, taken away by the controller manager when it is Ready.
 _NOT_READY_TAINT = "node.kubernetes.io/not-ready"
 _CORDON_TAINT = "node.kubernetes.io/unschedulable"
+_LEASES, _LEASES_IN = "coordination.k8s.io/v1", "kube-node-lease"
 
 
 def node(
@@ -105,14 +106,30 @@ def make_node(
 
 def make_nodes(client: Client, nodes: Iterable[Json], *, timeout: float = 30.0) -> list[Json]:
     """Create all of them, then wait until the last is open for pods; return them as they are."""
-    made = []
-    for item in nodes:
-        made.append(client.create(item))
+    made = [client.create(item) for item in nodes]
+    _wait_leased(client, made, timeout)
+    for item in made:
         _open(client, item)
     return [
         client.wait_for("v1", "Node", item["metadata"]["name"], until=_is_open, timeout=timeout)
         for item in made
     ]
+
+
+def _wait_leased(client: Client, made: Iterable[Json], timeout: float) -> None:
+    """Wait until a fake kubelet has each node: what is bound to it earlier, KWOK may never look at."""
+    wanted = {_name(item): item["metadata"]["uid"] for item in made}
+
+    def leased() -> bool:
+        found = {_name(lease): lease for lease in client.list(_LEASES, "Lease", _LEASES_IN)}
+        return all(name in found and _owner(found[name]) == uid for name, uid in wanted.items())
+
+    wait(leased, timeout=timeout, what=f"leases of nodes {sorted(wanted)}")
+
+
+def _owner(lease: Json) -> str:
+    owners = lease["metadata"].get("ownerReferences", [])
+    return owners[0]["uid"] if owners else ""
 
 
 def _open(client: Client, item: Json) -> None:
@@ -131,7 +148,11 @@ def _is_open(found: Json) -> bool:
 
 
 def delete_nodes(client: Client, names: Iterable[str] | None = None) -> None:
-    """Delete the named nodes, or all, and wait until they are gone."""
+    """Delete the named nodes, or all, and wait until they are gone.
+
+    Their leases go at once and not when somebody collects them: they would go from under the next
+    nodes of the same names.
+    """
     gone = list(names) if names is not None else [_name(n) for n in client.list("v1", "Node")]
     for name in gone:
         client.delete("v1", "Node", name)
@@ -139,34 +160,22 @@ def delete_nodes(client: Client, names: Iterable[str] | None = None) -> None:
         lambda: not {_name(n) for n in client.list("v1", "Node")} & set(gone),
         what=f"nodes {gone} to be gone",
     )
+    for name in gone:
+        client.delete(_LEASES, "Lease", name, _LEASES_IN)
 
 
 def silence_node(client: Client, name: str) -> None:
     """Let its kubelet die: nothing happens to it or its pods any more.
 
-    Some 20 s later the controller manager says Ready=Unknown and taints it.
+    Some 50 s later the controller manager says Ready=Unknown and taints it.
     """
     client.patch("v1", "Node", name, {"metadata": {"labels": {SILENT_LABEL: "true"}}})
 
 
 def wake_node(client: Client, name: str) -> None:
-    """Let a silenced node report again, it and its pods: what was ready before is ready again."""
+    """Let a silenced node report again, it and then its pods: what was ready before is ready again."""
     client.patch("v1", "Node", name, {"metadata": {"labels": {SILENT_LABEL: None}}})
     client.wait_for("v1", "Node", name, until=lambda found: is_true(found, "Ready"))
-    for pod in client.list("v1", "Pod", fields=f"spec.nodeName={name},status.phase=Running"):
-        # The controller manager touched only Ready; a kubelet would put it right by itself.
-        if is_true(pod, "ContainersReady") and not is_true(pod, "Ready"):
-            ready = _condition("Ready", "True", "") | {"reason": None, "message": None}
-            del ready["lastHeartbeatTime"]  # nodes only
-            where = pod["metadata"]
-            client.patch_status(
-                "v1",
-                "Pod",
-                where["name"],
-                {"conditions": [ready]},
-                where["namespace"],
-                type="strategic",
-            )
 
 
 def cordon(client: Client, name: str, unschedulable: bool = True) -> None:

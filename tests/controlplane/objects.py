@@ -25,7 +25,7 @@ NeverReady = Literal[
 class PodOptions(TypedDict, total=False):
     """What can be said of a pod, in any builder.
 
-    `never_ready` to `hands_off` are the script for the fake kubelet, see kwok-stages.yaml.
+    `never_ready` to `hands_off` are the script for the fake kubelet, see kwok.yaml.
     `pod_group` is the PodGroup its schedulingGroup names (on 1.35: a (Workload, group) pair),
     `gates` are scheduling gates, `resources` further requests, `spec` goes over the pod spec as is.
     """

@@ -14,15 +14,11 @@ from tests.controlplane.client import Json
 from tests.controlplane.profiles import Profile
 
 HOST = "127.0.0.1"
-STAGES = Path(__file__).with_name("kwok-stages.yaml")
+KUBELETS = Path(__file__).with_name("kwok.yaml")
 # KWOK leaves nodes with this label alone, as if their kubelet had died.
 SILENT_LABEL = "test.gangboard.dev/silent"
 KUEUE_NAMESPACE = "kueue-system"
 
-# Shorter than the stock 50 s so that a lost node is a matter of a minute, long enough for a busy
-# machine to renew its leases, and for an API server that ends at its leisure and comes again.
-_NODE_GRACE = "40s"
-_NODE_LEASE_SECONDS = 10
 # The stock limits (20 and 50 requests a second) are for clusters that share one API server; here they
 # would let a hundred small scenarios of one cluster wait for each other.
 _UNTHROTTLED = ("--kube-api-qps=200", "--kube-api-burst=400")
@@ -150,7 +146,6 @@ def _controller_manager(layout: Layout) -> Process:
         f"--kubeconfig={layout.kubeconfig}",
         "--leader-elect=false",
         f"--controllers={','.join(layout.profile.controllers)}",
-        f"--node-monitor-grace-period={_NODE_GRACE}",
         "--node-monitor-period=2s",
         *_UNTHROTTLED,
         *_gates(layout.profile),
@@ -178,9 +173,8 @@ def _kwok(layout: Layout) -> Process:
     argv = [
         str(binary("kwok", "kwok")),
         f"--kubeconfig={layout.kubeconfig}",
-        f"--config={STAGES}",
+        f"--config={KUBELETS}",
         f"--manage-nodes-with-label-selector=!{SILENT_LABEL}",
-        f"--node-lease-duration-seconds={_NODE_LEASE_SECONDS}",
         f"--server-address={address}",
     ]
     return Process("kwok", argv, f"http://{address}/healthz")

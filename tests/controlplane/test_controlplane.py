@@ -16,7 +16,14 @@ from tests.controlplane.client import ApiError, Json, wait
 from tests.controlplane.cluster import ControlPlane, StartError
 from tests.controlplane.conditions import is_true, status_of
 from tests.controlplane.fixtures import Fleets, Namespaces
-from tests.controlplane.nodes import make_node, make_nodes, node, silence_node, wake_node
+from tests.controlplane.nodes import (
+    delete_nodes,
+    make_node,
+    make_nodes,
+    node,
+    silence_node,
+    wake_node,
+)
 from tests.controlplane.objects import JOBSET, NeverReady, job, jobset, pod, podgroup
 
 pytestmark = pytest.mark.controlplane
@@ -148,7 +155,8 @@ def test_status_patched_by_hand_stays(
     client.create(pod("p", where))
     client.create(pod("untouched", where, hands_off=True))
     client.wait_for("v1", "Pod", "p", where, until=_is_ready)
-    unready = {"conditions": [{"type": "Ready", "status": "False"}]}
+    gated = {"type": "Ready", "status": "False", "reason": "ReadinessGatesNotReady"}
+    unready = {"conditions": [gated]}
     client.patch_status("v1", "Pod", "p", unready, where, type="strategic")
     time.sleep(1.0)
     assert not _is_ready(client.get("v1", "Pod", "p", where))
@@ -173,6 +181,37 @@ def test_silent_node(
     wake_node(client, "n0")
     client.wait_for("v1", "Pod", "p", where, until=_is_ready)
     assert client.get("v1", "Node", "n0")["status"]["allocatable"]["nvidia.com/gpu"] == "4"
+
+
+@pytest.mark.slow
+def test_pods_of_kubelets_that_were_late_are_ready_again(
+    controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
+) -> None:
+    """A machine can be too busy for any lease: the controller manager takes Ready, for ever."""
+    client, where = no_nodes(controlplane_137), namespace(controlplane_137)
+    make_node(client, "n0")
+    client.create(pod("p", where))
+    client.wait_for("v1", "Pod", "p", where, until=_is_ready)
+    controlplane_137.pause_process("kwok")
+    try:
+        client.wait_for("v1", "Pod", "p", where, until=lambda o: not _is_ready(o), timeout=120)
+    finally:
+        controlplane_137.continue_process("kwok")
+    client.wait_for("v1", "Pod", "p", where, until=_is_ready)
+    client.wait_for("v1", "Node", "n0", until=lambda o: status_of(o, "Ready") == "True")
+
+
+def test_a_new_node_of_an_old_name_has_a_lease_of_its_own(
+    controlplane_137: ControlPlane, no_nodes: Fleets
+) -> None:
+    client = no_nodes(controlplane_137)
+    leases = "coordination.k8s.io/v1", "Lease", "n0", "kube-node-lease"
+    for _ in range(3):
+        made = make_node(client, "n0")
+        owners = client.get(*leases)["metadata"]["ownerReferences"]
+        assert [owner["uid"] for owner in owners] == [made["metadata"]["uid"]]
+        delete_nodes(client)
+        assert client.find(*leases) is None
 
 
 def test_processes_stop_pause_and_come_back(

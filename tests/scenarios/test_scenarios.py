@@ -73,7 +73,6 @@ def play(request: pytest.FixtureRequest) -> Iterator[Play]:
         install_autoscaling(planes["plain"].client)
     for plane in planes.values():
         clear_nodes(plane.client)
-        plane.renew_kubelets()
     with others_paused(planes.values()), Installation(kubeconfigs) as installation:
         playing = Play(installation, planes, wanted)
         try:
