@@ -120,6 +120,7 @@ class _Resource(_Wire):
 
 
 class _ResourceList(_Wire):
+    kind: str = ""
     resources: list[_Resource] | None = None
 
 
@@ -146,10 +147,14 @@ def discover(connection: Connection, *, groups: Collection[str] | None = None) -
         _read_core(connection, found)
     if groups is None or set(groups) - {""}:
         body = connection.get("/apis", accept=AGGREGATED)
-        if _decode(connection, "/apis", body, _KIND).kind == "APIGroupDiscoveryList":
+        kind = _decode(connection, "/apis", body, _KIND).kind
+        if kind == "APIGroupDiscoveryList":
             _read_aggregated(connection, "/apis", body, groups, found)
-        else:
+        elif kind == "APIGroupList":
             _read_plain(connection, body, groups, found)
+        else:
+            # What stands in between may answer `{}`: that is not "nothing is served".
+            raise _no_discovery(connection, "/apis")
     resources = {key: tuple(served) for key, served in found.resources.items()}
     return Discovery(version, resources, found.failed)
 
@@ -231,6 +236,8 @@ def _wanted(listed: _GroupList, groups: Collection[str] | None) -> Iterator[tupl
 def _read_version(connection: Connection, group: str, version: str, found: _Found) -> None:
     path = path_for(group, version, "").rstrip("/")
     listed = _decode(connection, path, connection.get(path), _RESOURCE_LIST)
+    if listed.kind != "APIResourceList":
+        raise _no_discovery(connection, path)
     for item in listed.resources or ():
         if "/" not in item.name:  # no subresources
             verbs = frozenset(item.verbs or ())
@@ -256,7 +263,11 @@ def _decode(connection: Connection, path: str, body: bytes, decoder: msgspec.jso
     try:
         return decoder.decode(body)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise KubeError(
-            "not-json",
-            f"{connection.host} answered GET {path} with JSON that is not a Kubernetes discovery.",
-        ) from error
+        raise _no_discovery(connection, path) from error
+
+
+def _no_discovery(connection: Connection, path: str) -> KubeError:
+    return KubeError(
+        "not-json",
+        f"{connection.host} answered GET {path} with JSON that is not a Kubernetes discovery.",
+    )

@@ -192,21 +192,31 @@ def test_a_hidden_version_is_no_obstacle(serve: Serve, connect: Connect) -> None
     assert found.resources
 
 
-@pytest.mark.parametrize("apis", [{"kind": 5}, {"kind": "APIGroupList", "groups": [7]}, {"a": "["}])
-def test_json_that_is_no_discovery_is_named_or_empty(
+@pytest.mark.parametrize(
+    "apis",
+    [{"kind": 5}, {"kind": "APIGroupList", "groups": [7]}, {"a": "["}, {}, {"kind": "APIVersions"}],
+)
+def test_json_that_is_no_discovery_is_not_nothing_served(
     serve: Serve, connect: Connect, apis: dict[str, Any]
 ) -> None:
-    connection = connect(serve(answering({**PLAIN, "/apis": apis})))
-    if "a" in apis:
-        assert set(discover(connection).resources) == {("", "pods")}
-        return
     with pytest.raises(KubeError) as caught:
-        discover(connection)
+        discover(connect(serve(answering({**PLAIN, "/apis": apis}))))
     assert caught.value.code == "not-json"
 
 
+@pytest.mark.parametrize("path", ["/api/v1", "/apis/batch/v1"])
+def test_one_version_that_is_no_list_is_failed_and_not_empty(
+    serve: Serve, connect: Connect, path: str
+) -> None:
+    found = discover(connect(serve(answering({**PLAIN, path: {}}))))
+    title = path.removeprefix("/apis/").removeprefix("/api/")
+    assert {name: error.code for name, error in found.failed.items()} == {title: "not-json"}
+    assert (SCHEDULING, "podgroups") in found.resources
+
+
 def test_null_where_go_means_an_empty_list_is_accepted(serve: Serve, connect: Connect) -> None:
-    answers = {**PLAIN, "/apis": group_list(batch=["v1"]), "/apis/batch/v1": {"resources": None}}
+    null = {"kind": "APIResourceList", "resources": None}
+    answers = {**PLAIN, "/apis": group_list(batch=["v1"]), "/apis/batch/v1": null}
     assert set(discover(connect(serve(answering(answers)))).resources) == {("", "pods")}
 
 
