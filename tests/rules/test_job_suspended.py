@@ -209,6 +209,12 @@ def test_how_it_goes_on() -> None:
     )
 
 
+def test_a_hold_that_may_be_there_would_suspend_it_again() -> None:
+    assert found("job-suspended", held_unit(facts={"holds_known": False})).advice == (
+        "Resume Job run-workers-2 and release any Hold that may be on it to let it run (in place).",
+    )
+
+
 def test_a_queue_decides_for_itself() -> None:
     unit = held_unit()
     stopped = next(job for job in unit.jobs if job.suspended)

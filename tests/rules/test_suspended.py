@@ -88,6 +88,10 @@ def test_how_it_goes_on() -> None:
     assert found_gang("suspended", facts_of(job)).advice == (
         "Resume Job train to let it run (in place).",
     )
+    # Holds are on Jobs of somebody: on this one there is none, whether they can be read or not.
+    assert found_gang("suspended", facts_of(job, holds_known=False)).advice == (
+        "Resume Job train to let it run (in place).",
+    )
     jobset = a_jobset("run", a_part("workers", jobs=2))
     jobs = child_jobs(jobset, suspended=True)
     assert found_gang("suspended", facts_of(jobset, *jobs)).advice == (

@@ -77,18 +77,21 @@ def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[str, ..
 def how_to_resume(facts: GangFacts, suspended: Sequence[Owner]) -> str:
     """Return `Release Hold a of Job a and resume Job b`: of those of one kind, at least one.
 
-    The policy turns the resume of a Job back that has a Hold (real-control-plane.md §3).
+    The policy turns the resume of a Job back that has a Hold (real-control-plane.md §3), so where
+    Holds cannot be read one may have to go as well.
     """
     holds = holds_by_job(facts.holds)
     held = [(hold, one) for one in suspended if (hold := hold_of(one, holds)) is not None]
     whose = {one.meta.ref.uid for _, one in held}
-    free = [one.meta.ref for one in suspended if one.meta.ref.uid not in whose]
+    free = [one.meta for one in suspended if one.meta.ref.uid not in whose]
     parts = []
     if held:
         released = _several(hold.meta.ref for hold, _ in held)
         parts.append(f"release {released} of {_several(one.meta.ref for _, one in held)}")
     if free:
-        parts.append(f"resume {_several(free)}")
+        parts.append(f"resume {_several(meta.ref for meta in free)}")
+    if not facts.holds_known and any(meta.controller is not None for meta in free):
+        parts.append(f"release any Hold that may be on {'it' if len(free) == 1 else 'them'}")
     text = " and ".join(parts)
     return f"{text[:1].upper()}{text[1:]}"
 
