@@ -11,6 +11,7 @@ from gangboard.decode.events import EVENT
 from gangboard.decode.holds import HOLD
 from gangboard.decode.page import Problem
 from gangboard.diagnosis import registry
+from gangboard.domain.event import Event
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.changes import Batch, Changed, Listed, News, Seen
 from gangboard.polling.session import Session
@@ -31,6 +32,8 @@ from gangboard.store.observations import (
 
 PROBLEMS_SHOWN = 50
 """Objects that were not understood are named up to this number; the count is always true."""
+_UID_LENGTH = 64
+"""Of the column, and of every uid that is read."""
 CONTACT_EVERY = 3.0
 """Seconds between two writes of the time of the last contact, which also renew the lease."""
 
@@ -159,6 +162,7 @@ class Writer:
                 change.name,
                 change.resource_version,
                 pack(change.model),
+                _about(change.model),
             )
             for key, change in changed
         ]
@@ -224,6 +228,12 @@ class Writer:
             watched.changed = True
         self._store_views()
         renew(self._session.claim)
+
+
+def _about(model: object) -> str | None:
+    """Return the uid of what an event is about; None of anything else, and of what is no uid."""
+    uid = model.regarding.uid if isinstance(model, Event) else ""
+    return uid if 0 < len(uid) <= _UID_LENGTH and uid.isprintable() else None
 
 
 def _shown(watched: Watched) -> list[tuple[tuple[str, str], str]]:

@@ -31,6 +31,7 @@ _OBJECT_COLUMNS = (
     "name",
     "resource_version",
     "data",
+    "about",
 )
 
 
@@ -44,6 +45,8 @@ class ObjectRow:
     name: str
     resource_version: str
     data: bytes
+    about: str | None = None
+    """Of an event: the uid of the object that it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,7 @@ def save_objects(cluster_id: int, rows: Sequence[ObjectRow]) -> None:
             row.name,
             row.resource_version,
             row.data,
+            row.about,
         )
         for row in rows
     ]

@@ -1,6 +1,6 @@
 """The page of one gang: findings, Jobs, members, groups, steps, events, commands."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -180,36 +180,60 @@ def test_a_deleted_owner_is_still_shown_with_when(owner: Viewer) -> None:
     assert read(owner, gone_at=gone).row.gone_at == gone
 
 
-def test_only_its_own_events_newest_first(owner: Viewer) -> None:
+def store_event(cluster: Cluster, name: str, *, about: str, last_seen: datetime) -> None:
+    event = Event(
+        meta=Meta("v1", make_ref("Event", name, group="events.k8s.io"), "1", 0, NOW),
+        regarding=make_ref("Pod", "a-0", uid=about),
+        reason=name,
+        type="Warning",
+        note="0/4 nodes are available.",
+        count=3,
+        first_seen=None,
+        last_seen=last_seen,
+    )
+    WatchedObject.objects.create(
+        cluster=cluster,
+        resource="events.events.k8s.io",
+        uid=name,
+        namespace="research",
+        name=name,
+        resource_version="1",
+        data=pack(event),
+        about=about,
+    )
+
+
+def test_only_its_own_events_newest_first(owner: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = make_cluster()
     members = make_members("a", 1)
 
     def store(name: str, uid: str, minutes: int) -> None:
-        event = Event(
-            meta=Meta("v1", make_ref("Event", name, group="events.k8s.io"), "1", 0, NOW),
-            regarding=make_ref("Pod", "a-0", uid=uid),
-            reason=name,
-            type="Warning",
-            note="0/4 nodes are available.",
-            count=3,
-            first_seen=None,
-            last_seen=NOW - timedelta(minutes=minutes),
-        )
-        WatchedObject.objects.create(
-            cluster=cluster,
-            resource="events.events.k8s.io",
-            uid=name,
-            namespace="research",
-            name=name,
-            resource_version="1",
-            data=pack(event),
-        )
+        store_event(cluster, name, about=uid, last_seen=NOW - timedelta(minutes=minutes))
 
     store("Older", members[0].ref.uid, 9)
     store("Newer", members[0].ref.uid, 1)
     store("Foreign", "somebody-else", 0)
     detail = read(owner, cluster, detail=Detail(members=members))
     assert [event.reason for event in detail.events] == ["Newer", "Older"]
+    # However much else there is in its namespace.
+    monkeypatch.setattr("gangboard.readmodels.events.MOST_READ", 2)
+    for number in range(5):
+        store(f"Foreign-{number}", f"somebody-{number}", 0)
+    detail = read(owner, cluster, uid="1bb2", detail=Detail(members=members))
+    assert [event.reason for event in detail.events] == ["Newer", "Older"]
+
+
+def test_of_a_very_large_gang_events_of_members_in_trouble_come_first(
+    owner: Viewer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = make_cluster()
+    runs, waits = make_members("a", 3), make_members("b", 2, Health.WAITING)
+    for at, member in enumerate((*runs, *waits)):
+        store_event(cluster, f"e{at}", about=member.ref.uid, last_seen=NOW - timedelta(minutes=at))
+    monkeypatch.setattr("gangboard.readmodels.events.BATCH", 2)
+    monkeypatch.setattr("gangboard.readmodels.events.MOST_READ", 3)
+    detail = read(owner, cluster, detail=Detail(members=(*runs, *waits)))
+    assert [event.reason for event in detail.events] == ["e0", "e3", "e4"]
 
 
 def test_commands_name_the_api_group(owner: Viewer) -> None:

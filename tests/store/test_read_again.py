@@ -48,3 +48,25 @@ def test_rows_stay_and_their_versions_are_forgotten(migration: str) -> None:
     assert {bytes(row.data) for row in rows} == {b"as it was stored"}
     state = ResourceState.objects.get()
     assert (state.state, state.version, state.resource_version) == ("ok", "v1", "")
+
+
+@pytest.mark.django_db
+def test_only_events_are_read_again_for_what_they_are_about() -> None:
+    cluster = add_cluster(name="east", document={"server": "https://x"}, server="https://x")
+    for resource in ("jobs.batch", "events.events.k8s.io"):
+        WatchedObject.objects.create(
+            cluster=cluster,
+            resource=resource,
+            uid=resource,
+            namespace="ns",
+            name="x",
+            resource_version="3",
+            data=b"",
+        )
+        ResourceState.objects.create(
+            cluster=cluster, resource=resource, state="ok", version="v1", resource_version="7"
+        )
+    read_again("0011_event_about")
+    for table, version in ((WatchedObject, "3"), (ResourceState, "7")):
+        found = dict(table.objects.values_list("resource", "resource_version"))
+        assert found == {"jobs.batch": version, "events.events.k8s.io": ""}

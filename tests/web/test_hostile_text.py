@@ -127,6 +127,7 @@ def hostile(db: None) -> tuple[Person, str]:
     WatchedObject.objects.create(
         cluster=cluster,
         resource="events.events.k8s.io",
+        about=gang.uid,
         uid="e",
         namespace="research",
         name="e",

@@ -18,6 +18,8 @@ class WatchedObject(models.Model):
     resource_version = models.CharField(max_length=128)
     data = models.BinaryField()
     """msgpack of the domain's dataclass; see store.objects."""
+    about = models.CharField(max_length=64, null=True)
+    """Of an event: the uid of the object that it is about. Null of everything else."""
 
     class Meta:
         """A uid is one object of one cluster."""
@@ -25,4 +27,11 @@ class WatchedObject(models.Model):
         constraints = [
             models.UniqueConstraint(fields=("cluster", "uid"), name="one_row_per_object")
         ]
-        indexes = [models.Index(fields=("cluster", "resource", "namespace", "name"))]
+        indexes = [
+            models.Index(fields=("cluster", "resource", "namespace", "name")),
+            models.Index(
+                fields=("cluster", "about"),
+                condition=models.Q(about__isnull=False),
+                name="events_about",
+            ),
+        ]

@@ -1,0 +1,46 @@
+"""What an event is about is stored beside it: pages ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gangboard.store.models import WatchedObject
+from tests.polling.conftest import Watching
+
+Watch = Callable[..., Watching]
+Json = dict[str, Any]
+
+
+def _event(name: str, uid: str) -> Json:
+    return {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": "default"},
+        "type": "Warning",
+        "reason": "FailedCreate",
+        "note": "exceeded quota",
+        "regarding": {"kind": "Job", "name": "train", "namespace": "default", "uid": uid},
+        "eventTime": "2099-01-01T09:00:00.000000Z",
+        "reportingController": "job-controller",
+    }
+
+
+def test_the_uid_of_what_an_event_is_about_is_stored(watch: Watch) -> None:
+    watching = watch(fleet="empty")
+    for name, uid in (("own.1", "0aa1-job"), ("long.1", "x" * 65), ("odd.1", "a\x00b")):
+        watching.simulator.objects.put(_event(name, uid))
+    watching.once()
+    stored = WatchedObject.objects.filter(resource="events.events.k8s.io")
+    found = dict(stored.values_list("name", "about"))
+    # What is no uid of anything is about nothing that a page could ask for.
+    assert found["own.1"] == "0aa1-job"
+    assert {found.get("long.1"), found.get("odd.1")} == {None}
+
+
+def test_other_objects_are_about_nothing(watch: Watch) -> None:
+    watching = watch()
+    watching.once()
+    others = WatchedObject.objects.exclude(resource="events.events.k8s.io")
+    assert others.exists()
+    assert not others.filter(about__isnull=False).exists()
