@@ -233,6 +233,7 @@ def _state(
         problem=cluster.problem,
         sentence=sentence,
         data_version=cluster.data_version,
+        listed=cluster.listed_at is not None,
     )
     return ClusterState(
         name=cluster.name,

@@ -57,6 +57,8 @@ class Freshness:
     sentence: str
     """That error in words; empty for who may not read cluster-wide texts."""
     data_version: int
+    listed: bool
+    """Whether all that it serves has been read once: until then gangs may be missing."""
 
     @property
     def is_silent(self) -> bool:
@@ -107,7 +109,7 @@ def level_of(contact_at: datetime | None, now: datetime) -> Level:
 def read_freshness(*, viewer: Viewer, now: datetime) -> dict[int, Freshness]:
     """Return the clusters of which the viewer may see something, by id, ordered by name (1 query)."""
     rows = Cluster.objects.filter(viewer.cluster_filter()).values_list(
-        "id", "name", "contact_at", "problem", "sentence", "data_version"
+        "id", "name", "contact_at", "problem", "sentence", "data_version", "listed_at"
     )
     return {
         id_: Freshness(
@@ -118,8 +120,9 @@ def read_freshness(*, viewer: Viewer, now: datetime) -> dict[int, Freshness]:
             problem=problem,
             sentence=printable(sentence) if viewer.sees_cluster(id_) else "",
             data_version=data_version,
+            listed=listed_at is not None,
         )
-        for id_, name, contact_at, problem, sentence, data_version in rows
+        for id_, name, contact_at, problem, sentence, data_version, listed_at in rows
     }
 
 

@@ -234,7 +234,7 @@ def _silenced(row: GangRow, cluster: Freshness, now: datetime) -> GangRow:
 
 def _unlisted(gang: Gang) -> Freshness:
     """A cluster that was added between two queries: nothing is known of it yet."""
-    return Freshness(gang.cluster_id, "", Level.NEVER, None, "", "", 0)
+    return Freshness(gang.cluster_id, "", Level.NEVER, None, "", "", 0, listed=False)
 
 
 def _hidden(gang: Gang, viewer: Viewer) -> tuple[ObjectRef, ...]:

@@ -126,7 +126,7 @@ def read_reasons(
     clusters: Mapping[int, Freshness],
     now: datetime,
 ) -> Reasons:
-    """Return the page (5 queries). Empty filters mean all; `clusters` are all that the viewer sees."""
+    """Return the page (4 queries). Empty filters mean all; `clusters` are all that the viewer sees."""
     silent = silent_ids(clusters)
     filters = GangFilters(cluster=cluster, namespace=namespace)
     gangs = select_gangs(viewer=viewer, filters=filters, silent=silent)

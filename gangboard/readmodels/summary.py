@@ -45,7 +45,7 @@ class Summary:
 
 
 def summary(*, viewer: Viewer, now: datetime) -> Summary:
-    """Return the counts (3 queries)."""
+    """Return the counts (2 queries)."""
     clusters = read_freshness(viewer=viewer, now=now)
     gangs = select_gangs(viewer=viewer, filters=GangFilters(), silent=silent_ids(clusters))
     rows = gangs.values_list("shown_health", "shown_code", "cluster_id").annotate(

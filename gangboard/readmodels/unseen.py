@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from gangboard.readmodels.freshness import Freshness, Level, joined
-from gangboard.store.models import Cluster, ResourceState
+from gangboard.store.models import ResourceState
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +30,21 @@ class Unseen:
 def find_unseen(
     clusters: Mapping[int, Freshness], unknown: Mapping[int, int]
 ) -> tuple[Unseen, ...]:
-    """Return what could not be looked at in the clusters (1 query).
+    """Return what could not be looked at in the clusters.
 
     `unknown`: cluster id → gangs that count as unknown, of those that the viewer may see.
     """
-    unread = set(
-        Cluster.objects.filter(pk__in=list(clusters), listed_at=None).values_list("pk", flat=True)
-    )
-    found = (
-        _unseen(cluster, unknown.get(id_, 0), id_ in unread) for id_, cluster in clusters.items()
-    )
+    found = (_unseen(cluster, unknown.get(id_, 0)) for id_, cluster in clusters.items())
     return tuple(one for one in found if one is not None)
 
 
-def _unseen(cluster: Freshness, gangs: int, unread: bool) -> Unseen | None:
+def find_unread(clusters: Iterable[Freshness]) -> tuple[Unseen, ...]:
+    """Return those that were not read completely yet: of their gangs some may be in no row."""
+    found = (_unseen(cluster, 0) for cluster in clusters if not cluster.listed)
+    return tuple(one for one in found if one is not None)
+
+
+def _unseen(cluster: Freshness, gangs: int) -> Unseen | None:
     whose = "1 gang of it counts" if gangs == 1 else f"{gangs} gangs of it count"
     parts: tuple[str, datetime | None, str]
     if cluster.level is Level.NEVER:
@@ -51,7 +52,7 @@ def _unseen(cluster: Freshness, gangs: int, unread: bool) -> Unseen | None:
     elif cluster.level is Level.SILENT:
         known = f"{whose} as unknown." if gangs else "what is in it now is not known."
         parts = ("has not answered for ", cluster.contact_at, f": {known}")
-    elif unread:
+    elif not cluster.listed:
         parts = ("is being read for the first time: gangs may be missing here.", None, "")
     elif gangs:
         parts = (

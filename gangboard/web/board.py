@@ -17,6 +17,7 @@ from gangboard.readmodels.gangs import GROUPINGS, GangFilters
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.offers import board_offers
 from gangboard.readmodels.tiles import Tile
+from gangboard.readmodels.unseen import Unseen, find_unread
 from gangboard.readmodels.words import reason_title
 from gangboard.store.access import Viewer
 from gangboard.web import live
@@ -107,11 +108,15 @@ def _read(
     shown, pager = read_slice(address, read)
     rows = [line.row for line in shown.lines if line.row is not None]
     offers = board_offers(viewer=viewer, rows=rows, clusters=clusters)
-    parts = (*frame_parts(clusters, liveness), *_parts(shown, address, offers), pager)
+    asked = address.filters.cluster
+    unread = find_unread(one for one in clusters.values() if asked in ("", one.cluster))
+    parts = (*frame_parts(clusters, liveness), *_parts(shown, address, offers, unread), pager)
     return shown, parts
 
 
-def _parts(shown: Board, address: Address[GangFilters], offers: Offers) -> tuple[Part | Rows, ...]:
+def _parts(
+    shown: Board, address: Address[GangFilters], offers: Offers, unread: tuple[Unseen, ...]
+) -> tuple[Part | Rows, ...]:
     tiles = tuple(_tile(tile, address) for tile in shown.tiles)
     rest = address.without("health")
     count = {
@@ -121,11 +126,13 @@ def _parts(shown: Board, address: Address[GangFilters], offers: Offers) -> tuple
         "any_cluster": shown.any_cluster,
         "filtered": any(name not in ("ordering", "group_by") for name, _ in address.pairs),
     }
+    nothing = {**count, "lines": bool(shown.lines), "unread": bool(unread)}
     return (
         Part("tiles", "board/tiles.html", {"tiles": tiles, "pairs": rest}, (tiles, rest)),
         Part("count", "board/count.html", count, tuple(count.values())),
+        Part("unread", "board/unread.html", {"unseen": unread}, unread),
         Rows("gangs", tuple(_line(line, offers) for line in shown.lines)),
-        Part("nothing", "board/nothing.html", {**count, "lines": bool(shown.lines)}, count),
+        Part("nothing", "board/nothing.html", nothing, nothing),
     )
 
 

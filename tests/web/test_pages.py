@@ -181,6 +181,43 @@ class TestAnonymous:
         assert response.content == b""
 
 
+class TestBoardOfClustersThatWereNotReadYet:
+    NEVER = "has never answered: what is in it is not known."
+    READING = "is being read for the first time: gangs may be missing here."
+
+    @pytest.mark.parametrize(
+        ("columns", "words"),
+        [
+            ({"listed_at": None, "contact_at": None}, NEVER),
+            ({"listed_at": None}, READING),
+        ],
+        ids=["never", "first list"],
+    )
+    def test_gangs_that_may_be_missing_are_said(
+        self, owner: Person, world: World, columns: dict[str, None], words: str
+    ) -> None:
+        assert "unseen-clusters" not in text_of(owner.client, "/")
+        Cluster.objects.filter(name="us-train").update(**columns)
+        assert text_of(owner.client, "/").count(words) == 1
+        assert words in text_of(owner.client, "/?cluster=us-train")
+        assert words not in text_of(owner.client, "/?cluster=eu-train")
+
+    def test_no_row_is_not_no_gang(self, owner: Person, world: World) -> None:
+        nothing, known = "No gang is like that.", "No gang that could be looked at is like that."
+        page = text_of(owner.client, "/?q=no-such")
+        assert nothing in page
+        Cluster.objects.filter(name="us-train").update(listed_at=None)
+        page = text_of(owner.client, "/?q=no-such")
+        assert known in page
+        assert nothing not in page
+
+    def test_nobody_is_told_of_clusters_that_are_not_theirs(
+        self, reader: Person, world: World
+    ) -> None:
+        Cluster.objects.filter(name="us-train").update(listed_at=None)
+        assert self.READING not in text_of(reader.client, "/")
+
+
 class TestBoard:
     def test_every_state_has_a_tile_with_its_number(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, "/")
