@@ -15,7 +15,10 @@ from gangboard.readmodels.gang_page import GangDetail
 
 
 class MembersSerializer(serializers.Serializer[Any]):
-    """Pods of the current attempt."""
+    """Pods of the current attempt.
+
+    Where `health` is `unknown` they are as they were seen last, which may be never: 0 is no count then.
+    """
 
     desired = serializers.IntegerField(
         help_text="Pods that the owner asks for, held ones included."
