@@ -15,6 +15,7 @@ from django.utils import timezone
 from gangboard.store.access import Viewer, viewer_of
 from gangboard.web.parts import Part, Rows, Version, find_news, read_version, write_version
 from gangboard.web.shared import Page, Reading, readings
+from gangboard.web.turns import turns
 from gangboard.web.waiting import Ticket, TooManyWaiting, notifier
 
 WAIT = 25.0
@@ -96,7 +97,9 @@ def _wait(question: _Question, viewer: Viewer, ticket: Ticket) -> HttpResponse:
         if response is not None:
             return response
         connection.close()
-        if not notifier.wait(ticket, viewer, seen, deadline - time.monotonic()):
+        with turns.given_back():
+            moved = notifier.wait(ticket, viewer, seen, deadline - time.monotonic())
+        if not moved:
             return HttpResponse(status=204)
         if notifier.roles != roles:
             roles, viewer = notifier.roles, viewer_of(question.request.user)

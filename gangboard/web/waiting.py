@@ -43,7 +43,9 @@ class Notifier:
 
     def __init__(self, read: Callable[[], Moment]) -> None:
         self._read = read
-        self._changed = threading.Condition()
+        lock = threading.Lock()
+        self._changed = threading.Condition(lock)
+        self._joined = threading.Condition(lock)
         self._waiting: dict[str, Ticket] = {}
         self._moment: Moment | None = None
         self._thread: threading.Thread | None = None
@@ -66,7 +68,8 @@ class Notifier:
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="notifier", daemon=True)
                 self._thread.start()
-            self._changed.notify_all()
+            # Not who waits already: everybody would be woken by everybody who comes.
+            self._joined.notify()
         return ticket
 
     def leave(self, ticket: Ticket) -> None:
@@ -104,7 +107,7 @@ class Notifier:
                 if not self._waiting:
                     # Nobody to tell: hold nothing until somebody comes.
                     connection.close()
-                    self._changed.wait_for(lambda: bool(self._waiting))
+                    self._joined.wait_for(lambda: bool(self._waiting))
             time.sleep(self._look())
 
     def _look(self) -> float:

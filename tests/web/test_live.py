@@ -18,6 +18,8 @@ from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Gang, Grant, Heartbeat
 from gangboard.store.people import disable_user
 from gangboard.web import live, parts, shared, waiting
+from gangboard.web import turns as turns_module
+from gangboard.web.turns import Turns
 from tests.factories import make_gang, make_gangs
 from tests.personas import Person
 from tests.web.conftest import World
@@ -178,6 +180,28 @@ def test_above_the_bound_pages_are_told_to_ask_again(
     assert "Now 4 are free." in owner.client.get(address).content.decode()
 
 
+def test_a_page_that_waits_lets_others_work(
+    owner: Person, world: World, own_notifier: waiting.Notifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only = Turns(1, 5.0)
+    monkeypatch.setattr(live, "turns", only)
+    monkeypatch.setattr(turns_module, "turns", only)
+    worked = threading.Event()
+
+    def work() -> None:
+        with only.taken():
+            worked.set()
+
+    def wait(*_: object) -> bool:
+        threading.Thread(target=work).start()
+        assert worked.wait(2), "the waiting request keeps its turn"
+        return False
+
+    monkeypatch.setattr(own_notifier, "wait", wait)
+    assert owner.client.get(live_address(owner.client, "/")).status_code == 204
+    assert worked.is_set()
+
+
 def test_a_crash_while_reading_gives_the_place_back(
     owner: Person, world: World, own_notifier: waiting.Notifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,6 +272,25 @@ class TestNotifier:
         assert time.monotonic() - began < 2
         assert notifier.waiting == 1, "the older one did not take the newer one with it"
         notifier.leave(newer)
+
+    def test_who_joins_wakes_nobody(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        notifier, _ = self.make()
+        thread, answers = self.wait_in_thread(notifier, self.OWNER, "first", 1)
+        time.sleep(0.2)  # until it waits
+        woken: list[str] = []
+
+        def look(*_: object, **__: object) -> str:
+            woken.append(threading.current_thread().name)
+            return ""
+
+        monkeypatch.setattr(waiting, "position_in", look)
+        for number in range(8):
+            notifier.enter(f"other {number}", most=10)
+        time.sleep(0.3)
+        assert woken == []
+        monkeypatch.undo()
+        thread.join(5)
+        assert answers == [False]
 
     def test_the_bound_holds(self) -> None:
         notifier, _ = self.make()

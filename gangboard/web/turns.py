@@ -1,0 +1,78 @@
+"""Few open pages are answered at a time.
+
+When something moves, all open pages ask at once. Threads of one process compute one at a time anyway;
+a hundred that try take the interpreter from each other at every query, and so all of them are late.
+In turns the first answers are out while the last ones still queue.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from django.http import HttpRequest, HttpResponseBase
+
+MOST = 3
+"""More than one: while one waits for the database, another computes."""
+PATIENCE = 5.0
+"""Seconds to wait for a turn, then it goes on without: a query that hangs must not stop what needs
+another one."""
+_LIVE = "/live/"
+
+
+class Turns:
+    """Lets a few threads work at a time."""
+
+    def __init__(self, most: int, patience: float) -> None:
+        """`patience`: seconds that a thread waits for its turn at most."""
+        self._free = threading.BoundedSemaphore(most)
+        self._patience = patience
+        self._held = threading.local()
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Do the block in a turn."""
+        self._take()
+        try:
+            yield
+        finally:
+            self._give_back()
+
+    @contextmanager
+    def given_back(self) -> Iterator[None]:
+        """Let others work during the block, in which this thread only waits."""
+        had_one = self._give_back()
+        try:
+            yield
+        finally:
+            if had_one:
+                self._take()
+
+    def _take(self) -> None:
+        self._held.turn = self._free.acquire(timeout=self._patience)
+
+    def _give_back(self) -> bool:
+        had_one: bool = getattr(self._held, "turn", False)
+        if had_one:
+            self._held.turn = False
+            self._free.release()
+        return had_one
+
+
+turns = Turns(MOST, PATIENCE)
+"""Those of this process."""
+
+
+class LiveTurnsMiddleware:
+    """Answers what open pages ask in turns, and everything else as it comes."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Return the view's answer."""
+        if not request.path_info.startswith(_LIVE):
+            return self.get_response(request)
+        with turns.taken():
+            return self.get_response(request)

@@ -1,0 +1,125 @@
+"""Few open pages are answered at a time, and who waits for news keeps nobody from it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+from django.http import HttpRequest, HttpResponse
+from django.test import RequestFactory
+
+from gangboard.web import turns as module
+from gangboard.web.turns import LiveTurnsMiddleware, Turns
+
+SOON = 5.0
+"""Seconds that a test waits for what must come."""
+A_WHILE = 0.1
+"""Seconds after which what must not come has not come."""
+
+
+def in_thread(work: Callable[[], object]) -> Future[object]:
+    """Run it in a thread of its own."""
+    pool = ThreadPoolExecutor(max_workers=1)
+    running = pool.submit(work)
+    pool.shutdown(wait=False)
+    return running
+
+
+class Worker:
+    """Holds a turn until it is told to go on."""
+
+    def __init__(self, turns: Turns) -> None:
+        self.has_turn = threading.Event()
+        self.go_on = threading.Event()
+        self._turns = turns
+        self.running = in_thread(self._work)
+
+    def _work(self) -> None:
+        with self._turns.taken():
+            self.has_turn.set()
+            assert self.go_on.wait(SOON)
+
+    def end(self) -> None:
+        self.go_on.set()
+        self.running.result(SOON)
+
+
+def test_so_many_work_at_a_time_and_then_the_next() -> None:
+    turns = Turns(2, SOON)
+    first, second = Worker(turns), Worker(turns)
+    assert first.has_turn.wait(SOON)
+    assert second.has_turn.wait(SOON)
+    third = Worker(turns)
+    assert not third.has_turn.wait(A_WHILE)
+    first.end()
+    assert third.has_turn.wait(SOON)
+    second.end()
+    third.end()
+
+
+def test_who_only_waits_lets_others_work_and_queues_again() -> None:
+    turns = Turns(1, SOON)
+    with turns.taken():
+        with turns.given_back():
+            other = Worker(turns)
+            assert other.has_turn.wait(SOON)
+            other.end()
+            another = Worker(turns)
+            assert another.has_turn.wait(SOON)
+            began = time.monotonic()
+            threading.Timer(A_WHILE, another.go_on.set).start()
+        assert time.monotonic() - began >= A_WHILE, "it goes on only when the other one has ended"
+        late = Worker(turns)
+        assert not late.has_turn.wait(A_WHILE), "this thread works again"
+    late.end()
+
+
+def test_a_turn_that_does_not_come_is_done_without() -> None:
+    turns = Turns(1, A_WHILE)
+    stuck = Worker(turns)
+    assert stuck.has_turn.wait(SOON)
+    done = []
+    with turns.taken(), turns.given_back():
+        done.append("without a turn")
+    assert done == ["without a turn"]
+    stuck.end()
+    # Neither lost nor made: still exactly one.
+    one = Worker(turns)
+    assert one.has_turn.wait(SOON)
+    with turns.taken():
+        assert not one.running.done()
+    one.end()
+
+
+def test_a_crash_gives_the_turn_back() -> None:
+    turns = Turns(1, SOON)
+    with pytest.raises(LookupError), turns.taken():
+        raise LookupError
+    after = Worker(turns)
+    assert after.has_turn.wait(SOON)
+    after.end()
+
+
+@pytest.mark.parametrize(("path", "queues"), [("/live/board/", True), ("/", False)])
+def test_only_what_open_pages_ask_queues(
+    monkeypatch: pytest.MonkeyPatch, path: str, queues: bool
+) -> None:
+    turns = Turns(1, SOON)
+    monkeypatch.setattr(module, "turns", turns)
+    answered = threading.Event()
+
+    def answer(_: HttpRequest) -> HttpResponse:
+        answered.set()
+        return HttpResponse()
+
+    middleware = LiveTurnsMiddleware(answer)
+    busy = Worker(turns)
+    assert busy.has_turn.wait(SOON)
+    asking = in_thread(lambda: middleware(RequestFactory().get(path)))
+    assert answered.wait(A_WHILE) is not queues
+    busy.end()
+    asking.result(SOON)
+    assert answered.is_set()
