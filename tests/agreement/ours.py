@@ -96,6 +96,7 @@ def _is_of(pod: Pod, shape: Shape, terms: frozenset[PodTerm]) -> bool:
     return (
         pod.requests,
         dict(needs.node_selector),
+        needs.affinity,
         needs.tolerations,
         needs.host_ports,
         frozenset(needs.anti_affinity),
@@ -103,6 +104,7 @@ def _is_of(pod: Pod, shape: Shape, terms: frozenset[PodTerm]) -> bool:
     ) == (
         shape.requests,
         shape.node_selector,
+        shape.affinity,
         shape.tolerations,
         shape.host_ports,
         shape.apart,

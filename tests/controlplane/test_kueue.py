@@ -43,9 +43,13 @@ def test_admits_a_jobset_and_evicts_it_when_told(
     admitted = wait_workload(client, owner, until=lambda o: is_true(o, "Admitted"))
     set_active(client, admitted, False)
     wait(lambda: not client.list("v1", "Pod", where), what="no pods")
-    evicted = wait_workload(client, owner, until=lambda o: is_true(o, "Evicted"))
+    # The quota goes by a later write than the eviction.
+    evicted = wait_workload(
+        client,
+        owner,
+        until=lambda o: is_true(o, "Evicted") and not is_true(o, "QuotaReserved"),
+    )
     assert _reason(evicted, "Evicted") == "Deactivated"
-    assert not is_true(evicted, "QuotaReserved")
     time.sleep(2.0)
     assert client.get(JOBSET, "JobSet", "run", where)["spec"]["suspend"] is True
     assert not client.list("v1", "Pod", where)
