@@ -10,8 +10,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangboard.settings")
 application = get_wsgi_application()
 
 # A full collection stops all threads: half a second where 100 pages are open and both cores are
-# busy, and then every page asks at once. What is loaded now stays for good and need not be looked
-# through; what requests leave behind is found by the collections of the young.
+# busy, and then every page asks at once. What is loaded now (the addresses load all pages) stays for
+# good and need not be looked through; what requests leave is found by the collections of the young.
 _ = get_resolver().url_patterns
 gc.collect()
 gc.freeze()
