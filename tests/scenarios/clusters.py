@@ -18,8 +18,16 @@ from tests.scenarios.kubernetes135 import KUBERNETES_135
 from tests.scenarios.lifecycle import LIFECYCLE
 from tests.scenarios.limits import NODES_UNSEEN
 from tests.scenarios.making import gang
+from tests.scenarios.on_call.constraints import CONSTRAINTS
+from tests.scenarios.on_call.gangs import GANGS
+from tests.scenarios.on_call.kubernetes135 import ON_135
+from tests.scenarios.on_call.kubernetes136 import ON_136
+from tests.scenarios.on_call.plain import PLAIN_CLUSTER
+from tests.scenarios.on_call.plain_jobsets import PLAIN_JOBSETS
+from tests.scenarios.on_call.room import ROOM
 from tests.scenarios.one_by_one import ONE_BY_ONE
-from tests.scenarios.over_time import ON_136, OVER_TIME
+from tests.scenarios.over_time import ON_136 as OVER_TIME_136
+from tests.scenarios.over_time import OVER_TIME
 from tests.scenarios.plain import PLAIN
 from tests.scenarios.room import room_scenarios
 from tests.scenarios.scenario import Scenario, Step
@@ -48,15 +56,18 @@ CLUSTERS: dict[str, tuple[Scenario, ...]] = {
     "k137": (
         FIRST["k137"], *EVERYWHERE, *scenarios_of("1.37"), *HOLDS, *room_scenarios("1.37"),
         *TOPOLOGY_AND_MORE, *two_causes("1.37"), *CONTENTION, *OVER_TIME,
-        *conflicts_137(), *ADVISED, *sharing_of("1.37"),
+        *conflicts_137(), *ADVISED, *sharing_of("1.37"), *ROOM, *GANGS, *CONSTRAINTS,
     ),
     "k136": (
         FIRST["k136"], *EVERYWHERE, *scenarios_of("1.36"), *room_scenarios("1.36"),
-        *two_causes("1.36"), *PREEMPTING_136, *PREEMPTED_136, *SCALING, *ON_136,
-        *conflicts_136(), *ADVISED_136, *LIFECYCLE, *sharing_of("1.36"),
+        *two_causes("1.36"), *PREEMPTING_136, *PREEMPTED_136, *SCALING, *OVER_TIME_136,
+        *conflicts_136(), *ADVISED_136, *LIFECYCLE, *sharing_of("1.36"), *ON_136,
     ),
-    "k135": (FIRST["k135"], *KUBERNETES_135),
-    "plain": (FIRST["plain"], *EVERYWHERE, *PLAIN, *ONE_BY_ONE, *AUTOSCALING, *LIFECYCLE, *STARTING),
+    "k135": (FIRST["k135"], *KUBERNETES_135, *ON_135),
+    "plain": (
+        FIRST["plain"], *EVERYWHERE, *PLAIN, *ONE_BY_ONE, *AUTOSCALING, *LIFECYCLE, *STARTING,
+        *PLAIN_CLUSTER, *PLAIN_JOBSETS,
+    ),
     "limited": LIMITED,
     "unseen": NODES_UNSEEN,
 }  # fmt: skip
