@@ -17,7 +17,15 @@ from gangboard.decode.selectors import (
 )
 from gangboard.decode.spread import WireSpread, read_spread
 from gangboard.decode.wire import Int32, Int64, Wire
-from gangboard.domain.capacity import SPREAD, HostPort, Needs, PodTerm, Term, Toleration
+from gangboard.domain.capacity import (
+    ANTI_AFFINITY,
+    SPREAD,
+    HostPort,
+    Needs,
+    PodTerm,
+    Term,
+    Toleration,
+)
 
 # Extended resources of this name are served by dynamic allocation (1.36 and later).
 _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
@@ -26,7 +34,6 @@ VOLUMES = "volumes"
 CLAIMS = "resource claims"
 NODE_FEATURES = "features that nodes declare"
 AFFINITY = "pod affinity"
-ANTI_AFFINITY = "pod anti-affinity"
 
 
 class WirePlacedSpec(WirePodSpec):
@@ -150,6 +157,7 @@ def read_needs(spec: WirePlacedSpec, namespace: str, resources: Iterable[str]) -
             host_ports=ports,
             anti_affinity=kept_apart,
             spread=spread,
+            spread_keys=tuple(sorted({one.topology_key for one in hard})),
             unsupported=(*needs.unsupported, *words),
             undecidable=classes,
         )

@@ -69,7 +69,8 @@ def read_term(term: WirePodTerm, selector: WireLabelSelector, namespace: str) ->
         name,
         namespaces if by_labels is None else None,
         known,
-        term.topology_key == HOSTNAME and not where and len(known) == len(entries),
+        bool(term.topology_key) and not where and len(known) == len(entries),
+        term.topology_key,
     )
 
 

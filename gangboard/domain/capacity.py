@@ -25,6 +25,8 @@ PODS = "pods"
 HOSTNAME = "kubernetes.io/hostname"
 SPREAD = "spread constraints"
 """What is said of topology spread where it is not worked out."""
+ANTI_AFFINITY = "pod anti-affinity"
+"""What is said of required anti-affinity between pods where it is not worked out."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII)
 
 
@@ -111,11 +113,18 @@ class PodTerm:
     """None: every namespace."""
     selector: tuple[Requirement, ...] = field(default=(), compare=False)
     is_exact: bool = field(default=True, compare=False)
-    """By host, and about just the pods that it matches. Of any other it is only known that it is
-    about none but those that it matches."""
+    """About just the pods that it matches. Of any other it is only known that it is about none but
+    those that it matches."""
+    topology_key: str = field(default=HOSTNAME, compare=False)
+    """Of anti-affinity: they share no two nodes with the same value of this label."""
     is_count: bool = field(default=False, compare=False)
     """Of a topology spread constraint: pods count once they are bound, and while nobody deletes
     them."""
+
+    @property
+    def is_by_host(self) -> bool:
+        """Whether it is about pods on the same node."""
+        return self.topology_key == HOSTNAME
 
     @property
     def of_nominated(self) -> PodTerm:
@@ -131,6 +140,14 @@ class PodTerm:
 
 PodTerms = Mapping[PodTerm, int]
 """Term → of how many pods."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The terms of anti-affinity that some pods have, and those that some match."""
+
+    apart: frozenset[PodTerm] = frozenset()
+    matched: frozenset[PodTerm] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +197,8 @@ class Needs:
     """Its required terms, by name; other pods are subject to those that are not exact, too."""
     spread: Spread | None = None
     """`counts_itself` is not known here."""
+    spread_keys: tuple[str, ...] = ()
+    """The labels of nodes by which hard topology spread constraints go, worked out or not."""
     unsupported: tuple[str, ...] = ()
     undecidable: tuple[str, ...] = ()
     """All others as in `Shape`."""
@@ -199,11 +218,11 @@ class Shape:
     tolerations: tuple[Toleration, ...] = ()
     host_ports: frozenset[HostPort] = frozenset()
     apart: frozenset[PodTerm] = frozenset()
-    """Required anti-affinity by `kubernetes.io/hostname` that it has: it shares no node with pods
-    that match. Where it matches itself, a node takes one only."""
+    """Required anti-affinity that it has: it shares no node, or no value of another label of nodes,
+    with pods that match. Where it matches itself, a node or value takes one only."""
     matched: frozenset[PodTerm] = frozenset()
-    """Such terms that it matches, of its gang and of pods with a node: it shares no node with pods
-    that have one of them."""
+    """Such terms that it matches, of its gang and of pods with a node: pods that have one of them
+    keep it away."""
     spread: Spread | None = None
     """Only of the one shape of a gang without topology keys; else it is in `unsupported`."""
     unsupported: tuple[str, ...] = ()

@@ -64,6 +64,7 @@ class Trouble(StrEnum):
     DELETED = "is being deleted"
     LOST = "has lost its volume"
     UNBOUND = "is not bound yet"
+    UNMATCHED = "is not bound to the volume that it names"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class ClaimTrouble:
     meta: Meta | None = None
     """The claim, where it is there."""
     volume: str = ""
-    """The PersistentVolume that a claim has lost."""
+    """The PersistentVolume that a claim has lost, or names and has not got."""
 
 
 Claims = Mapping[ClaimName, ClaimTrouble]
@@ -97,7 +98,10 @@ def trouble_of_volume(
         return ClaimTrouble(Trouble.DELETED, claim.meta)
     if claim.phase not in ("", "Pending"):
         return None
-    if claim.storage_class and not claim.volume:
+    if claim.volume:
+        # The volume controller binds both at once where there is such a volume, and it is free.
+        return ClaimTrouble(Trouble.UNMATCHED, claim.meta, claim.volume)
+    if claim.storage_class:
         if classes is None:
             return None
         found = classes.get(claim.storage_class)

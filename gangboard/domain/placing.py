@@ -8,7 +8,7 @@ Which cause of waiting is told by what, for one unit (`Placing` and its `Assessm
 | no matching node | cause NO_ELIGIBLE_NODE: what the owner asked for leaves no node |
 | untolerated taint | the same, and TAINT took most of the nodes that it leaves; which: `excluded[…].details` |
 | nodes unschedulable | the same with CORDON or NOT_READY; with UNSAID where nothing else is known to be in the way |
-| port conflict, anti-affinity by host | the same with HOST_PORT or APART; or cause CONSTRAINED with HOST_PORTS or APART in `constraints` |
+| port conflict, anti-affinity | the same with HOST_PORT or APART; or cause CONSTRAINED with HOST_PORTS or APART in `constraints` |
 | topology does not fit | cause CONSTRAINED with TOPOLOGY in `constraints` |
 | spread constraints | cause CONSTRAINED with SPREAD in `constraints` |
 | node pod limit | cause SHORT, OCCUPIED, FRAGMENTED or TOO_LARGE, `deciding` is `pods` |
@@ -64,7 +64,7 @@ class Filter(StrEnum):
     NOT_READY = "taint of a node that is not ready"
     TAINT = "untolerated taint"
     HOST_PORT = "host port held by a pod that stays"
-    APART = "pod that stays and must not share the node"
+    APART = "kept away by a pod that stays"
     UNREADABLE = "amount that could not be read"
 
 
@@ -73,7 +73,7 @@ class Constraint(StrEnum):
 
     TOPOLOGY = "topology"
     HOST_PORTS = "host ports"
-    APART = "required anti-affinity by host"
+    APART = "required anti-affinity"
     SPREAD = "topology spread"
 
 

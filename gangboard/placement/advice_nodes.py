@@ -16,7 +16,7 @@ from gangboard.placement.cheapest import cheapest
 from gangboard.placement.eligibility import filters, is_eligible, pods_that_fit
 from gangboard.placement.ground import Ground, Whole
 from gangboard.placement.hosts import hosts_of
-from gangboard.placement.matching import CORDON
+from gangboard.placement.matching import CORDON, keys_apart
 from gangboard.placement.trial import Freed, Trial, node_ref, without_needless
 
 MOST_CORDONS = 50
@@ -49,7 +49,8 @@ def free_room(trial: Trial) -> Iterator[Advice]:
 def least(trial: Trial) -> Freed:
     """Return the least that must become free, worked out once for each trial; nothing for unknown."""
     if trial.freed is None:
-        one = trial.is_one_shape and trial.shape.spread is None
+        alone = trial.is_one_shape and trial.shape.spread is None
+        one = alone and not keys_apart(trial.shape)
         trial.freed = cheapest(trial) if one else _least_for_several(trial)
     return trial.freed
 

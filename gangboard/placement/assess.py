@@ -9,6 +9,7 @@ from decimal import Decimal
 from gangboard.domain.capacity import PODS, GangRequest, NodeRoom, Party, Shape
 from gangboard.domain.placing import Answer, Assessment, Cause, Constraint, Fit, Total, When
 from gangboard.placement.amounts import wanted
+from gangboard.placement.apart import lifted
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from gangboard.placement.fits import fits
 from gangboard.placement.ground import Ground, as_ground
@@ -27,7 +28,7 @@ def assess(
     `steps` is the budget of each single question. `plain` asks node by node, slowly: the answers
     are the same, but that it gives up where the other way does not have to.
     """
-    question = _Question(request, tuple(nodes) if plain else as_ground(nodes), steps, plain)
+    question = _Question(request, lifted(nodes) if plain else as_ground(nodes), steps, plain)
     now = question.ask(When.NOW, request.needed)
     full = question.all_of(When.NOW, now)
     # What fits now fits without the pods that can leave, too.

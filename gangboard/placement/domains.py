@@ -12,6 +12,7 @@ from gangboard.domain.placing import Answer, Fit, When
 from gangboard.placement.filling import fill
 from gangboard.placement.ground import Ground, Mask, Whole
 from gangboard.placement.hosts import Hosts, hosts_of
+from gangboard.placement.matching import is_about_hosts
 from gangboard.placement.packing import Budget
 from gangboard.placement.sieve import has_label
 
@@ -133,7 +134,7 @@ def hosts_share_names(ground: Ground, request: GangRequest) -> bool:
     masks = [
         hosts_of(ground, party.shape).eligible()
         for party in request.parties
-        if party.count and (party.shape.apart or party.shape.matched)
+        if party.count and is_about_hosts(party.shape)
     ]
     if not masks:
         return False

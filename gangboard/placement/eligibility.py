@@ -1,4 +1,7 @@
-"""Which nodes could ever host a pod of a shape, and how many pods of it fit on each."""
+"""Which nodes could ever host a pod of a shape, and how many pods of it fit on each.
+
+A node knows nothing of others: what pods in its zone keep away is seen where it is `apart.lifted`.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from gangboard.placement.matching import (
     NOT_READY,
     is_selected,
     keeps_apart,
+    keys_apart,
     ports_clash,
     untolerated,
 )
@@ -136,6 +140,8 @@ def pods_that_fit(
     )
     if count > 1 and shape.host_ports:
         return 1, Constraint.HOST_PORTS
-    if count > 1 and keeps_apart(shape, shape):
+    if count > 1 and (
+        keeps_apart(shape, shape) or any(key in node.labels for key in keys_apart(shape))
+    ):
         return 1, Constraint.APART
     return count, limit

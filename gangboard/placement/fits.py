@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from gangboard.domain.capacity import HOSTNAME, SPREAD, GangRequest, NodeRoom
+from gangboard.domain.capacity import ANTI_AFFINITY, HOSTNAME, SPREAD, GangRequest, NodeRoom
 from gangboard.domain.placing import Answer, Filter, Fit, When
+from gangboard.placement.apart import (
+    apart_of,
+    fit_apart,
+    fit_apart_plainly,
+    is_beyond,
+    lifted,
+)
 from gangboard.placement.classes import problem
 from gangboard.placement.domains import (
     first_unreadable,
@@ -16,7 +23,7 @@ from gangboard.placement.domains import (
 )
 from gangboard.placement.eligibility import filters, is_eligible
 from gangboard.placement.ground import as_ground
-from gangboard.placement.matching import undecidable
+from gangboard.placement.matching import is_about_hosts, undecidable
 from gangboard.placement.packing import BUDGET, Budget, pack
 from gangboard.placement.spread import fit_spread, fit_spread_plainly, spread_of
 
@@ -49,7 +56,7 @@ def fits(
     if names:
         return Fit(Answer.CANNOT_TELL, why=f"not understood: {', '.join(names)}")
     if plain:
-        found = _fits_plainly(request, nodes, when, target, Budget(steps), group)
+        found = _fits_plainly(request, lifted(nodes), when, target, Budget(steps), group)
     else:
         found = _fits(request, nodes, when, target, Budget(steps))
     return _beyond(request, found) if found.answer is Answer.YES else found
@@ -67,6 +74,8 @@ def _beyond(request: GangRequest, found: Fit) -> Fit:
     found_names = {name for party in parties for name in party.shape.unsupported}
     if spread_of(request) is None and any(party.shape.spread for party in parties):
         found_names.add(SPREAD)
+    if is_beyond(request):
+        found_names.add(ANTI_AFFINITY)
     names = tuple(sorted(found_names))
     if not names:
         return found
@@ -93,6 +102,9 @@ def _fits(
         spreading = spread_of(request)
         if spreading is not None:
             return fit_spread(ground, spreading, when, target)
+        apart = apart_of(request)
+        if apart is not None:
+            return fit_apart(ground, apart, when, target)
         return fit_in_some_domain(ground, request, when, target, budget)
 
     return _safely(
@@ -117,6 +129,9 @@ def _fits_plainly(
         spreading = spread_of(request)
         if spreading is not None:
             return fit_spread_plainly(nodes, spreading, when, target)
+        apart = apart_of(request)
+        if apart is not None:
+            return fit_apart_plainly(nodes, apart, when, target)
         tried = (
             pack(problem(request.parties, members, when, group=group), target, budget)
             for _, members in sorted(domains(request, nodes).items())
@@ -148,9 +163,7 @@ def domains(request: GangRequest, nodes: Sequence[NodeRoom]) -> Domains:
 def _share_names(request: GangRequest, nodes: Sequence[NodeRoom]) -> bool:
     """Whether pods that must be on different hosts could be told apart by something else than nodes."""
     apart = [
-        party.shape
-        for party in request.parties
-        if party.count and (party.shape.apart or party.shape.matched)
+        party.shape for party in request.parties if party.count and is_about_hosts(party.shape)
     ]
     names = Counter(node.labels.get(HOSTNAME, "") for node in nodes)
     hosts = [node for node in nodes if any(is_eligible(node, shape) for shape in apart)]

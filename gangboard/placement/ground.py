@@ -6,6 +6,7 @@ fits with room to spare, Python's own integers where one does not.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
@@ -13,7 +14,17 @@ from typing import Any, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from gangboard.domain.capacity import PODS, Amounts, ClusterRoom, HostPort, Load, NodeRoom, Taint
+from gangboard.domain.capacity import (
+    PODS,
+    Amounts,
+    ClusterRoom,
+    HostPort,
+    Load,
+    NodeRoom,
+    PodTerm,
+    Taint,
+    Terms,
+)
 from gangboard.domain.placing import When
 
 Thing = TypeVar("Thing")
@@ -207,6 +218,18 @@ class Ground(Sequence[NodeRoom]):
                 self._kinds = _kinds(self.nodes)
         return self._kinds
 
+    def terms(self, when: When) -> Mapping[tuple[str, str], Terms]:
+        """Return the terms of anti-affinity not by host, by label and value of the nodes they are about."""
+        place = ("terms", when)
+        if place not in self.cache:
+            odd = self.odd()
+            loads = odd.apart_now if when is When.NOW else odd.apart_staying
+            self.cache[place] = terms_by_domain(
+                (self.nodes[at].labels, load) for at, load in loads.items()
+            )
+        found: Mapping[tuple[str, str], Terms] = self.cache[place]
+        return found
+
     def odd(self) -> Odd:
         """Return what only some nodes have."""
         if self._odd is None:
@@ -215,6 +238,27 @@ class Ground(Sequence[NodeRoom]):
             else:
                 self._odd = _odd_instead(self._base.odd(), self._rows)
         return self._odd
+
+
+def terms_by_domain(
+    places: Iterable[tuple[Mapping[str, str], Load]],
+) -> dict[tuple[str, str], Terms]:
+    """Return the terms of anti-affinity not by host, by label and value of the nodes they are about.
+
+    `places` are labels of nodes, and what is on each.
+    """
+    apart: defaultdict[tuple[str, str], set[PodTerm]] = defaultdict(set)
+    matched: defaultdict[tuple[str, str], set[PodTerm]] = defaultdict(set)
+    for labels, load in places:
+        for terms, found in ((load.apart, apart), (load.matched, matched)):
+            for term in terms:
+                if not term.is_by_host and term.is_exact and term.topology_key in labels:
+                    found[term.topology_key, labels[term.topology_key]].add(term)
+    pairs = sorted({*apart, *matched})
+    return {
+        pair: Terms(frozenset(apart.get(pair, ())), frozenset(matched.get(pair, ())))
+        for pair in pairs
+    }
 
 
 def ground_of(room: ClusterRoom) -> Ground:

@@ -13,8 +13,8 @@ from gangboard.domain.placing import Constraint, Eligibility, Excluded, Filter, 
 from gangboard.placement.amounts import wanted
 from gangboard.placement.eligibility import EXAMPLES, UNLIMITED, ranked
 from gangboard.placement.ground import SAFE, Ground, Mask, Whole, total
-from gangboard.placement.matching import keeps_apart
-from gangboard.placement.sieve import Sieve
+from gangboard.placement.matching import keeps_apart, keys_apart
+from gangboard.placement.sieve import Sieve, has_label
 
 MOST_KEPT = 600
 """Shapes whose hosts are kept: with 5,000 nodes each takes about a tenth of a megabyte."""
@@ -96,6 +96,8 @@ class Hosts:
             caps[self._sieve.ports_taken(when) | self._sieve.apart_taken(when)] = 0
             if self._shape.host_ports or keeps_apart(self._shape, self._shape):
                 caps = np.minimum(caps, 1)
+            for key in keys_apart(self._shape):
+                caps = np.where(has_label(self._ground, key), np.minimum(caps, 1), caps)
             self._caps[when] = caps
         return self._caps[when]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from gangboard.domain.capacity import (
@@ -10,9 +10,11 @@ from gangboard.domain.capacity import (
     HostPort,
     Load,
     NodeRoom,
+    PodTerm,
     Shape,
     Taint,
     Term,
+    Terms,
     Toleration,
 )
 
@@ -123,5 +125,25 @@ def keeps_apart(one: Shape, other: Shape | Load) -> bool:
 
     A term of anti-affinity works both ways: its pod shares no host with pods that match it,
     whatever their own terms, and they share none with it (plugins/interpodaffinity, 1.35 to 1.37).
+    Terms by other labels of nodes are not asked here, see `apart`.
     """
-    return not (one.apart.isdisjoint(other.matched) and one.matched.isdisjoint(other.apart))
+    return any(term.is_by_host for term in clashing(one, other))
+
+
+def is_about_hosts(shape: Shape) -> bool:
+    """Whether a term of anti-affinity by host is about pods of a shape, its own or another's."""
+    return any(term.is_by_host for term in (*shape.apart, *shape.matched))
+
+
+def keys_apart(shape: Shape) -> tuple[str, ...]:
+    """Return the labels of nodes, the host's name not among them, of which a value takes one only."""
+    own = (term for term in shape.apart if term in shape.matched)
+    return tuple(sorted({term.topology_key for term in own if not term.is_by_host}))
+
+
+def clashing(one: Shape, other: Shape | Load | Terms) -> Iterator[PodTerm]:
+    """Yield the terms of either that are about the other, as the other has them."""
+    if one.apart:
+        yield from (term for term in other.matched if term in one.apart)
+    if one.matched:
+        yield from (term for term in other.apart if term in one.matched)

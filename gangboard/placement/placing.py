@@ -10,6 +10,7 @@ from gangboard.domain.capacity import Party, Spread
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Cause, Constraint, Placing, ShapeFit, When
 from gangboard.domain.reading.retry import last_refusal
+from gangboard.placement.apart import most_apart
 from gangboard.placement.assess import assess
 from gangboard.placement.domains import domains_of
 from gangboard.placement.eligibility import EXAMPLES
@@ -39,7 +40,7 @@ def placing(unit: Unit) -> Placing | None:
 def shape_fit(
     party: Party, ground: Ground, keys: tuple[str, ...], domain: tuple[str, ...] | None = None
 ) -> ShapeFit:
-    """Return where the pods of one shape can go, each node by itself but for topology spread.
+    """Return where the pods of one shape can go, each node by itself but for rules about many.
 
     `domain` are the values of `keys` that members with a node have chosen: no other node takes one.
     """
@@ -51,7 +52,7 @@ def shape_fit(
     if domain is not None:
         return _within(found, ground, keys, domain)
     spread = party.shape.spread
-    return _spread_out(found, ground, spread) if spread is not None else found
+    return _spread_out(found, ground, spread) if spread is not None else _apart(found, ground)
 
 
 def _within(
@@ -70,6 +71,13 @@ def _within(
     more = ((str(Constraint.TOPOLOGY), len(outside), names),) if outside else ()
     saturated = tuple(sorted((*saturated, *more), key=lambda one: (-one[1], one[0])))
     return replace(found, now=now, empty=empty, open_nodes=open_nodes, saturated=saturated)
+
+
+def _apart(found: ShapeFit, ground: Ground) -> ShapeFit:
+    """Return the same with what pods leave of the numbers that keep each other out of a zone."""
+    now = most_apart(ground, found.shape, When.NOW)
+    empty = most_apart(ground, found.shape, When.EMPTY)
+    return found if now is None or empty is None else replace(found, now=now, empty=empty)
 
 
 def _spread_out(found: ShapeFit, ground: Ground, spread: Spread) -> ShapeFit:

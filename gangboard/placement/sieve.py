@@ -18,6 +18,7 @@ from gangboard.placement.matching import (
     CORDON,
     NAME_FIELD,
     NOT_READY,
+    clashing,
     is_tainted,
     keeps_apart,
     ports_clash,
@@ -214,9 +215,13 @@ class Sieve:
         return self._port_clashes(odd.ports_now if when is When.NOW else odd.ports_staying)
 
     def apart_taken(self, when: When) -> Mask:
-        """Return the nodes with a pod that it must not share a node with."""
+        """Return the nodes where a pod keeps it away, on the node or with the same value of a label."""
         odd = self._ground.odd()
-        return self._apart_clashes(odd.apart_now if when is When.NOW else odd.apart_staying)
+        found = self._apart_clashes(odd.apart_now if when is When.NOW else odd.apart_staying)
+        for (key, value), terms in self._ground.terms(when).items():
+            if any(clashing(self._shape, terms)):
+                found |= self._ground.labels(key).among((value,))
+        return found
 
 
 def has_label(ground: Ground, key: str) -> Mask:

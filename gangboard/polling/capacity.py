@@ -14,13 +14,22 @@ from hashlib import blake2b
 import msgspec
 
 from gangboard.diagnosis.counting import decimal_text
-from gangboard.domain.capacity import PODS, Amounts, ClusterRoom, Load, NodeRoom
+from gangboard.domain.capacity import (
+    ANTI_AFFINITY,
+    PODS,
+    Amounts,
+    ClusterRoom,
+    Load,
+    NodeRoom,
+    Shape,
+)
 from gangboard.domain.placing import When
 from gangboard.domain.resources import is_accelerator
 from gangboard.placement.amounts import base_units
-from gangboard.placement.ground import ground_of, total
+from gangboard.placement.apart import most_apart
+from gangboard.placement.ground import Ground, ground_of, total
 from gangboard.placement.hosts import hosts_of
-from gangboard.placement.matching import undecidable
+from gangboard.placement.matching import keys_apart, undecidable
 from gangboard.placement.members import shape_of, unread_text
 from gangboard.polling.judged import Judged, PodKind
 from gangboard.polling.room import RoomKeeper
@@ -149,16 +158,24 @@ def _fit(room: ClusterRoom, kind: PodKind, waiting: int) -> ShapeCapacity:
     unsupported = (*kind.needs.unsupported, *map(unread_text, kind.unread))
     shape = shape_of("", dict(kind.requests), kind.needs, unsupported, kind.matched)
     unclear = undecidable(shape)
-    hosts = hosts_of(ground_of(room), shape)
+    unsupported = shape.unsupported
+    if len(keys_apart(shape)) > 1:
+        unsupported = (*unsupported, ANTI_AFFINITY)
+    ground = ground_of(room)
     return ShapeCapacity(
         requests={name: decimal_text(amount) for name, amount in kind.requests if amount},
         waiting=waiting,
-        fits_now=total(hosts.caps(When.NOW)),
-        fits_empty=total(hosts.caps(When.EMPTY)),
+        fits_now=_most(ground, shape, When.NOW),
+        fits_empty=_most(ground, shape, When.EMPTY),
         why=f"not understood: {', '.join(unclear)}" if unclear else "",
         where=_where(kind),
-        unsupported=list(shape.unsupported),
+        unsupported=list(dict.fromkeys(unsupported)),
     )
+
+
+def _most(ground: Ground, shape: Shape, when: When) -> int:
+    apart = most_apart(ground, shape, when)
+    return total(hosts_of(ground, shape).caps(when)) if apart is None else apart
 
 
 def _where(kind: PodKind) -> str:

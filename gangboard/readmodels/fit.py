@@ -15,7 +15,7 @@ from gangboard.readmodels.quantities import quantity_text
 _CONSTRAINTS = {
     Constraint.TOPOLOGY: "outside the topology domain of its members",
     Constraint.HOST_PORTS: "host port is taken",
-    Constraint.APART: "has a pod that must not share the node",
+    Constraint.APART: "kept away by a pod that is there",
     Constraint.SPREAD: "topology spread lets no more pods in",
 }
 _OPEN, _FULL, _NEVER = "running", "waiting", "unknown"
@@ -160,6 +160,8 @@ def full_text(label: str) -> str:
     """Return what is used up on a node, in words."""
     if label in set(Constraint):
         return _CONSTRAINTS[Constraint(label)]
+    if " " in label:
+        return label  # of another release: no resource
     return "no room for one more pod" if label == PODS else f"too little {label} is free"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.capacity import Needs
+from gangboard.domain.capacity import HOSTNAME, Needs
 from tests.decode.needing import REQUIRED, SELECTOR, ZONE, by_host, pod
 from tests.decode.reading import Json
 
@@ -113,7 +113,6 @@ def test_which_pods_a_term_matches(term: Json, expected: tuple[bool, bool, bool]
 @pytest.mark.parametrize(
     "term",
     [
-        {"topologyKey": ZONE, "labelSelector": SELECTOR},
         by_host(namespaceSelector={"matchLabels": {"team": "a"}}),
         by_host(
             {**SELECTOR, "matchExpressions": [{"key": "x", "operator": "Near", "values": ["y"]}]}
@@ -130,9 +129,17 @@ def test_other_anti_affinity_is_more_than_is_worked_out(term: Json) -> None:
     assert not made.matches("team-a", {"app": "other"})
 
 
-def test_one_term_of_each_sort() -> None:
+def test_by_zone_and_by_host_are_two_terms() -> None:
     found = anti(by_host(), {"topologyKey": ZONE, "labelSelector": SELECTOR})
-    assert [term.is_exact for term in found.anti_affinity] == [True, False]
+    assert [term.topology_key for term in found.anti_affinity] == [HOSTNAME, ZONE]
+    assert [term.is_by_host for term in found.anti_affinity] == [True, False]
+    assert all(term.is_exact for term in found.anti_affinity)
+    assert found.unsupported == ()
+
+
+def test_one_term_of_each_sort() -> None:
+    found = anti(by_host(), by_host(namespaceSelector={"matchLabels": {"team": "a"}}))
+    assert sorted(term.is_exact for term in found.anti_affinity) == [False, True]
     assert found.unsupported == ("pod anti-affinity",)
 
 

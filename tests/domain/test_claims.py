@@ -33,8 +33,8 @@ def claim(phase: str = "Pending", *, deleting: bool = False, **fields: Any) -> V
         (claim("", storage_class="now"), Trouble.UNBOUND),
         # Legitimately Pending: a volume comes when a pod has a node.
         (claim(storage_class="later"), None),
-        # It names its volume: then no class makes it wait for a pod.
-        (claim(storage_class="later", volume="pv-7"), Trouble.UNBOUND),
+        # It names its volume: no class makes it wait for a pod then, and nobody makes another.
+        (claim(storage_class="later", volume="pv-7"), Trouble.UNMATCHED),
         # Without a class somebody has to make a volume by hand; so with one that is not there.
         (claim(), Trouble.UNBOUND),
         (claim(storage_class="manual"), Trouble.UNBOUND),
@@ -57,7 +57,7 @@ def test_claims_of_volumes(one: VolumeClaim, trouble: Trouble | None) -> None:
     [
         (claim(storage_class="now"), None),
         (claim(), Trouble.UNBOUND),
-        (claim(storage_class="now", volume="pv-7"), Trouble.UNBOUND),
+        (claim(storage_class="now", volume="pv-7"), Trouble.UNMATCHED),
         (claim("Lost", storage_class="now"), Trouble.LOST),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -59,6 +60,8 @@ def term(app: str, namespace: str = "team-a") -> PodTerm:
 
 
 S, T = term("s"), term("t")
+R = replace(term("r"), topology_key="rack")
+"""Anti-affinity to pods on nodes with the same label `rack`."""
 
 
 def port(number: int, protocol: str = "TCP", address: str = "") -> HostPort:

@@ -10,6 +10,7 @@ from itertools import permutations, product
 from gangboard.domain.capacity import GangRequest, Load, NodeRoom, Shape, Spread
 from gangboard.domain.placing import When
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
+from tests.placement.making import R
 
 
 def accepts(node: NodeRoom, load: Load, pods: Sequence[Shape]) -> bool:
@@ -36,8 +37,23 @@ def accepts(node: NodeRoom, load: Load, pods: Sequence[Shape]) -> bool:
 
 
 def _may_not_meet(one: Shape | Load, other: Shape | Load) -> bool:
-    """Whether a term that one has is about the other."""
-    return any(term in other.matched for term in one.apart)
+    """Whether a term by host that one has is about the other."""
+    return any(term in other.matched and term != R for term in one.apart)
+
+
+def _are_apart_by_rack(
+    nodes: Sequence[NodeRoom], hosted: Sequence[Sequence[Shape]], when: When
+) -> bool:
+    """Whether no new pod is in one rack with another, or with what is there, that R keeps it from."""
+    for rack in {node.labels["rack"] for node in nodes}:
+        here = [at for at, node in enumerate(nodes) if node.labels["rack"] == rack]
+        new = [pod for at in here for pod in hosted[at]]
+        old = [nodes[at].now if when is When.NOW else nodes[at].staying for at in here]
+        pairs: list[tuple[Shape | Load, Shape | Load]] = [*permutations(new, 2)]
+        pairs += [pair for pod in new for load in old for pair in ((pod, load), (load, pod))]
+        if any(R in one.apart and R in other.matched for one, other in pairs):
+            return False
+    return True
 
 
 def ways(request: GangRequest, nodes: Sequence[NodeRoom]) -> Iterator[list[list[Shape]]]:
@@ -55,6 +71,8 @@ def works(
 ) -> bool:
     used = {node.labels["rack"] for node, pods in zip(nodes, hosted, strict=True) if pods}
     if request.topology_keys and len(used) > 1:
+        return False
+    if not _are_apart_by_rack(nodes, hosted, when):
         return False
     return all(
         accepts(node, node.now if when is When.NOW else node.staying, pods)

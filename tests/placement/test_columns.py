@@ -28,13 +28,14 @@ from gangboard.domain.capacity import (
     Toleration,
 )
 from gangboard.domain.placing import Answer, Cause, Fit, When
+from gangboard.placement.apart import lifted
 from gangboard.placement.assess import assess
 from gangboard.placement.eligibility import eligibility, is_eligible
 from gangboard.placement.fits import fits
 from gangboard.placement.ground import Ground
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.totals import totals
-from tests.placement.making import CORDON, GPU, S, T, gang, node, shape
+from tests.placement.making import CORDON, GPU, R, S, T, gang, node, shape
 from tests.placement.reference import shape_room
 
 Thing = TypeVar("Thing")
@@ -83,8 +84,8 @@ def odd_load(random: Random, odd: float) -> Load:
         {name: amount(random, 3) for name in ("cpu", GPU) if random.random() < 0.6},
         random.randint(0, 2),
         frozenset(some(random, PORTS, odd)),
-        dict.fromkeys(some(random, [S, T], odd), 1),
-        dict.fromkeys(some(random, [S, T], odd), 1),
+        dict.fromkeys(some(random, [S, T, R], odd), 1),
+        dict.fromkeys(some(random, [S, T, R], odd), 1),
     )
 
 
@@ -159,8 +160,8 @@ def odd_shape(random: Random, name: str = "s") -> Shape:
         tuple(terms) if random.random() < odd else None,
         tuple(some(random, TOLERATIONS, 0.3)),
         frozenset(some(random, PORTS, odd / 2)),
-        frozenset(some(random, [S, T], odd / 2)),
-        frozenset(some(random, [S, T], odd / 2)),
+        frozenset(some(random, [S, T, R], odd / 2)),
+        frozenset(some(random, [S, T, R], odd / 2)),
         odd_spread(random) if random.random() < odd else None,
         ("volumes",) if random.random() < 0.1 else (),
     )
@@ -183,6 +184,7 @@ def odd_gang(random: Random) -> GangRequest:
 def test_each_node_is_judged_as_when_it_is_asked_alone(random: Random) -> None:
     nodes, one, keys = odd_nodes(random), odd_shape(random), random.choice(KEYS)
     hosts = hosts_of(Ground(nodes), one)
+    nodes = list(lifted(nodes))
     event(f"eligible: {bool(hosts.eligible(keys).any())}")
     assert hosts.eligibility(keys) == eligibility(nodes, one, keys)
     assert hosts.eligible(keys).tolist() == [is_eligible(node, one, keys) for node in nodes]
@@ -248,9 +250,9 @@ def test_a_changed_ground_is_a_ground_of_the_changed_nodes(random: Random) -> No
     instead = {node.name: node for node in others[1:]}
     changed = [instead.get(node.name, node) for node in nodes]
     patched = hosts_of(ground.changed(instead), one)
-    assert patched.eligibility(keys) == eligibility(changed, one, keys)
+    assert patched.eligibility(keys) == eligibility(lifted(changed), one, keys)
     assert patched.summary(keys) == hosts_of(Ground(changed), one).summary(keys)
-    assert hosts_of(ground, one).eligibility(keys) == eligibility(nodes, one, keys)
+    assert hosts_of(ground, one).eligibility(keys) == eligibility(lifted(nodes), one, keys)
 
 
 def crowd(random: Random) -> tuple[GangRequest, list[NodeRoom]]:

@@ -129,6 +129,6 @@ def test_ports_and_anti_affinity_allow_one_per_node() -> None:
     assert shape_room(nodes, web, When.EMPTY).per_node == {"n1": 1, "n2": 1}
     lone = Shape("a", apart=frozenset({S}), matched=frozenset({S}))
     assert shape_room(nodes, lone, When.NOW).limits == {
-        "n1": "required anti-affinity by host",
-        "n2": "required anti-affinity by host",
+        "n1": "required anti-affinity",
+        "n2": "required anti-affinity",
     }

@@ -66,7 +66,8 @@ def test_the_bar_shows_the_nodes_in_proportion() -> None:
     ("label", "text"),
     [
         ("host ports", "host port is taken"),
-        ("required anti-affinity by host", "has a pod that must not share the node"),
+        ("required anti-affinity", "kept away by a pod that is there"),
+        ("a word of another release", "a word of another release"),
         ("amd.com/gpu", "too little amd.com/gpu is free"),
     ],
 )

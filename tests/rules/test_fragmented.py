@@ -8,7 +8,7 @@ import pytest
 from gangboard.domain.capacity import Load, Needs
 from gangboard.domain.health import Health
 from gangboard.domain.placing import Cause
-from tests.placement.making import node
+from tests.placement.making import GPU, node
 from tests.rules import texts
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
@@ -59,7 +59,24 @@ def test_cores_and_gpus_are_free_on_different_nodes() -> None:
     no_cores = replace(gpu, now=Load({"cpu": 8000}, 1))
     unit = gang(1, asks(4, cpu="4"), room_of(no_cores, busy))
     assert first(unit) == "fragmented"
-    assert "in pieces" in told("fragmented", unit)
+    assert told("fragmented", unit) == (
+        "1 pod needs 4 CPUs and 4 nvidia.com/gpu, and 8 CPUs and 8 nvidia.com/gpu are free in total, "
+        "but not on the same nodes: no node has all of it free."
+    )
+
+
+def test_one_of_two_finds_both_on_one_node() -> None:
+    """Enough of each in total; one node has no GPU free, another no cores."""
+    nodes = (
+        replace(node("cores"), now=Load({GPU: 4}, 1)),
+        node("both"),
+        replace(node("gpus"), now=Load({"cpu": 6000}, 1)),
+    )
+    unit = gang(2, asks(4, cpu="4"), room_of(*nodes))
+    assert told("fragmented", unit) == (
+        "2 pods need 4 CPUs and 4 nvidia.com/gpu each, and 18 CPUs and 8 nvidia.com/gpu are free in "
+        "total, but not on the same nodes: only 1 fits."
+    )
 
 
 def test_a_placement_that_the_scheduler_misses_is_said() -> None:

@@ -17,6 +17,7 @@ from tests.diagnosis.building import (
     a_group,
     a_job,
     a_jobset,
+    a_part,
     a_pod,
     ago,
     an_event,
@@ -62,6 +63,31 @@ def test_the_replacement_is_refused_by_a_quota() -> None:
         "3 of 4 members run. ResourceQuota “q” refuses the rest: pods 2 of 2 used."
     )
     assert first(unit) == "lost-members"
+
+
+def cells(*pods: Made, **fields: Any) -> Unit:
+    """The second of two Jobs of one pod each, of a JobSet without groups."""
+    jobset = a_jobset("run", a_part("cells", jobs=2, pods=1))
+    one, two = child_jobs(jobset)
+    unit = {"jobs": (two,), "desired": 1, "name": two.meta.ref.name, "noun": "Job", **fields}
+    return unit_of(jobset, one, two, *pods, **unit)
+
+
+def test_all_pods_of_one_job_while_another_runs() -> None:
+    """Without groups the gang is what runs: it is below its size, and a member still runs."""
+    jobset = a_jobset("run", a_part("cells", jobs=2, pods=1))
+    one, two = child_jobs(jobset)
+    there = a_pod("run-cells-0-0", of=one, on="n0")
+    new = a_pod("run-cells-1-0", of=two, text=CORDONED, created_at=ago(20))
+    unit = cells(there, new, memory=ran(), pods=(new,))
+    assert first(unit) == "lost-members"
+    assert found("lost-members", unit).message.startswith(
+        "Job run-cells-1: 0 of 1 members run. The scheduler finds no room for 1 pod: "
+    )
+    # Where none of the gang runs, the stage that it is back in decides.
+    assert first(cells(new, memory=ran(), pods=(new,))) == "unschedulable"
+    # And where it never ran, nobody was lost.
+    assert first(cells(there, new, pods=(new,))) == "partly-placed"
 
 
 def test_who_was_preempted() -> None:

@@ -1,9 +1,9 @@
-"""`pod-anti-affinity`: by host from arithmetic, by anything else from the scheduler's text."""
+"""`pod-anti-affinity`: from arithmetic; of what is not worked out by the scheduler's text."""
 
 from dataclasses import replace
 from typing import Any
 
-from gangboard.domain.capacity import Load, Needs, PodTerm, Requirement
+from gangboard.domain.capacity import Load, Needs, NodeRoom, PodTerm, Requirement
 from gangboard.domain.health import Health
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
@@ -62,8 +62,66 @@ def test_the_rule_of_a_pod_that_runs_keeps_members_with_its_label_out() -> None:
     )
 
 
-def test_by_zone_the_scheduler_tells() -> None:
-    needs = Needs(unsupported=("required anti-affinity by topology.kubernetes.io/zone",))
+def in_zone(zone: str, one: NodeRoom, **load: Any) -> NodeRoom:
+    return replace(one, labels={**one.labels, "zone": zone}, now=Load({"cpu": 0}, 1, **load))
+
+
+ZONED = replace(DATABASE, name="/app=db by zone", topology_key="zone")
+EACH = Needs(anti_affinity=(replace(RING, name="default/app=ring by zone", topology_key="zone"),))
+
+
+def test_more_members_than_zones() -> None:
+    nodes = in_zone("a", big("a1")), in_zone("a", big("a2")), in_zone("b", big("b1"))
+    finding = found("pod-anti-affinity", gang(3, asks(cpu="1"), room_of(*nodes), needs=EACH))
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "3 pods must be on nodes with different values of zone (required anti-affinity), and only 2 "
+        "values have a node that could host one; without that they would fit on empty nodes."
+    )
+
+
+def test_a_zone_that_has_one_of_them_already() -> None:
+    (term,) = EACH.anti_affinity
+    nodes = (
+        in_zone("a", big("a"), matched={term: 1}),
+        in_zone("a", big("b")),
+        in_zone("b", big("c")),
+    )
+    finding = found("pod-anti-affinity", gang(2, asks(cpu="1"), room_of(*nodes), needs=EACH))
+    assert finding.health is Health.WAITING
+    assert finding.message == (
+        "2 pods must be on nodes with different values of zone (required anti-affinity), and 1 of the "
+        "2 values with nodes that could host them takes one now; without that they would fit now."
+    )
+
+
+def test_a_zone_with_a_pod_that_keeps_them_away() -> None:
+    """Its own node has no room for it, and the others of its zone are empty."""
+    nodes = in_zone("a", big("a"), apart={ZONED: 1}), in_zone("a", big("b")), in_zone("a", big("c"))
+    unit = gang(2, asks(cpu="1"), room_of(*nodes), labels={"app": "db"})
+    finding = found("pod-anti-affinity", unit)
+    assert finding.health is Health.WAITING
+    assert finding.message == (
+        "2 pods must not share a value of zone with certain other pods (required anti-affinity), and "
+        "the only value with nodes that could host them has such a pod; without that they would fit "
+        "now."
+    )
+
+
+def test_a_zone_with_a_pod_that_stays() -> None:
+    here = in_zone("a", big("a"), apart={ZONED: 1})
+    nodes = replace(here, staying=here.now), in_zone("a", big("b"))
+    unit = gang(2, asks(cpu="1"), room_of(*nodes), labels={"app": "db"})
+    finding = found("pod-anti-affinity", unit)
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "2 pods must not share a value of zone with certain other pods (required anti-affinity), and no "
+        "node could host one; without that they would fit on empty nodes."
+    )
+
+
+def test_of_what_is_not_worked_out_the_scheduler_tells() -> None:
+    needs = Needs(unsupported=("pod anti-affinity",))
     unit = gang(2, asks(cpu="1"), room_of(big("a"), big("b")), needs=needs, text=SAYS)
     finding = found("pod-anti-affinity", unit)
     assert finding.health is Health.WAITING

@@ -11,6 +11,7 @@ from tests.diagnosis.building import (
     a_job,
     a_jobset,
     a_part,
+    a_pod,
     ago,
     an_event,
     child_jobs,
@@ -120,12 +121,30 @@ def test_a_gang_at_its_quorum_is_below_its_size() -> None:
     assert first(unit) == "below-size"
 
 
-def test_jobsets_own_turning_away_is_expected() -> None:
-    note = (
-        'Error creating: admission webhook "vpod.kb.io" denied the request: leader pod not yet '
-        "scheduled, not creating follower pod. this is an expected, transient error"
-    )
+FOLLOWERS = (
+    "leader pod not yet scheduled, not creating follower pod. this is an expected, transient error",
+    # Seen on 1.37.0 with JobSet v0.12.0: it comes first.
+    "follower pod node selector for topology domain not found. missing selector: example.com/rack",
+    "follower pod node selector not set",
+)
+
+
+@pytest.mark.parametrize("text", FOLLOWERS)
+def test_jobsets_own_turning_away_is_expected(text: str) -> None:
+    note = f'Error creating: admission webhook "vpod.kb.io" denied the request: {text}'
     assert ask("pod-creation-refused", refused(note)) is None
+
+
+@pytest.mark.parametrize("text", FOLLOWERS)
+def test_why_the_first_pod_has_no_node_is_why_the_others_are_not_made(text: str) -> None:
+    job = a_job("train", pods=4)
+    note = f'Error creating: admission webhook "vpod.kb.io" denied the request: {text}'
+    event = an_event(job, "FailedCreate", note)
+    leader = a_pod("train-0", of=job, text=texts.GPU_SHORT, created_at=ago(600))
+    assert first(unit_of(job, event, leader)) == "unschedulable"
+    # With a node for the first, it is another matter that the others do not come.
+    running = a_pod("train-0", of=job, on="n0", created_at=ago(600))
+    assert first(unit_of(job, event, running)) == "pods-not-created"
 
 
 def test_the_refusal_of_another_job_is_not_ours() -> None:

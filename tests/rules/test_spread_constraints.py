@@ -26,6 +26,16 @@ def test_the_amounts_would_fit() -> None:
     assert first(unit) == "spread-constraints"
 
 
+def test_the_labels_by_which_they_go_are_named() -> None:
+    both = Needs(
+        unsupported=("spread constraints",), spread_keys=("kubernetes.io/hostname", "zone")
+    )
+    unit = gang(2, asks(4), FREE, needs=both, text=SAYS)
+    assert found("spread-constraints", unit).message.endswith(
+        "on 1 node topology spread constraints are not met (by kubernetes.io/hostname and zone)."
+    )
+
+
 def test_nodes_without_the_label_do_not_get_it_by_themselves() -> None:
     text = (
         "0/2 nodes are available: 2 node(s) didn't match pod topology spread constraints (missing "

@@ -80,7 +80,7 @@ def has_lost(unit: Unit) -> bool:
     there = ready_count(unit) + succeeded(unit)
     if given_up(unit) and (unit.ready or is_full(unit)):
         return there < unit.needed
-    if is_full(unit) or not unit.ready:
+    if is_full(unit) or not (unit.ready or _others_run(unit)):
         return False
     if _was_whole_before_silence(unit):
         return there < unit.needed
@@ -93,6 +93,18 @@ def has_lost(unit: Unit) -> bool:
     sick = on_sick_nodes(unit)
     placed = sum(pod not in sick for pod in unit.placed)
     return placed + succeeded(unit) + others < unit.needed
+
+
+def _others_run(unit: Unit) -> bool:
+    """Whether members of the gang run that are in no group and not in this unit.
+
+    Without groups the gang is what runs, whichever of its Jobs has lost all of its pods.
+    """
+    if unit.group is not None or unit.group_name:
+        return False
+    return (whole_in_attempt(unit) or _was_whole_before_silence(unit)) and any(
+        pod.is_ready for pod in unit.facts.pods
+    )
 
 
 def _was_whole_before_silence(unit: Unit) -> bool:

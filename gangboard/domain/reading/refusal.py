@@ -17,8 +17,14 @@ _PODS_REFUSED = frozenset({"FailedCreate"})
 _JOBS_REFUSED = frozenset(
     {"JobCreationFailed", "HeadlessServiceCreationFailed", "PVCCreationFailed"}
 )
-# JobSet's webhook turns followers away until their leader has a node, and says so itself.
-_TRANSIENT = "expected, transient error"
+# JobSet's webhooks turn the other pods of a Job away until its first has a node, where a Job has a
+# topology domain for itself: by the one for changes they get no selector then, and the other one
+# says that it misses it (pkg/webhooks/pod_webhook.go of v0.12.0; the second seen on 1.37.0).
+_FOLLOWERS = (
+    "expected, transient error",
+    "follower pod node selector for topology domain not found",
+    "follower pod node selector not set",
+)
 # resourcequota admission prints only the resources that are exceeded, in one order in all lists.
 _QUOTA = re.compile(
     r"exceeded quota: (?P<name>[^,]+), requested: (?P<requested>\S+), "
@@ -157,13 +163,26 @@ def _shortage(limit: Limit, objects: int) -> int | None:
     return objects * requested - (limited - used)
 
 
+def waits_for_leader(unit: Unit) -> bool:
+    """Whether pods are not made because the first of their Job has no node yet (JobSet)."""
+    jobs = {job.meta.ref.uid for job in unit.jobs}
+    return bool(unit.unplaced) and any(
+        event.regarding.uid in jobs and _is_about_followers(event)
+        for event in (*unit.events, *unit.facts.events)
+    )
+
+
+def _is_about_followers(event: Event) -> bool:
+    return any(text in event.note for text in _FOLLOWERS)
+
+
 def _events(unit: Unit) -> Iterator[Event]:
     about = {job.meta.ref.uid for job in unit.jobs} | {unit.owner.meta.ref.uid}
     about |= {pod.meta.controller.uid for pod in unit.pods if pod.meta.controller is not None}
     seen = set()
     for event in (*unit.events, *unit.facts.events):
         uid = event.meta.ref.uid
-        if uid in seen or event.regarding.uid not in about or _TRANSIENT in event.note:
+        if uid in seen or event.regarding.uid not in about or _is_about_followers(event):
             continue
         seen.add(uid)
         if event.reason in _PODS_REFUSED or (event.reason in _JOBS_REFUSED and unit.missing_jobs):

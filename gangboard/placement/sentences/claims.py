@@ -36,6 +36,10 @@ _SAYINGS = {
         "the {kind} {names}, and its PersistentVolume {volume} does not exist",
         "the {kind}s {names}, and their PersistentVolumes do not exist",
     ),
+    Trouble.UNMATCHED: (
+        "the {kind} {names}, which names the PersistentVolume {volume} and is not bound to it",
+        "the {kind}s {names}, which name PersistentVolumes and are not bound to them",
+    ),
     Trouble.UNBOUND: (
         "for the {kind} {names}, which is not bound to a volume yet",
         "for the {kind}s {names}, which are not bound to volumes yet",

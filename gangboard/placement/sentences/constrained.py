@@ -14,6 +14,7 @@ from gangboard.domain.verdict import Evidence
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.matching import keeps_apart
 from gangboard.placement.members import nodes_for
+from gangboard.placement.sentences.apart import apart_by_label, shared
 from gangboard.placement.sentences.numbers import Crowd, crowd_of, that_could_host
 from gangboard.placement.sentences.obstacle import Obstacle, node_ref
 from gangboard.placement.sentences.spread import spread_out
@@ -44,7 +45,7 @@ def constrained(
     elif code == "spread-constraints":
         text, evidence = spread_out(unit, assessment, is_blocked)
     else:
-        text = _apart(assessment, shapes, is_blocked)
+        text = _apart(unit, assessment, shapes, is_blocked)
     return Obstacle(code, f"{text}; {_otherwise(assessment, is_blocked)}", is_blocked, evidence)
 
 
@@ -122,9 +123,12 @@ def _ports(assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool)
     return f"{text}, {_one_a_node(with_ports, crowd, is_blocked)}"
 
 
-def _apart(assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool) -> str:
+def _apart(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool) -> str:
     of_set = [one for one in shapes if one.shape.apart or one.shape.matched]
     crowd = _part(assessment, shapes, of_set)
+    by_label = apart_by_label(unit, of_set, crowd, is_blocked=is_blocked)
+    if by_label is not None:
+        return by_label
     if not all(keeps_apart(one.shape, one.shape) for one in of_set):
         return _apart_from_others(of_set, crowd, is_blocked)
     if crowd.number == 1:
@@ -136,15 +140,20 @@ def _apart(assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool)
 
 def _apart_from_others(meant: Sequence[ShapeFit], crowd: Crowd, is_blocked: bool) -> str:
     """Return what is said of pods that share nodes with their like, and not with certain others."""
-    text = f"{crowd} must not share a node with certain other pods (required anti-affinity)"
+    places = shared(one.shape for one in meant)
+    text = f"{crowd} must not share {places} with certain other pods (required anti-affinity)"
     total = len({name for one in meant for name in one.eligibility.eligible})
     there = max(number for one in meant for number in (0, *_with_such_pods(one)))
     if is_blocked or not there:
         return f"{text}, {_one_a_node(meant, crowd, is_blocked)}"
     if total == 1:
-        return f"{text}, and the only node that could host {crowd.them} has such a pod"
-    have = "has" if there == 1 else "have"
-    return f"{text}, and {there} of {that_could_host(total, crowd)} {have} such a pod"
+        has = "has" if places == "a node" else "is near"
+        return f"{text}, and the only node that could host {crowd.them} {has} such a pod"
+    if places == "a node":
+        verb = "has" if there == 1 else "have"
+    else:
+        verb = "is near" if there == 1 else "are near"
+    return f"{text}, and {there} of {that_could_host(total, crowd)} {verb} such a pod"
 
 
 def _with_such_pods(one: ShapeFit) -> Iterator[int]:
@@ -167,6 +176,8 @@ def _one_a_node(meant: Sequence[ShapeFit], crowd: Crowd, is_blocked: bool) -> st
     else:
         total = len({name for one in meant for name in one.eligibility.eligible})
         now = max((one.open_nodes for one in meant), default=0)
+    if is_blocked and not total:
+        return "and no node could host one"
     if is_blocked:
         only = "node" if total == 1 else "nodes"
         return f"and only {total} {only} could host one"

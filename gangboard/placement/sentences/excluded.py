@@ -16,6 +16,7 @@ from gangboard.placement.amounts import wanted
 from gangboard.placement.ground import Ground, Mask
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.members import nodes_for
+from gangboard.placement.sentences.apart import shared
 from gangboard.placement.sentences.numbers import (
     Crowd,
     crowd_of,
@@ -126,7 +127,9 @@ def _state(why: Filter, found: Excluded, number: int, shape: ShapeFit, crowd: Cr
     if why is Filter.HOST_PORT:
         ports = names(str(port) for port in sorted({one.port for one in shape.shape.host_ports}))
         return f"{have} host port {ports} taken by a pod that stays"
-    return f"{have} a pod that stays and that must not share a node with {crowd.them}"
+    places = shared([shape.shape])
+    there = have if places == "a node" else f"{be} near"
+    return f"{there} a pod that stays and that must not share {places} with {crowd.them}"
 
 
 def _do(crowd: Crowd) -> str:

@@ -212,12 +212,32 @@ def _fragmented(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) 
     most = _alone(unit, one, When.NOW)
     if line is None:
         return f"enough is free in total for {crowd}, but in pieces: only {most} {_fit(most)}"
+    if not _is_alone(unit, one, resource, most):
+        return _not_together(assessment, one, crowd, most)
     piece = amount_of(resource, asked[resource])
     text = f"{crowd.verb('need')} {piece}{crowd.each}, and {are_free(resource, bare(resource, line.free))}"
     text = f"{text} in total, but in pieces"
     if not most:
         return f"{text}: no node has {bare(resource, asked[resource])} free ({_pieces(unit, one, resource)})"
     return f"{text}: only {most} {_fit(most)} ({_pieces(unit, one, resource)})"
+
+
+def _is_alone(unit: Unit, one: ShapeFit, resource: str, most: int) -> bool:
+    """Whether what is free of one resource tells how many pods fit: nodes can lack another."""
+    pieces = _free(unit, one, resource, When.NOW) // wanted(one.shape)[resource]
+    return total(pieces) == most
+
+
+def _not_together(assessment: Assessment, one: ShapeFit, crowd: Crowd, most: int) -> str:
+    """Return what is said where nodes that have enough of one resource lack another."""
+    free = [
+        amount_of(line.resource, line.free)
+        for line in assessment.totals
+        if line.resource != PODS and line.needed
+    ]
+    text = f"{crowd.verb('need')} {_each(one, crowd)}, and {listed(free)} are free in total"
+    fit = f"only {most} {_fit(most)}" if most else "no node has all of it free"
+    return f"{text}, but not on the same nodes: {fit}"
 
 
 def _scarcest(assessment: Assessment, one: ShapeFit) -> str:

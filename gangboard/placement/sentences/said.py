@@ -13,9 +13,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from gangboard.domain.claims import OF_VOLUMES
 from gangboard.domain.facts import Unit
 from gangboard.domain.reading.scheduler_text import clean, node_reasons, refused_pods
-from gangboard.domain.reading.wording import count, plural
+from gangboard.domain.reading.wording import count, names, plural
 from gangboard.placement.sentences.obstacle import Obstacle
 
 VOLUME, CLAIM = "volume-unavailable", "claim-unavailable"
@@ -206,7 +207,21 @@ def _told(unit: Unit, *, of_nodes: bool) -> Obstacle | None:
         text = f"{count(number, 'pod')} {plural(number, verb)} {rest}"
     else:
         text = f"{count(number, 'pod')} {plural(number, 'find')} no node: on {often.text}"
+        text = f"{text}{_which(unit, often.code)}"
     return Obstacle(often.code, f"{together(unit, number)}{text}", often.blocked)
+
+
+def _which(unit: Unit, code: str) -> str:
+    """Return ` (PersistentVolumeClaim data)`, ` (by zone)`: what the pods ask for of that sort."""
+    pods = refused_pods(unit)
+    if code == VOLUME:
+        claims = {one.name for pod in pods for one in pod.claims if one.kind == OF_VOLUMES}
+        noun = OF_VOLUMES if len(claims) == 1 else f"{OF_VOLUMES}s"
+        return f" ({noun} {names(sorted(claims))})" if claims else ""
+    if code == SPREAD:
+        keys = sorted({key for pod in pods for key in pod.needs.spread_keys})
+        return f" (by {names(keys)})" if keys else ""
+    return ""
 
 
 def together(unit: Unit, told: int) -> str:

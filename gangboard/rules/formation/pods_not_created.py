@@ -24,7 +24,7 @@ from gangboard.domain.reading.progress import (
     missing,
     succeeded,
 )
-from gangboard.domain.reading.refusal import newest_refusal
+from gangboard.domain.reading.refusal import newest_refusal, waits_for_leader
 from gangboard.domain.reading.wording import count, label, names, out_of, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.shell import is_safe_in_shell
@@ -45,6 +45,8 @@ def find(unit: Unit) -> Finding | None:
     if unit.quorum is not None and unit.current:
         return None
     if is_paused(unit) or failing_jobs(unit) or newest_refusal(unit) is not None:
+        return None
+    if waits_for_leader(unit):
         return None
     due = creation_due(unit)
     is_young = due is not None and due > unit.now

@@ -1,0 +1,177 @@
+"""Required anti-affinity by other labels of nodes than the host's name: one of a set in each zone.
+
+Source: InterPodAffinity of kube-scheduler (interpodaffinity/filtering.go, 1.35 to 1.37). A term keeps
+its pod and those that match it from nodes with the same value of the label, whoever of the two was
+there first, and wherever in the cluster; a node without the label is nobody's. What pods that are
+there keep away is a filter of nodes, for whoever asks. Among the members themselves it is worked out
+for equal pods: each value takes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from gangboard.domain.capacity import (
+    HOSTNAME,
+    GangRequest,
+    Load,
+    NodeRoom,
+    Party,
+    PodTerm,
+    Shape,
+    Terms,
+)
+from gangboard.domain.placing import Answer, Fit, When
+from gangboard.placement.eligibility import is_eligible, pods_that_fit
+from gangboard.placement.ground import Ground, terms_by_domain
+from gangboard.placement.hosts import hosts_of
+from gangboard.placement.matching import clashing, keys_apart
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Equal pods of which each value of a label takes one."""
+
+    party: Party
+    key: str
+
+
+def apart_of(request: GangRequest) -> Apart | None:
+    """Return what of a request is worked out here; None where members do not keep each other away."""
+    parties = [party for party in request.parties if party.count > 0]
+    if len(parties) != 1 or request.topology_keys:
+        return None
+    (party,) = parties
+    keys = keys_apart(party.shape)
+    return Apart(party, keys[0]) if len(keys) == 1 and party.shape.spread is None else None
+
+
+def is_beyond(request: GangRequest) -> bool:
+    """Whether members keep each other away in a way that is not worked out."""
+    parties = [party for party in request.parties if party.count > 0]
+    alike = any(party.count > 1 and keys_apart(party.shape) for party in parties)
+    pairs = combinations([party.shape for party in parties], 2)
+    if not alike and not any(_keep_apart(one, other) for one, other in pairs):
+        return False
+    return apart_of(request) is None
+
+
+def _keep_apart(one: Shape, other: Shape) -> bool:
+    return any(not term.is_by_host for term in clashing(one, other))
+
+
+# All nodes at once
+
+
+def fit_apart(ground: Ground, asked: Apart, when: When, target: int) -> Fit:
+    """Return whether at least `target` of the pods fit."""
+    return _fit(asked, _places(ground, asked.party.shape, asked.key, when), target)
+
+
+def most_apart(ground: Ground, shape: Shape, when: When) -> int | None:
+    """Return how many pods of a shape fit that keep each other away by one label; None for others."""
+    keys = keys_apart(shape)
+    if len(keys) != 1:
+        return None
+    return sum(number for _, number in _one_each(_places(ground, shape, keys[0], when)))
+
+
+def values_with_room(ground: Ground, shape: Shape, key: str, when: When) -> int:
+    """Return how many values of a label have a node that takes a pod of the shape."""
+    places = _places(ground, shape, key, when)
+    return len({value for value, _, _ in places if value is not None})
+
+
+_Place = tuple[str | None, str, int]
+"""Value of the label, None where the node does not have it; node; how many pods it takes alone."""
+
+
+def _places(ground: Ground, shape: Shape, key: str, when: When) -> Iterator[_Place]:
+    caps = hosts_of(ground, shape).caps(when)
+    for at in np.flatnonzero(caps > 0).tolist():
+        node = ground[at]
+        yield node.labels.get(key), node.name, int(caps[at])
+
+
+# Node by node
+
+
+def fit_apart_plainly(nodes: Sequence[NodeRoom], asked: Apart, when: When, target: int) -> Fit:
+    """Return the same as `fit_apart`, each node asked alone; the nodes are `lifted`."""
+    shape = asked.party.shape
+    places = [
+        (node.labels.get(asked.key), node.name, number)
+        for node in nodes
+        if is_eligible(node, shape) and (number := pods_that_fit(node, shape, when)[0])
+    ]
+    return _fit(asked, places, target)
+
+
+def lifted(nodes: Iterable[NodeRoom]) -> tuple[NodeRoom, ...]:
+    """Return nodes of which each tells, as if by host, the terms by other labels that concern it."""
+    nodes = tuple(nodes)
+    now = terms_by_domain((node.labels, node.now) for node in nodes)
+    staying = terms_by_domain((node.labels, node.staying) for node in nodes)
+    return tuple(
+        replace(
+            node,
+            now=_told(node.now, node.labels, now),
+            staying=_told(node.staying, node.labels, staying),
+        )
+        for node in nodes
+    )
+
+
+def _told(load: Load, labels: Mapping[str, str], domains: Mapping[tuple[str, str], Terms]) -> Load:
+    here = [domains[pair] for pair in labels.items() if pair in domains]
+    if not here:
+        return load
+    apart = _by_host(term for one in here for term in one.apart)
+    matched = _by_host(term for one in here for term in one.matched)
+    return replace(
+        load,
+        apart={**_others(load.apart, apart), **apart},
+        matched={**_others(load.matched, matched), **matched},
+    )
+
+
+def _by_host(terms: Iterable[PodTerm]) -> dict[PodTerm, int]:
+    return {replace(term, topology_key=HOSTNAME): 1 for term in terms}
+
+
+def _others(terms: Mapping[PodTerm, int], known: Mapping[PodTerm, int]) -> dict[PodTerm, int]:
+    """A key that is there already stays as it is: the one by host must be the key."""
+    return {term: number for term, number in terms.items() if term not in known}
+
+
+# The placement
+
+
+def _one_each(places: Iterable[_Place]) -> list[tuple[str, int]]:
+    """Return the node of each value that takes the fewest, and all nodes without the label."""
+    best: dict[str, tuple[int, str]] = {}
+    free: list[tuple[str, int]] = []
+    for value, name, number in places:
+        if value is None:
+            free.append((name, number))
+        else:
+            best[value] = min(best.get(value, (number, name)), (number, name))
+    return [*((name, 1) for _, name in best.values()), *free]
+
+
+def _fit(asked: Apart, places: Iterable[_Place], target: int) -> Fit:
+    found = _one_each(places)
+    if sum(number for _, number in found) < target:
+        return Fit(Answer.NO)
+    left = asked.party.count
+    placement: dict[str, Mapping[str, int]] = {}
+    for name, number in sorted(found, key=lambda one: (one[1], one[0])):
+        here = min(number, left)
+        left -= here
+        if here:
+            placement[name] = {asked.party.shape.name: here}
+    return Fit(Answer.YES, dict(sorted(placement.items())))
