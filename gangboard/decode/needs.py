@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import msgspec
@@ -12,12 +12,14 @@ from gangboard.decode.podspec import NULL, WireContainer, WirePodSpec
 from gangboard.decode.selectors import (
     WirePodTerm,
     WireRequirement,
+    read_near,
     read_requirements,
     read_term,
 )
 from gangboard.decode.spread import WireSpread, read_spread
 from gangboard.decode.wire import Int32, Int64, Wire
 from gangboard.domain.capacity import (
+    AFFINITY,
     ANTI_AFFINITY,
     SPREAD,
     HostPort,
@@ -33,7 +35,6 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 VOLUMES = "volumes"
 CLAIMS = "resource claims"
 NODE_FEATURES = "features that nodes declare"
-AFFINITY = "pod affinity"
 
 
 class WirePlacedSpec(WirePodSpec):
@@ -139,15 +140,19 @@ def read_needs(spec: WirePlacedSpec, namespace: str, resources: Iterable[str]) -
         bytes(spec.topology_spread_constraints),
     )
     short = sum(map(len, parts)) <= _LONGEST_SHARED
-    needs, terms, hard = _common(*parts) if short else _common.__wrapped__(*parts)
+    common = _common(*parts) if short else _common.__wrapped__(*parts)
+    needs, near, terms, hard = common.needs, common.near, common.apart, common.spread
     ports = frozenset(_host_ports(spec))
     words = tuple(_more(spec))
     classes = tuple(_device_classes(resources))
-    if not (terms or hard or ports or words or classes):
+    if not (near or terms or hard or ports or words or classes):
         return needs
     spread = read_spread(hard, namespace)
     if hard and spread is None:
         words = (SPREAD, *words)
+    beside = read_near(near, namespace) if near else None
+    if near and beside is None:
+        words = (AFFINITY, *words)
     kept_apart = _anti_affinity(terms, namespace)
     if not all(term.is_exact for term in kept_apart):
         words = (ANTI_AFFINITY, *words)
@@ -156,6 +161,7 @@ def read_needs(spec: WirePlacedSpec, namespace: str, resources: Iterable[str]) -
             needs,
             host_ports=ports,
             anti_affinity=kept_apart,
+            near=beside,
             spread=spread,
             spread_keys=tuple(sorted({one.topology_key for one in hard})),
             unsupported=(*needs.unsupported, *words),
@@ -164,24 +170,35 @@ def read_needs(spec: WirePlacedSpec, namespace: str, resources: Iterable[str]) -
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Common:
+    """What pods with the same parts have in common, and terms of which each reads its own."""
+
+    needs: Needs
+    near: tuple[WirePodTerm, ...]
+    """Required affinity to pods."""
+    apart: tuple[WirePodTerm, ...]
+    """Required anti-affinity."""
+    spread: tuple[WireSpread, ...]
+    """Hard topology spread constraints."""
+
+
 @lru_cache(maxsize=4096)
-def _common(
-    selector: bytes, affinity: bytes, tolerations: bytes, spread: bytes
-) -> tuple[Needs, tuple[WirePodTerm, ...], tuple[WireSpread, ...]]:
-    """Return what pods with these parts have in common, their terms of anti-affinity, hard spread."""
+def _common(selector: bytes, affinity: bytes, tolerations: bytes, spread: bytes) -> _Common:
     wanted = _AFFINITY.decode(affinity) or _WireAffinity()
-    unsupported = []
-    if wanted.pod_affinity is not None and wanted.pod_affinity.required:
-        unsupported.append(AFFINITY)
     hard = tuple(one for one in _SPREAD.decode(spread) or () if one.is_hard)
-    anti = wanted.pod_anti_affinity
+    near, anti = wanted.pod_affinity, wanted.pod_anti_affinity
     needs = Needs(
         node_selector=tuple(sorted((_SELECTOR.decode(selector) or {}).items())),
         affinity=_terms(wanted.node_affinity),
         tolerations=tuple(map(_toleration, _TOLERATIONS.decode(tolerations) or ())),
-        unsupported=tuple(unsupported),
     )
-    return _shared(needs), tuple((anti.required if anti is not None else None) or ()), hard
+    return _Common(
+        _shared(needs),
+        tuple((near.required if near is not None else None) or ()),
+        tuple((anti.required if anti is not None else None) or ()),
+        hard,
+    )
 
 
 @lru_cache(maxsize=16384)

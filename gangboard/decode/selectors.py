@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from gangboard.decode.wire import Wire
 from gangboard.domain.capacity import HOSTNAME, PodTerm, Requirement
@@ -72,6 +72,24 @@ def read_term(term: WirePodTerm, selector: WireLabelSelector, namespace: str) ->
         bool(term.topology_key) and not where and len(known) == len(entries),
         term.topology_key,
     )
+
+
+def read_near(terms: Sequence[WirePodTerm], namespace: str) -> PodTerm | None:
+    """Return the pods near which a pod must be, those that match all of its terms of affinity.
+
+    None where the terms go by several labels of nodes, or are about more than can be known. Source:
+    podMatchesAllAffinityTerms and satisfyPodAffinity in plugins/interpodaffinity, 1.35 to 1.37.
+    """
+    found = [read_term(one, one.label_selector or WireLabelSelector(), namespace) for one in terms]
+    if not all(one.is_exact for one in found) or len({one.topology_key for one in found}) != 1:
+        return None
+    if any(one.label_selector is None for one in terms):
+        return None  # matches no pod: so rare that the scheduler may tell it
+    entries = {entry for one in found for entry in one.selector}
+    namespaces = [one.namespaces for one in found if one.namespaces is not None]
+    common = frozenset.intersection(*namespaces) if namespaces else None
+    name = f"near {' and '.join(sorted(one.name for one in found))}"
+    return PodTerm(name, common, tuple(sorted(entries, key=_text)), True, found[0].topology_key)
 
 
 def read_counted(selector: WireLabelSelector | None, namespace: str) -> PodTerm:

@@ -27,6 +27,8 @@ SPREAD = "spread constraints"
 """What is said of topology spread where it is not worked out."""
 ANTI_AFFINITY = "pod anti-affinity"
 """What is said of required anti-affinity between pods where it is not worked out."""
+AFFINITY = "pod affinity"
+"""What is said of required affinity to other pods where it is not worked out."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII)
 
 
@@ -116,7 +118,7 @@ class PodTerm:
     """About just the pods that it matches. Of any other it is only known that it is about none but
     those that it matches."""
     topology_key: str = field(default=HOSTNAME, compare=False)
-    """Of anti-affinity: they share no two nodes with the same value of this label."""
+    """Of affinity and anti-affinity: the label of nodes whose values are the places to share or not."""
     is_count: bool = field(default=False, compare=False)
     """Of a topology spread constraint: pods count once they are bound, and while nobody deletes
     them."""
@@ -195,6 +197,8 @@ class Needs:
     host_ports: frozenset[HostPort] = frozenset()
     anti_affinity: tuple[PodTerm, ...] = ()
     """Its required terms, by name; other pods are subject to those that are not exact, too."""
+    near: PodTerm | None = None
+    """Required affinity to pods, by one label of nodes. None: it has none, or what is `unsupported`."""
     spread: Spread | None = None
     """`counts_itself` is not known here."""
     spread_keys: tuple[str, ...] = ()
@@ -223,11 +227,14 @@ class Shape:
     matched: frozenset[PodTerm] = frozenset()
     """Such terms that it matches, of its gang and of pods with a node: pods that have one of them
     keep it away."""
+    near: PodTerm | None = None
+    """Required affinity to pods that are there: its nodes have the label, and the value of a node with
+    such a pod. Only where no member is such a pod itself; else it is in `unsupported`."""
     spread: Spread | None = None
     """Only of the one shape of a gang without topology keys; else it is in `unsupported`."""
     unsupported: tuple[str, ...] = ()
     """What it asks for besides and what can only take nodes away (volumes, claims, several spread
-    constraints, other affinity between pods, a request that could not be read): "does not fit"
+    constraints, affinity to each other, a request that could not be read): "does not fit"
     stays true."""
     undecidable: tuple[str, ...] = ()
     """What could also add nodes or room, such as an extended resource that a driver serves by

@@ -55,6 +55,8 @@ class Filter(StrEnum):
     """
 
     SELECTOR = "node selector or required node affinity"
+    NEAR = "not near a pod that it must be near"
+    """Required affinity to pods that are there: another value of the label than theirs, or none."""
     TOPOLOGY_LABEL = "no label of the topology key"
     MISSING_RESOURCE = "does not have a requested resource"
     TOO_SMALL = "too small for one pod when empty"

@@ -20,6 +20,7 @@ from gangboard.placement.amounts import free, wanted
 from gangboard.placement.matching import (
     CORDON,
     NOT_READY,
+    is_near,
     is_selected,
     keeps_apart,
     keys_apart,
@@ -45,6 +46,8 @@ def filters(
     asked = wanted(shape) if asked is None else asked
     if not is_selected(node, shape):
         yield Filter.SELECTOR, ""
+    if not is_near(node, shape):
+        yield Filter.NEAR, ""
     for key in topology_keys:
         if key not in node.labels:
             yield Filter.TOPOLOGY_LABEL, key

@@ -178,6 +178,7 @@ def hosts_of(ground: Ground, shape: Shape) -> Hosts:
         shape.host_ports,
         shape.apart,
         shape.matched,
+        shape.near,
     )
     kept: dict[Hashable, Hosts] = ground.cache.setdefault("hosts", {})
     found = kept.get(asked)

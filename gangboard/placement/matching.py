@@ -130,9 +130,20 @@ def keeps_apart(one: Shape, other: Shape | Load) -> bool:
     return any(term.is_by_host for term in clashing(one, other))
 
 
+def is_near(node: NodeRoom, shape: Shape) -> bool:
+    """Whether the pods are there near which a shape must be, on a node that tells all of its place."""
+    if shape.near is None:
+        return True
+    return any(term.is_by_host for term in node.now.matched if term == shape.near)
+
+
 def is_about_hosts(shape: Shape) -> bool:
-    """Whether a term of anti-affinity by host is about pods of a shape, its own or another's."""
-    return any(term.is_by_host for term in (*shape.apart, *shape.matched))
+    """Whether a term by host is about pods of a shape, its own or another's."""
+    return any(term.is_by_host for term in (*shape.apart, *shape.matched, *_near(shape)))
+
+
+def _near(shape: Shape) -> tuple[PodTerm, ...]:
+    return () if shape.near is None else (shape.near,)
 
 
 def keys_apart(shape: Shape) -> tuple[str, ...]:

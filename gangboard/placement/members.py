@@ -8,6 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from gangboard.domain.capacity import (
+    AFFINITY,
     SPREAD,
     GangRequest,
     Load,
@@ -136,11 +137,33 @@ def _parties(
         unsupported = (*needs.unsupported, *map(unread_text, unread), *also)
         if len(kinds) > 1 or not alone or (spread and _may_count_more(unit, spread, pods)):
             spread = None
-        shape = shape_of(name, dict(requests), needs, unsupported, terms, spread)
+        near = needs.near
+        if near is not None and _may_come(unit, near):
+            near = None
+        shape = shape_of(name, dict(requests), needs, unsupported, terms, spread, near)
         served = may_be_served(unit, shape, members)
         shape = replace(shape, undecidable=(*shape.undecidable, *served)) if served else shape
         parties[name] = Party(shape, len(members))
     return tuple(parties[name] for name in sorted(parties))
+
+
+def _may_come(unit: Unit, near: PodTerm) -> bool:
+    """Whether pods of the gang that have no node yet can take what others must be near elsewhere.
+
+    Where such pods are there already, members that must be near them themselves follow them.
+    """
+    coming = [
+        pod
+        for pod in (*unit.facts.pods, *unit.strangers)
+        if pod.is_live and not pod.is_placed and near.matches(pod.meta.ref.namespace, pod.labels)
+    ]
+    if not coming or any(pod.needs.near != near for pod in coming):
+        return bool(coming)
+    ground = ground_of(unit.facts.room)
+    return not any(
+        near in load.matched and near.topology_key in ground[at].labels
+        for at, load in ground.odd().apart_now.items()
+    )
 
 
 def _spread(pod: Pod) -> Spread | None:
@@ -178,13 +201,16 @@ def shape_of(
     unsupported: tuple[str, ...],
     matched: frozenset[PodTerm] = NO_TERMS,
     spread: Spread | None = None,
+    near: PodTerm | None = None,
 ) -> Shape:
     """Return one pod's requests and needs as a shape.
 
     `matched` are the terms of anti-affinity that it matches: its gang's, and those of pods with a
-    node. Of one that is not exact nobody can tell here which nodes it takes away. `spread` is its
-    constraint where that can be worked out.
+    node. Of one that is not exact nobody can tell here which nodes it takes away. `spread` and `near`
+    are its constraint and its affinity where those can be worked out.
     """
+    if needs.near is not None and near is None:
+        unsupported = (*unsupported, AFFINITY)
     if needs.spread is not None and spread is None:
         unsupported = (*unsupported, SPREAD)
     if not all(term.is_exact for term in matched.difference(needs.anti_affinity)):
@@ -198,6 +224,7 @@ def shape_of(
         needs.host_ports,
         frozenset(term for term in needs.anti_affinity if term.is_exact),
         frozenset(term for term in matched if term.is_exact),
+        near,
         spread,
         tuple(dict.fromkeys(unsupported)),
         needs.undecidable,

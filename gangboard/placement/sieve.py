@@ -60,6 +60,7 @@ class Sieve:
         if "readable" not in self._kept:
             found = (
                 self._selected()
+                & self._near()
                 & self._tolerated()
                 & ~self.ports_taken(When.EMPTY)
                 & ~self.apart_taken(When.EMPTY)
@@ -97,6 +98,22 @@ class Sieve:
             found &= some
         self._kept["selected"] = found
         return found
+
+    def _near(self) -> Mask:
+        """Match required affinity to pods as `matching.is_near`: those that can leave count, too."""
+        term = self._shape.near
+        if term is None:
+            return self._all()
+        if term.is_by_host:
+            there = self._ground.odd().apart_now
+            return self._at(at for at, load in there.items() if term in load.matched)
+        domains = self._ground.terms(When.NOW).items()
+        values = [
+            value
+            for (key, value), terms in domains
+            if key == term.topology_key and term in terms.matched
+        ]
+        return self._ground.labels(term.topology_key).among(values)
 
     def _matching(self, entry: Requirement, *, field: bool = False) -> Mask:
         if field and entry.key != NAME_FIELD:
@@ -178,6 +195,7 @@ class Sieve:
     def filters(self, keys: Sequence[str]) -> Iterator[tuple[Filter, str, Mask]]:
         """Yield which nodes each filter excludes, in the order of `eligibility.filters`."""
         yield Filter.SELECTOR, "", ~self._selected()
+        yield Filter.NEAR, "", ~self._near()
         for key in keys:
             yield Filter.TOPOLOGY_LABEL, key, ~has_label(self._ground, key)
         silent = self._silent()

@@ -117,8 +117,11 @@ def terms_of(pod: Pod) -> tuple[PodTerm, ...]:
     """Return the terms of a pod that say where pods may go."""
     if pod.is_finished:
         return ()
-    terms, spread = pod.needs.anti_affinity, pod.needs.spread
-    return terms if spread is None or pod.node else (*terms, spread.counted)
+    needs, terms = pod.needs, pod.needs.anti_affinity
+    if pod.node:
+        return terms
+    near = () if needs.near is None else (needs.near,)
+    return (*terms, *near) if needs.spread is None else (*terms, *near, needs.spread.counted)
 
 
 def taken_of(pod: Pod) -> Taken | None:

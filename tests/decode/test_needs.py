@@ -113,14 +113,16 @@ def test_soft_constraints_are_no_needs() -> None:
 
 
 def test_what_can_only_take_nodes_away_is_named() -> None:
+    elsewhere = {**by_host(), "topologyKey": ZONE}
     found = needs(
-        affinity={"podAffinity": {REQUIRED: [by_host()]}},
+        affinity={"podAffinity": {REQUIRED: [by_host(), elsewhere]}},
         topologySpreadConstraints=[
             {"topologyKey": key, "whenUnsatisfiable": "DoNotSchedule"} for key in (ZONE, HOSTNAME)
         ],
         volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}],
         resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "one"}],
     )
+    assert found.spread_keys == (HOSTNAME, ZONE)
     assert found.unsupported == (
         "pod affinity",
         "spread constraints",

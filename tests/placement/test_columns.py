@@ -162,6 +162,7 @@ def odd_shape(random: Random, name: str = "s") -> Shape:
         frozenset(some(random, PORTS, odd / 2)),
         frozenset(some(random, [S, T, R], odd / 2)),
         frozenset(some(random, [S, T, R], odd / 2)),
+        random.choice([S, R]) if random.random() < odd / 2 else None,
         odd_spread(random) if random.random() < odd else None,
         ("volumes",) if random.random() < 0.1 else (),
     )
@@ -214,7 +215,8 @@ def is_right(found: Fit, other: Fit, request: GangRequest, nodes: Sequence[NodeR
     for name, counts in found.placement.items():
         alone = [node for node in nodes if node.name == name]
         parties = tuple(
-            Party(party.shape, counts[party.shape.name])
+            # Near what it is, other nodes tell.
+            Party(replace(party.shape, near=None), counts[party.shape.name])
             for party in request.parties
             if party.shape.name in counts
         )

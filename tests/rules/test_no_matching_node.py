@@ -1,17 +1,19 @@
 """`no-matching-node`: job-no-matching-node as captured, and the other things an owner can ask for."""
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from gangboard.domain.capacity import Needs, Requirement, Taint, Term
+from gangboard.domain.capacity import Load, Needs, PodTerm, Requirement, Taint, Term
 from gangboard.domain.health import Health
+from tests.diagnosis.building import a_job, a_pod
 from tests.placement.making import CORDON, node
 from tests.rules import texts
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang, mixed, room_of, selecting, told, values
+from tests.rules.waiting import big, gang, mixed, room_of, selecting, told, values, with_room
 
 H100 = {"gpu": "h100"}
 ROOM = room_of(node("n0", labels=H100), node("n1", labels=H100), node("n2", gpu=0))
@@ -116,3 +118,56 @@ def test_a_blocked_shape_wins_over_one_that_waits() -> None:
     assert values(finding, "nodes for driver") == [
         "0 of 2 could host one, 0 can now; excluded: 2 node selector or required node affinity"
     ]
+
+
+CACHE = PodTerm("near team-a/app=cache", None, (Requirement("app", "In", ("cache",)),))
+BESIDE = Needs(near=CACHE)
+NEAR_TEXT = "0/2 nodes are available: 2 node(s) didn't match pod affinity rules."
+
+
+def test_the_pod_that_they_must_be_beside_is_not_there() -> None:
+    unit = gang(2, asks(cpu="1"), room_of(big("a"), big("b")), needs=BESIDE, text=NEAR_TEXT)
+    assert first(unit) == "no-matching-node"
+    assert told("no-matching-node", unit) == (
+        "2 pods need the node of a pod with app=cache (required pod affinity), and no node that suits "
+        "has such a pod."
+    )
+
+
+def test_by_zone_any_node_of_the_zone_will_do() -> None:
+    zoned = Needs(near=replace(CACHE, name="near team-a/app=cache by zone", topology_key="zone"))
+    here = replace(big("a", used=8), labels={"zone": "x"})
+    there = replace(here, now=replace(here.now, matched={zoned.near: 1}))  # type: ignore[dict-item]
+    same, other = replace(big("b"), labels={"zone": "x"}), replace(big("c"), labels={"zone": "y"})
+    short = gang(2, asks(cpu="6"), room_of(there, same, other), needs=zoned, text=NEAR_TEXT)
+    assert told("insufficient-resources", short) == (
+        "2 pods need 12 CPUs, and 8 are free on the 2 nodes that could host them; 1 more has another "
+        "zone than the pods that they must be near."
+    )
+    none = gang(2, asks(cpu="6"), room_of(here, same, other), needs=zoned, text=NEAR_TEXT)
+    assert told("no-matching-node", none) == (
+        "2 pods need the value of zone of a pod with app=cache (required pod affinity), and no node "
+        "that suits has such a pod near."
+    )
+
+
+def test_beside_a_pod_on_a_full_node() -> None:
+    full = replace(big("a", used=8), now=Load({"cpu": 8000}, 1, matched={CACHE: 1}))
+    unit = gang(2, asks(cpu="2"), room_of(full, big("b")), needs=BESIDE, text=NEAR_TEXT)
+    assert first(unit) == "insufficient-resources"
+
+
+def test_beside_each_other_is_not_worked_out() -> None:
+    """The first may go anywhere, and the others go where it is."""
+    room = room_of(big("a"), big("b"))
+    unit = gang(2, asks(cpu="1"), room, needs=BESIDE, text=NEAR_TEXT, labels={"app": "cache"})
+    assert first(unit) == "unschedulable"
+    assert "pod affinity" in told("unschedulable", unit)
+
+
+def test_beside_another_pod_of_the_gang_that_waits_itself() -> None:
+    """Why that one waits is the cause: of the others nothing is claimed."""
+    cache = a_pod("cache", of=a_job("train"), labels={"app": "cache"}, requests=asks(cpu="1"))
+    unit = gang(2, asks(cpu="1"), room_of(big("a"), big("b")), needs=BESIDE, text=NEAR_TEXT)
+    facts = replace(unit.facts, pods=(*unit.facts.pods, cache))
+    assert first(with_room(replace(unit, facts=facts))) == "unschedulable"

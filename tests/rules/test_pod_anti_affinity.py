@@ -7,7 +7,7 @@ from gangboard.domain.capacity import Load, Needs, NodeRoom, PodTerm, Requiremen
 from gangboard.domain.health import Health
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks
-from tests.rules.waiting import big, gang, room_of, told
+from tests.rules.waiting import big, gang, room_of, selecting, told
 
 RING = PodTerm("default/app=ring")
 """About every pod: nothing is selected."""
@@ -117,6 +117,34 @@ def test_a_zone_with_a_pod_that_stays() -> None:
     assert finding.message == (
         "2 pods must not share a value of zone with certain other pods (required anti-affinity), and no "
         "node could host one; without that they would fit on empty nodes."
+    )
+
+
+def test_rules_of_others_that_are_about_other_nodes_are_not_named() -> None:
+    """A pod elsewhere has a rule about the same label: its rack is none of the nodes here."""
+    racked = replace(DATABASE, name="/app=db by rack", topology_key="rack")
+    far = replace(big("far", used=8), labels={"rack": "r"})
+    far = replace(far, now=replace(far.now, apart={racked: 1}))
+    here = replace(in_zone("a", big("a"), apart={ZONED: 1}), taints=())
+    unit = gang(
+        1, asks(cpu="1"), room_of(here, far), needs=selecting(zone="a"), labels={"app": "db"}
+    )
+    assert found("pod-anti-affinity", unit).message == (
+        "1 pod must not share a value of zone with certain other pods (required anti-affinity), and "
+        "the only value with nodes that could host it has such a pod; without that it would fit now."
+    )
+
+
+def test_by_host_and_by_zone() -> None:
+    nodes = (
+        in_zone("a", big("a"), apart={ZONED: 1}),
+        in_zone("b", big("b"), matched={RING: 1}),
+    )
+    unit = gang(1, asks(cpu="1"), room_of(*nodes), needs=APART, labels={"app": "db"})
+    assert found("pod-anti-affinity", unit).message == (
+        "1 pod must not share a node or a value of zone with certain other pods (required "
+        "anti-affinity), and 2 of the 2 nodes that could host it are near such a pod; without that it "
+        "would fit now."
     )
 
 

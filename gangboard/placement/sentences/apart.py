@@ -13,42 +13,60 @@ from gangboard.domain.reading.wording import count
 from gangboard.placement.apart import values_with_room
 from gangboard.placement.ground import Ground
 from gangboard.placement.hosts import hosts_of
-from gangboard.placement.matching import clashing, is_about_hosts, keys_apart
+from gangboard.placement.matching import clashing, keeps_apart, keys_apart
 from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.numbers import Crowd
 
 
-def shared(shapes: Iterable[Shape]) -> str:
+def shared(ground: Ground, shapes: Iterable[Shape]) -> str:
     """Return what pods may not share: `a node`, `a value of zone`, `a node or a value of zone`."""
-    shapes = list(shapes)
-    terms = {term for shape in shapes for term in (*shape.apart, *shape.matched)}
-    keys = sorted({term.topology_key for term in terms} - {HOSTNAME})
-    places = ["a node"] if any(map(is_about_hosts, shapes)) else []
-    return " or ".join([*places, *(f"a value of {key}" for key in keys)])
+    keys = sorted({key for shape in shapes for key in _in_the_way(ground, shape)})
+    places = ["a node" if key == HOSTNAME else f"a value of {key}" for key in keys]
+    return " or ".join(places) or "a node"
+
+
+def _in_the_way(ground: Ground, shape: Shape) -> set[str]:
+    """Return the labels of nodes by which pods of a shape are kept apart, from each other or others.
+
+    Others anywhere in the cluster can have rules about them: only those count that close a node which
+    could host one.
+    """
+    keys = set(keys_apart(shape))
+    hosts = hosts_of(ground, shape).eligible()
+    if not hosts.any():
+        hosts = np.ones(len(ground), dtype=np.bool_)
+    if keeps_apart(shape, shape) or any(
+        hosts[at] and keeps_apart(shape, load) for at, load in ground.odd().apart_now.items()
+    ):
+        keys.add(HOSTNAME)
+    for (key, value), terms in ground.terms(When.NOW).items():
+        if key not in keys and any(clashing(shape, terms)):
+            closed = ground.labels(key).among((value,))
+            if bool((hosts & closed).any()):
+                keys.add(key)
+    return keys or {term.topology_key for term in shape.apart}
 
 
 def apart_by_label(
     unit: Unit, meant: list[ShapeFit], crowd: Crowd, *, is_blocked: bool
 ) -> str | None:
     """Return what is said of equal pods and one label of nodes; None where it is more than that."""
-    if len(meant) != 1 or is_about_hosts(meant[0].shape):
+    if len(meant) != 1:
         return None
-    shape = meant[0].shape
-    keys = {term.topology_key for term in (*shape.apart, *shape.matched)}
-    if len(keys) != 1:
+    shape, ground = meant[0].shape, nodes_for(unit)
+    keys = _in_the_way(ground, shape)
+    if len(keys) != 1 or HOSTNAME in keys:
         return None
     (key,) = keys
-    ground = nodes_for(unit)
     total = len(_values(ground, shape, key))
-    if not keys_apart(shape):
+    end = ""
+    if key not in keys_apart(shape):
         text = f"{crowd} must not share a value of {key} with certain other pods"
         end = "" if is_blocked else _taken(ground, shape, key, crowd)
+    elif crowd.number == 1:
+        text = f"{crowd} must not share a value of {key} with pods like it"
     else:
-        end = ""
-        if crowd.number == 1:
-            text = f"{crowd} must not share a value of {key} with pods like it"
-        else:
-            text = f"{crowd} must be on nodes with different values of {key}"
+        text = f"{crowd} must be on nodes with different values of {key}"
     text = f"{text} (required anti-affinity)"
     if end:
         return f"{text}, {end}"

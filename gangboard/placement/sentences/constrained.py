@@ -129,8 +129,9 @@ def _apart(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], is_bl
     by_label = apart_by_label(unit, of_set, crowd, is_blocked=is_blocked)
     if by_label is not None:
         return by_label
-    if not all(keeps_apart(one.shape, one.shape) for one in of_set):
-        return _apart_from_others(of_set, crowd, is_blocked)
+    places = shared(nodes_for(unit), [one.shape for one in of_set])
+    if places != "a node" or not all(keeps_apart(one.shape, one.shape) for one in of_set):
+        return _apart_from_others(places, of_set, crowd, is_blocked)
     if crowd.number == 1:
         text = f"{crowd} must not share a node with pods like it"
     else:
@@ -138,9 +139,10 @@ def _apart(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], is_bl
     return f"{text}, {_one_a_node(of_set, crowd, is_blocked)}"
 
 
-def _apart_from_others(meant: Sequence[ShapeFit], crowd: Crowd, is_blocked: bool) -> str:
+def _apart_from_others(
+    places: str, meant: Sequence[ShapeFit], crowd: Crowd, is_blocked: bool
+) -> str:
     """Return what is said of pods that share nodes with their like, and not with certain others."""
-    places = shared(one.shape for one in meant)
     text = f"{crowd} must not share {places} with certain other pods (required anti-affinity)"
     total = len({name for one in meant for name in one.eligibility.eligible})
     there = max(number for one in meant for number in (0, *_with_such_pods(one)))

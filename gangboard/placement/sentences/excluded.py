@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from gangboard.domain.capacity import Requirement, Shape, Toleration
+from gangboard.domain.capacity import PodTerm, Requirement, Shape, Toleration
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Assessment, Excluded, Filter, ShapeFit
 from gangboard.domain.reading.wording import count, listed, names
@@ -81,7 +81,7 @@ def excluded(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], cod
         text = f"no node is known that could host {crowd}, and {count(number, 'node')}"
         text = f"{text} {not_said(number)}"
     else:
-        text = f"{_barred(shape, crowd)}{_unsaid(shape)}"
+        text = f"{_barred(nodes_for(unit), shape, crowd)}{_unsaid(shape)}"
     return Obstacle(code, text, True, _examples(shape))
 
 
@@ -97,23 +97,26 @@ def _unsaid(shape: ShapeFit) -> str:
 # What was done to the nodes
 
 
-def _barred(shape: ShapeFit, crowd: Crowd) -> str:
+def _barred(ground: Ground, shape: ShapeFit, crowd: Crowd) -> str:
     out = shape.eligibility.excluded
     found = {one: of for one, of in out.items() if one in _CODES and one is not Filter.UNSAID}
     total = sum(one.count for one in found.values())
     if len(found) > 1:
         parts = [
-            f"{one.count} {_state(why, one, one.count, shape, crowd)}" for why, one in found.items()
+            f"{one.count} {_state(ground, why, one, one.count, shape, crowd)}"
+            for why, one in found.items()
         ]
         return f"of {count(total, 'node')} that could host {crowd} {listed(parts)}"
     ((why, one),) = found.items()
-    state = _state(why, one, total, shape, crowd)
+    state = _state(ground, why, one, total, shape, crowd)
     if total == 1:
         return f"the only node that could host {crowd} {state}"
     return f"{count(total, 'node')} could host {crowd}, and all {state}"
 
 
-def _state(why: Filter, found: Excluded, number: int, shape: ShapeFit, crowd: Crowd) -> str:
+def _state(
+    ground: Ground, why: Filter, found: Excluded, number: int, shape: ShapeFit, crowd: Crowd
+) -> str:
     """Return what is the matter with these nodes, with the verb for their number."""
     be, have = ("is", "has") if number == 1 else ("are", "have")
     taints = names(taint for taint, _ in found.details)
@@ -127,7 +130,7 @@ def _state(why: Filter, found: Excluded, number: int, shape: ShapeFit, crowd: Cr
     if why is Filter.HOST_PORT:
         ports = names(str(port) for port in sorted({one.port for one in shape.shape.host_ports}))
         return f"{have} host port {ports} taken by a pod that stays"
-    places = shared([shape.shape])
+    places = shared(ground, [shape.shape])
     there = have if places == "a node" else f"{be} near"
     return f"{there} a pod that stays and that must not share {places} with {crowd.them}"
 
@@ -157,10 +160,10 @@ def _unmatched(unit: Unit, one: ShapeFit, crowd: Crowd) -> str:
     if Filter.MISSING_RESOURCE in found:
         resource = found[Filter.MISSING_RESOURCE].details[0][0]
         asked = amount_of(resource, wanted(shape)[resource])
-        apart = (Filter.SELECTOR, Filter.UNSAID)
+        apart = (Filter.SELECTOR, Filter.NEAR, Filter.UNSAID)
         left = sum(of.count for why, of in found.items() if why not in apart)
         text = f"{crowd.verb('ask')} for {asked}{crowd.each}, and"
-        if Filter.SELECTOR not in found:
+        if not {Filter.SELECTOR, Filter.NEAR} & found.keys():
             return f"{text} no node has any"
         if left == 1:
             return f"{text} the only node that matches {_their(crowd)} node selector has none"
@@ -168,7 +171,17 @@ def _unmatched(unit: Unit, one: ShapeFit, crowd: Crowd) -> str:
     if Filter.TOPOLOGY_LABEL in found:
         keys = names(key for key, _ in found[Filter.TOPOLOGY_LABEL].details)
         return f"{crowd.verb('need')} a node with the label {keys}, and no node that suits has it"
+    if shape.near is not None and Filter.NEAR in found:
+        return f"{crowd.verb('need')} {_beside(shape.near)}"
     return f"{crowd.verb('ask')} for {_selected(ground, shape)}"
+
+
+def _beside(term: PodTerm) -> str:
+    """Return near which pods they must be, and that there is none where it suits."""
+    pods = listed([_requirement_text(entry) for entry in term.selector]) or "any labels"
+    place = "the node" if term.is_by_host else f"the value of {term.topology_key}"
+    text = f"{place} of a pod with {pods} (required pod affinity)"
+    return f"{text}, and no node that suits has such a pod{'' if term.is_by_host else ' near'}"
 
 
 def _their(crowd: Crowd) -> str:
@@ -204,7 +217,9 @@ def _too_small(ground: Ground, one: ShapeFit, crowd: Crowd) -> str:
 def _selecting(ground: Ground, shape: Shape) -> Mask:
     """Return the nodes that the owner selects, whatever they have and whatever was done to them."""
     everywhere = (Toleration(operator="Exists"),)
-    bare_shape = Shape(shape.name, {}, shape.node_selector, shape.affinity, everywhere)
+    bare_shape = Shape(
+        shape.name, {}, shape.node_selector, shape.affinity, everywhere, near=shape.near
+    )
     return hosts_of(ground, bare_shape).eligible()
 
 
@@ -241,6 +256,13 @@ def _selected(nodes: Ground, shape: Shape) -> str:
 
 def _answers(nodes: Ground) -> str:
     return "matches" if len(nodes) > 1 else "does not match"
+
+
+def _requirement_text(entry: Requirement) -> str:
+    """Return it as people write labels: `app=cache`, `app In (a, b)`."""
+    if entry.operator == "In" and len(entry.values) == 1:
+        return f"{entry.key}={entry.values[0]}"
+    return _requirement(entry)
 
 
 def _requirement(entry: Requirement) -> str:

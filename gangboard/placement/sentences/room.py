@@ -70,14 +70,7 @@ def lack_of_room(
 def _besides(shapes: Sequence[ShapeFit]) -> str:
     """Return `; 1 more is cordoned`: nodes that would do if somebody gave them back."""
     out = {
-        why: max(
-            (
-                one.eligibility.excluded[why].count
-                for one in shapes
-                if why in one.eligibility.excluded
-            ),
-            default=0,
-        )
+        why: max((_number(one, why) for one in shapes), default=0)
         for why in (Filter.CORDON, Filter.NOT_READY, Filter.UNSAID)
     }
     words = {Filter.CORDON: "cordoned", Filter.NOT_READY: "not ready"}
@@ -86,7 +79,28 @@ def _besides(shapes: Sequence[ShapeFit]) -> str:
         for why, number in out.items()
         if number
     ]
+    parts += _far(shapes)
     return f"; {listed(parts)}" if parts else ""
+
+
+def _far(shapes: Sequence[ShapeFit]) -> list[str]:
+    """Return `3 more have another zone than …`: nodes out of reach of what members must be near."""
+    terms = {one.shape.near for one in shapes if one.shape.near is not None}
+    number = max((_number(one, Filter.NEAR) for one in shapes), default=0)
+    if len(terms) != 1 or not number:
+        return []
+    (term,) = terms
+    have = "has" if number == 1 else "have"
+    if term.is_by_host:
+        return [f"{number} more {have} no pod that they must be beside"]
+    return [
+        f"{number} more {have} another {term.topology_key} than the pods that they must be near"
+    ]
+
+
+def _number(one: ShapeFit, why: Filter) -> int:
+    found = one.eligibility.excluded.get(why)
+    return found.count if found is not None else 0
 
 
 def find_lack(

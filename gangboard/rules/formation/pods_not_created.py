@@ -14,6 +14,7 @@ from gangboard.domain.reading.attempt import restart_under_way
 from gangboard.domain.reading.dependencies import held_back_pods, unexplained_jobs
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import creation_due
+from gangboard.domain.reading.preemption import last_preemption, takers_evidence, takers_text
 from gangboard.domain.reading.progress import (
     active_jobs,
     failing_jobs,
@@ -99,6 +100,9 @@ def _of_plan(unit: Unit) -> str:
 
 def _remarks(unit: Unit) -> str:
     remarks = []
+    taken = last_preemption(unit) if is_bare_group(unit) and not unit.current else None
+    if taken is not None:
+        remarks.append(f" Its pods were preempted by {takers_text(taken)}.")
     managers = sorted({one.managed_by for one in (unit.owner, *unit.jobs) if one.managed_by})
     if managers:
         remarks.append(f" Making them is left to {names(managers)} (spec.managedBy).")
@@ -200,6 +204,7 @@ def _evidence(unit: Unit) -> tuple[Evidence, ...]:
         for one in {one.meta.ref.uid: one for one in (unit.owner, *unit.jobs)}.values()
         if one.managed_by
     ]
+    found += takers_evidence(last_preemption(unit) if is_bare_group(unit) else None)
     return tuple(found)
 
 

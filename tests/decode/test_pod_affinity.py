@@ -1,0 +1,53 @@
+"""Required affinity to pods: which pods it is about, and what is more than is worked out."""
+
+from __future__ import annotations
+
+import pytest
+
+from gangboard.domain.capacity import HOSTNAME, PodTerm
+from tests.decode.needing import REQUIRED, SELECTOR, ZONE, by_host, pod
+from tests.decode.reading import Json
+
+
+def near(*terms: Json) -> tuple[PodTerm | None, tuple[str, ...]]:
+    needs = pod(affinity={"podAffinity": {REQUIRED: list(terms)}}).needs
+    return needs.near, needs.unsupported
+
+
+def test_a_pod_that_matches_and_one_that_does_not() -> None:
+    term, rest = near(by_host())
+    assert term is not None
+    assert (term.topology_key, rest) == (HOSTNAME, ())
+    assert term.matches("team-a", {"app": "train"})
+    assert not term.matches("team-b", {"app": "train"})
+    assert not term.matches("team-a", {"app": "other"})
+
+
+def test_of_several_terms_all_must_match() -> None:
+    """podMatchesAllAffinityTerms: one pod counts when every term is about it."""
+    other = by_host({"matchLabels": {"tier": "cache"}}, namespaces=["team-a", "team-b"])
+    term, rest = near(by_host(), other)
+    assert term is not None
+    assert rest == ()
+    assert term.matches("team-a", {"app": "train", "tier": "cache"})
+    assert not term.matches("team-a", {"app": "train"})
+    assert not term.matches("team-b", {"app": "train", "tier": "cache"})
+
+
+def test_every_namespace() -> None:
+    term, _ = near(by_host(namespaceSelector={}))
+    assert term is not None
+    assert term.matches("anywhere", {"app": "train"})
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        (by_host(), {"topologyKey": ZONE, "labelSelector": SELECTOR}),
+        (by_host(namespaceSelector={"matchLabels": {"team": "a"}}),),
+        (by_host({"matchExpressions": [{"key": "x", "operator": "Near", "values": ["y"]}]}),),
+        (by_host(None),),
+    ],
+)
+def test_what_is_more_than_is_worked_out(terms: tuple[Json, ...]) -> None:
+    assert near(*terms) == (None, ("pod affinity",))
