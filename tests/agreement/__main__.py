@@ -1,7 +1,8 @@
-"""`python -m tests.agreement --cases 300 [--seed N] [--advice | --jobs]`: plays cases that nobody has seen.
+"""`python -m tests.agreement --cases 300 [--seed N] [--advice | --jobs | --racks]`: plays cases that nobody has seen.
 
 Prints figures; with `--advice` those of the first advice for each misfit, taken on the cluster; with
-`--jobs` those of advice for gangs of Jobs and JobSets, `--only N` just one of them. Ends with 1 when we are wrong of a case or cannot tell of more than one in twenty, and when advice is
+`--jobs` those of advice for gangs of Jobs and JobSets, `--only N` just one of them. With `--racks` the
+members and others share no rack, where we may not be able to tell more often. Ends with 1 when we are wrong of a case or cannot tell of more than one in twenty, and when advice is
 wrong or too rare.
 """
 
@@ -11,6 +12,7 @@ import argparse
 import os
 import secrets
 import sys
+from collections import Counter
 
 
 def main() -> int:
@@ -20,6 +22,7 @@ def main() -> int:
     options.add_argument("--seed", type=int, default=secrets.randbelow(1_000_000))
     options.add_argument("--advice", action="store_true")
     options.add_argument("--jobs", action="store_true")
+    options.add_argument("--racks", action="store_true")
     options.add_argument("--only", type=int, help="with --jobs: the number of the one case to play")
     given = options.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
@@ -28,8 +31,8 @@ def main() -> int:
     django.setup()
     from tests.agreement import advice_play, jobs_play
     from tests.agreement.arena import Arena
-    from tests.agreement.drawing import make_cases
-    from tests.agreement.figures import Figures, compare
+    from tests.agreement.drawing import make_cases, make_rack_case
+    from tests.agreement.figures import Figures, Outcome, compare
     from tests.agreement.jobs import make_job_case
     from tests.controlplane.cluster import ControlPlane
 
@@ -39,6 +42,12 @@ def main() -> int:
         if given.jobs:
             numbers = range(given.cases) if given.only is None else [given.only]
             return jobs_play.report(arena, [make_job_case(given.seed, at) for at in numbers])
+        if given.racks:
+            racked = [make_rack_case(given.seed, at) for at in range(given.cases)]
+            outcomes = list(compare(arena, racked))
+            wrong = [one for one in outcomes if one.outcome is Outcome.WRONG]
+            print(*Counter(str(one.outcome) for one in outcomes).items(), *wrong, sep="\n")
+            return 1 if wrong else 0
         cases = make_cases(given.seed, given.cases)
         if given.advice:
             return advice_play.report(arena, list(cases))

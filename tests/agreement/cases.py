@@ -107,6 +107,8 @@ class Case:
     """All members in one rack."""
     order: tuple[str, ...] = ()
     """The party of each member, in the order in which they are made."""
+    by_rack: bool = False
+    """Pods of a set share no rack, where others share no node."""
 
     @property
     def name(self) -> str:

@@ -41,6 +41,17 @@ def make_cases(seed: int, count: int) -> Iterator[Case]:
         yield make_case(seed, number)
 
 
+def make_rack_case(seed: int, number: int) -> Case:
+    """Return a case in which pods of a set share no rack; nobody reckons whether it fits."""
+    dice = Random(f"{seed}/{number}/rack")
+    while True:
+        case = _draw(dice, seed, number, mixed=dice.random() < 0.3)
+        asks = [ask for node in case.nodes for ask in node.runs]
+        asks += [party.ask for party in case.parties]
+        if any(ask.avoided for ask in asks) and not case.topology:
+            return replace(case, by_rack=True)
+
+
 def _draw(dice: Random, seed: int, number: int, *, mixed: bool) -> Case:
     apart, port = dice.random() < 0.2, dice.random() < 0.2
     nodes = tuple(

@@ -118,7 +118,8 @@ def _pod(name: str, namespace: str, run: str, case: Case, ask: Ask, spec: Json) 
         labels[_COUNTED] = case.name
     if ask.avoided:
         avoided = [f"{case.name}-{one}" for one in sorted(ask.avoided)]
-        spec["affinity"] = {**spec.get("affinity", {}), **_apart(avoided)}
+        key = RACK if case.by_rack else "kubernetes.io/hostname"
+        spec["affinity"] = {**spec.get("affinity", {}), **_apart(avoided, key)}
     resources = {"memory": f"{ask.memory}Mi"} if ask.memory else {}
     # Nobody has to play that it runs: the scheduler counts a pod from the moment it is bound.
     made = pod(
@@ -167,11 +168,11 @@ _AFFINITIES = {
 }
 
 
-def _apart(values: Sequence[str]) -> Json:
+def _apart(values: Sequence[str], key: str) -> Json:
     terms = [
         {
             "labelSelector": {"matchLabels": {_SET: value}},
-            "topologyKey": "kubernetes.io/hostname",
+            "topologyKey": key,
         }
         for value in values
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -10,13 +11,14 @@ import pytest
 from gangboard.domain.placing import Answer
 from tests.agreement.arena import Arena, Judgement
 from tests.agreement.cases import Ask, Case, NodeSpec, PartySpec, SpreadSpec
-from tests.agreement.drawing import make_case, make_cases
+from tests.agreement.drawing import make_case, make_cases, make_rack_case
 from tests.agreement.figures import Figures, Outcome, Result, compare
 from tests.agreement.reckoning import is_boundary, most
 from tests.controlplane.cluster import ControlPlane
 
 SEEDS = (7, 2026)
 CASES_OF_EACH = 20
+RACK_SEED = 40326
 
 
 @pytest.fixture
@@ -33,6 +35,17 @@ def test_arithmetic_and_scheduler_agree(arena: Arena) -> None:
     print(*figures.lines(), *figures.disagreements, sep="\n")
     assert len(figures.results) == len(cases)
     assert not figures.faults, "\n".join(figures.faults)
+
+
+def test_who_shares_a_rack_is_never_wrong(arena: Arena) -> None:
+    """Pods of a set share no rack. Where members of several kinds are in one set we cannot tell."""
+    results = list(compare(arena, [make_rack_case(RACK_SEED, number) for number in range(16)]))
+    outcomes = Counter(one.outcome for one in results)
+    print(outcomes)
+    assert not [one for one in results if one.outcome is Outcome.WRONG]
+    assert outcomes[Outcome.AGREED] >= 12
+    answers = {one.ours.answer for one in results if one.outcome is Outcome.AGREED}
+    assert answers == {Answer.YES, Answer.NO}
 
 
 def test_draws_are_fair_and_repeatable() -> None:

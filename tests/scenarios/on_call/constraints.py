@@ -207,7 +207,7 @@ CONSTRAINTS = (
     Scenario(
         "call-two-spreads", "Job", "run", "spread-constraints", "waiting",
         gang(6, **_spread_twice(ZONE, HOST)), rooms=_at(ZONE, "east", "east", "west"),
-        says=(ZONE, HOST), members={"quorum": 6, "scheduled": 0}, twin="call-lopsided-zones",
+        says=(ZONE, HOST), members={"quorum": 6, "scheduled": 0}, twin="call-tainted-zone",
     ),
     # The gang must be on the node of a cache that nobody has started: no node has what it asks for.
     Scenario(
