@@ -89,7 +89,8 @@ def read_near(terms: Sequence[WirePodTerm], namespace: str) -> PodTerm | None:
     namespaces = [one.namespaces for one in found if one.namespaces is not None]
     common = frozenset.intersection(*namespaces) if namespaces else None
     name = f"near {' and '.join(sorted(one.name for one in found))}"
-    return PodTerm(name, common, tuple(sorted(entries, key=_text)), True, found[0].topology_key)
+    made = PodTerm(name, common, tuple(sorted(entries, key=_text)), True, found[0].topology_key)
+    return None if made.is_open else made
 
 
 def read_counted(selector: WireLabelSelector | None, namespace: str) -> PodTerm:

@@ -129,6 +129,15 @@ class PodTerm:
         return self.topology_key == HOSTNAME
 
     @property
+    def is_open(self) -> bool:
+        """Whether it names no value of a label, and goes by another label of nodes than the host's name.
+
+        Each of hundreds of Jobs of JobSets has one such of its own about the pods of all others: who
+        matches whom would be as many as there are pods, times the terms. It is not kept.
+        """
+        return not self.is_by_host and not any(one.operator == "In" for one in self.selector)
+
+    @property
     def of_nominated(self) -> PodTerm:
         """The same of pods that are nominated to a node, and may come to count there."""
         return replace(self, name=f"{self.name} and nominated")
@@ -252,8 +261,8 @@ class Load:
     apart: PodTerms = field(default_factory=dict)
     """The terms of anti-affinity that these have, those that are not exact included."""
     matched: PodTerms = field(default_factory=dict)
-    """The exact terms that these match, of all that pods of the cluster have. Those of topology
-    spread are of pods without a node only."""
+    """The exact terms that these match: anti-affinity by host of all pods of the cluster; of pods
+    without a node also that by other labels unless it is open, affinity, and topology spread."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from gangboard.domain.capacity import (
     AFFINITY,
+    ANTI_AFFINITY,
     SPREAD,
     GangRequest,
     Load,
@@ -213,6 +214,9 @@ def shape_of(
         unsupported = (*unsupported, AFFINITY)
     if needs.spread is not None and spread is None:
         unsupported = (*unsupported, SPREAD)
+    if any(term.is_open for term in needs.anti_affinity):
+        # Whom it keeps away by its own rule is not known; who keeps it away is.
+        unsupported = (*unsupported, ANTI_AFFINITY)
     if not all(term.is_exact for term in matched.difference(needs.anti_affinity)):
         unsupported = (*unsupported, OF_OTHERS)
     return Shape(

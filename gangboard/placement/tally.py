@@ -117,9 +117,11 @@ def terms_of(pod: Pod) -> tuple[PodTerm, ...]:
     """Return the terms of a pod that say where pods may go."""
     if pod.is_finished:
         return ()
-    needs, terms = pod.needs, pod.needs.anti_affinity
+    needs = pod.needs
+    terms = needs.anti_affinity
     if pod.node:
-        return terms
+        return tuple(term for term in terms if term.is_by_host or not term.is_exact)
+    terms = tuple(term for term in terms if not term.is_open)
     near = () if needs.near is None else (needs.near,)
     return (*terms, *near) if needs.spread is None else (*terms, *near, needs.spread.counted)
 

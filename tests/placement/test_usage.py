@@ -51,7 +51,8 @@ def pod(name: str = "p1", on: str = "n1", phase: str = "Running", **more: Any) -
     asked = {key.replace("gpu", GPU): Decimal(text) for key, text in more.pop("asks", {}).items()}
     ports, terms = frozenset(more.pop("host_ports", ())), tuple(more.pop("terms", ()))
     spread = Spread("zone", more.pop("counts")) if more.get("counts") else more.pop("counts", None)
-    needs = Needs(host_ports=ports, anti_affinity=terms, spread=spread)
+    near = more.pop("near", None)
+    needs = Needs(host_ports=ports, anti_affinity=terms, near=near, spread=spread)
     if more.pop("deleted", False):
         return Pod(going("Pod", name), phase, on, requests=asked, needs=needs, **more)
     return Pod(meta("Pod", name), phase, on, requests=asked, needs=needs, **more)
@@ -260,6 +261,23 @@ def test_a_term_that_is_not_by_host_is_had_by_its_pod_and_matched_by_nobody() ->
     assert only(usage).now == Load({}, 1, apart={VAGUE: 1})
 
 
+def test_a_rule_by_zone_is_matched_while_its_pod_waits() -> None:
+    usage = filled([node()], [pod("a", labels={"app": "t"})])
+    assert usage.put_pod(pod("waits", on="", phase="Pending", terms=[ZONED], near=NEAR))
+    assert only(usage).now == Load({}, 1, matched={ZONED: 1, NEAR: 1})
+    # With a node it has the rule, which others are asked about: whom it matches no longer matters.
+    assert usage.put_pod(pod("waits", on="n1", terms=[ZONED], near=NEAR))
+    assert only(usage).now == Load({}, 2, apart={ZONED: 1})
+
+
+def test_a_rule_by_zone_about_any_value_is_matched_by_nobody() -> None:
+    """JobSet writes one about all other Jobs for each Job: pods times Jobs is too much to keep."""
+    usage = filled([node()], [pod("a"), pod("waits", on="", phase="Pending", terms=[OPEN])])
+    assert only(usage).now == Load({}, 1)
+    assert usage.put_pod(pod("waits", on="n1", terms=[OPEN]))
+    assert only(usage).now == Load({}, 2, apart={OPEN: 1})
+
+
 # Topology spread: who counts for a constraint of a pod that has no node yet.
 
 
@@ -295,6 +313,9 @@ LOOSE = PodTerm("*/rank,app in (s,u)", None, (
 ))  # fmt: skip
 COUNT = replace(S, name="spread team-a/app=s", is_count=True)
 VAGUE = replace(S, name="team-a/app=s by zone", is_exact=False)
+ZONED = replace(T, name="team-a/app=t by zone", topology_key="zone")
+OPEN = replace(EVERY, name="team-a/ by zone", topology_key="zone")
+NEAR = replace(ZONED, name="near team-a/app=t by zone")
 
 NAMES = st.sampled_from(["n1", "n2", "n3"])
 NODES = st.builds(
@@ -317,7 +338,10 @@ PODS = st.builds(
         st.sampled_from(["cpu", "memory", GPU]), st.sampled_from(["0", "0.0001", "1", "2.5"])
     ),
     host_ports=st.sets(st.sampled_from([HostPort(80), HostPort(81)])),
-    terms=st.lists(st.sampled_from([S, T, EVERY, LOOSE, VAGUE]), unique=True, max_size=3),
+    terms=st.lists(
+        st.sampled_from([S, T, EVERY, LOOSE, VAGUE, ZONED, OPEN]), unique=True, max_size=3
+    ),
+    near=st.sampled_from([None, None, NEAR]),
     labels=st.dictionaries(st.sampled_from(["app", "rank"]), st.sampled_from("stu")),
     unread_requests=st.sampled_from([(), (GPU,)]),
     stays=st.booleans(),
@@ -348,7 +372,13 @@ class Cluster:
         here = self.on(name)
         one = self.nodes[name]
         live = [other for other in self.pods.values() if other.phase != "Succeeded"]
-        terms = {term for other in live for term in other.needs.anti_affinity if term.is_exact}
+        terms = {
+            term
+            for other in live
+            for term in other.needs.anti_affinity
+            if term.is_exact and (term.is_by_host or not (other.node or term.is_open))
+        }
+        terms |= {NEAR for other in live if other.needs.near and not other.node}
         terms |= {COUNT for other in live if other.needs.spread and not other.node}
         return NodeRoom(
             name,

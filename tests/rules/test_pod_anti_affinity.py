@@ -135,6 +135,27 @@ def test_rules_of_others_that_are_about_other_nodes_are_not_named() -> None:
     )
 
 
+def test_a_rule_of_its_own_that_names_no_value() -> None:
+    """As JobSet writes them: whom they keep away is known by theirs, not by its own."""
+    of_job = Requirement("job-key", "Exists"), Requirement("job-key", "NotIn", ("mine",))
+    mine = PodTerm("/job-key,… by zone", None, of_job, topology_key="zone")
+    theirs = replace(mine, name="another", selector=(Requirement("job-key", "NotIn", ("theirs",)),))
+    needs, labels = Needs(anti_affinity=(mine,)), {"job-key": "mine"}
+    taken = in_zone("a", big("a"), apart={theirs: 1}), in_zone("b", big("b"), apart={theirs: 1})
+    unit = gang(1, asks(cpu="1"), room_of(*taken), needs=needs, labels=labels, text=SAYS)
+    assert found("pod-anti-affinity", unit).message == (
+        "1 pod must not share a value of zone with certain other pods (required anti-affinity), and "
+        "each of the 2 values with nodes that could host it has such a pod; without that it would fit "
+        "now."
+    )
+    # Where nobody is known to keep it away the scheduler tells.
+    free = in_zone("a", big("a")), in_zone("b", big("b"))
+    unit = gang(1, asks(cpu="1"), room_of(*free), needs=needs, labels=labels, text=SAYS)
+    assert found("pod-anti-affinity", unit).message == (
+        "1 pod finds no node: on 3 nodes required anti-affinity is not met."
+    )
+
+
 def test_by_host_and_by_zone() -> None:
     nodes = (
         in_zone("a", big("a"), apart={ZONED: 1}),
