@@ -188,8 +188,6 @@ class Sieve:
         return self._at(at for at, others in taken.items() if ports_clash(ports, others))
 
     def _apart_clashes(self, taken: Mapping[int, Load]) -> Mask:
-        if not (self._shape.apart or self._shape.matched):
-            return self._none()
         return self._at(at for at, load in taken.items() if keeps_apart(self._shape, load))
 
     def filters(self, keys: Sequence[str]) -> Iterator[tuple[Filter, str, Mask]]:
@@ -234,6 +232,8 @@ class Sieve:
 
     def apart_taken(self, when: When) -> Mask:
         """Return the nodes where a pod keeps it away, on the node or with the same value of a label."""
+        if not (self._shape.apart or self._shape.matched):
+            return self._none()
         odd = self._ground.odd()
         found = self._apart_clashes(odd.apart_now if when is When.NOW else odd.apart_staying)
         for (key, value), terms in self._ground.terms(when).items():
