@@ -238,7 +238,7 @@ class Shape:
     keep it away."""
     near: PodTerm | None = None
     """Required affinity to pods that are there: its nodes have the label, and the value of a node with
-    such a pod. Only where no member is such a pod itself; else it is in `unsupported`."""
+    such a pod. Else it is in `unsupported`: where members without a node could be such pods elsewhere."""
     spread: Spread | None = None
     """Only of the one shape of a gang without topology keys; else it is in `unsupported`."""
     unsupported: tuple[str, ...] = ()

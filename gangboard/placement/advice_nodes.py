@@ -49,8 +49,7 @@ def free_room(trial: Trial) -> Iterator[Advice]:
 def least(trial: Trial) -> Freed:
     """Return the least that must become free, worked out once for each trial; nothing for unknown."""
     if trial.freed is None:
-        alone = trial.is_one_shape and trial.shape.spread is None
-        one = alone and not keys_apart(trial.shape)
+        one = trial.is_one_shape and not (trial.shape.spread or keys_apart(trial.shape))
         trial.freed = cheapest(trial) if one else _least_for_several(trial)
     return trial.freed
 

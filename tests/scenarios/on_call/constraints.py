@@ -30,7 +30,7 @@ APP = "example.com/app"
 
 def _at(key: str, *values: str, **more: Any) -> tuple[Room, ...]:
     """Return nodes with these values of a label."""
-    rooms: tuple[Room, ...] = tuple({"labels": {key: value}, **more} for value in values)  # type: ignore[typeddict-item]
+    rooms: tuple[Room, ...] = tuple({"labels": {key: value}, **more} for value in values)  # type: ignore[typeddict-item] # `more` are words of Room
     return rooms
 
 

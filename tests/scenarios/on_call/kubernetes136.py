@@ -93,7 +93,7 @@ def _ring(**driver: str) -> Objects:
             ns,
             jobs={
                 "driver": {"pods": 2, "node_selector": {**where, **driver}},
-                "ring": {"pods": 3, "node_selector": where, **apart("ring")},  # type: ignore[typeddict-item]
+                "ring": {"pods": 3, "node_selector": where, **apart("ring")},  # type: ignore[typeddict-item] # words of PodOptions
             },
         )
         return [*leftover, run]

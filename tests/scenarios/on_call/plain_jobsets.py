@@ -57,12 +57,12 @@ def _with_loader(state: str, **options: Any) -> Objects:
         "restart_policy": "OnFailure",
         "backoff_limit": 50,
     }
-    return _set({"loader": loader, "learners": {"pods": 2}}, **options)  # type: ignore[dict-item]
+    return _set({"loader": loader, "learners": {"pods": 2}}, **options)  # type: ignore[dict-item] # words of JobOptions
 
 
 def _actors_and_learners(**actors: Any) -> Objects:
     """Return 2 actors of 1 CPU, 2 learners of 4 GPUs, and somebody's pod with 5 GPUs on node 1."""
-    actor: JobOptions = {"pods": 2, **actors}  # type: ignore[typeddict-item]
+    actor: JobOptions = {"pods": 2, **actors}  # type: ignore[typeddict-item] # words of JobOptions
     jobs: dict[str, JobOptions] = {"actors": actor, "learners": {"pods": 2, "gpu": 4}}
     return all_of(holders([1], gpu=5), _set(jobs))
 
