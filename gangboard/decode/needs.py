@@ -16,7 +16,7 @@ from gangboard.decode.selectors import (
     read_requirements,
     read_term,
 )
-from gangboard.decode.spread import WireSpread, read_spread
+from gangboard.decode.spread import WireSpread, read_spreads
 from gangboard.decode.wire import Int32, Int64, Wire
 from gangboard.domain.capacity import (
     AFFINITY,
@@ -147,8 +147,8 @@ def read_needs(spec: WirePlacedSpec, namespace: str, resources: Iterable[str]) -
     classes = tuple(_device_classes(resources))
     if not (near or terms or hard or ports or words or classes):
         return needs
-    spread = read_spread(hard, namespace)
-    if hard and spread is None:
+    spreads = read_spreads(hard, namespace)
+    if hard and not spreads:
         words = (SPREAD, *words)
     beside = read_near(near, namespace) if near else None
     if near and beside is None:
@@ -162,7 +162,7 @@ def read_needs(spec: WirePlacedSpec, namespace: str, resources: Iterable[str]) -
             host_ports=ports,
             anti_affinity=kept_apart,
             near=beside,
-            spread=spread,
+            spreads=spreads,
             spread_keys=tuple(sorted({one.topology_key for one in hard})),
             unsupported=(*needs.unsupported, *words),
             undecidable=classes,

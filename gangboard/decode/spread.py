@@ -29,18 +29,19 @@ class WireSpread(Wire):
         return self.when_unsatisfiable != "ScheduleAnyway"
 
 
-def read_spread(hard: Sequence[WireSpread], namespace: str) -> Spread | None:
-    """Return the hard constraint of a pod of that namespace; None for several, and for what is not
-    as the API has it.
+def read_spreads(hard: Sequence[WireSpread], namespace: str) -> tuple[Spread, ...]:
+    """Return the hard constraints of a pod of that namespace; none where one is not as the API has it.
 
     What is not said is as in filterTopologySpreadConstraints of the plugin podtopologyspread: one
     domain is enough, nodes are excluded by affinity and not by taints. `matchLabelKeys` is in the
     selector already: the API server puts it there (1.34 and later, unless a feature gate is off),
     for the labels that the pod has.
     """
-    if len(hard) != 1:
-        return None
-    (wire,) = hard
+    found = [_read(wire, namespace) for wire in hard]
+    return tuple(one for one in found if one is not None) if all(found) else ()
+
+
+def _read(wire: WireSpread, namespace: str) -> Spread | None:
     affinity = wire.node_affinity_policy or _HONOR
     taints = wire.node_taints_policy or _IGNORE
     least = 1 if wire.min_domains is None else wire.min_domains

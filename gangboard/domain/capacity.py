@@ -163,7 +163,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A hard topology spread constraint (`whenUnsatisfiable: DoNotSchedule`), the only one of a pod."""
+    """A hard topology spread constraint (`whenUnsatisfiable: DoNotSchedule`)."""
 
     topology_key: str
     counted: PodTerm
@@ -208,8 +208,8 @@ class Needs:
     """Its required terms, by name; other pods are subject to those that are not exact, too."""
     near: PodTerm | None = None
     """Required affinity to pods, by one label of nodes. None: it has none, or what is `unsupported`."""
-    spread: Spread | None = None
-    """`counts_itself` is not known here."""
+    spreads: tuple[Spread, ...] = ()
+    """All its constraints, without `counts_itself`. Empty: it has none, or what is `unsupported`."""
     spread_keys: tuple[str, ...] = ()
     """The labels of nodes by which hard topology spread constraints go, worked out or not."""
     unsupported: tuple[str, ...] = ()
@@ -239,15 +239,20 @@ class Shape:
     near: PodTerm | None = None
     """Required affinity to pods that are there: its nodes have the label, and the value of a node with
     such a pod. Else it is in `unsupported`: where members without a node could be such pods elsewhere."""
-    spread: Spread | None = None
-    """Only of the one shape of a gang without topology keys; else it is in `unsupported`."""
+    spreads: tuple[Spread, ...] = ()
+    """Only of the one shape of a gang without topology keys; else they are in `unsupported`. Of several
+    it is worked out how many pods fit at most."""
     unsupported: tuple[str, ...] = ()
-    """What it asks for besides and what can only take nodes away (volumes, claims, several spread
-    constraints, affinity to each other, a request that could not be read): "does not fit"
-    stays true."""
+    """What it asks for besides and what can only take nodes away (volumes, claims, affinity to each
+    other, a request that could not be read): "does not fit" stays true."""
     undecidable: tuple[str, ...] = ()
     """What could also add nodes or room, such as an extended resource that a driver serves by
     dynamic allocation: no answer is safe."""
+
+    @property
+    def spread(self) -> Spread | None:
+        """Its topology spread constraint, if it is the only one."""
+        return self.spreads[0] if len(self.spreads) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)

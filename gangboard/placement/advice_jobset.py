@@ -163,7 +163,7 @@ def _without(trial: Trial, pods: Sequence[Pod]) -> Mapping[str, NodeRoom] | None
     placed: dict[str, list[Pod]] = {}
     for pod in pods:
         needs = pod.needs
-        if needs.host_ports or needs.anti_affinity or needs.spread:
+        if needs.host_ports or needs.anti_affinity or needs.spreads:
             return None
         if pod.node:
             placed.setdefault(pod.node, []).append(pod)

@@ -77,7 +77,7 @@ def _what_they_hold(trial: Trial, chosen: Sequence[_Candidate]) -> str:
 def _adds_up(trial: Trial) -> bool:
     """Whether the places on each node can simply be added: one shape that shares nodes freely."""
     shape = trial.shape
-    bound = shape.host_ports or shape.apart or shape.matched or shape.spread or shape.unsupported
+    bound = shape.host_ports or shape.apart or shape.matched or shape.spreads or shape.unsupported
     return trial.is_one_shape and not bound
 
 

@@ -16,6 +16,7 @@ from gangboard.placement.ground import Ground, as_ground
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.packing import BUDGET
 from gangboard.placement.spread import spread_of
+from gangboard.placement.spreads import several_of
 from gangboard.placement.totals import shortest_of_any, totals
 
 
@@ -181,9 +182,13 @@ def _present(request: GangRequest) -> tuple[Constraint, ...]:
         Constraint.TOPOLOGY: bool(request.topology_keys),
         Constraint.HOST_PORTS: any(shape.host_ports for shape in shapes),
         Constraint.APART: any(shape.apart or shape.matched for shape in shapes),
-        Constraint.SPREAD: spread_of(request) is not None,
+        Constraint.SPREAD: _is_spread(request),
     }
     return tuple(one for one in Constraint if there[one])
+
+
+def _is_spread(request: GangRequest) -> bool:
+    return spread_of(request) is not None or several_of(request) is not None
 
 
 def relaxed(
@@ -193,7 +198,7 @@ def relaxed(
 
     What is not worked out (`Shape.unsupported`) is left out too: the trial is about the rest.
     """
-    keeps_spread = spread_of(request) is not None and Constraint.SPREAD not in constraints
+    keeps_spread = _is_spread(request) and Constraint.SPREAD not in constraints
 
     def shape(one: Shape) -> Shape:
         requests = {name: amount for name, amount in one.requests.items() if name != resource}
@@ -205,7 +210,7 @@ def relaxed(
             host_ports=frozenset() if Constraint.HOST_PORTS in constraints else one.host_ports,
             apart=frozenset() if Constraint.APART in constraints else one.apart,
             matched=frozenset() if Constraint.APART in constraints else one.matched,
-            spread=one.spread if keeps_spread else None,
+            spreads=one.spreads if keeps_spread else (),
             unsupported=(),
         )
 

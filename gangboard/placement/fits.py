@@ -26,6 +26,7 @@ from gangboard.placement.ground import as_ground
 from gangboard.placement.matching import is_about_hosts, undecidable
 from gangboard.placement.packing import BUDGET, Budget, pack
 from gangboard.placement.spread import fit_spread, fit_spread_plainly, spread_of
+from gangboard.placement.spreads import most_by_all, most_by_all_plainly, several_of
 
 Domains = dict[tuple[str, ...], list[NodeRoom]]
 
@@ -72,7 +73,7 @@ def _beyond(request: GangRequest, found: Fit) -> Fit:
     """Return that it fits only if nothing is asked for that is not worked out."""
     parties = [party for party in request.parties if party.count > 0]
     found_names = {name for party in parties for name in party.shape.unsupported}
-    if spread_of(request) is None and any(party.shape.spread for party in parties):
+    if spread_of(request) is None and any(party.shape.spreads for party in parties):
         found_names.add(SPREAD)
     if is_beyond(request):
         found_names.add(ANTI_AFFINITY)
@@ -102,6 +103,9 @@ def _fits(
         spreading = spread_of(request)
         if spreading is not None:
             return fit_spread(ground, spreading, when, target)
+        several = several_of(request)
+        if several is not None and most_by_all(ground, several, when) < target:
+            return Fit(Answer.NO)
         apart = apart_of(request)
         if apart is not None:
             return fit_apart(ground, apart, when, target)
@@ -129,6 +133,9 @@ def _fits_plainly(
         spreading = spread_of(request)
         if spreading is not None:
             return fit_spread_plainly(nodes, spreading, when, target)
+        several = several_of(request)
+        if several is not None and most_by_all_plainly(nodes, several, when) < target:
+            return Fit(Answer.NO)
         apart = apart_of(request)
         if apart is not None:
             return fit_apart_plainly(nodes, apart, when, target)

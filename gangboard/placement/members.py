@@ -31,7 +31,7 @@ from gangboard.placement.neighbours import NO_TERMS, fewer, matcher
 OF_OTHERS = "anti-affinity of other pods"
 """What is not worked out of a pod that a term of another, not by host, may keep away."""
 _Kind = tuple[
-    tuple[tuple[str, Decimal], ...], Needs, tuple[str, ...], frozenset[PodTerm], Spread | None
+    tuple[tuple[str, Decimal], ...], Needs, tuple[str, ...], frozenset[PodTerm], tuple[Spread, ...]
 ]
 
 
@@ -126,22 +126,23 @@ def _parties(
             pod.needs,
             pod.unread_requests,
             matched(pod),
-            _spread(pod),
+            _spreads(pod),
         )
         kinds.setdefault(kind, []).append(pod)
     parties: dict[str, Party] = {}
-    for (requests, needs, unread, terms, spread), members in kinds.items():
+    for (requests, needs, unread, terms, spreads), members in kinds.items():
         name = plain = _name(unit, members)
         number = 2
         while name in parties:
             name, number = f"{plain} ({number})", number + 1
         unsupported = (*needs.unsupported, *map(unread_text, unread), *also)
-        if len(kinds) > 1 or not alone or (spread and _may_count_more(unit, spread, pods)):
-            spread = None
+        is_open = any(_may_count_more(unit, spread, pods) for spread in spreads)
+        if len(kinds) > 1 or not alone or is_open:
+            spreads = ()
         near = needs.near
         if near is not None and _may_come(unit, near):
             near = None
-        shape = shape_of(name, dict(requests), needs, unsupported, terms, spread, near)
+        shape = shape_of(name, dict(requests), needs, unsupported, terms, spreads, near)
         served = may_be_served(unit, shape, members)
         shape = replace(shape, undecidable=(*shape.undecidable, *served)) if served else shape
         parties[name] = Party(shape, len(members))
@@ -167,12 +168,11 @@ def _may_come(unit: Unit, near: PodTerm) -> bool:
     )
 
 
-def _spread(pod: Pod) -> Spread | None:
-    spread = pod.needs.spread
-    if spread is None:
-        return None
-    itself = spread.counted.matches(pod.meta.ref.namespace, pod.labels)
-    return replace(spread, counts_itself=itself)
+def _spreads(pod: Pod) -> tuple[Spread, ...]:
+    return tuple(
+        replace(spread, counts_itself=spread.counted.matches(pod.meta.ref.namespace, pod.labels))
+        for spread in pod.needs.spreads
+    )
 
 
 def _may_count_more(unit: Unit, spread: Spread, pods: Sequence[Pod]) -> bool:
@@ -201,18 +201,21 @@ def shape_of(
     needs: Needs,
     unsupported: tuple[str, ...],
     matched: frozenset[PodTerm] = NO_TERMS,
-    spread: Spread | None = None,
+    spreads: tuple[Spread, ...] = (),
     near: PodTerm | None = None,
 ) -> Shape:
     """Return one pod's requests and needs as a shape.
 
     `matched` are the terms of anti-affinity that it matches: its gang's, and those of pods with a
-    node. Of one that is not exact nobody can tell here which nodes it takes away. `spread` and `near`
-    are its constraint and its affinity where those can be worked out.
+    node. Of one that is not exact nobody can tell here which nodes it takes away. `spreads` and `near`
+    are its constraints and its affinity where those can be worked out.
     """
     if needs.near is not None and near is None:
         unsupported = (*unsupported, AFFINITY)
-    if needs.spread is not None and spread is None:
+    if needs.spreads and not spreads:
+        unsupported = (*unsupported, SPREAD)
+    if len(spreads) > 1:
+        # How many of them fit at most is worked out, not whether as many do.
         unsupported = (*unsupported, SPREAD)
     if any(term.is_open for term in needs.anti_affinity):
         # Whom it keeps away by its own rule is not known; who keeps it away is.
@@ -229,7 +232,7 @@ def shape_of(
         frozenset(term for term in needs.anti_affinity if term.is_exact),
         frozenset(term for term in matched if term.is_exact),
         near,
-        spread,
+        spreads,
         tuple(dict.fromkeys(unsupported)),
         needs.undecidable,
     )

@@ -109,7 +109,7 @@ def domains_by(ground: Ground, shape: Shape, spread: Spread, when: When) -> list
     codes = known.codes
     counted = Sieve(ground, shape).counted(spread)
     there = dict.fromkeys(np.unique(codes[counted]).tolist(), 0)
-    for at, number in _matching(ground, spread.counted, when):
+    for at, number in matching(ground, spread.counted, when):
         if counted[at]:
             there[int(codes[at])] += number
     caps = hosts_of(ground, shape).caps(when)
@@ -120,7 +120,8 @@ def domains_by(ground: Ground, shape: Shape, spread: Spread, when: When) -> list
     return [Domain(known.values[code][0], there[code], places[code]) for code in sorted(there)]
 
 
-def _matching(ground: Ground, term: PodTerm, when: When) -> Iterator[tuple[int, int]]:
+def matching(ground: Ground, term: PodTerm, when: When) -> Iterator[tuple[int, int]]:
+    """Yield the nodes with pods that a constraint counts, and how many."""
     odd = ground.odd()
     for at, load in (odd.apart_now if when is When.NOW else odd.apart_staying).items():
         if term in load.matched:

@@ -123,7 +123,7 @@ def terms_of(pod: Pod) -> tuple[PodTerm, ...]:
         return tuple(term for term in terms if term.is_by_host or not term.is_exact)
     terms = tuple(term for term in terms if not term.is_open)
     near = () if needs.near is None else (needs.near,)
-    return (*terms, *near) if needs.spread is None else (*terms, *near, needs.spread.counted)
+    return (*terms, *near, *(spread.counted for spread in needs.spreads))
 
 
 def taken_of(pod: Pod) -> Taken | None:

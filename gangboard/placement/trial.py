@@ -123,7 +123,7 @@ class Trial:
         if request is None and self.is_one_shape:
             wanted_now = self.request.needed if target is None else target
             shape = self.shape
-            if shape.unsupported or shape.apart or shape.matched or shape.spread:
+            if shape.unsupported or shape.apart or shape.matched or shape.spreads:
                 return self.fit(changed, request, target).answer is Answer.YES
             return self.most(changed) >= wanted_now
         return self.fit(changed, request, target).answer is Answer.YES

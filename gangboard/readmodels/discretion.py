@@ -110,7 +110,15 @@ def unnamed(text: str, hidden: tuple[ObjectRef, ...], *, own: str) -> str:
     for ref in hidden:
         if ref.name:
             text = _mention(ref, own).sub(stand_in(ref), text)
+    for one in sorted({stand_in(ref) for ref in hidden}):
+        text = _together(text, one)
     return text
+
+
+def _together(text: str, one: str) -> str:
+    """Return the text with `a pod you may not see and a pod you may not see` as `pods you may not see`."""
+    _, noun, rest = one.split(" ", 2)
+    return re.sub(rf"(?:{noun}s )?{one}(?:(?:, | and ){one})+", f"{noun}s {rest}", text)
 
 
 def _mention(ref: ObjectRef, own: str) -> re.Pattern[str]:

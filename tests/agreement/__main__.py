@@ -1,8 +1,9 @@
-"""`python -m tests.agreement --cases 300 [--seed N] [--advice | --jobs | --racks]`: plays cases that nobody has seen.
+"""`python -m tests.agreement --cases 300 [--seed N] [--advice | --jobs | --racks | --spreads]`: plays cases that nobody has seen.
 
 Prints figures; with `--advice` those of the first advice for each misfit, taken on the cluster; with
 `--jobs` those of advice for gangs of Jobs and JobSets, `--only N` just one of them. With `--racks` the
-members and others share no rack, where we may not be able to tell more often. Ends with 1 when we are wrong of a case or cannot tell of more than one in twenty, and when advice is
+members and others share no rack, with `--spreads` they have two topology spread constraints: there we
+may not be able to tell more often. Ends with 1 when we are wrong of a case or cannot tell of more than one in twenty, and when advice is
 wrong or too rare.
 """
 
@@ -23,6 +24,7 @@ def main() -> int:
     options.add_argument("--advice", action="store_true")
     options.add_argument("--jobs", action="store_true")
     options.add_argument("--racks", action="store_true")
+    options.add_argument("--spreads", action="store_true")
     options.add_argument("--only", type=int, help="with --jobs: the number of the one case to play")
     given = options.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
@@ -31,7 +33,7 @@ def main() -> int:
     django.setup()
     from tests.agreement import advice_play, jobs_play
     from tests.agreement.arena import Arena
-    from tests.agreement.drawing import make_cases, make_rack_case
+    from tests.agreement.drawing import make_cases, make_rack_case, make_spreads_case
     from tests.agreement.figures import Figures, Outcome, compare
     from tests.agreement.jobs import make_job_case
     from tests.controlplane.cluster import ControlPlane
@@ -42,11 +44,12 @@ def main() -> int:
         if given.jobs:
             numbers = range(given.cases) if given.only is None else [given.only]
             return jobs_play.report(arena, [make_job_case(given.seed, at) for at in numbers])
-        if given.racks:
-            racked = [make_rack_case(given.seed, at) for at in range(given.cases)]
-            outcomes = list(compare(arena, racked))
+        if given.racks or given.spreads:
+            make = make_rack_case if given.racks else make_spreads_case
+            outcomes = list(compare(arena, [make(given.seed, at) for at in range(given.cases)]))
             wrong = [one for one in outcomes if one.outcome is Outcome.WRONG]
-            print(*Counter(str(one.outcome) for one in outcomes).items(), *wrong, sep="\n")
+            pairs = Counter(f"{one.played.judgement}: {one.outcome}" for one in outcomes)
+            print(*pairs.items(), *wrong, sep="\n")
             return 1 if wrong else 0
         cases = make_cases(given.seed, given.cases)
         if given.advice:

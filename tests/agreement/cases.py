@@ -87,6 +87,8 @@ class PartySpec:
     affinity: str = ""
     """A required node affinity: `no hdd`, `some rack`, or none."""
     spread: SpreadSpec | None = None
+    also: SpreadSpec | None = None
+    """A second constraint beside it."""
 
     @property
     def needs(self) -> tuple[Ask, str, bool, str]:

@@ -52,6 +52,40 @@ def make_rack_case(seed: int, number: int) -> Case:
             return replace(case, by_rack=True)
 
 
+def make_spreads_case(seed: int, number: int) -> Case:
+    """Return a case with two topology spread constraints; nobody reckons whether it fits.
+
+    Of most the first alone lets them all in.
+    """
+    dice = Random(f"{seed}/{number}/spreads")
+    is_open = dice.random() < 0.6
+    while True:
+        case = _draw(dice, seed, number, mixed=False)
+        if case.topology:
+            continue
+        # With all labels, and few nodes that nobody may use: else hardly anything fits.
+        nodes = tuple(
+            replace(
+                node,
+                rack=node.rack or dice.choice(RACKS),
+                tainted=node.tainted and dice.random() < 0.4,
+                cordoned=node.cordoned and dice.random() < 0.4,
+            )
+            for node in case.nodes
+        )
+        case = _spread(dice, replace(case, nodes=nodes))
+        (party,) = case.parties
+        assert party.spread is not None
+        if (most(case) >= case.quorum) != is_open:
+            continue
+        keys = [key for key in ("rack", "disk", "host", "host") if key != party.spread.key]
+        skew, least = dice.choice((1, 1, 2)), dice.choice((1, 1, 1, 2))
+        also = SpreadSpec(
+            dice.choice(keys), skew, least, honours_taints=party.spread.honours_taints
+        )
+        return replace(case, parties=(replace(party, also=also),))
+
+
 def _draw(dice: Random, seed: int, number: int, *, mixed: bool) -> Case:
     apart, port = dice.random() < 0.2, dice.random() < 0.2
     nodes = tuple(

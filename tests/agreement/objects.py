@@ -70,8 +70,9 @@ def _member(case: Case, namespace: str, run: str, party: PartySpec, number: int)
         spec["tolerations"] = [{"key": TAINT, "operator": "Exists"}]
     if party.affinity:
         spec["affinity"] = _AFFINITIES[party.affinity]
-    if party.spread is not None:
-        spec["topologySpreadConstraints"] = [_spread(case, party.spread)]
+    spreads = [one for one in (party.spread, party.also) if one is not None]
+    if spreads:
+        spec["topologySpreadConstraints"] = [_spread(case, one) for one in spreads]
     spec["schedulingGroup"] = {"podGroupName": case.name}
     name = f"{case.name}-{party.name}-{number}"
     made = _pod(name, namespace, run, case, party.ask, spec)

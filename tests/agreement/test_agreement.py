@@ -11,7 +11,7 @@ import pytest
 from gangboard.domain.placing import Answer
 from tests.agreement.arena import Arena, Judgement
 from tests.agreement.cases import Ask, Case, NodeSpec, PartySpec, SpreadSpec
-from tests.agreement.drawing import make_case, make_cases, make_rack_case
+from tests.agreement.drawing import make_case, make_cases, make_rack_case, make_spreads_case
 from tests.agreement.figures import Figures, Outcome, Result, compare
 from tests.agreement.reckoning import is_boundary, most
 from tests.controlplane.cluster import ControlPlane
@@ -19,6 +19,7 @@ from tests.controlplane.cluster import ControlPlane
 SEEDS = (7, 2026)
 CASES_OF_EACH = 20
 RACK_SEED = 40326
+SPREADS_SEED = 51127
 
 
 @pytest.fixture
@@ -46,6 +47,19 @@ def test_who_shares_a_rack_is_never_wrong(arena: Arena) -> None:
     assert outcomes[Outcome.AGREED] >= 12
     answers = {one.ours.answer for one in results if one.outcome is Outcome.AGREED}
     assert answers == {Answer.YES, Answer.NO}
+
+
+def test_two_spread_constraints_are_never_wrong(arena: Arena) -> None:
+    """That they fit is never said; that they do not is said of nearly all that are refused."""
+    results = list(
+        compare(arena, [make_spreads_case(SPREADS_SEED, number) for number in range(24)])
+    )
+    outcomes = Counter((one.played.judgement, one.outcome) for one in results)
+    print(outcomes)
+    assert not [one for one in results if one.outcome is Outcome.WRONG]
+    assert outcomes[Judgement.FITS, Outcome.CANNOT_TELL] >= 6
+    assert outcomes[Judgement.REFUSED, Outcome.AGREED] >= 8
+    assert outcomes[Judgement.REFUSED, Outcome.CANNOT_TELL] <= 2
 
 
 def test_draws_are_fair_and_repeatable() -> None:

@@ -1,4 +1,4 @@
-"""Topology spread constraints of a pod: the one that is worked out, and those that are not."""
+"""Topology spread constraints of a pod: those that are understood, and others."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def spread(**more: Any) -> Json:
 def of_spread(*constraints: Json) -> Spread:
     found = needs(topologySpreadConstraints=list(constraints))
     assert found.unsupported == ()
-    assert found.spread is not None
-    return found.spread
+    (only,) = found.spreads
+    return only
 
 
 def test_one_hard_spread_constraint() -> None:
@@ -69,8 +69,15 @@ def test_the_rule_of_spread_and_that_of_anti_affinity_are_told_apart() -> None:
         affinity={"podAntiAffinity": {REQUIRED: [by_host()]}},
         topologySpreadConstraints=[spread(topologyKey=HOSTNAME)],
     )
-    assert found.spread is not None
-    assert found.spread.counted not in found.anti_affinity
+    (only,) = found.spreads
+    assert only.counted not in found.anti_affinity
+
+
+def test_several_are_read_in_their_order() -> None:
+    found = needs(topologySpreadConstraints=[spread(maxSkew=2), spread(topologyKey=HOSTNAME)])
+    assert [(one.topology_key, one.max_skew) for one in found.spreads] == [(ZONE, 2), (HOSTNAME, 1)]
+    assert found.spread_keys == (HOSTNAME, ZONE)
+    assert found.unsupported == ()
 
 
 @pytest.mark.parametrize("selector", [None, {}, {"matchLabels": {}, "matchExpressions": []}])
@@ -86,7 +93,7 @@ def test_without_a_selector_or_with_an_empty_one_no_pod_counts(selector: Json | 
 @pytest.mark.parametrize(
     "constraints",
     [
-        [spread(), spread(topologyKey=HOSTNAME)],
+        [spread(), spread(topologyKey=HOSTNAME, nodeTaintsPolicy="Perhaps")],
         [spread(whenUnsatisfiable="Sometimes")],
         [spread(maxSkew=0)],
         [spread(minDomains=0)],
@@ -100,7 +107,7 @@ def test_without_a_selector_or_with_an_empty_one_no_pod_counts(selector: Json | 
 )
 def test_other_spread_is_more_than_is_worked_out(constraints: list[Json]) -> None:
     found = needs(topologySpreadConstraints=constraints)
-    assert found.spread is None
+    assert found.spreads == ()
     assert found.unsupported == ("spread constraints",)
 
 

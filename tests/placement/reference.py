@@ -105,7 +105,7 @@ def spread_ends(
 ) -> set[tuple[int, ...]]:
     """Return every way in which placing one pod after the other can end: how many on each node.
 
-    Each goes to any node that takes it and that the spread constraint allows at that moment.
+    Each goes to any node that takes it and that all spread constraints allow at that moment.
     """
     ends, seen = set(), {(0,) * len(nodes)}
     todo = list(seen)
@@ -127,17 +127,29 @@ def spread_step(
     shape: Shape, nodes: Sequence[NodeRoom], here: Sequence[int], at: int, when: When
 ) -> bool:
     """Whether one pod more may go to the node `at`, with so many placed before."""
-    node, spread = nodes[at], shape.spread
-    assert spread is not None
+    node = nodes[at]
     load = node.now if when is When.NOW else node.staying
+    if node.unschedulable or not accepts(node, load, [shape] * (here[at] + 1)):
+        return False
+    keys = {spread.topology_key for spread in shape.spreads}
+    labelled = [one for one in zip(nodes, here, strict=True) if keys <= one[0].labels.keys()]
+    return keys <= node.labels.keys() and all(
+        _is_allowed(shape, spread, labelled, node, when) for spread in shape.spreads
+    )
+
+
+def _is_allowed(
+    shape: Shape,
+    spread: Spread,
+    labelled: Sequence[tuple[NodeRoom, int]],
+    node: NodeRoom,
+    when: When,
+) -> bool:
+    """Whether one constraint lets a pod go to a node; `labelled` are the nodes that can count."""
     key = spread.topology_key
-    if key not in node.labels or node.unschedulable:
-        return False
-    if not accepts(node, load, [shape] * (here[at] + 1)):
-        return False
     counts: dict[str, int] = {}
-    for one, placed in zip(nodes, here, strict=True):
-        if key in one.labels and not _left_out(one, shape, spread):
+    for one, placed in labelled:
+        if not _left_out(one, shape, spread):
             there = one.now if when is When.NOW else one.staying
             number = there.matched.get(spread.counted, 0) + spread.counts_itself * placed
             counts[one.labels[key]] = counts.get(one.labels[key], 0) + number

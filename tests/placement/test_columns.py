@@ -130,9 +130,14 @@ def odd_nodes(random: Random) -> list[NodeRoom]:
     return found
 
 
-def odd_spread(random: Random) -> Spread:
+def odd_spreads(random: Random) -> tuple[Spread, ...]:
+    keys = random.sample(["rack", "size", HOSTNAME], random.choice([1, 1, 2, 3]))
+    return tuple(odd_spread(random, key) for key in keys)
+
+
+def odd_spread(random: Random, key: str) -> Spread:
     return Spread(
-        random.choice(["rack", "size", HOSTNAME]),
+        key,
         random.choice([S, T]),
         random.randint(1, 2),
         random.choice([1, 1, 2, 3]),
@@ -163,7 +168,7 @@ def odd_shape(random: Random, name: str = "s") -> Shape:
         frozenset(some(random, [S, T, R], odd / 2)),
         frozenset(some(random, [S, T, R], odd / 2)),
         random.choice([S, R]) if random.random() < odd / 2 else None,
-        odd_spread(random) if random.random() < odd else None,
+        odd_spreads(random) if random.random() < odd else (),
         ("volumes",) if random.random() < 0.1 else (),
     )
 

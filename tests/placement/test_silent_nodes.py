@@ -101,7 +101,7 @@ def test_others_are_cordoned() -> None:
     unit = waiting(cordoned, registered("n1"), registered("n2"))
     assert told(unit) == (
         "nodes-unschedulable",
-        "the only node that could host 2 pods is cordoned; 2 more nodes have not said what they "
+        "the only node that could host 2 pods is cordoned (n0); 2 more nodes have not said what they "
         "offer yet",
     )
 
@@ -126,7 +126,7 @@ def test_beside_a_lack_of_room() -> None:
     assert told(unit) == (
         "exceeds-capacity",
         "2 pods need 8 nvidia.com/gpu, and the only node that could host them has 4 even when "
-        "empty; 1 more has not said what it offers yet",
+        "empty: only 1 of 2 fits; 1 more node has not said what it offers yet",
     )
 
 

@@ -69,7 +69,7 @@ def shapes(draw: st.DrawFn) -> Shape:
         host_ports=frozenset({HostPort(80)} if draw(st.integers(0, 4)) == 4 else ()),
         apart=frozenset({T} if draw(st.integers(0, 4)) == 4 else ()),
         matched=frozenset({T} if draw(st.integers(0, 4)) == 4 else ()),
-        spread=spread,
+        spreads=(spread,),
     )
 
 
@@ -108,7 +108,7 @@ def zoned(**zones: list[int]) -> list[NodeRoom]:
 
 
 def spread(**more: Any) -> Shape:
-    return shape(gpu=1, spread=Spread(ZONE, S, **more))
+    return shape(gpu=1, spreads=(Spread(ZONE, S, **more),))
 
 
 def most(one: Shape, nodes: list[NodeRoom]) -> int:
@@ -141,9 +141,9 @@ def test_a_zone_in_which_nothing_can_run_counts_too() -> None:
 def test_nodes_that_the_selector_excludes_are_no_domain() -> None:
     nodes = [*zoned(a=[4]), node("b0", labels={ZONE: "b", "pool": "y"})]
     nodes[0] = node("a0", labels={ZONE: "a", "pool": "x"})
-    one = shape(gpu=1, node_selector={"pool": "x"}, spread=Spread(ZONE, S))
+    one = shape(gpu=1, node_selector={"pool": "x"}, spreads=(Spread(ZONE, S),))
     other = shape(
-        gpu=1, node_selector={"pool": "x"}, spread=Spread(ZONE, S, honours_affinity=False)
+        gpu=1, node_selector={"pool": "x"}, spreads=(Spread(ZONE, S, honours_affinity=False),)
     )
     assert most(one, nodes) == 4
     assert most(other, nodes) == 1

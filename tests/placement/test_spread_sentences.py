@@ -21,7 +21,7 @@ SAYS = "0/2 nodes are available: 2 node(s) didn't match pod topology spread cons
 
 
 def spread(key: str = ZONE, **more: Any) -> Needs:
-    return Needs(spread=Spread(key, EVEN, **more))
+    return Needs(spreads=(Spread(key, EVEN, **more),))
 
 
 def in_zone(name: str, zone: str, *, used: int = 0, even: int = 0) -> NodeRoom:
@@ -39,7 +39,7 @@ def test_a_full_zone_holds_the_others_back() -> None:
     # Zone b comes to 3, zone a may have 4.
     assert finding.message == (
         "8 pods must be spread over the values of topology.kubernetes.io/zone (maxSkew 1), and only "
-        "6 can be placed now: topology.kubernetes.io/zone=b has 1 of such pods and room for 2 more, "
+        "6 of 8 can be placed now: topology.kubernetes.io/zone=b has 1 of such pods and room for 2 more, "
         "so no value may have more than 4; without that they would fit now."
     )
     assert first(unit) == "spread-constraints"
@@ -51,7 +51,7 @@ def test_a_zone_without_any_room() -> None:
     unit = gang(4, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
     assert found("spread-constraints", unit).message == (
         "4 pods must be spread over the values of topology.kubernetes.io/zone (maxSkew 1), and only "
-        "1 can be placed now: topology.kubernetes.io/zone=b has none of such pods and room for no "
+        "1 of 4 can be placed now: topology.kubernetes.io/zone=b has none of such pods and room for no "
         "more, so no value may have more than 1; without that they would fit now."
     )
 
@@ -61,7 +61,7 @@ def test_a_cordoned_zone_holds_them_back_for_good_until_it_is_uncordoned() -> No
     unit = gang(4, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
     finding = found("spread-constraints", unit)
     assert finding.health is Health.BLOCKED
-    assert "only 1 can be placed on empty nodes" in finding.message
+    assert "only 1 of 4 can be placed on empty nodes" in finding.message
     assert finding.advice[0].startswith("Uncordon node b0: ")
 
 
@@ -84,7 +84,7 @@ def test_too_few_zones() -> None:
     assert finding.health is Health.BLOCKED
     assert finding.message == (
         "6 pods must be spread over the values of topology.kubernetes.io/zone (maxSkew 2), and only "
-        "4 can be placed on empty nodes: 2 of at least 3 values (minDomains) are there, so no value may have "
+        "4 of 6 can be placed on empty nodes: 2 of at least 3 values (minDomains) are there, so no value may have "
         "more than 2 of such pods; without that they would fit on empty nodes."
     )
 
@@ -94,9 +94,53 @@ def test_pods_that_do_not_match_their_own_selector() -> None:
     unit = gang(2, ONE_CORE, nodes, needs=spread(), text=SAYS)
     assert found("spread-constraints", unit).message == (
         "2 pods must be spread over the values of topology.kubernetes.io/zone (maxSkew 1), and only "
-        "1 can be placed now: 1 of 2 values has too many of the pods that it counts; without that "
+        "1 of 2 can be placed now: 1 of 2 values has too many of the pods that it counts; without that "
         "they would fit now."
     )
+
+
+def both() -> dict[str, Any]:
+    """By zone and by host, as people ask for it."""
+    spreads = (Spread(ZONE, EVEN), Spread(HOSTNAME, EVEN))
+    needs = Needs(spreads=spreads, spread_keys=(HOSTNAME, ZONE))
+    return {"needs": needs, "labels": LABELS, "text": SAYS}
+
+
+def test_two_that_no_placing_meets_together() -> None:
+    """(2 1 | 2): a third on b0 is two more than on a1, a fourth in zone a two more than in b."""
+    nodes = room_of(in_zone("a0", "a"), in_zone("a1", "a"), in_zone("b0", "b"))
+    finding = found("spread-constraints", gang(6, ONE_CORE, nodes, **both()))
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "6 pods must be spread over the values of topology.kubernetes.io/zone (maxSkew 1) and "
+        "kubernetes.io/hostname (maxSkew 1), and at most 5 of 6 can be placed on empty nodes; without "
+        "that they would fit on empty nodes."
+    )
+
+
+def test_two_of_which_a_full_zone_keeps_one_from_being_met() -> None:
+    nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=8))
+    finding = found("spread-constraints", gang(4, ONE_CORE, nodes, **both()))
+    assert finding.health is Health.WAITING
+    assert finding.message.endswith(
+        "and at most 1 of 4 can be placed now; without that they would fit now."
+    )
+
+
+def test_two_that_could_be_met_are_what_the_scheduler_says() -> None:
+    """Some order of placing ends with all, and whether the scheduler's does is not claimed."""
+    nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b"))
+    finding = found("spread-constraints", gang(4, ONE_CORE, nodes, **both()))
+    assert finding.health is Health.WAITING
+    assert (
+        "topology spread constraints are not met (by kubernetes.io/hostname and " in finding.message
+    )
+
+
+def test_the_table_says_that_two_are_not_worked_out() -> None:
+    nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b"))
+    (row,) = fit_rows(gang(4, ONE_CORE, nodes, **both()))
+    assert row.unsupported == ("spread constraints",)
 
 
 def test_a_name_of_a_node_goes_with_its_reference() -> None:
@@ -137,7 +181,7 @@ def test_room_to_free_in_the_full_zone() -> None:
     nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=5))
     unit = gang(8, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
     finding = found("spread-constraints", unit)
-    assert "and only 7 can be placed now" in finding.message
+    assert "and only 7 of 8 can be placed now" in finding.message
     assert "Free 1 CPU on node b0: then all 8 pods fit." in finding.advice
     # Who leaves could be one of those that count.
     nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=7, even=1))

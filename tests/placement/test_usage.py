@@ -50,9 +50,10 @@ def node(name: str = "n1", ready: str = "True", **more: Any) -> Node:
 def pod(name: str = "p1", on: str = "n1", phase: str = "Running", **more: Any) -> Pod:
     asked = {key.replace("gpu", GPU): Decimal(text) for key, text in more.pop("asks", {}).items()}
     ports, terms = frozenset(more.pop("host_ports", ())), tuple(more.pop("terms", ()))
-    spread = Spread("zone", more.pop("counts")) if more.get("counts") else more.pop("counts", None)
+    term = more.pop("counts", None)
+    spreads = (Spread("zone", term),) if term else ()
     near = more.pop("near", None)
-    needs = Needs(host_ports=ports, anti_affinity=terms, near=near, spread=spread)
+    needs = Needs(host_ports=ports, anti_affinity=terms, near=near, spreads=spreads)
     if more.pop("deleted", False):
         return Pod(going("Pod", name), phase, on, requests=asked, needs=needs, **more)
     return Pod(meta("Pod", name), phase, on, requests=asked, needs=needs, **more)
@@ -379,7 +380,7 @@ class Cluster:
             if term.is_exact and (term.is_by_host or not (other.node or term.is_open))
         }
         terms |= {NEAR for other in live if other.needs.near and not other.node}
-        terms |= {COUNT for other in live if other.needs.spread and not other.node}
+        terms |= {COUNT for other in live if other.needs.spreads and not other.node}
         return NodeRoom(
             name,
             unschedulable=one.unschedulable,

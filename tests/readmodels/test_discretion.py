@@ -23,7 +23,7 @@ def node(name: str) -> ObjectRef:
     ("text", "ref", "told"),
     [
         ("Suspend Job team-b/train to free 4.", job("train"), f"Suspend {GANG} to free 4."),
-        ("team-b/train and team-b / train", job("train"), f"{GANG} and {GANG}"),
+        ("team-b/train and team-b / train", job("train"), "gangs you may not see"),
         ("Taken by Job eval.", job("eval"), f"Taken by {GANG}."),
         ("Taken by job/eval.", job("eval"), f"Taken by {GANG}."),
         ("gpu-07 lost power.", node("gpu-07"), f"{NODE} lost power."),
@@ -38,6 +38,21 @@ def node(name: str) -> ObjectRef:
 )
 def test_a_hidden_name_is_not_left(text: str, ref: ObjectRef, told: str) -> None:
     assert unnamed(text, (ref,), own="train") == told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("2 are cordoned (n7 and n8).", "2 are cordoned (nodes you may not see)."),
+        ("cordoned (n7, n8 and 3 more)", "cordoned (nodes you may not see and 3 more)"),
+        ("nodes n7 and n8 are NotReady", "nodes you may not see are NotReady"),
+        ("on n7, then on n8", f"on {NODE}, then on {NODE}"),
+        ("team-b/train and n7", f"{GANG} and {NODE}"),
+    ],
+)
+def test_several_hidden_names_are_told_at_once(text: str, told: str) -> None:
+    hidden = (job("train"), node("n7"), node("n8"))
+    assert unnamed(text, hidden, own="mine") == told
 
 
 @pytest.mark.parametrize(

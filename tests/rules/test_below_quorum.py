@@ -8,7 +8,7 @@ import pytest
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from gangboard.domain.objects import Controller
+from gangboard.domain.objects import Controller, ObjectRef
 from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.verdict import UnitMemory
 from tests.diagnosis.building import (
@@ -41,9 +41,7 @@ def short(age: float = 600, memory: UnitMemory | None = None, **facts: Any) -> U
 def test_two_of_four() -> None:
     finding = found("below-quorum", short())
     assert (finding.code, finding.health) == ("below-quorum", Health.BLOCKED)
-    assert finding.message == (
-        "2 of the 4 pods that group ring needs exist; nothing refuses the rest."
-    )
+    assert finding.message == ("2 of 4 pods that group ring needs exist; nothing refuses the rest.")
     assert [(one.label, one.value) for one in finding.evidence] == [
         ("quorum", "4"),
         ("live pods", "2"),
@@ -70,7 +68,7 @@ def test_a_count_that_drops_has_changed_now(facts: dict[str, Any]) -> None:
     memory = UnitMemory(created=4, created_since=ago(3600))
     finding = found("below-quorum", short(3600, memory=memory, **facts))
     assert (finding.code, finding.recheck_at) == ("starting", ago(-30))
-    assert finding.message == "2 of the 4 pods that group ring needs exist."
+    assert finding.message == "2 of 4 pods that group ring needs exist."
     assert finding.advice == ()
 
 
@@ -84,7 +82,7 @@ def test_an_owner_that_asks_for_too_few() -> None:
     job = a_job("train", pods=2, group_name="ring")
     unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 2))
     assert found("below-quorum", unit).message == (
-        "2 of the 4 pods that group ring needs exist, and its owner asks for only 2."
+        "2 of 4 pods that group ring needs exist, and its owner asks for only 2."
     )
 
 
@@ -98,7 +96,7 @@ def test_an_old_refusal_explains_nothing_where_no_pod_is_missing() -> None:
 
 def test_it_is_not_claimed_that_nothing_was_refused() -> None:
     assert found("below-quorum", short(events_known=False)).message == (
-        "2 of the 4 pods that group ring needs exist. Events cannot be read, so a refusal would "
+        "2 of 4 pods that group ring needs exist. Events cannot be read, so a refusal would "
         "not be seen."
     )
 
@@ -129,8 +127,42 @@ def test_only_of_known_makers_it_is_said_that_nothing_refuses(
     of: Controller | None, rest: str
 ) -> None:
     assert found("below-quorum", bare(of=of)).message == (
-        f"2 of the 4 pods that group ring needs exist{rest}"
+        f"2 of 4 pods that group ring needs exist{rest}"
     )
+
+
+def emptied(**memory: Any) -> Unit:
+    """A PodGroup that nobody owns, without any pod: what it was before is remembered or not."""
+    group = a_group("ring", quorum=4, created_at=ago(900))
+    owner = Owner(meta=group.meta, desired=4)
+    return unit_of(owner, group, memory=UnitMemory(created_since=ago(60), **memory))
+
+
+def test_a_bare_group_that_lost_all_its_pods() -> None:
+    unit = emptied(whole_at=ago(120))
+    finding = found("below-quorum", unit)
+    assert finding.health is Health.BLOCKED
+    assert finding.message == (
+        "0 of 4 pods that group ring needs exist; those that it had are gone."
+    )
+    assert finding.advice == ("Make 4 pods in PodGroup ring.",)
+    assert first(unit) == "below-quorum"
+
+
+def test_a_bare_group_all_of_whose_pods_were_preempted() -> None:
+    urgent = ObjectRef("batch", "Job", "team-b", "urgent", "uid-urgent")
+    unit = emptied(whole_at=ago(120), preempted_at=ago(90), preempted_by=(urgent,))
+    finding = found("below-quorum", unit)
+    assert finding.message == (
+        "0 of 4 pods that group ring needs exist; those that it had were preempted by team-b/urgent."
+    )
+    (who,) = [one for one in finding.evidence if one.label == "preempted by Job"]
+    assert (who.value, who.source) == ("team-b/urgent", urgent)
+    assert first(unit) == "below-quorum"
+
+
+def test_twin_that_never_had_a_pod() -> None:
+    assert first(emptied()) == "pods-not-created"
 
 
 def test_what_refuses_the_pods_of_a_stateful_set() -> None:

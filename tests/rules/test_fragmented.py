@@ -40,8 +40,8 @@ def test_free_in_pieces_that_are_too_small() -> None:
 def test_some_fit_and_the_rest_is_in_pieces() -> None:
     nodes = [node("n0", gpu=8, used=3), node("n1", gpu=8, used=6), node("n2", gpu=8, used=6)]
     assert told("fragmented", gang(3, asks(3), room_of(*nodes))) == (
-        "3 pods need 3 nvidia.com/gpu each, and 9 are free in total, but in pieces: only 1 fits "
-        "(1 node has 5 and 2 nodes have 2 each)."
+        "3 pods need 3 nvidia.com/gpu each, and 9 are free in total, but in pieces: only 1 of 3 "
+        "fits (1 node has 5 and 2 nodes have 2 each)."
     )
 
 
@@ -75,7 +75,7 @@ def test_one_of_two_finds_both_on_one_node() -> None:
     unit = gang(2, asks(4, cpu="4"), room_of(*nodes))
     assert told("fragmented", unit) == (
         "2 pods need 4 CPUs and 4 nvidia.com/gpu each, and 18 CPUs and 8 nvidia.com/gpu are free in "
-        "total, but not on the same nodes: only 1 fits."
+        "total, but not on the same nodes: only 1 of 2 fits."
     )
 
 

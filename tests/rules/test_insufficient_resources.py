@@ -32,7 +32,8 @@ def test_three_of_four_gpus_two_nodes_are_half_full() -> None:
     finding = found("insufficient-resources", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "3 pods need 12 nvidia.com/gpu, and 6 are free on the 4 nodes that could host them."
+        "3 pods need 12 nvidia.com/gpu, and 6 are free on the 4 nodes that could host them: "
+        "only 1 of 3 fits."
     )
     assert values(finding, GPU) == ["12 needed, 6 free now, 16 when empty"]
     assert values(finding, "scheduler says") == [texts.GPU_SHORT]
@@ -62,14 +63,14 @@ def test_the_quorum_decides_what_is_needed() -> None:
     )
     assert told("insufficient-resources", unit) == (
         "At least 2 of 6 pods need 8 nvidia.com/gpu, and 4 are free on the 4 nodes that could host "
-        "them."
+        "them: only 1 of 6 fits."
     )
 
 
 def test_cores_and_bytes_are_said_as_people_say_them() -> None:
     cpu = gang(3, asks(cpu="3"), room_of(big("a", used=6), big("b", used=4)))
     assert told("insufficient-resources", cpu) == (
-        "3 pods need 9 CPUs, and 6 are free on the 2 nodes that could host them."
+        "3 pods need 9 CPUs, and 6 are free on the 2 nodes that could host them: only 1 of 3 fits."
     )
     half = room_of(replace(big("a"), now=replace(big("a").now, amounts={"memory": 48 * 2**30})))
     memory = gang(1, asks(memory=str(32 * 2**30)), half)
@@ -139,5 +140,5 @@ def test_of_two_shapes_the_one_that_lacks_room_is_named() -> None:
     )
     assert told("insufficient-resources", unit) == (
         "1 pod of workers needs 4 nvidia.com/gpu, and none is free on the only node that could "
-        "host it."
+        "host it (pool=gpu)."
     )

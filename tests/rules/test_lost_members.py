@@ -82,12 +82,26 @@ def test_all_pods_of_one_job_while_another_runs() -> None:
     unit = cells(there, new, memory=ran(), pods=(new,))
     assert first(unit) == "lost-members"
     assert found("lost-members", unit).message.startswith(
-        "Job run-cells-1: 0 of 1 members run. The scheduler finds no room for 1 pod: "
+        "Job run-cells-1: 0 of 1 members run, 1 of 2 of JobSet run. The scheduler finds no room for 1 "
+        "pod: "
     )
     # Where none of the gang runs, the stage that it is back in decides.
     assert first(cells(new, memory=ran(), pods=(new,))) == "unschedulable"
     # And where it never ran, nobody was lost.
     assert first(cells(there, new, pods=(new,))) == "partly-placed"
+
+
+def test_how_many_run_of_a_gang_of_which_more_are_there_than_it_asks_for() -> None:
+    """The JobSet asks for one pod now, and two are there: there is no such part of one."""
+    jobset = a_jobset("run", a_part("cells", jobs=2, pods=1), desired=1)
+    one, two = child_jobs(jobset)
+    there = a_pod("run-cells-0-0", of=one, on="n0")
+    new = a_pod("run-cells-1-0", of=two, text=CORDONED, created_at=ago(20))
+    unit = unit_of(
+        jobset, one, two, there, new, memory=ran(),
+        jobs=(two,), pods=(new,), desired=1, name="run-cells-1", noun="Job",
+    )  # fmt: skip
+    assert found("lost-members", unit).message.startswith("0 of 1 members run. The scheduler ")
 
 
 def test_who_was_preempted() -> None:
@@ -164,7 +178,7 @@ def test_the_reason_is_in_the_sentence_and_the_second_finding() -> None:
     unit = with_room(unit_of(job, *running, waiting, facts={"room": room}, memory=ran()))
     assert found("lost-members", unit).message == (
         "3 of 4 members run. 1 pod needs 4 nvidia.com/gpu, and none is free on the 3 nodes that "
-        "could host it; 1 more is cordoned."
+        "could host it; 1 more node is cordoned."
     )
     # Without a quorum, too, the reason is what is told beside the loss.
     behind = [rule.code for rule in unit_rules() if not rule.overrides and rule.find(unit)]

@@ -32,7 +32,7 @@ def two_of_four(quorum: int) -> Unit:
         room_of(with_pods("gpu-07", 0, used=8), with_pods("mine", 2, used=2)),
         quorum=quorum,
         on=("mine", "mine"),
-        needs=Needs(spread=Spread(HOSTNAME, EVEN)),
+        needs=Needs(spreads=(Spread(HOSTNAME, EVEN),)),
         labels={"app": "even"},
         text=SAYS,
     )

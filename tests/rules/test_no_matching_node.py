@@ -61,7 +61,8 @@ def test_a_resource_that_nobody_has() -> None:
 def test_a_resource_that_no_matching_node_has() -> None:
     room = room_of(node("n0"), node("n1", gpu=0, labels={"pool": "a"}))
     assert told("no-matching-node", gang(1, asks(4), room, needs=selecting(pool="a"))) == (
-        "1 pod asks for 4 nvidia.com/gpu, and the only node that matches its node selector has none."
+        "1 pod asks for 4 nvidia.com/gpu, and the only node that matches its node selector (pool=a) "
+        "has none."
     )
 
 
@@ -76,7 +77,7 @@ def test_the_largest_is_sought_among_those_that_match() -> None:
     room = room_of(*(node(f"n{i}", gpu=2 + i, labels=H100) for i in range(2)), node("z", gpu=8))
     assert told("no-matching-node", gang(1, asks(4), room, needs=selecting(gpu="h100"))) == (
         "1 pod asks for 4 nvidia.com/gpu, and the largest of the 2 nodes that match its node "
-        "selector has 3."
+        "selector (gpu=h100) has 3."
     )
 
 
@@ -141,8 +142,8 @@ def test_by_zone_any_node_of_the_zone_will_do() -> None:
     same, other = replace(big("b"), labels={"zone": "x"}), replace(big("c"), labels={"zone": "y"})
     short = gang(2, asks(cpu="6"), room_of(there, same, other), needs=zoned, text=NEAR_TEXT)
     assert told("insufficient-resources", short) == (
-        "2 pods need 12 CPUs, and 8 are free on the 2 nodes that could host them; 1 more has another "
-        "zone than the pods that they must be near."
+        "2 pods need 12 CPUs, and 8 are free on the 2 nodes that could host them: only 1 of 2 fits; 1 "
+        "more node has another zone than the pods that they must be near."
     )
     none = gang(2, asks(cpu="6"), room_of(here, same, other), needs=zoned, text=NEAR_TEXT)
     assert told("no-matching-node", none) == (

@@ -11,9 +11,12 @@ from tests.diagnosis.building import (
     a_container,
     a_group,
     a_job,
+    a_jobset,
     a_node,
+    a_part,
     a_pod,
     ago,
+    child_jobs,
     placed,
     pods_of,
 )
@@ -41,6 +44,23 @@ def test_a_silent_node() -> None:
     assert finding.message == "3 of 4 members run: node n1 is NotReady. 1 pod is not ready."
     assert finding.evidence[0].value == "Unknown"
     assert first(unit) == "node-lost"
+
+
+def test_the_node_of_the_only_pod_of_a_job() -> None:
+    """Two cells of one pod each: of the gang one of two runs."""
+    jobset = a_jobset("run", a_part("cells", jobs=2, pods=1))
+    one, two = child_jobs(jobset)
+    there = a_pod("run-cells-0-0", of=one, on="n0")
+    gone = a_pod("run-cells-1-0", of=two, on="n1", ready=False)
+    nodes = (a_node("n0"), a_node("n1", ready=None))
+    unit = unit_of(
+        jobset, one, two, there, gone, *nodes, memory=ran(),
+        jobs=(two,), pods=(gone,), desired=1, name="run-cells-1", noun="Job",
+    )  # fmt: skip
+    assert found("node-lost", unit).message == (
+        "Job run-cells-1: 0 of 1 members run, 1 of 2 of JobSet run: node n1 is NotReady. 1 pod is not "
+        "ready."
+    )
 
 
 def test_never_seen_whole_but_placed_by_the_scheduler() -> None:
@@ -125,7 +145,7 @@ def test_why_the_replacement_has_no_room() -> None:
     unit = unit_of(job, group, *running, old, new, *nodes, facts={"room": room}, memory=ran())
     assert found("node-lost", with_room(unit)).message == (
         "3 of 4 members run: node n3 is NotReady. 1 pod needs 4 nvidia.com/gpu, and none is free on "
-        "the 3 nodes that could host it; 1 more is not ready."
+        "the 3 nodes that could host it; 1 more node is not ready."
     )
 
 

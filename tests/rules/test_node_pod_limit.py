@@ -21,7 +21,7 @@ def test_places_are_taken_and_cores_are_free() -> None:
     assert finding.health is Health.WAITING
     assert finding.message == (
         "4 pods need a place, and the 2 nodes that could host them take 2 more (limit of pods per "
-        "node)."
+        "node): only 2 of 4 fit."
     )
     assert values(finding, "pods") == ["4 needed, 2 free now, 16 when empty"]
     assert first(unit) == "node-pod-limit"
@@ -41,7 +41,7 @@ def test_more_than_the_nodes_ever_take() -> None:
     assert finding.health is Health.BLOCKED
     assert finding.message == (
         "17 pods need a place, and the 2 nodes that could host them have 16 places for pods even "
-        "when empty."
+        "when empty: only 16 of 17 fit."
     )
 
 

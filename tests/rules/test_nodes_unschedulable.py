@@ -17,7 +17,7 @@ def test_all_nodes_are_cordoned() -> None:
     unit = gang(3, asks(4), room, text=SAYS)
     finding = found("nodes-unschedulable", unit)
     assert finding.health is Health.BLOCKED
-    assert finding.message == "2 nodes could host 3 pods, and all are cordoned."
+    assert finding.message == "2 nodes could host 3 pods, and all are cordoned (n0 and n1)."
     assert values(finding, "node: cordoned") == ["n0", "n1"]
     assert values(finding, "scheduler says") == [SAYS]
     assert first(unit) == "nodes-unschedulable"
@@ -26,13 +26,13 @@ def test_all_nodes_are_cordoned() -> None:
 def test_in_the_moment_before_the_taint_comes() -> None:
     assert told(
         "nodes-unschedulable", gang(1, asks(4), room_of(node("n0", unschedulable=True)))
-    ) == ("The only node that could host 1 pod is cordoned.")
+    ) == ("The only node that could host 1 pod is cordoned (n0).")
 
 
 def test_nodes_that_are_not_ready() -> None:
     room = room_of(*(node(f"n{i}", ready=False, taints=(GONE,)) for i in range(2)))
     assert told("nodes-unschedulable", gang(1, asks(4), room)) == (
-        "2 nodes could host 1 pod, and all are not ready (taint "
+        "2 nodes could host 1 pod, and all are not ready (n0 and n1, taint "
         "node.kubernetes.io/unreachable:NoSchedule)."
     )
 
@@ -44,5 +44,5 @@ def test_twin_with_one_node_left_is_short() -> None:
     )
     assert told("exceeds-capacity", gang(2, asks(4), room_of(cordoned, node("n1")))) == (
         "2 pods need 8 nvidia.com/gpu, and the only node that could host them has 4 even when "
-        "empty; 1 more is cordoned."
+        "empty: only 1 of 2 fits; 1 more node is cordoned."
     )

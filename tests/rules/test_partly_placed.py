@@ -1,5 +1,7 @@
 """`partly-placed`: captured on 1.37.0 for plain pods, a JobSet and a basic group."""
 
+from typing import Any
+
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from tests.diagnosis.building import a_group, a_job, a_jobset, a_part, a_pod, child_jobs, placed
@@ -60,12 +62,12 @@ def test_the_rest_has_not_been_tried() -> None:
     assert first(unit_of(job, *pods)) == "not-attempted"
 
 
-def test_another_job_of_the_gang_holds_a_node() -> None:
-    """Captured as `jobset-unschedulable`: the driver runs, no worker finds room."""
-    jobset = a_jobset("run", a_part("driver", pods=1), a_part("workers"))
+def workers_wait(**fields: Any) -> Unit:
+    """The workers of a JobSet of which the driver runs: three pods in all."""
+    jobset = a_jobset("run", a_part("driver", pods=1), a_part("workers"), **fields)
     driver, workers = child_jobs(jobset)
     waiting = [a_pod(f"w{n}", of=workers, text=texts.GPU_SHORT) for n in range(2)]
-    unit = unit_of(
+    return unit_of(
         jobset,
         driver,
         workers,
@@ -77,11 +79,23 @@ def test_another_job_of_the_gang_holds_a_node() -> None:
         name="run-workers-0",
         noun="Job",
     )
+
+
+def test_another_job_of_the_gang_holds_a_node() -> None:
+    """Captured as `jobset-unschedulable`: the driver runs, no worker finds room."""
+    unit = workers_wait()
     assert found("partly-placed", unit).message == (
-        "The scheduler finds no room for 2 pods of run-workers-0, while 1 other pod of JobSet run "
-        "holds a node: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu."
+        "1 of 3 pods of JobSet run holds a node, and the scheduler finds no room for 2 pods of "
+        "run-workers-0: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu."
     )
     assert first(unit) == "partly-placed"
+
+
+def test_of_a_gang_of_which_more_are_there_than_it_asks_for() -> None:
+    """The JobSet asks for two pods now, and three are there: there is no such part of two."""
+    assert found("partly-placed", workers_wait(desired=2)).message.startswith(
+        "1 pod of JobSet run holds a node, and the scheduler finds no room for 2 pods of run-workers-0: "
+    )
 
 
 def test_why_there_is_no_room_for_the_rest() -> None:

@@ -22,7 +22,7 @@ def test_five_pods_on_three_nodes() -> None:
     assert finding.health is Health.BLOCKED
     assert finding.message == (
         "5 pods must be on different nodes (required anti-affinity), and only 3 nodes could host "
-        "one; without that they would fit on empty nodes."
+        "one: only 3 of 5 fit; without that they would fit on empty nodes."
     )
     assert first(unit) == "pod-anti-affinity"
 
@@ -34,7 +34,7 @@ def test_enough_nodes_some_with_pods_of_the_set() -> None:
     assert finding.health is Health.WAITING
     assert finding.message == (
         "3 pods must be on different nodes (required anti-affinity), and 2 of the 3 nodes that "
-        "could host them take one now; without that they would fit now."
+        "could host them take one now: only 2 of 3 fit; without that they would fit now."
     )
 
 
@@ -47,7 +47,8 @@ def test_pods_that_only_have_the_label_are_in_the_way_of_members_with_the_rule()
     assert finding.health is Health.WAITING
     assert finding.message == (
         "9 pods must not share a node with certain other pods (required anti-affinity), and 1 of "
-        "the 2 nodes that could host them has such a pod; without that they would fit now."
+        "the 2 nodes that could host them has such a pod: only 8 of 9 fit; without that they would fit "
+        "now."
     )
 
 
@@ -76,7 +77,7 @@ def test_more_members_than_zones() -> None:
     assert finding.health is Health.BLOCKED
     assert finding.message == (
         "3 pods must be on nodes with different values of zone (required anti-affinity), and only 2 "
-        "values have a node that could host one; without that they would fit on empty nodes."
+        "values have a node that could host one: at most 2 of 3 fit; without that they would fit on empty nodes."
     )
 
 
@@ -91,7 +92,8 @@ def test_a_zone_that_has_one_of_them_already() -> None:
     assert finding.health is Health.WAITING
     assert finding.message == (
         "2 pods must be on nodes with different values of zone (required anti-affinity), and 1 of the "
-        "2 values with nodes that could host them takes one now; without that they would fit now."
+        "2 values with nodes that could host them takes one now: at most 1 of 2 fits; without that they "
+        "would fit now."
     )
 
 

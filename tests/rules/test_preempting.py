@@ -92,8 +92,8 @@ def test_only_the_victims_tell_on_136() -> None:
     unit = urgent(GROUP_136, POD_136, POD_136, nominated="", victims=leaving("uid-ring", *HOLDERS))
     finding = found("preempting", unit)
     assert finding.message == (
-        "The scheduler takes 2 pods of lower priority away to make room, and 2 pods wait until they "
-        "are gone."
+        "The scheduler takes 2 pods of lower priority away (team-b/holder-0 and team-b/holder-1) to "
+        "make room, and 2 pods wait until they are gone."
     )
     named = [one for one in finding.evidence if one.label == "makes room"]
     assert [(one.value, one.source) for one in named] == [
@@ -108,9 +108,27 @@ def test_only_the_victims_tell_on_136() -> None:
 def test_one_victim_is_left() -> None:
     unit = urgent(GROUP_136, POD_136, nominated="", victims=leaving("uid-ring", HOLDERS[0]))
     assert found("preempting", unit).message == (
-        "The scheduler takes 1 pod of lower priority away to make room, and 1 pod waits until it is "
-        "gone."
+        "The scheduler takes 1 pod of lower priority away (team-b/holder-0) to make room, and 1 pod "
+        "waits until it is gone."
     )
+
+
+def test_more_victims_than_are_known() -> None:
+    """The scheduler's text tells of two, and the event of one of them has come."""
+    unit = urgent(TWO, texts.POD_OF_GROUP, victims=leaving("uid-ring", HOLDERS[1]))
+    assert found("preempting", unit).message == (
+        "The scheduler takes 2 pods of lower priority away (among them team-b/holder-1) to make room, "
+        "and 1 pod waits until they are gone."
+    )
+
+
+def test_many_victims_are_told_by_the_first_in_order() -> None:
+    pods = [ObjectRef("", "Pod", "team-b", f"old-{n}", f"uid-old-{n}") for n in (4, 0, 3, 1, 2)]
+    unit = urgent(GROUP_136, POD_136, nominated="", victims=leaving("uid-ring", *pods))
+    finding = found("preempting", unit)
+    assert " (team-b/old-0, team-b/old-1 and 3 more) " in finding.message
+    # Each name in the sentence goes with its reference: it is hidden from who may not see it.
+    assert {"team-b/old-0", "team-b/old-1"} <= set(values(finding, "makes room"))
 
 
 def test_twin_whose_group_takes_nobody_away_on_136() -> None:

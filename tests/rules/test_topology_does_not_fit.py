@@ -25,8 +25,8 @@ def test_no_rack_is_large_enough() -> None:
     finding = found("topology-does-not-fit", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "3 pods must be on nodes with one value of rack, and the best (rack=r0) has room for 2 even "
-        "when empty; without that they would fit on empty nodes."
+        "3 pods must be on nodes with one value of rack, and the best (rack=r0) has room for 2 of 3 "
+        "even when empty; without that they would fit on empty nodes."
     )
     assert values(finding, "best rack") == ["r0"]
     assert values(finding, "scheduler says") == [SAYS]
@@ -40,7 +40,7 @@ def test_a_rack_would_do_if_it_were_empty() -> None:
     finding = found("topology-does-not-fit", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "3 pods must be on nodes with one value of rack, and the best (rack=r0) has room for 2 now; "
+        "3 pods must be on nodes with one value of rack, and the best (rack=r0) has room for 2 of 3 now; "
         "without that they would fit now."
     )
 

@@ -41,7 +41,7 @@ def test_the_filter_that_removes_most_nodes_wins() -> None:
     tainted = [node(f"t{index}", taints=(RESERVED,)) for index in range(2)]
     unit = gang(1, asks(4), room_of(cordoned, *tainted))
     assert told("untolerated-taint", unit) == (
-        "Of 3 nodes that could host 1 pod 1 is cordoned and 2 have the taint gpu=reserved:NoSchedule, "
+        "Of 3 nodes that could host 1 pod 1 is cordoned (c) and 2 have the taint gpu=reserved:NoSchedule, "
         "which it does not tolerate."
     )
     more = [node(f"c{index}", unschedulable=True, taints=(CORDON,)) for index in range(3)]

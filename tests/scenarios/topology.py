@@ -58,7 +58,7 @@ SPREAD = (
     Scenario(
         "zone-full", "Job", "run", "spread-constraints", "waiting",
         all_of(holders([1], cpu="8"), gang(4, **spread(ZONE))),
-        says=("4 pods", ZONE, "only 1 can", f"{ZONE}=b", "no value may have more than 1"),
+        says=("4 pods", ZONE, "only 1 of 4 can", f"{ZONE}=b", "no value may have more than 1"),
         members={"scheduled": 0}, rooms=(_zone("a"), _zone("b")), twin="no-zones",
     ),
     # Nodes without the label are no place for such pods at all.
@@ -71,7 +71,7 @@ SPREAD = (
     Scenario(
         "zone-cordoned", "Job", "run", "spread-constraints", "blocked",
         gang(4, **spread(ZONE)),
-        says=("4 pods", "only 1 can", f"{ZONE}=b"), members={"scheduled": 0},
+        says=("4 pods", "only 1 of 4 can", f"{ZONE}=b"), members={"scheduled": 0},
         rooms=(_zone("a"), Room(labels={ZONE: "b"}, unschedulable=True)), twin="zones-even",
     ),
     # Two in each zone.

@@ -12,7 +12,7 @@ from gangboard.domain.reading.preemption import Preemption, takers_text
 from gangboard.domain.reading.progress import missing, on_sick_nodes, ready_count, succeeded
 from gangboard.domain.reading.refusal import newest_refusal
 from gangboard.domain.reading.scheduler_text import rejected_pods
-from gangboard.domain.reading.wording import out_of
+from gangboard.domain.reading.wording import label, out_of
 
 NODE_REASONS = frozenset({"DeletionByTaintManager", "DeletionByPodGC"})
 """Reasons of `DisruptionTarget` that say that the pod's node failed or is gone."""
@@ -69,15 +69,29 @@ def by_node(unit: Unit) -> tuple[Pod, ...]:
 
 
 def how_many_run(unit: Unit) -> str:
-    """Return `3 of 4 members run`, with the quorum where it is not the size."""
+    """Return `3 of 4 members run`, with the quorum where it is not the size, or how the gang stands."""
     ready = ready_count(unit)
     text = f"{out_of(ready, unit.wanted, 'member')} {'runs' if ready == 1 else 'run'}"
     done = succeeded(unit)
     if done:
         text = f"{text}, {done} {'has' if done == 1 else 'have'} succeeded"
+    elif not ready and unit.quorum is None:
+        text = f"{text}{_of_the_gang(unit)}"
     if unit.quorum is not None and unit.quorum != unit.wanted:
         text = f"{text}, the quorum is {unit.quorum}"
     return text
+
+
+def _of_the_gang(unit: Unit) -> str:
+    """Return `, 1 of 2 of JobSet run`: how many run of the gang of which the unit is a part.
+
+    Empty where none does, and where more are there than its owner asks for.
+    """
+    whole = unit.owner.desired
+    running = sum(pod.is_ready for pod in unit.facts.pods)
+    if not 0 < running <= whole - unit.desired:
+        return ""
+    return f", {running} of {whole} of {label(unit.owner.meta.ref)}"
 
 
 def how_they_left(unit: Unit, taken: Preemption | None = None) -> str:

@@ -14,6 +14,7 @@ from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit, Victim
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.reading.attempt import attempt_start
+from gangboard.domain.reading.progress import is_bare_group
 from gangboard.domain.reading.wording import names
 from gangboard.domain.verdict import Evidence
 
@@ -65,11 +66,19 @@ def _name(ref: ObjectRef) -> str:
 
 
 def victims_of(unit: Unit) -> tuple[Victim, ...]:
-    """Return pods that make room for the unit's own pods and group and are still there."""
+    """Return pods that make room for the unit's own pods and group and are still there, by name."""
     own = {pod.meta.ref.uid for pod in unit.current}
     if unit.group is not None:
         own.add(unit.group.meta.ref.uid)
-    return tuple(victim for victim in unit.facts.victims if victim.taker in own)
+    found = [victim for victim in unit.facts.victims if victim.taker in own]
+    return tuple(sorted(found, key=lambda one: (one.pod.namespace, one.pod.name)))
+
+
+def has_lost_all(unit: Unit) -> bool:
+    """Whether a bare group has none of the pods left that it had: nobody makes them anew."""
+    if not is_bare_group(unit) or unit.pods or unit.strangers:
+        return False
+    return unit.memory.whole_at is not None or last_preemption(unit) is not None
 
 
 def _events(unit: Unit) -> tuple[Event, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.placing import Answer, Assessment, Cause, Placing, When
+from gangboard.domain.placing import Answer, Assessment, Cause, Constraint, Placing, When
 from gangboard.domain.reading.retry import is_refused_since, retry_due
 from gangboard.domain.reading.scheduler_text import (
     group_refusal,
@@ -24,6 +24,7 @@ from gangboard.placement.sentences.numbers import crowd_of
 from gangboard.placement.sentences.obstacle import Obstacle, node_ref
 from gangboard.placement.sentences.room import code_of_room, lack_of_room
 from gangboard.placement.sentences.said import CLAIM, VOLUME, said_of_nodes, said_of_pods
+from gangboard.placement.spreads import several_of
 
 _SHOWN = 3
 _NOT_SEEN = "has not been seen to try again since"
@@ -203,5 +204,7 @@ def fits_but_for_the_rest(unit: Unit, assessment: Assessment) -> bool:
     shapes = [party.shape for party in assessment.request.parties]
     if not any(shape.unsupported or shape.undecidable for shape in shapes):
         return False
-    request = relaxed(without_devices(assessment.request), ())
+    several = several_of(assessment.request) is not None
+    left_out = (Constraint.SPREAD,) if several else ()
+    request = relaxed(without_devices(assessment.request), left_out)
     return fits(request, nodes_for(unit), When.NOW, request.needed).answer is Answer.YES

@@ -15,6 +15,7 @@ from gangboard.placement.hosts import hosts_of
 from gangboard.placement.matching import keeps_apart
 from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.apart import apart_by_label, shared
+from gangboard.placement.sentences.how_many import some_fit
 from gangboard.placement.sentences.numbers import Crowd, crowd_of, that_could_host
 from gangboard.placement.sentences.obstacle import Obstacle, node_ref
 from gangboard.placement.sentences.spread import spread_out
@@ -40,12 +41,15 @@ def constrained(
     evidence: tuple[Evidence, ...] = ()
     if code == "topology-does-not-fit":
         text, evidence = _topology(unit, assessment, shapes, is_blocked)
-    elif code == "port-conflict":
-        text = _ports(assessment, shapes, is_blocked)
     elif code == "spread-constraints":
         text, evidence = spread_out(unit, assessment, is_blocked)
     else:
-        text = _apart(unit, assessment, shapes, is_blocked)
+        if code == "port-conflict":
+            text = _ports(assessment, shapes, is_blocked)
+        else:
+            text = _apart(unit, assessment, shapes, is_blocked)
+        when = When.EMPTY if is_blocked else When.NOW
+        text = f"{text}{some_fit(unit, assessment, shapes, when)}"
     return Obstacle(code, f"{text}; {_otherwise(assessment, is_blocked)}", is_blocked, evidence)
 
 
@@ -76,7 +80,7 @@ def _topology(
     values, room = best
     when = "even when empty" if is_blocked else "now"
     pairs = _pairs(request.topology_keys, values)
-    found = f"{text}, and the best ({pairs}) has room for {room} {when}"
+    found = f"{text}, and the best ({pairs}) has room for {room} of {crowd.of} {when}"
     return found, _domain_evidence(request.topology_keys, values, "best")
 
 

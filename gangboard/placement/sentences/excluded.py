@@ -20,6 +20,7 @@ from gangboard.placement.sentences.apart import shared
 from gangboard.placement.sentences.numbers import (
     Crowd,
     crowd_of,
+    labels_of,
     not_said,
 )
 from gangboard.placement.sentences.obstacle import Obstacle, node_ref
@@ -121,9 +122,9 @@ def _state(
     be, have = ("is", "has") if number == 1 else ("are", "have")
     taints = names(taint for taint, _ in found.details)
     if why is Filter.CORDON:
-        return f"{be} cordoned"
+        return f"{be} cordoned ({_named(found)})"
     if why is Filter.NOT_READY:
-        return f"{be} not ready (taint {taints})"
+        return f"{be} not ready ({_named(found)}, taint {taints})"
     if why is Filter.TAINT:
         noun = "taint" if len(found.details) == 1 else "taints"
         return f"{have} the {noun} {taints}, which {crowd.they} {_do(crowd)} not tolerate"
@@ -133,6 +134,13 @@ def _state(
     places = shared(ground, [shape.shape])
     there = have if places == "a node" else f"{be} near"
     return f"{there} a pod that stays and that must not share {places} with {crowd.them}"
+
+
+def _named(found: Excluded) -> str:
+    """Return `n1 and n2`, `n1, n2 and 5 more`: the examples go with their references."""
+    if found.count <= len(found.examples):
+        return listed(found.examples)
+    return f"{', '.join(found.examples[:2])} and {found.count - 2} more"
 
 
 def _do(crowd: Crowd) -> str:
@@ -166,8 +174,8 @@ def _unmatched(unit: Unit, one: ShapeFit, crowd: Crowd) -> str:
         if not {Filter.SELECTOR, Filter.NEAR} & found.keys():
             return f"{text} no node has any"
         if left == 1:
-            return f"{text} the only node that matches {_their(crowd)} node selector has none"
-        return f"{text} none of the {left} nodes that match {_their(crowd)} node selector has any"
+            return f"{text} the only node that matches {_selector(shape, crowd)} has none"
+        return f"{text} none of the {left} nodes that match {_selector(shape, crowd)} has any"
     if Filter.TOPOLOGY_LABEL in found:
         keys = names(key for key, _ in found[Filter.TOPOLOGY_LABEL].details)
         return f"{crowd.verb('need')} a node with the label {keys}, and no node that suits has it"
@@ -184,8 +192,11 @@ def _beside(term: PodTerm) -> str:
     return f"{text}, and no node that suits has such a pod{'' if term.is_by_host else ' near'}"
 
 
-def _their(crowd: Crowd) -> str:
-    return "its" if crowd.number == 1 else "their"
+def _selector(shape: Shape, crowd: Crowd) -> str:
+    """Return `their node selector (rack=edge)`, with its labels if it is all that selects nodes."""
+    labels = labels_of(shape)
+    text = f"{'its' if crowd.number == 1 else 'their'} node selector"
+    return f"{text} ({labels})" if labels else text
 
 
 def _too_small(ground: Ground, one: ShapeFit, crowd: Crowd) -> str:
@@ -204,9 +215,9 @@ def _too_small(ground: Ground, one: ShapeFit, crowd: Crowd) -> str:
     if len(suiting) == _known(one):
         text = f"{text} the largest node"
     elif len(suiting) == 1:
-        text = f"{text} the only node that matches {_their(crowd)} node selector"
+        text = f"{text} the only node that matches {_selector(one.shape, crowd)}"
     else:
-        many = f"{len(suiting)} nodes that match {_their(crowd)} node selector"
+        many = f"{len(suiting)} nodes that match {_selector(one.shape, crowd)}"
         text = f"{text} the largest of the {many}"
     if there >= asked[resource]:
         beside = bare(resource, there - left)

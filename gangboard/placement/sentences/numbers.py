@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gangboard.domain.capacity import Shape
 from gangboard.domain.placing import Assessment
-from gangboard.domain.reading.wording import count, plural
+from gangboard.domain.reading.wording import count, names, plural
 from gangboard.placement.amount_words import amount_of, bare, is_bytes
 
 
@@ -77,7 +78,14 @@ def not_said(number: int) -> str:
     return "has not said what it offers yet" if number == 1 else "have not said what they offer yet"
 
 
-def that_could_host(number: int, crowd: Crowd) -> str:
-    """Return `the 4 nodes that could host them`, `the only node that could host it`."""
+def that_could_host(number: int, crowd: Crowd, labels: str = "") -> str:
+    """Return `the only node that could host it`, `the 4 nodes that could host them (pool=gpu)`."""
     what = "the only node" if number == 1 else f"the {number} nodes"
-    return f"{what} that could host {crowd.them}"
+    return f"{what} that could host {crowd.them}{f' ({labels})' if labels else ''}"
+
+
+def labels_of(shape: Shape) -> str:
+    """Return `pool=gpu and rack=a`, the node selector; empty where more than that selects nodes."""
+    if shape.affinity is not None or shape.near is not None:
+        return ""
+    return names(f"{key}={value}" for key, value in sorted(shape.node_selector.items()))

@@ -16,10 +16,12 @@ from gangboard.placement.amounts import wanted
 from gangboard.placement.ground import Whole, total
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.members import nodes_for
+from gangboard.placement.sentences.how_many import alone, how_many_fit, some_fit, unit_keys
 from gangboard.placement.sentences.numbers import (
     Crowd,
     are_free,
     crowd_of,
+    labels_of,
     needed_and_there,
     nodes_that,
     not_said,
@@ -37,6 +39,8 @@ class Lack:
     needed: int
     there: int
     nodes: int
+    labels: str = ""
+    """Of those nodes, where others do not have them."""
 
 
 def code_of_room(assessment: Assessment) -> str:
@@ -59,23 +63,25 @@ def lack_of_room(
     found = find_lack(unit, assessment, shapes, When.NOW)
     if found is None:
         crowd = crowd_of(assessment)
-        text = f"too little is free for {crowd} on {that_could_host(_hosts(shapes), crowd)}"
+        text = f"too little is free for {crowd} on {_where(shapes, crowd)}"
     elif found.resource == PODS:
-        text = _without_places(found)
+        text = f"{_without_places(found)}{some_fit(unit, assessment, shapes, When.NOW)}"
     else:
         text = _short(found, assessment.cause is Cause.OCCUPIED)
+        text = f"{text}{some_fit(unit, assessment, shapes, When.NOW)}"
     return Obstacle(code, f"{text}{_besides(shapes)}", False)
 
 
 def _besides(shapes: Sequence[ShapeFit]) -> str:
-    """Return `; 1 more is cordoned`: nodes that would do if somebody gave them back."""
+    """Return `; 1 more node is cordoned`: nodes that would do if somebody gave them back."""
     out = {
         why: max((_number(one, why) for one in shapes), default=0)
         for why in (Filter.CORDON, Filter.NOT_READY, Filter.UNSAID)
     }
     words = {Filter.CORDON: "cordoned", Filter.NOT_READY: "not ready"}
     parts = [
-        f"{number} more {f'{is_or_are(number)} {words[why]}' if why in words else not_said(number)}"
+        f"{count(number, 'more node')} "
+        + (f"{is_or_are(number)} {words[why]}" if why in words else not_said(number))
         for why, number in out.items()
         if number
     ]
@@ -84,18 +90,16 @@ def _besides(shapes: Sequence[ShapeFit]) -> str:
 
 
 def _far(shapes: Sequence[ShapeFit]) -> list[str]:
-    """Return `3 more have another zone than …`: nodes out of reach of what members must be near."""
+    """Return `3 more nodes have another zone than …`: out of reach of what members must be near."""
     terms = {one.shape.near for one in shapes if one.shape.near is not None}
     number = max((_number(one, Filter.NEAR) for one in shapes), default=0)
     if len(terms) != 1 or not number:
         return []
     (term,) = terms
-    have = "has" if number == 1 else "have"
+    have = f"{count(number, 'more node')} {'has' if number == 1 else 'have'}"
     if term.is_by_host:
-        return [f"{number} more {have} no pod that they must be beside"]
-    return [
-        f"{number} more {have} another {term.topology_key} than the pods that they must be near"
-    ]
+        return [f"{have} no pod that they must be beside"]
+    return [f"{have} another {term.topology_key} than the pods that they must be near"]
 
 
 def _number(one: ShapeFit, why: Filter) -> int:
@@ -114,7 +118,8 @@ def find_lack(
     for line in assessment.totals:
         there = line.free if when is When.NOW else line.capacity
         if line.resource == resource and there < line.needed:
-            return Lack(resource, crowd_of(assessment), line.needed, there, _hosts(shapes))
+            crowd, labels = crowd_of(assessment), _labels(shapes)
+            return Lack(resource, crowd, line.needed, there, _hosts(shapes), labels)
     request = assessment.request
     for one in shapes:
         must = max(0, request.needed - (request.size - one.count))
@@ -125,7 +130,7 @@ def find_lack(
         there = total(free)
         if there < needed:
             crowd = Crowd(must, one.count, one.shape.name if len(shapes) > 1 else "")
-            return Lack(resource, crowd, needed, there, len(free))
+            return Lack(resource, crowd, needed, there, len(free), _labels([one]))
     return None
 
 
@@ -137,11 +142,6 @@ def _free(unit: Unit, one: ShapeFit, resource: str, when: When) -> Whole:
     return found
 
 
-def unit_keys(unit: Unit) -> tuple[str, ...]:
-    """Return the topology keys of what the unit asks for."""
-    return unit.placing.request.topology_keys if unit.placing is not None else ()
-
-
 def _hosts(shapes: Sequence[ShapeFit]) -> int:
     """Return how many nodes could host a member of some shape."""
     if len(shapes) == 1:
@@ -149,12 +149,23 @@ def _hosts(shapes: Sequence[ShapeFit]) -> int:
     return len({name for one in shapes for name in one.eligibility.eligible})
 
 
+def _labels(shapes: Sequence[ShapeFit]) -> str:
+    """Return the labels by which pods of one shape leave nodes out; empty for several shapes."""
+    if len(shapes) != 1 or Filter.SELECTOR not in shapes[0].eligibility.excluded:
+        return ""
+    return labels_of(shapes[0].shape)
+
+
+def _where(shapes: Sequence[ShapeFit], crowd: Crowd) -> str:
+    return that_could_host(_hosts(shapes), crowd, _labels(shapes))
+
+
 # Sentences
 
 
 def _short(lack: Lack, is_occupied: bool) -> str:
     needed, there = needed_and_there(lack.resource, lack.needed, lack.there)
-    where = that_could_host(lack.nodes, lack.crowd)
+    where = that_could_host(lack.nodes, lack.crowd, lack.labels)
     text = f"{lack.crowd.verb('need')} {needed}, and {are_free(lack.resource, there)} on {where}"
     if is_occupied and lack.there and min(lack.crowd.number, lack.nodes) > 1:
         return f"{text}, nowhere enough for one pod"
@@ -164,7 +175,7 @@ def _short(lack: Lack, is_occupied: bool) -> str:
 def _without_places(lack: Lack) -> str:
     more = "no more pods" if not lack.there else f"{lack.there} more"
     verb = "takes" if lack.nodes == 1 else "take"
-    where = that_could_host(lack.nodes, lack.crowd)
+    where = that_could_host(lack.nodes, lack.crowd, lack.labels)
     return f"{lack.crowd.verb('need')} a place, and {where} {verb} {more} (limit of pods per node)"
 
 
@@ -172,39 +183,24 @@ def _too_large(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -
     found = find_lack(unit, assessment, shapes, When.EMPTY)
     if found is None:
         return _pieces_when_empty(unit, assessment, shapes)
-    where = that_could_host(found.nodes, found.crowd)
+    where = that_could_host(found.nodes, found.crowd, found.labels)
     have = "has" if found.nodes == 1 else "have"
     if found.resource == PODS:
-        places = f"{found.there} places for pods"
-        return f"{found.crowd.verb('need')} a place, and {where} {have} {places} even when empty"
-    needed, there = needed_and_there(found.resource, found.needed, found.there)
-    return f"{found.crowd.verb('need')} {needed}, and {where} {have} {there} even when empty"
+        needed, there = "a place", f"{found.there} places for pods"
+    else:
+        needed, there = needed_and_there(found.resource, found.needed, found.there)
+    text = f"{found.crowd.verb('need')} {needed}, and {where} {have} {there} even when empty"
+    return f"{text}{some_fit(unit, assessment, shapes, When.EMPTY)}"
 
 
 def _pieces_when_empty(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
     crowd = crowd_of(assessment)
-    where = f"on {that_could_host(_hosts(shapes), crowd)}, even when empty"
+    where = f"on {_where(shapes, crowd)}, even when empty"
     if len(shapes) > 1:
         return f"no placement exists for {crowd} together {where}"
     (one,) = shapes
-    most = _alone(unit, one, When.EMPTY)
-    text = f"{crowd.verb('need')} {_each(one, crowd)}, and only {most} of them {_fit(most)}"
-    return f"{text} {where}"
-
-
-def _alone(unit: Unit, one: ShapeFit, when: When) -> int:
-    """Return how many pods of the shape fit by themselves, also outside of a domain that was chosen.
-
-    They would not all fit without it either: it is not what these sentences are about.
-    """
-    if unit.placing is None or unit.placing.request.domain is None:
-        return one.now if when is When.NOW else one.empty
-    now, empty, *_ = hosts_of(nodes_for(unit), one.shape).summary(unit_keys(unit))
-    return now if when is When.NOW else empty
-
-
-def _fit(number: int) -> str:
-    return "fits" if number == 1 else "fit"
+    fit = how_many_fit(unit, assessment, one, When.EMPTY) or "not all of them fit"
+    return f"{crowd.verb('need')} {_each(one, crowd)}, and {fit} {where}"
 
 
 def _each(one: ShapeFit, crowd: Crowd) -> str:
@@ -217,23 +213,23 @@ def _each(one: ShapeFit, crowd: Crowd) -> str:
 def _fragmented(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
     crowd = crowd_of(assessment)
     if len(shapes) > 1:
-        text = f"enough is free in total for {crowd} on {that_could_host(_hosts(shapes), crowd)}"
+        text = f"enough is free in total for {crowd} on {_where(shapes, crowd)}"
         return f"{text}, but in pieces: no placement exists for all of {crowd.them} together"
     (one,) = shapes
     asked = wanted(one.shape)
     resource = assessment.deciding or _scarcest(assessment, one)
     line = next((line for line in assessment.totals if line.resource == resource), None)
-    most = _alone(unit, one, When.NOW)
+    most, some = alone(unit, one, When.NOW), some_fit(unit, assessment, shapes, When.NOW)
     if line is None:
-        return f"enough is free in total for {crowd}, but in pieces: only {most} {_fit(most)}"
+        return f"enough is free in total for {crowd}, but in pieces{some}"
     if not _is_alone(unit, one, resource, most):
-        return _not_together(assessment, one, crowd, most)
+        return _not_together(assessment, one, some if most else ": no node has all of it free")
     piece = amount_of(resource, asked[resource])
     text = f"{crowd.verb('need')} {piece}{crowd.each}, and {are_free(resource, bare(resource, line.free))}"
     text = f"{text} in total, but in pieces"
     if not most:
         return f"{text}: no node has {bare(resource, asked[resource])} free ({_pieces(unit, one, resource)})"
-    return f"{text}: only {most} {_fit(most)} ({_pieces(unit, one, resource)})"
+    return f"{text}{some} ({_pieces(unit, one, resource)})"
 
 
 def _is_alone(unit: Unit, one: ShapeFit, resource: str, most: int) -> bool:
@@ -242,16 +238,16 @@ def _is_alone(unit: Unit, one: ShapeFit, resource: str, most: int) -> bool:
     return total(pieces) == most
 
 
-def _not_together(assessment: Assessment, one: ShapeFit, crowd: Crowd, most: int) -> str:
+def _not_together(assessment: Assessment, one: ShapeFit, end: str) -> str:
     """Return what is said where nodes that have enough of one resource lack another."""
     free = [
         amount_of(line.resource, line.free)
         for line in assessment.totals
         if line.resource != PODS and line.needed
     ]
+    crowd = crowd_of(assessment)
     text = f"{crowd.verb('need')} {_each(one, crowd)}, and {listed(free)} are free in total"
-    fit = f"only {most} {_fit(most)}" if most else "no node has all of it free"
-    return f"{text}, but not on the same nodes: {fit}"
+    return f"{text}, but not on the same nodes{end}"
 
 
 def _scarcest(assessment: Assessment, one: ShapeFit) -> str:

@@ -4,32 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gangboard.domain.capacity import HOSTNAME, Spread
+from gangboard.domain.capacity import HOSTNAME, Party, Spread
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Assessment, When
-from gangboard.domain.reading.wording import is_or_are, out_of
+from gangboard.domain.reading.wording import is_or_are, listed, out_of
 from gangboard.domain.verdict import Evidence
 from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.numbers import crowd_of
 from gangboard.placement.sentences.obstacle import node_ref
 from gangboard.placement.spread import Domain, domains_by, is_open, limits, most_pods, spread_of
+from gangboard.placement.spreads import most_by_all, several_of
 
 
 def spread_out(
     unit: Unit, assessment: Assessment, is_blocked: bool
 ) -> tuple[str, tuple[Evidence, ...]]:
     """Return what keeps members out of domains that have room, and the domain that decides."""
+    when = When.EMPTY if is_blocked else When.NOW
+    several = several_of(assessment.request)
+    if several is not None:
+        return _by_all(unit, assessment, several, when), ()
     asked = spread_of(assessment.request)
     assert asked is not None  # noqa: S101 - it is the constraint that is the cause
     shape, spread = asked.shape, asked.spread
-    when = When.EMPTY if is_blocked else When.NOW
     domains = domains_by(nodes_for(unit), shape, spread, when)
     total = sum(limits(spread, domains))
-    moment = "on empty nodes" if is_blocked else "now"
-    can = "none can" if not total else f"only {total} can"
+    crowd = crowd_of(assessment)
+    can = f"only {total} of {crowd.of} can" if total else "none can"
     text = (
-        f"{crowd_of(assessment)} must be spread over the values of {spread.topology_key} "
-        f"(maxSkew {spread.max_skew}), and {can} be placed {moment}: "
+        f"{crowd} must be spread over the values of {_rule(spread)}, and {can} be placed "
+        f"{_moment(when)}: "
     )
     if not any(one.room for one in domains):
         return f"{text}no node that has room for one has that label", ()
@@ -46,6 +50,22 @@ def spread_out(
     has = f"has {least.there or 'none'} of such pods and room for {least.room or 'no'} more"
     evidence = Evidence(f"fewest by {spread.topology_key}", least.value, ref)
     return f"{text}{pair} {has}, {rest}", (evidence,)
+
+
+def _by_all(unit: Unit, assessment: Assessment, asked: Party, when: When) -> str:
+    """Return what is said of several constraints: how many pods they let in at most, all together."""
+    most, crowd = most_by_all(nodes_for(unit), asked, when), crowd_of(assessment)
+    rules = listed([_rule(one) for one in asked.shape.spreads])
+    can = f"at most {most} of {crowd.of} can" if most else "none can"
+    return f"{crowd} must be spread over the values of {rules}, and {can} be placed {_moment(when)}"
+
+
+def _rule(spread: Spread) -> str:
+    return f"{spread.topology_key} (maxSkew {spread.max_skew})"
+
+
+def _moment(when: When) -> str:
+    return "now" if when is When.NOW else "on empty nodes"
 
 
 def _uncounted(spread: Spread, domains: Sequence[Domain]) -> str:

@@ -1,5 +1,7 @@
 """`below-quorum`: fewer live pods than the quorum, and nothing says that the rest was refused.
 
+Of a group that nobody makes pods for it is said when all that it had are gone, too.
+
 The scheduler tries no member before the quorum exists, and writes neither a condition nor an event
 about it (k/k#141900, by design; observed on 1.35.4 to 1.37.0). Until the count has not changed for
 30 seconds the gang is still starting.
@@ -17,6 +19,12 @@ from gangboard.domain.reading.dependencies import waiting_parts
 from gangboard.domain.reading.findings import still_starting, unit_finding
 from gangboard.domain.reading.grace import COUNT_GRACE, unchanged_since
 from gangboard.domain.reading.holding import how_to_resume
+from gangboard.domain.reading.preemption import (
+    has_lost_all,
+    last_preemption,
+    takers_evidence,
+    takers_text,
+)
 from gangboard.domain.reading.progress import (
     failing_jobs,
     is_bare_group,
@@ -46,8 +54,10 @@ _TELL = frozenset(
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding for a gang of which some pods exist, and not enough."""
-    if unit.quorum is None or is_formed(unit) or is_full(unit) or not live_count(unit):
+    """Return a finding for a gang of which some pods exist, and not enough, or existed."""
+    if unit.quorum is None or is_formed(unit) or is_full(unit):
+        return None
+    if not live_count(unit) and not has_lost_all(unit):
         return None
     if waiting_parts(unit) or failing_jobs(unit):
         return None
@@ -57,7 +67,7 @@ def find(unit: Unit) -> Finding | None:
     due = since + COUNT_GRACE if since is not None else None
     name = unit.group_name or unit.name
     live = live_count(unit)
-    counts = f"{live} of the {unit.quorum} pods that group {name} needs "
+    counts = f"{live} of {count(unit.quorum, 'pod')} that group {name} needs "
     counts += "exists" if live == 1 else "exist"
     evidence = _evidence(unit)
     if due is not None and due > unit.now:
@@ -70,6 +80,10 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _rest(unit: Unit) -> str:
+    if has_lost_all(unit):
+        taken = last_preemption(unit)
+        went = f"were preempted by {takers_text(taken)}" if taken is not None else "are gone"
+        return f"; those that it had {went}."
     others = sum(pod.is_live for pod in unit.strangers)
     if seats(unit) + others < (unit.quorum or 0) and not succeeded(unit) and not unit.held:
         return f", and its owner asks for only {seats(unit)}."
@@ -98,7 +112,8 @@ def _advice(unit: Unit) -> tuple[str, ...]:
     there = len(unit.current) + others
     if is_bare_group(unit):
         number = quorum - there
-        more = f"Make {number} more {'pod' if number == 1 else 'pods'} in {_whose(unit)}"
+        new = count(number, "more pod" if there else "pod")
+        more = f"Make {new} in {_whose(unit)}"
         return (_or_lower(unit, more, there),)
     if possible < quorum:
         return (_or_lower(unit, _ask_for_more(unit, quorum - possible), possible),)
@@ -160,10 +175,12 @@ def _whose(unit: Unit) -> str:
 
 def _evidence(unit: Unit) -> tuple[Evidence, ...]:
     source = unit.group.meta.ref if unit.group is not None else None
+    taken = last_preemption(unit) if has_lost_all(unit) else None
     return (
         Evidence("quorum", str(unit.quorum), source),
         Evidence("live pods", str(live_count(unit)), source),
         Evidence("pods asked for", str(unit.wanted), unit.owner.meta.ref),
+        *takers_evidence(taken),
     )
 
 

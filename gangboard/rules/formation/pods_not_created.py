@@ -14,7 +14,12 @@ from gangboard.domain.reading.attempt import restart_under_way
 from gangboard.domain.reading.dependencies import held_back_pods, unexplained_jobs
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import creation_due
-from gangboard.domain.reading.preemption import last_preemption, takers_evidence, takers_text
+from gangboard.domain.reading.preemption import (
+    has_lost_all,
+    last_preemption,
+    takers_evidence,
+    takers_text,
+)
 from gangboard.domain.reading.progress import (
     active_jobs,
     failing_jobs,
@@ -39,6 +44,8 @@ _V1_36 = "v1alpha2"
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while pods that should be made are not, and nothing refused them."""
+    if unit.quorum is not None and has_lost_all(unit):
+        return None
     is_group = is_bare_group(unit) or is_empty_plan(unit)
     is_empty_group = is_group and not unit.pods and not unit.strangers
     if not is_empty_group and (is_formed(unit) or missing(unit) <= held_back_pods(unit)):

@@ -14,7 +14,7 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.scheduler_text import earliest, sayings
-from gangboard.domain.reading.wording import count
+from gangboard.domain.reading.wording import out_of
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.placement.deadlock import find_rival
@@ -34,8 +34,8 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         f"{_name(own.ref)} and {_name(rival.ref)} each hold room that the other one needs, and "
-        f"neither is whole: {count(_pods(own), 'pod')} here and {count(_pods(rival), 'pod')} there "
-        f"have a node, {_waiting(unit)} and {_waits(rival)} wait.",
+        f"neither is whole: {_placed(own, _waiting(unit, own))} here and "
+        f"{_placed(rival, _waits(rival))} there have a node.",
         advice=_advice(own, rival),
         evidence=(
             Evidence("holds room without being whole", _name(own.ref), own.ref),
@@ -70,12 +70,15 @@ def _name(ref: ObjectRef) -> str:
     return f"{ref.namespace}/{ref.name}"
 
 
-def _pods(gang: Resident) -> int:
-    return sum(load.pods for load in gang.kept.values())
+def _placed(gang: Resident, waiting: int) -> str:
+    """Return `2 of 4 pods`: those that have a node, of these and those that wait."""
+    pods = sum(load.pods for load in gang.kept.values())
+    return out_of(pods, pods + waiting, "pod")
 
 
-def _waiting(unit: Unit) -> int:
-    return len(unit.unplaced)
+def _waiting(unit: Unit, own: Resident) -> int:
+    """Return how many pods of the unit's gang wait, those of its other units included."""
+    return max(len(unit.unplaced), _waits(own))
 
 
 def _waits(gang: Resident) -> int:

@@ -60,9 +60,17 @@ def _message(unit: Unit, refused: int, elsewhere: int) -> str:
         )
     hold = "holds" if elsewhere == 1 else "hold"
     return (
-        f"The scheduler finds no room for {count(refused, 'pod')} of {unit.name}, while "
-        f"{count(elsewhere, 'other pod')} of {label(unit.owner.meta.ref)} {hold} a node"
+        f"{_of_the_gang(unit, elsewhere)} {hold} a node, and the scheduler finds no room for "
+        f"{count(refused, 'pod')} of {unit.name}"
     )
+
+
+def _of_the_gang(unit: Unit, placed: int) -> str:
+    """Return `4 of 6 pods of JobSet run`; where more are there than its owner asks for, no total."""
+    whole, gang = unit.owner.desired, label(unit.owner.meta.ref)
+    if placed + unit.desired > whole:
+        return f"{count(placed, 'pod')} of {gang}"
+    return f"{out_of(placed, whole, 'pod')} of {gang}"
 
 
 def _placed_elsewhere(unit: Unit) -> int:

@@ -21,7 +21,7 @@ from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.preemption import victims_of
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.scheduler_text import Saying, earliest, node_reasons, sayings
-from gangboard.domain.reading.wording import count, plural
+from gangboard.domain.reading.wording import count, names, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.placement.sentences.obstacle import node_ref
@@ -49,9 +49,9 @@ def find(unit: Unit) -> Finding | None:
     return unit_finding(
         RULE,
         unit,
-        f"The scheduler takes {count(number, 'pod') if number else 'pods'} of lower priority away to "
-        f"make room, and {waiting} {plural(len(unit.unplaced), 'wait')} until "
-        f"{'it is' if number == 1 else 'they are'} gone.",
+        f"The scheduler takes {count(number, 'pod') if number else 'pods'} of lower priority away"
+        f"{_who(victims, number)} to make room, and {waiting} {plural(len(unit.unplaced), 'wait')} "
+        f"until {'it is' if number == 1 else 'they are'} gone.",
         evidence=(*_quoted(telling, nominated, said), *_named(victims), *_nodes(unit)),
         since=earliest(tuple(telling)) or _since(victims) or earliest(said),
     )
@@ -82,12 +82,21 @@ def _told(telling: list[Saying]) -> int:
     return max(of_groups, default=0) or sum(numbers.values())
 
 
+def _who(victims: tuple[Victim, ...], number: int) -> str:
+    """Return ` (team-b/small-0 and team-b/small-1)`: those that are known, of so many."""
+    if not victims:
+        return ""
+    known = names(_name(one) for one in victims)
+    return f" (among them {known})" if len(victims) < number else f" ({known})"
+
+
+def _name(victim: Victim) -> str:
+    return f"{victim.pod.namespace}/{victim.pod.name}"
+
+
 def _named(victims: tuple[Victim, ...]) -> tuple[Evidence, ...]:
     """Return some of those that go, by references: their names are only for who may see them."""
-    return tuple(
-        Evidence("makes room", f"{one.pod.namespace}/{one.pod.name}", one.pod)
-        for one in victims[:_SHOWN]
-    )
+    return tuple(Evidence("makes room", _name(one), one.pod) for one in victims[:_SHOWN])
 
 
 def _since(victims: tuple[Victim, ...]) -> datetime | None:

@@ -13,8 +13,8 @@ GANGS = (
     # quorum lowered to 3 the next cause shows: 3 x 6 = 18 CPU, nodes of 8 + 8 take one member each.
     Scenario(
         "call-short-of-mates", "PodGroup", "run", "below-quorum", "blocked", quorum(3, 4, cpu="6"),
-        nodes=2, says=("3 of the 4",), members={"quorum": 4, "created": 3, "scheduled": 0},
-        steps=(Step(acts.lower_quorum("run", 3), "exceeds-capacity", "blocked", ("18", "16", "CPU")),),
+        nodes=2, says=("3 of 4",), members={"quorum": 4, "created": 3, "scheduled": 0},
+        steps=(Step(acts.lower_quorum("run", 3), "exceeds-capacity", "blocked", ("2 of 3", "CPU")),),
         twin="call-gated-and-too-big",
     ),
     # One of three members is done, one is lost: one runs and one waits, 2 live pods for a quorum of 3,
@@ -70,7 +70,7 @@ GANGS = (
         "call-gated-and-too-big", "PodGroup", "run", "scheduling-gated", "waiting",
         acts.bare(3, {}, {}, {"gates": ["example.com/licence"]}, cpu="6"), nodes=2,
         says=("example.com/licence",), members={"created": 3, "scheduled": 0},
-        steps=(Step(acts.open_gate, "exceeds-capacity", "blocked", ("18", "16", "CPU")),),
+        steps=(Step(acts.open_gate, "exceeds-capacity", "blocked", ("2 of 3", "CPU")),),
         twin="call-short-of-mates",
     ),
     # 4 x 3 CPU, quorum 2: the node of 8 takes two, that of 3 takes one, 3 of 4 run.
@@ -84,14 +84,14 @@ GANGS = (
     # The same, all or nothing: 12 CPU of 11. The autoscaler's No changes nothing, its Yes does.
     Scenario(
         "call-scale-up", "Job", "run", "exceeds-capacity", "blocked", gang(4, cpu="3"),
-        rooms=(Room(cpu="8"), Room(cpu="3")), says=("12", "11", "CPU"), members={"quorum": 4, "scheduled": 0},
+        rooms=(Room(cpu="8"), Room(cpu="3")), says=("3 of 4", "CPU"), members={"quorum": 4, "scheduled": 0},
         steps=(
             Step(
                 acts.tell_all(
                     "NotTriggerScaleUp", "pod didn't trigger scale-up: 1 max node group size reached",
                     "cluster-autoscaler",
                 ),
-                "exceeds-capacity", "blocked", ("12", "11"),
+                "exceeds-capacity", "blocked", ("3 of 4",),
             ),
             Step(
                 acts.tell_all(
@@ -141,7 +141,7 @@ GANGS = (
     Scenario(
         "call-slow-victims", "Job", "run", "preempting", "waiting",
         one_job("small", 2, indexed=False, cpu="6", linger="90s"), nodes=2, act=acts.come_urgently,
-        says=("2",), members={"desired": 2, "quorum": 2, "scheduled": 0},
+        says=("small",), members={"desired": 2, "quorum": 2, "scheduled": 0},
         steps=(Step(lambda stage: None, "running", "running"),), twin="call-pushed-out",
     ),
     # `urgent` takes a place on both nodes, 3 CPU are left on each. With node 1 cordoned even an empty
@@ -151,20 +151,20 @@ GANGS = (
         act=acts.be_pushed_out, says=("urgent",), members={"desired": 2, "quorum": 2, "scheduled": 0},
         steps=(Step(
             lambda stage: cordon(stage.client, stage.node("1")),
-            "exceeds-capacity", "blocked", ("10", "8", "CPU"),
+            "exceeds-capacity", "blocked", ("1 of 2", "CPU"),
         ),),
         twin="call-pushed-out-for-good",
     ),
-    # The same with bare pods: nobody makes them anew, no pod is left of the group.
+    # The same with bare pods: nobody makes them anew, the group has 0 of 2.
     Scenario(
-        "call-pushed-out-for-good", "PodGroup", "run", "pods-not-created", "blocked", quorum(2, 2, cpu="5"),
-        nodes=2, act=acts.be_pushed_out, says=("2", "urgent"), members={"quorum": 2, "created": 0},
+        "call-pushed-out-for-good", "PodGroup", "run", "below-quorum", "blocked", quorum(2, 2, cpu="5"),
+        nodes=2, act=acts.be_pushed_out, says=("0 of 2",), members={"quorum": 2, "created": 0},
         twin="call-pushed-out",
     ),
     # Two Jobs of 4 x 4 CPU on two nodes of 8: each has two places and needs the two of the other.
     Scenario(
         "call-half-and-half", "Job", "run", "mutual-deadlock", "blocked", loose(4, cpu="4"),
-        rooms=(Room(), Room(taints=[acts.BURN_IN])), act=acts.beside(4), says=("other", "2 pods here"),
+        rooms=(Room(), Room(taints=[acts.BURN_IN])), act=acts.beside(4), says=("other", "2 of 4"),
         members={"desired": 4, "quorum": None, "scheduled": 2}, twin="call-half-alone",
     ),
     # The same, but `other` wants two and has them: it is whole, and one day it ends.

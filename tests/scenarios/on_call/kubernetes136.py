@@ -172,7 +172,7 @@ ON_136 = (
     # The template says 2 CPU, the RuntimeClass adds 1.5: 4 x 3.5 = 14. Free: 8 - 3 = 5 (one) and 8 (two):
     # 13 in all, 3 of 4 fit. Without the holder 4 fit. The class never preempts, so it waits for the holder.
     Scenario("call-kata-polite", "Job", "run", "insufficient-resources", "waiting",
-             _sandboxed(4, polite=True), ("CPU", "14", "13"),
+             _sandboxed(4, polite=True), ("CPU", "3 of 4"),
              {"desired": 4, "quorum": 4, "created": 4, "scheduled": 0},
              nodes=2, twin="call-kata-preempts"),
     # The same with a class that preempts: only holder-0 is in the way, and it takes 20 minutes to go.
@@ -184,12 +184,12 @@ ON_136 = (
                          {"scheduled": 4, "ready": 4}),)),
     # 5 x 3.5 = 17.5 on 16: two a node, 4 of 5 even when both are empty. By the template it would be 10.
     Scenario("call-kata-too-many", "Job", "run", "exceeds-capacity", "blocked",
-             _sandboxed(5), ("CPU", "17.5", "16"), {"desired": 5, "quorum": 5, "created": 5, "scheduled": 0},
+             _sandboxed(5), ("CPU", "4 of 5"), {"desired": 5, "quorum": 5, "created": 5, "scheduled": 0},
              nodes=2, twin="call-kata-polite"),
     # A pod: max(setup 5, main 1 + proxy 4) = 5, one a node. Free: 8, 8, 4 = 20 for 15, and 2 of 3 fit.
     # When the holder of 4 has finished (not: is deleted) all 3 do.
     Scenario("call-setup-then-proxy", "Job", "run", "fragmented", "waiting",
-             _prepared(_SETUP, _PROXY), ("CPU", "20", "only 2"), {"created": 3, "scheduled": 0},
+             _prepared(_SETUP, _PROXY), ("CPU", "2 of 3"), {"created": 3, "scheduled": 0},
              nodes=3, twin="call-proxy-then-setup",
              steps=(Step(_finish, "running", "running", (), {"scheduled": 3, "ready": 3}),)),
     # The same containers the other way round: the proxy runs beside setup, 4 + 5 = 9 and no node has
@@ -204,7 +204,8 @@ ON_136 = (
              rooms=(_SPOT, _RESERVED, _RESERVED_UNLABELLED, _DRAINED), twin="call-bench-mostly-drained"),
     # Of 1, 2, 3 the taint removes one and the cordon two; the PreferNoSchedule taint of 3 removes nobody.
     Scenario("call-bench-mostly-drained", "Job", "run", "nodes-unschedulable", "blocked",
-             _bench, ("3", "2"), {"created": 3, "scheduled": 0}, ("call-bench-mostly-drained-2",),
+             _bench, ("call-bench-mostly-drained-2", "call-bench-mostly-drained-3"),
+             {"created": 3, "scheduled": 0},
              rooms=(_SPOT, _RESERVED, _DRAINED_UNLABELLED, _DRAINED), twin="call-bench-mostly-reserved"),
     # Two gangs. The driver (2) runs. The ring (3) is one to a node, and node 1 has a pod that carries
     # the ring's label: nodes 0 and 2 are left. CPU abounds; when that pod goes, the ring fits.
@@ -220,7 +221,7 @@ ON_136 = (
     Scenario("call-crew-misspelt", "Job", "run", "podgroup-missing", "blocked",
              _crew("crew"), ("crews",), {"desired": 3, "created": 3, "scheduled": 0},
              nodes=3, twin="call-crew-unlicensed",
-             steps=(Step(_found_too_large, "below-quorum", "blocked", ("3 of the 4",),
+             steps=(Step(_found_too_large, "below-quorum", "blocked", ("3 of 4",),
                          {"quorum": 4, "created": 3, "scheduled": 0}),)),
     # Gates first. Without them: one member a node by its own port 7070/TCP. Node 0 is open (its holder
     # speaks UDP), node 1 is not (127.0.0.1 clashes with all addresses), node 2 is: 2 of 3, until that goes.
@@ -236,7 +237,7 @@ ON_136 = (
              nodes=1, act=_one_done_one_dead, twin="call-shard-lost"),
     # One of 3 is lost and its node, the only one, cordoned: 2 run on, the replacement has no node.
     Scenario("call-shard-lost", "Job", "run", "lost-members", "degraded",
-             one_job("run", 3, cpu="2"), ("2 of 3",),
+             one_job("run", 3, cpu="2"), ("2 of 3", "call-shard-lost-0"),
              {"desired": 3, "quorum": 3, "scheduled": 2, "ready": 2}, ("call-shard-lost-0",),
              nodes=1, act=_one_dead_on_a_cordon, twin="call-shard-done-shard-lost",
              steps=(Step(Stage.uncordon, "running", "running", (), {"scheduled": 3, "ready": 3}),)),

@@ -96,7 +96,7 @@ PLAIN_JOBSETS: tuple[Scenario, ...] = (
     # The GPUs are on node 1: 8 - 5 = 3 free, a learner needs 4, so no learner has a place. The actors
     # need none and run. Without the holder both learners fit (2 x 4 = 8).
     Scenario("call-plain-set-half", "JobSet", "run", "partly-placed", "degraded",
-        _actors_and_learners(), rooms=(Room(), Room(gpus=8)), says=("2 pods", "nvidia.com/gpu"),
+        _actors_and_learners(), rooms=(Room(), Room(gpus=8)), says=("2 of 4", "nvidia.com/gpu"),
         members={"desired": 4, "created": 4, "scheduled": 2, "ready": 2},
         twin="call-plain-set-pull"),
     # The same, and the image of the actors is not there. Room would bring no more than learners that
@@ -109,7 +109,7 @@ PLAIN_JOBSETS: tuple[Scenario, ...] = (
     # One Job of three pods of 6 CPU, one a node of 8, and a rack has two nodes. The first pod takes a
     # rack, the second its other node; the third may not go to the other rack, where two nodes are idle.
     Scenario("call-plain-rack-full", "JobSet", "run", "partly-placed", "degraded",
-        _exclusive(FULL, 1, 3, cpu="6"), rooms=_racks(FULL, 2), says=("2 of 3", "CPU"),
+        _exclusive(FULL, 1, 3, cpu="6"), rooms=_racks(FULL, 2), says=("2 of 3", FULL),
         members={"desired": 3, "created": 3, "scheduled": 2, "ready": 2},
         twin="call-plain-racks-taken"),
     # Two racks, and each has a Job of another JobSet that wants it alone. So no first pod has a rack;
@@ -123,7 +123,7 @@ PLAIN_JOBSETS: tuple[Scenario, ...] = (
     # Three Jobs want a rack each, and there are two. Two Jobs of two pods stand; the first pod of the
     # third has no rack, and its second pod is refused for that (five pods exist).
     Scenario("call-plain-racks-few", "JobSet", "run", "partly-placed", "degraded",
-        _exclusive(FEW, 3, 2), rooms=_racks(FEW, 1), says=("1 pod", "4 other", FEW),
+        _exclusive(FEW, 3, 2), rooms=_racks(FEW, 1), says=("4 of 6", FEW),
         members={"desired": 6, "created": 5, "scheduled": 4, "ready": 4},
         twin="call-plain-racks-taken"),
     # In order: the workers come when the driver is ready. The driver wants a label that no node has,
@@ -167,18 +167,19 @@ PLAIN_JOBSETS: tuple[Scenario, ...] = (
     Scenario("call-plain-no-second-try", "JobSet", "run", "failed", "failed",
         _set({"workers": {"pods": 2, "start_after": "20s"}}), nodes=1, act=_fail_one,
         says=("workers",), twin="call-plain-second-try"),
-    # A cell, which is looked at by itself, needs 6 CPU of 4 + 4 free. One holder goes: one cell. The other
+    # A cell needs 6 CPU. Holders have 4 of each 8: none fits. One holder goes: one cell. The other
     # goes: whole. Then a cell is lost and its node cordoned; the other node has 2 free.
+    # Each Job is looked at by itself (design §3, one verdict (2)): 6 are needed of 4 + 4 free.
     Scenario("call-plain-set-loses", "JobSet", "run", "fragmented", "waiting",
         all_of(holders([0, 1], cpu="4"),
                _set({"cells": {"replicas": 2, "cpu": "6", "backoff_limit": 6}})),
         nodes=2, says=("CPU",), members={"desired": 2, "scheduled": 0},
         steps=(
             Step(lambda stage: stage.delete("holder-0"), "partly-placed", "degraded",
-                ("1 pod", "CPU"), {"scheduled": 1, "ready": 1}),
+                ("1 of 2", "CPU"), {"scheduled": 1, "ready": 1}),
             Step(lambda stage: stage.delete("holder-1"), "running", "running",
                 members={"ready": 2}),
-            Step(Stage.lose_one, "lost-members", "degraded", ("0 of 1",), {"ready": 1}),
+            Step(Stage.lose_one, "lost-members", "degraded", ("1 of 2",), {"ready": 1}),
             Step(Stage.uncordon, "running", "running", members={"ready": 2}),
         ), twin="call-plain-set-half"),
     # One member a node (6 of 8). The kubelet of node 1 dies: its pod stays for five more minutes, not
@@ -187,7 +188,7 @@ PLAIN_JOBSETS: tuple[Scenario, ...] = (
         _set({"cells": {"replicas": 2, "cpu": "6"}}), nodes=2, members={"desired": 2, "ready": 2},
         steps=(
             Step(lambda stage: silence_node(stage.client, stage.node("1")), "node-lost",
-                "degraded", ("call-plain-set-quiet-1", "0 of 1"), {"ready": 1}),
+                "degraded", ("call-plain-set-quiet-1", "1 of 2"), {"ready": 1}),
             Step(lambda stage: wake_node(stage.client, stage.node("1")), "running", "running",
                 members={"ready": 2}),
         ), twin="call-plain-set-loses"),

@@ -1,0 +1,218 @@
+"""Several topology spread constraints at once: how many pods of one shape they let in at most.
+
+Each is as in `spread`, and a node counts only if it has the labels of all of them (calPreFilterState in
+podtopologyspread/filtering.go, 1.35 to 1.37). Which order ends with how many pods is not worked out,
+so that they fit is never said. That they do not is, step by step from what is there: with the fewest
+pods of a domain of each constraint (its `low`) no domain comes to more than `low + maxSkew`, and a
+`low` rises only if all domains of its constraint can come to more within what the others allow. Where
+none can rise, no order of placing gets further: the first pod that raised one would have found all
+domains below those limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gangboard.domain.capacity import GangRequest, NodeRoom, Party, Spread
+from gangboard.domain.placing import When
+from gangboard.placement.domains import domains_of
+from gangboard.placement.eligibility import is_eligible, pods_that_fit
+from gangboard.placement.ground import Ground, Mask, Whole
+from gangboard.placement.hosts import hosts_of
+from gangboard.placement.sieve import Sieve
+from gangboard.placement.spread import is_counted, matching
+
+
+def several_of(request: GangRequest) -> Party | None:
+    """Return the equal pods of a request that have several constraints; None where it is otherwise."""
+    parties = [party for party in request.parties if party.count > 0]
+    if len(parties) != 1 or request.topology_keys:
+        return None
+    (party,) = parties
+    return party if len(party.shape.spreads) > 1 else None
+
+
+# What is there
+
+
+def most_by_all(ground: Ground, party: Party, when: When) -> int:
+    """Return how many of the pods fit at most."""
+    shape, sieve = party.shape, Sieve(ground, party.shape)
+    codes = [domains_of(ground, (spread.topology_key,)).codes for spread in shape.spreads]
+    labelled: Mask = np.logical_and.reduce([one >= 0 for one in codes])
+    caps = hosts_of(ground, shape).caps(when)
+    hosts = np.flatnonzero((caps > 0) & labelled)
+    rules, places = [], []
+    for spread, all_codes in zip(shape.spreads, codes, strict=True):
+        counted = labelled & sieve.counted(spread)
+        present = np.unique(all_codes[counted])
+        there = np.zeros(len(present), dtype=np.int64)
+        for at, number in matching(ground, spread.counted, when):
+            if counted[at]:
+                there[np.searchsorted(present, all_codes[at])] += number
+        rules.append(_Rule(spread, there))
+        # A node that could host one is counted: both policies are filters of every pod, too.
+        places.append(np.searchsorted(present, all_codes[hosts]))
+    return _most(_Scene(rules, places, _room(caps[hosts], party.count)), party.count)
+
+
+def most_by_all_plainly(nodes: Sequence[NodeRoom], party: Party, when: When) -> int:
+    """Return the same as `most_by_all`, each node asked alone."""
+    shape = party.shape
+    keys = [spread.topology_key for spread in shape.spreads]
+    labelled = [node for node in nodes if all(key in node.labels for key in keys)]
+    caps = [
+        pods_that_fit(node, shape, when)[0] if is_eligible(node, shape) else 0 for node in labelled
+    ]
+    rules, places = [], []
+    for spread, key in zip(shape.spreads, keys, strict=True):
+        there: dict[str, int] = {}
+        for node in labelled:
+            if is_counted(node, shape, spread):
+                load = node.now if when is When.NOW else node.staying
+                number = load.matched.get(spread.counted, 0)
+                there[node.labels[key]] = there.get(node.labels[key], 0) + number
+        order = {value: at for at, value in enumerate(there)}
+        rules.append(_Rule(spread, np.array(list(there.values()), dtype=np.int64)))
+        hosts = [node for node, cap in zip(labelled, caps, strict=True) if cap]
+        places.append(np.array([order[node.labels[key]] for node in hosts], dtype=np.int64))
+    room = _room(np.array([cap for cap in caps if cap], dtype=object), party.count)
+    return _most(_Scene(rules, places, room), party.count)
+
+
+def _room(caps: Whole, count: int) -> Whole:
+    """Return how many of so many pods each node takes."""
+    found: Whole = np.minimum(caps, count).astype(np.int64)
+    return found
+
+
+# What may come
+
+
+@dataclass(slots=True)
+class _Rule:
+    """One of the constraints."""
+
+    spread: Spread
+    there: Whole
+    """The pods that count in each domain."""
+    low: int = 0
+    can_rise: bool = False
+    """Whether pods that come can change what the fewest are."""
+
+    def __post_init__(self) -> None:
+        """Begin with the fewest that are there; with fewer domains than `minDomains` it is none."""
+        if len(self.there) >= self.spread.min_domains:
+            self.low = int(self.there.min())
+            self.can_rise = self.spread.counts_itself
+
+    def most(self, domains: Whole, room: Whole) -> Whole:
+        """Return how many of the pods that there is room for may come to these domains."""
+        left = self.low + self.spread.max_skew - self.there[domains]
+        found: Whole
+        if self.spread.counts_itself:
+            found = np.minimum(room, np.maximum(0, left))
+        else:
+            found = np.where(left >= 0, room, 0)
+        return found
+
+
+@dataclass(slots=True)
+class _Pairs:
+    """The room of nodes by their domains of two constraints."""
+
+    mine: Whole
+    theirs: Whole
+    room: Whole
+    inside: Mask
+    """Whether the domain of the first lies within that of the second."""
+
+
+@dataclass(slots=True)
+class _Scene:
+    """The constraints, and where there is room."""
+
+    rules: Sequence[_Rule]
+    places: Sequence[Whole]
+    """For each constraint the domains of the nodes that take a pod."""
+    room: Whole
+    """How many each of them takes."""
+    pairs: dict[tuple[int, int], _Pairs] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Work out which domains share nodes."""
+        numbers = range(len(self.rules))
+        self.pairs = {
+            (at, other): self._pairs(at, other)
+            for at in numbers
+            for other in numbers
+            if at != other
+        }
+
+    def _pairs(self, at: int, other: int) -> _Pairs:
+        width = max(1, len(self.rules[other].there))
+        found, which = np.unique(self.places[at] * width + self.places[other], return_inverse=True)
+        mine = found // width
+        room = _sums(which, self.room, len(found))
+        return _Pairs(mine, found % width, room, np.bincount(mine)[mine] == 1)
+
+    def most(self) -> int:
+        """Return how many pods may come in all, with the fewest as they are now."""
+        return min(
+            int(rule.most(np.arange(len(rule.there)), self._reach(at)).sum())
+            for at, rule in enumerate(self.rules)
+        )
+
+    def rises(self, at: int) -> bool:
+        """Let the fewest of a constraint rise as far as the others allow; whether they did."""
+        rule = self.rules[at]
+        low, high = rule.low, int((rule.there + self._reach(at)).min())
+        while rule.low < high:
+            middle = (rule.low + high + 1) // 2
+            if self._lets(at, middle):
+                rule.low = middle
+            else:
+                high = middle - 1
+        return rule.low > low
+
+    def _reach(self, at: int) -> Whole:
+        """Return how many pods the other constraints let come to each domain of one."""
+        size = len(self.rules[at].there)
+        best = _sums(self.places[at], self.room, size)
+        for other, rule in enumerate(self.rules):
+            if other != at:
+                pairs = self.pairs[at, other]
+                found = _sums(pairs.mine, rule.most(pairs.theirs, pairs.room), size)
+                best = np.minimum(best, found)
+        return best
+
+    def _lets(self, at: int, low: int) -> bool:
+        """Whether the others let all domains of one come to so many, as far as these lie within theirs."""
+        there = self.rules[at].there
+        for other, rule in enumerate(self.rules):
+            if other == at:
+                continue
+            pairs = self.pairs[at, other]
+            mine, theirs = pairs.mine[pairs.inside], pairs.theirs[pairs.inside]
+            lacking = _sums(theirs, np.maximum(0, low - there[mine]), len(rule.there))
+            if bool((rule.most(np.arange(len(rule.there)), lacking) < lacking).any()):
+                return False
+        return True
+
+
+def _sums(places: Whole, amounts: Whole, size: int) -> Whole:
+    """Return the sum of the amounts at each place."""
+    found = np.zeros(size, dtype=np.int64)
+    np.add.at(found, places, amounts)
+    return found
+
+
+def _most(scene: _Scene, count: int) -> int:
+    rising = [at for at, rule in enumerate(scene.rules) if rule.can_rise]
+    # Each round is one pod more in each domain of some constraint at least, so there are few.
+    while scene.most() < count and any(scene.rises(at) for at in rising):
+        pass
+    return min(count, scene.most())

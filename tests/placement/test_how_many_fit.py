@@ -1,0 +1,116 @@
+"""How many of how many members fit, at the end of the sentences about room."""
+
+from dataclasses import replace
+from typing import Any
+
+from gangboard.domain.capacity import Load, Needs
+from tests.placement.making import node
+from tests.rules.test_pod_anti_affinity import ZONED, in_zone
+from tests.rules.waiting import ask as asks
+from tests.rules.waiting import big, gang, mixed, room_of, selecting, told
+
+SHORT, LARGE, PIECES = "insufficient-resources", "exceeds-capacity", "fragmented"
+FOUR = room_of(*(node(f"n{index}") for index in range(4)))
+MOUNTS = Needs(unsupported=("volumes",))
+RACKED = replace(ZONED, name="/app=db by rack", topology_key="rack")
+
+
+def test_of_a_quorum_all_that_wait_are_counted() -> None:
+    """Three nodes of four are free, the last has one left."""
+    room = room_of(*(node(f"n{index}") for index in range(3)), node("n3", used=3))
+    assert told(SHORT, gang(6, asks(4), room, quorum=4)) == (
+        "At least 4 of 6 pods need 16 nvidia.com/gpu, and 13 are free on the 4 nodes that could host "
+        "them: only 3 of 6 fit."
+    )
+
+
+def test_without_places_for_pods_too() -> None:
+    """One place on a node, two on another, where there are cores for one pod."""
+    one = replace(big("a"), now=Load({"cpu": 0}, 7))
+    two = replace(big("b"), now=Load({"cpu": 6000}, 6))
+    text = "0/2 nodes are available: 2 Too many pods."
+    assert told("node-pod-limit", gang(4, asks(cpu="2"), room_of(one, two), text=text)) == (
+        "4 pods need a place, and the 2 nodes that could host them take 3 more (limit of pods per "
+        "node): only 2 of 4 fit."
+    )
+
+
+def test_where_none_fits_that_is_said_already() -> None:
+    nodes = [node(f"n{index}", used=3) for index in range(4)]
+    assert told(SHORT, gang(2, asks(4), room_of(*nodes))).endswith(", nowhere enough for one pod.")
+    full = room_of(node("n0", used=4), node("n1", used=4))
+    assert told(SHORT, gang(2, asks(4), full)).endswith(
+        ", and none is free on the 2 nodes that could host them."
+    )
+    halves = room_of(*(node(f"n{index}", gpu=8, used=4) for index in range(4)))
+    assert told(PIECES, gang(2, asks(8), halves)).endswith(
+        ": no node has 8 free (4 nodes have 4 each)."
+    )
+
+
+def test_one_pod_fits_or_does_not() -> None:
+    assert told(SHORT, gang(1, asks(4), room_of(node("n0", used=1)))) == (
+        "1 pod needs 4 nvidia.com/gpu, and 3 are free on the only node that could host it."
+    )
+
+
+def test_of_several_shapes_the_sentence_is_about_one() -> None:
+    """One of the two workers fits; the driver, too, on other nodes."""
+    room = room_of(
+        node("g0", labels={"pool": "gpu"}),
+        node("g1", used=4, labels={"pool": "gpu"}),
+        *(node(f"d{index}", gpu=8, labels={"pool": "driver"}) for index in range(2)),
+    )
+    driver = ("driver", 1, asks(1), selecting(pool="driver"))
+    workers = ("workers", 2, asks(4), selecting(pool="gpu"))
+    assert told(SHORT, mixed(room, driver, workers)) == (
+        "2 pods of workers need 8 nvidia.com/gpu, and 4 are free on the 2 nodes that could host them "
+        "(pool=gpu)."
+    )
+    many = ("workers", 3, asks(4), selecting(pool="gpu"))
+    assert told(LARGE, mixed(room, driver, many)) == (
+        "3 pods of workers need 12 nvidia.com/gpu, and the 2 nodes that could host them (pool=gpu) have 8 "
+        "even when empty."
+    )
+
+
+def test_what_is_not_worked_out_can_take_nodes_away() -> None:
+    """Volumes may be out of reach of nodes that have room."""
+    half = room_of(node("n0"), node("n1", used=2))
+    assert told(SHORT, gang(2, asks(4), half, needs=MOUNTS)).endswith(": at most 1 of 2 fits.")
+    assert told(LARGE, gang(6, asks(4), FOUR, needs=MOUNTS)).endswith(": at most 4 of 6 fit.")
+    assert told(LARGE, gang(5, asks(3), FOUR, needs=MOUNTS)) == (
+        "5 pods need 3 nvidia.com/gpu each, and at most 4 of 5 fit on the 4 nodes that could host "
+        "them, even when empty."
+    )
+    pieces = room_of(node("n0", gpu=8, used=3), node("n1", gpu=8, used=6))
+    assert told(PIECES, gang(2, asks(3), pieces, needs=MOUNTS)).endswith(
+        "but in pieces: at most 1 of 2 fits (1 node has 5 and 1 node has 2)."
+    )
+
+
+def test_in_one_rack_there_may_be_fewer() -> None:
+    """Four nodes take one each; two of them are in each rack."""
+    nodes = [node(f"n{index}", labels={"rack": f"r{index % 2}"}) for index in range(4)]
+    assert told(LARGE, gang(5, asks(4), room_of(*nodes), keys=("rack",))).endswith(
+        "have 16 even when empty: at most 4 of 5 fit."
+    )
+
+
+def test_apart_by_zone_each_takes_one() -> None:
+    """Two zones of two nodes, and room for one pod on each."""
+    zones = [in_zone(zone, big(f"{zone}{index}")) for zone in "ab" for index in range(2)]
+    like: dict[str, Any] = {
+        "labels": {"app": "db"},
+        "text": "0/4 nodes are available: 4 Insufficient cpu.",
+    }
+    unit = gang(5, asks(cpu="6"), room_of(*zones), needs=Needs(anti_affinity=(ZONED,)), **like)
+    assert told(LARGE, unit) == (
+        "5 pods need 6 CPUs each, and only 2 of 5 fit on the 4 nodes that could host them, even when "
+        "empty."
+    )
+    # By two labels it is not worked out: how many have room is all that is known.
+    both = Needs(anti_affinity=(ZONED, RACKED))
+    racks = room_of(*(replace(one, labels={**one.labels, "rack": "r"}) for one in zones))
+    unit = gang(5, asks(cpu="6"), racks, needs=both, **like)
+    assert "and at most 4 of 5 fit on the 4 nodes" in told(LARGE, unit)
