@@ -114,6 +114,7 @@ DRAWN = (
     *((514373, number) for number in (131, 133, 208, 238, 292)),
     *((568696, number) for number in (101, 120, 145, 285, 297)),
     *((320102, number) for number in (77, 92, 134, 216, 242, 269, 274, 292)),
+    *((524054, number) for number in (20, 22, 45, 61, 104, 119, 133, 168, 187, 249, 297)),
 )
 """Seed and number. The scheduler refused each of these, and bound the same pods when each was pinned
 to the node that we name: its order missed the placement."""

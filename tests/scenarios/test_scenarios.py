@@ -24,6 +24,8 @@ from tests.scenarios.room import TWINS
 from tests.scenarios.scenario import Scenario
 from tests.scenarios.two_causes import TWO_CAUSES
 
+pytestmark = pytest.mark.controlplane
+
 NOT_SHOWN_HERE = {"deactivated"}
 """It needs Kueue and is tested elsewhere; docs/testing.md says where."""
 
