@@ -38,6 +38,9 @@ export function startLive() {
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (isLive(event) && (isPaused(event.detail.elt) || document.hidden)) event.preventDefault();
   });
+  document.addEventListener("htmx:beforeOnLoad", (event) => {
+    if (isLive(event) && isKept(event.detail.xhr)) event.preventDefault();
+  });
   document.addEventListener("htmx:afterRequest", (event) => {
     if (isLive(event)) answered(event.detail);
     // What acts says itself what went wrong, beside its button.
@@ -47,6 +50,7 @@ export function startLive() {
   // Other filters, and the dialog, bring an element of their own.
   document.addEventListener("htmx:load", ({ detail }) => askAll(detail.elt));
   document.addEventListener("visibilitychange", () => document.hidden || askAll(document));
+  element("act")?.addEventListener("close", () => askAll(document));
   startPause();
   askAll(document);
 }
@@ -56,11 +60,22 @@ const who = ({ detail }) => detail.requestConfig?.elt ?? detail.elt;
 const isLive = (event) => who(event).hasAttribute("data-live");
 const isAct = (event) => who(event).hasAttribute("data-act");
 const isPaused = (live) => state.paused && live.id === "live";
+// What somebody writes in the dialog is not taken away: an answer that leads to sign-in, or loads the
+// page anew because it shows something that is gone, waits until the dialog is closed.
+const isKept = (xhr) =>
+  document.querySelector("#act[open] .act-form") !== null &&
+  ["HX-Redirect", "HX-Refresh"].some((name) => xhr.getResponseHeader(name));
 
 function answered(detail) {
   const { xhr, successful } = detail;
   const live = who({ detail });
   const asks = asker(live.id);
+  if (isKept(xhr)) {
+    state.lostSince ??= new Date();
+    say("not live");
+    ask(live.id, SLOWEST);
+    return;
+  }
   if (successful) {
     asks.failures = 0;
     found();

@@ -237,13 +237,22 @@ class TestWhatGoesWrong:
         submit_button(page).click()
         expect(page).to_have_url(re.compile(r"/actions/[0-9a-f]{32}/"))
 
-    def test_the_end_of_the_session_leads_to_sign_in(self, page: Page, site: Site) -> None:
+    def test_the_end_of_the_session_takes_away_nothing_that_is_written(
+        self, page: Page, site: Site
+    ) -> None:
         open_dialog(page, site)
-        page.context.clear_cookies()
         page.get_by_label("Reason").fill(REASON)
+        page.context.clear_cookies()
+        # The page below asks again and is told to sign in; it does so when the dialog is closed.
+        with page.expect_response(lambda answer: "hx-redirect" in answer.headers, timeout=SOON):
+            page.evaluate("htmx.trigger('#live', 'htmx:abort')")
+        expect(page.locator("#live-state")).to_have_text("not live")
         submit_button(page).click()
         # Without the session the token is not valid either: that is said, nothing is lost.
         expect(page.locator("#act-body [data-problem]")).to_contain_text("(403)")
+        expect(page.get_by_label("Reason")).to_have_value(REASON)
+        page.keyboard.press("Escape")
+        expect(page).to_have_url(re.compile(r"/sign-in/\?next=/gangs/"))
 
 
 class TestKeyboard:
