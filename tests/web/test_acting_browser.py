@@ -254,6 +254,22 @@ class TestWhatGoesWrong:
         page.keyboard.press("Escape")
         expect(page).to_have_url(re.compile(r"/sign-in/\?next=/gangs/"))
 
+    def test_what_is_written_stays_when_the_page_below_is_gone(
+        self, page: Page, site: Site
+    ) -> None:
+        open_dialog(page, site)
+        page.get_by_label("Reason").fill(REASON)
+        gang = site.gang_id("llama")
+        with page.expect_response(lambda answer: "hx-refresh" in answer.headers, timeout=SOON):
+            site.write("UPDATE store_gang SET id = 'moved' WHERE id = ?", gang)
+        try:
+            expect(page.locator("#live-state")).to_have_text("not live")
+            expect(page.get_by_label("Reason")).to_have_value(REASON)
+            with page.expect_navigation(timeout=SOON):
+                page.keyboard.press("Escape")
+        finally:
+            site.write("UPDATE store_gang SET id = ? WHERE id = 'moved'", gang)
+
 
 class TestKeyboard:
     def test_the_row_menu(self, page: Page, site: Site) -> None:
