@@ -1,13 +1,13 @@
 # One image; web, poll worker, act worker and beat are different commands of it (see docker-compose.yml).
 
-FROM python:3.11-slim AS packages
+FROM python:3.11-slim@sha256:9c900dea9e8fb7e16277c179b555cc72d29a352dbc33cff48ad5a0412fd5bfc7 AS packages
 WORKDIR /build
 COPY requirements/runtime.txt .
 # Exactly the locked files: anything whose hash is not in the list is refused.
 RUN python -m venv /opt/venv \
     && /opt/venv/bin/pip install --no-cache-dir --require-hashes --only-binary :all: -r runtime.txt
 
-FROM python:3.11-slim
+FROM python:3.11-slim@sha256:9c900dea9e8fb7e16277c179b555cc72d29a352dbc33cff48ad5a0412fd5bfc7
 RUN useradd --uid 10001 --create-home --home-dir /home/gangboard --shell /usr/sbin/nologin gangboard \
     && install -d -o gangboard -g gangboard -m 0700 /state
 COPY --from=packages /opt/venv /opt/venv
@@ -22,5 +22,9 @@ ENV PATH=/opt/venv/bin:$PATH \
     GANGBOARD_STATE=/state
 USER 10001
 EXPOSE 8000
-# Blocking threads: each open page waits for news in one of them.
-CMD ["granian", "--interface", "wsgi", "--workers", "1", "--blocking-threads", "400", "--workers-kill-timeout", "10", "--host", "0.0.0.0", "--port", "8000", "gangboard.wsgi:application"]
+# The first lines are those of gangboard/serving/command.py, which says why.
+CMD ["granian", "gangboard.asgi:application", \
+     "--interface", "asginl", "--workers", "1", "--loop", "asyncio", "--http", "1", "--no-ws", \
+     "--backpressure", "4096", "--backlog", "4096", \
+     "--http1-header-read-timeout", "10000", "--http1-buffer-size", "65536", \
+     "--workers-kill-timeout", "10", "--host", "0.0.0.0", "--port", "8000"]

@@ -6,7 +6,7 @@ PORT ?= 8000
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check fmt venv controlplane packages testcluster screenshots interleavings agreement lock
+.PHONY: run test check fmt venv controlplane packages testcluster screenshots interleavings agreement attack lock
 
 run: venv
 	@$(BIN)/python manage.py up --port $(PORT)
@@ -49,6 +49,10 @@ interleavings: venv
 # 300 random small clusters with a gang each, judged by the real scheduler and by our arithmetic.
 agreement: venv controlplane
 	@$(BIN)/python -m tests.agreement --cases 300
+
+# Attacks on a gangboard that is started for them, about a minute; a line of JSON for each.
+attack: venv
+	@$(BIN)/python -m tests.attack
 
 screenshots: venv packages
 	@$(BIN)/python -m tests.screenshots

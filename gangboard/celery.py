@@ -7,6 +7,8 @@ import os
 from celery import Celery
 from django.conf import settings
 
+from gangboard.env import keep_private
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangboard.settings")
 
 SEED_INTERVAL = 2.0
@@ -19,6 +21,8 @@ FILE_TRANSPORT = "gangboard.polling.file_broker:Transport"
 
 def _file_broker() -> dict[str, object]:
     folder = settings.CELERY_BROKER_FOLDER
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    keep_private(folder)
     for name in ("queue", "processed", "control"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     return {

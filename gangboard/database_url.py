@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from gangboard.env import SettingError
+from gangboard.env import SettingError, keep_private
 
 
 def database_settings(url: str) -> dict[str, Any]:
@@ -20,10 +20,15 @@ def database_settings(url: str) -> dict[str, Any]:
         path = unquote(parts.path).removeprefix("/")
         if not path:
             raise SettingError("DATABASE_URL names no file: write sqlite:///PATH")
-        Path(path).expanduser().resolve().parent.mkdir(parents=True, exist_ok=True)
+        file = Path(path).expanduser().resolve()
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # SQLite gives the write-ahead log and its index the rights of the file.
+        file.touch(mode=0o600)
+        for suffix in ("", "-wal", "-shm"):
+            keep_private(file.with_name(file.name + suffix))
         return {
             "ENGINE": "django.db.backends.sqlite3",
-            "NAME": str(Path(path).expanduser().resolve()),
+            "NAME": str(file),
             "OPTIONS": {
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 20,

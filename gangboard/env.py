@@ -9,6 +9,7 @@ import os
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import TypeVar
 
@@ -63,8 +64,25 @@ def read_address(name: str, default: str, meaning: str) -> str:
     if raw is None and file:
         raw = _read_file(name, file)
     value = default if raw is None else raw
-    _record(name, f"{meaning} ({name}_FILE names a file instead)", value, raw)
+    _record(name, f"{meaning} ({name}_FILE names a file instead)", hide_secrets(value), raw)
     return value
+
+
+def hide_secrets(address: str) -> str:
+    """Return an address as it may be shown: without password, and without the values of its query.
+
+    What stands before the last `@` names the person and the password, which may have an `@` of its own.
+    Where it cannot be told which part is which, nothing but the scheme is shown.
+    """
+    scheme, found, rest = address.partition("://")
+    before, at, place = rest.rpartition("@")
+    if not found or "?" in before or "#" in before:
+        return f"{scheme}://(hidden)" if found else "(hidden)" if address else ""
+    user, colon, _ = before.partition(":")
+    host, question, query = place.partition("?")
+    names = (part.partition("=")[0] for part in query.split("&")) if question else ()
+    shown = "&".join(f"{name}=(hidden)" for name in names)
+    return f"{scheme}://{user}{colon and ':(hidden)'}{at}{host}{question}{shown}"
 
 
 def _read_file(name: str, file: str) -> str:
@@ -113,6 +131,18 @@ def read_list(name: str, default: tuple[str, ...], meaning: str) -> tuple[str, .
     return value
 
 
+def read_networks(name: str, meaning: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    """Return a comma-separated list of networks or single addresses; none where it is not set."""
+
+    def convert(raw: str) -> tuple[IPv4Network | IPv6Network, ...]:
+        return tuple(ip_network(part.strip()) for part in raw.split(",") if part.strip())
+
+    raw = os.environ.get(name, "")
+    value = _convert(name, raw, convert, "networks such as 10.0.0.0/8, separated by commas")
+    _record(name, meaning, ", ".join(map(str, value)), os.environ.get(name))
+    return value
+
+
 def read_secret(name: str, made_in: Path, meaning: str, make: Callable[[], str]) -> str:
     """Return a secret from NAME or the file that NAME_FILE names; else make it once, mode 0600.
 
@@ -126,6 +156,18 @@ def read_secret(name: str, made_in: Path, meaning: str, make: Callable[[], str])
     if file:
         return _read_file(name, file)
     return _made_once(made_in / name.lower().removeprefix("gangboard_"), make)
+
+
+def keep_private(path: Path) -> None:
+    """Take everybody else's rights to a file or folder of ours away, where it is there."""
+    try:
+        found = path.stat()
+        if found.st_uid == os.geteuid() and found.st_mode & 0o077:
+            path.chmod(found.st_mode & 0o700)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise SettingError(f"{path} cannot be kept from others: {error.strerror}") from error
 
 
 def _made_once(path: Path, make: Callable[[], str]) -> str:
@@ -142,4 +184,5 @@ def _made_once(path: Path, make: Callable[[], str]) -> str:
             pass  # another process was first; its secret counts
         finally:
             draft.unlink()
+    keep_private(path)
     return path.read_text(encoding="utf-8").strip()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import re
+
 import structlog
 
 from gangboard import env
@@ -36,6 +39,30 @@ class LineFormatter(structlog.stdlib.ProcessorFormatter):
             foreign_pre_chain=_SHARED,
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
         )
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return one line for one event, tracebacks included, that a terminal shows as it is."""
+        return one_line(super().format(record))
+
+
+class Brief(logging.Filter):
+    """Makes a short line of an event that strangers cause: no traceback, at most 200 characters."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Shorten the record, and let it pass."""
+        record.msg, record.args, record.exc_info = record.getMessage()[:200], (), None
+        return True
+
+
+# Control characters, those that turn the direction of text, separators of lines, and half characters.
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
+
+
+def one_line(text: str) -> str:
+    """Return a text with every character that would forge a line or move the cursor escaped."""
+    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import django_htmx
 from cryptography.fernet import Fernet
 from django.core.management.utils import get_random_secret_key
 
 from gangboard import env
 from gangboard.database_url import database_settings
+from gangboard.serving.bodies import LARGEST_BODY
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 STATE_DIR = Path(
     env.read_text("GANGBOARD_STATE", str(BASE_DIR / ".state"), "folder for what is kept locally")
 )
+env.keep_private(STATE_DIR)
 
 DEBUG = env.read_bool("GANGBOARD_DEBUG", default=False, meaning="Django's debug pages")
+DEFAULT_EXCEPTION_REPORTER_FILTER = "gangboard.web.debug_page.AddressesToo"
 SECRET_KEY = env.read_secret(
     "GANGBOARD_SECRET_KEY", STATE_DIR, "key that signs sessions", get_random_secret_key
 )
@@ -36,8 +40,14 @@ CSRF_TRUSTED_ORIGINS = list(
 PUBLIC_URL = env.read_text(
     "GANGBOARD_URL", "", "address under which people reach the pages, for links that commands print"
 )
+TRUSTED_PROXIES = env.read_networks(
+    "GANGBOARD_TRUSTED_PROXIES",
+    "networks (CIDR) of proxies in front, whose X-Forwarded-For says who asks",
+)
 HTTPS = env.read_bool(
-    "GANGBOARD_HTTPS", default=False, meaning="pages are reached over https: secure cookies, HSTS"
+    "GANGBOARD_HTTPS",
+    default=False,
+    meaning="pages are reached over https: secure cookies of this host alone, HSTS, a redirect from http",
 )
 
 DATABASES = {
@@ -102,7 +112,6 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
 ]
 ROOT_URLCONF = "gangboard.urls"
-WSGI_APPLICATION = "gangboard.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -130,8 +139,16 @@ AUTH_PASSWORD_VALIDATORS = [
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+# Nobody uploads files: the parts of a form that are files are read past, and written nowhere.
+FILE_UPLOAD_HANDLERS: list[str] = []
+DATA_UPLOAD_MAX_MEMORY_SIZE = LARGEST_BODY
+
 LOGIN_URL = "/sign-in/"
 LOGIN_REDIRECT_URL = "/"
+# The prefix makes browsers refuse such a cookie from another host of the domain, or without TLS.
+_PREFIX = "__Host-" if HTTPS else ""
+SESSION_COOKIE_NAME = f"{_PREFIX}sessionid"
+CSRF_COOKIE_NAME = f"{_PREFIX}csrftoken"
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True
@@ -140,6 +157,12 @@ SESSION_COOKIE_AGE = 12 * 3600
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+# What the other hosts of the domain do is for whoever owns the domain to say: neither their names
+# nor the lists of browsers are spoken for.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+SECURE_SSL_REDIRECT = HTTPS
+# Whoever probes is on this side of the proxy that ends TLS.
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 X_FRAME_OPTIONS = "DENY"
 
@@ -149,8 +172,13 @@ USE_TZ = True
 USE_I18N = False
 
 STATIC_URL = "/static/"
-STATICFILES_DIRS = [BASE_DIR / "static"]
-# Files are served straight from static/ and from installed packages: no collect step to forget.
+# Files are served straight from where they are: no collect step to forget. Of what other packages
+# bring along only htmx is ours to serve; an admin that is not used has no scripts here either.
+STATICFILES_DIRS = [
+    BASE_DIR / "static",
+    ("django_htmx", Path(django_htmx.__file__).parent / "static" / "django_htmx"),
+]
+STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
 
@@ -188,4 +216,7 @@ LOGGING = {
     "formatters": {"line": {"()": "gangboard.logs.LineFormatter"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
+    "filters": {"brief": {"()": "gangboard.logs.Brief"}},
+    # Anybody can send a wrong Host, as often as they like.
+    "loggers": {"django.security.DisallowedHost": {"filters": ["brief"]}},
 }

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 # Nothing but the pages under test is asked for: no updates, no background requests of the browser.
 ARGUMENTS = [
@@ -35,6 +35,13 @@ def chromium() -> Iterator[Browser]:
             yield browser
         finally:
             browser.close()
+
+
+def follow_link(page: Page, link: str) -> None:
+    """Open a one-time sign-in link, press its button and come to the Board."""
+    page.goto(link)
+    page.get_by_role("button", name="Sign in as").click()
+    page.wait_for_url(lambda url: "/sign-in/" not in url)
 
 
 @pytest.fixture(scope="session")

@@ -23,11 +23,12 @@ from gangboard.store.models import (
     Cluster,
     Gang,
     Heartbeat,
+    Outage,
     ResourceState,
     VerdictSpan,
     WatchedObject,
 )
-from gangboard.store.objects import pack
+from gangboard.store.objects import owner_uid, pack
 
 NOW = datetime(2026, 11, 21, 10, 0, 0, tzinfo=UTC)
 """The time of every test that does not need the real one."""
@@ -228,6 +229,7 @@ def store_object(cluster: Cluster, resource: str, model: Any) -> WatchedObject:
         name=meta.ref.name,
         resource_version=meta.resource_version,
         data=pack(model),
+        owner_uid=owner_uid(model),
     )
 
 
@@ -244,12 +246,34 @@ def make_resource(cluster: Cluster, resource: str = "pods", **columns: Any) -> R
     return ResourceState.objects.create(cluster=cluster, resource=resource, **{**values, **columns})
 
 
+def make_outage(
+    cluster: Cluster,
+    began_at: datetime,
+    ended_at: datetime,
+    *,
+    problem: str = "",
+    sentence: str = "",
+) -> Outage:
+    """Make a time in which nothing was seen of a cluster."""
+    return Outage.objects.create(
+        cluster=cluster,
+        began_at=began_at,
+        ended_at=ended_at,
+        problem=problem,
+        sentence=sentence,
+    )
+
+
 def make_heartbeats(*, now: datetime = NOW, slots: int = 8) -> None:
-    """Make a poll worker, an act worker and a beat that are alive."""
-    for kind, its_slots in (("poll", slots), ("act", 0), ("beat", 0)):
-        Heartbeat.objects.update_or_create(
-            name=f"{kind}-1", defaults={"kind": kind, "beat_at": now, "slots": its_slots}
-        )
+    """Make poll, act and prove workers and a beat that are alive, and orders that arrive."""
+    for kind in ("poll", "act", "prove", "beat", "poll-orders", "act-orders"):
+        values = {
+            "kind": kind,
+            "beat_at": now,
+            "began_at": now - timedelta(hours=1),
+            "slots": slots if kind == "poll" else 0,
+        }
+        Heartbeat.objects.update_or_create(name=f"{kind}-1", defaults=values)
 
 
 VERDICTS: dict[str, dict[str, str]] = {

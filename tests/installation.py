@@ -21,6 +21,7 @@ import urllib3
 
 from tests.controlplane.supervisor import Started, Supervisor
 from tests.services import free_port
+from tests.sign_in import sign_in
 
 Json = dict[str, Any]
 ROOT = Path(__file__).resolve().parent.parent
@@ -165,9 +166,7 @@ class Installation:
 
     def session_cookie(self) -> str:
         """Sign in by a fresh one-time link and return the cookie header of the session."""
-        answer = self._pool.request("GET", self.new_sign_in_link(), redirect=False, timeout=10)
-        cookies = answer.headers.getlist("Set-Cookie")
-        return "; ".join(cookie.split(";")[0] for cookie in cookies)
+        return sign_in(self.new_sign_in_link())
 
     def page(self, path: str) -> str:
         """Return a page as a signed-in person with all rights gets it."""

@@ -13,7 +13,7 @@ from typing import Literal
 
 from playwright.sync_api import Browser, Page
 
-from tests.browser import chromium
+from tests.browser import chromium, follow_link
 from tests.installation import Installation
 from tests.web.site import NAME, PASSWORD, Site
 
@@ -71,7 +71,9 @@ def take(browser: Browser, installation: Installation, folder: Path) -> None:
             )
             page = context.new_page()
             _shoot(page, f"{installation.url}/sign-in/", folder / f"sign-in-{scheme}-{size}.png")
-            page.goto(installation.new_sign_in_link())
+            link = installation.new_sign_in_link()
+            _shoot(page, link, folder / f"sign-in-link-{scheme}-{size}.png")
+            follow_link(page, link)
             for name, path in pages.items():
                 _shoot(page, installation.url + path, folder / f"{name}-{scheme}-{size}.png")
             context.close()

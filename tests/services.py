@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import signal
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from tests.controlplane.supervisor import Started, Supervisor
 
@@ -92,8 +94,8 @@ def _postgres_folder() -> Path | None:
 
 
 @pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
-    """Address of a real, empty PostgreSQL database that is thrown away."""
+def _postgres_port() -> Iterator[int]:
+    """Port of a real PostgreSQL that is thrown away."""
     binaries = _postgres_folder()
     if binaries is None:
         _missing("PostgreSQL")
@@ -102,8 +104,18 @@ def postgres_url() -> Iterator[str]:
         port = free_port()
         argv = _new_postgres(binaries, guard.folder, port)
         with _running(guard, argv, port, signal.SIGINT):
-            _make_database(port)
-            yield f"postgresql://gangboard@127.0.0.1:{port}/gangboard"
+            yield port
+
+
+@pytest.fixture
+def postgres_url(_postgres_port: int) -> str:
+    """Address of a real PostgreSQL database that is empty: no test meets what another has left."""
+    name = f"gangboard_{next(_numbers)}"
+    _make_database(_postgres_port, name)
+    return f"postgresql://gangboard@127.0.0.1:{_postgres_port}/{name}"
+
+
+_numbers = itertools.count(1)
 
 
 def _new_postgres(binaries: Path, folder: Path, port: int) -> list[str]:
@@ -125,7 +137,7 @@ def _new_postgres(binaries: Path, folder: Path, port: int) -> list[str]:
     return [*prefix, str(binaries / "postgres"), "-D", data, *options]
 
 
-def _make_database(port: int) -> None:
+def _make_database(port: int, name: str) -> None:
     """A port that is open is not yet a server that is ready: try for a while."""
 
     give_up_at = time.monotonic() + READY_SECONDS
@@ -139,7 +151,7 @@ def _make_database(port: int) -> None:
                 autocommit=True,
                 connect_timeout=3,
             ) as connection:
-                connection.execute("CREATE DATABASE gangboard")
+                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
                 return
         except psycopg.OperationalError:
             if time.monotonic() > give_up_at:

@@ -55,11 +55,15 @@ def _checked_until(until: datetime | None, now: datetime) -> datetime | None:
         return None
     if until.tzinfo is None:
         raise _invalid("The end of the Hold needs a time zone.")
+    try:
+        until = until.astimezone(UTC)
+    except OverflowError as error:
+        raise _invalid("The end of the Hold is not a time that a calendar knows.") from error
     if until <= now:
-        raise _invalid(f"The end of the Hold, {_minute(until)}, is over already.")
+        raise _invalid(f"The end of the Hold, {until:%Y-%m-%d %H:%M} UTC, is over already.")
     if until > now + LONGEST_HOLD:
         raise _invalid(f"A Hold can last at most {LONGEST_HOLD.days} days.")
-    return until.astimezone(UTC)
+    return until
 
 
 def find_subject(viewer: Viewer, ask: Ask) -> Subject:
@@ -131,10 +135,6 @@ def body_hash(ask: Ask) -> str:
     parts += [target.name, target.uid, target.generation, ask.reason, ask.forced]
     parts.append(ask.until.isoformat() if ask.until is not None else None)
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def _minute(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _invalid(sentence: str) -> AskError:

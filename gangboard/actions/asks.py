@@ -27,15 +27,19 @@ class Fault(StrEnum):
     """409: another action on this object is open; `action_id` names it."""
     KEY_REUSED = "key-reused"
     """422: the idempotency key was used for another request; `action_id` names its action."""
+    TOO_MANY = "too-many"
+    """429: this person has asked for too much within this minute; `wait` is how long it lasts."""
 
 
 class AskError(ValueError):
     """The request cannot be taken. The text is one sentence for the one who asked."""
 
-    def __init__(self, fault: Fault, sentence: str, action_id: str = "") -> None:
+    def __init__(self, fault: Fault, sentence: str, action_id: str = "", *, wait: int = 0) -> None:
         super().__init__(sentence)
         self.fault = fault
         self.action_id = action_id
+        self.wait = wait
+        """Seconds after which it may be asked again; 0: that is not what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)

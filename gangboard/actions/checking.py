@@ -165,7 +165,10 @@ def _to_compare_with(live: Live, ground: Ground, planned: Plan) -> dict[str, Any
         "jobs": _names(own),
         "siblings": {
             "jobs": _names(others),
-            "pods": {pod.meta.ref.uid: [pod.meta.ref.name, _restarts(pod)] for pod in siblings},
+            "pods": {
+                pod.meta.ref.uid: [pod.meta.ref.name, _restarts(pod), _maker(pod)]
+                for pod in siblings
+            },
         },
         "above": _above(live, ground.owner) if ground.owner.meta.ref.uid != uid else None,
         "claim": ground.owner.independent_claim,
@@ -206,6 +209,10 @@ def _subject(path: str, patch: str, name: str, uid: str) -> dict[str, Any]:
 
 def _names(jobs: dict[str, Owner]) -> dict[str, str]:
     return {uid: job.meta.ref.name for uid, job in jobs.items()}
+
+
+def _maker(pod: Pod) -> str:
+    return pod.meta.controller.uid if pod.meta.controller is not None else ""
 
 
 def _restarts(pod: Pod) -> int:

@@ -14,6 +14,7 @@ from django.db import DatabaseError
 from gangboard.actions import checking, door, leaving, sending, troubles
 from gangboard.actions.clock import Clock, RealClock
 from gangboard.actions.door import NoActorError, Opener
+from gangboard.actions.lanes import LANES, Lanes
 from gangboard.actions.leaving import Exit
 from gangboard.actions.live import UnreadableError
 from gangboard.actions.run import Checkpoint, Run
@@ -51,13 +52,37 @@ class Engine:
     clock: Clock = field(default_factory=RealClock)
     open_door: Opener = door.open_door
     checkpoint: Checkpoint = _no_checkpoint
+    lanes: Lanes = field(default_factory=Lanes)
 
     def advance(self, action_id: str) -> float | None:
         """Work on an action for some seconds.
 
         Returns the seconds after which it should be looked at again; None when nothing is left to
-        do, or when it is not due or somebody else has it.
+        do, when it is not due or somebody else has it, or when its cluster has as many threads as it
+        may have: then `next_in_line` says later that there is room.
         """
+        cluster_id = actions.cluster_of(action_id)
+        if not self.lanes.enter(cluster_id):
+            return None
+        answered = True
+        try:
+            run = self._take(action_id)
+            if run is None:
+                return None
+            delay = self._carry_on(run)
+            answered = "trouble" not in run.context
+        finally:
+            self.lanes.leave(cluster_id, answered=answered)
+        return delay
+
+    def next_in_line(self) -> list[str]:
+        """Return ids of actions that are due and were turned away while their cluster had no thread left."""
+        found = []
+        for cluster_id in self.lanes.welcome():
+            found += actions.due_actions(self.clock, cluster_id=cluster_id, most=LANES)
+        return found
+
+    def _take(self, action_id: str) -> Run | None:
         # A name of its own for each call: two threads of one worker are two holders.
         held = actions.claim(action_id, f"{self.holder}/{uuid.uuid4().hex[:8]}", self.clock)
         if held is None:
@@ -65,6 +90,10 @@ class Engine:
         action = Action.objects.select_related("cluster").get(pk=action_id)
         run = Run(held, self.clock, self.checkpoint, self.open_door, action)
         run.reload_steps()
+        return run
+
+    def _carry_on(self, run: Run) -> float | None:
+        action_id = run.action.pk
         try:
             return self._work(run)
         except ActionLostError as error:

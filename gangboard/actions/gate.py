@@ -10,6 +10,7 @@ from gangboard.domain.action import ActionState
 from gangboard.store.access import viewer_of
 from gangboard.store.actions import is_read_only
 from gangboard.store.models import Action
+from gangboard.store.people import is_token_valid
 
 OWN = "gangboard"
 """`via` of what gangboard itself asks for: no person's rights stand behind it."""
@@ -55,6 +56,8 @@ def _withdrawn(run: Run) -> str:
         return f"Permission withdrawn: {action.actor_name} has no account any more."
     if not user.is_active:
         return f"Permission withdrawn: the account of {action.actor_name} is disabled."
+    if action.token and not is_token_valid(action.token, user_id=action.user_id):
+        return f"Permission withdrawn: the token of {action.actor_name} that asked is not valid any more."
     viewer = viewer_of(user, may_act=action.may_act)
     where = f"namespace {action.namespace} of cluster {action.cluster_name}"
     if not viewer.may_operate(action.cluster_id, action.namespace):

@@ -14,6 +14,7 @@ from gangboard.actions import door as doors
 from gangboard.actions import known
 from gangboard.actions.clock import Clock
 from gangboard.actions.door import Door, Json, get_object
+from gangboard.actions.troubles import PASSING
 from gangboard.actions.verify import holding, kept
 from gangboard.domain.action import ActionState
 from gangboard.domain.hold import Hold
@@ -21,34 +22,43 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
-from gangboard.store import actions
+from gangboard.store import actions, chores
+from gangboard.store.audit import audit
 from gangboard.store.grounds import HOLDS
 from gangboard.store.models import Action, Cluster, ResourceState
 from gangboard.store.objects import read_objects
 
 log = get_logger(__name__)
 
+TURN_SECONDS = 30.0
+"""The most that one turn works on one cluster; the rest has its turn in the next."""
+REST_SECONDS = 15.0
+"""How long a cluster that did not answer is left alone."""
+CHORE = "inspect"
 
-def suspicious() -> list[str]:
-    """Return ids of guarded actions that the stored objects seem to contradict.
+
+def suspicious(cluster_id: int | None = None) -> dict[int, list[str]]:
+    """Return ids of guarded actions that the stored objects seem to contradict, by cluster.
 
     Reads the database only: two queries per cluster with guarded actions. What is stored may be
-    older than the action, so a live look decides (`inspect`).
+    older than the action, so a live look decides (`inspect_all`). None: of all clusters.
     """
-    found = []
-    for cluster, guarded in _guarded().items():
+    found: dict[int, list[str]] = {}
+    for cluster, guarded in _guarded(cluster_id).items():
         uids = {uid for action in guarded for uid in _uids(action)}
         stored = read_objects(cluster.pk, uids, known.models())
         sees_holds = ResourceState.objects.filter(cluster=cluster, resource=HOLDS, state="ok")
         holds_known = sees_holds.exists()
-        found += [
+        differing = [
             action.pk for action in guarded if _differs(action, stored, holds_known=holds_known)
         ]
+        if differing:
+            found[cluster.pk] = differing
     return found
 
 
-def _guarded() -> dict[Cluster, list[Action]]:
-    """Return the guarded actions that nobody acts on, of clusters that answer."""
+def _guarded(cluster_id: int | None) -> dict[Cluster, list[Action]]:
+    """Return the guarded actions that nobody acts on, of clusters that answer, or of one of them."""
     busy = set(
         Action.objects.filter(finished_at=None).values_list("cluster_id", "namespace", "name")
     )
@@ -56,6 +66,8 @@ def _guarded() -> dict[Cluster, list[Action]]:
     rows = Action.objects.filter(
         guarded=True, cluster__problem="", cluster__actor_credentials__isnull=False
     )
+    if cluster_id is not None:
+        rows = rows.filter(cluster_id=cluster_id)
     for action in rows.select_related("cluster"):
         place = (action.cluster_id, action.namespace, action.name)
         if action.cluster is not None and place not in busy:
@@ -103,23 +115,51 @@ def _is_same_hold(model: Any, hold: dict[str, Any]) -> bool:
     )
 
 
+def inspect_all(
+    cluster_id: int, clock: Clock, open_door: doors.Opener = doors.open_door
+) -> dict[str, ActionState]:
+    """Look live whether the suspicious actions of a cluster still hold; return id → state of those changed.
+
+    One worker at a time does it, and stops where the cluster does not answer: it is tried again after a
+    while. Empty where somebody else is at it.
+    """
+    found: dict[str, ActionState] = {}
+    with chores.holding(cluster_id, CHORE, clock) as held:
+        if held is None:
+            return {}
+        until = clock.monotonic() + TURN_SECONDS
+        for action_id in suspicious(cluster_id).get(cluster_id, ()):
+            if clock.monotonic() > until or not held.renew():
+                break
+            try:
+                state = inspect(action_id, clock, open_door)
+            except doors.NoActorError as error:
+                log.warning("guarded action not inspected", action=action_id, why=str(error))
+                break
+            except KubeError as error:
+                log.warning("guarded action not inspected", action=action_id, why=error.sentence)
+                if error.code not in PASSING:
+                    continue
+                held.rest(REST_SECONDS)
+                break
+            if state is not None:
+                found[action_id] = state
+    return found
+
+
 def inspect(
     action_id: str, clock: Clock, open_door: doors.Opener = doors.open_door
 ) -> ActionState | None:
-    """Look live whether a guarded action still holds; return its state when that has changed."""
+    """Look live whether a guarded action still holds; return its state when that has changed.
+
+    Raises KubeError and NoActorError.
+    """
     action = Action.objects.select_related("cluster").filter(pk=action_id, guarded=True).first()
     if action is None or action.cluster is None:
         return None
-    try:
-        door = open_door(action.cluster, action.pk)
-    except doors.NoActorError as error:
-        log.warning("guarded action not inspected", action=action_id, why=str(error))
-        return None
+    door = open_door(action.cluster, action.pk)
     try:
         return _inspect(action, door, clock.now())
-    except KubeError as error:
-        log.warning("guarded action not inspected", action=action_id, why=error.sentence)
-        return None
     finally:
         door.close()
 
@@ -192,7 +232,8 @@ def _undo(
         )
         if not changed:
             return None
-        actions.audit(
+        actions.tell(action.cluster_id)
+        audit(
             "state",
             sentence,
             at=now,
@@ -200,6 +241,5 @@ def _undo(
             action=action,
             details={"state": ActionState.REVERTED.value, "verb": action.verb},
         )
-        actions.tell(action.cluster_id)
     log.info("action reverted", action=action.pk, by=manager, cluster=action.cluster_name)
     return ActionState.REVERTED

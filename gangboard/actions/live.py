@@ -74,7 +74,7 @@ class Live:
             jobs = [job for job in self._jobs_of(chain) if _controller(job) in uids]
         current = current_uids(top, [*chain[:-1], *jobs])
         uids.update(job.meta.ref.uid for job in jobs)
-        queued = bool(top.queue or (stored is not None and stored.entries))
+        queued = any(one.queue for one in (top, *jobs)) or bool(stored and stored.entries)
         return Ground(
             owner=top,
             jobs=tuple(job for job in jobs if job.meta.ref.uid in current),

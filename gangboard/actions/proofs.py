@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from django.db import transaction
 
@@ -11,21 +12,26 @@ from gangboard.actions import door as doors
 from gangboard.actions import patches
 from gangboard.actions.clock import Clock
 from gangboard.actions.door import Door, object_path
+from gangboard.actions.troubles import PASSING
 from gangboard.domain.action import Lever
 from gangboard.domain.hold import Hold
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
-from gangboard.store import actions
+from gangboard.store import actions, chores
 from gangboard.store.grounds import HOLDS
 from gangboard.store.models import Cluster, HoldCheck, WatchedObject
 from gangboard.store.objects import unpack
-from gangboard.store.proofs import forget_checks, note_lever, save_check
+from gangboard.store.proofs import doubt, forget_checks, note_lever, save_check
 
 log = get_logger(__name__)
 
 INTERVAL = timedelta(seconds=60)
 MOST = 200
 """Holds of one cluster that are proved in one go; the rest has its turn in the next."""
+TURN_SECONDS = 30.0
+"""A cluster that answers slowly is left after this, too."""
+CHORE = "prove"
+_NEVER = datetime.min.replace(tzinfo=UTC)
 _RESUME = b'{"spec":{"suspend":false}}'
 
 
@@ -52,33 +58,78 @@ def due_clusters(now: datetime) -> list[int]:
 def prove_all(
     cluster_id: int, clock: Clock, open_door: doors.Opener = doors.open_door
 ) -> dict[str, bool | None]:
-    """Prove the Holds of a cluster that were not proved lately; return hold uid → in force?"""
-    cluster = Cluster.objects.filter(pk=cluster_id).first()
-    if cluster is None:
-        return {}
+    """Prove the Holds of a cluster that were not proved lately; return hold uid → in force?
+
+    One worker at a time does it, and stops where the cluster does not answer: what that keeps from being
+    proved is not known, and has its turn first after a while. Empty where somebody else is at it.
+    """
+    with chores.holding(cluster_id, CHORE, clock) as held:
+        cluster = Cluster.objects.filter(pk=cluster_id).first()
+        if held is None or cluster is None:
+            return {}
+        due = _due(cluster, clock.now())
+        try:
+            door = open_door(cluster, "")
+        except doors.NoActorError as error:
+            log.warning("holds not proved", cluster=cluster.name, why=str(error))
+            return {}
+        try:
+            return _prove_in_turn(_Turn(cluster, door, clock, held), due)
+        finally:
+            door.close()
+
+
+def _due(cluster: Cluster, now: datetime) -> list[Hold]:
+    """Return the Holds to prove, those that were looked at longest ago first."""
     rows = WatchedObject.objects.filter(cluster=cluster, resource=HOLDS)
     holds = [unpack(bytes(data), Hold) for data in rows.values_list("data", flat=True)]
     forget_checks(cluster.pk, {hold.meta.ref.uid for hold in holds})
-    fresh = set(
-        HoldCheck.objects.filter(
-            cluster=cluster, checked_at__gt=clock.now() - INTERVAL
-        ).values_list("hold_uid", flat=True)
-    )
-    due = [hold for hold in holds if hold.meta.ref.uid not in fresh][:MOST]
-    try:
-        door = open_door(cluster, "")
-    except doors.NoActorError as error:
-        log.warning("holds not proved", cluster=cluster.name, why=str(error))
-        return {}
-    try:
-        return {hold.meta.ref.uid: _prove(cluster, door, hold, clock) for hold in due}
-    finally:
-        door.close()
+    checked = dict(HoldCheck.objects.filter(cluster=cluster).values_list("hold_uid", "checked_at"))
+    found = [hold for hold in holds if checked.get(hold.meta.ref.uid, _NEVER) <= now - INTERVAL]
+    return sorted(found, key=lambda hold: checked.get(hold.meta.ref.uid, _NEVER))[:MOST]
 
 
-def _prove(cluster: Cluster, door: Door, hold: Hold, clock: Clock) -> bool | None:
-    in_force, sentence = _ask(door, hold)
-    now = clock.now()
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """One prover at work on one cluster."""
+
+    cluster: Cluster
+    door: Door
+    clock: Clock
+    held: chores.Held
+
+
+def _prove_in_turn(turn: _Turn, due: list[Hold]) -> dict[str, bool | None]:
+    found: dict[str, bool | None] = {}
+    until = turn.clock.monotonic() + TURN_SECONDS
+    for position, hold in enumerate(due):
+        if turn.clock.monotonic() > until or not turn.held.renew():
+            break
+        try:
+            in_force, sentence = _ask(turn.door, hold)
+        except KubeError as error:
+            _save(turn, hold, None, f"It could not be proved: {error.sentence}")
+            if error.code in PASSING:
+                turn.held.rest(INTERVAL.total_seconds())
+                _leave(turn, due[position + 1 :], error)
+                return {**found, hold.meta.ref.uid: None}
+            in_force = None
+        else:
+            _save(turn, hold, in_force, sentence)
+        found[hold.meta.ref.uid] = in_force
+    return found
+
+
+def _leave(turn: _Turn, holds: list[Hold], error: KubeError) -> None:
+    """Say of Holds that have not been tried that nothing is known of them now."""
+    sentence = f"Not proved again: the cluster left a dry run without answer. {error.sentence}"
+    with transaction.atomic():
+        if doubt(turn.cluster.pk, [hold.meta.ref.uid for hold in holds], sentence):
+            actions.tell(turn.cluster.pk)
+
+
+def _save(turn: _Turn, hold: Hold, in_force: bool | None, sentence: str) -> None:
+    cluster, now = turn.cluster, turn.clock.now()
     with transaction.atomic():
         news = save_check(
             cluster.pk, hold.meta.ref.uid, in_force=in_force, at=now, sentence=sentence
@@ -87,11 +138,13 @@ def _prove(cluster: Cluster, door: Door, hold: Hold, clock: Clock) -> bool | Non
             note_lever(cluster.pk, Lever.HOLD.value, held=in_force, at=now, sentence=sentence)
         if news:
             actions.tell(cluster.pk)
-    return in_force
 
 
 def _ask(door: Door, hold: Hold) -> tuple[bool | None, str]:
-    """Return whether a resume of the held Job would be turned back, and what is the matter."""
+    """Return whether a resume of the held Job would be turned back, and what is the matter.
+
+    Raises KubeError.
+    """
     ref = hold.meta.ref
     path = object_path("batch", "v1", "jobs", ref.namespace, hold.job_name)
     try:
@@ -99,7 +152,7 @@ def _ask(door: Door, hold: Hold) -> tuple[bool | None, str]:
     except KubeError as error:
         if error.is_object_missing:
             return None, f"There is no Job {hold.job_name} now."
-        return None, f"It could not be proved: {error.sentence}"
+        raise
     owners = raw["metadata"].get("ownerReferences") or ()
     if not any(one.get("controller") and one["uid"] == hold.owner_uid for one in owners):
         return None, f"Job {hold.job_name} belongs to another owner now: the Hold is not about it."

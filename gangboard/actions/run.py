@@ -17,6 +17,7 @@ from gangboard.domain.action import ActionState
 from gangboard.logs import get_logger
 from gangboard.store import actions
 from gangboard.store.actions import LEASE_SECONDS, ActionLostError, Claim
+from gangboard.store.audit import audit
 from gangboard.store.models import Action, ActionStep
 
 log = get_logger(__name__)
@@ -121,10 +122,10 @@ class Run:
                 actions.change_step(step, step_columns)
             if also is not None:
                 also()
-            if moved:
-                self._audit(message)
             if moved or message or step_columns:
                 actions.tell(self.action.cluster_id)
+            if moved:
+                self._audit(message)
         self._confirmed = started
         if moved:
             log.info(
@@ -135,7 +136,7 @@ class Run:
             )
 
     def _audit(self, message: str) -> None:
-        actions.audit(
+        audit(
             "state",
             message or f"{self.object_name}: {self.action.state}.",
             at=self.now,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 from django.db import IntegrityError, transaction
@@ -15,9 +15,10 @@ from gangboard.actions.asks import MOST_AT_ONCE, Ask, AskError, Fault, Outcome, 
 from gangboard.actions.waking import wake
 from gangboard.diagnosis.policy.plan import plan
 from gangboard.domain.action import ActionState, Plan
-from gangboard.store import actions, grounds
+from gangboard.store import actions, attempts, grounds
 from gangboard.store.access import Viewer
 from gangboard.store.actions import DatabaseClock, RealDatabaseClock
+from gangboard.store.audit import audit
 from gangboard.store.gangs import gang_id
 from gangboard.store.levers import read_levers
 from gangboard.store.models import Action, Cluster
@@ -29,7 +30,8 @@ __all__ = [
     "Fault",
     "Outcome",
     "Taken",
-    "audit_export",
+    "begin_export",
+    "end_export",
     "preview",
     "request",
     "request_many",
@@ -38,22 +40,37 @@ __all__ = [
 
 LIFE_SECONDS = 300.0
 """How long a request may wait before it is sent; then the one who asked has moved on."""
+MINUTE = timedelta(minutes=1)
+MOST_A_MINUTE = 2 * MOST_AT_ONCE + 20
+"""Requests of one person: two confirmations of the largest kind and some single ones."""
+LONGEST_EXPORT = timedelta(minutes=10)
 DATABASE = RealDatabaseClock()
 GANGBOARD = "gangboard"
 """The actor of what nobody asked for at that moment: the end of a Hold."""
 
 
-def preview(viewer: Viewer, ask: Ask, *, now: datetime) -> Plan:
+def preview(
+    viewer: Viewer, ask: Ask, *, now: datetime, chosen: frozenset[str] = frozenset()
+) -> Plan:
     """Say what would be done: lever, steps, who will react, warnings. Sends and stores nothing.
 
+    `chosen` are the uids of the selection that it is part of and that is judged as a whole elsewhere.
     Raises AskError. A refusal by the levers is a Plan with `why_not`.
     """
     ask = asking.check_form(ask, now=now, reason_needed=False)
     subject = asking.find_subject(viewer, ask)
-    return stored_plan(subject.cluster, ask, by=viewer.name, action="", now=now)
+    return stored_plan(subject.cluster, ask, by=viewer.name, action="", now=now, chosen=chosen)
 
 
-def stored_plan(cluster: Cluster, ask: Ask, *, by: str, action: str, now: datetime) -> Plan:
+def stored_plan(
+    cluster: Cluster,
+    ask: Ask,
+    *,
+    by: str,
+    action: str,
+    now: datetime,
+    chosen: frozenset[str] = frozenset(),
+) -> Plan:
     """Return the plan from the objects as the poll saw them last. Raises AskError (NOT_FOUND)."""
     gang = grounds.find_gang(cluster.pk, ask.target.uid, known.models())
     ground = grounds.read_ground(cluster.pk, gang, known.models()) if gang is not None else None
@@ -74,6 +91,7 @@ def stored_plan(cluster: Cluster, ask: Ask, *, by: str, action: str, now: dateti
         reason=ask.reason,
         action=action,
         now=now,
+        chosen=chosen,
     )
 
 
@@ -84,6 +102,7 @@ def request(viewer: Viewer, ask: Ask, *, now: datetime, clock: DatabaseClock = D
     `clock` is that of the outbox: the database's own, so that a web server whose clock is wrong
     makes no action late.
     """
+    _count(viewer, 1)
     return _request(viewer, ask, batch="", now=now, clock=clock)
 
 
@@ -125,6 +144,8 @@ def _write(
         user_id=viewer.user_id,
         actor=viewer.name,
         may_act=viewer.may_act,
+        token=viewer.token,
+        source=viewer.address,
         batch=batch,
         clock=clock,
     )
@@ -141,6 +162,8 @@ def new_action(
     user_id: int | None,
     actor: str,
     may_act: bool = True,
+    token: str = "",
+    source: str = "",
     batch: str = "",
     clock: DatabaseClock = DATABASE,
 ) -> Action:
@@ -164,6 +187,7 @@ def new_action(
         user_id=user_id,
         actor_name=actor,
         may_act=may_act,
+        token=token,
         via=ask.via,
         idempotency_key=ask.idempotency_key,
         body_hash=asking.body_hash(ask),
@@ -174,16 +198,17 @@ def new_action(
         expires_at=clock.database_now(LIFE_SECONDS),
         due_at=clock.database_now(),
     )
-    actions.audit(
+    actions.tell(cluster.pk)
+    audit(
         "requested",
         f"{actor} asked to {ask.verb.value} {target.kind} {target.namespace}/{target.name}: "
         f"{ask.reason}",
         at=now,
         actor=actor,
         action=action,
-        details={"via": ask.via, "forced": ask.forced, "batch": batch},
+        source=source,
+        details={"via": ask.via, "forced": ask.forced, "batch": batch, "token": token},
     )
-    actions.tell(cluster.pk)
     return action
 
 
@@ -227,7 +252,7 @@ def _met(viewer: Viewer, ask: Ask, cluster: Cluster) -> Taken:
 
 def _audit_denial(viewer: Viewer, ask: Ask, sentence: str, now: datetime) -> None:
     target = ask.target
-    actions.audit(
+    audit(
         "denied",
         f"{viewer.name} was not let {ask.verb.value} {target.kind} "
         f"{target.namespace}/{target.name}: {sentence}",
@@ -236,7 +261,8 @@ def _audit_denial(viewer: Viewer, ask: Ask, sentence: str, now: datetime) -> Non
         cluster=Cluster.objects.filter(name=target.cluster).first(),
         namespace=target.namespace,
         object_name=f"{target.kind}/{target.name}",
-        details={"via": ask.via},
+        source=viewer.address,
+        details={"via": ask.via, "token": viewer.token},
     )
 
 
@@ -245,12 +271,14 @@ def request_many(
 ) -> tuple[str, tuple[Outcome, ...]]:
     """Take up to MOST_AT_ONCE requests under one batch id; each succeeds or fails by itself.
 
-    Returns (batch id, outcomes in order). Raises AskError (INVALID) when there are none or too many.
+    Returns (batch id, outcomes in order). Raises AskError: INVALID when there are none or too many,
+    TOO_MANY when that were too many within this minute; then none is taken.
     """
     if not 0 < len(asks) <= MOST_AT_ONCE:
         raise AskError(
             Fault.INVALID, f"From 1 to {MOST_AT_ONCE} objects can be chosen, not {len(asks)}."
         )
+    _count(viewer, len(asks))
     batch = uuid.uuid4().hex
     outcomes = []
     for ask in asks:
@@ -263,6 +291,19 @@ def request_many(
     return batch, tuple(outcomes)
 
 
+def _count(viewer: Viewer, number: int) -> None:
+    """Count requests of a person, refused ones too. Raises AskError (TOO_MANY): none is taken."""
+    tried = attempts.take("act", viewer.user_id, most=MOST_A_MINUTE, window=MINUTE, number=number)
+    if tried.wait:
+        left = max(MOST_A_MINUTE - tried.number, 0)
+        raise AskError(
+            Fault.TOO_MANY,
+            f"One person can ask for {MOST_A_MINUTE} actions a minute; {left} are left for the next "
+            f"{tried.wait} s.",
+            wait=tried.wait,
+        )
+
+
 def stop_batch(
     viewer: Viewer, batch: str, *, now: datetime, clock: DatabaseClock = DATABASE
 ) -> int:
@@ -270,41 +311,78 @@ def stop_batch(
 
     The one who asked for the batch may do this, and operators of the objects' namespaces. Actions
     that a worker has begun see it before their next request: at most the one under way goes out.
+    Raises AskError (FORBIDDEN, TOO_MANY), and audits it, for who sees some and may stop none.
     """
     if not batch or "\x00" in batch:
         return 0
     stopped = 0
-    waiting = Action.objects.filter(batch=batch, finished_at=None, sent_at=None, stop_asked_by="")
-    for action in waiting.select_related("cluster").order_by("requested_at", "id"):
-        if action.cluster is None or not _may_stop(viewer, action):
-            continue
+    unsent = Action.objects.filter(batch=batch, finished_at=None, sent_at=None, stop_asked_by="")
+    waiting = [
+        action
+        for action in unsent.select_related("cluster").order_by("requested_at", "id")
+        if action.cluster_id is not None and viewer.sees(action.cluster_id, action.namespace)
+    ]
+    allowed = [action for action in waiting if _may_stop(viewer, action)]
+    if waiting and not allowed:
+        raise _not_stopped(viewer, waiting[0], now)
+    for action in allowed:
         with transaction.atomic():
             asked = Action.objects.filter(
                 pk=action.pk, finished_at=None, sent_at=None, stop_asked_by=""
             ).update(stop_asked_by=viewer.name or "somebody", due_at=clock.database_now())
             if asked:
                 stopped += 1
-                actions.audit(
+                audit(
                     "stopped",
                     f"{viewer.name} stopped the {action.verb} of {action.kind} "
                     f"{action.namespace}/{action.name} before it was sent.",
                     at=now,
                     actor=viewer.name,
                     action=action,
+                    source=viewer.address,
                 )
                 transaction.on_commit(partial(wake, action.pk))
     return stopped
 
 
 def _may_stop(viewer: Viewer, action: Action) -> bool:
-    assert action.cluster_id is not None  # noqa: S101  # the caller has looked
-    if not viewer.sees(action.cluster_id, action.namespace):
-        return False
-    return action.user_id == viewer.user_id or viewer.may_operate(
-        action.cluster_id, action.namespace
+    return action.cluster_id is not None and viewer.may_stop(
+        action.cluster_id, action.namespace, asked_by=action.user_id
     )
 
 
-def audit_export(viewer: Viewer, sentence: str, *, now: datetime) -> None:
-    """Write down that this person exported the record."""
-    actions.audit("export", sentence, at=now, actor=viewer.name)
+def _not_stopped(viewer: Viewer, action: Action, now: datetime) -> AskError:
+    """Write down that somebody may not stop a batch, of which this is the first action.
+
+    It counts as a request: nobody fills the record with refusals. Raises AskError (TOO_MANY).
+    """
+    _count(viewer, 1)
+    sentence = (
+        f"{viewer.name} did not ask for this and is no operator of namespace {action.namespace} "
+        f"of cluster {action.cluster_name}."
+    )
+    audit(
+        "denied",
+        f"{viewer.name} was not let stop the {action.verb} of {action.kind} "
+        f"{action.namespace}/{action.name} and what was asked for with it: {sentence}",
+        at=now,
+        actor=viewer.name,
+        action=action,
+    )
+    return AskError(Fault.FORBIDDEN, sentence)
+
+
+def begin_export(viewer: Viewer, sentence: str, *, now: datetime) -> int:
+    """Write down that this person exports a record; return the seconds to wait while one is under way.
+
+    `end_export` ends it; one whose process has died ends by itself.
+    """
+    tried = attempts.take("export", viewer.user_id, most=1, window=LONGEST_EXPORT)
+    if not tried.wait:
+        audit("export", sentence, at=now, actor=viewer.name, source=viewer.address)
+    return tried.wait
+
+
+def end_export(viewer: Viewer) -> None:
+    """Let this person begin another export."""
+    attempts.forget_attempts("export", viewer.user_id)

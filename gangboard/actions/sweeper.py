@@ -19,8 +19,8 @@ class Swept:
 
     due: tuple[str, ...] = ()
     """Actions to go on with."""
-    suspicious: tuple[str, ...] = ()
-    """Verified actions to inspect live."""
+    suspicious: tuple[int, ...] = ()
+    """Clusters with verified actions to inspect live."""
     clusters: tuple[int, ...] = ()
     """Clusters whose Holds are to be proved again."""
 
@@ -46,15 +46,15 @@ class Sweeper:
     def order(
         self,
         advance: Callable[[str], object],
-        inspect: Callable[[str], object],
+        inspect: Callable[[int], object],
         prove: Callable[[int], object],
     ) -> Swept:
         """Sweep, and hand what was found to those who do it."""
         found = self.sweep()
         for action_id in found.due:
             advance(action_id)
-        for action_id in found.suspicious:
-            inspect(action_id)
+        for cluster_id in found.suspicious:
+            inspect(cluster_id)
         for cluster_id in found.clusters:
             prove(cluster_id)
         return found

@@ -9,8 +9,11 @@ from celery.signals import worker_ready, worker_shutting_down
 
 from gangboard.actions import guards, proofs, waking
 from gangboard.actions.sweeper import Sweeper
-from gangboard.actions.worker import engine, pulse
+from gangboard.actions.worker import engine, prove_pulse, pulse
+from gangboard.store.heartbeats import arrived
 
+PROVE_QUEUE = "prove"
+"""What looks at clusters after the fact waits here: one that hangs holds no thread that acts."""
 EXPIRES = 4.0
 """Seconds after which an order of the sweeper is stale: it gives another one."""
 
@@ -21,18 +24,21 @@ def advance(action_id: str) -> None:
     delay = engine.advance(action_id)
     if delay is not None:
         waking.send(action_id, delay=delay)
+    for waiting in engine.next_in_line():
+        waking.send(waiting)
 
 
 @shared_task(name="gangboard.actions.tasks.sweep")
 def sweep() -> None:
-    """Order what is due and nobody works on."""
+    """Order what is due and nobody works on; its running shows that orders arrive."""
+    arrived(waking.QUEUE)
     Sweeper().order(waking.send, _order(inspect), _order(prove))
 
 
 @shared_task(name="gangboard.actions.tasks.inspect")
-def inspect(action_id: str) -> None:
-    """Look whether a verified action still holds."""
-    guards.inspect(action_id, engine.clock)
+def inspect(cluster_id: int) -> None:
+    """Look whether the verified actions of a cluster that seem undone still hold."""
+    guards.inspect_all(cluster_id, engine.clock)
 
 
 @shared_task(name="gangboard.actions.tasks.prove")
@@ -42,17 +48,19 @@ def prove(cluster_id: int) -> None:
 
 
 def _order(task: Any) -> Any:
-    return lambda subject: task.apply_async((subject,), queue=waking.QUEUE, expires=EXPIRES)
+    return lambda subject: task.apply_async((subject,), queue=PROVE_QUEUE, expires=EXPIRES)
 
 
 @worker_ready.connect
 def start_pulse(sender: Any, **_: object) -> None:
-    """Begin to say that this worker is alive, if it is one that acts."""
-    if waking.QUEUE in sender.app.amqp.queues.consume_from:
-        pulse.start()
+    """Begin to say that this worker is alive, if it is one that acts or one that proves."""
+    for queue, beating in ((waking.QUEUE, pulse), (PROVE_QUEUE, prove_pulse)):
+        if queue in sender.app.amqp.queues.consume_from:
+            beating.start()
 
 
 @worker_shutting_down.connect
 def end_pulse(**_: object) -> None:
     """A worker that is told to stop is not dead."""
     pulse.end()
+    prove_pulse.end()

@@ -6,12 +6,16 @@ import socket
 import uuid
 
 from gangboard.actions.engine import Engine
+from gangboard.actions.lanes import LANES
 from gangboard.store.heartbeats import Pulse
 
 HOLDER = f"{socket.gethostname()}-act-{uuid.uuid4().hex[:8]}"
 """Name of this process in leases and heartbeats; never used twice."""
-THREADS = 8
-"""Actions that one worker carries out at once; waiting for the network is most of it."""
+PROVER = f"{socket.gethostname()}-prove-{uuid.uuid4().hex[:8]}"
+"""The same of a process that proves."""
+PROVE_THREADS = 4
+"""Clusters that one worker looks at at once. One that hangs takes a thread for some seconds a minute."""
 
 engine = Engine(holder=HOLDER)
-pulse = Pulse(HOLDER, "act", THREADS)
+pulse = Pulse(HOLDER, "act", LANES)
+prove_pulse = Pulse(PROVER, "prove", PROVE_THREADS)

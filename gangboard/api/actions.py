@@ -35,6 +35,7 @@ _STATUSES = {
     service.Fault.MOVED_ON: 409,
     service.Fault.BUSY: 409,
     service.Fault.KEY_REUSED: 422,
+    service.Fault.TOO_MANY: 429,
 }
 _KEY = OpenApiParameter(
     "Idempotency-Key",
@@ -78,7 +79,7 @@ class ActionListView(ReadView):
                 "Taken, or taken before with this key. `Location` is where to ask how it stands. A "
                 "refusal by the cluster's levers is not an error: the action ends `refused`.",
             ),
-            **problems(400, 401, 403, 404, 409, 413, 415, 422),
+            **problems(400, 401, 403, 404, 409, 413, 415, 422, 429),
         },
     )
     def post(self, request: Request) -> Response:
@@ -153,4 +154,5 @@ def _refused(error: service.AskError) -> RefusedRequest:
     # Missing and forbidden objects alike: one sentence, whatever the service knows.
     missing = error.fault is service.Fault.NOT_FOUND
     detail = NOT_FOUND if missing else str(error)
-    return RefusedRequest(_STATUSES[error.fault], detail, "" if missing else error.action_id)
+    action_id = "" if missing else error.action_id
+    return RefusedRequest(_STATUSES[error.fault], detail, action_id, wait=error.wait)

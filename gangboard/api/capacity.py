@@ -25,7 +25,8 @@ class CapacityView(ReadView):
     def get(self, request: Request) -> Response:
         """List the clusters by name with their nodes by pool, all on one page.
 
-        Nodes are for who may see the whole cluster; where there are no numbers, `why` says why.
+        Who may see a namespace of a cluster gets the numbers of all its nodes, who may see the whole of it
+        also those by label and the shapes that wait. Where there are no numbers, `why` says why.
         """
         query = read_query(request, CapacityQuery)
         viewer, now = self.viewer(), self.now()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from gangboard.api.fields import PageSerializer, TimeField, WordField
@@ -96,11 +97,19 @@ class ClusterCapacitySerializer(serializers.Serializer[Any]):
     observed_at = TimeField(allow_null=True, help_text="When the numbers changed last.")
     nodes = serializers.IntegerField(allow_null=True, help_text="Null: see `why`; 0: it has none.")
     all_nodes = PoolSerializer(source="whole", allow_null=True)
-    pools = PoolSerializer(many=True)
-    shapes = ShapeSerializer(
-        many=True,
-        help_text="The shapes that wait now and the most frequent others, the dearest first.",
+    pools = PoolSerializer(
+        many=True, help_text="None for who may not see the whole cluster: only `all_nodes`."
     )
+    shapes = serializers.SerializerMethodField(
+        help_text="The shapes that wait now and the most frequent others, the dearest first. Null for "
+        "who may not see the whole cluster: they are of all gangs.",
+    )
+
+    @extend_schema_field(ShapeSerializer(many=True, allow_null=True))
+    def get_shapes(self, row: ClusterRow) -> list[dict[str, Any]] | None:
+        """Return the shapes, or that they are not for this caller."""
+        found: Any = ShapeSerializer(row.shapes, many=True).data
+        return None if row.numbers_only else list(found)
 
     def get_why(self, row: ClusterRow) -> str | None:
         """Return the sentence with the age in it."""

@@ -66,6 +66,16 @@ class LeverSerializer(serializers.Serializer[Any]):
     refuted_at = TimeField(allow_null=True, help_text="Last proof that failed, if none held since.")
 
 
+class OutageSerializer(serializers.Serializer[Any]):
+    """A time in which nothing was seen of a cluster."""
+
+    began_at = TimeField(help_text="Its last answer before.")
+    ended_at = TimeField(allow_null=True, help_text="Null: it is silent now.")
+    problem = WordField(help_text="Code of the error; null: no poll worker asked it.")
+    title = serializers.CharField()
+    message = serializers.CharField()
+
+
 class ClusterSerializer(serializers.Serializer[Any]):
     """A cluster: whether and how well it can be seen."""
 
@@ -99,6 +109,7 @@ class ClusterSerializer(serializers.Serializer[Any]):
     not_served = ResourceNamesField(lambda state: state == "not-served")
     forbidden = ResourceNamesField(lambda state: state == "forbidden")
     resources = ResourceSerializer(many=True)
+    outages = OutageSerializer(many=True, help_text="The last 10, newest first.")
 
 
 class ClusterListSerializer(PageSerializer):

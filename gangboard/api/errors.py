@@ -32,10 +32,12 @@ log = get_logger(__name__)
 class RefusedRequest(APIException):
     """A request to act that cannot be taken, with the action that stands in its way, if one does."""
 
-    def __init__(self, status: int, detail: str, action_id: str = "") -> None:
+    def __init__(self, status: int, detail: str, action_id: str = "", *, wait: int = 0) -> None:
         super().__init__(detail)
         self.status_code = status
         self.action_id = action_id
+        self.wait = wait
+        """Seconds, for Retry-After; 0: none."""
 
 
 def problem_details(error: Exception, context: dict[str, Any]) -> Response:

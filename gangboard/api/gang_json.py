@@ -65,6 +65,10 @@ class GangSerializer(serializers.Serializer[Any]):
     priority = WordField(help_text="Priority class, or the number as text.")
     created_at = TimeField(allow_null=True)
     since = TimeField(help_text="Since when the verdict has been this one.")
+    since_first_seen = serializers.BooleanField(
+        allow_null=True,
+        help_text="`since` is only when gangboard saw it first: it may have been so for longer; null of what is gone.",
+    )
     observed_at = TimeField(help_text="When this was last known to be true.")
     stale = serializers.BooleanField(help_text="The cluster has not answered for 30 seconds.")
 
@@ -175,11 +179,13 @@ class MembersWithPodsSerializer(MembersSerializer):
 class TimelineSerializer(serializers.Serializer[Any]):
     """One thing that was said of the gang or done to it."""
 
-    at = TimeField(help_text="When the verdict began, or the action came to its end.")
+    at = TimeField(help_text="When the verdict or the outage began, or the action came to its end.")
     until = TimeField(
-        allow_null=True, help_text="When the verdict ended; null: it holds. Null for an action."
+        allow_null=True, help_text="When it ended; null: it goes on. Null for an action."
     )
-    kind = serializers.CharField(help_text="`verdict` or `action`.")
+    kind = serializers.CharField(
+        help_text="`verdict`, `action`, or `cluster`: nothing was seen of its cluster."
+    )
     health = ChoiceOrNullField(HEALTHS, help_text="Of a verdict.")
     stage = ChoiceOrNullField(STAGES, help_text="Of a verdict.")
     code = WordField(help_text="Of a verdict.")

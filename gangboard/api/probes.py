@@ -11,7 +11,9 @@ from gangboard.logs import get_logger
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.schema import is_migrated
 
-CHECKS = ("database", "migrations", "poll", "beat")
+CHECKS = ("database", "migrations", "poll", "act", "beat", "orders")
+FOR_PAGES = ("database", "migrations", "poll", "beat", "orders")
+"""Without these pages go stale. Without an act worker they stay true, and say so."""
 log = get_logger(__name__)
 
 
@@ -25,15 +27,16 @@ def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001  # Django's s
 def readyz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001  # Django's signature
     """Answer 200 when pages are and stay true, else 503; each check is true or false.
 
-    database: it answers. migrations: all are applied. poll, beat: a worker and beat gave a sign
-    of life lately. What could not be looked at is false.
+    database: it answers. migrations: all are applied. poll, act, beat: a process of that kind gave
+    a sign of life lately. orders: false where beat and a poll worker live, and no order passes from
+    one to the other. What could not be looked at is false.
     """
     checks = dict.fromkeys(CHECKS, False)
     try:
         checks.update(_look())
     except Error as error:
         log.warning("not ready: the database failed", error=str(error))
-    ready = all(checks.values())
+    ready = all(checks[name] for name in FOR_PAGES)
     return JsonResponse(
         {"status": "ready" if ready else "not ready", "checks": checks},
         status=200 if ready else 503,
@@ -48,5 +51,7 @@ def _look() -> dict[str, bool]:
         "database": True,
         "migrations": True,
         "poll": "poll" not in dead,
+        "act": "act" not in dead,
         "beat": "beat" not in dead,
+        "orders": "poll-orders" not in dead,
     }

@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from gangboard.api.errors import NOT_FOUND
+from gangboard.peers import client_address
 from gangboard.store.access import Viewer, viewer_of
 from gangboard.store.people import KnownToken
 
@@ -34,8 +35,10 @@ class ReadView(APIView):
     def viewer(self) -> Viewer:
         """Return for whom the answer is: rights of the user now, actions as the token allows."""
         token = self.request.auth
-        may_act = token.may_act if isinstance(token, KnownToken) else True
-        return viewer_of(self.request.user, may_act=may_act)
+        address = client_address(self.request.META)
+        if not isinstance(token, KnownToken):
+            return viewer_of(self.request.user, address=address)
+        return viewer_of(self.request.user, may_act=token.may_act, token=token.id, address=address)
 
     def now(self) -> datetime:
         """Return the time of the answer, with its zone."""

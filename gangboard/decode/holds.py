@@ -6,7 +6,7 @@ import msgspec
 
 from gangboard.decode.annotations import WireActed
 from gangboard.decode.problems import deliver
-from gangboard.decode.wire import Name, Wire, WireMeta, read_meta, read_text, read_time
+from gangboard.decode.wire import Name, Wire, WireMeta, read_meta, read_moment, read_text
 from gangboard.domain.hold import HOLD_GROUP, HOLD_VERSION, Hold
 from gangboard.domain.registry import DecodeError, Resource
 
@@ -37,7 +37,7 @@ def _build(wire: WireHold, version: str) -> Hold:
     spec = wire.spec
     if spec is None:
         raise DecodeError("it has no spec, so it names no Job")
-    until = read_time(spec.until)
+    until = read_moment(spec.until)
     hold = Hold(
         meta=read_meta(wire.metadata, HOLD_GROUP, "Hold", version),
         job_name=read_text(spec.job_name),

@@ -9,10 +9,11 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import msgspec
 
+from gangboard.decode.density import MOST_OF_OBJECT, MOST_OF_PAGE, is_denser
 from gangboard.decode.problems import PartlyDecoded, Problem
 from gangboard.decode.wire import Wire, read_text
 from gangboard.domain.registry import DecodeError, Resource
@@ -21,14 +22,13 @@ __all__ = [
     "ListPage",
     "Page",
     "Problem",
+    "TooLargeError",
     "WatchEvent",
     "build_model",
     "read_event",
     "read_object",
     "read_page",
 ]
-
-Item = TypeVar("Item")
 
 # What decoding raises for bad data: msgspec's errors and UnicodeDecodeError are ValueErrors, and
 # JSON that is nested too deeply to be real ends in RecursionError.
@@ -40,12 +40,25 @@ class _ListMeta(Wire):
     continue_token: str | None = msgspec.field(default=None, name="continue")
 
 
-class ListPage(Wire, Generic[Item]):
-    """The envelope of a list. `items` may be null (Go's empty list) but not be missing."""
+class ListPage(Wire):
+    """The envelope of a list, without `items`: those may be null (Go's empty list), not missing."""
 
-    items: list[Item] | None
     kind: str | None = None
     metadata: _ListMeta | None = None
+
+
+MOST_OBJECTS = 1000
+"""Of one page: twice as many as are asked for. Whoever sends more does not know `limit`, and would be
+paid for with the memory of the worker that all clusters share."""
+_TOO_MANY = f"Expected `array` of at most length {MOST_OBJECTS}"
+"""How msgspec says so."""
+
+
+class TooLargeError(DecodeError):
+    """A page has far more in it than any that was asked for. None of it was built."""
+
+
+_NOTHING = msgspec.Raw()
 
 
 class _WireEvent(Wire):
@@ -66,10 +79,17 @@ class _Status(Wire):
     message: str | None = None
 
 
+class _RawMeta(Wire):
+    namespace: msgspec.Raw = _NOTHING
+    name: msgspec.Raw = _NOTHING
+    uid: msgspec.Raw = _NOTHING
+    resource_version: msgspec.Raw = _NOTHING
+
+
 class _Identity(Wire):
     """The `metadata` of an object that could not be read otherwise: each field for itself."""
 
-    metadata: dict[str, msgspec.Raw] | None = None
+    metadata: _RawMeta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,28 +133,37 @@ def _decoder(wire: Any) -> msgspec.json.Decoder[Any]:
 
 
 @cache
-def _page_decoder(wire: Any) -> msgspec.json.Decoder[Any]:
+def _page_decoder() -> msgspec.json.Decoder[Any]:
+    # An array of so many optional places, not a list: decoding ends at the first item too many, where
+    # a list with a bound is built to its end before it is measured.
+    places = [(f"item_{position}", msgspec.Raw, None) for position in range(MOST_OBJECTS)]
     with _making:
-        return msgspec.json.Decoder(ListPage[wire])
+        items = msgspec.defstruct(
+            "Items", places, array_like=True, forbid_unknown_fields=True, gc=False
+        )
+        page = msgspec.defstruct(
+            "Page", [("items", items | None)], bases=(ListPage,), kw_only=True, gc=False
+        )
+        return msgspec.json.Decoder(page)
+
+
+def _items(page: Any) -> list[Any]:
+    """Return what is in a page that `_page_decoder` has decoded."""
+    places = () if page.items is None else msgspec.structs.astuple(page.items)
+    return [item for item in places if item is not None]
 
 
 def read_page(body: bytes, resource: Resource) -> Page:
-    """Decode one page of a list in one pass; object by object only when that fails.
+    """Cut one page of a list into its objects, and decode these one by one.
 
-    Raises DecodeError when the body is no list: an empty one would delete everything.
+    Raises DecodeError when the body is no list: an empty one would delete everything; when there is
+    far more in it than what is asked for, TooLargeError before anything is built.
     """
     problems: list[Problem] = []
-    wire_type: Any = resource.wire
-    try:
-        page = _page_decoder(wire_type).decode(body)
-        objects = page.items or []
-    except BAD_DATA:
-        page = _envelope(body, resource)
-        objects = [
-            wire
-            for raw in page.items or ()
-            if (wire := _read_object(raw, resource, problems)) is not None
-        ]
+    page = _envelope(body, resource)
+    objects = [
+        wire for raw in _items(page) if (wire := _read_object(raw, resource, problems)) is not None
+    ]
     metadata = page.metadata or _ListMeta()
     why = _why_no_list(page.kind or "", metadata.resource_version or "")
     if why:
@@ -162,24 +191,38 @@ def _why_no_list(kind: str, resource_version: str) -> str:
 
 def read_object(body: bytes, resource: Resource) -> Any:
     """Decode one object as it is served. Raises DecodeError when it cannot be read."""
-    wire_type: Any = resource.wire
     try:
-        return _decoder(wire_type).decode(body)
+        return _decoded(body, resource)
     except BAD_DATA as error:
         raise DecodeError(f"{resource.kind} cannot be read: {error}.") from error
 
 
+def _decoded(raw: bytes | msgspec.Raw, resource: Resource) -> Any:
+    if is_denser(raw, MOST_OF_OBJECT):
+        raise DecodeError(f"it has more than {MOST_OF_OBJECT} fields and items")
+    wire_type: Any = resource.wire
+    return _decoder(wire_type).decode(raw)
+
+
 def _envelope(body: bytes, resource: Resource) -> Any:
+    if is_denser(body, MOST_OF_PAGE):
+        raise TooLargeError(
+            f"A page of the list of {resource.key} has more than {MOST_OF_PAGE} fields and items."
+        )
     try:
-        return _page_decoder(msgspec.Raw).decode(body)
+        return _page_decoder().decode(body)
     except BAD_DATA as error:
+        if str(error).startswith(_TOO_MANY):
+            raise TooLargeError(
+                f"A page of the list of {resource.key} has more than {MOST_OBJECTS} objects, at least "
+                "twice as many as were asked for."
+            ) from error
         raise DecodeError(f"The answer to a list of {resource.key} is no list: {error}.") from error
 
 
 def _read_object(raw: msgspec.Raw, resource: Resource, problems: list[Problem]) -> Any | None:
-    wire_type: Any = resource.wire
     try:
-        return _decoder(wire_type).decode(raw)
+        return _decoded(raw, resource)
     except BAD_DATA as error:
         problems.append(_problem(raw, resource, error))
         return None
@@ -250,14 +293,15 @@ def _sentence(resource: Resource, namespace: str, name: str, error: Exception, l
 def _identity(raw: msgspec.Raw) -> dict[str, str]:
     """Return those of namespace, name, uid and resourceVersion that are text of a sane length."""
     try:
-        metadata = _decoder(_Identity).decode(raw).metadata or {}
+        metadata = _decoder(_Identity).decode(raw).metadata or _RawMeta()
     except BAD_DATA:
         return {}
     found = {}
-    for key in ("namespace", "name", "uid", "resourceVersion"):
+    raws = (metadata.namespace, metadata.name, metadata.uid, metadata.resource_version)
+    for key, one in zip(("namespace", "name", "uid", "resourceVersion"), raws, strict=True):
         try:
-            text = read_text(_decoder(str).decode(metadata[key]))
-        except (KeyError, *BAD_DATA):
+            text = read_text(_decoder(str).decode(one))
+        except BAD_DATA:
             continue
         if len(text) <= 253:
             found[key] = text

@@ -24,6 +24,8 @@ Name = Annotated[str, msgspec.Meta(min_length=1, max_length=253)]
 Namespace = Annotated[str, msgspec.Meta(max_length=253)]
 ResourceVersion = Annotated[str, msgspec.Meta(max_length=128)]
 
+_EARLIEST, _LATEST = datetime(1000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
+
 
 class Wire(msgspec.Struct, rename="camel", gc=False):
     """Base of all wire structs: JSON names in camel case, not tracked by the garbage collector."""
@@ -64,10 +66,18 @@ class WireCondition(Wire):
 
 
 def read_time(text: str | None) -> datetime | None:
-    """Return an RFC 3339 time (Go's Time and MicroTime) in UTC.
+    """Return an RFC 3339 time (Go's Time and MicroTime) in UTC, from the year 1000 to 9000.
 
-    None for nothing, for Go's zero time (year 1), and for what is no time with an offset.
+    None for nothing, for Go's zero time (year 1), and for what is no time with an offset. A time
+    beyond is brought to the nearest of these years: rules add hours to it, and must not fall off
+    the end of the calendar for all other objects of the cluster.
     """
+    time = read_moment(text)
+    return None if time is None else min(max(time, _EARLIEST), _LATEST)
+
+
+def read_moment(text: str | None) -> datetime | None:
+    """Return the same in any year of the calendar: for what is only compared and printed."""
     if not text:
         return None
     try:

@@ -2,59 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
-from typing import TypeVar
 
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.attempts import natural
 from gangboard.diagnosis.counting import count_members, remember, request_texts, weight
+from gangboard.diagnosis.opinions import RANKS, Arithmetic, Opinion, first, judge, with_placing
 from gangboard.diagnosis.states import job_states, member_states
+from gangboard.diagnosis.together import asked_about, told_of_the_whole
 from gangboard.diagnosis.units import units
 from gangboard.diagnosis.whole import RUNNING, told_together
-from gangboard.domain.capacity import GangRequest
-from gangboard.domain.facts import GangFacts, Unit
-from gangboard.domain.health import Health, Stage
+from gangboard.domain.facts import GangFacts
 from gangboard.domain.owner import Owner
-from gangboard.domain.placing import Placing
 from gangboard.domain.reading.holding import idle_holds
 from gangboard.domain.reading.retry import retry_due
-from gangboard.domain.registry import GangRule, UnitRule
-from gangboard.domain.verdict import Evidence, Finding, Verdict
+from gangboard.domain.verdict import Finding, Verdict
 from gangboard.placement.fit_rows import fit_rows
 from gangboard.placement.placing import placing
 
-Subject = TypeVar("Subject", GangFacts, Unit)
-Arithmetic = Callable[[Unit], Placing | None]
-
-# Worst first. A symptom waits for another unit, whose finding is nearer to the cause. What could
-# not be looked at must never look better than it may be, so it stands before all that goes well.
-_SYMPTOM, _UNKNOWN = 4, 5
-_RANKS = {
-    Health.FAILED: 0,
-    Health.BLOCKED: 1,
-    Health.DEGRADED: 2,
-    Health.WAITING: 3,
-    Health.UNKNOWN: _UNKNOWN,
-    Health.STARTING: 6,
-    Health.SUSPENDED: 7,
-    Health.RUNNING: 8,
-    Health.SUCCEEDED: 9,
-}
-
+_SYMPTOM = 4
+"""A symptom waits for another unit, whose finding is nearer to the cause."""
 # Codes whose sentence counts all Jobs of the gang, although each unit finds it for itself.
-_OF_THE_GANG = frozenset({"job-suspended"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Opinion:
-    """A finding about a unit with what stands behind it."""
-
-    finding: Finding
-    unit: Unit | None = None
-    behind: tuple[Finding, ...] = ()
-    """Why a member that was lost does not come back: shown next, never ranked on its own."""
+_OF_THE_GANG = frozenset({"job-suspended", "queue-evaluating"})
 
 
 def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing) -> Verdict:
@@ -63,16 +34,18 @@ def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing) -> Verdict:
     The first gang rule that finds something decides. Otherwise each unit gets the first override
     rule that finds something, else the first rule of the first stage, and the gang shows its worst
     unit. Where the units decide, arithmetic comes first, for each of which a member waits for a
-    node: rules only read it. A rule that crashes is a finding `not-observed`; the others are asked
+    node: rules only read it. Of workers without a group that wait beside each other it is about all. A rule that crashes is a finding `not-observed`; the others are asked
     all the same. `arithmetic` can be another way to the same answers, to compare them.
     """
     parts = units(facts)
     crashes: list[Finding] = []
-    decided = _first(registry.gang_rules(), facts, crashes)
+    decided = first(registry.gang_rules(), facts, crashes)
     if decided is None:
-        parts = tuple(_with_placing(unit, arithmetic, crashes) for unit in parts)
-    opinions = [_Opinion(decided)] if decided else [_judge(unit, crashes) for unit in parts]
-    opinions += [_Opinion(crash) for crash in crashes]
+        parts = tuple(with_placing(unit, arithmetic, crashes) for unit in parts)
+    opinions = [Opinion(decided)] if decided else [judge(unit, crashes) for unit in parts]
+    by_unit = {one.unit.name: one.finding for one in opinions if one.unit is not None}
+    opinions, whole = told_of_the_whole(facts, opinions, arithmetic, crashes)
+    opinions += [Opinion(crash) for crash in crashes]
     ranked = sorted(_tell_running_together(facts, opinions, len(parts)), key=_rank)
     findings = _with_idle_holds(
         facts,
@@ -80,7 +53,6 @@ def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing) -> Verdict:
             finding for opinion in ranked for finding in (opinion.finding, *opinion.behind)
         ),
     )
-    by_unit = {one.unit.name: one.finding for one in opinions if one.unit is not None}
     dues = (*(finding.recheck_at for finding in findings), *map(retry_due, parts))
     restarts, max_restarts = _restarts(facts.owner)
     return Verdict(
@@ -97,81 +69,11 @@ def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing) -> Verdict:
         priority_value=_priority_value(facts),
         restarts=restarts,
         max_restarts=max_restarts,
-        fit=tuple(row for unit in parts for row in fit_rows(unit)),
+        fit=tuple(row for unit in asked_about(parts, whole) for row in fit_rows(unit)),
     )
 
 
-def _with_placing(unit: Unit, arithmetic: Arithmetic, crashes: list[Finding]) -> Unit:
-    """Return the unit with what arithmetic says of its members that wait for a node."""
-    try:
-        found = arithmetic(unit)
-    # As with a rule: a defect in the arithmetic must not silence what else is known.
-    except Exception as error:  # noqa: BLE001
-        crashes.append(_crash("The arithmetic of placement", Stage.PLACEMENT, unit, error))
-        found = Placing(GangRequest(()), why="a defect of gangboard in the arithmetic")
-    return unit if found is None else replace(unit, placing=found)
-
-
-def _judge(unit: Unit, crashes: list[Finding]) -> _Opinion:
-    """Return the finding about one unit."""
-    rules = registry.unit_rules()
-    reason = _first([rule for rule in rules if not rule.overrides], unit, crashes)
-    lost = _first([rule for rule in rules if rule.overrides], unit, crashes)
-    if lost is None:
-        return _Opinion(reason or _unexplained(unit), unit)
-    if reason is None or reason.stage is Stage.RUN:
-        return _Opinion(lost, unit)
-    # What brings the member back is the next step, also where the loss itself suggests none.
-    return _Opinion(replace(lost, advice=lost.advice or reason.advice), unit, (reason,))
-
-
-def _first(
-    rules: Sequence[GangRule] | Sequence[UnitRule], subject: Subject, crashes: list[Finding]
-) -> Finding | None:
-    for rule in rules:
-        find: Callable[..., Finding | None] = rule.find
-        try:
-            finding = find(subject)
-        # A defect in one rule must not silence all others; what it says is what is recorded.
-        except Exception as error:  # noqa: BLE001
-            crashes.append(_crash(f"The rule {rule.code}", rule.stage, subject, error))
-            continue
-        if finding is not None:
-            return finding
-    return None
-
-
-def _crash(what: str, stage: Stage, subject: GangFacts | Unit, error: Exception) -> Finding:
-    unit = subject.name if isinstance(subject, Unit) else ""
-    about = f" of {unit}" if unit else ""
-    return Finding(
-        code="not-observed",
-        health=Health.UNKNOWN,
-        stage=stage,
-        title="Not observed",
-        message=f"{what}{about} ended in a defect of gangboard, so what it would say is not known.",
-        unit=unit,
-        advice=("Report this defect of gangboard with the evidence.",),
-        evidence=(Evidence("defect", f"{type(error).__name__}: {error}"),),
-    )
-
-
-def _unexplained(unit: Unit) -> Finding:
-    """Return what is said when no rule has a word: never nothing, never that all is well."""
-    return Finding(
-        code="not-observed",
-        health=Health.UNKNOWN,
-        stage=Stage.RUN,
-        title="Not observed",
-        message=f"gangboard knows no reason that fits {unit.noun} {unit.name}: "
-        f"{len(unit.ready)} of {unit.wanted} pods are ready.",
-        unit=unit.name,
-    )
-
-
-def _tell_running_together(
-    facts: GangFacts, opinions: list[_Opinion], total: int
-) -> list[_Opinion]:
+def _tell_running_together(facts: GangFacts, opinions: list[Opinion], total: int) -> list[Opinion]:
     """Return the opinions with one for all units that run."""
     running = [
         (one.unit, one.finding)
@@ -181,13 +83,13 @@ def _tell_running_together(
     if not running:
         return opinions
     rest = [one for one in opinions if one.finding.code != RUNNING or one.behind]
-    return [*rest, _Opinion(told_together(facts, running, total))]
+    return [*rest, Opinion(told_together(facts, running, total))]
 
 
-def _rank(opinion: _Opinion) -> tuple[int, float, float, tuple[tuple[str, int], ...]]:
+def _rank(opinion: Opinion) -> tuple[int, float, float, tuple[tuple[str, int], ...]]:
     """Return the sort key: worst health, then the larger request, then the name."""
     finding = opinion.finding
-    rank = _RANKS[finding.health]
+    rank = RANKS[finding.health]
     if finding.symptom:
         rank = max(rank, _SYMPTOM)
     accelerators, cores = weight(opinion.unit) if opinion.unit is not None else (0, 0)

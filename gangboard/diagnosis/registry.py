@@ -94,6 +94,7 @@ def gang_rules() -> tuple[GangRule, ...]:
 def unit_rules() -> tuple[UnitRule, ...]:
     """Rules about one unit: those that override the stages first, then by stage and order."""
     found = [rule for rule in rules() if isinstance(rule, UnitRule)]
+    found += [rule.of_unit for rule in gang_rules() if rule.of_unit is not None]
     return tuple(
         sorted(
             found,

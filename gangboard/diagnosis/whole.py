@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from gangboard.domain.facts import GangFacts, Unit
-from gangboard.domain.reading.progress import succeeded
+from gangboard.domain.reading.progress import seats, succeeded
 from gangboard.domain.reading.wording import is_or_are
 from gangboard.domain.verdict import Evidence, Finding
 
@@ -30,7 +31,17 @@ def told_together(facts: GangFacts, running: Sequence[tuple[Unit, Finding]], tot
     else:
         run = "is" if len(units) == 1 else "are"
         message = f"{len(units)} of {total} {_noun(units)}s {run} whole."
-    return replace(first, unit="", message=message, evidence=evidence)
+    return replace(first, unit="", message=message, evidence=evidence, since=_since(running))
+
+
+def _since(running: Sequence[tuple[Unit, Finding]]) -> datetime | None:
+    """Return since when all of them run; None where one that is done may have begun after the others."""
+    known = [(bool(seats(unit)), one.since) for unit, one in running if one.since is not None]
+    if len(known) < len(running):
+        return None
+    up = [at for is_up, at in known if is_up]
+    last = max(at for _, at in known)
+    return last if not up or last in up else None
 
 
 def _all_run(ready: int, done: int, wanted: int) -> str:

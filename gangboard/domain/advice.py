@@ -24,6 +24,7 @@ class Change(StrEnum):
     FREE_ROOM = "free room"
     UNCORDON = "uncordon"
     TOLERATE = "tolerate a taint"
+    SELECT = "select other nodes"
     SIZE = "lower the size"
     QUORUM = "lower the quorum"
     DROP_TOPOLOGY = "drop the topology constraint"
@@ -51,6 +52,13 @@ class Advice:
     taint: Taint | None = None
     count: int | None = None
     """The new size or quorum."""
+    when_empty: bool = False
+    """SIZE and QUORUM: so many fit when what can leave has left, and one more never does; SELECT: all
+    fit then. Else now."""
+    label: str = ""
+    """SELECT: the label of nodes whose value is to be another."""
+    values: tuple[str, ...] = ()
+    """SELECT: the values of it that do, each by itself."""
     gangs: tuple[ObjectRef, ...] = ()
     """SUSPEND_GANGS: the smallest set; WAIT_FOR_END: whose pods they are, as far as the sentence names
     them. Names only for who may see them."""

@@ -316,6 +316,8 @@ class GangRequest:
     """All members must be on nodes with the same value of each of these labels."""
     domain: tuple[str, ...] | None = None
     """The values that members with a node have already chosen, one for each key."""
+    whose: str = ""
+    """Whose pods they are where a sentence has to say so: `2 Jobs`."""
 
     @property
     def size(self) -> int:

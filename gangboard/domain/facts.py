@@ -18,6 +18,7 @@ from gangboard.domain.owner import Owner, Part, SuspendChange
 from gangboard.domain.placing import Placing
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
+from gangboard.domain.queueing import Queueing, queueing_of
 from gangboard.domain.verdict import UnitMemory
 
 NO_ROOM = ClusterRoom(why="nodes: not read yet")
@@ -83,10 +84,12 @@ class GangFacts:
     holds: tuple[Hold, ...] = ()
     """Holds on its child Jobs; the uid of the owner is compared, so a recreated JobSet has none."""
     entries: tuple[QueueEntry, ...] = ()
-    """What admission systems keep for its owner."""
+    """What admission systems keep for its owner and its Jobs."""
     queue_sight: str = ""
     """`served` where an entry that is not known does not exist, `not-served` where there can be none;
     empty where nobody can tell."""
+    queue_systems: tuple[str, ...] = ()
+    """Names of the admission systems that are meant by that."""
     room: ClusterRoom = NO_ROOM
     """The nodes of the cluster with what is on them; `room.why` says when it tells nothing."""
     kubernetes: tuple[int, int] | None = None
@@ -103,6 +106,18 @@ class GangFacts:
     """Pods that make room for it and are still there, by name, as far as events tell."""
     takers: Mapping[str, ObjectRef] = field(default_factory=dict)
     """uid of a pod or group that took room from this gang, as events tell → the gang of that one."""
+    queueing: Mapping[str, Queueing] = field(init=False, repr=False, compare=False)
+    """How a queue stands to its owner and to each Job, by uid."""
+
+    def __post_init__(self) -> None:
+        """Ask once how queues stand to it: rules ask for each of its Jobs."""
+        found = queueing_of(self.owner, self.jobs, self.entries, self.queue_sight)
+        object.__setattr__(self, "queueing", found)
+
+    @property
+    def queue(self) -> Queueing:
+        """How a queue stands to the owner."""
+        return self.queueing[self.owner.meta.ref.uid]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +149,9 @@ class Unit:
     memory: UnitMemory = field(default_factory=UnitMemory)
     placing: Placing | None = None
     """What arithmetic says of its members that wait for a node; None when none waits."""
+    together: Unit | None = None
+    """All workers without a group as one, where others beside it wait for nodes as well: why they have
+    none is a matter of all of them."""
     live: tuple[Pod, ...] = field(init=False, repr=False, compare=False)
     """Pods that the scheduler counts as members."""
     current: tuple[Pod, ...] = field(init=False, repr=False, compare=False)

@@ -82,6 +82,9 @@ class QueueSystem:
     owner_label: str
     """The label on an owner that names its queue."""
     resources: tuple[Resource, ...] = ()
+    takes_over: Callable[[str, str, bool], str] | None = None
+    """(owner in a sentence, its queue, suspended) → what it will do with an owner that names a queue
+    of it, once it is installed where it is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,8 @@ class GangRule:
     order: int
     """Lower is tried first; the first that finds something decides the whole gang."""
     find: Callable[[GangFacts], Finding | None]
+    of_unit: UnitRule | None = None
+    """The same reason, code and title where it is true of a part of the gang only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +115,6 @@ class UnitRule:
     """It is judged before the stages: the unit ran and lost what it had (`quorum-lost`, `lost-members`)."""
     health: Health | None = None
     """The health that it normally has: for pages that list codes."""
+    of_room: bool = False
+    """It tells what arithmetic finds of the members that wait. It is also asked of all workers without
+    a group together, where several of them wait for nodes."""

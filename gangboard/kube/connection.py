@@ -84,6 +84,11 @@ class Connection:
         """Close what is idle; what is in use closes itself when it is done."""
         with self._lock:
             self._closed = True
+        self.rest()
+
+    def rest(self) -> None:
+        """Close what is idle now: nobody will ask for a while."""
+        with self._lock:
             idle, self._idle = self._idle, []
         for line, _ in idle:
             line.dispose()

@@ -206,7 +206,7 @@ def _retry_after(value: str | None) -> float | None:
         return min(float(value), LONGEST_RETRY_AFTER)
     try:
         moment = email.utils.parsedate_to_datetime(value)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

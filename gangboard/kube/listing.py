@@ -9,7 +9,9 @@ from gangboard.kube.connection import Connection, Query
 from gangboard.kube.errors import KubeError
 
 PAGE_BYTES_TARGET = 64 * 1024 * 1024
-MOST_PAGES = 1_000_000
+MOST_PAGES = 5000
+MOST_BYTES = 4 * 1024**3
+"""Of one list. 150,000 pods are 300 pages and 0.9 GB."""
 
 
 class Page(Protocol):
@@ -45,10 +47,17 @@ def pages(
     fixed = list(query.items() if isinstance(query, Mapping) else query or ())
     token = ""
     seen: set[str] = set()
+    size = 0
     for _ in range(MOST_PAGES):
         body, limit = _page(connection, path, fixed, limit, token)
         if len(body) > page_bytes_target:
             limit = max(1, limit // 2)
+        size += len(body)
+        if size > MOST_BYTES:
+            raise KubeError(
+                "too-large",
+                f"{connection.host} finds no end: {MOST_BYTES / 1024**3:.3g} GiB while listing {path}.",
+            )
         page = decode(body)
         del body  # while the caller works on the page, its text need not stay in memory
         token = page.continue_token
@@ -63,7 +72,7 @@ def pages(
         if not token:
             return
     raise KubeError(
-        "server-error", f"{connection.host} finds no end: {MOST_PAGES} pages while listing {path}."
+        "too-large", f"{connection.host} finds no end: {MOST_PAGES} pages while listing {path}."
     )
 
 

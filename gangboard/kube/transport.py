@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import ipaddress
 import math
@@ -71,6 +72,17 @@ class DeadlineSocket(ssl.SSLSocket):
         self._arm()
         self.has_written = True
         return super().send(data, flags)
+
+    def getpeername(self) -> Any:
+        """As for every socket; but one that the other side has left already closes itself.
+
+        `ssl` asks this first when it wraps a socket, and CPython 3.11 then loses the socket unclosed.
+        """
+        try:
+            return super().getpeername()
+        except OSError as error:
+            self.close()
+            raise ConnectionResetError(errno.ECONNRESET, "left before TLS began") from error
 
     def makefile(self, *args: Any, **kwargs: Any) -> Any:
         """Keep what http.client reads from: a watch takes over after the headers."""

@@ -19,7 +19,7 @@ JSON_PATCH = "application/json-patch+json"
 FIELD_MANAGER = "gangboard"
 
 _REFUSED_BY_WEBHOOK = re.compile(
-    r'(Internal error occurred: )?failed calling webhook "|admission webhook ".*" denied the request'
+    r'(Internal error occurred: )?failed calling webhook "|admission webhook "[^"]*" denied the request'
 )
 """How apiserver (pkg/util/webhook/error.go, admission/plugin/webhook/errors/statuserror.go) begins
 the Status of a write that a webhook kept from the store. Webhooks choose the code of a denial."""

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from gangboard.actions.lanes import LANES
+from gangboard.actions.worker import PROVE_THREADS
 from gangboard.ops.supervisor import Child, python_module
+from gangboard.serving.command import WEB_SERVER
 
-WEB_THREADS = 400
-"""Each page that waits for news holds one of them, asleep; see GANGBOARD_WAITERS."""
-ACT_THREADS = 8
-"""Actions that are carried out at once."""
+ACT_THREADS = LANES + 2
+"""Two beyond the actions that are carried out at once, so that the sweep runs while all of them wait."""
 
 
 def web(host: str, port: int, *, folder: Path, env: Mapping[str, str]) -> Child:
     """Return the web server."""
     argv = python_module(
         "granian",
-        *("--interface", "wsgi", "--workers", "1", "--blocking-threads", str(WEB_THREADS)),
+        *WEB_SERVER,
         # A page that waits for news would hold up the end for half a minute.
         *("--workers-kill-timeout", "2", "--host", host, "--port", str(port)),
-        # It warns of so many threads, which is on purpose.
-        *("--log-level", "error", "gangboard.wsgi:application"),
+        *("--log-level", "error"),
     )
     return Child("The web server", argv, env, folder)
 
@@ -45,6 +45,20 @@ def act_worker(*, folder: Path) -> Child:
         *("--loglevel", "WARNING", "--without-gossip", "--without-mingle"),
     )
     return Child("The act worker", argv, folder=folder)
+
+
+def prove_worker(*, folder: Path) -> Child:
+    """Return the worker that looks at the clusters after the fact.
+
+    A process of its own, about as large as the one that acts: whatever hangs here holds up no click.
+    """
+    argv = python_module(
+        "celery",
+        *("--quiet", "-A", "gangboard.celery", "worker", "--queues", "prove"),
+        *("--concurrency", str(PROVE_THREADS), "--hostname", "prove@%h"),
+        *("--loglevel", "WARNING", "--without-gossip", "--without-mingle"),
+    )
+    return Child("The prove worker", argv, folder=folder)
 
 
 def beat(schedule: Path, *, folder: Path) -> Child:

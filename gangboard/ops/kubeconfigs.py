@@ -49,8 +49,11 @@ def context_name(path: Path) -> str:
     return name[:63].rstrip("-") or "cluster"
 
 
-def save_access(name: str, access: Access) -> bool:
-    """Watch the cluster in this way from now on; return whether it is new. Raises ClusterError."""
+def save_access(name: str, access: Access, *, by: str = "gangboard") -> bool:
+    """Watch the cluster in this way from now on; return whether it is new.
+
+    `by` is who did it, for the audit. Raises ClusterError.
+    """
     new = name not in clusters.cluster_names()
     save = clusters.add_cluster if new else clusters.replace_credentials
     save(
@@ -58,6 +61,7 @@ def save_access(name: str, access: Access) -> bool:
         document=access.document,
         server=access.server,
         expires_at=access.expires_at,
+        by=by,
     )
     return new
 

@@ -137,6 +137,7 @@ def _start_own(supervisor: Supervisor, place: Place) -> None:
     )
     supervisor.start(children.poll_worker(folder=code))
     supervisor.start(children.act_worker(folder=code))
+    supervisor.start(children.prove_worker(folder=code))
     supervisor.start(children.beat(state / "beat-schedule", folder=code))
 
 

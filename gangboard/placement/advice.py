@@ -19,13 +19,13 @@ from gangboard.placement.advice_ends import (
 )
 from gangboard.placement.advice_gang import (
     drop_topology,
-    lower_quorum,
-    lower_size,
     opt_out,
+    select,
     tolerate,
 )
 from gangboard.placement.advice_nodes import free_room, uncordon
 from gangboard.placement.advice_others import suspend_gangs
+from gangboard.placement.advice_size import lower_quorum, lower_size
 from gangboard.placement.leaving import nodes_to_free
 from gangboard.placement.trial import Trial
 
@@ -36,6 +36,7 @@ Maker = Callable[[Trial], Iterable[Advice]]
 
 # In the order in which a person would rather do them: what costs nobody anything first.
 _BY_NODES: tuple[Maker, ...] = (
+    select,
     uncordon,
     wait_for_end,
     suspend_gangs,

@@ -10,10 +10,12 @@ from gangboard.domain.advice import Advice, Change
 from gangboard.domain.capacity import NodeRoom
 from gangboard.domain.facts import Unit
 from gangboard.domain.owner import Owner, Part
+from gangboard.domain.placing import When
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.wording import label, names
-from gangboard.placement.advice_words import marked, sized
+from gangboard.placement.advice_words import fit_when, marked, sized
 from gangboard.placement.amounts import pod_amounts
+from gangboard.placement.ground import Ground
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.members import nodes_for, request_of
 from gangboard.placement.trial import Trial
@@ -34,27 +36,28 @@ def lower_size_of_jobset(trial: Trial) -> Iterator[Advice]:
     found = _anew(trial)
     if found is None:
         return
-    part, fits = found.part, found.fits_alone
-    of_jobs = part.replicas > 1 and fits >= part.pods
-    before = part.replicas if of_jobs else part.pods
-    most = min(fits // part.pods if of_jobs else fits // part.replicas, before - 1)
-    for size in range(most, max(0, most - MOST_TRIED), -1):
-        if found.frees(size, part.pods) if of_jobs else found.frees(part.replicas, size):
-            break
-    else:
+    when, part = trial.moment, found.part
+    of_jobs = part.replicas > 1 and found.fits_alone(when) >= part.pods
+    size, now = found.largest(of_jobs, when), found.largest(of_jobs, When.NOW)
+    if size <= now:
+        when, size = When.NOW, now
+    if not size:
         return
+    before = part.replicas if of_jobs else part.pods
     way = way_of(Change.SIZE, Target.JOBSET, trial.unit.facts.kubernetes)
-    fields = ("replicas",) if of_jobs else sized(trial.unit.jobs[0])
+    fields = ("replicas",) if of_jobs else sized(found.job)
     each = "" if of_jobs or part.replicas == 1 else " of each Job"
     yield Advice(
         Change.SIZE,
         marked(
             f"Lower the {names(fields)} of replicatedJobs[{part.name}] of "
-            f"{label(trial.unit.owner.meta.ref)} from {before} to {size}: that many{each} fit now",
+            f"{label(trial.unit.owner.meta.ref)} from {before} to {size}: that many{each} "
+            f"{fit_when(when, now)}",
             way,
         ),
         way=way,
         count=size,
+        when_empty=when is When.EMPTY,
     )
 
 
@@ -63,19 +66,35 @@ class _Anew:
     """A JobSet without a node for any of its pods, and the nodes without them."""
 
     trial: Trial
+    job: Owner
+    """One whose pods wait."""
     part: Part
     jobs: Mapping[str, Sequence[Pod]]
     """Job of the part → its pods."""
     others: Sequence[Pod]
     changed: Mapping[str, NodeRoom]
 
-    @property
-    def fits_alone(self) -> int:
-        """How many pods of the part fit, if there were no others of the JobSet."""
-        ground = self.trial.ground.changed(self.changed)
-        return int(hosts_of(ground, self.trial.shape).summary()[0])
+    def fits_alone(self, when: When) -> int:
+        """Return how many pods of the part fit, if there were no others of the JobSet."""
+        return hosts_of(self._ground(when), self.trial.shape).most(when)
 
-    def frees(self, jobs: int, pods: int) -> bool:
+    def largest(self, of_jobs: bool, when: When) -> int:
+        """Return the largest number of Jobs of the part, or of pods of each, with which all fits."""
+        part, fits = self.part, self.fits_alone(when)
+        before = part.replicas if of_jobs else part.pods
+        most = min(fits // (part.pods if of_jobs else part.replicas), before - 1)
+        for size in range(most, max(0, most - MOST_TRIED), -1):
+            jobs, pods = (size, part.pods) if of_jobs else (part.replicas, size)
+            if self._fits(jobs, pods, when):
+                return size
+        return 0
+
+    def _ground(self, when: When) -> Ground:
+        # Its own pods do not stay when it is made anew.
+        now = when is When.NOW
+        return self.trial.ground.changed(self.changed) if now else nodes_for(self.trial.unit)
+
+    def _fits(self, jobs: int, pods: int, when: When) -> bool:
         """Whether all of the JobSet fits with so many Jobs of so many pods in the part."""
         kept = [pod for _, own in sorted(self.jobs.items())[:jobs] for pod in own[:pods]]
         unit = replace(
@@ -85,14 +104,16 @@ class _Anew:
             group=None,
             quorum=None,
         )
-        ground = self.trial.ground.changed(self.changed)
-        return Trial(unit, request_of(unit), self.trial.assessment, ground).frees()
+        then = Trial(unit, request_of(unit), self.trial.assessment, self._ground(when))
+        return then.frees() if when is When.NOW else then.frees_empty(then.request.size)
 
 
 def _anew(trial: Trial) -> _Anew | None:
     """Return the JobSet as it is when it was made anew; None where that cannot be told."""
     unit = trial.unit
-    facts, job = unit.facts, unit.jobs[0]
+    facts, job = unit.facts, _job_that_waits(unit)
+    if job is None:
+        return None
     part = next((one for one in unit.owner.parts if one.name == job.part_name), None)
     by_part = _pods_by_part(unit)
     if part is None or by_part is None or not _is_plain(unit, part):
@@ -108,7 +129,16 @@ def _anew(trial: Trial) -> _Anew | None:
         maker = pod.meta.controller
         jobs.setdefault(maker.uid if maker is not None else "", []).append(_free(pod))
     others = [_free(pod) for name, pods in by_part.items() if name != part.name for pod in pods]
-    return _Anew(trial, part, jobs, others, changed)
+    return _Anew(trial, job, part, jobs, others, changed)
+
+
+def _job_that_waits(unit: Unit) -> Owner | None:
+    """Return a Job whose pods wait; None where they are of several parts, or not all of its Jobs."""
+    makers = {pod.meta.controller.uid if pod.meta.controller else "" for pod in unit.unplaced}
+    jobs = [job for job in unit.jobs if job.meta.ref.uid in makers]
+    if len(jobs) < len(makers) or len({job.part_name for job in jobs}) != 1:
+        return None
+    return jobs[0]
 
 
 def _is_plain(unit: Unit, part: Part) -> bool:

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from gangboard.domain.advice import Way
 from gangboard.domain.owner import Owner
+from gangboard.domain.placing import When
 from gangboard.domain.reading.wording import listed
 from gangboard.placement.amount_words import amount_of
 from gangboard.placement.trial import Trial
@@ -78,9 +79,19 @@ def _amounts_of(amounts: Mapping[str, int]) -> str:
     return " and ".join(amount_of(name, amounts[name], up=True) for name in sorted(amounts))
 
 
+def fit_when(when: When, now: int) -> str:
+    """Return `fit now`, or `fit when empty, 1 now` of a number that is too large for now."""
+    return "fit now" if when is When.NOW else f"fit when empty, {now or 'none'} now"
+
+
 def then_fits(trial: Trial) -> str:
     """Return `then all 8 pods fit`, `then the 6 of 8 pods that its quorum needs fit`."""
     needed, size = trial.request.needed, trial.request.size
     if needed >= size:
         return "then the pod fits" if size == 1 else f"then all {size} pods fit"
     return f"then the {needed} of {size} pods that its quorum needs fit"
+
+
+def then_fit_when_empty(trial: Trial) -> str:
+    """Return `then all 8 pods fit when empty`: once what can leave those nodes has left."""
+    return f"{then_fits(trial)} when empty"

@@ -22,7 +22,7 @@ from gangboard.domain.capacity import (
 )
 from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.wording import listed
+from gangboard.domain.reading.wording import count, listed
 from gangboard.placement.amounts import pod_amounts
 from gangboard.placement.devices import may_be_served
 from gangboard.placement.ground import Ground, ground_of
@@ -59,7 +59,17 @@ def request_of(unit: Unit) -> GangRequest:
     keys = unit.group.topology_keys if unit.group is not None else ()
     domain, unclear = _domain(unit, keys)
     also = (*unclear, *_siblings(unit))
-    return GangRequest(_parties(unit, pods, also, alone=not keys), _quorum(unit), keys, domain)
+    parties = _parties(unit, pods, also, alone=not keys)
+    return GangRequest(parties, _quorum(unit), keys, domain, _whose(unit, pods))
+
+
+def _whose(unit: Unit, pods: Sequence[Pod]) -> str:
+    """Return `2 Jobs` where pods of several Jobs wait that no group keeps together."""
+    if unit.group is not None or len(unit.jobs) < 2:
+        return ""
+    jobs = {job.meta.ref.uid for job in unit.jobs}
+    makers = {pod.meta.controller.uid if pod.meta.controller else "" for pod in pods}
+    return count(len(makers), "Job") if len(makers) > 1 and makers <= jobs else ""
 
 
 def on_nodes(unit: Unit) -> list[Pod]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from gangboard.domain.capacity import GangRequest, NodeRoom, Party, Shape
 from gangboard.domain.facts import Unit
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.placing import Answer, Assessment, Fit, When
+from gangboard.domain.placing import Answer, Assessment, Cause, Fit, When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.domains import domains_of
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
@@ -28,6 +28,9 @@ SPARE_HOSTS = 8
 """More of them, for what another shape takes or a change takes away."""
 MOST_SCORES = 5_000
 """Nodes that are scored for a pod, in all plays of one trial together: some 20 ms."""
+_OF_ROOM = frozenset(
+    {Cause.TOO_LARGE, Cause.SHORT, Cause.OCCUPIED, Cause.FRAGMENTED, Cause.CONSTRAINED}
+)
 _NO_CHANGE: Mapping[str, NodeRoom] = {}
 
 Thing = TypeVar("Thing")
@@ -108,6 +111,15 @@ class Trial:
             raise KeyError(name)
         return at
 
+    @property
+    def moment(self) -> When:
+        """Return what a size is lowered for: to fit now, or at all, where it is too large when empty.
+
+        Members that have a node stay there, whatever leaves.
+        """
+        never = self.assessment.cause in _OF_ROOM and self._empty(self.request.needed) is Answer.NO
+        return When.EMPTY if never else When.NOW
+
     # Does it fit then?
 
     def fits(
@@ -138,6 +150,25 @@ class Trial:
         request = request or self.request
         target = request.needed if target is None else target
         return fits(request, self._ground_for(request, changed), When.NOW, target, steps=STEPS)
+
+    def fits_empty(self, target: int) -> bool:
+        """Whether it is proven that so many fit without the pods that can leave."""
+        return self._empty(target) is Answer.YES
+
+    def frees_empty(self, target: int) -> bool:
+        """Whether they fit then and the scheduler comes upon a placement by itself."""
+        if self.is_one_shape or not self.fits_empty(target):
+            return self.fits_empty(target)
+        if self.request.topology_keys:
+            return False  # all nodes would have to be played on
+        there = self._nearest(When.EMPTY)
+        nodes = [
+            replace(node, now=node.staying) for node in map(self.ground.nodes.__getitem__, there)
+        ]
+        return Trial(self.unit, self.request, self.assessment, Ground(nodes)).frees(target=target)
+
+    def _empty(self, target: int) -> Answer:
+        return fits(self.request, self.ground, When.EMPTY, target, steps=STEPS).answer
 
     def frees(
         self,
@@ -212,14 +243,17 @@ class Trial:
     def _near_nodes(self, changed: Mapping[str, NodeRoom]) -> Iterable[NodeRoom]:
         """Return the nodes with the most places for each shape, and those that are changed."""
         if self._near is None:
-            found: set[int] = set()
-            for party in self.parties:
-                caps = hosts_of(self.ground, party.shape).caps(When.NOW)
-                found.update(largest(caps, min(party.count, MOST_HOSTS) + SPARE_HOSTS))
-            self._near = tuple(sorted(found))
+            self._near = self._nearest(When.NOW)
         near = set(self._near) | {self.place(name) for name in changed}
         names = self.ground.names
         return [changed.get(names[at], self.ground.nodes[at]) for at in sorted(near)]
+
+    def _nearest(self, when: When) -> tuple[int, ...]:
+        found: set[int] = set()
+        for party in self.parties:
+            caps = hosts_of(self.ground, party.shape).caps(when)
+            found.update(largest(caps, min(party.count, MOST_HOSTS) + SPARE_HOSTS))
+        return tuple(sorted(found))
 
 
 def largest(column: Whole, number: int) -> list[int]:

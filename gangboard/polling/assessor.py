@@ -5,17 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
+from gangboard.diagnosis import registry
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.autoscaling import Autoscaling
 from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.event import Event
 from gangboard.domain.facts import GangFacts
+from gangboard.domain.health import Stage
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
 from gangboard.polling.judged import is_whole, waiting_parties
@@ -25,6 +27,7 @@ from gangboard.polling.sight import (
     blind,
     groups_seen,
     is_blind,
+    is_followed,
     is_listed,
     is_ready_to_judge,
     kubernetes_minor,
@@ -48,6 +51,8 @@ GANGS_AT_ONCE = 100
 PENDING_AT_ONCE = 25
 SLICE = 0.5
 """Seconds after which a round over the pending gangs lets news go first."""
+SETTLED = timedelta(seconds=15)
+"""What was read while nobody had looked is judged by then."""
 ROUNDS = 3
 """Rounds until pending gangs that look at each other must have settled."""
 
@@ -61,6 +66,8 @@ class _Moment:
     version: int
     """Of the room."""
     autoscaling: Autoscaling
+    watched: bool
+    """All changes since these gangs were judged last were seen as they happened."""
 
 
 class Assessor:
@@ -68,31 +75,35 @@ class Assessor:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._waiting: set[str] = set()
-        """Gangs touched before everything needed was listed once."""
 
     def assess(self, roots: Iterable[str], now: datetime, *, settle: bool = False) -> bool:
         """Judge these gangs, and pending ones when the room has changed; store the capacity.
 
         Return whether anything that a page shows has changed. Before everything needed was listed
-        once, absence means nothing: then all wait. `settle`: do not leave anything for later.
-        Raises LeaseLostError.
+        once, absence means nothing, and while the cluster is silent, time does: then all wait.
+        `settle`: do not leave anything for later. Raises LeaseLostError.
         """
         session = self._session
-        self._waiting |= set(roots)
+        waiting = session.unjudged
+        waiting |= set(roots)
         if not is_ready_to_judge(session.watched):
             return False
+        if session.silence.keeps_from_judging(session.watched, now, settle=settle):
+            session.followed_since = None
+            return False
         autoscaling, seen_anew = session.autoscaling.look(now)
-        self._waiting |= seen_anew | session.claims.look(now)
+        waiting |= seen_anew | session.claims.look(now)
         now_blind = blind(session.watched, now)
         everything = not session.assessed_all or now_blind != session.blind
         if everything:
-            self._waiting |= set(session.kinship.roots()) | self._stored_roots()
-        self._waiting |= self._read_otherwise()
-        wanted, self._waiting = sorted(self._waiting), set()
+            waiting |= set(session.kinship.roots()) | self._stored_roots()
+        waiting |= self._read_otherwise() | self._queued_otherwise(now)
+        wanted = sorted(waiting)
+        waiting.clear()
         session.blind = now_blind
         why = why_no_room(session.watched, now)
-        moment = _Moment(now, session.room.at(why), session.room.version, autoscaling)
+        room = session.room
+        moment = _Moment(now, room.at(why), room.version, autoscaling, self._is_watched(now))
         changed = False
         for start in range(0, len(wanted), GANGS_AT_ONCE):
             changed |= self._assess_some(wanted[start : start + GANGS_AT_ONCE], moment)
@@ -105,12 +116,34 @@ class Assessor:
         changed |= self._assess_pending(why, moment, settle=settle)
         return session.capacity.write(why, now, at_once=settle or everything) or changed
 
+    def _is_watched(self, now: datetime) -> bool:
+        """Whether what is new now happened just now: not while nobody looked, nor in a first list."""
+        session = self._session
+        if not is_followed(session.watched, session.made_at, now):
+            session.followed_since = None
+            return False
+        session.followed_since = session.followed_since or now
+        return now - session.followed_since >= SETTLED
+
     def _read_otherwise(self) -> set[str]:
         """Return the gangs of namespaces in which other objects cannot be read than before."""
         session = self._session
         before, session.unreadable = session.unreadable, unreadable(session.watched)
         now = session.unreadable
         return session.roots_in({one for one in {*before, *now} if before.get(one) != now.get(one)})
+
+    def _queued_otherwise(self, now: datetime) -> set[str]:
+        """Return the gangs that are told something else where queues are seen otherwise than before.
+
+        Those are what names a queue, and what is not meant to run: for its Jobs a queue may be named.
+        """
+        session = self._session
+        before, session.queue_sight = session.queue_sight, queue_sight(session.watched, now)
+        if before in (None, session.queue_sight):
+            return set()
+        rows = Gang.objects.filter(cluster_id=session.claim.cluster_id, gone_at=None)
+        concerned = rows.exclude(queue="") | rows.filter(stage=Stage.ADMISSION.value)
+        return set(concerned.values_list("uid", flat=True))
 
     def _assess_pending(self, why: str, moment: _Moment, *, settle: bool) -> bool:
         """Go on with the round over the pending gangs, or begin one where the room has changed."""
@@ -167,7 +200,8 @@ class Assessor:
             self._session.due.make(uid, verdict.recheck_at)
         self._note(facts, verdict, moment.version)
         claim, name = self._session.claim, self._session.cluster_name
-        return gang_row(claim.cluster_id, name, facts, verdict, before.get(uid), moment.now)
+        old, watched = before.get(uid), moment.watched
+        return gang_row(claim.cluster_id, name, facts, verdict, old, moment.now, watched=watched)
 
     def _note(self, facts: GangFacts, verdict: Verdict, version: int) -> None:
         """Remember what the next look at the room needs to know of this gang."""
@@ -249,6 +283,7 @@ class Assessor:
                 events_known=self._is_known("events.events.k8s.io"),
                 holds_known=self._are_holds_known(moment.now),
                 queue_sight=queue_sight(session.watched, moment.now),
+                queue_systems=tuple(queue.label for queue in registry.queue_systems()),
                 gang_api_version=groups.version if groups is not None else "",
                 groups_blind=groups is not None and groups.resource.key in unseen,
                 blind=session.blind_of(objects[root].meta.ref.namespace),

@@ -9,7 +9,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from gangboard.decode.events import EVENT
-from gangboard.decode.page import Page, WatchEvent, build_model, read_event, read_page
+from gangboard.decode.page import (
+    Page,
+    TooLargeError,
+    WatchEvent,
+    build_model,
+    read_event,
+    read_page,
+)
 from gangboard.domain.registry import DecodeError
 from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import path_for
@@ -31,8 +38,6 @@ SHORT_WATCH = 1.0
 ("very short watch"): opened again at once it would be asked for without end, and tell nothing."""
 LEAST_SECONDS = 2
 """Seconds for which a watch is asked for at least, so that its end in time is never a short one."""
-
-_KINDS_OF_BLINDNESS = {"forbidden": "forbidden", "unauthorized": "forbidden"}
 
 
 class Follower(threading.Thread):
@@ -130,7 +135,8 @@ class Follower(threading.Thread):
         self.vanished = error.code == "not-found"
         if error.retry_after:
             self._watched.put_off = PutOff(error, time.monotonic() + error.retry_after)
-        state = _KINDS_OF_BLINDNESS.get(error.code, "failing")
+        self._watched.tried_at = datetime.now(UTC)
+        state = "forbidden" if error.code == "forbidden" else "failing"
         self._hand_over(Seen(self._watched.resource.key, state, error.sentence))
 
     def _hand_over(self, news: News) -> None:
@@ -149,7 +155,8 @@ class Follower(threading.Thread):
     def _vouch(self) -> None:
         """What was read is all there is up to now: a list came to its end, or a watch lives."""
         self._answered()
-        self._watched.contact_at = datetime.now(UTC)
+        now = datetime.now(UTC)
+        self._watched.contact_at = self._watched.tried_at = self._watched.seen_at = now
 
     @property
     def _path(self) -> str:
@@ -165,6 +172,7 @@ class Follower(threading.Thread):
             self._connection, self._path, self._read_page, query=dict(self._watched.resource.query)
         ):
             self._answered()
+            self._watched.seen_at = datetime.now(UTC)
             self._hand_on(page, seen, troubled)
             version = page.resource_version
             if self._halted.is_set() and not self._list_only:
@@ -177,6 +185,8 @@ class Follower(threading.Thread):
     def _read_page(self, body: bytes) -> Page:
         try:
             return read_page(body, self._watched.resource)
+        except TooLargeError as error:
+            raise KubeError("too-large", f"{self._connection.host}: {error}") from error
         except DecodeError as error:
             raise KubeError("not-json", str(error)) from error
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -18,7 +16,14 @@ from gangboard.logs import get_logger
 from gangboard.polling.session import Session, resources
 from gangboard.polling.watched import Watched
 from gangboard.polling.window import Window
-from gangboard.store.leases import LEASE_SECONDS, Claim, LeaseLostError, claim, release
+from gangboard.store.leases import (
+    LEASE_SECONDS,
+    Claim,
+    LeaseLostError,
+    claim,
+    last_holders,
+    release,
+)
 from gangboard.store.models import Cluster, Gang
 from gangboard.store.observations import save_contact, writing
 from gangboard.store.secrets import SecretUnreadableError, unseal
@@ -32,9 +37,12 @@ ONCE_SECONDS = 120.0
 
 _sessions: dict[int, Session] = {}
 _sessions_lock = threading.Lock()
-"""Sessions of this process by cluster: sticky between windows while the lease number is the same."""
-_polled: set[int] = set()
-"""Clusters that this process polls at this moment; guarded by the same lock."""
+"""Sessions of this process by cluster, kept as long as nobody else has had the cluster."""
+_resting: dict[int, int] = {}
+"""Clusters that were handed back and whose session is kept → objects in it; the same lock."""
+KEPT_CLUSTERS = 64
+KEPT_OBJECTS = 100_000
+"""The most that is kept of clusters that were handed back, about 2 KB an object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,32 +71,10 @@ class PollReport:
 def poll_window(cluster_id: int, holder: str, stopping: threading.Event | None = None) -> bool:
     """Hold the cluster for one window, or until `stopping` is set.
 
-    False: it is not ours to go on with; another worker or another order of this one holds it, or
-    this poll ended in a defect, which is recorded with the cluster and tried again when the lease
-    has run out.
+    False: it is not ours to go on with; another worker holds it, or this poll ended in a defect,
+    which is recorded with the cluster and tried again when the lease has run out. `slots.Slots` see
+    to it that one worker polls a cluster only once at a time.
     """
-    with _alone(cluster_id) as alone:
-        return alone and _poll_window(cluster_id, holder, stopping)
-
-
-@contextmanager
-def _alone(cluster_id: int) -> Iterator[bool]:
-    """Yield whether no other order of this process polls the cluster now.
-
-    The lease does not tell two orders of one worker apart, and each would order the next for ever.
-    """
-    with _sessions_lock:
-        alone = cluster_id not in _polled
-        _polled.add(cluster_id)
-    try:
-        yield alone
-    finally:
-        if alone:
-            with _sessions_lock:
-                _polled.discard(cluster_id)
-
-
-def _poll_window(cluster_id: int, holder: str, stopping: threading.Event | None) -> bool:
     held = claim(cluster_id, holder)
     if held is None:
         drop_session(cluster_id)
@@ -153,20 +139,52 @@ def _window(
     )
 
 
-def drop_session(cluster_id: int) -> None:
-    """Forget the caches of a cluster."""
+def drop_session(cluster_id: int, *, only_resting: bool = False) -> None:
+    """Forget the caches of a cluster; `only_resting`: unless it has come back meanwhile."""
     with _sessions_lock:
+        if only_resting and cluster_id not in _resting:
+            return
         session = _sessions.pop(cluster_id, None)
+        _resting.pop(cluster_id, None)
     if session is not None:
         session.connection.close()
 
 
-def hand_back(cluster_id: int, holder: str) -> None:
-    """Give a cluster back so that another worker can take it."""
-    drop_session(cluster_id)
+def hand_back(cluster_id: int, holder: str, *, keep: bool = True) -> None:
+    """Give a cluster back so that another worker can take it.
+
+    `keep`: its caches stay here as far as there is room, for when it comes back before anybody
+    else has had it.
+    """
+    if not (keep and _keep(cluster_id, holder)):
+        drop_session(cluster_id)
     held = claim(cluster_id, holder)
     if held is not None:
         release(held)
+
+
+def _keep(cluster_id: int, holder: str) -> bool:
+    """Let the session of a cluster rest; False: there is no room for it.
+
+    Who came first stays: clusters come back in turn, and if the one that comes back last pushed out
+    the one that comes back next, all would be read anew.
+    """
+    with _sessions_lock:
+        resting = tuple(_resting)
+    holders = last_holders(resting)
+    for one in resting:
+        if holders.get(one) != holder:  # another's by now, or removed
+            drop_session(one, only_resting=True)
+    with _sessions_lock:
+        session = _sessions.get(cluster_id)
+        if session is None:
+            return False
+        objects = sum(len(versions) for versions in session.versions.values())
+        if len(_resting) >= KEPT_CLUSTERS or sum(_resting.values()) + objects > KEPT_OBJECTS:
+            return False
+        _resting[cluster_id] = objects
+    session.connection.rest()
+    return True
 
 
 def _session(held: Claim) -> Session | None:
@@ -177,6 +195,7 @@ def _session(held: Claim) -> Session | None:
         return None
     with _sessions_lock:
         session = _sessions.get(held.cluster_id)
+        _resting.pop(held.cluster_id, None)
     stamp = bytes(cluster.credentials)
     if session is not None and session.claim == held and session.credentials_stamp == stamp:
         return session

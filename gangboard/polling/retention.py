@@ -8,21 +8,30 @@ from django.conf import settings
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from gangboard.store.forgetting import forget, forget_sessions
 from gangboard.store.heartbeats import forget_dead
 from gangboard.store.history import forget_spans
-from gangboard.store.models import Gang, SignInLink
+from gangboard.store.models import AccessToken, Attempts, Gang, Outage, SignInLink
 
 GONE_GANGS = timedelta(hours=1)
 """Long enough for every open page to have noticed."""
-USED_LINKS = timedelta(days=1)
+OVER = timedelta(days=1)
+"""Links and tokens that let nobody in any more: long enough to see in the tables why."""
 
 
 def clean_up() -> None:
-    """Drop gangs that are long gone, old verdicts, heartbeats of dead processes, expired sign-in links.
+    """Drop gangs that are long gone, old verdicts and outages, dead processes, and what has let people in.
 
-    A verdict that still holds is kept, however old it is.
+    That is sessions, links and tokens whose time is over, and old counts of attempts. A verdict
+    that still holds is kept, however old it is. Each in pieces, so that no poll waits for it long.
     """
-    Gang.objects.filter(gone_at__lt=Now() - GONE_GANGS).delete()
-    SignInLink.objects.filter(expires_at__lt=Now() - USED_LINKS).delete()
+    now = timezone.now()
+    forget(Gang.objects.filter(gone_at__lt=Now() - GONE_GANGS))
+    forget_sessions(ended_before=now)
+    forget(SignInLink.objects.filter(expires_at__lt=now - OVER))
+    forget(AccessToken.objects.filter(expires_at__lt=now - OVER))
+    forget(Attempts.objects.filter(ends_at__lte=now))
     forget_dead()
-    forget_spans(ended_before=timezone.now() - timedelta(days=settings.HISTORY_DAYS))
+    oldest = now - timedelta(days=settings.HISTORY_DAYS)
+    forget_spans(ended_before=oldest)
+    forget(Outage.objects.filter(ended_at__lt=oldest))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from gangboard.domain.facts import GangFacts
@@ -13,6 +14,8 @@ from gangboard.store.gangs import Detail, gang_id, pack_detail, pack_memory
 
 _BOOKKEEPING = {"observed_at", "changed_version", "memory", "recheck_at"}
 """Columns that move without any page showing it."""
+_YOUNG = timedelta(seconds=30)
+"""What is no older than this cannot have been so for much longer than since it was seen."""
 
 
 def gang_row(
@@ -22,9 +25,15 @@ def gang_row(
     verdict: Verdict,
     before: dict[str, Any] | None,
     now: datetime,
+    *,
+    watched: bool,
 ) -> dict[str, Any]:
-    """Return a value for every column of the table; `before` is the row as stored, if any."""
+    """Return a value for every column of the table; `before` is the row as stored, if any.
+
+    `watched`: every change since `before` was seen as it happened.
+    """
     finding, members = verdict.finding, verdict.members
+    begin = _begin(verdict, before, facts.owner.meta.created_at, now, watched=watched)
     meta, owner = facts.owner.meta, facts.owner
     return {
         "id": gang_id(cluster_name, meta.ref.uid),
@@ -56,13 +65,14 @@ def gang_row(
         "accelerators": sum(
             float(amount) for name, amount in verdict.requests.items() if is_accelerator(name)
         ),
-        "queue": owner.queue,
+        "queue": facts.queue.queue or owner.queue,
         "priority": verdict.priority,
         "priority_value": verdict.priority_value,
         "restarts": verdict.restarts,
         "max_restarts": verdict.max_restarts,
         "created_at": meta.created_at,
-        "since": _since(verdict, before, now),
+        "since": begin.at,
+        "since_first_seen": begin.is_first_sight,
         "observed_at": now,
         "recheck_at": verdict.recheck_at,
         "changed_version": before["changed_version"] if before else 0,
@@ -75,34 +85,77 @@ def gang_row(
     }
 
 
+_LAST = ("last_health", "last_code", "last_since", "last_since_first_seen")
+
+
 def _last_known(health: Health, before: dict[str, Any] | None) -> dict[str, Any]:
     """What it was before it became unknown; empty while it is known."""
     if health is not Health.UNKNOWN or before is None:
-        return {"last_health": "", "last_code": "", "last_since": None}
+        return dict(zip(_LAST, ("", "", None, False), strict=True))
     if before["health"] == Health.UNKNOWN.value:
-        return {name: before[name] for name in ("last_health", "last_code", "last_since")}
-    return {
-        "last_health": before["health"],
-        "last_code": before["code"],
-        "last_since": before["since"],
-    }
+        return {name: before[name] for name in _LAST}
+    return {name: before[name.removeprefix("last_")] for name in _LAST}
 
 
-def _since(verdict: Verdict, before: dict[str, Any] | None, now: datetime) -> datetime:
-    """The state's own time where it says one; else the first time that this verdict was given.
+@dataclass(frozen=True, slots=True)
+class _Beginning:
+    """Since when a verdict is the one it is."""
 
-    A while in which nobody could look does not begin it anew.
+    at: datetime
+    is_first_sight: bool = False
+    """It may be older: nobody saw it begin, and no object says when it did."""
+
+
+def _begin(
+    verdict: Verdict,
+    before: dict[str, Any] | None,
+    created_at: datetime | None,
+    now: datetime,
+    *,
+    watched: bool,
+) -> _Beginning:
+    """Return when it began: by the objects, else as it was watched, else when it was seen first.
+
+    A verdict that is given again keeps its time, also over a while in which nobody could look, unless
+    the objects say that it began before it was seen first, or anew while nobody looked.
     """
-    finding = verdict.finding
-    if finding.since is not None:
-        return min(finding.since, now)
-    said = (finding.code, finding.health.value)
-    if before is not None and (before["code"], before["health"]) == said:
-        since: datetime = before["since"]
-        return since
-    if before is not None and (before["last_code"], before["last_health"]) == said:
-        return before["last_since"] or now
-    return now
+    own, told = _own(verdict, created_at, now), _told(verdict, before)
+    if told is None or before is None:
+        if own is not None:
+            return _Beginning(own)
+        was_watched = watched and before is not None and _was_seen(before)
+        is_young = created_at is not None and now - created_at < _YOUNG
+        is_known = was_watched or is_young or verdict.finding.health is Health.UNKNOWN
+        return _Beginning(now, is_first_sight=not is_known)
+    if own is None:
+        return told
+    is_older = told.is_first_sight and own <= told.at
+    is_anew = not watched and own > before["observed_at"]
+    return _Beginning(own) if is_older or is_anew else told
+
+
+def _own(verdict: Verdict, created_at: datetime | None, now: datetime) -> datetime | None:
+    """Return what the objects say; a cluster has a clock of its own, and what it keeps can be older."""
+    since = verdict.finding.since
+    if since is None:
+        return None
+    return min(since if created_at is None else max(since, created_at), now)
+
+
+def _told(verdict: Verdict, before: dict[str, Any] | None) -> _Beginning | None:
+    """Return since when it is, if this verdict was the last one that was given."""
+    said = (verdict.finding.code, verdict.finding.health.value)
+    if before is None:
+        return None
+    if (before["code"], before["health"]) == said:
+        return _Beginning(before["since"], before["since_first_seen"])
+    if (before["last_code"], before["last_health"]) == said and before["last_since"] is not None:
+        return _Beginning(before["last_since"], before["last_since_first_seen"])
+    return None
+
+
+def _was_seen(before: dict[str, Any]) -> bool:
+    return before["gone_at"] is None and before["health"] != Health.UNKNOWN.value
 
 
 def differs(row: dict[str, Any], before: dict[str, Any] | None) -> bool:

@@ -15,6 +15,7 @@ from gangboard.decode.events import EVENT
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
+from gangboard.decode.problems import Problem
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.kinship import Kinship
 from gangboard.domain.autoscaling import NodeClaim, ProvisioningRequest
@@ -41,6 +42,7 @@ from gangboard.polling.pending import Pending
 from gangboard.polling.preemptions import Preemptions
 from gangboard.polling.room import RoomKeeper
 from gangboard.polling.sight import PODS_KEY
+from gangboard.polling.silence import Silence
 from gangboard.polling.undoing import Suspensions
 from gangboard.polling.watched import Watched
 from gangboard.store.leases import Claim, renew
@@ -97,10 +99,18 @@ class Session:
     """Verdicts that waiting alone can change."""
     blind: tuple[Blind, ...] = ()
     """As of the last assessment of everything."""
+    queue_sight: str | None = None
+    """What was known of queues when gangs were judged last; None: not judged yet."""
     unreadable: dict[str, tuple[Blind, ...]] = field(default_factory=dict)
     """Namespace → what of it cannot be read; "" for any. As of the last assessment."""
     trouble: KubeError | None = None
     """Why the cluster as a whole could not be looked at in the last window."""
+    silence: Silence = field(default_factory=Silence)
+    unjudged: set[str] = field(default_factory=set)
+    """Gangs that were touched while nothing could be said of any."""
+    made_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    followed_since: datetime | None = None
+    """Since when everything that is needed is followed without a gap; None while something is not."""
     assessed_all: bool = False
     """Every gang was judged since these caches were made."""
     suspensions: Suspensions = field(default_factory=Suspensions)
@@ -140,16 +150,15 @@ class Session:
             watched.resource_version = state.resource_version
             watched.listed_at = state.listed_at
             watched.contact_at = state.contact_at
-            kept = len(state.problems)
-            if kept < state.problems_count and all(one.get("lost") for one in state.problems):
+            self.silence.saw(state.contact_at)
+            if len(state.problems) < state.problems_count:
                 watched.resource_version = ""  # which others cannot be read only a list can tell
             # Without a resourceVersion its rows may be of an older release that kept less.
             watched.is_current = state.listed_at is not None and bool(watched.resource_version)
             for problem in state.problems:
                 whose = (problem["namespace"], problem["name"])
-                watched.problems[whose] = problem["sentence"]
-                if problem.get("lost"):
-                    watched.lost.add(whose)
+                lost = bool(problem.get("lost"))
+                watched.take_problem(Problem(*whose, "", problem["sentence"], lost))
         models = self.models()
         for resource, uid, namespace, name, version, data in self._stored_objects():
             self.versions[resource][uid] = version

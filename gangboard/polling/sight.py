@@ -13,11 +13,14 @@ from gangboard.decode.nodes import NODE
 from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
 from gangboard.domain.facts import Blind
 from gangboard.domain.queue import QueueEntry
+from gangboard.domain.queueing import NOT_KNOWN, NOT_SERVED, SERVED
 from gangboard.polling.watched import Watched
 
 PODS_KEY = "pods"
 BLIND_AFTER = timedelta(seconds=120)
 """A resource that fails for this long can no longer be vouched for."""
+FOLLOWED_WITHIN = timedelta(seconds=60)
+"""What was vouched for so lately was followed all the time: windows follow each other at once."""
 NOT_SEEN = ("forbidden", "unknown-version")
 """States in which a resource cannot be looked at from the first moment on."""
 
@@ -36,10 +39,15 @@ _WORDS = {
 def is_ready_to_judge(sight: Sight) -> bool:
     """Whether what must be known of every gang was listed once, or will not come.
 
-    Nodes, all pods, what autoscalers bring and claims are waited for besides what is needed: a gang
-    that waits would be told first that nothing is known of nodes, and a moment later why it waits.
+    Nodes, all pods, what autoscalers bring, claims and entries in queues are waited for besides what
+    is needed: a gang that waits would be told first that nothing is known of nodes, and a moment
+    later why it waits.
     """
-    wished_for = (*_of_room(sight), *(sight[one.key] for one in _WISHED_FOR))
+    wished_for = (
+        *_of_room(sight),
+        *(sight[one.key] for one in _WISHED_FOR),
+        *_of_queues(sight),
+    )
     return all(_has_come(watched) for watched in sight.values() if watched.resource.needed) and all(
         watched.is_current or _will_not_come(watched) for watched in wished_for
     )
@@ -98,7 +106,11 @@ def _unread(watched: Watched, namespace: str, names: list[str]) -> str:
             f"{len(names)} of the {watched.resource.key} cannot be read, not even {whose} "
             "may be of any gang."
         )
-    sentence = watched.problems[namespace, min(names)]
+    kind, first = (
+        watched.resource.kind,
+        min(names, key=lambda name: (not watched.problems[namespace, name], name)),
+    )
+    sentence = watched.problems[namespace, first] or f"{kind} {namespace}/{first} cannot be read."
     more = len(names) - 1
     return (
         f"{sentence} The same is true of {more} more in namespace {namespace}."
@@ -107,10 +119,22 @@ def _unread(watched: Watched, namespace: str, names: list[str]) -> str:
     )
 
 
+def is_followed(sight: Sight, made_at: datetime, now: datetime) -> bool:
+    """Whether all that is needed was seen lately, by the caches that were made at that time."""
+    return all(
+        watched.contact_at is not None
+        and watched.contact_at >= made_at
+        and now - watched.contact_at <= FOLLOWED_WITHIN
+        for watched in sight.values()
+        if watched.resource.needed and watched.version and watched.state not in NOT_SEEN
+    )
+
+
 def is_blind(watched: Watched, now: datetime) -> bool:
     """Whether what is known of a resource cannot be vouched for.
 
-    Pages of a list that never came to its end tell nothing of what is on the others.
+    Pages of a list that never came to its end tell nothing of what is on the others. The time in
+    which the whole cluster was silent is not held against one resource of it.
     """
     if watched.state in NOT_SEEN:
         return True
@@ -118,7 +142,7 @@ def is_blind(watched: Watched, now: datetime) -> bool:
         return False
     if watched.listed_at is None or watched.contact_at is None:
         return True
-    return now - watched.contact_at > BLIND_AFTER
+    return now - watched.contact_at - watched.excused > BLIND_AFTER
 
 
 def tells_absence(watched: Watched, now: datetime) -> bool:
@@ -139,11 +163,14 @@ def groups_seen(sight: Sight) -> Watched | None:
 
 def queue_sight(sight: Sight, now: datetime) -> str:
     """Return `GangFacts.queue_sight`: whether entries in queues can be there, and are all known."""
-    queues = [one for one in sight.values() if one.resource.model is QueueEntry]
-    served = [one for one in queues if one.state != "not-served"]
+    served = [one for one in _of_queues(sight) if one.state != "not-served"]
     if not served:
-        return "not-served"
-    return "served" if all(tells_absence(one, now) for one in served) else ""
+        return NOT_SERVED
+    return SERVED if all(tells_absence(one, now) for one in served) else NOT_KNOWN
+
+
+def _of_queues(sight: Sight) -> list[Watched]:
+    return [one for one in sight.values() if one.resource.model is QueueEntry]
 
 
 def why_no_room(sight: Sight, now: datetime) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from celery import shared_task
-from celery.signals import celeryd_after_setup, worker_ready, worker_shutting_down
+from celery.signals import beat_init, celeryd_after_setup, worker_ready, worker_shutting_down
 
-from gangboard.polling.poll import hand_back, poll_window
 from gangboard.polling.retention import clean_up
-from gangboard.polling.worker import HOLDER, OWN_QUEUE, pulse, slot, stopping
-from gangboard.store.heartbeats import beat, slots_are_short
+from gangboard.polling.turns import take_turn
+from gangboard.polling.worker import HOLDER, OWN_QUEUE, pulse, slots, stopping
+from gangboard.store.heartbeats import Pulse, arrived
 from gangboard.store.leases import free_clusters
 
 EXPIRES = 10.0
@@ -20,21 +20,18 @@ QUEUE = "poll"
 
 @shared_task(name="gangboard.polling.tasks.seed")
 def seed() -> None:
-    """Order a poll of every cluster that nobody holds; its running shows that beat is alive."""
-    beat("beat", "beat")
-    for cluster_id in free_clusters():
-        poll.apply_async((cluster_id,), queue=QUEUE, expires=EXPIRES)
+    """Order a poll of every cluster that nobody holds; its running shows that orders arrive."""
+    arrived(QUEUE)
+    for free in free_clusters():
+        poll.apply_async((free.cluster_id,), queue=QUEUE, expires=EXPIRES)
 
 
 @shared_task(name="gangboard.polling.tasks.poll")
 def poll(cluster_id: int) -> None:
-    """Hold the cluster for a window, then order the next one from this same worker."""
-    with slot() as taken:
-        going_on = taken and poll_window(cluster_id, HOLDER, stopping)
-    if going_on and (stopping.is_set() or slots_are_short()):
-        hand_back(cluster_id, HOLDER)
-    elif going_on:
-        poll.apply_async((cluster_id,), queue=OWN_QUEUE, expires=EXPIRES)
+    """Hold the cluster for a window, then order the next window from this same worker."""
+    following = take_turn(cluster_id, holder=HOLDER, slots=slots, stopping=stopping)
+    if following is not None:
+        poll.apply_async((following,), queue=OWN_QUEUE, expires=EXPIRES)
 
 
 @shared_task(name="gangboard.polling.tasks.housekeep")
@@ -55,6 +52,15 @@ def start_pulse(sender: Any, **_: object) -> None:
     """Begin to say that this worker is alive, if it is one that polls."""
     if QUEUE in sender.app.amqp.queues.consume_from:
         pulse.start()
+
+
+@beat_init.connect
+def start_pulse_of_beat(**_: object) -> None:
+    """Begin to say that beat is alive: nobody else can tell it from a worker that takes no orders.
+
+    The last sign stays when it ends: there is one beat, and it should always run.
+    """
+    Pulse("beat", "beat", 0).start()
 
 
 @worker_shutting_down.connect

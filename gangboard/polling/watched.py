@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from gangboard.decode.page import Problem
 from gangboard.domain.registry import Resource
 from gangboard.kube.errors import KubeError
+
+SENTENCES_KEPT = 100
+"""Problems of a resource that are told in words; of the rest only the names are kept, to count them and
+to know whose gangs they may belong to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +35,37 @@ class Watched:
     listed_at: datetime | None = None
     contact_at: datetime | None = None
     """Up to when all changes are known: the last end of a complete list, or a watch that lived."""
+    tried_at: datetime | None = None
+    """When these caches last knew how a try ended: it was vouched for, or it failed."""
+    seen_at: datetime | None = None
+    """When these caches last got something of it: a page of a list, or a watch that lived."""
+    silences: list[tuple[datetime, datetime]] = field(default_factory=list)
+    """From when to when the whole cluster was silent, lately; only the writer touches it."""
     put_off: PutOff | None = None
     """The last one; outlives the window in which it was said, not a change of hands."""
     problems: dict[tuple[str, str], str] = field(default_factory=dict)
-    """(namespace, name) of objects that could not be understood → sentence."""
+    """(namespace, name) of objects that could not be understood → sentence, of the first 100."""
+    _told: int = 0
     lost: set[tuple[str, str]] = field(default_factory=set)
     """Those of them of which nothing could be read."""
     is_current: bool = False
     """It was listed to the end, with all that this release keeps, here or by an earlier holder."""
     changed: bool = True
     """The row in the store is behind."""
+
+    @property
+    def excused(self) -> timedelta:
+        """How much of the time since `contact_at` the whole cluster was silent."""
+        if self.contact_at is None:
+            return timedelta()
+        lately = [end - begin for begin, end in self.silences if begin >= self.contact_at]
+        return sum(lately, timedelta())
+
+    def excuse(self, began_at: datetime, ended_at: datetime) -> None:
+        """Take note that the whole cluster was silent in that time."""
+        known_at = self.contact_at
+        self.silences = [one for one in self.silences if known_at is None or one[0] >= known_at]
+        self.silences.append((began_at, ended_at))
 
     def show(self, state: str, sentence: str = "") -> bool:
         """Set the state; return whether that is news."""
@@ -52,10 +77,14 @@ class Watched:
     def take_problem(self, problem: Problem) -> None:
         """Remember an object that could not be read, or not all of it."""
         name = (problem.namespace, problem.name)
-        self.problems[name] = problem.sentence
+        told = bool(self.problems.get(name)) or self._told < SENTENCES_KEPT
+        self._told += told and not self.problems.get(name)
+        self.problems[name] = problem.sentence if told else ""
         (self.lost.add if problem.lost else self.lost.discard)(name)
 
     def drop_problem(self, name: tuple[str, str]) -> bool:
         """Forget it, since the object is understood or gone; return whether it was one."""
         self.lost.discard(name)
-        return self.problems.pop(name, None) is not None
+        sentence = self.problems.pop(name, None)
+        self._told -= bool(sentence)
+        return sentence is not None

@@ -20,6 +20,7 @@ from gangboard.polling.assessor import Assessor
 from gangboard.polling.changes import News
 from gangboard.polling.follower import Follower
 from gangboard.polling.session import Session, resources
+from gangboard.polling.silence import heard_at
 from gangboard.polling.watched import Watched
 from gangboard.polling.writer import CONTACT_EVERY, Writer, is_overdue
 from gangboard.store.leases import renew
@@ -46,12 +47,12 @@ LIST_SECONDS = 600.0
 
 @dataclass(slots=True)
 class Contact:
-    """The last time that the API server answered, and what it said when it did not."""
+    """The last time in this window that something of the cluster's objects was seen."""
 
     at: datetime | None = None
 
     def now(self) -> None:
-        """It has answered."""
+        """Something was."""
         self.at = datetime.now(UTC)
 
 
@@ -120,7 +121,6 @@ class Window:
         return session.discovery is not None
 
     def _take_discovery(self, found: Discovery, at: datetime) -> None:
-        self._contact.at = at
         self._session.discovery = found
         self._is_discovered = True
         self._apply_discovery(found)
@@ -254,7 +254,7 @@ class Window:
             self.writer.commit()
             first_pending = None
             self.error = self._common_error(followers)
-            self.writer.write_contact(self._contact.at, *self._problem())
+            self.writer.write_contact(heard_at(self._session.watched), *self._problem())
 
     def _is_over(self, followers: list[Follower]) -> bool:
         """The time is up. A list that has begun is let end, or a large cluster never got in."""
@@ -282,7 +282,7 @@ class Window:
         if any(follower.vanished for follower in followers) or self._holds_should_be_served():
             self._session.asking.hasten()
         self.error = self._session.trouble = self._last_error(followers)
-        self.writer.write_contact(self._contact.at, *self._problem(), at_once=True)
+        self.writer.write_contact(heard_at(self._session.watched), *self._problem(), at_once=True)
         self.writer.store_everything()
 
     def _holds_should_be_served(self) -> bool:

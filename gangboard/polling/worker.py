@@ -5,11 +5,10 @@ from __future__ import annotations
 import socket
 import threading
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from django.conf import settings
 
+from gangboard.polling.slots import Slots
 from gangboard.store.heartbeats import Pulse
 
 HOLDER = f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}"
@@ -21,15 +20,4 @@ stopping = threading.Event()
 
 pulse = Pulse(HOLDER, "poll", settings.POLL_SLOTS)
 
-_slots = threading.BoundedSemaphore(settings.POLL_SLOTS)
-
-
-@contextmanager
-def slot() -> Iterator[bool]:
-    """Take one of the slots of this worker for a watched cluster; yields False when none is free."""
-    taken = _slots.acquire(blocking=False)
-    try:
-        yield taken
-    finally:
-        if taken:
-            _slots.release()
+slots = Slots(settings.POLL_SLOTS)

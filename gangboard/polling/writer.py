@@ -15,9 +15,9 @@ from gangboard.domain.event import Event
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.changes import Batch, Changed, Listed, News, Seen
 from gangboard.polling.session import Session
-from gangboard.polling.watched import Watched
+from gangboard.polling.watched import SENTENCES_KEPT, Watched
 from gangboard.store.leases import renew
-from gangboard.store.objects import pack
+from gangboard.store.objects import owner_uid, pack, uid_or_none
 from gangboard.store.observations import (
     CHUNK,
     ObjectRow,
@@ -30,10 +30,8 @@ from gangboard.store.observations import (
     writing,
 )
 
-PROBLEMS_SHOWN = 50
+PROBLEMS_SHOWN = SENTENCES_KEPT
 """Objects that were not understood are named up to this number; the count is always true."""
-_UID_LENGTH = 64
-"""Of the column, and of every uid that is read."""
 CONTACT_EVERY = 3.0
 """Seconds between two writes of the time of the last contact, which also renew the lease."""
 
@@ -163,6 +161,7 @@ class Writer:
                 change.resource_version,
                 pack(change.model),
                 _about(change.model),
+                owner_uid(change.model),
             )
             for key, change in changed
         ]
@@ -232,13 +231,13 @@ class Writer:
 
 def _about(model: object) -> str | None:
     """Return the uid of what an event is about; None of anything else, and of what is no uid."""
-    uid = model.regarding.uid if isinstance(model, Event) else ""
-    return uid if 0 < len(uid) <= _UID_LENGTH and uid.isprintable() else None
+    return uid_or_none(model.regarding.uid) if isinstance(model, Event) else None
 
 
 def _shown(watched: Watched) -> list[tuple[tuple[str, str], str]]:
-    """Return the problems that are stored, those of which nothing could be read first."""
-    ranked = sorted(watched.problems.items(), key=lambda one: one[0] not in watched.lost)
+    """Return the problems that are stored: told in words, and those of which nothing could be read first."""
+    told = ((name, sentence) for name, sentence in watched.problems.items() if sentence)
+    ranked = sorted(told, key=lambda one: one[0] not in watched.lost)
     return ranked[:PROBLEMS_SHOWN]
 
 

@@ -65,8 +65,22 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
     )
 
 
+def _takes_over(owner: str, queue: str, suspended: bool) -> str:
+    """Say what Kueue does with an owner that has its label, once it is there (jobset-kueue.md §3.5)."""
+    if suspended:
+        return (
+            f"If Kueue is installed here later, it takes {owner} into queue {queue}, and starts it when "
+            "it admits it."
+        )
+    return (
+        f"If Kueue is installed here later, it suspends {owner} until queue {queue} has admitted it: "
+        "its pods are lost then."
+    )
+
+
 QUEUE = QueueSystem(
     label="Kueue",
+    takes_over=_takes_over,
     owner_label="kueue.x-k8s.io/queue-name",
     resources=(
         Resource(

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from gangboard.readmodels.action_rows import ActionRow, StepRow
+from gangboard.readmodels.action_rows import ActionRow, AuditRow, StepRow
 
 COLUMNS = (
     "id",
@@ -42,6 +42,21 @@ _FORMULA = frozenset("=+-@|%\t\r\n\0＝＋－＠")
 """What a cell may not begin with; the wide ones are read as formulas by some programs too."""
 
 
+AUDIT_COLUMNS = (
+    "number",
+    "at",
+    "event",
+    "actor",
+    "source",
+    "cluster",
+    "namespace",
+    "object_name",
+    "sentence",
+    "action_id",
+    "digest",
+)
+
+
 class _Echo:
     """A file that returns what is written to it: csv writes lines, we want them one by one."""
 
@@ -51,10 +66,26 @@ class _Echo:
 
 def csv_lines(rows: Iterable[ActionRow]) -> Iterator[str]:
     """Yield the lines of a CSV file (RFC 4180), the heading first; no cell is a formula."""
-    writer = csv.writer(_Echo(), quoting=csv.QUOTE_ALL)
-    yield writer.writerow(COLUMNS)
+    return _csv(rows, COLUMNS)
+
+
+def audit_csv_lines(rows: Iterable[AuditRow]) -> Iterator[str]:
+    """Yield the lines of the audit as a CSV file, as `csv_lines` does."""
+    return _csv(rows, AUDIT_COLUMNS)
+
+
+def audit_json_lines(rows: Iterable[AuditRow]) -> Iterator[str]:
+    """Yield one line for each line of the audit."""
     for row in rows:
-        yield writer.writerow([_cell(getattr(row, column)) for column in COLUMNS])
+        said = {column: getattr(row, column) for column in AUDIT_COLUMNS}
+        yield json.dumps({**said, "at": _time(row.at)}, ensure_ascii=False) + "\n"
+
+
+def _csv(rows: Iterable[object], columns: tuple[str, ...]) -> Iterator[str]:
+    writer = csv.writer(_Echo(), quoting=csv.QUOTE_ALL)
+    yield writer.writerow(columns)
+    for row in rows:
+        yield writer.writerow([_cell(getattr(row, column)) for column in columns])
 
 
 def json_lines(rows: Iterable[ActionRow]) -> Iterator[str]:

@@ -16,6 +16,16 @@ ACTION_KEYS = (SortKey("requested_at", descending=True), SortKey("id", descendin
 AUDIT_KEYS = (SortKey("at", descending=True), SortKey("pk", descending=True))
 
 
+ACTION_EVENTS = ("requested", "denied", "state", "stopped")
+ADMIN_EVENTS = (
+    *("signed-in", "sign-in-failed", "signed-out", "link-made"),
+    *("user-made", "user-enabled", "user-disabled", "role-given", "role-taken"),
+    *("token-made", "token-revoked"),
+    *("cluster-added", "cluster-changed", "cluster-removed", "switch", "export"),
+)
+"""Events of the audit that concern a whole cluster or the installation: shown to their admins."""
+
+
 @dataclass(frozen=True, slots=True)
 class ActionFilters:
     """Which actions are asked for. Empty means all."""

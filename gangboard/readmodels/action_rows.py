@@ -96,6 +96,13 @@ class ActionRow:
     finished_at: datetime | None
     nodes: tuple[str, ...] = ()
     """Where its pods were when it was looked at, right before it was acted on."""
+    stop_asked: bool = False
+    """Whether somebody has stopped it: it is not over until a worker has seen that."""
+
+    @property
+    def is_unsent(self) -> bool:
+        """Whether it would still be sent."""
+        return not self.is_final and self.sent_at is None and not self.stop_asked
 
     @property
     def label(self) -> str:
@@ -127,6 +134,26 @@ class BatchRow:
 
     batch: str
     rows: tuple[ActionRow, ...]
+    stoppable: int
+    """How many are not sent yet and may be stopped by the viewer."""
+
+    @property
+    def unsent(self) -> int:
+        """How many are not sent yet."""
+        return sum(row.is_unsent for row in self.rows)
+
+    @property
+    def nothing_to_stop(self) -> str:
+        """Why there is nothing to stop, in one sentence."""
+        sent = sum(row.sent_at is not None for row in self.rows)
+        ended = sum(row.sent_at is None and row.is_final for row in self.rows)
+        parts = (
+            (sent, "had been sent already"),
+            (ended, "had ended before"),
+            (len(self.rows) - sent - ended, "had been stopped before"),
+        )
+        said = [f"{count} {words}" for count, words in parts if count]
+        return f"Nothing was left to stop: {', '.join(said)}."
 
     @property
     def open(self) -> int:
@@ -153,6 +180,11 @@ class AuditRow:
     sentence: str
     action_id: str
     """Empty when it is about no action."""
+    number: int
+    """Its place in the chain, and its hash there."""
+    digest: str
+    source: str
+    """The address from which it came; for admins of everything, empty for others."""
 
 
 @dataclass(frozen=True, slots=True)

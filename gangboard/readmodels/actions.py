@@ -64,9 +64,16 @@ def batch_row(*, viewer: Viewer, batch: str) -> BatchRow | None:
     """Return what was confirmed together, or None when there is nothing that the viewer may see."""
     if not batch or "\x00" in batch:
         return None
-    found = _visible(viewer).filter(batch=batch).order_by("requested_at", "id")
-    rows = _rows(found)
-    return BatchRow(batch, rows) if rows else None
+    visible = _visible(viewer).filter(batch=batch).order_by("requested_at", "id")
+    found = list(visible.prefetch_related("steps"))
+    rows = tuple(map(_row, found))
+    stoppable = sum(
+        row.is_unsent
+        and action.cluster_id is not None
+        and viewer.may_stop(action.cluster_id, action.namespace, asked_by=action.user_id)
+        for action, row in zip(found, rows, strict=True)
+    )
+    return BatchRow(batch, rows, stoppable) if rows else None
 
 
 def export_rows(viewer: Viewer, filters: ActionFilters) -> Iterator[ActionRow]:
@@ -92,7 +99,18 @@ def audit_page(
     """
     found = select_audit(viewer=viewer, filters=filters)
     page, following = read_page(found, AUDIT_KEYS, cursor=cursor, limit=limit)
-    return AuditPage(tuple(_audit_row(entry) for entry in page), following)
+    return AuditPage(tuple(_audit_row(viewer, entry) for entry in page), following)
+
+
+def audit_export_rows(viewer: Viewer, filters: AuditFilters) -> Iterator[AuditRow]:
+    """Yield every line of the audit that the viewer may see and asked for, the newest first."""
+    cursor: str | None = None
+    while True:
+        page = audit_page(viewer=viewer, filters=filters, cursor=cursor, limit=LARGEST_PAGE)
+        yield from page.rows
+        cursor = page.next_cursor
+        if cursor is None:
+            return
 
 
 def _visible(viewer: Viewer) -> QuerySet[Action]:
@@ -146,6 +164,7 @@ def _row(action: Action) -> ActionRow:
         sent_at=action.sent_at,
         applied_at=action.applied_at,
         finished_at=action.finished_at,
+        stop_asked=bool(action.stop_asked_by),
         nodes=tuple(printable(str(node)) for node in action.context.get("nodes", ())),
     )
 
@@ -175,7 +194,7 @@ def _texts(fields: dict[str, object]) -> dict[str, str]:
     return {printable(str(name)): printable(str(value)) for name, value in fields.items()}
 
 
-def _audit_row(entry: AuditEntry) -> AuditRow:
+def _audit_row(viewer: Viewer, entry: AuditEntry) -> AuditRow:
     return AuditRow(
         id=entry.pk,
         at=entry.at,
@@ -186,4 +205,7 @@ def _audit_row(entry: AuditEntry) -> AuditRow:
         object_name=printable(entry.object_name),
         sentence=printable(entry.sentence),
         action_id=entry.action_id or "",
+        number=entry.number,
+        digest=entry.digest,
+        source=printable(entry.source) if viewer.is_admin else "",
     )

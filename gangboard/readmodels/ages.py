@@ -15,6 +15,15 @@ def age_text(since: datetime, now: datetime) -> str:
     return duration_text(now - since)
 
 
+def standing_text(since: datetime, now: datetime, *, first_seen: bool) -> str:
+    """Return for how long a verdict stands: `2 min`, or `at least 2 min (first seen)`.
+
+    `first_seen`: `since` is only when gangboard saw it first, and nobody knows since when it was so.
+    """
+    text = age_text(since, now)
+    return f"at least {text} (first seen)" if first_seen else text
+
+
 def duration_text(duration: timedelta) -> str:
     """Return a duration in at most two units."""
     seconds = max(int(duration.total_seconds()), 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -58,6 +58,9 @@ class ClusterRow:
     shapes: tuple[ShapeRow, ...] = ()
     choose: bool = False
     """It is too large to be shown beside others."""
+    numbers_only: bool = False
+    """The viewer may not see the whole cluster: nothing by labels, which can tell one node from another,
+    and no shapes, which are of all gangs."""
 
     @property
     def nodes(self) -> int | None:
@@ -85,7 +88,8 @@ class ClusterRow:
     def shown(self) -> tuple[object, ...]:
         """All that is printed, without what a clock changes."""
         blind = self.blind
-        return (self.freshness.shown, blind, self.whole, self.pools, self.shapes, self.choose)
+        numbers = (self.whole, self.pools, self.shapes, self.numbers_only)
+        return (self.freshness.shown, blind, *numbers, self.choose)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +106,16 @@ def read_capacity(
 ) -> Capacity:
     """Return the page (3 queries). `by`: a label of nodes; empty: pools by their well-known labels.
 
-    Nodes are shown only to who may see the whole cluster; `clusters` are all that the viewer sees.
+    `clusters` are all that the viewer sees. Who sees only some namespaces of one gets its numbers.
     """
     asked = {id_: one for id_, one in clusters.items() if not cluster or one.cluster == cluster}
     told = {
         row.cluster_id: row
         for row in ClusterCapacity.objects.filter(
-            cluster_id__in=[id_ for id_ in asked if viewer.sees_cluster(id_)]
+            cluster_id__in=[id_ for id_ in asked if viewer.counts_nodes(id_)]
         )
     }
-    blind = {id_: _blind(one, viewer, told.get(id_)) for id_, one in asked.items()}
+    blind = {id_: _blind(one, told.get(id_)) for id_, one in asked.items()}
     chosen = _within_bound([id_ for id_ in asked if blind[id_] is None], only=bool(cluster))
     nodes = _nodes(chosen)
     labels = LabelChoices()
@@ -122,22 +126,20 @@ def read_capacity(
         elif id_ not in chosen:
             rows.append(ClusterRow(one.cluster, one, None, choose=True))
         else:
-            labels.add(nodes.get(id_, ()))
-            rows.append(_row(one, told[id_], nodes.get(id_, []), by))
+            here = nodes.get(id_, [])
+            if viewer.names_nodes(id_):
+                labels.add(here)
+                rows.append(_row(one, told[id_], here, by))
+            else:
+                found = _row(one, told[id_], here, "")
+                rows.append(replace(found, pools=(), shapes=(), numbers_only=True))
     return Capacity(tuple(rows), labels.choices)
 
 
 def _blind(
-    cluster: Freshness, viewer: Viewer, told: ClusterCapacity | None
+    cluster: Freshness, told: ClusterCapacity | None
 ) -> tuple[str, datetime | None, str] | None:
     """Return why nothing can be said of a cluster, or None."""
-    if not viewer.sees_cluster(cluster.cluster_id):
-        return (
-            "You may see some namespaces of this cluster. What its nodes offer and what is taken "
-            "concerns everybody on it, and is shown to those who may see the whole cluster.",
-            None,
-            "",
-        )
     if cluster.level is Level.NEVER:
         return ("This cluster has never answered: what its nodes offer is not known.", None, "")
     if cluster.level is Level.SILENT:

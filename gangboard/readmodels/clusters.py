@@ -13,6 +13,7 @@ from gangboard.readmodels.ages import duration_text
 from gangboard.readmodels.cluster_levers import LeverBoard, lever_board
 from gangboard.readmodels.freshness import Freshness, Level, level_of
 from gangboard.readmodels.liveness import Liveness, read_liveness
+from gangboard.readmodels.outages import OutageRow, read_outages
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.words import Face
 from gangboard.store.access import Viewer
@@ -63,6 +64,11 @@ class ResourceRow:
     problems_count: int
 
     @property
+    def problems_more(self) -> int:
+        """How many objects were not understood beside those that are named."""
+        return max(0, self.problems_count - len(self.problems))
+
+    @property
     def objects(self) -> int | None:
         """Objects that are there; None when they cannot be counted now: that is not zero."""
         return self.kept if self.state == "ok" else None
@@ -71,6 +77,9 @@ class ResourceRow:
     def is_fault(self) -> bool:
         """Whether somebody should look at it."""
         return self.state not in _SEEN or self.problems_count > 0
+
+
+SHOWN_OUTAGES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +118,8 @@ class ClusterState:
     """The worker that polls it now, or empty."""
     gangs: int
     """Gangs of it that the viewer may see."""
+    outages: tuple[OutageRow, ...] = ()
+    """When nothing was seen of it lately, the newest first."""
     claims: tuple[str, ...] | None = None
     """JobSets that ask for Independent, as `namespace/name`; None where that was not looked up."""
 
@@ -132,8 +143,12 @@ class ClusterState:
 
     @property
     def faults(self) -> tuple[ResourceRow, ...]:
-        """The resources that somebody should look at."""
-        return tuple(row for row in self.resources if row.is_fault)
+        """The resources that somebody should look at; one failure of all is in the headline."""
+        return tuple(
+            row
+            for row in self.resources
+            if row.is_fault and not (row.state == "failing" and self.problem)
+        )
 
     @property
     def objects(self) -> int:
@@ -199,15 +214,20 @@ def _states(viewer: Viewer, now: datetime, found: Iterable[Cluster]) -> tuple[Cl
         .annotate(number=Count("id"))
     )
     levers = read_all_levers(clusters)
+    fresh = {cluster.pk: _freshness(cluster, viewer, now) for cluster in clusters}
+    outages = read_outages(viewer=viewer, clusters=fresh.values(), most=SHOWN_OUTAGES)
     return tuple(
-        _state(
-            cluster,
-            viewer,
-            now,
-            tuple(resources[cluster.pk]),
-            levers[cluster.pk],
-            holders,
-            gangs,
+        replace(
+            _state(
+                cluster,
+                viewer,
+                now,
+                tuple(resources[cluster.pk]),
+                levers[cluster.pk],
+                holders,
+                gangs,
+            ),
+            outages=outages[cluster.pk],
         )
         for cluster in clusters
     )
@@ -223,18 +243,12 @@ def _state(
     gangs: Mapping[int, int],
 ) -> ClusterState:
     wide = viewer.sees_cluster(cluster.pk)
-    level = level_of(cluster.contact_at, now)
-    sentence = printable(cluster.sentence) if wide else ""
-    freshness = Freshness(
-        cluster_id=cluster.pk,
-        cluster=cluster.name,
-        level=level,
-        contact_at=cluster.contact_at,
-        problem=cluster.problem,
-        sentence=sentence,
-        data_version=cluster.data_version,
-        listed=cluster.listed_at is not None,
-    )
+    freshness = _freshness(cluster, viewer, now)
+    if cluster.problem:
+        # What keeps us from looking at all is said once, of the cluster.
+        resources = tuple(
+            replace(row, sentence="") if row.state == "failing" else row for row in resources
+        )
     return ClusterState(
         name=cluster.name,
         freshness=freshness,
@@ -242,7 +256,7 @@ def _state(
         stale=freshness.is_stale,
         contact_at=cluster.contact_at,
         problem=cluster.problem,
-        sentence=sentence,
+        sentence=freshness.sentence,
         problem_since=cluster.problem_since,
         server=printable(cluster.server) if wide else "",
         server_version=printable(cluster.server_version),
@@ -254,6 +268,19 @@ def _state(
         levers=_lever_board(levers, resources, wide),
         holder=holders.get(cluster.pk, "") if wide else "",
         gangs=gangs.get(cluster.pk, 0),
+    )
+
+
+def _freshness(cluster: Cluster, viewer: Viewer, now: datetime) -> Freshness:
+    return Freshness(
+        cluster_id=cluster.pk,
+        cluster=cluster.name,
+        level=level_of(cluster.contact_at, now),
+        contact_at=cluster.contact_at,
+        problem=cluster.problem,
+        sentence=printable(cluster.sentence) if viewer.sees_cluster(cluster.pk) else "",
+        data_version=cluster.data_version,
+        listed=cluster.listed_at is not None,
     )
 
 

@@ -49,7 +49,7 @@ class Discretion:
         if ref.namespace:
             return self.viewer.sees(self.cluster_id, ref.namespace)
         if ref.kind == "Node":
-            return self.viewer.sees_cluster(self.cluster_id) or ref.name in self.own_nodes
+            return self.viewer.names_nodes(self.cluster_id) or ref.name in self.own_nodes
         return True
 
     def hidden_refs(self, findings: Iterable[Finding]) -> tuple[ObjectRef, ...]:
@@ -63,13 +63,13 @@ class Discretion:
         return tuple(sorted(hidden, key=lambda ref: (-len(ref.name), ref.namespace, ref.name)))
 
     def finding(self, finding: Finding, hidden: tuple[ObjectRef, ...]) -> Finding:
-        """Return the finding with the hidden objects unnamed."""
+        """Return the finding with the hidden objects unnamed, and without advice about them."""
         if not hidden:
             return finding
         return replace(
             finding,
             message=self.told(finding.message, hidden),
-            advice=tuple(self.told(text, hidden) for text in finding.advice),
+            advice=of_use(finding.advice, hidden, own=self.own),
             evidence=tuple(self._evidence(item, hidden) for item in finding.evidence),
         )
 
@@ -100,6 +100,11 @@ def stand_in(ref: ObjectRef) -> str:
     gangs = {kind.resource.kind for kind in registry.owner_kinds()}
     noun = "gang" if ref.kind in gangs or ref.kind in ("PodGroup", "Workload") else ref.kind.lower()
     return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun or 'object'} you may not see"
+
+
+def of_use(advice: Iterable[str], hidden: tuple[ObjectRef, ...], *, own: str) -> tuple[str, ...]:
+    """Return the advice that names nothing hidden: nobody can suspend what he may not see."""
+    return tuple(text for text in advice if unnamed(text, hidden, own=own) == text)
 
 
 def unnamed(text: str, hidden: tuple[ObjectRef, ...], *, own: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gangboard.domain.health import Health
-from gangboard.readmodels.ages import age_text
+from gangboard.readmodels.ages import age_text, standing_text
 from gangboard.readmodels.fit import FitReasonRow, FitShape
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gang_page import GangDetail, JobRow
@@ -114,7 +114,8 @@ def _head(detail: GangDetail, now: datetime) -> Iterator[str]:
     yield f"{row.kind} {row.namespace}/{row.name} in cluster {row.cluster} ({version})"
     # Where it stood before nobody could look says nothing of now.
     stage = "" if row.health == Health.UNKNOWN else f" · stage {row.stage}"
-    yield f"{row.face.icon} {row.face.label}{stage} · {row.code} · for {age_text(row.since, now)}"
+    stands = standing_text(row.since, now, first_seen=row.since_first_seen)
+    yield f"{row.face.icon} {row.face.label}{stage} · {row.code} · for {stands}"
     if row.gone_at is not None:
         yield f"It was deleted {age_text(row.gone_at, now)} ago. This is how it was last."
     yield ""
@@ -216,7 +217,7 @@ def _timeline(detail: GangDetail) -> Iterator[str]:
     if detail.timeline:
         yield "Timeline, newest first"
     for entry in detail.timeline:
-        word = f"{entry.face.label} · " if entry.kind == "verdict" else ""
+        word = f"{entry.face.label} · " if entry.kind != "action" else ""
         lasted = f" for {entry.duration}" if entry.duration else ""
         by = f" (by {entry.actor})" if entry.actor else ""
         message = f": {entry.message}" if entry.message else ""

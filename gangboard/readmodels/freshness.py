@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from gangboard.readmodels.ages import age_text
@@ -12,11 +12,10 @@ from gangboard.readmodels.printable import printable
 from gangboard.readmodels.words import past_sentence
 from gangboard.store.access import Viewer
 from gangboard.store.models import Cluster
+from gangboard.store.outages import SILENT_AFTER
 
 STALE_AFTER = timedelta(seconds=30)
 """Without contact for this long what we say is marked; the health is kept."""
-SILENT_AFTER = timedelta(seconds=120)
-"""Without contact for this long we do not know, and say so."""
 
 
 class Level(StrEnum):
@@ -64,6 +63,21 @@ class Freshness:
     def is_silent(self) -> bool:
         """Whether everything in the cluster counts as unknown."""
         return self.level in (Level.SILENT, Level.NEVER)
+
+    @property
+    def why_closed(self) -> str:
+        """Why nothing can be asked for in the cluster now; empty while it answers.
+
+        A time, not an age: it stands in texts that no clock moves on. Without a problem nobody
+        has asked it.
+        """
+        if not self.is_silent:
+            return ""
+        if self.contact_at is None:
+            return f"Cluster {self.cluster} has never answered."
+        since = self.contact_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+        verb = "answered" if self.problem else "been read"
+        return f"Cluster {self.cluster} has not {verb} since {since}."
 
     @property
     def is_stale(self) -> bool:

@@ -132,7 +132,7 @@ class GangDetail:
         places = {("Job", job.name): job.nodes for job in self.jobs}
         everywhere = {node for job in self.jobs for node in job.nodes}
         places.setdefault((self.row.kind, self.row.name), tuple(sorted(everywhere)))
-        return make_timeline(self.history, places, self.past.spans)
+        return make_timeline(self.history, places, self.past.spans, self.past.outages)
 
     @property
     def verdict(self) -> FindingRow | None:
@@ -233,7 +233,7 @@ def _fit(detail: Detail, gang: Gang, viewer: Viewer, cluster: Freshness) -> tupl
     if gang.gone_at is not None:
         return ()
     silence = "" if not cluster.is_silent else f"cluster {cluster.cluster} does not answer"
-    return fit_shapes(detail.fit, names_nodes=viewer.sees_cluster(gang.cluster_id), silence=silence)
+    return fit_shapes(detail.fit, names_nodes=viewer.names_nodes(gang.cluster_id), silence=silence)
 
 
 def _open_action(history: tuple[ActionRow, ...], uid: str) -> ActionRow | None:

@@ -10,7 +10,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import Members
 from gangboard.readmodels.cursors import CursorError, read_page
-from gangboard.readmodels.discretion import hidden_in_detail, unnamed
+from gangboard.readmodels.discretion import hidden_in_detail, of_use, unnamed
 from gangboard.readmodels.freshness import (
     Freshness,
     Level,
@@ -90,6 +90,8 @@ class GangRow:
     priority: str
     created_at: datetime | None
     since: datetime
+    since_first_seen: bool
+    """It is only when gangboard saw it first: it may have been so for longer."""
     observed_at: datetime
     stale: bool
 
@@ -190,13 +192,14 @@ def build_row(
         code=printable(gang.code),
         title=printable(gang.title),
         message=message,
-        advice=tuple(printable(unnamed(str(text), hidden, own=gang.name)) for text in gang.advice),
+        advice=tuple(map(printable, of_use(map(str, gang.advice), hidden, own=gang.name))),
         members=members,
         requests={printable(name): printable(str(value)) for name, value in gang.requests.items()},
         queue=printable(gang.queue),
         priority=printable(gang.priority),
         created_at=gang.created_at,
         since=gang.since,
+        since_first_seen=gang.since_first_seen,
         observed_at=gang.gone_at or max(filter(None, (gang.observed_at, cluster.contact_at))),
         stale=cluster.is_stale and gang.gone_at is None,
         face=face_of(gang.health),

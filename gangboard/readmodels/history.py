@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gangboard.domain.health import Health, Stage
+from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.readmodels.ages import duration_text
 from gangboard.readmodels.discretion import hidden_in_detail, unnamed
-from gangboard.readmodels.freshness import Freshness
+from gangboard.readmodels.outages import OutageRow, cut
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.waits import Stretch
-from gangboard.readmodels.words import NOT_OBSERVED, NOT_OBSERVED_TITLE, Face, face_of
+from gangboard.readmodels.words import NOT_OBSERVED_TITLE, Face, face_of
 from gangboard.store.access import Viewer
 from gangboard.store.models import VerdictSpan
 
@@ -25,6 +25,7 @@ THINNEST = 0.7
 """Percent of the strip that the shortest verdict takes, so that it can be seen."""
 _ROOMS = ((30.0, "words"), (12.0, "word"), (7.0, "icon"), (2.6, "thin"))
 """What has room in the strip from how many percent on; `word` and `thin` have less on a phone."""
+_UNSEEN = face_of(Health.UNKNOWN)
 _NOT_THERE = Face("gone", "Not there", "–", Health.UNKNOWN.value)
 
 
@@ -82,15 +83,12 @@ class Segment:
         return next((room for least, room in _ROOMS if self.width >= least), "")
 
 
-def read_spans(*, viewer: Viewer, gang_id: str, cluster: Freshness) -> Spans:
-    """Return the verdicts of a gang that the viewer may see (1 query, 2 when there are many).
-
-    Since the cluster has fallen silent nobody knows; that is said as a verdict of its own, as lists of gangs do.
-    """
+def read_spans(*, viewer: Viewer, gang_id: str) -> Spans:
+    """Return the verdicts of a gang that the viewer may see (1 query, 2 when there are many)."""
     mine = VerdictSpan.objects.filter(viewer.gang_filter(), gang_id=gang_id)
     stored = list(mine.order_by("-began_at", "-pk")[: MOST_SPANS + 1])
     more = len(stored) > MOST_SPANS
-    newest = _as_known(tuple(_row(span, viewer) for span in stored[:MOST_SPANS]), cluster)
+    newest = tuple(_row(span, viewer) for span in stored[:MOST_SPANS])
     known = tuple(span.stretch for span in reversed(newest))
     if not more:
         return Spans(newest, known, more)
@@ -121,30 +119,10 @@ def _row(span: VerdictSpan, viewer: Viewer) -> SpanRow:
     )
 
 
-def _as_known(spans: tuple[SpanRow, ...], cluster: Freshness) -> tuple[SpanRow, ...]:
-    """End what was said last where the cluster's silence begins."""
-    if not spans or not cluster.is_silent or cluster.contact_at is None:
-        return spans
-    newest = spans[0]
-    if newest.ended_at is not None or newest.health == Health.UNKNOWN:
-        return spans
-    silent_at = max(cluster.contact_at, newest.began_at)
-    unknown = SpanRow(
-        began_at=silent_at,
-        ended_at=None,
-        health=Health.UNKNOWN.value,
-        face=face_of(Health.UNKNOWN),
-        stage=Stage.RUN.value,
-        code=NOT_OBSERVED,
-        title=NOT_OBSERVED_TITLE,
-        message=f"Cluster {cluster.cluster} has not answered since then.",
-        last=False,
-    )
-    return (unknown, replace(newest, ended_at=silent_at), *spans[1:])
-
-
-def make_strip(spans: Sequence[SpanRow], now: datetime) -> tuple[Segment, ...]:
-    """Return the pieces of the strip, the oldest first; `spans` are the newest first.
+def make_strip(
+    spans: Sequence[SpanRow], now: datetime, outages: Sequence[OutageRow] = ()
+) -> tuple[Segment, ...]:
+    """Return the pieces of the strip, the oldest first; `spans` and `outages` are the newest first.
 
     As wide as they are long, but for very short ones, which are widened until they can be seen.
     """
@@ -152,9 +130,11 @@ def make_strip(spans: Sequence[SpanRow], now: datetime) -> tuple[Segment, ...]:
     for span in reversed(spans):
         if pieces and pieces[-1][3] < span.began_at:
             pieces.append((_NOT_THERE, "", pieces[-1][3], span.began_at, False))
-        end = max(span.ended_at or now, span.began_at)
-        if end > span.began_at or span.ended_at is None:
-            pieces.append((span.face, span.title, span.began_at, end, span.ended_at is None))
+        for began, ended, unseen in cut(span.began_at, span.ended_at, outages):
+            face, title = (_UNSEEN, NOT_OBSERVED_TITLE) if unseen else (span.face, span.title)
+            end = max(ended or now, began)
+            if end > began or ended is None:
+                pieces.append((face, title, began, end, ended is None))
     widths = _widths([end - began for _, _, began, end, _ in pieces])
     segments: list[Segment] = []
     start = 0.0

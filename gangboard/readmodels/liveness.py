@@ -1,21 +1,50 @@
-"""Whether the processes that keep the pages true are alive."""
+"""Whether the processes that keep the pages true are alive, each judged by its own sign."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from gangboard.store.heartbeats import ALIVE_SECONDS
+from gangboard.store.heartbeats import ALIVE
 from gangboard.store.models import Heartbeat
 
-ALIVE_WITHIN = timedelta(seconds=ALIVE_SECONDS)
-"""A process beats every few seconds; silence for this long is its death."""
-
-_CONSEQUENCES = {
-    "poll": ("No poll worker", "nothing on this page changes until one runs again."),
-    "act": ("No act worker", "what is asked for waits, and expires, until one runs again."),
-    "beat": ("The beat process", "clusters that no worker holds are not picked up."),
+_BROKER = "it is busy, or the message broker (Redis) is down."
+_SENTENCES = {
+    "poll": (
+        "No poll worker runs",
+        "No poll worker is alive (last sign ",
+        "nothing on this page changes until one runs again.",
+    ),
+    "act": (
+        "No act worker runs",
+        "No act worker is alive (last sign ",
+        "what is asked for waits, and expires, until one runs again.",
+    ),
+    "prove": (
+        "No prove worker runs",
+        "No prove worker is alive (last sign ",
+        "whether Holds are in force, and who undid what, is not looked at until one runs again.",
+    ),
+    "beat": (
+        "The beat process does not run",
+        "The beat process is not alive (last sign ",
+        "clusters that no worker holds are not picked up.",
+    ),
+    "poll-orders": (
+        "No order reaches the poll worker",
+        "No order reaches the poll worker (last one ",
+        _BROKER,
+    ),
+    "act-orders": (
+        "No order reaches the act worker",
+        "No order reaches the act worker (last one ",
+        _BROKER,
+    ),
 }
+"""Kind → what is said when there is no sign at all, what before the age of the last, and why it matters."""
+_PROCESSES = ("poll", "act", "prove", "beat")
+_ORDERS = {"poll-orders": ("beat", "poll"), "act-orders": ("beat", "act")}
+"""Kind → from which process to which they go: while one of these is dead, they say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +58,10 @@ class Banner:
 
 @dataclass(frozen=True, slots=True)
 class Liveness:
-    """The kinds of process of which none is alive, and the slots of the living poll workers."""
+    """What gives no sign of life, and the slots of the living poll workers."""
 
     dead: tuple[tuple[str, datetime | None], ...]
-    """(kind, last sign of life or None)."""
+    """(kind of process or of orders, last sign or None)."""
     slots: int
 
     @property
@@ -41,27 +70,48 @@ class Liveness:
         return tuple(_banner(kind, last) for kind, last in self.dead)
 
 
+@dataclass(frozen=True, slots=True)
+class _Sign:
+    """The newest sign of one kind."""
+
+    at: datetime
+    began_at: datetime | None
+    """When whoever gave it broke its silence; None: long ago."""
+
+
 def read_liveness(*, now: datetime) -> Liveness:
     """Return who is alive (1 query)."""
-    last: dict[str, datetime] = {}
+    signs: dict[str, _Sign] = {}
     slots = 0
-    for kind, beat_at, its_slots in Heartbeat.objects.values_list("kind", "beat_at", "slots"):
-        last[kind] = max(beat_at, last.get(kind, beat_at))
-        if kind == "poll" and now - beat_at <= ALIVE_WITHIN:
+    rows = Heartbeat.objects.order_by("beat_at")
+    for kind, at, began_at, its_slots in rows.values_list("kind", "beat_at", "began_at", "slots"):
+        signs[kind] = _Sign(at, began_at)
+        if kind == "poll" and now - at <= ALIVE:
             slots += its_slots
-    dead = tuple(
-        (kind, last.get(kind))
-        for kind in _CONSEQUENCES
-        if kind not in last or now - last[kind] > ALIVE_WITHIN
+    dead = [kind for kind in _PROCESSES if not _is_alive(signs.get(kind), now)]
+    for kind, ends in _ORDERS.items():
+        due = all(_is_settled(signs.get(end), now) for end in ends)
+        if due and not _is_alive(signs.get(kind), now):
+            dead.append(kind)
+    return Liveness(
+        tuple((kind, signs[kind].at if kind in signs else None) for kind in dead), slots
     )
-    return Liveness(dead, slots)
+
+
+def _is_alive(sign: _Sign | None, now: datetime) -> bool:
+    """Processes and orders give a sign every few seconds; silence for this long is death."""
+    return sign is not None and now - sign.at <= ALIVE
+
+
+def _is_settled(sign: _Sign | None, now: datetime) -> bool:
+    """Whether a process has been alive for so long that an order must have passed."""
+    if sign is None or not _is_alive(sign, now):
+        return False
+    return sign.began_at is None or now - sign.began_at > ALIVE
 
 
 def _banner(kind: str, last: datetime | None) -> Banner:
-    who, consequence = _CONSEQUENCES[kind]
+    never, before, consequence = _SENTENCES[kind]
     if last is None:
-        never = "has ever run" if who.startswith("No ") else "has never run"
-        return Banner(f"{who} {never}: {consequence}", None, "")
-    if who.startswith("No "):
-        return Banner(f"{who} is alive (last sign ", last, f" ago): {consequence}")
-    return Banner(f"{who} is not alive (last sign ", last, f" ago): {consequence}")
+        return Banner(f"{never}: {consequence}", None, "")
+    return Banner(before, last, f" ago): {consequence}")

@@ -76,10 +76,10 @@ def gang_offers(
         return {}
     desk = _Desk(cluster, gang.pk)
     every = tuple(subjects)
-    why_not = no_right(viewer, gang.cluster_id, gang.namespace)
+    why_not = no_right(viewer, gang.cluster_id, gang.namespace) or cluster.why_closed
     if why_not:
         return {one.ref.uid: desk.closed(one, why_not) for one in every}
-    ground = read_ground(gang.cluster_id, gang, _models())
+    ground = read_ground(gang.cluster_id, gang, stored_models())
     if ground is None:
         unknown = f"gangboard knows no way to suspend {gang.kind} {gang.name}."
         return {one.ref.uid: desk.closed(one, unknown) for one in every}
@@ -111,7 +111,8 @@ def board_offers(
         id_ = ids.get(row.cluster)
         if id_ is None or row.gone_at is not None or (row.api_group, row.kind) not in kinds:
             continue
-        why_not = refused[id_, row.namespace] or _over(row) or closed.get(id_, "")
+        silent = clusters[id_].why_closed
+        why_not = refused[id_, row.namespace] or silent or _over(row) or closed.get(id_, "")
         found[row.id] = (_board_offer(row, clusters[id_], why_not),)
     return found
 
@@ -147,7 +148,8 @@ def no_right(viewer: Viewer, cluster_id: int, namespace: str) -> str:
 
 
 @cache
-def _models() -> dict[str, type[Any]]:
+def stored_models() -> dict[str, type[Any]]:
+    """Return resource key → class of the domain, of all that a `Ground` is made of."""
     resources = [HOLD, *(kind.resource for kind in registry.owner_kinds())]
     resources += [one for api in registry.grouping_apis() for one in api.resources]
     resources += [one for queue in registry.queue_systems() for one in queue.resources]

@@ -10,6 +10,7 @@ from gangboard.readmodels.discretion import Discretion
 from gangboard.readmodels.findings import FindingRow, finding_row
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.history import SpanRow, read_spans
+from gangboard.readmodels.outages import OutageRow, read_outages, with_outages
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.timeline import TimelineRow, make_timeline
 from gangboard.readmodels.waits import Likeness, Typical, Wait, make_wait, typical_wait
@@ -27,6 +28,8 @@ class Past:
     """The newest first."""
     more: bool = False
     """There are older ones that are not shown."""
+    outages: tuple[OutageRow, ...] = ()
+    """Times in which nobody could look, as far as `spans` goes; the newest first."""
     wait: Wait | None = None
     typical: Typical | None = None
     """None where there is no wait to compare."""
@@ -35,7 +38,7 @@ class Past:
     def shown(self) -> tuple[object, ...]:
         """All that a page prints of it besides what a clock changes."""
         # The wait is made of the spans and the clock.
-        return (self.spans, self.more, self.wait is None, self.typical)
+        return (self.spans, self.more, self.outages, self.wait is None, self.typical)
 
     @property
     def with_wait(self) -> Past | None:
@@ -132,7 +135,9 @@ def gone_gang(*, viewer: Viewer, gang_id: str, now: datetime) -> GoneGang | None
         gone_at=last.ended_at,
         verdict=_verdict(last, viewer),
         past=past,
-        timeline=make_timeline(actions_of_gang(viewer=viewer, gang_id=gang_id), {}, past.spans),
+        timeline=make_timeline(
+            actions_of_gang(viewer=viewer, gang_id=gang_id), {}, past.spans, past.outages
+        ),
     )
 
 
@@ -144,12 +149,25 @@ def _past(
     like: Likeness,
     now: datetime,
 ) -> Past:
-    spans = read_spans(viewer=viewer, gang_id=gang_id, cluster=cluster)
-    wait = make_wait(spans.oldest, created_at, now)
+    spans = read_spans(viewer=viewer, gang_id=gang_id)
+    outages = read_outages(viewer=viewer, clusters=(cluster,))[cluster.cluster_id]
+    wait = make_wait(with_outages(spans.oldest, outages), created_at, now)
     typical = None
     if wait is not None:
         typical = typical_wait(viewer=viewer, like=like, gang_id=gang_id)
-    return Past(spans.newest, spans.more, wait, typical)
+    return Past(spans.newest, spans.more, _meanwhile(spans.newest, outages), wait, typical)
+
+
+def _meanwhile(spans: tuple[SpanRow, ...], outages: tuple[OutageRow, ...]) -> tuple[OutageRow, ...]:
+    """Return the outages that fell into the time of these verdicts."""
+    if not spans:
+        return ()
+    first, last = spans[-1].began_at, spans[0].ended_at
+    return tuple(
+        one
+        for one in outages
+        if (one.ended_at is None or one.ended_at > first) and (last is None or one.began_at < last)
+    )
 
 
 def _verdict(span: VerdictSpan, viewer: Viewer) -> FindingRow | None:

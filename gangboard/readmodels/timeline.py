@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gangboard.domain.action import ActionState, Verb
+from gangboard.domain.health import Health
 from gangboard.readmodels.action_rows import ActionRow
 from gangboard.readmodels.ages import duration_text
 from gangboard.readmodels.history import SpanRow
-from gangboard.readmodels.words import Face
+from gangboard.readmodels.outages import OutageRow
+from gangboard.readmodels.words import Face, face_of
 
 MOST_NODES = 8
 """Nodes that one sentence names."""
@@ -21,13 +23,13 @@ Places = Mapping[tuple[str, str], tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class TimelineRow:
-    """One entry: a verdict, or an action that came to an end or is under way."""
+    """One entry: a verdict, an action that came to an end or is under way, or an outage."""
 
     at: datetime
     kind: str
-    """`verdict` or `action`."""
+    """`verdict`, `action`, or `cluster`: in that time nothing was seen of its cluster."""
     title: str
-    """`Held Job train-w-1`; of a verdict its title."""
+    """`Held Job train-w-1`; of a verdict its title; `Cluster prod could not be read`."""
     message: str
     """How the action ended, and where its pods were and are; the sentence of a verdict."""
     face: Face
@@ -36,7 +38,7 @@ class TimelineRow:
     row: ActionRow | None = None
     """The action."""
     until: datetime | None = None
-    """When the verdict ended; None: it holds."""
+    """When the verdict or the outage ended; None: it goes on."""
     health: str = ""
     stage: str = ""
     code: str = ""
@@ -45,20 +47,24 @@ class TimelineRow:
 
     @property
     def duration(self) -> str:
-        """How long a verdict held that holds no more."""
+        """How long a verdict or an outage lasted that is over."""
         return duration_text(self.until - self.at) if self.until is not None else ""
 
 
 def make_timeline(
-    history: tuple[ActionRow, ...], places: Places, spans: tuple[SpanRow, ...] = ()
+    history: tuple[ActionRow, ...],
+    places: Places,
+    spans: tuple[SpanRow, ...] = (),
+    outages: tuple[OutageRow, ...] = (),
 ) -> tuple[TimelineRow, ...]:
     """Return the entries, the newest first.
 
-    `history` are the gang's actions, `spans` its verdicts, each the newest first. `places`: the nodes that the
+    `history` are the gang's actions, `spans` its verdicts, `outages` those of its cluster, each the
+    newest first. `places`: the nodes that the
     pods of the owner and of each Job are on now. Where a Job came up after a resume is known from the next
     action on it, which looked before it acted; after the last one, from now.
     """
-    entries = [_said(span) for span in spans]
+    entries = [*(_unseen(one) for one in outages), *(_said(span) for span in spans)]
     later: dict[tuple[str, str], tuple[str, ...]] = {}
     earlier = _places_before(history)
     for row in history:
@@ -74,6 +80,17 @@ def make_timeline(
     if not spans:
         return tuple(entries)
     return tuple(sorted(entries, key=lambda entry: entry.at, reverse=True))
+
+
+def _unseen(outage: OutageRow) -> TimelineRow:
+    return TimelineRow(
+        at=outage.began_at,
+        kind="cluster",
+        title=outage.title,
+        message=outage.message,
+        face=face_of(Health.UNKNOWN),
+        until=outage.ended_at,
+    )
 
 
 def _said(span: SpanRow) -> TimelineRow:

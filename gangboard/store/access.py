@@ -32,6 +32,10 @@ class Viewer:
     scopes: tuple[Scope, ...]
     may_act: bool = True
     """False for a token that is read-only."""
+    token: str = ""
+    """Public part of the token that asks; empty for a session."""
+    address: str = ""
+    """From where the request comes, for the record."""
 
     @property
     def sees_everything(self) -> bool:
@@ -72,6 +76,17 @@ class Viewer:
             not scope.namespace and scope.cluster_id in (None, cluster_id) for scope in self.scopes
         )
 
+    def counts_nodes(self, cluster_id: int) -> bool:
+        """Whether it may know how many nodes there are and what is free on them.
+
+        That is for whoever may see a gang of the cluster, on every page: its own numbers are made of them.
+        """
+        return any(scope.cluster_id in (None, cluster_id) for scope in self.scopes)
+
+    def names_nodes(self, cluster_id: int) -> bool:
+        """Whether it may read the names of nodes, and what tells one from another."""
+        return self.sees_cluster(cluster_id)
+
     def whole_cluster_filter(self) -> Q:
         """Condition on rows that have a `cluster` column: of clusters that it may see as a whole."""
         if self.sees_everything:
@@ -81,6 +96,12 @@ class Viewer:
     def may_operate(self, cluster_id: int, namespace: str) -> bool:
         """Whether it may suspend and resume there: as operator or admin, with a credential that may act."""
         return self.may_act and self._has_role(("operator", "admin"), cluster_id, namespace)
+
+    def may_stop(self, cluster_id: int, namespace: str, *, asked_by: int | None) -> bool:
+        """Whether it may stop an action there before it is sent: who asked, and who may ask."""
+        if not self.may_act or not self.sees(cluster_id, namespace):
+            return False
+        return asked_by == self.user_id or self.may_operate(cluster_id, namespace)
 
     def administers(self, cluster_id: int, namespace: str) -> bool:
         """Whether it is admin there, with a credential that may act."""
@@ -102,7 +123,13 @@ class Viewer:
         )
 
 
-def viewer_of(user: AbstractBaseUser | AnonymousUser, *, may_act: bool = True) -> Viewer:
+def viewer_of(
+    user: AbstractBaseUser | AnonymousUser,
+    *,
+    may_act: bool = True,
+    token: str = "",
+    address: str = "",
+) -> Viewer:
     """Return the viewer for a signed-in user (one query), or one that sees nothing."""
     if not user.is_authenticated:
         return Viewer(0, "", (), may_act=False)
@@ -112,4 +139,4 @@ def viewer_of(user: AbstractBaseUser | AnonymousUser, *, may_act: bool = True) -
             "cluster_id", "namespace", "role"
         )
     )
-    return Viewer(int(user.pk), str(user), scopes, may_act=may_act)
+    return Viewer(int(user.pk), str(user), scopes, may_act, token, address)

@@ -1,4 +1,4 @@
-"""Actions in and out of their tables: the outbox, its fenced leases, and the audit beside each change.
+"""Actions in and out of their tables: the outbox, its fenced leases.
 
 A worker owns the row of an action as it owns a cluster: by a number that goes up at each change of
 hands. All of its writes go through `writing(claim)`, which confirms the number first, so a worker
@@ -10,21 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Protocol
 
 from django.db import models, transaction
-from django.db.models import F, Q
-from django.db.models.functions import Now
+from django.db.models import F, Q, Window
+from django.db.models.functions import Now, RowNumber
 
-from gangboard.store.models import Action, ActionStep, AuditEntry, Cluster, Switch
+from gangboard.store.models import Action, ActionStep, Cluster, Switch
 
 LEASE_SECONDS = 30.0
 """How long a holder may be silent before another worker takes its action. Longer than the deadline
 of any single request, so that whoever takes over knows that the last request has ended."""
 READ_ONLY = "read-only"
 """Name of the switch of the whole installation."""
-LONGEST_SENTENCE = 4000
 
 
 class ActionLostError(RuntimeError):
@@ -101,46 +100,28 @@ def release(held: Claim) -> None:
     )
 
 
-def due_actions(clock: DatabaseClock, *, waited: float = 0.0, most: int = 200) -> list[str]:
-    """Return ids of actions that have been due for so many seconds and that nobody holds."""
-    found = (
-        Action.objects.filter(due_at__lte=clock.database_now(-waited))
-        .filter(Q(held_until=None) | Q(held_until__lt=clock.database_now()))
-        .order_by("due_at")
+def due_actions(
+    clock: DatabaseClock, *, waited: float = 0.0, most: int = 200, cluster_id: int | None = None
+) -> list[str]:
+    """Return ids of actions that have been due for so many seconds and that nobody holds.
+
+    Those due longest first, of each cluster in turn: many of one do not hide those of another. With
+    `cluster_id` only those of one cluster.
+    """
+    found = Action.objects.filter(due_at__lte=clock.database_now(-waited)).filter(
+        Q(held_until=None) | Q(held_until__lt=clock.database_now())
     )
-    return list(found.values_list("pk", flat=True)[:most])
+    if cluster_id is not None:
+        found = found.filter(cluster_id=cluster_id)
+    turn = Window(RowNumber(), partition_by=F("cluster_id"), order_by=(F("due_at"), F("pk")))
+    rows = found.annotate(turn=turn).order_by("turn", "due_at", "pk")
+    return list(rows.values_list("pk", flat=True)[:most])
 
 
-def audit(
-    event: str,
-    sentence: str,
-    *,
-    at: datetime,
-    actor: str,
-    action: Action | None = None,
-    cluster: Cluster | None = None,
-    namespace: str = "",
-    object_name: str = "",
-    details: dict[str, Any] | None = None,
-) -> None:
-    """Add a line to the audit; what is not said comes from the action."""
-    if action is not None:
-        cluster = cluster or action.cluster
-        namespace = namespace or action.namespace
-        object_name = object_name or f"{action.kind}/{action.name}"
-    cluster_name = cluster.name if cluster is not None else ""
-    AuditEntry.objects.create(
-        at=at,
-        actor_name=actor,
-        event=event,
-        action=action,
-        cluster=cluster,
-        cluster_name=cluster_name or (action.cluster_name if action is not None else ""),
-        namespace=namespace,
-        object_name=object_name[:400],
-        sentence=sentence[:LONGEST_SENTENCE],
-        details=details or {},
-    )
+def cluster_of(action_id: str) -> int:
+    """Return the cluster of an action; 0 where the action or its cluster was removed."""
+    row = Action.objects.filter(pk=action_id).values_list("cluster_id", flat=True)
+    return row.first() or 0
 
 
 def change(action: Action, columns: dict[str, Any]) -> None:

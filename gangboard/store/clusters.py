@@ -10,7 +10,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from gangboard.store.actions import READ_ONLY, audit
+from gangboard.store.actions import READ_ONLY
+from gangboard.store.audit import audit
 from gangboard.store.models import Cluster, Lease, ResourceState, Switch
 from gangboard.store.secrets import seal
 
@@ -46,22 +47,30 @@ def find_cluster(*, name: str) -> Cluster:
 
 
 def add_cluster(
-    *, name: str, document: dict[str, Any], server: str, expires_at: datetime | None = None
+    *,
+    name: str,
+    document: dict[str, Any],
+    server: str,
+    expires_at: datetime | None = None,
+    by: str = "gangboard",
 ) -> Cluster:
     """Start to watch a cluster.
 
     `document` is what kube.credentials needs to connect; it is encrypted here. `server` is the
-    address to show, `expires_at` when the credentials end, if they say so. Raises ClusterError.
+    address to show, `expires_at` when the credentials end, if they say so, `by` who did it, for the
+    audit. Raises ClusterError.
     """
     check_dns_label(name, "a cluster")
     try:
         with transaction.atomic():
-            return Cluster.objects.create(
+            cluster = Cluster.objects.create(
                 name=name,
                 server=server,
                 credentials=seal(document),
                 credentials_expire_at=expires_at,
             )
+            _changed("cluster-added", f"Cluster {name} at {server} is watched.", by, cluster)
+            return cluster
     except IntegrityError as error:
         raise ClusterError(
             f"there is a cluster {name!r} already; remove it first or choose another name"
@@ -69,7 +78,12 @@ def add_cluster(
 
 
 def replace_credentials(
-    *, name: str, document: dict[str, Any], server: str, expires_at: datetime | None = None
+    *,
+    name: str,
+    document: dict[str, Any],
+    server: str,
+    expires_at: datetime | None = None,
+    by: str = "gangboard",
 ) -> None:
     """Reach a watched cluster in another way from now on. Raises ClusterError.
 
@@ -93,6 +107,8 @@ def replace_credentials(
         Lease.objects.filter(cluster=cluster).update(
             number=F("number") + 1, holder="", expires_at=None
         )
+        where = f" and is at {server} now; its actor is forgotten" if moved else ""
+        _changed("cluster-changed", f"Cluster {name} has new credentials{where}.", by, cluster)
 
 
 def set_actor(
@@ -170,7 +186,21 @@ def _on_or_off(on: bool) -> str:
     return "on" if on else "off"
 
 
-def remove_cluster(*, name: str) -> None:
+def _changed(event: str, sentence: str, by: str, cluster: Cluster) -> None:
+    """Write down what became of a cluster. Comes last in a transaction."""
+    about = f"Cluster/{cluster.name}"
+    audit(event, sentence, at=timezone.now(), actor=by, cluster=cluster, object_name=about)
+
+
+def remove_cluster(*, name: str, by: str = "gangboard") -> None:
     """Stop watching a cluster and delete everything known about it. Raises ClusterError."""
     with transaction.atomic():
         find_cluster(name=name).delete()
+        audit(
+            "cluster-removed",
+            f"Cluster {name} is watched no more; the roles on it have ended.",
+            at=timezone.now(),
+            actor=by,
+            cluster_name=name,
+            object_name=f"Cluster/{name}",
+        )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
 
 from gangboard.diagnosis.attempts import current_uids
 from gangboard.domain.action import Ground
@@ -13,13 +14,12 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
-from gangboard.store.objects import read_objects, unpack
+from gangboard.store.objects import BATCH, read_objects, unpack
 
 HOLDS = f"holds.{HOLD_GROUP}"
 _DEEPEST = 8
 """Owners above one another that are followed; real ones have two or three."""
 
-Model = TypeVar("Model")
 Models = Mapping[str, type[Any]]
 """Resource key → class of the domain, as the registries say."""
 
@@ -28,7 +28,8 @@ def read_ground(cluster_id: int, gang: Gang, models: Models) -> Ground | None:
     """Return what is known of a gang now, as the poll saw it last.
 
     None: its owner is no kind that can be acted on (a bare pod or group), or it is gone. `models`
-    must name the owner kinds, the grouping APIs, the queue systems and the Holds. About 6 queries.
+    must name the owner kinds, the grouping APIs, the queue systems and the Holds. About 6 queries, and
+    as many objects as the gang has: whatever else is in its namespace is left alone.
     """
     detail = unpack_detail(bytes(gang.detail))
     wanted = [gang.uid, *(ref.uid for ref in detail.groups)]
@@ -41,22 +42,15 @@ def read_ground(cluster_id: int, gang: Gang, models: Models) -> Ground | None:
     jobs = [one for one in below if one.meta.ref.is_job]
     if owner.meta.ref.is_job:
         jobs = [owner]
-    uids = {owner.meta.ref.uid, *(one.meta.ref.uid for one in below)}
+    uids = [owner.meta.ref.uid, *(one.meta.ref.uid for one in below)]
+    kept = _of_owners(cluster_id, uids, models, (Hold, QueueEntry))
     return Ground(
         owner=owner,
         jobs=_by_name(job for job in jobs if job.meta.ref.uid in current),
         old_jobs=_by_name(job for job in jobs if job.meta.ref.uid not in current),
         groups=tuple(model for uid in wanted if isinstance(model := found.get(uid), Group)),
-        holds=tuple(
-            hold
-            for hold in _in_namespace(cluster_id, gang.namespace, models, Hold)
-            if hold.owner_uid in uids
-        ),
-        entries=tuple(
-            entry
-            for entry in _in_namespace(cluster_id, gang.namespace, models, QueueEntry)
-            if entry.owner_uid in uids
-        ),
+        holds=tuple(one for one in kept if isinstance(one, Hold)),
+        entries=tuple(one for one in kept if isinstance(one, QueueEntry)),
         api_versions=served_versions(cluster_id),
     )
 
@@ -96,39 +90,29 @@ def served_versions(cluster_id: int) -> dict[str, str]:
 
 
 def _below(cluster_id: int, owner: Owner, models: Models) -> list[Owner]:
-    """Return the owners below, of every attempt. Controllers name what they make after themselves."""
-    ref = owner.meta.ref
-    if ref.is_job:
-        return []
-    keys = [key for key, model in models.items() if model is Owner]
-    rows = WatchedObject.objects.filter(
-        cluster_id=cluster_id,
-        resource__in=keys,
-        namespace=ref.namespace,
-        name__startswith=ref.name,
-    ).values_list("data", flat=True)
-    candidates = [unpack(bytes(data), Owner) for data in rows]
-    uids, found = {ref.uid}, []
-    while new := [
-        one
-        for one in candidates
-        if one.meta.ref.uid not in uids
-        and one.meta.controller is not None
-        and one.meta.controller.uid in uids
-    ]:
-        found += new
-        uids.update(one.meta.ref.uid for one in new)
+    """Return the owners below, of every attempt: one query for each layer of them."""
+    known, found, parents = {owner.meta.ref.uid}, [], [owner]
+    for _ in range(_DEEPEST):
+        # A Job makes pods, nothing that could be stopped by itself.
+        uids = [one.meta.ref.uid for one in parents if not one.meta.ref.is_job]
+        layer = _of_owners(cluster_id, uids, models, (Owner,))
+        parents = [one for one in layer if one.meta.ref.uid not in known]
+        known.update(one.meta.ref.uid for one in parents)
+        found += parents
     return found
 
 
-def _in_namespace(
-    cluster_id: int, namespace: str, models: Models, wanted: type[Model]
-) -> list[Model]:
-    keys = [key for key, model in models.items() if model is wanted]
-    rows = WatchedObject.objects.filter(
-        cluster_id=cluster_id, resource__in=keys, namespace=namespace
-    ).order_by("name")
-    return [unpack(bytes(data), wanted) for data in rows.values_list("data", flat=True)]
+def _of_owners(
+    cluster_id: int, uids: Sequence[str], models: Models, wanted: Collection[type[Any]]
+) -> list[Any]:  # objects of the wanted classes
+    """Return the stored objects of these classes that belong to one of these owners, by name."""
+    keys = [key for key, model in models.items() if model in wanted]
+    found: list[tuple[str, str, Any]] = []
+    for start in range(0, len(uids), BATCH):
+        found += WatchedObject.objects.filter(
+            cluster_id=cluster_id, resource__in=keys, owner_uid__in=uids[start : start + BATCH]
+        ).values_list("name", "resource", "data")
+    return [unpack(bytes(data), models[key]) for _, key, data in sorted(found, key=itemgetter(0))]
 
 
 def _by_name(jobs: Iterable[Owner]) -> tuple[Owner, ...]:

@@ -6,7 +6,7 @@ import threading
 from datetime import timedelta
 
 from django.db import DatabaseError, connection
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -18,14 +18,22 @@ log = get_logger(__name__)
 HEARTBEAT_SECONDS = 3.0
 ALIVE_SECONDS = 15.0
 """A process that has been silent for longer is taken for dead."""
+ALIVE = timedelta(seconds=ALIVE_SECONDS)
 FORGET = timedelta(hours=1)
 
 
 def beat(name: str, kind: str, slots: int = 0) -> None:
-    """Record that the process is alive now."""
-    Heartbeat.objects.update_or_create(
-        name=name, defaults={"kind": kind, "slots": slots, "beat_at": timezone.now()}
-    )
+    """Record a sign of life of now."""
+    now = timezone.now()
+    values = {"kind": kind, "slots": slots, "beat_at": now}
+    going_on = Heartbeat.objects.filter(name=name, beat_at__gte=now - ALIVE)
+    if not going_on.update(**values):
+        Heartbeat.objects.update_or_create(name=name, defaults={**values, "began_at": now})
+
+
+def arrived(queue: str) -> None:
+    """Record that an order of beat has reached a worker that reads this queue."""
+    beat(f"orders on {queue}", f"{queue}-orders")
 
 
 def stop_beating(name: str) -> None:
@@ -40,11 +48,17 @@ def forget_dead() -> None:
 
 def slots_are_short() -> bool:
     """Whether there are more clusters than slots of living poll workers: then they take turns."""
-    living = Heartbeat.objects.filter(
-        kind="poll", beat_at__gte=Now() - timedelta(seconds=ALIVE_SECONDS)
-    )
-    slots = living.aggregate(total=Sum("slots"))["total"] or 0
+    slots = _living_pollers().aggregate(total=Sum("slots"))["total"] or 0
     return Cluster.objects.count() > slots
+
+
+def living_pollers() -> frozenset[str]:
+    """Return the names of the poll workers that are alive."""
+    return frozenset(_living_pollers().values_list("name", flat=True))
+
+
+def _living_pollers() -> QuerySet[Heartbeat]:
+    return Heartbeat.objects.filter(kind="poll", beat_at__gte=Now() - ALIVE)
 
 
 class Pulse(threading.Thread):

@@ -15,12 +15,11 @@ from django.db.models import Q
 from django.db.models.functions import Greatest
 
 from gangboard.domain.verdict import Finding
+from gangboard.store.forgetting import forget
 from gangboard.store.models import Gang, VerdictSpan
 
 CHUNK = 500
 """Gangs of one statement."""
-FORGOTTEN_AT_ONCE = 500
-"""Old spans of one transaction: a poll that wants to write waits for no more than that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +114,7 @@ def end_spans(cluster_id: int, uids: Sequence[str], *, at: datetime) -> None:
 
 def forget_spans(*, ended_before: datetime) -> int:
     """Delete the spans that ended before a time, some at a time; return how many."""
-    forgotten = 0
-    while True:
-        old = VerdictSpan.objects.filter(ended_at__lt=ended_before).order_by("ended_at")
-        ids = list(old.values_list("pk", flat=True)[:FORGOTTEN_AT_ONCE])
-        VerdictSpan.objects.filter(pk__in=ids).delete()
-        forgotten += len(ids)
-        if len(ids) < FORGOTTEN_AT_ONCE:
-            return forgotten
+    return forget(VerdictSpan.objects.filter(ended_at__lt=ended_before).order_by("ended_at"))
 
 
 def _latest_spans(gang_ids: Sequence[str]) -> dict[str, VerdictSpan]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -13,6 +15,8 @@ from gangboard.store.models import Cluster, Lease
 
 LEASE_SECONDS = 15.0
 """How long a holder may be silent before another worker takes its clusters."""
+NEVER_HELD = math.inf
+"""How long a cluster has waited that nobody ever held."""
 
 
 class LeaseLostError(RuntimeError):
@@ -28,6 +32,17 @@ class Claim:
     number: int
 
 
+@dataclass(frozen=True, slots=True)
+class Free:
+    """A cluster that nobody holds."""
+
+    cluster_id: int
+    last_holder: str
+    """Who held it last; empty: nobody, or it has other credentials since and is read anew."""
+    waited: float
+    """Seconds since then; infinite when nobody ever did."""
+
+
 def _expiry() -> models.Expression:
     """Now plus the lease time by the clock of the database, which all workers share."""
     seconds = models.Value(timedelta(seconds=LEASE_SECONDS))
@@ -35,18 +50,18 @@ def _expiry() -> models.Expression:
 
 
 def claim(cluster_id: int, holder: str) -> Claim | None:
-    """Take the cluster, or keep it when `holder` has it already.
+    """Take the cluster, or keep it when `holder` had it last.
 
-    None: another one holds it, or the cluster was removed. The number stays when the same holder
-    goes on, and goes up at each change of hands.
+    None: another one holds it, or the cluster was removed. The number stays when nobody else has
+    had the cluster since, also after `release`: what its holder knows of it is still true. It goes
+    up at each change of hands.
     """
     if not Cluster.objects.filter(pk=cluster_id).exists():
         return None
     Lease.objects.get_or_create(cluster_id=cluster_id)
     row = Lease.objects.filter(cluster_id=cluster_id)
-    kept = row.filter(holder=holder, expires_at__gte=Now()).update(expires_at=_expiry())
-    if not kept:
-        free = row.filter(Q(expires_at=None) | Q(expires_at__lt=Now()))
+    if not row.filter(holder=holder).update(expires_at=_expiry()):
+        free = row.filter(_is_free())
         if not free.update(holder=holder, number=F("number") + 1, expires_at=_expiry()):
             return None
     number = row.filter(holder=holder).values_list("number", flat=True).first()
@@ -77,11 +92,32 @@ def renew(held: Claim) -> None:
 def release(held: Claim) -> None:
     """Give the cluster back so that another worker can take it at once."""
     Lease.objects.filter(cluster_id=held.cluster_id, holder=held.holder, number=held.number).update(
-        expires_at=None
+        expires_at=Now()
     )
 
 
-def free_clusters() -> list[int]:
-    """Return the ids of clusters that nobody holds."""
-    held = Lease.objects.filter(expires_at__gte=Now()).values("cluster_id")
-    return list(Cluster.objects.exclude(pk__in=held).order_by("pk").values_list("pk", flat=True))
+def last_holders(cluster_ids: Iterable[int]) -> dict[int, str]:
+    """Return who holds each of these clusters, or held it last; a removed one is left out."""
+    rows = Lease.objects.filter(cluster_id__in=tuple(cluster_ids))
+    return dict(rows.values_list("cluster_id", "holder"))
+
+
+def free_clusters() -> list[Free]:
+    """Return the clusters that nobody holds; the one that has been so for longest comes first."""
+    held = Lease.objects.filter(expires_at__gt=Now()).values("cluster_id")
+    waited = models.ExpressionWrapper(
+        Now() - F("lease__expires_at"), output_field=models.DurationField()
+    )
+    rows = (
+        Cluster.objects.exclude(pk__in=held)
+        .annotate(waited=waited)
+        .order_by(F("lease__expires_at").asc(nulls_first=True), "pk")
+    )
+    return [
+        Free(pk, holder or "", NEVER_HELD if waited is None else waited.total_seconds())
+        for pk, holder, waited in rows.values_list("pk", "lease__holder", "waited")
+    ]
+
+
+def _is_free() -> Q:
+    return Q(expires_at=None) | Q(expires_at__lte=Now())

@@ -17,11 +17,14 @@ from gangboard.diagnosis.policy.installation import installation
 from gangboard.domain.action import ClusterLevers, Lever
 from gangboard.domain.hold import AdmissionPolicy
 from gangboard.domain.hold_manifest import POLICY_VERSIONS
+from gangboard.domain.queue import QueueEntry
+from gangboard.domain.queueing import NOT_KNOWN, NOT_SERVED, SERVED
 from gangboard.store.actions import READ_ONLY
 from gangboard.store.models import Cluster, LeverRecord, ResourceState, Switch, WatchedObject
 from gangboard.store.objects import unpack
 
 _STATES = (HOLD.key, POLICY.key, BINDING.key)
+_OK = "ok"
 
 
 @dataclass(slots=True)
@@ -58,7 +61,8 @@ def read_only_everywhere() -> bool:
 
 def _find(ids: list[int]) -> Mapping[int, _Found]:
     found: dict[int, _Found] = defaultdict(_Found)
-    states = ResourceState.objects.filter(cluster_id__in=ids, resource__in=_STATES)
+    wanted = (*_STATES, *_queue_keys())
+    states = ResourceState.objects.filter(cluster_id__in=ids, resource__in=wanted)
     for cluster_id, resource, state in states.values_list("cluster_id", "resource", "state"):
         found[cluster_id].states[resource] = state
     objects = WatchedObject.objects.filter(
@@ -90,8 +94,30 @@ def _levers(cluster: Cluster, found: _Found, everywhere: bool, forced: bool) -> 
         hold_refuted_at=refuted,
         native_honoured=_is_honoured(cluster, found),
         build=cluster.jobset_build,
+        queue_sight=_queue_sight([found.states.get(key, "") for key in _queue_keys()]),
         forced=forced,
     )
+
+
+def _queue_keys() -> tuple[str, ...]:
+    """Return the resources in which queues keep an entry per owner."""
+    return tuple(
+        resource.key
+        for queue in registry.queue_systems()
+        for resource in queue.resources
+        if resource.model is QueueEntry
+    )
+
+
+def _queue_sight(states: Iterable[str]) -> str:
+    """Return whether entries in queues can be there, by the states of their resources.
+
+    A resource of which nothing is stored yet was not looked for.
+    """
+    served = [state for state in states if state != "not-served"]
+    if not served:
+        return NOT_SERVED
+    return SERVED if all(state == _OK for state in served) else NOT_KNOWN
 
 
 def _is_honoured(cluster: Cluster, found: _Found) -> bool:

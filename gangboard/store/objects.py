@@ -8,6 +8,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from gangboard.domain.hold import Hold
+from gangboard.domain.owner import Owner
+from gangboard.domain.queue import QueueEntry
 from gangboard.store.models import WatchedObject
 
 T = TypeVar("T")
@@ -18,6 +21,9 @@ _making = threading.Lock()
 
 BATCH = 500
 """uids per query: SQLite and PostgreSQL both take more, but not more quickly."""
+
+_UID_LENGTH = 64
+"""Of the columns, and of every uid that is read."""
 
 
 def pack(model: object) -> bytes:
@@ -32,6 +38,24 @@ def unpack(data: bytes, model: type[T]) -> T:
         with _making:
             decoder = _decoders[model] = msgspec.msgpack.Decoder(model)
     return decoder.decode(data)  # type: ignore[no-any-return]  # the decoder was made for `model`
+
+
+def owner_uid(model: object) -> str | None:
+    """Return the uid of whose an object is: what `store.grounds` finds it by.
+
+    An owner is its controller's, a Hold the JobSet's, an entry in a queue the owner's that waits in it.
+    None: of nobody, or of another kind of object.
+    """
+    if isinstance(model, Owner):
+        return uid_or_none(model.meta.controller.uid) if model.meta.controller else None
+    if isinstance(model, Hold | QueueEntry):
+        return uid_or_none(model.owner_uid)
+    return None
+
+
+def uid_or_none(text: str) -> str | None:
+    """Return what a cluster gave as a uid, or None where no object can have it."""
+    return text if 0 < len(text) <= _UID_LENGTH and text.isprintable() else None
 
 
 def read_objects(

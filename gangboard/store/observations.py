@@ -19,6 +19,7 @@ from psycopg.types.json import Jsonb
 from gangboard.store.bulk import upsert_rows
 from gangboard.store.leases import Claim, confirm
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
+from gangboard.store.outages import record_outage
 
 CHUNK = 500
 """Rows of one statement; keeps each transaction well under 100 ms."""
@@ -32,6 +33,7 @@ _OBJECT_COLUMNS = (
     "resource_version",
     "data",
     "about",
+    "owner_uid",
 )
 
 
@@ -47,6 +49,8 @@ class ObjectRow:
     data: bytes
     about: str | None = None
     """Of an event: the uid of the object that it is about."""
+    owner_uid: str | None = None
+    """What `store.objects.owner_uid` says of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,7 @@ def save_objects(cluster_id: int, rows: Sequence[ObjectRow]) -> None:
             row.resource_version,
             row.data,
             row.about,
+            row.owner_uid,
         )
         for row in rows
     ]
@@ -152,21 +157,32 @@ def save_contact(
 ) -> bool:
     """Record when the cluster last answered and what is wrong; return whether a page would differ.
 
-    A new contact alone is no news: pages count the age by themselves.
+    A new contact alone is no news: pages count the age by themselves. After a silence it is, and
+    the silence is recorded. Until there is a new contact, what was wrong is wrong still: a new
+    worker that has not failed yet knows no better.
     """
     row = Cluster.objects.filter(pk=cluster_id)
-    before = row.values_list("problem", "sentence").first()
+    before = row.values_list("problem", "sentence", "contact_at").first()
     if before is None:
         return False
-    changed = before != (problem, sentence)
-    values: dict[str, Any] = {"problem": problem, "sentence": sentence}
-    if contact_at is not None:
-        values["contact_at"] = contact_at
-    if changed:
+    old_problem, old_sentence, last_contact_at = before
+    if contact_at is None or (last_contact_at is not None and contact_at <= last_contact_at):
+        contact_at = last_contact_at
+        if not problem:
+            problem, sentence = old_problem, old_sentence
+    differs = (old_problem, old_sentence) != (problem, sentence)
+    values: dict[str, Any] = {"problem": problem, "sentence": sentence, "contact_at": contact_at}
+    if differs:
         values["problem_since"] = now if problem else None
+    was_silent = False
+    if contact_at is not None and last_contact_at is not None:
+        was_silent = record_outage(
+            cluster_id, last_contact_at, contact_at, problem=old_problem, sentence=old_sentence
+        )
+    if differs or was_silent:
         values["data_version"] = F("data_version") + 1
     row.update(**values)
-    return changed
+    return differs or was_silent
 
 
 def save_discovery(held: Claim, *, server_version: str, at: datetime) -> None:

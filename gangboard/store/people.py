@@ -5,21 +5,21 @@ Secrets are random with 256 bits and kept as hashes only, so nothing in the tabl
 
 from __future__ import annotations
 
-import hashlib
-import math
 import secrets
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Q
 from django.utils import timezone
 
+from gangboard.store import attempts
 from gangboard.store.access import ROLES
+from gangboard.store.audit import audit
 from gangboard.store.clusters import check_dns_label, find_cluster
-from gangboard.store.models import AccessToken, Grant, SignInAttempts, SignInLink
+from gangboard.store.models import AccessToken, Cluster, Grant, SignInLink
 from gangboard.store.secrets import hash_secret, same_hash
 
 LINK_LIFE = timedelta(hours=1)
@@ -29,10 +29,19 @@ LONGEST_TOKEN_DAYS = 366
 LAST_USE_STEP = timedelta(minutes=1)
 """`last_used_at` is written at most this often: reading must not mean writing."""
 
-ATTEMPT_WINDOW = timedelta(minutes=5)
-ATTEMPTS_PER_NAME = 10
-ATTEMPTS_PER_ADDRESS = 50
-"""Higher than for a name: an office may share one address."""
+PASSWORD_WINDOW = timedelta(minutes=5)
+PASSWORDS_OF_PLACE = 10
+"""Wrong passwords for one name from one place within the window."""
+
+FAILURES_ON_RECORD = 100
+FAILURE_WINDOW = timedelta(hours=1)
+"""Failed sign-ins that are written down one by one within it; of more only how many they are."""
+_ENDLESS = 2**31 - 1
+_ROUND = frozenset(10**digits for digits in range(3, 10))
+GANGBOARD = "gangboard"
+"""Who did it where no person has."""
+SOMEBODY = "somebody"
+"""Who has not signed in."""
 
 _NO_HASH = hash_secret("")
 
@@ -51,7 +60,12 @@ class KnownToken:
 
 
 def create_user(
-    *, name: str, role: str, cluster_name: str | None = None, namespace: str = ""
+    *,
+    name: str,
+    role: str,
+    cluster_name: str | None = None,
+    namespace: str = "",
+    by: str = GANGBOARD,
 ) -> tuple[User, bool]:
     """Make a user (without password) with a role, or give that role to the one of that name.
 
@@ -61,10 +75,17 @@ def create_user(
     with transaction.atomic():
         existing = find_user(name=name)
         user = existing or _new_user(name)
-        if not user.is_active:
+        was_disabled = not user.is_active
+        if was_disabled:
             user.is_active = True
             user.save(update_fields=["is_active"])
-        grant_role(user=user, role=role, cluster_name=cluster_name, namespace=namespace)
+        given, cluster = _grant(user, role, cluster_name, namespace)
+        if existing is None:
+            _record("user-made", f"The account of {name} was made.", by, name)
+        if was_disabled:
+            _record("user-enabled", f"The account of {name} was opened again.", by, name)
+        if given:
+            _record_given(user, role, cluster, namespace, by)
     return user, existing is None
 
 
@@ -93,13 +114,29 @@ def _known_user(name: str) -> User:
 
 
 def grant_role(
-    *, user: User, role: str, cluster_name: str | None = None, namespace: str = ""
+    *,
+    user: User,
+    role: str,
+    cluster_name: str | None = None,
+    namespace: str = "",
+    by: str = GANGBOARD,
 ) -> bool:
     """Give a role on a namespace of a cluster; return False when the user has that grant already.
 
     `cluster_name` None means every cluster, `namespace` empty every namespace.
-    Raises PeopleError, and ClusterError for a cluster that is not watched.
+    `by` is who gives it, for the audit. Raises PeopleError, and ClusterError for a cluster that is
+    not watched.
     """
+    with transaction.atomic():
+        given, cluster = _grant(user, role, cluster_name, namespace)
+        if given:
+            _record_given(user, role, cluster, namespace, by)
+    return given
+
+
+def _grant(
+    user: User, role: str, cluster_name: str | None, namespace: str
+) -> tuple[bool, Cluster | None]:
     if role not in ROLES:
         raise PeopleError(f"there is no role {role!r}; the roles are {', '.join(ROLES)}")
     if namespace:
@@ -108,11 +145,22 @@ def grant_role(
     _, created = Grant.objects.get_or_create(
         user=user, role=role, cluster=cluster, namespace=namespace
     )
-    return created
+    return created, cluster
+
+
+def _record_given(user: User, role: str, cluster: Cluster | None, namespace: str, by: str) -> None:
+    name = user.get_username()
+    text = role_text(role, cluster.name if cluster is not None else None, namespace)
+    _record("role-given", f"{name} is {text} from now on.", by, name, cluster)
 
 
 def remove_role(
-    *, name: str, role: str, cluster_name: str | None = None, namespace: str = ""
+    *,
+    name: str,
+    role: str,
+    cluster_name: str | None = None,
+    namespace: str = "",
+    by: str = GANGBOARD,
 ) -> list[str]:
     """Take back exactly what grant_role gave; return the roles that the user still has, as texts.
 
@@ -121,11 +169,13 @@ def remove_role(
     """
     user = _known_user(name)
     cluster = None if cluster_name is None else find_cluster(name=cluster_name)
-    found = Grant.objects.filter(user=user, role=role, cluster=cluster, namespace=namespace)
-    if not found.delete()[0]:
-        has = "; ".join(_role_texts(user)) or "nothing"
-        wanted = role_text(role, cluster_name, namespace)
-        raise PeopleError(f"{name} is not {wanted}; {name} is: {has}")
+    text = role_text(role, cluster_name, namespace)
+    with transaction.atomic():
+        found = Grant.objects.filter(user=user, role=role, cluster=cluster, namespace=namespace)
+        if not found.delete()[0]:
+            has = "; ".join(_role_texts(user)) or "nothing"
+            raise PeopleError(f"{name} is not {text}; {name} is: {has}")
+        _record("role-taken", f"{name} is no longer {text}.", by, name, cluster)
     return _role_texts(user)
 
 
@@ -141,7 +191,7 @@ def _role_texts(user: User) -> list[str]:
     return [role_text(role, cluster, namespace) for role, cluster, namespace in rows]
 
 
-def disable_user(*, name: str) -> None:
+def disable_user(*, name: str, by: str = GANGBOARD) -> None:
     """End all that lets a user in: sessions, password, sign-in links, tokens and roles.
 
     The account stays, because the record of actions names it; create_user makes it work again, with
@@ -156,16 +206,26 @@ def disable_user(*, name: str) -> None:
         SignInLink.objects.filter(user=user).delete()
         AccessToken.objects.filter(user=user).delete()
         Grant.objects.filter(user=user).delete()
+        sentence = f"{name} was disabled: sessions, password, links, tokens and roles have ended."
+        _record("user-disabled", sentence, by, name)
 
 
-def create_sign_in_link(*, user: User, life: timedelta = LINK_LIFE) -> str:
+def create_sign_in_link(*, user: User, life: timedelta = LINK_LIFE, by: str = GANGBOARD) -> str:
     """Return the secret of a new link that signs `user` in once, within `life`."""
     secret = secrets.token_urlsafe(32)
-    now = timezone.now()
+    name = user.get_username()
     with transaction.atomic():
-        SignInLink.objects.filter(expires_at__lt=now - timedelta(days=1)).delete()
-        SignInLink.objects.create(secret_hash=hash_secret(secret), user=user, expires_at=now + life)
+        SignInLink.objects.create(
+            secret_hash=hash_secret(secret), user=user, expires_at=timezone.now() + life
+        )
+        _record("link-made", f"A link was made that signs {name} in once.", by, name)
     return secret
+
+
+def find_sign_in_link(secret: str) -> User | None:
+    """Return whom the link would sign in, None when it does not work (any more); uses nothing up."""
+    link = _working_link(secret, timezone.now())
+    return None if link is None else _user_of(link)
 
 
 def consume_sign_in_link(secret: str) -> User | None:
@@ -174,18 +234,29 @@ def consume_sign_in_link(secret: str) -> User | None:
     Of two simultaneous uses exactly one wins: the row is claimed by a conditional update.
     """
     now = timezone.now()
-    link = (
-        SignInLink.objects.select_related("user")
-        .filter(secret_hash=hash_secret(secret), expires_at__gt=now, user__is_active=True)
-        .first()
-    )
+    link = _working_link(secret, now)
     if link is None or SignInLink.objects.filter(pk=link.pk, used_at=None).update(used_at=now) != 1:
         return None
-    assert isinstance(link.user, User)  # noqa: S101  # AUTH_USER_MODEL is Django's own
-    return link.user
+    return _user_of(link)
 
 
-def issue_token(*, user: User, may_act: bool = False, days: int = TOKEN_DAYS) -> str:
+def _working_link(secret: str, now: datetime) -> SignInLink | None:
+    return (
+        SignInLink.objects.select_related("user")
+        .filter(secret_hash=hash_secret(secret), expires_at__gt=now, used_at=None)
+        .filter(user__is_active=True)
+        .first()
+    )
+
+
+def _user_of(row: SignInLink | AccessToken) -> User:
+    assert isinstance(row.user, User)  # noqa: S101  # AUTH_USER_MODEL is Django's own
+    return row.user
+
+
+def issue_token(
+    *, user: User, may_act: bool = False, days: int = TOKEN_DAYS, by: str = GANGBOARD
+) -> str:
     """Return a new token `gb_<id>_<secret>`; it is not shown again. Raises PeopleError."""
     if not user.is_active:
         raise PeopleError(
@@ -194,13 +265,18 @@ def issue_token(*, user: User, may_act: bool = False, days: int = TOKEN_DAYS) ->
     if not 1 <= days <= LONGEST_TOKEN_DAYS:
         raise PeopleError(f"a token can last from 1 to {LONGEST_TOKEN_DAYS} days, not {days}")
     token_id, secret = secrets.token_hex(8), secrets.token_hex(32)
-    AccessToken.objects.create(
-        id=token_id,
-        user=user,
-        secret_hash=hash_secret(secret),
-        may_act=may_act,
-        expires_at=timezone.now() + timedelta(days=days),
-    )
+    name = user.get_username()
+    right = "may act" if may_act else "may read"
+    with transaction.atomic():
+        AccessToken.objects.create(
+            id=token_id,
+            user=user,
+            secret_hash=hash_secret(secret),
+            may_act=may_act,
+            expires_at=timezone.now() + timedelta(days=days),
+        )
+        sentence = f"Token gb_{token_id} of {name} was made: it {right} for {days} days."
+        _record("token-made", sentence, by, name)
     return f"gb_{token_id}_{secret}"
 
 
@@ -218,8 +294,14 @@ def find_token(token: str) -> KnownToken | None:
     if row is None or not matches or row.expires_at <= now or not row.user.is_active:
         return None
     _note_use(row)
-    assert isinstance(row.user, User)  # noqa: S101  # AUTH_USER_MODEL is Django's own
-    return KnownToken(row.pk, row.user, row.may_act)
+    return KnownToken(row.pk, _user_of(row), row.may_act)
+
+
+def is_token_valid(token_id: str, *, user_id: int) -> bool:
+    """Whether a token that was presented earlier would still let this user act."""
+    return AccessToken.objects.filter(
+        pk=token_id, user_id=user_id, may_act=True, expires_at__gt=timezone.now()
+    ).exists()
 
 
 def _note_use(row: AccessToken) -> None:
@@ -232,7 +314,7 @@ def _note_use(row: AccessToken) -> None:
     ).update(last_used_at=now)
 
 
-def revoke_token(token: str) -> User:
+def revoke_token(token: str, *, by: str = GANGBOARD) -> User:
     """Make a token worthless at once and return whose it was.
 
     `token` is all of it or its public part, `gb_<id>`: whoever reports a leak should not have to
@@ -244,46 +326,106 @@ def revoke_token(token: str) -> User:
     row = found.select_related("user").first() if found is not None else None
     if found is None or row is None:
         raise PeopleError("there is no such token: it was revoked already, or it is not of here")
-    found.delete()
-    assert isinstance(row.user, User)  # noqa: S101  # AUTH_USER_MODEL is Django's own
-    return row.user
-
-
-def revoke_tokens(*, name: str) -> int:
-    """Make all tokens of a user worthless at once; return how many. Raises PeopleError."""
-    return AccessToken.objects.filter(user=_known_user(name)).delete()[0]
-
-
-def count_password_attempt(*, name: str, address: str) -> int:
-    """Count an attempt before its password is looked at; return the seconds to wait, 0 to go on.
-
-    Counting first keeps simultaneous attempts within the limit too. Counted per user name and per
-    address, whether or not such a user exists.
-    """
-    now = timezone.now()
     with transaction.atomic():
-        SignInAttempts.objects.filter(first_at__lte=now - ATTEMPT_WINDOW).delete()
-        waits = [
-            _count_one(_attempt_key("name", name), ATTEMPTS_PER_NAME),
-            _count_one(_attempt_key("address", address), ATTEMPTS_PER_ADDRESS),
-        ]
-    return max(waits)
+        found.delete()
+        _record_revoked(row, by)
+    return _user_of(row)
 
 
-def forget_password_attempts(*, name: str) -> None:
-    """After a right password the name starts from zero; the address keeps its count."""
-    SignInAttempts.objects.filter(key=_attempt_key("name", name)).delete()
+def _record_revoked(row: AccessToken, by: str) -> None:
+    name = row.user.get_username()
+    _record("token-revoked", f"Token gb_{row.pk} of {name} was revoked.", by, name)
 
 
-def _attempt_key(what: str, value: str) -> str:
-    return hashlib.sha256(f"{what} {value.casefold()}".encode()).hexdigest()
+def revoke_tokens(*, name: str, by: str = GANGBOARD) -> int:
+    """Make all tokens of a user worthless at once; return how many. Raises PeopleError."""
+    with transaction.atomic():
+        found = AccessToken.objects.filter(user=_known_user(name)).select_related("user")
+        rows = list(found)
+        AccessToken.objects.filter(pk__in=[row.pk for row in rows]).delete()
+        for row in rows:
+            _record_revoked(row, by)
+    return len(rows)
 
 
-def _count_one(key: str, most: int) -> int:
-    now = timezone.now()
-    SignInAttempts.objects.get_or_create(key=key, defaults={"first_at": now})
-    SignInAttempts.objects.filter(key=key).update(attempts=F("attempts") + 1)
-    row = SignInAttempts.objects.get(key=key)
-    if row.attempts <= most:
-        return 0
-    return max(1, math.ceil((row.first_at + ATTEMPT_WINDOW - now).total_seconds()))
+def try_password(*, name: str, place: str) -> attempts.Tried:
+    """Count an attempt before its password is looked at; `wait` says whether it may be.
+
+    Counting first keeps simultaneous attempts within the limit too. `place` is where it comes from:
+    somebody else's wrong passwords from elsewhere, or for other names from here, keep nobody out.
+    Counted whether or not there is such a user.
+    """
+    return attempts.take(*_password(name, place), most=PASSWORDS_OF_PLACE, window=PASSWORD_WINDOW)
+
+
+def forget_passwords(*, name: str, place: str) -> None:
+    """After a right password the name starts from zero there."""
+    attempts.forget_attempts(*_password(name, place))
+
+
+def _password(name: str, place: str) -> tuple[str, ...]:
+    return ("password", name.casefold(), place)
+
+
+def record_sign_in(*, user: User, how: str, source: str) -> None:
+    """Write down that somebody has signed in; `how`: `a password` or `a link`."""
+    name = user.get_username()
+    _record("signed-in", f"{name} signed in by {how}.", name, name, source=source)
+
+
+def record_sign_out(*, name: str, source: str) -> None:
+    """Write down that somebody has signed out."""
+    _record("signed-out", f"{name} signed out.", name, name, source=source)
+
+
+def record_failed_sign_in(*, name: str, source: str, number: int) -> None:
+    """Write down a wrong password, the `number`-th for that name from that place within its window.
+
+    The first of each and the one that ends a series; within an hour no more than FAILURES_ON_RECORD,
+    and from there on how many they are: a flood must not fill the disk. A name that nobody has is not
+    written down, because what people mistype into that field is often a password.
+    """
+    known = find_user(name=name) is not None
+    who = name if known else "a name that nobody has"
+    sentence = f"A wrong password was given for {who}."
+    if number > 1:
+        sentence = f"{number} wrong passwords were given for {who} within five minutes."
+    if _is_on_record(source, worth=number in (1, PASSWORDS_OF_PLACE)):
+        _record("sign-in-failed", sentence, SOMEBODY, name if known else "", source=source)
+
+
+def record_failed_link(*, source: str) -> None:
+    """Write down that a link was used that does not work; as many as of wrong passwords."""
+    if _is_on_record(source, worth=True):
+        sentence = "A sign-in link was used that does not work, or not any more."
+        _record("sign-in-failed", sentence, SOMEBODY, "", source=source)
+
+
+def _is_on_record(source: str, *, worth: bool) -> bool:
+    """Count a failure; write down how many they are when they are 1,000, 10,000 and so on."""
+    tried = attempts.take("failed sign-ins", most=_ENDLESS, window=FAILURE_WINDOW)
+    if tried.number in _ROUND:
+        sentence = f"{tried.number:,} sign-ins have failed within an hour, this one among them."
+        _record("sign-in-failed", sentence, SOMEBODY, "", source=source)
+    return worth and tried.number <= FAILURES_ON_RECORD
+
+
+def _record(
+    event: str,
+    sentence: str,
+    by: str,
+    about: str,
+    cluster: Cluster | None = None,
+    *,
+    source: str = "",
+) -> None:
+    """Write down what a person did, or what was done to one. Comes last in a transaction."""
+    audit(
+        event,
+        sentence,
+        at=timezone.now(),
+        actor=by,
+        cluster=cluster,
+        object_name=f"User/{about}" if about else "",
+        source=source,
+    )

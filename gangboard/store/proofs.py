@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 
 from gangboard.store.models import HoldCheck, LeverRecord
@@ -32,6 +33,16 @@ def save_check(
         defaults={"in_force": in_force, "checked_at": at, "sentence": sentence},
     )
     return before != (in_force, sentence)
+
+
+def doubt(cluster_id: int, hold_uids: Collection[str], sentence: str) -> bool:
+    """Record that nothing is known now of Holds that were proved earlier; return whether that is news.
+
+    When they were looked at last stays: nobody has looked.
+    """
+    rows = HoldCheck.objects.filter(cluster_id=cluster_id, hold_uid__in=hold_uids)
+    known = rows.exclude(in_force=None, sentence=sentence)
+    return bool(known.update(in_force=None, sentence=sentence))
 
 
 def forget_checks(cluster_id: int, keep: set[str]) -> None:

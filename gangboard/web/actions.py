@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from urllib.parse import urlencode
 
@@ -11,13 +11,11 @@ from django.http import (
     HttpRequest,
     HttpResponse,
     HttpResponseBase,
-    StreamingHttpResponse,
 )
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
-from gangboard.actions import service
 from gangboard.domain.action import ActionState, Lever, Verb
 from gangboard.readmodels.action_export import csv_lines, json_lines
 from gangboard.readmodels.action_query import ActionFilters
@@ -37,16 +35,16 @@ from gangboard.web.addresses import (
     read_address,
     select_cluster,
 )
+from gangboard.web.exports import Formats, send_file
 from gangboard.web.frame import frame_parts, render_page
 from gangboard.web.gate import signed_in
 from gangboard.web.lists import PAGE, read_slice
 from gangboard.web.parts import Part, Rows
 
-FORMATS: dict[str, tuple[str, Callable[[Iterable[ActionRow]], Iterator[str]]]] = {
+FORMATS: Formats[ActionRow] = {
     "csv": ("text/csv; charset=utf-8", csv_lines),
     "jsonl": ("application/x-ndjson", json_lines),
 }
-"""Ending → (media type, writer)."""
 
 
 @signed_in
@@ -118,24 +116,18 @@ def action_news(request: HttpRequest, viewer: Viewer, action_id: str) -> HttpRes
 
 
 @signed_in
-@require_GET
+@require_POST
 def export(request: HttpRequest, viewer: Viewer, ending: str) -> HttpResponseBase:
-    """Send the record that the filters ask for, line by line; that it was taken is audited."""
-    if ending not in FORMATS:
-        raise Http404
-    media_type, write = FORMATS[ending]
+    """Send the record of actions that the filters ask for, line by line."""
     address = read_address("actions", ActionFilters, request.GET)
-    asked = ", ".join(f"{name}={value}" for name, value in address.pairs) or "everything"
-    now = timezone.now()
-    service.audit_export(
-        viewer, f"The record of actions was exported as {ending}: {asked}.", now=now
-    )
-    return StreamingHttpResponse(
-        write(export_rows(viewer, address.filters)),
-        content_type=media_type,
-        headers={
-            "Content-Disposition": f'attachment; filename="gangboard-actions-{now:%Y%m%d-%H%M}.{ending}"'
-        },
+    return send_file(
+        request,
+        viewer,
+        "actions",
+        FORMATS.get(ending),
+        ending,
+        address.pairs,
+        lambda: export_rows(viewer, address.filters),
     )
 
 
@@ -152,7 +144,7 @@ def _selects(filters: ActionFilters, clusters: Mapping[int, Freshness]) -> tuple
 
 
 def _action_live(action_id: str) -> str:
-    return f"{reverse('action-news', args=[action_id])}?"
+    return reverse("action-news", args=[action_id])
 
 
 def _page(

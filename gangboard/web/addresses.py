@@ -91,7 +91,7 @@ class Address(Generic[Filters]):
     def live(self) -> str:
         """Return the address of the waiting request: the state and the place in the list."""
         query = urlencode([*self.pairs, *([("cursor", self.cursor)] if self.cursor else [])])
-        return f"{reverse(f'{self.page}-news')}?{query}"
+        return f"{reverse(f'{self.page}-news')}?{query}" if query else reverse(f"{self.page}-news")
 
     def next(self, cursor: str) -> str:
         """Return the address of the page of the list that a cursor begins."""

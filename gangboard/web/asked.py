@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from gangboard.actions import service
 from gangboard.actions.service import MOST_AT_ONCE, AskError, Fault, Outcome
-from gangboard.readmodels.action_rows import ActionRow
+from gangboard.readmodels.action_rows import ActionRow, BatchRow
 from gangboard.readmodels.actions import action_row, batch_row
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.liveness import read_liveness
@@ -34,6 +34,7 @@ STATUS = {
     Fault.MOVED_ON: 409,
     Fault.BUSY: 409,
     Fault.KEY_REUSED: 422,
+    Fault.TOO_MANY: 429,
 }
 """What a fault of the request is in HTTP."""
 SHOWN = "X-Act"
@@ -68,8 +69,8 @@ def asked_dialog(
     """Return the content of the dialog after something was asked for."""
     now = timezone.now()
     pairs = [("batch", batch)] if batch else [("action", id_) for id_ in action_ids]
-    rows = _read(viewer, batch, action_ids)
-    page = _dialog(rows, now)
+    found = _read(viewer, batch, action_ids)
+    page = _dialog(found, now)
     context: dict[str, Any] = {
         "now": now,
         "viewer": viewer,
@@ -77,7 +78,7 @@ def asked_dialog(
         "live": f"{reverse('asked-news')}?{urlencode(pairs)}",
         "live_id": "live-asked",
         "version": write_version(page, int(now.timestamp() * 1000)),
-        "title": _title(rows),
+        "title": _title(found.rows),
         "refused": refused,
         "batch": batch,
         "action_id": "" if batch or not action_ids else action_ids[0],
@@ -94,11 +95,11 @@ def asked_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     pairs = [("batch", batch)] if batch else [("action", id_) for id_ in action_ids]
 
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
-        rows = _read(viewer, batch, action_ids)
-        return _dialog(rows, timezone.now()) if rows else ()
+        found = _read(viewer, batch, action_ids)
+        return _dialog(found, timezone.now()) if found.rows else ()
 
     address = f"{reverse('asked-news')}?{urlencode(pairs)}"
-    return live.answer(request, viewer, address, read, element="live-asked")
+    return live.answer(request, viewer, address, read, element="live-asked", personal=True)
 
 
 @signed_in
@@ -116,27 +117,39 @@ def batch_news(request: HttpRequest, viewer: Viewer, batch: str) -> HttpResponse
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
         return _page(viewer, batch, timezone.now())
 
-    return live.answer(request, viewer, f"{reverse('batch-news', args=[batch])}?", read)
+    return live.answer(request, viewer, reverse("batch-news", args=[batch]), read, personal=True)
 
 
 @signed_in
 @require_POST
 def stop(request: HttpRequest, viewer: Viewer, batch: str) -> HttpResponse:
     """Refuse what of a batch was not sent yet, and show what became of all of it."""
-    found = batch_row(viewer=viewer, batch=batch)
-    if found is None:
+    if batch_row(viewer=viewer, batch=batch) is None:
         raise Http404
     try:
         stopped = service.stop_batch(viewer, batch, now=timezone.now())
     except AskError as error:
         return _say(request, viewer, batch, printable(str(error)), STATUS[error.fault])
+    found = batch_row(viewer=viewer, batch=batch)
+    if found is None:
+        raise Http404
     if not stopped:
-        sentence = "Nothing was left to stop: everything had been sent already."
-        return _say(request, viewer, batch, sentence, 409)
-    if request.headers.get("HX-Request"):
-        noun = "was" if stopped == 1 else "were"
-        return _say(request, viewer, batch, f"{stopped} {noun} stopped before anything was sent.")
+        return _say(request, viewer, batch, found.nothing_to_stop, 409)
+    if request.headers.get("HX-Request") or found.unsent:
+        return _say(request, viewer, batch, _stopped(stopped, found.unsent))
     return HttpResponseRedirect(reverse("batch", args=[batch]), status=303)
+
+
+def _stopped(stopped: int, unsent: int) -> str:
+    sentence = f"{stopped} {'was' if stopped == 1 else 'were'} stopped before anything was sent."
+    if not unsent:
+        return sentence
+    left = (
+        "1 is not sent yet; you may not stop it."
+        if unsent == 1
+        else (f"{unsent} are not sent yet; you may not stop them.")
+    )
+    return f"{sentence} {left}"
 
 
 def _say(
@@ -171,18 +184,17 @@ def batch_page(
         now=now,
         page=page,
         section="actions",
-        live=f"{reverse('batch-news', args=[batch])}?",
+        live=reverse("batch-news", args=[batch]),
         context={"batch": batch, "refused": refused, "sentence": sentence},
         status=status,
     )
 
 
-def _read(viewer: Viewer, batch: str, action_ids: Sequence[str]) -> tuple[ActionRow, ...]:
+def _read(viewer: Viewer, batch: str, action_ids: Sequence[str]) -> BatchRow:
     if batch:
-        found = batch_row(viewer=viewer, batch=batch)
-        return () if found is None else found.rows
+        return batch_row(viewer=viewer, batch=batch) or BatchRow(batch, (), 0)
     rows = (action_row(viewer=viewer, action_id=id_) for id_ in action_ids)
-    return tuple(row for row in rows if row is not None)
+    return BatchRow("", tuple(row for row in rows if row is not None), 0)
 
 
 def _title(rows: tuple[ActionRow, ...]) -> str:
@@ -191,16 +203,22 @@ def _title(rows: tuple[ActionRow, ...]) -> str:
     return f"{len(rows)} actions"
 
 
-def _dialog(rows: tuple[ActionRow, ...], now: datetime) -> tuple[Part | Rows, ...]:
+def _dialog(found: BatchRow, now: datetime) -> tuple[Part | Rows, ...]:
     """Return the parts of the dialog. The banners are in it too: it covers those of the page."""
     banners = read_liveness(now=now).banners
     said = Part("asked-banners", "frame/banners.html", {"banners": banners}, banners)
-    return (said, *_cards(rows))
+    return (said, *_cards(found))
 
 
-def _cards(rows: tuple[ActionRow, ...]) -> tuple[Part | Rows, ...]:
-    unsent = sum(not row.is_final and row.sent_at is None for row in rows)
-    state = {"unsent": unsent if len(rows) > 1 else 0, "total": len(rows)}
+def _cards(found: BatchRow) -> tuple[Part | Rows, ...]:
+    rows = found.rows
+    several = len(rows) > 1
+    state = {
+        "unsent": found.unsent if several else 0,
+        "stoppable": found.stoppable if several else 0,
+        "stops_all": found.stoppable == found.unsent,
+        "total": len(rows),
+    }
     return (
         Rows(
             "asked",
@@ -211,8 +229,8 @@ def _cards(rows: tuple[ActionRow, ...]) -> tuple[Part | Rows, ...]:
 
 
 def _page(viewer: Viewer, batch: str, now: datetime) -> tuple[Part | Rows, ...]:
-    rows = _read(viewer, batch, ())
-    if not rows:
+    found = _read(viewer, batch, ())
+    if not found.rows:
         return ()
     clusters = read_freshness(viewer=viewer, now=now)
-    return (*frame_parts(clusters, read_liveness(now=now)), *_cards(rows))
+    return (*frame_parts(clusters, read_liveness(now=now)), *_cards(found))

@@ -101,8 +101,8 @@ def read_until(text: str) -> datetime | None:
         return None
     try:
         until = datetime.fromisoformat(text)
-    except ValueError as error:
+        return until.replace(tzinfo=UTC) if until.tzinfo is None else until.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
         raise AddressError(
             "The end is not a time: write it as 2026-11-21T18:00, in UTC."
         ) from error
-    return until.replace(tzinfo=UTC) if until.tzinfo is None else until.astimezone(UTC)

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
-from gangboard.readmodels.action_query import AuditFilters
-from gangboard.readmodels.action_rows import AuditPage
-from gangboard.readmodels.actions import audit_page
+from gangboard.readmodels.action_export import audit_csv_lines, audit_json_lines
+from gangboard.readmodels.action_query import ACTION_EVENTS, ADMIN_EVENTS, AuditFilters
+from gangboard.readmodels.action_rows import AuditPage, AuditRow
+from gangboard.readmodels.actions import audit_export_rows, audit_page
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
 from gangboard.web import live
 from gangboard.web.action_tabs import tabs
-from gangboard.web.addresses import Address, read_address, select_cluster
+from gangboard.web.addresses import Address, make_select, read_address, select_cluster
+from gangboard.web.exports import Formats, send_file
 from gangboard.web.frame import frame_parts, render_page
 from gangboard.web.gate import signed_in
 from gangboard.web.lists import PAGE, read_slice
 from gangboard.web.parts import Part, Rows
+
+FORMATS: Formats[AuditRow] = {
+    "csv": ("text/csv; charset=utf-8", audit_csv_lines),
+    "jsonl": ("application/x-ndjson", audit_json_lines),
+}
 
 
 @signed_in
@@ -41,10 +49,20 @@ def audit(request: HttpRequest, viewer: Viewer) -> HttpResponse:
         live=address.live,
         context={
             "filters": address.filters,
-            "selects": (select_cluster(clusters, address.filters.cluster),),
+            "query": urlencode(address.pairs),
+            "selects": (
+                select_cluster(clusters, address.filters.cluster),
+                make_select("event", "Event", _events(viewer), address.filters.event),
+            ),
             "tabs": tabs("audit"),
         },
     )
+
+
+def _events(viewer: Viewer) -> tuple[str, ...]:
+    """Return the events that this viewer may come across."""
+    administers = any(one.role == "admin" and not one.namespace for one in viewer.scopes)
+    return (*ACTION_EVENTS, *ADMIN_EVENTS) if administers else ACTION_EVENTS
 
 
 @signed_in
@@ -57,6 +75,22 @@ def audit_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
         return _page(viewer, address, timezone.now())
 
     return live.answer(request, viewer, address.live, read)
+
+
+@signed_in
+@require_POST
+def export(request: HttpRequest, viewer: Viewer, ending: str) -> HttpResponseBase:
+    """Send the lines of the audit that the filters ask for."""
+    address = read_address("audit", AuditFilters, request.GET)
+    return send_file(
+        request,
+        viewer,
+        "audit",
+        FORMATS.get(ending),
+        ending,
+        address.pairs,
+        lambda: audit_export_rows(viewer, address.filters),
+    )
 
 
 def _page(viewer: Viewer, address: Address[AuditFilters], now: datetime) -> tuple[Part | Rows, ...]:

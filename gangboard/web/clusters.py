@@ -33,7 +33,7 @@ def clusters(request: HttpRequest, viewer: Viewer) -> HttpResponse:
         now=now,
         page=_page(viewer, now),
         section="clusters",
-        live=f"{reverse('clusters-news')}?",
+        live=reverse("clusters-news"),
         context={},
     )
 
@@ -46,7 +46,7 @@ def clusters_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
         return _page(viewer, timezone.now())
 
-    return live.answer(request, viewer, f"{reverse('clusters-news')}?", read)
+    return live.answer(request, viewer, reverse("clusters-news"), read)
 
 
 @signed_in
@@ -64,7 +64,7 @@ def cluster(request: HttpRequest, viewer: Viewer, name: str) -> HttpResponse:
         now=now,
         page=page,
         section="clusters",
-        live=f"{reverse('cluster-news', args=[name])}?",
+        live=reverse("cluster-news", args=[name]),
         context={"name": name, "card": page[2]},
     )
 
@@ -77,7 +77,7 @@ def cluster_news(request: HttpRequest, viewer: Viewer, name: str) -> HttpRespons
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
         return _detail_page(viewer, name, timezone.now())
 
-    return live.answer(request, viewer, f"{reverse('cluster-news', args=[name])}?", read)
+    return live.answer(request, viewer, reverse("cluster-news", args=[name]), read)
 
 
 def _page(viewer: Viewer, now: datetime) -> tuple[Part | Rows, ...]:
@@ -101,6 +101,7 @@ def _detail_page(viewer: Viewer, name: str, now: datetime) -> tuple[Part | Rows,
     return (
         *frame_parts(clusters, read_liveness(now=now)),
         _card(state),
+        Part("outages", "clusters/outages.html", {"state": state}, state.outages),
         Part("resources", "clusters/resources.html", {"state": state}, resources),
     )
 

@@ -20,6 +20,7 @@ from gangboard.actions import service
 from gangboard.actions.service import AskError, Fault, Outcome
 from gangboard.domain.action import Verb
 from gangboard.readmodels.actions import action_row
+from gangboard.readmodels.selections import SelectionRow, judge_selections
 from gangboard.store.access import Viewer
 from gangboard.web.asked import SHOWN, STATUS, NotTaken, asked_dialog, batch_page
 from gangboard.web.asking import AddressError, Asking, read_until
@@ -41,6 +42,14 @@ class Confirmation:
     action_id: str = ""
     """The action that it is about, or empty."""
     may_force: bool = False
+    judged: tuple[SelectionRow, ...] = ()
+    """What comes of all that is asked for together, gang by gang."""
+
+    @property
+    def selections(self) -> tuple[SelectionRow, ...]:
+        """Those with something to say of which every Job can be asked for: else it is not true."""
+        ready = {one.uid for one in self.ready}
+        return tuple(one for one in self.judged if one.sentences and one.uids <= ready)
 
     @property
     def ready(self) -> tuple[Prospect, ...]:
@@ -110,11 +119,14 @@ def confirm(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 
 def _first(request: HttpRequest, viewer: Viewer, asking: Asking) -> HttpResponse:
     now = timezone.now()
-    prospects = look_ahead(viewer, asking, now=now)
+    prospects, judged = _foresee(viewer, asking, now)
     if all(one.fault is Fault.NOT_FOUND for one in prospects):
         return _missing(request, viewer)
     shown = Confirmation(
-        asking.with_new_key(), prospects, may_force=_may_force(viewer, asking, prospects)
+        asking.with_new_key(),
+        prospects,
+        may_force=_may_force(viewer, asking, prospects),
+        judged=judged,
     )
     return _form(request, viewer, shown, now, shown.status)
 
@@ -179,9 +191,20 @@ def _again(
     action_id: str = "",
 ) -> HttpResponse:
     """Show the form once more with what was typed, as things are now, and what was wrong."""
-    prospects = look_ahead(viewer, asking, now=now)
-    shown = Confirmation(asking.with_new_key(), prospects, problem, action_id)
+    prospects, judged = _foresee(viewer, asking, now)
+    shown = Confirmation(asking.with_new_key(), prospects, problem, action_id, judged=judged)
     return _form(request, viewer, shown, now, status)
+
+
+def _foresee(
+    viewer: Viewer, asking: Asking, now: datetime
+) -> tuple[tuple[Prospect, ...], tuple[SelectionRow, ...]]:
+    """Return what would come of each object, and of those of a gang together."""
+    judged = judge_selections(
+        viewer=viewer, verb=asking.verb, targets=asking.targets, forced=asking.forced, now=now
+    )
+    together = {uid: one.uids for one in judged for uid in one.uids}
+    return look_ahead(viewer, asking, now=now, together=together), judged
 
 
 def _form(
@@ -220,11 +243,12 @@ def _show(
 
 def _may_force(viewer: Viewer, asking: Asking, prospects: tuple[Prospect, ...]) -> bool:
     """Whether to offer an admin a lever that is not proved, where every proved one is refused."""
-    if asking.forced or asking.verb is not Verb.SUSPEND or not viewer.is_admin:
+    if asking.forced or asking.verb is not Verb.SUSPEND:
         return False
     if any(one.allowed or one.fault is not None for one in prospects):
         return False
     now = timezone.now()
+    # Who is admin where the objects are is asked there, as for the API.
     return any(one.allowed for one in look_ahead(viewer, replace(asking, forced=True), now=now))
 
 

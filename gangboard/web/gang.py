@@ -60,7 +60,7 @@ def gang_news(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpRespons
 
 
 def _live(gang_id: str) -> str:
-    return f"{reverse('gang-news', args=[gang_id])}?"
+    return reverse("gang-news", args=[gang_id])
 
 
 def _page(viewer: Viewer, detail: GangDetail, now: datetime) -> tuple[Part | Rows, ...]:

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django_htmx.http import HttpResponseClientRedirect
 
+from gangboard.peers import client_address
 from gangboard.store.access import Viewer, viewer_of
 
 P = ParamSpec("P")
@@ -23,7 +24,12 @@ def signed_in(page: Page[P]) -> Callable[Concatenate[HttpRequest, P], HttpRespon
     @wraps(page)
     def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if request.user.is_authenticated:
-            return page(request, viewer_of(request.user), *args, **kwargs)
+            return page(
+                request,
+                viewer_of(request.user, address=client_address(request.META)),
+                *args,
+                **kwargs,
+            )
         if request.headers.get("HX-Request"):
             # The whole page goes to sign-in: no form may appear inside a table.
             return HttpResponseClientRedirect(

@@ -26,7 +26,7 @@ GONE = "gone"
 def past_part(past: Past, now: datetime) -> Part:
     """Return the strip and the wait of a gang."""
     context = {
-        "strip": make_strip(past.spans, now),
+        "strip": make_strip(past.spans, now, past.outages),
         "more": past.more,
         "wait": past.wait,
         "typical": past.typical,
@@ -65,7 +65,7 @@ def gone_news(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpRespons
 
 
 def _live(gang_id: str) -> str:
-    return f"{reverse('gang-news', args=[gang_id])}?{GONE}=1&"
+    return f"{reverse('gang-news', args=[gang_id])}?{GONE}=1"
 
 
 def _page(viewer: Viewer, gang: GoneGang, now: datetime) -> tuple[Part | Rows, ...]:

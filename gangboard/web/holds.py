@@ -110,6 +110,8 @@ def _release(row: HoldRow, viewer: Viewer, clusters: Mapping[int, Freshness]) ->
     """Return the button that resumes the held Job; without a Job the Hold goes by hand."""
     id_ = next((key for key, one in clusters.items() if one.cluster == row.cluster), 0)
     why_not = no_right(viewer, id_, row.namespace)
+    if not why_not and id_ in clusters:
+        why_not = clusters[id_].why_closed
     if not why_not and not row.job_uid:
         why_not = f"There is no Job to resume. {_by_hand(row)}"
     return OfferRow(

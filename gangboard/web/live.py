@@ -15,13 +15,13 @@ from django.utils import timezone
 from gangboard.store.access import Viewer, viewer_of
 from gangboard.web.parts import Part, Rows, Version, find_news, read_version, write_version
 from gangboard.web.shared import Page, Reading, readings
-from gangboard.web.turns import turns
+from gangboard.web.turns import FALL_BACK, turns
 from gangboard.web.waiting import Ticket, TooManyWaiting, notifier
 
 WAIT = 25.0
 """Seconds after which a page without news is told so; proxies cut silence at 30 or 60."""
-FALL_BACK = "2"
-"""Seconds between two questions of a page that may not wait."""
+VERSION = "X-Live-Version"
+"""Header with the version that the page shows."""
 LONGEST_TAB = 64
 
 Read = Callable[[Viewer], Sequence[Part | Rows]]
@@ -35,28 +35,27 @@ class _Question:
     request: HttpRequest
     known: Version
     address: str
-    """Of this request, without the version."""
     read: Read
     element: str
     """Id of the element that asks, which the answer replaces."""
+    personal: bool
+    """Whether two people with the same roles may see different things on it."""
 
     def ask(self, viewer: Viewer, position: str) -> HttpResponse | None:
         """Return the answer as things are now, None when the browser shows everything."""
+        whose = viewer.user_id if self.personal else None
         reading = readings.get(
-            (viewer.scopes, self.address), position, self.known, lambda: self.read(viewer)
+            (whose, viewer.scopes, self.address), position, self.known, lambda: self.read(viewer)
         )
         if not reading.page:
             return HttpResponse(status=204, headers={"HX-Refresh": "true"})
-        body = reading.answer(self.known, lambda: self._render(reading))
+        body = readings.answer(reading, self.known, lambda: self._render(reading))
         return None if body is None else HttpResponse(body)
 
-    def _render(self, reading: Reading) -> bytes | None:
+    def _render(self, reading: Reading) -> bytes:
         page: Page = reading.page
-        news = find_news(page, self.known)
-        if not news:
-            return None
         context = {
-            "news": news,
+            "news": find_news(page, self.known),
             "live": self.address,
             "live_id": self.element,
             "version": write_version(page, reading.read_at),
@@ -66,18 +65,23 @@ class _Question:
 
 
 def answer(
-    request: HttpRequest, viewer: Viewer, address: str, read: Read, *, element: str = "live"
+    request: HttpRequest,
+    viewer: Viewer,
+    address: str,
+    read: Read,
+    *,
+    element: str = "live",
+    personal: bool = False,
 ) -> HttpResponse:
     """Wait for news of the page and return them; 204 when there are none.
 
-    `address` is that of this request without the version.
+    `address` is that of this request; `personal` pages are not shared by people of equal roles.
     """
-    known = read_version(request.GET.get("version", ""))
-    question = _Question(request, known, address, read, element)
+    known = read_version(request.headers.get(VERSION, ""))
+    question = _Question(request, known, address, read, element, personal)
     tab = request.headers.get("X-Tab", "")[:LONGEST_TAB] or str(id(request))
     try:
-        # With the user's id nobody can send away the pages of somebody else.
-        ticket = notifier.enter(f"{viewer.user_id} {tab}", most=settings.WAITERS)
+        ticket = notifier.enter(viewer.user_id, tab, most=settings.WAITERS)
     except TooManyWaiting:
         found = question.ask(viewer, notifier.position(viewer))
         return found or HttpResponse(status=204, headers={"X-Live-Again": FALL_BACK})

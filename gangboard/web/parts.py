@@ -1,7 +1,7 @@
 """A page is made of parts. Each knows what it shows, so a live page is sent only what is new.
 
-A page's version is the set of the fingerprints of its parts: the browser sends it back, and what
-is not in it is what the browser does not have. A forged or broken version gets a complete answer.
+A page's version is the set of the marks of its parts: the browser sends it back, and what is not
+in it is what the browser does not have. A forged or broken version gets a complete answer.
 """
 
 from __future__ import annotations
@@ -9,15 +9,17 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.template.loader import render_to_string
 
 SIZE = 6
-"""Bytes of a fingerprint."""
-LONGEST_VERSION = 60_000
-"""Characters; a page of 100 rows has less than a thousand."""
+"""Bytes of a fingerprint, and of a mark."""
+MOST_MARKS = 480
+"""Marks of one version: a page with more parts gets one for several of them."""
+LONGEST_VERSION = 4_000
+"""Characters: it travels in a header, and proxies take 8 KB for all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +33,14 @@ class Part:
     """What is printed, without what a clock changes: ages tick in the browser."""
     fingerprint: bytes = field(init=False, repr=False)
     """Equal for what looks equal."""
+    length: int = field(init=False, repr=False)
+    """Characters of what is printed."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "fingerprint", _digest((self.id, self.shown)))
+        # repr of frozen dataclasses names every field: nothing that is shown can be forgotten.
+        text = repr((self.id, self.shown))
+        object.__setattr__(self, "fingerprint", _digest(text))
+        object.__setattr__(self, "length", len(text))
 
     def render(self, frame: Mapping[str, object]) -> str:
         """Return its HTML. `frame` is what every template may use, such as `now`."""
@@ -51,7 +58,7 @@ class Rows:
 
     def __post_init__(self) -> None:
         ids = [part.id for part in self.parts]
-        object.__setattr__(self, "fingerprint", _digest((self.id, ids)))
+        object.__setattr__(self, "fingerprint", _digest(repr((self.id, ids))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,19 +85,36 @@ class RowsNews:
 class Version:
     """What a browser shows: which parts, and when they were read."""
 
-    fingerprints: frozenset[bytes] = frozenset()
+    marks: frozenset[bytes] = frozenset()
     read_at: int = 0
     """Milliseconds since 1970."""
 
 
+def marks_of(page: Iterable[Part | Rows]) -> Mapping[bytes, bytes]:
+    """Return by which mark a version knows each fingerprint of a page: at most MOST_MARKS of them.
+
+    It is the fingerprint itself, unless there are too many parts. Then those whose ids fall into
+    the same drawer share a mark, and are sent together when one of them has changed.
+    """
+    pieces = list(_pieces(page))
+    if len(pieces) <= MOST_MARKS:
+        return {print_: print_ for _, print_ in pieces}
+    drawers: dict[int, list[bytes]] = {}
+    for name, print_ in pieces:
+        drawers.setdefault(int.from_bytes(_digest(name)) % MOST_MARKS, []).append(print_)
+    return {
+        print_: _digest(repr(sorted(prints))) for prints in drawers.values() for print_ in prints
+    }
+
+
 def write_version(page: Iterable[Part | Rows], read_at: int) -> str:
     """Return the version of a page: opaque, and of no use for anything but a comparison."""
-    prints = b"".join(sorted(_fingerprints(page)))
-    return base64.urlsafe_b64encode(read_at.to_bytes(SIZE, "big") + prints).decode()
+    marks = b"".join(sorted(set(marks_of(page).values())))
+    return base64.urlsafe_b64encode(read_at.to_bytes(SIZE, "big") + marks).decode()
 
 
 def read_version(text: str) -> Version:
-    """Return what a version says; nothing when it is not one."""
+    """Return what a version says; nothing when it is not one, or longer than any that we write."""
     if len(text) > LONGEST_VERSION:
         return Version()
     try:
@@ -99,13 +123,13 @@ def read_version(text: str) -> Version:
         return Version()
     if not raw or len(raw) % SIZE:
         return Version()
-    prints = frozenset(raw[start : start + SIZE] for start in range(SIZE, len(raw), SIZE))
-    return Version(prints, int.from_bytes(raw[:SIZE], "big"))
+    marks = frozenset(raw[start : start + SIZE] for start in range(SIZE, len(raw), SIZE))
+    return Version(marks, int.from_bytes(raw[:SIZE], "big"))
 
 
-def find_news(page: Iterable[Part | Rows], version: Version) -> News:
+def find_news(page: Sequence[Part | Rows], version: Version) -> News:
     """Return what of the page is not in the version that the browser has."""
-    known = version.fingerprints
+    known = {print_ for print_, mark in marks_of(page).items() if mark in version.marks}
     parts: list[Part] = []
     rows: list[RowsNews] = []
     for piece in page:
@@ -121,14 +145,14 @@ def find_news(page: Iterable[Part | Rows], version: Version) -> News:
     return News(tuple(parts), tuple(rows))
 
 
-def _fingerprints(page: Iterable[Part | Rows]) -> Iterator[bytes]:
+def _pieces(page: Iterable[Part | Rows]) -> Iterator[tuple[str, bytes]]:
+    """Return id and fingerprint of everything on a page."""
     for piece in page:
-        yield piece.fingerprint
+        yield piece.id, piece.fingerprint
         if isinstance(piece, Rows):
             for part in piece.parts:
-                yield part.fingerprint
+                yield part.id, part.fingerprint
 
 
-def _digest(value: object) -> bytes:
-    # repr of frozen dataclasses names every field: nothing that is shown can be forgotten.
-    return hashlib.blake2b(repr(value).encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()

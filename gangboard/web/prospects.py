@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 
 from gangboard.actions import service
 from gangboard.actions.service import AskError, Fault
@@ -17,6 +18,7 @@ from gangboard.web.asking import Asking
 from gangboard.web.targets import write_target
 
 LONGEST_PATCH = 20_000
+NOTHING: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class Prospect:
     kind: str
     namespace: str
     name: str
+    uid: str
     allowed: bool = False
     lever: str = ""
     lever_label: str = ""
@@ -74,9 +77,21 @@ class Note:
     names: tuple[str, ...]
 
 
-def look_ahead(viewer: Viewer, asking: Asking, *, now: datetime) -> tuple[Prospect, ...]:
-    """Return what would come of each object, in the order asked. Sends and writes nothing."""
-    return tuple(_look(viewer, asking, target, now) for target in asking.targets)
+def look_ahead(
+    viewer: Viewer,
+    asking: Asking,
+    *,
+    now: datetime,
+    together: Mapping[str, frozenset[str]] = NOTHING,
+) -> tuple[Prospect, ...]:
+    """Return what would come of each object, in the order asked. Sends and writes nothing.
+
+    `together`: uid → uids of the selection that is judged as a whole and that it is part of.
+    """
+    return tuple(
+        _look(viewer, asking, target, now, together.get(target.uid, frozenset()))
+        for target in asking.targets
+    )
 
 
 def notes(texts: Iterable[tuple[str, Sequence[str]]]) -> tuple[Note, ...]:
@@ -97,9 +112,12 @@ def holds(prospects: Iterable[Prospect]) -> bool:
     return any(one.allowed and one.lever == Lever.HOLD for one in prospects)
 
 
-def _look(viewer: Viewer, asking: Asking, target: Target, now: datetime) -> Prospect:
+def _look(
+    viewer: Viewer, asking: Asking, target: Target, now: datetime, chosen: frozenset[str]
+) -> Prospect:
     try:
-        return _planned(target, service.preview(viewer, asking.ask(target), now=now))
+        plan = service.preview(viewer, asking.ask(target), now=now, chosen=chosen)
+        return _planned(target, plan)
     except AskError as error:
         if error.fault is not Fault.MOVED_ON or target.generation is None:
             return _faulty(target, error)
@@ -107,7 +125,7 @@ def _look(viewer: Viewer, asking: Asking, target: Target, now: datetime) -> Pros
     # Whether the object itself is still the one that the person meant, and what is true of it now.
     here = replace(target, generation=None)
     try:
-        plan = service.preview(viewer, asking.ask(here), now=now)
+        plan = service.preview(viewer, asking.ask(here), now=now, chosen=chosen)
     except AskError as error:
         return _faulty(target, error)
     return replace(_planned(here, plan), moved=printable(str(moved)))
@@ -148,6 +166,7 @@ def _named(target: Target) -> Prospect:
         kind=printable(target.kind),
         namespace=printable(target.namespace),
         name=printable(target.name),
+        uid=target.uid,
     )
 
 

@@ -16,6 +16,13 @@ CONTENT_SECURITY_POLICY = "; ".join(
     )
 )
 """Own files only: no inline script or style, no other host."""
+HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    # Also the Back button after sign-out must not show what was there.
+    "Cache-Control": "no-store",
+}
+"""On every answer that does not say otherwise."""
 
 
 class SecurityHeadersMiddleware:
@@ -27,10 +34,6 @@ class SecurityHeadersMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Return the view's answer with the headers."""
         response = self.get_response(request)
-        response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
-        response.headers.setdefault(
-            "Permissions-Policy", "camera=(), geolocation=(), microphone=()"
-        )
-        # Also the Back button after sign-out must not show what was there.
-        response.headers.setdefault("Cache-Control", "no-store")
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
         return response

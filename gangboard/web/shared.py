@@ -2,22 +2,32 @@
 
 When something moves, all open pages ask at once; most of them show the same page to people who may
 see the same. Without this the cost of a change would grow with the number of open pages.
+
+What is kept has a bound in bytes for all pages together, and nothing that a browser sends is: an
+answer is known by what it contains.
 """
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
-from gangboard.web.parts import Part, Rows, Version
+from gangboard.web.parts import Part, Rows, Version, marks_of
 
 Page = Sequence[Part | Rows]
 MOST_PAGES = 128
-MOST_ANSWERS = 64
-"""Versions of one page for which the answer is kept."""
+MOST_BYTES = 64 * 1024 * 1024
+"""Of all pages and answers that are kept."""
+_OF_ONE_PAGE = 8
+"""The answers of one page have the eighth part of it: they do not drive out all other pages."""
+_AROUND = 256
+"""Bytes around a text that is kept."""
+_PER_CHARACTER = 3
+"""Bytes that the objects of a page take for each character that it shows; two on a Board of 100 rows."""
 
 
 def now_in_ms() -> int:
@@ -33,31 +43,65 @@ class Reading:
     position: str
     """The position that was known before it was read: it holds until that moves."""
     read_at: int
-    _answers: dict[frozenset[bytes], bytes | None] = field(default_factory=dict)
+    most_bytes: int
+    """Of its answers that are kept."""
+    marks: frozenset[bytes] = field(init=False)
+    """What a browser that shows all of it has in its version."""
+    page_bytes: int = field(init=False)
+    answers_bytes: int = 0
+    _answers: dict[bytes, bytes] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def answer(self, known: Version, render: Callable[[], bytes | None]) -> bytes | None:
+    def __post_init__(self) -> None:
+        self.marks = frozenset(marks_of(self.page).values())
+        parts = [
+            part
+            for piece in self.page
+            for part in (piece.parts if isinstance(piece, Rows) else (piece,))
+        ]
+        self.page_bytes = sum(_AROUND + part.length * _PER_CHARACTER for part in parts)
+
+    def answer(self, known: Version, render: Callable[[], bytes]) -> bytes | None:
         """Return what a browser with that version is told; None when it has everything."""
+        missing = self.marks - known.marks
+        if not missing:
+            return None
+        key = hashlib.blake2b(b"".join(sorted(missing)), digest_size=16).digest()
         with self._lock:
-            if known.fingerprints not in self._answers:
-                if len(self._answers) >= MOST_ANSWERS:
-                    self._answers.clear()
-                self._answers[known.fingerprints] = render()
-            return self._answers[known.fingerprints]
+            found = self._answers.get(key)
+            if found is None:
+                found = render()
+                self._keep(key, found)
+            return found
+
+    def _keep(self, key: bytes, answer: bytes) -> None:
+        if self.answers_bytes + len(answer) + _AROUND > self.most_bytes:
+            self._answers.clear()
+            self.answers_bytes = 0
+        if len(answer) + _AROUND <= self.most_bytes:
+            self._answers[key] = answer
+            self.answers_bytes += len(answer) + _AROUND
 
 
 @dataclass(eq=False, slots=True)
 class _Place:
     """Where the reading of one page is kept; who reads it holds the lock, all others wait."""
 
+    key_bytes: int
     lock: threading.Lock = field(default_factory=threading.Lock)
     reading: Reading | None = None
+
+    @property
+    def bytes(self) -> int:
+        kept = self.reading
+        return self.key_bytes + (kept.page_bytes + kept.answers_bytes if kept is not None else 0)
 
 
 class Readings:
     """The latest reading of each page that is open somewhere."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
         self._lock = threading.Lock()
         self._places: OrderedDict[Hashable, _Place] = OrderedDict()
 
@@ -79,18 +123,37 @@ class Readings:
             ):
                 return kept
             read_at = now_in_ms()
-            place.reading = Reading(read(), position, read_at)
-            return place.reading
+            reading = place.reading = Reading(
+                read(), position, read_at, self._most_bytes // _OF_ONE_PAGE
+            )
+        with self._lock:
+            self._forget()
+        return reading
+
+    def answer(self, reading: Reading, known: Version, render: Callable[[], bytes]) -> bytes | None:
+        """Return what a browser with that version is told of a reading; None: it has everything."""
+        before = reading.answers_bytes
+        found = reading.answer(known, render)
+        if reading.answers_bytes > before:
+            with self._lock:
+                self._forget()
+        return found
 
     def _place(self, key: Hashable) -> _Place:
         with self._lock:
             place = self._places.get(key)
             if place is None:
-                place = self._places[key] = _Place()
+                place = self._places[key] = _Place(_AROUND + len(repr(key)))
             self._places.move_to_end(key)
-            while len(self._places) > MOST_PAGES:
-                self._places.popitem(last=False)
+            self._forget()
             return place
+
+    def _forget(self) -> None:
+        """Forget pages, the one that was asked for longest ago first, until the rest may stay."""
+        kept = sum(place.bytes for place in self._places.values())
+        while kept > self._most_bytes or len(self._places) > MOST_PAGES:
+            _, oldest = self._places.popitem(last=False)
+            kept -= oldest.bytes
 
 
 readings = Readings()

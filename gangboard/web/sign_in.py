@@ -6,15 +6,21 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.contrib import auth
+from django.contrib.auth.models import User
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from gangboard.peers import client_address, network_of
 from gangboard.readmodels.ages import duration_text
 from gangboard.store import people
+from gangboard.web.password_turns import password_turns
 
+SOON = 2
+"""Seconds after which a turn may be free."""
 MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
@@ -28,44 +34,97 @@ def sign_in(request: HttpRequest) -> HttpResponse:
             return HttpResponseRedirect(back_to)
         return _form(request, back_to)
     name = request.POST.get("name", "").replace("\x00", "")[:150]
-    wait = people.count_password_attempt(name=name, address=request.META.get("REMOTE_ADDR", ""))
-    if wait:
-        response = _form(
-            request,
-            back_to,
-            f"Too many attempts. Try again in {duration_text(timedelta(seconds=wait))}.",
-            name=name,
-            status=429,
-        )
-        response["Retry-After"] = str(int(wait))
-        return response
-    user = auth.authenticate(request, username=name, password=request.POST.get("password", ""))
+    sender = network_of(client_address(request.META))
+    # Nobody waits for a transaction here, and a flood writes no more than its turns allow.
+    with password_turns.turn(sender) as taken:
+        if not taken:
+            sentence = "Too many people sign in at this moment. Try again in a few seconds."
+            return _later(_form(request, back_to, sentence, name=name, status=503), SOON)
+        place = _place(request, name, sender)
+        tried = people.try_password(name=name, place=place)
+        if tried.wait:
+            after = duration_text(timedelta(seconds=tried.wait))
+            sentence = f"Too many wrong passwords. Try again in {after}, or sign in by a link."
+            return _later(_form(request, back_to, sentence, name=name, status=429), tried.wait)
+        user = auth.authenticate(request, username=name, password=request.POST.get("password", ""))
+    source = client_address(request.META)
     if user is None:
+        people.record_failed_sign_in(name=name, source=source, number=tried.number)
         sentence = "This name and password do not belong together."
         return _form(request, back_to, sentence, name=name, status=403)
-    people.forget_password_attempts(name=name)
-    auth.login(request, user)
+    people.forget_passwords(name=name, place=place)
+    assert isinstance(user, User)  # noqa: S101  # AUTH_USER_MODEL is Django's own
+    with transaction.atomic():
+        auth.login(request, user)
+        people.record_sign_in(user=user, how="a password", source=source)
     return HttpResponseRedirect(back_to)
 
 
-@require_GET
+def _place(request: HttpRequest, name: str, sender: str) -> str:
+    """Return where a password is typed: for who is signed in already, the session itself.
+
+    So nobody who shares an address with them can lock them out of it.
+    """
+    if request.user.is_authenticated and request.user.get_username() == name:
+        return f"session {request.session.session_key}"
+    return sender
+
+
+def _later(response: HttpResponse, seconds: int) -> HttpResponse:
+    response["Retry-After"] = str(seconds)
+    return response
+
+
+@require_safe
 def follow_link(request: HttpRequest, secret: str) -> HttpResponse:
-    """Sign in whoever follows a one-time link; afterwards the link is worthless."""
-    user = people.consume_sign_in_link(secret)
+    """Say whom a one-time link signs in, with the button that does it.
+
+    Previews of chats and filters of mail look at links too, and a link may come from somebody who
+    wants this browser to work in another account: looking changes nothing.
+    """
+    user = people.find_sign_in_link(secret)
     if user is None:
-        sentence = (
-            "This sign-in link does not work any more: it was used, or it has expired. "
-            "Ask for a new one."
-        )
-        return _form(request, settings.LOGIN_REDIRECT_URL, sentence, status=403)
-    auth.login(request, user, backend=MODEL_BACKEND)
+        return _no_link(request)
+    present = request.user if request.user.is_authenticated and request.user != user else None
+    context = {"secret": secret, "user": user, "present": present, "host": request.get_host()}
+    response = render(request, "sign_in_link.html", context)
+    # The address holds the secret: only the origin may go with what the page loads and sends.
+    response["Referrer-Policy"] = "strict-origin"
+    return response
+
+
+@sensitive_post_parameters("secret")
+@require_POST
+def use_link(request: HttpRequest) -> HttpResponse:
+    """Sign in whom a one-time link is for; afterwards the link is worthless."""
+    source = client_address(request.META)
+    with transaction.atomic():
+        user = people.consume_sign_in_link(request.POST.get("secret", ""))
+        if user is not None:
+            auth.login(request, user, backend=MODEL_BACKEND)
+            people.record_sign_in(user=user, how="a link", source=source)
+    if user is None:
+        people.record_failed_link(source=source)
+        return _no_link(request)
     return HttpResponseRedirect(settings.LOGIN_REDIRECT_URL)
+
+
+def _no_link(request: HttpRequest) -> HttpResponse:
+    sentence = (
+        "This sign-in link does not work any more: it was used, or it has expired. "
+        "Ask for a new one."
+    )
+    return _form(request, settings.LOGIN_REDIRECT_URL, sentence, status=403)
 
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End the session."""
-    auth.logout(request)
+    name = request.user.get_username() if request.user.is_authenticated else ""
+    with transaction.atomic():
+        auth.logout(request)
+        if name:
+            people.record_sign_out(name=name, source=client_address(request.META))
     return HttpResponseRedirect(settings.LOGIN_URL)
 
 

@@ -2,22 +2,31 @@
 
 When something moves, all open pages ask at once. Threads of one process compute one at a time anyway;
 a hundred that try take the interpreter from each other at every query, and so all of them are late.
-In turns the first answers are out while the last ones still queue.
+In turns the first answers are out while the last ones still queue. Nobody queues more than some
+pages: each holds a thread, and whoever has all of them keeps everybody else out.
 """
 
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from django.http import HttpRequest, HttpResponseBase
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 MOST = 3
 """More than one: while one waits for the database, another computes."""
 PATIENCE = 5.0
 """Seconds to wait for a turn, then it goes on without: a query that hangs must not stop what needs
 another one."""
+MOST_OF_ONE = 40
+"""Requests of one session that wait, queue or are answered: twice what may wait for news, as a page
+that asks anew is there twice for a moment."""
+FALL_BACK = "2"
+"""Seconds between two questions of a page that may not wait."""
+LONGEST_SESSION = 64
 _LIVE = "/live/"
 
 
@@ -69,10 +78,24 @@ class LiveTurnsMiddleware:
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
+        self._lock = threading.Lock()
+        self._asking: Counter[str] = Counter()
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Return the view's answer."""
+        """Return the view's answer, or tell the page to ask again."""
         if not request.path_info.startswith(_LIVE):
             return self.get_response(request)
-        with turns.taken():
-            return self.get_response(request)
+        # By the cookie: who it is costs queries, and only what has a turn may make them.
+        session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")[:LONGEST_SESSION]
+        with self._lock:
+            if self._asking[session] >= MOST_OF_ONE:
+                return HttpResponse(status=204, headers={"X-Live-Again": FALL_BACK})
+            self._asking[session] += 1
+        try:
+            with turns.taken():
+                return self.get_response(request)
+        finally:
+            with self._lock:
+                self._asking[session] -= 1
+                if not self._asking[session]:
+                    del self._asking[session]

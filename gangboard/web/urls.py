@@ -31,6 +31,7 @@ urlpatterns = [
     path("actions/node/", node.node, name="node"),
     path("actions/audit/", audit.audit, name="audit"),
     path("actions/export.<str:ending>", actions.export, name="actions-export"),
+    path("actions/audit/export.<str:ending>", audit.export, name="audit-export"),
     path("actions/batches/<str:batch>/", asked.batch, name="batch"),
     path("actions/batches/<str:batch>/stop/", asked.stop, name="batch-stop"),
     path("actions/<str:action_id>/", actions.action, name="action"),
@@ -50,6 +51,7 @@ urlpatterns = [
     path("live/clusters/", clusters.clusters_news, name="clusters-news"),
     path("live/clusters/<str:name>/", clusters.cluster_news, name="cluster-news"),
     path("sign-in/", sign_in.sign_in, name="sign-in"),
+    path("sign-in/link/", sign_in.use_link, name="sign-in-link-use"),
     path("sign-in/link/<str:secret>/", sign_in.follow_link, name="sign-in-link"),
     path("sign-out/", sign_in.sign_out, name="sign-out"),
 ]

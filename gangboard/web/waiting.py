@@ -19,6 +19,8 @@ from gangboard.store.access import Viewer
 
 POLL_INTERVAL = 0.1
 """Seconds between two looks at the positions while somebody waits."""
+MOST_OF_ONE = 20
+"""Requests of one person that may wait: who opens more pages has the others ask every 2 seconds."""
 RETRY_INTERVAL = 1.0
 """Seconds to the next look after the database has failed."""
 
@@ -26,14 +28,15 @@ log = get_logger(__name__)
 
 
 class TooManyWaiting(RuntimeError):  # noqa: N818  # a state, named like it
-    """The bound on waiting requests is reached: the page must ask again by itself."""
+    """A bound on waiting requests is reached: the page must ask again by itself."""
 
 
 @dataclass(eq=False, slots=True)
 class Ticket:
     """One waiting request."""
 
-    page: str
+    person: int
+    tab: str
     """The open page that waits; a newer request of it takes the place of this one."""
     superseded: bool = False
 
@@ -46,7 +49,7 @@ class Notifier:
         lock = threading.Lock()
         self._changed = threading.Condition(lock)
         self._joined = threading.Condition(lock)
-        self._waiting: dict[str, Ticket] = {}
+        self._waiting: dict[tuple[int, str], Ticket] = {}
         self._moment: Moment | None = None
         self._thread: threading.Thread | None = None
 
@@ -55,16 +58,21 @@ class Notifier:
         """How many requests wait now."""
         return len(self._waiting)
 
-    def enter(self, page: str, *, most: int) -> Ticket:
-        """Register a request; an older one of the same page is let go. Raises TooManyWaiting."""
+    def enter(self, person: int, tab: str, *, most: int) -> Ticket:
+        """Register a request; an older one of the same page is let go. Raises TooManyWaiting.
+
+        `most`: requests of everybody. Nobody takes a place of somebody else, nor more than
+        MOST_OF_ONE.
+        """
         with self._changed:
-            older = self._waiting.pop(page, None)
+            older = self._waiting.pop((person, tab), None)
             if older is not None:
                 older.superseded = True
                 self._changed.notify_all()
-            if len(self._waiting) >= most:
+            own = sum(ticket.person == person for ticket in self._waiting.values())
+            if len(self._waiting) >= most or own >= MOST_OF_ONE:
                 raise TooManyWaiting
-            ticket = self._waiting[page] = Ticket(page)
+            ticket = self._waiting[person, tab] = Ticket(person, tab)
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="notifier", daemon=True)
                 self._thread.start()
@@ -75,8 +83,8 @@ class Notifier:
     def leave(self, ticket: Ticket) -> None:
         """Forget a request that has its answer."""
         with self._changed:
-            if self._waiting.get(ticket.page) is ticket:
-                del self._waiting[ticket.page]
+            if self._waiting.get((ticket.person, ticket.tab)) is ticket:
+                del self._waiting[ticket.person, ticket.tab]
 
     @property
     def roles(self) -> tuple[int, int]:

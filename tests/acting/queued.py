@@ -7,7 +7,7 @@ import time
 
 from tests.acting.scene import Json, Scene, Witness
 from tests.controlplane.client import wait
-from tests.controlplane.objects import JOBSET, jobset
+from tests.controlplane.objects import JOBSET, JobOptions, job, jobset
 from tests.controlplane.queues import KUEUE, make_queue
 
 _STAYS_SECONDS = 10.0
@@ -96,3 +96,110 @@ def child_held(scene: Scene) -> None:
     ended = scene.act("resume", job)
     assert ended["state"] == "verified", ended
     scene.wait_running(2, "run-w-1")
+
+
+def nobody_admits(scene: Scene) -> None:
+    """A queue label where no Kueue is served: blocked, and the owner's own field resumes it."""
+    scene.set_up()
+    labels = {"kueue.x-k8s.io/queue-name": "team-queue"}
+    workers: JobOptions = {"pods": 2, "node_selector": scene.where}
+    made = jobset("run", scene.namespace, jobs={"w": workers}, suspend=True, labels=labels)
+    scene.client.create(made)
+    gang = scene.code("run", "queue-evaluating")
+    assert gang["health"] == "blocked"
+    assert "team-queue" in gang["message"]
+    assert "nobody admits it" in gang["message"]
+    assert any(text.startswith("Resume JobSet run") for text in gang["advice"])
+    scene.seen("run")
+    plan = scene.dry_run("resume", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
+    assert any("If Kueue is installed here later" in text for text in plan["warnings"]), plan
+    resumed = scene.act("resume", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
+    assert (resumed["state"], resumed["lever"]) == ("verified", "suspend"), resumed
+    scene.wait_running(2)
+    scene.code("run", "running")
+    scene.seen("run")
+    ended = scene.act("suspend", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
+    assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
+    assert scene.code("run", "queue-evaluating")["health"] == "blocked"
+
+
+def waits_for_quota(scene: Scene) -> None:
+    """A queue that has no room keeps it suspended: it waits, and nothing resumes it behind its back."""
+    scene.set_up()
+    queue = make_queue(scene.client, scene.namespace, {"cpu": "1"})
+    labels = {"kueue.x-k8s.io/queue-name": queue}
+    workers: JobOptions = {"pods": 2, "node_selector": scene.where}
+    scene.client.create(jobset("run", scene.namespace, jobs={"w": workers}, labels=labels))
+    wait(lambda: scene.client.list(KUEUE, "Workload", scene.namespace), what="its Workload")
+    gang = scene.code("run", "queue-evaluating")
+    assert (gang["health"], gang["queue"]) == ("waiting", queue)
+    scene.seen("run")
+    refused = scene.act("resume", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
+    assert refused["state"] == "refused", refused
+    assert f"waits in queue {queue}" in refused["message"]
+
+
+def jobs_of_their_own(scene: Scene) -> None:
+    """Jobs below a JobSet that another controller runs, each in a queue of its own without room.
+
+    JobSet's own controller resumes its Jobs, and Kueue and it would undo each other; so the JobSet is
+    another's (`spec.managedBy`), and the Jobs are made as that would make them.
+    """
+    scene.set_up()
+    queue = make_queue(scene.client, scene.namespace, {"cpu": "1"})
+    workers: JobOptions = {"replicas": 2, "pods": 2, "node_selector": scene.where}
+    managed = {"managedBy": "example.com/other-controller"}
+    above = scene.client.create(
+        jobset("run", scene.namespace, jobs={"w": workers}, jobset_spec=managed)
+    )
+    for index in range(2):
+        made = job(
+            f"run-w-{index}",
+            scene.namespace,
+            parallelism=2,
+            node_selector=scene.where,
+            job_labels={
+                "kueue.x-k8s.io/queue-name": queue,
+                "jobset.sigs.k8s.io/jobset-name": "run",
+                "jobset.sigs.k8s.io/replicatedjob-name": "w",
+            },
+        )
+        made["metadata"]["ownerReferences"] = [
+            {
+                "apiVersion": JOBSET,
+                "kind": "JobSet",
+                "name": "run",
+                "uid": above["metadata"]["uid"],
+                "controller": True,
+                "blockOwnerDeletion": True,
+            }
+        ]
+        scene.client.create(made)
+    wait(
+        lambda: len(scene.client.list(KUEUE, "Workload", scene.namespace)) == 2,
+        what="a Workload of each Job",
+    )
+    assert all(scene.job(f"run-w-{index}")["spec"]["suspend"] for index in range(2))
+    gang = scene.code("run", "queue-evaluating")
+    assert gang["health"] == "waiting"
+    assert gang["message"] == f"Queue {queue} has not admitted Jobs run-w-0 and run-w-1 yet."
+    codes = {finding["code"] for finding in gang["findings"]}
+    assert not codes & {"suspended", "job-suspended"}, codes
+
+
+def managed_without_a_label(scene: Scene) -> None:
+    """Kueue manages what names no queue (`manageJobsWithoutQueueName`): suspended by nobody's hand."""
+    scene.set_up()
+    workers: JobOptions = {"pods": 2, "node_selector": scene.where}
+    scene.client.create(jobset("run", scene.namespace, jobs={"w": workers}))
+    wait(lambda: scene.client.list(KUEUE, "Workload", scene.namespace), what="its Workload")
+    _wait_suspended(scene, True)
+    gang = scene.code("run", "queue-evaluating")
+    assert gang["health"] == "waiting"
+    scene.seen("run")
+    owner = {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"}
+    refused = scene.act("resume", owner)
+    assert refused["state"] == "refused", refused
+    ended = scene.act("suspend", owner)
+    assert (ended["state"], ended["lever"]) == ("verified", "kueue-active"), ended
+    scene.code("run", "deactivated")

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.acting.identities import install, remove
 from tests.acting.scene import Scene
+from tests.browser import follow_link
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.objects import JobOptions, jobset
 from tests.installation import Installation
@@ -63,7 +64,7 @@ def test_from_click_to_held(scene: Scene, browser: Browser) -> None:
     seconds = []
     try:
         page = context.new_page()
-        page.goto(scene.installation.new_sign_in_link())
+        follow_link(page, scene.installation.new_sign_in_link())
         gang = scene.gang("run")
         page.goto(f"{scene.installation.url}/gangs/{gang['id']}/")
         for _ in range(TRIES):

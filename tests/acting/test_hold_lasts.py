@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.controlplane]
 MINORS = ("1.37", "1.36")
 HELD_SECONDS = 60.0
 API_SERVER_KILLS = 3
+PROVED_SECONDS = 150.0
 JOB, SIBLINGS = "run-w-1", ("run-w-0", "run-w-2")
 PODS = 2
 
@@ -112,8 +114,16 @@ def _held_through_everything(scene: Scene, siblings: dict[str, set[str]]) -> Non
     assert "1 of 3" in gang["message"]
     told = " ".join(str(finding) for finding in gang["findings"])
     assert "born suspended after restart 1" in told, "the board says that a restart kept it"
+    # A proof that met the moment of the restart, or a killed API server, says "not known"; the next
+    # comes a minute later.
+    hold = wait(lambda: _proved(scene), timeout=PROVED_SECONDS, what="the Hold to be proved again")
+    assert hold["job"] == JOB
+
+
+def _proved(scene: Scene) -> dict[str, Any] | None:
     (hold,) = scene.installation.get("holds/", cluster=scene.cluster)["results"]
-    assert (hold["job"], hold["in_force"]) == (JOB, True)
+    assert hold["in_force"] is not False
+    return hold if hold["in_force"] else None
 
 
 def _fail_a_sibling(scene: Scene) -> None:
@@ -181,4 +191,4 @@ def _collected(scene: Scene) -> None:
 def test_one_job_of_three_is_held_for_a_minute(
     stories: dict[str, Future[None]], minor: str
 ) -> None:
-    stories[minor].result(timeout=420)
+    stories[minor].result(timeout=600)

@@ -27,12 +27,17 @@ STORIES: dict[str, tuple[Callable[[Scene], None], ...]] = {
         consequences.coordinator,
         levers.relocated,
     ),
-    "plain": (levers.paused_by_parallelism,),
+    "plain": (levers.paused_by_parallelism, queued.nobody_admits),
     "k136": (levers.without_policy_on_136,),
     "k135": (levers.refused_on_135,),
     "k135served": (levers.refused_without_effect,),
     "k135map": (levers.held_on_135,),
-    "kueue": (queued.owner_deactivated, queued.child_held),
+    "kueue": (
+        queued.owner_deactivated,
+        queued.child_held,
+        queued.waits_for_quota,
+        queued.jobs_of_their_own,
+    ),
 }
 
 HOLDING = ("k137", "k135served", "k135map", "kueue")

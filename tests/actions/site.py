@@ -208,7 +208,9 @@ def record_requests(simulator: Simulator) -> Wire:
     return wire
 
 
-def make_site(simulator: Simulator, *, actor: bool = True, name: str = "east") -> Site:
+def make_site(
+    simulator: Simulator, *, actor: bool = True, name: str = "east", who: str = "olga"
+) -> Site:
     """Add a running simulator as a cluster, poll it once, and make an operator."""
     reader = read_kubeconfig(simulator.kubeconfig_text(read_only=True))
     cluster = add_cluster(name=name, document=reader.to_document(), server=reader.server)
@@ -216,7 +218,7 @@ def make_site(simulator: Simulator, *, actor: bool = True, name: str = "east") -
         document = read_kubeconfig(simulator.kubeconfig_text()).to_document()
         Cluster.objects.filter(pk=cluster.pk).update(actor_credentials=seal(document))
         cluster.refresh_from_db()
-    user = User.objects.create_user("olga", password=None)
+    user = User.objects.create_user(who, password=None)
     Grant.objects.create(user=user, role="operator", cluster=cluster, namespace="")
     site = Site(simulator, cluster, user, record_requests(simulator))
     site.poll()

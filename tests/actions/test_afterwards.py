@@ -16,7 +16,7 @@ def sweep(site: Site) -> None:
     site.poll()
     Sweeper(site.clock).order(
         lambda action: site.engine().finish(action),
-        lambda action: guards.inspect(action, site.clock),
+        lambda cluster: guards.inspect_all(cluster, site.clock),
         lambda cluster: proofs.prove_all(cluster, site.clock),
     )
 

@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 from django.utils import timezone
 
-from gangboard.store.models import Action, Cluster, Grant, Switch
+from gangboard.actions import service
+from gangboard.store import people
+from gangboard.store.access import viewer_of
+from gangboard.store.models import AccessToken, Action, Cluster, Grant, Switch
 from tests.actions.site import Site, untouched
 
 
@@ -41,6 +44,45 @@ def test_a_person_who_was_removed_meanwhile(site: Site) -> None:
     action = site.request()
     site.user.delete()
     untouched(site, ended(site, action), "refused", "no account")
+
+
+def by_token(site: Site) -> tuple[str, str]:
+    """Ask by a token that may act; return the token and the action."""
+    token = people.issue_token(user=site.user, may_act=True)
+    known = people.find_token(token)
+    assert known is not None
+    viewer = viewer_of(site.user, may_act=known.may_act, token=known.id)
+    taken = service.request(viewer, site.ask(), now=site.clock.now(), clock=site.clock)
+    return token, taken.action_id
+
+
+def test_a_token_that_is_valid_acts(site: Site) -> None:
+    _, action = by_token(site)
+    assert ended(site, action).state == "verified"
+
+
+def test_a_token_that_was_revoked_meanwhile(site: Site) -> None:
+    token, action = by_token(site)
+    people.revoke_token(token)
+    untouched(site, ended(site, action), "refused", "the token of olga")
+
+
+def test_a_token_that_has_ended_meanwhile(site: Site) -> None:
+    _, action = by_token(site)
+    AccessToken.objects.update(expires_at=timezone.now())
+    untouched(site, ended(site, action), "refused", "the token of olga")
+
+
+def test_a_token_that_is_revoked_half_way_stops_what_is_left(site: Site) -> None:
+    token, action = by_token(site)
+
+    def revoke(boundary: str) -> None:
+        if boundary == "create-hold:recorded":
+            people.revoke_token(token)
+
+    done = site.engine(checkpoint=revoke).finish(action)
+    assert (done.state, site.suspended(), site.holds()) == ("refused", False, [])
+    assert "the token of olga" in done.message
 
 
 def test_the_switch_of_everything(site: Site) -> None:

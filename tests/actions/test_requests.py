@@ -145,7 +145,8 @@ def test_a_preview_sends_and_stores_nothing(site: Site) -> None:
     plan = service.preview(site.viewer, site.ask(reason=""), now=site.clock.now())
     assert (plan.allowed, plan.lever, len(plan.steps)) == (True, Lever.HOLD, 3)
     assert site.wire.seen == []
-    assert Action.objects.count() == AuditEntry.objects.count() == 0
+    assert Action.objects.count() == 0
+    assert not AuditEntry.objects.filter(actor_name="olga").exists()
 
 
 def test_a_preview_without_the_hold_says_why_not(start: Callable[..., Site]) -> None:
@@ -173,8 +174,42 @@ def test_many_are_taken_one_by_one(site: Site) -> None:
 
 
 def test_an_export_is_written_down(site: Site) -> None:
-    service.audit_export(site.viewer, "olga exported 3 actions.", now=site.clock.now())
-    assert AuditEntry.objects.get().event == "export"
+    assert service.begin_export(site.viewer, "olga exported.", now=site.clock.now()) == 0
+    assert AuditEntry.objects.get(actor_name="olga").event == "export"
+
+
+def test_one_export_of_a_person_at_a_time_and_only_what_begins_is_written_down(site: Site) -> None:
+    service.begin_export(site.viewer, "olga exported.", now=site.clock.now())
+    assert service.begin_export(site.viewer, "olga exported.", now=site.clock.now()) > 0
+    assert AuditEntry.objects.filter(event="export").count() == 1
+    service.end_export(site.viewer)
+    assert service.begin_export(site.viewer, "olga exported.", now=site.clock.now()) == 0
+
+
+def test_two_of_the_largest_confirmations_fit_into_a_minute_and_no_third(site: Site) -> None:
+    asks = [site.ask(uid="gone")] * service.MOST_AT_ONCE
+    for _ in range(2):
+        service.request_many(site.viewer, asks, now=site.clock.now(), clock=site.clock)
+    with pytest.raises(AskError) as caught:
+        service.request_many(site.viewer, asks, now=site.clock.now(), clock=site.clock)
+    assert caught.value.fault is Fault.TOO_MANY
+    assert 0 < caught.value.wait <= 60
+    assert "20 are left" in str(caught.value)
+    assert site.request(), "what still fits is taken"
+
+
+def test_refusals_count_and_write_no_more_than_the_limit(site: Site) -> None:
+    stan = viewer_of(User.objects.create_user("stan"))
+    Grant.objects.create(user_id=stan.user_id, role="viewer", cluster=None, namespace="")
+    stan = viewer_of(User.objects.get(username="stan"))
+    faults = []
+    for _ in range(service.MOST_A_MINUTE + 5):
+        with pytest.raises(AskError) as caught:
+            service.request(stan, site.ask(), now=site.clock.now(), clock=site.clock)
+        faults.append(caught.value.fault)
+    assert faults == [Fault.FORBIDDEN] * service.MOST_A_MINUTE + [Fault.TOO_MANY] * 5
+    assert AuditEntry.objects.filter(event="denied").count() == service.MOST_A_MINUTE
+    assert site.request(), "each person counts alone"
 
 
 def test_a_stranger_cannot_stop_a_batch(site: Site) -> None:

@@ -13,7 +13,6 @@ import pytest
 
 from gangboard.actions import service
 from gangboard.actions.service import MOST_AT_ONCE, Ask, AskError, Fault
-from gangboard.actions.worker import THREADS
 from gangboard.simulator.scripts import Fleet, Gang, NodePool, Part
 from gangboard.store import clusters
 from gangboard.store.models import Action
@@ -36,6 +35,8 @@ MANY = Fleet(
         ),
     ),
 )
+THREADS = 8
+"""Workers that are in the middle of an action at the same moment."""
 FIRST = 20
 """Of fifty: carried out before somebody presses stop."""
 CREATE = "create-hold:about-to-send"

@@ -82,6 +82,8 @@ def taken(case: Case, advice: Advice, *, half: bool = False) -> Case | None:
         return _with_room(case, advice, half=half)
     if advice.change in (Change.UNCORDON, Change.SUSPEND_GANGS):
         return _without(case, advice, half=half)
+    if advice.when_empty:
+        case = emptied(case)
     if advice.change is Change.QUORUM:
         assert advice.count is not None
         less = case.quorum - advice.count
@@ -93,8 +95,22 @@ def taken(case: Case, advice: Advice, *, half: bool = False) -> Case | None:
     if advice.change is Change.TOLERATE:
         parties = tuple(replace(party, tolerates=True) for party in case.parties)
         return replace(case, parties=parties)
+    if advice.change is Change.SELECT:
+        disks = {node.disk for node in case.nodes}
+        return replace(
+            case,
+            parties=tuple(
+                replace(party, disk=advice.values[0]) if party.disk not in ("", *disks) else party
+                for party in case.parties
+            ),
+        )
     assert advice.change is Change.DROP_TOPOLOGY, advice
     return replace(case, topology=False)
+
+
+def emptied(case: Case) -> Case:
+    """Return the case without what runs there: all of it can leave."""
+    return replace(case, nodes=tuple(replace(node, runs=()) for node in case.nodes))
 
 
 def _with_room(case: Case, advice: Advice, *, half: bool) -> Case | None:

@@ -17,7 +17,7 @@ from itertools import islice
 from gangboard.domain.advice import Advice, Way
 from gangboard.domain.placing import Answer
 from gangboard.placement.advice import advise
-from gangboard.placement.advice_gang import ONLY_IN_SOME_ORDERS
+from gangboard.placement.advice_size import ONLY_IN_SOME_ORDERS
 from tests.agreement import objects
 from tests.agreement.advice_cases import Misfits, is_running_pod, taken
 from tests.agreement.advice_figures import End, Tried, faults, lines, misses, too_rare

@@ -233,6 +233,8 @@ def changed(made: Sequence[Json], advice: Advice, part: str, more: int = 0) -> l
         entry = {"key": taint.key, "operator": "Equal", "effect": taint.effect}
         pods = spec["template"]["spec"]
         pods["tolerations"] = [*pods.get("tolerations", ()), {**entry, "value": taint.value}]
+    elif advice.change is Change.SELECT:
+        spec["template"]["spec"]["nodeSelector"][advice.label] = advice.values[0]
     elif advice.change is Change.DROP_TOPOLOGY:
         constrained = found[-1]["spec"] if len(found) > 1 else owner["spec"]["scheduling"]
         constrained.pop("schedulingConstraints")

@@ -16,9 +16,9 @@ from random import Random
 from gangboard.domain.advice import Advice, Change, Way
 from gangboard.domain.facts import Unit
 from gangboard.placement.advice import advise
-from gangboard.placement.advice_gang import ONLY_IN_SOME_ORDERS
+from gangboard.placement.advice_size import ONLY_IN_SOME_ORDERS
 from tests.agreement import objects
-from tests.agreement.advice_cases import taken
+from tests.agreement.advice_cases import emptied, taken
 from tests.agreement.advice_figures import End, Tried
 from tests.agreement.advice_play import PLACED_WITHIN_SECONDS, Stage
 from tests.agreement.arena import GANGS, SETTLE_SECONDS, SPEAK_SECONDS, Arena
@@ -42,7 +42,9 @@ AT_ONCE = 30
 """Cases that play together."""
 STANDS_SECONDS = 4.0
 """How long one more than is advised must not be whole."""
-_OF_THE_GANG = frozenset({Change.SIZE, Change.QUORUM, Change.TOLERATE, Change.DROP_TOPOLOGY})
+_OF_THE_GANG = frozenset(
+    {Change.SIZE, Change.QUORUM, Change.TOLERATE, Change.SELECT, Change.DROP_TOPOLOGY}
+)
 _JOB_NAME = "batch.kubernetes.io/job-name"
 
 
@@ -172,6 +174,8 @@ class GangStage:
             assert then is not None
             self._nodes.take(one.case, then, None, gang=False)
             return self._ended(by, False, one.case.quorum)
+        if advice.when_empty:
+            self._nodes.take(one.case, emptied(one.case), None, gang=False)
         made = gang_objects(one, self._arena.namespace, self._arena.run)
         halved = self._has_one_more_to_try(by)
         if halved:

@@ -6,9 +6,10 @@ What should be said follows from the objects. All scenes play at once, each on n
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -24,12 +25,21 @@ from tests.scenarios.making import taint
 from tests.scenarios.scenario import Room
 
 GPU = "nvidia.com/gpu"
+MODEL = "test.gangboard.dev/model"
 FOUR = Room(gpus=4)
 DEADLINE_SECONDS = 25
 
 
-def _run(scene: Scene, pods: int, *, gang: Any = "all", gpu: int = 4, **options: Any) -> Json:
-    """Return the gang: so many pods of four GPUs."""
+def _run(
+    scene: Scene,
+    pods: int,
+    *,
+    gang: Any = "all",
+    gpu: int = 4,
+    select: Mapping[str, str] = MappingProxyType({}),
+    **options: Any,
+) -> Json:
+    """Return the gang: so many pods of four GPUs. `select`: what else its nodes must have."""
     return job(
         "run",
         scene.namespace,
@@ -37,7 +47,7 @@ def _run(scene: Scene, pods: int, *, gang: Any = "all", gpu: int = 4, **options:
         gang=gang,
         gpu=gpu,
         cpu="100m",
-        node_selector=scene.where,
+        node_selector={**scene.where, **select},
         **options,
     )
 
@@ -228,6 +238,22 @@ def tolerate(scene: Scene) -> None:
     scene.wait_bound(2)
 
 
+def select(scene: Scene) -> None:
+    scene.make_nodes(
+        a=Room(gpus=4, labels={MODEL: "h100"}),
+        b=Room(gpus=4, labels={MODEL: "h100"}),
+        c=Room(gpus=4, labels={MODEL: "a100"}),
+    )
+    _waiting(scene, _run(scene, 2, select={MODEL: "b200"}), 2)
+    found = _only(scene, Change.SELECT)
+    assert (found.label, found.values, found.way) == (MODEL, ("h100",), Way.RECREATE)
+    # Of the other value there is one node.
+    _again(scene, _run(scene, 2, select={MODEL: "a100"}))
+    scene.still_waits()
+    _again(scene, _run(scene, 2, select={MODEL: "h100"}))
+    scene.wait_bound(2)
+
+
 def size(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 4), 4)
@@ -323,6 +349,7 @@ SCENES: tuple[Callable[[Scene], None], ...] = (
     suspend_gangs,
     suspend_the_one_that_is_enough,
     tolerate,
+    select,
     size,
     size_with_its_quorum,
     size_of_a_list,

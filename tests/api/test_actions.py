@@ -8,6 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from gangboard.store.models import (
+    AccessToken,
     Action,
     AuditEntry,
 )
@@ -47,8 +48,16 @@ def test_an_operator_asks_and_learns_where_to_look(ask: Ask, post: Post, runs: R
     assert ask("operator", response["Location"]).json() == action
     assert ask("reader", f"actions/{action['id']}/").json() == action
     assert ask("reader", "actions/").json()["results"] == [action]
-    (line,) = AuditEntry.objects.all()
+    (line,) = AuditEntry.objects.filter(actor_name="operator")
     assert (line.event, line.actor_name, line.action_id) == ("requested", "operator", action["id"])
+
+
+def test_an_action_knows_the_token_by_which_it_was_asked(post: Post, runs: Runs) -> None:
+    assert post("operator", runs["east/team-a"].body()).status_code == 202
+    action = Action.objects.get()
+    (token,) = AccessToken.objects.filter(user__username="operator", may_act=True)
+    assert action.token == token.pk
+    assert token.secret_hash not in str(Action.objects.values())
 
 
 def test_the_same_key_is_the_same_action(post: Post, runs: Runs) -> None:
@@ -107,7 +116,7 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(post: Post, runs: Ru
     assert "/spec/suspend" in plan["steps"][0]["patch"]
     assert plan["generation"] == 3
     assert Action.objects.count() == 0
-    assert AuditEntry.objects.count() == 0
+    assert not AuditEntry.objects.filter(actor_name="operator").exists()
 
 
 def test_a_dry_run_of_what_the_cluster_cannot_hold_says_why_and_what_it_needs(

@@ -36,6 +36,7 @@ GANG_KEYS = [
     "priority",
     "created_at",
     "since",
+    "since_first_seen",
     "observed_at",
     "stale",
 ]
@@ -78,6 +79,7 @@ def test_a_gang_has_exactly_the_keys_of_the_contract(ask: Ask, world: World) -> 
         "priority": None,
         "created_at": "2026-11-01T08:29:00Z",
         "since": "2026-11-01T08:30:00Z",
+        "since_first_seen": False,
         "stale": False,
     }
     assert observed_at.endswith("Z")

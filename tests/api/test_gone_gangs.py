@@ -71,6 +71,7 @@ def test_later_its_history_is_left_and_the_rest_is_null(ask: Ask, gone: Gang) ->
         "uid": gone.uid,
         "generation": None,
         "health": "waiting",
+        "since_first_seen": None,
         "last_health": None,
         "stage": "placement",
         "code": "insufficient-resources",

@@ -13,10 +13,9 @@ from django.utils import timezone
 from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.validation import validate_schema
 
-from gangboard.store.heartbeats import beat
 from gangboard.store.models import Cluster, Heartbeat, ResourceState
 from tests.api.conftest import World, make_gang, make_group, token_of
-from tests.factories import PODGROUPS, WORKLOADS, make_resource
+from tests.factories import PODGROUPS, WORKLOADS, make_heartbeats, make_resource
 from tests.readmodels.recorded import make_action
 
 Ask = Callable[..., Any]
@@ -275,27 +274,42 @@ def test_healthz_answers_without_the_database() -> None:
     assert (response.status_code, response.json()) == (200, {"status": "alive"})
 
 
+READY = ("database", "migrations", "poll", "act", "beat", "orders")
+
+
 @pytest.mark.django_db
-def test_readyz_wants_the_database_a_poll_worker_and_beat() -> None:
+def test_readyz_wants_the_database_and_living_processes() -> None:
     client = Client()
     response = client.get("/readyz")
     assert response.status_code == 503
-    assert response.json() == {
-        "status": "not ready",
-        "checks": {"database": True, "migrations": True, "poll": False, "beat": False},
-    }
-    beat("worker-1", "poll", 8)
-    assert client.get("/readyz").json()["checks"]["poll"] is True
-    beat("beat", "beat")
+    checks = {"database": True, "migrations": True, "poll": False, "act": False, "beat": False}
+    assert response.json() == {"status": "not ready", "checks": {**checks, "orders": True}}
+    make_heartbeats(now=timezone.now())
     response = client.get("/readyz")
     assert response.status_code == 200
-    assert response.json() == {
-        "status": "ready",
-        "checks": {"database": True, "migrations": True, "poll": True, "beat": True},
-    }
-    assert b"worker-1" not in response.content
-    Heartbeat.objects.filter(kind="poll").update(beat_at=timezone.now() - timedelta(minutes=1))
-    assert client.get("/readyz").json()["checks"]["poll"] is False
+    assert response.json() == {"status": "ready", "checks": dict.fromkeys(READY, True)}
+    assert b"poll-1" not in response.content
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("silent", "check", "status"),
+    [
+        ("poll", "poll", 503),
+        ("beat", "beat", 503),
+        ("poll-orders", "orders", 503),
+        # Pages stay true without it, and say loudly that nothing is acted on.
+        ("act", "act", 200),
+        ("act-orders", "", 200),
+    ],
+)
+def test_readyz_judges_each_process_by_itself(silent: str, check: str, status: int) -> None:
+    make_heartbeats(now=timezone.now())
+    long_ago = timezone.now() - timedelta(minutes=1)
+    Heartbeat.objects.filter(kind=silent).update(beat_at=long_ago)
+    response = Client().get("/readyz")
+    assert response.status_code == status
+    assert response.json()["checks"] == {one: one != check for one in READY}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -311,7 +325,9 @@ def test_readyz_without_all_migrations_is_not_ready() -> None:
         "database": True,
         "migrations": False,
         "poll": False,
+        "act": False,
         "beat": False,
+        "orders": False,
     }
 
 

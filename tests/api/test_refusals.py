@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from gangboard.actions import service
 from gangboard.store.models import (
     AccessToken,
     Action,
@@ -44,8 +45,21 @@ def test_who_may_only_look_is_refused_and_that_is_audited(
     assert response.status_code == 403
     assert response["Content-Type"] == "application/problem+json"
     assert Action.objects.count() == 0
-    (line,) = AuditEntry.objects.all()
+    (line,) = AuditEntry.objects.filter(actor_name=persona)
     assert (line.event, line.actor_name, line.namespace) == ("denied", persona, "team-a")
+
+
+def test_who_asks_too_much_is_told_when_to_ask_again(
+    post: Post, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "MOST_A_MINUTE", 1)
+    body = runs["east/team-a"].body()
+    assert post("operator", body).status_code == 202
+    response = post("operator", body)
+    assert response.status_code == 429
+    assert response["Content-Type"] == "application/problem+json"
+    assert 0 < int(response["Retry-After"]) <= 60
+    assert "actions a minute" in response.json()["detail"]
 
 
 def test_force_is_for_admins(post: Post, runs: Runs) -> None:
@@ -117,6 +131,7 @@ def test_a_key_does_not_outlive_the_right_to_see(post: Post, runs: Runs) -> None
         ({"until": "2027-01-01T10:00:00"}, "until"),
         ({"until": "tomorrow"}, "until"),
         ({"until": "0001-01-01T00:00:00+14:00"}, "until"),
+        ({"until": "9999-12-31T23:59:59-14:00"}, "until"),
         ({"force": "yes"}, "force"),
         ({"forced": True}, "forced"),
         ({"target": {}}, "target.uid"),

@@ -238,11 +238,12 @@ def test_a_cluster_that_is_too_large_beside_others(
 
 
 @pytest.mark.usefixtures("nodes")
-def test_a_reader_of_one_namespace_is_told_no_nodes(ask: Ask) -> None:
+def test_a_reader_of_one_namespace_is_told_numbers_of_nodes_and_no_names(ask: Ask) -> None:
     found = answer(ask, "reader", "capacity/", by="cloud.google.com/gke-nodepool")
     (east,) = found["results"]
-    assert "shown to those who may see the whole cluster" in east["why"]
-    assert (east["nodes"], east["all_nodes"], east["pools"], east["shapes"]) == (None, None, [], [])
+    (whole, _) = answer(ask, "admin", "capacity/")["results"]
+    assert (east["why"], east["nodes"], east["all_nodes"]) == (None, 2, whole["all_nodes"])
+    assert (east["pools"], east["shapes"]) == ([], None)
     assert "h100" not in str(found)
     assert answer(ask, "reader", "capacity/", cluster="west")["results"] == []
 

@@ -38,6 +38,11 @@ def test_made_by_hand_with_only_what_it_must_say() -> None:
     assert (hold.by, hold.reason, hold.until, hold.action) == ("", "", None, "")
 
 
+def test_the_last_end_of_the_calendar_is_an_end() -> None:
+    hold = model(HOLD, a_hold(until="9999-12-31T23:59:59Z"))
+    assert hold.until == datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+
+
 def test_an_end_that_is_no_time_is_said() -> None:
     hold, problem = read(HOLD, a_hold(until="six o'clock"))
     assert hold.until is None

@@ -1,4 +1,4 @@
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -34,6 +34,22 @@ def test_times_are_aware_and_in_utc(text: str, expected: datetime) -> None:
 )
 def test_what_is_no_moment_is_none(text: str | None) -> None:
     assert read_time(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "year"),
+    [
+        ("9999-12-31T23:59:59Z", 9000),
+        ("9876-05-04T03:02:01+01:00", 9000),
+        ("0002-01-01T00:00:00+14:00", 1000),
+        ("0999-12-31T23:59:59Z", 1000),
+    ],
+)
+def test_a_rule_may_add_ten_years_to_any_time(text: str, year: int) -> None:
+    time = read_time(text)
+    assert time == datetime(year, 1, 1, tzinfo=UTC)
+    decade = timedelta(days=3653)
+    assert time - decade < time < time + decade
 
 
 def test_the_controller_is_the_reference_that_says_so() -> None:

@@ -326,6 +326,7 @@ def facts_of(owner: Owner, *objects: Made, **fields: Any) -> GangFacts:
         "holds": tuple(thing for thing in objects if isinstance(thing, Hold)),
         "entries": tuple(thing for thing in objects if isinstance(thing, QueueEntry)),
         "gang_api_version": "v1beta1",
+        "queue_systems": ("Kueue",),
         "memory_since": ago(600),
         **fields,
     }

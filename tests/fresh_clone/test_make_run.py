@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser import follow_link
 from tests.controlplane.supervisor import Started, Supervisor
 from tests.services import free_port
 
@@ -99,7 +100,7 @@ def page(run: Run, browser: Browser) -> Iterator[Page]:
     """The Board after the sign-in link was followed, finished gangs shown."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     opened = context.new_page()
-    opened.goto(run.link)
+    follow_link(opened, run.link)
     opened.goto(run.link.split("/sign-in/")[0] + "/?show_finished=1")
     yield opened
     context.close()

@@ -80,3 +80,33 @@ def test_a_postgresql_url_is_taken_apart() -> None:
         "gang",
     )
     assert found["OPTIONS"]["sslmode"] == "require"
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("", ""),
+        ("redis://redis:6379/0", "redis://redis:6379/0"),
+        ("redis://:s3@cret@redis:6379/0", "redis://:(hidden)@redis:6379/0"),
+        ("postgresql://gang:s3/cr@et@db/gang", "postgresql://gang:(hidden)@db/gang"),
+        (
+            "postgresql://gang@db/gang?password=s3cret",
+            "postgresql://gang@db/gang?password=(hidden)",
+        ),
+        (
+            "rediss://:s3cret@redis/0?ssl_cert_reqs=required&password=s3:cret",
+            "rediss://:(hidden)@redis/0?ssl_cert_reqs=(hidden)&password=(hidden)",
+        ),
+        # Whether the @ is of the password or of the query cannot be told.
+        ("redis://redis:6379/0?password=s3@cret", "redis://(hidden)"),
+        ("redis://:s3?cr@et@redis/0", "redis://(hidden)"),
+        ("s3cret", "(hidden)"),
+    ],
+)
+def test_no_part_of_a_password_is_shown(
+    monkeypatch: pytest.MonkeyPatch, address: str, shown: str
+) -> None:
+    monkeypatch.setenv(NAME, address)
+    assert env.read_address(NAME, "", "") == address
+    (variable,) = [one for one in env.variables() if one.name == NAME]
+    assert variable.shown == shown

@@ -28,8 +28,9 @@ from tests.interleavings.wire import Ledger, Weather, Wire
 
 _MOST_ORDERS = 12
 _IDLE = "waits for work"
-_REST = 25.0
-"""Seconds in which the poll can notice what has become of verified actions."""
+_REST = 35.0
+"""Seconds in which it is noticed what has become of verified actions: a look that has just begun may
+time out (10 s), and the cluster is left alone after it (guards.REST_SECONDS)."""
 
 
 @dataclass
@@ -189,7 +190,7 @@ class Cast:
     def _do(self, engine: Engine, task: str, subject: Any) -> None:
         """Do what the tasks of gangboard.actions.tasks do."""
         if task == "inspect":
-            guards.inspect(subject, engine.clock, engine.open_door)
+            guards.inspect_all(subject, engine.clock, engine.open_door)
         elif task == "prove":
             proofs.prove_all(subject, engine.clock, engine.open_door)
         else:
@@ -212,7 +213,7 @@ class Cast:
             if len(self.broker.orders) < _MOST_ORDERS:  # stale orders expire
                 sweeper.order(
                     lambda action: give("advance", action),
-                    lambda action: give("inspect", action),
+                    lambda cluster: give("inspect", cluster),
                     lambda cluster: give("prove", cluster),
                 )
 

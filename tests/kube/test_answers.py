@@ -66,6 +66,8 @@ def test_a_page_of_a_load_balancer_behind_a_bad_status_is_described(
         ("soon", None),
         ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
         ("-1", None),
+        ("Wed, 21 Oct 99999999999999999999 07:28:00 GMT", None),
+        ("Fri, 31 Dec 9999 23:59:59 -1400", 60.0),
     ],
 )
 def test_retry_after_is_honoured_up_to_a_minute(

@@ -130,8 +130,25 @@ def test_a_list_without_an_end_is_found_out(
         wire.json({"items": [], "metadata": {"resourceVersion": "7", "continue": token}})
 
     server = serve(script)
-    with pytest.raises(KubeError, match="finds no end: 5 pages"):
+    with pytest.raises(KubeError, match="finds no end: 5 pages") as caught:
         list(pages(connect(server), PODS, decode))
+    assert (caught.value.code, len(server.requests)) == ("too-large", 5)
+
+
+def test_a_list_of_more_bytes_than_any_cluster_has_is_found_out(
+    serve: Serve, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gangboard.kube.listing.MOST_BYTES", 3 * 1024)
+
+    def script(request: Request, wire: Wire) -> None:
+        token = str(len(server.requests))
+        meta = {"resourceVersion": "7", "continue": token, "padding": "x" * 1000}
+        wire.json({"items": [], "metadata": meta})
+
+    server = serve(script)
+    with pytest.raises(KubeError, match="GiB while listing") as caught:
+        list(pages(connect(server), PODS, decode))
+    assert (caught.value.code, len(server.requests)) == ("too-large", 3)
 
 
 def test_each_page_has_the_deadline_for_itself(serve: Serve, connect: Connect) -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import select
 import socket
+import struct
+import warnings
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -10,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from gangboard.kube.connection import Connection
+from gangboard.kube.credentials import Credentials
+from gangboard.kube.transport import tls_context
 from tests.kube.asking import PODS, ok, refused
 from tests.kube.certificates import Issued, issue
 from tests.kube.server import Server, listening
@@ -34,6 +41,21 @@ def test_a_handshake_that_is_broken_off_is_named(connect: Connect) -> None:
         error = refused(connect(f"https://127.0.0.1:{port}"))
     assert error.code in ("tls", "unreachable")
     assert "broke off" in error.sentence
+
+
+def test_a_connection_that_is_reset_before_tls_begins_leaves_no_socket_open() -> None:
+    def reset(connection: socket.socket) -> None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    context = tls_context(Credentials("https://127.0.0.1", token="t"))
+    with warnings.catch_warnings(record=True) as told, listening(reset) as port:
+        warnings.simplefilter("always")
+        raw = socket.create_connection(("127.0.0.1", port))
+        assert select.select([raw], [], [], 5)[0], "the reset has come"
+        with contextlib.suppress(ConnectionResetError):
+            context.wrap_socket(raw, server_hostname="localhost")
+        gc.collect()
+    assert [str(one.message) for one in told if "DeadlineSocket" in str(one.message)] == []
 
 
 def test_a_certificate_of_an_unknown_authority_is_refused(serve: Serve, connect: Connect) -> None:

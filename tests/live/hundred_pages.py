@@ -24,7 +24,8 @@ from gangboard.simulator.podstates import pod_status
 from gangboard.simulator.writes import timestamp
 from tests.installation import Installation
 from tests.live.figures import TAKEN, Figures, tell
-from tests.live.open_page import OpenPage, sign_in
+from tests.live.open_page import OpenPage
+from tests.sign_in import sign_in
 
 PAGES = 100
 GANGS = 1_000
@@ -89,9 +90,13 @@ def _wait_for_gangs(installation: Installation) -> None:
 
 
 def _pages(installation: Installation) -> list[OpenPage]:
-    """Open pages of two administrators and of two who may see this cluster only."""
+    """Open pages of four administrators and of four who may see this cluster only.
+
+    Each has fewer than may wait of one person.
+    """
     cookies = []
-    for user, scope in (("ada", ()), ("ben", ()), ("cleo", _ONE), ("dan", _ONE)):
+    for user in ("ada", "ben", "cleo", "dan", "eve", "finn", "gil", "hana"):
+        scope = () if user < "e" else _ONE
         role = "viewer" if scope else "admin"
         link = installation.manage("create_user", user, "--role", role, *scope).splitlines()[-1]
         cookies.append(sign_in(f"{installation.url}/sign-in/{link.split('/sign-in/')[1]}"))

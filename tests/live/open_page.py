@@ -14,18 +14,7 @@ import urllib3
 ASK_AGAIN = 0.05
 SPREAD = 0.25
 """Seconds between an answer and the next question, and up to so much more: see static/js/live.js."""
-_LIVE = re.compile(r'hx-get="(/live/[^"]+)"')
-
-
-def sign_in(link: str) -> str:
-    """Follow a one-time link; return the cookie of the session."""
-    with urllib3.PoolManager(retries=False) as pool:
-        answer = pool.request("GET", link, redirect=False, timeout=20)
-    assert answer.status == 302, answer.data[:500]
-    cookies: str = answer.headers["Set-Cookie"]
-    found = re.search(r"sessionid=[^;]+", cookies)
-    assert found is not None, cookies
-    return found.group(0)
+_LIVE = re.compile(r'hx-get="(/live/[^"]+)" hx-headers=\'{"X-Live-Version": "([^"]*)"}\'')
 
 
 @dataclass
@@ -50,35 +39,38 @@ class OpenPage:
         with urllib3.PoolManager(retries=False, headers=headers) as pool:
             try:
                 page = self._get(pool, self.path)
-                address = self._next(page)
+                question = read_question(page)
                 self._note(page, before=True)
                 self.ready.set()
                 while not stop.is_set():
                     stop.wait(ASK_AGAIN + random.random() * SPREAD)
-                    news = self._get(pool, address)
+                    news = self._get(pool, *question)
                     if news:
                         self.answers.append(len(news.encode()))
                         self._note(news)
-                        address = self._next(news)
+                        question = read_question(news)
             except (urllib3.exceptions.HTTPError, AssertionError) as error:
                 if not stop.is_set():
                     self.failures.append(f"{self.path}: {error!r}")
             finally:
                 self.ready.set()
 
-    def _get(self, pool: urllib3.PoolManager, path: str) -> str:
-        answer = pool.request("GET", f"{self.url}{path}", redirect=False, timeout=40)
+    def _get(self, pool: urllib3.PoolManager, path: str, version: str = "") -> str:
+        headers = {**pool.headers, **({"X-Live-Version": version} if version else {})}
+        url = f"{self.url}{path}"
+        answer = pool.request("GET", url, headers=headers, redirect=False, timeout=40)
         assert answer.status in (200, 204), f"{answer.status} {answer.data[:200]!r}"
         assert "HX-Refresh" not in answer.headers, "the page is told to load anew"
         return answer.data.decode()
-
-    @staticmethod
-    def _next(text: str) -> str:
-        found = _LIVE.search(text)
-        assert found is not None, "no address to ask for news"
-        return html.unescape(found.group(1))
 
     def _note(self, text: str, *, before: bool = False) -> None:
         now = 0.0 if before else time.time()
         for found in self.marker.findall(text):
             self.arrived.setdefault(found, now)
+
+
+def read_question(page: str) -> tuple[str, str]:
+    """Return address and version with which a page, or its news, has the browser ask next."""
+    found = _LIVE.search(page)
+    assert found is not None, "no address to ask for news"
+    return html.unescape(found.group(1)), found.group(2)

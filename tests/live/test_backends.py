@@ -3,38 +3,22 @@
 from __future__ import annotations
 
 import re
-import secrets
-from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
-import psycopg
 import pytest
 import urllib3
 
 from gangboard.simulator import Simulator
 from tests.installation import Installation
 from tests.live.figures import tell
-from tests.live.open_page import sign_in
 from tests.live.poll_worker import wait_until
+from tests.sign_in import sign_in
 
 pytestmark = pytest.mark.slow
 
 CHANGE_SECONDS = 5.0
-
-
-@pytest.fixture
-def fresh_database(postgres_url: str) -> Iterator[str]:
-    """Address of a PostgreSQL database that only this test uses."""
-    name = f"gangboard_{secrets.token_hex(4)}"
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
-        try:
-            yield urlunsplit(urlsplit(postgres_url)._replace(path=f"/{name}"))
-        finally:
-            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 @pytest.fixture(
@@ -53,7 +37,7 @@ def environment(request: pytest.FixtureRequest) -> dict[str, str]:
         number = 2 if "postgres" in request.param else 1
         found["REDIS_URL"] = request.getfixturevalue("redis_url").rpartition("/")[0] + f"/{number}"
     if "postgres" in request.param:
-        found["DATABASE_URL"] = request.getfixturevalue("fresh_database")
+        found["DATABASE_URL"] = request.getfixturevalue("postgres_url")
     return found
 
 

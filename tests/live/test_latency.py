@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page
 
 from gangboard.simulator import Simulator
 from gangboard.simulator.load import synthetic
+from tests.browser import follow_link
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.nodes import make_nodes, node
 from tests.controlplane.objects import job
@@ -178,7 +179,7 @@ def test_a_change_is_on_an_open_page(scene: Scene, browser: Browser) -> None:
     context = browser.new_context(viewport={"width": 1400, "height": 900})
     try:
         page = context.new_page()
-        page.goto(scene.installation.sign_in_link())
+        follow_link(page, scene.installation.sign_in_link())
         page.goto(f"{scene.installation.url}/?cluster=real&namespace={NAMESPACE}")
         page.evaluate(WATCH_ROW, f"g-{scene.gang_id}")
         _wait_on_page(page, "Running", 0)

@@ -12,7 +12,10 @@ from django.conf import settings
 from django.core.management import get_commands
 
 from gangboard import env
+from gangboard.actions.tasks import PROVE_QUEUE
 from gangboard.celery import app
+from gangboard.serving.bodies import BODY_SECONDS, LARGEST_BODY
+from gangboard.serving.command import WEB_SERVER
 
 ROOT = Path(settings.BASE_DIR)
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
@@ -26,7 +29,7 @@ def services() -> dict[str, Any]:
 
 
 def default_command() -> list[str]:
-    found = re.search(r"^CMD (\[.*\])$", DOCKERFILE, re.MULTILINE)
+    found = re.search(r"^CMD (\[.*\])$", DOCKERFILE.replace("\\\n", ""), re.MULTILINE)
     assert found is not None
     command: list[str] = json.loads(found.group(1))
     return command
@@ -37,7 +40,7 @@ def own(services: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_services_of_the_design_are_there(services: dict[str, Any]) -> None:
-    assert {"web", "poll", "act", "beat", "redis", "postgres"} <= set(services)
+    assert {"web", "poll", "act", "prove", "beat", "redis", "postgres"} <= set(services)
 
 
 def test_every_command_names_what_exists(services: dict[str, Any]) -> None:
@@ -50,11 +53,11 @@ def test_every_command_names_what_exists(services: dict[str, Any]) -> None:
                 routed = {
                     str(entry["options"]["queue"]) for entry in app.conf.beat_schedule.values()
                 }
-                assert queue in routed, name
+                assert queue in routed | {PROVE_QUEUE}, name
             case ["celery", "-A", "gangboard.celery", "beat", "--schedule", path]:
                 assert path.startswith("/state/")
-            case ["granian", *_, "gangboard.wsgi:application"]:
-                assert "wsgi" in command
+            case ["granian", *arguments]:
+                assert tuple(arguments[: len(WEB_SERVER)]) == WEB_SERVER
             case _:
                 pytest.fail(f"{name}: {command}")
 
@@ -70,7 +73,7 @@ def test_secrets_are_not_written_into_the_file(services: dict[str, Any]) -> None
     assert "POSTGRES_PASSWORD:?" in text
     assert "REDIS_PASSWORD:?" in text
     for body in services.values():
-        for name, value in body["environment"].items():
+        for name, value in body.get("environment", {}).items():
             if "PASSWORD" in name or "URL" in name:
                 assert value.startswith("${") or ":${" in value, name
 
@@ -92,7 +95,9 @@ def test_what_is_waited_for_exists(services: dict[str, Any]) -> None:
 def test_volumes_are_declared(services: dict[str, Any]) -> None:
     document = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
     used = {volume.partition(":")[0] for body in services.values() for volume in body["volumes"]}
-    assert used == set(document["volumes"])
+    files = {one for one in used if one.startswith("./")}
+    assert used - files == set(document["volumes"])
+    assert all((ROOT / file).is_file() for file in files)
 
 
 def test_the_image_copies_what_exists_and_the_builder_is_sent_it() -> None:
@@ -113,3 +118,50 @@ def test_the_image_installs_locked_files_and_does_not_run_as_root() -> None:
     assert "index" not in DOCKERFILE
     assert re.search(r"^USER (?!0|root)", DOCKERFILE, re.MULTILINE)
     assert default_command()[0] == "granian"
+
+
+def test_every_image_of_somebody_else_is_named_by_digest(services: dict[str, Any]) -> None:
+    foreign = [body["image"] for body in services.values() if body["image"] != "gangboard"]
+    foreign += re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
+    assert len(foreign) == 5
+    for image in foreign:
+        assert re.fullmatch(r"[a-z/-]+:[a-z0-9.-]+@sha256:[0-9a-f]{64}", image), image
+
+
+def test_every_service_is_confined(services: dict[str, Any]) -> None:
+    for name, body in services.items():
+        assert body["read_only"], name
+        assert body["cap_drop"] == ["ALL"], name
+        assert body["security_opt"] == ["no-new-privileges:true"], name
+        assert re.fullmatch(r"\d+[mg]", body["mem_limit"]), name
+        assert body["pids_limit"] > 0, name
+        assert "/tmp" in {place.partition(":")[0] for place in body["tmpfs"]}, name
+        for place in body["tmpfs"]:
+            assert re.search(r":size=\d+m\b", place), f"{name}: {place}"
+
+
+def test_the_web_server_may_have_all_its_threads_and_connections(services: dict[str, Any]) -> None:
+    web = services["web"]
+    connections = int(WEB_SERVER[WEB_SERVER.index("--backpressure") + 1])
+    asgi = (ROOT / "gangboard/asgi.py").read_text()
+    threads = int(re.findall(r"PAGE_THREADS = (\d+)", asgi)[0])
+    files = int(re.findall(r"OPEN_FILES = ([\d_]+)", asgi)[0])
+    assert web["pids_limit"] > threads + 100
+    assert connections + 1_000 < files <= web["ulimits"]["nofile"]
+
+
+def test_only_the_proxy_is_reached_from_outside_and_from_this_server_alone(
+    services: dict[str, Any],
+) -> None:
+    published = {name: body["ports"] for name, body in services.items() if "ports" in body}
+    assert published == {"proxy": ["127.0.0.1:8000:8080"]}
+
+
+def test_the_proxy_has_the_limits_of_the_web_server() -> None:
+    configuration = (ROOT / "nginx.conf").read_text()
+    assert f"client_max_body_size {LARGEST_BODY // 1024}k;" in configuration
+    # Held in memory: its folder for bodies is a small tmpfs.
+    assert f"client_body_buffer_size {LARGEST_BODY // 1024}k;" in configuration
+    assert f"client_body_timeout {BODY_SECONDS:g}s;" in configuration
+    assert "proxy_max_temp_file_size 0;" in configuration
+    assert "proxy_request_buffering off" not in configuration

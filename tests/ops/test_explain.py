@@ -15,7 +15,7 @@ from django.utils import timezone
 from gangboard.domain.health import Health
 from gangboard.ops.management.commands import explain as command
 from gangboard.store.gangs import Detail
-from gangboard.store.models import Cluster
+from gangboard.store.models import Cluster, Gang
 from tests.factories import (
     make_cluster,
     make_finding,
@@ -237,3 +237,9 @@ def test_how_long_it_waited_and_what_was_said_before() -> None:
         "Starting · Starting for 12 min: It was said: images.",
         "Waiting · Insufficient resources for 30 min: It was said: room.",
     ]
+
+
+def test_what_may_be_older_than_its_first_sight_is_said_so(cluster: Cluster) -> None:
+    Gang.objects.update(since_first_seen=True)
+    line = "◔ Waiting · stage placement · insufficient-resources · for at least 38 min (first seen)"
+    assert line in run(GANG)

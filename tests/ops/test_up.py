@@ -3,7 +3,6 @@
 import http.client
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from django.conf import settings
 from tests.controlplane.supervisor import Supervisor
 from tests.ops.kubeconfigs import write_kubeconfig
 from tests.ops.test_supervisor import alive, eventually
+from tests.sign_in import sign_in
 
 pytestmark = pytest.mark.slow
 
@@ -88,11 +88,7 @@ class Up:
             return False
 
     def sign_in(self) -> str:
-        status, headers, _ = self.get(self.link.path)
-        assert status == 302
-        found = re.search(r"sessionid=\w+", headers["set-cookie"])
-        assert found is not None
-        return found.group()
+        return sign_in(self.link.geturl())
 
     def clusters(self, cookie: str) -> dict[str, dict[str, object]]:
         status, _, body = self.get("/api/v1/clusters/", cookie)

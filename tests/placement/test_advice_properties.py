@@ -159,9 +159,9 @@ def _freed(node: NodeRoom, amounts: Mapping[str, int]) -> NodeRoom:
     return replace(node, now=now)
 
 
-def placed(request: GangRequest, nodes: Sequence[NodeRoom]) -> int:
+def placed(request: GangRequest, nodes: Sequence[NodeRoom], when: When = When.NOW) -> int:
     """Return the most that fit, by trying everything; a cordon keeps everybody away."""
-    return reference(request, [one for one in nodes if CORDON not in one.taints], When.NOW)
+    return reference(request, [one for one in nodes if CORDON not in one.taints], when)
 
 
 def _tolerating(request: GangRequest) -> GangRequest:
@@ -186,7 +186,13 @@ def test_what_is_advised_frees_and_no_part_of_it_does(unit: Unit) -> None:
             assert unit.quorum is not None
             assert one.count is not None
             assert one.count < unit.quorum
-            assert placed(request, unit.facts.room.nodes) >= one.count
+            when = When.EMPTY if one.when_empty else When.NOW
+            most = placed(request, unit.facts.room.nodes, when)
+            assert most >= one.count
+            if len(request.parties) == 1:
+                assert most == one.count
+            if one.when_empty:
+                assert placed(request, unit.facts.room.nodes) < one.count
         if one.change is Change.DROP_TOPOLOGY:
             free = replace(request, topology_keys=(), domain=None)
             assert placed(free, unit.facts.room.nodes) >= request.needed

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gangboard.diagnosis.engine import assess
 from gangboard.domain.advice import Advice, Change, Way
 from gangboard.domain.capacity import ClusterRoom, Needs, NodeRoom
 from gangboard.domain.facts import Unit
@@ -23,6 +24,7 @@ from tests.diagnosis.building import (
     a_part,
     a_plan,
     child_jobs,
+    facts_of,
     pods_of,
     requests,
 )
@@ -172,6 +174,65 @@ def test_a_pod_with_a_node_is_not_one_of_those_that_go() -> None:
     assert [one.count for one in found] == [2]
 
 
+# What never fits
+
+
+def pool(free: int, number: int = 6) -> list[NodeRoom]:
+    """So many nodes with 4 GPUs, all but some of them taken by others."""
+    return [node(f"n{at}", 4, 0 if at < free else 4) for at in range(number)]
+
+
+@pytest.mark.parametrize(("free", "now"), [(1, "1 now"), (0, "none now")])
+def test_a_job_larger_than_its_pool_is_lowered_to_what_fits_there_at_all(
+    free: int, now: str
+) -> None:
+    """Of eight pods the pool never takes more than six: that is what stands in the way."""
+    job = a_job("train", pods=8, requests=requests(gpu="4"))
+    (found,) = told(job, nodes=pool(free), pods=pods_of(job, 8))
+    assert found.text == (
+        "Lower the parallelism and completions of Job train from 8 to 6: that many fit when empty, "
+        f"{now} (in place)."
+    )
+    assert (found.count, found.when_empty) == (6, True)
+
+
+def test_so_is_the_quorum_of_a_group() -> None:
+    job = a_job("train", pods=8, requests=requests(gpu="4"), group_name="g")
+    found = told(job, a_group("g", quorum=8), pool(1), pods=pods_of(job, 8, group="g"))
+    assert texts(found) == [
+        "Lower the quorum of PodGroup g from 8 to 6: 6 pods fit when empty, 1 now (in place)."
+    ]
+
+
+def test_an_empty_pool_takes_them_now() -> None:
+    job = a_job("train", pods=8, requests=requests(gpu="4"))
+    (found,) = told(job, nodes=pool(6), pods=pods_of(job, 8))
+    assert found.text.endswith("from 8 to 6: that many fit now (in place).")
+    assert not found.when_empty
+
+
+def test_members_with_a_node_stay_in_the_size() -> None:
+    """Two run on nodes of their own; of the other six places one is free."""
+    job = a_job("train", pods=10, requests=requests(gpu="4"))
+    pods = pods_of(job, 10)
+    there = [replace(pod, node=f"own{at}") for at, pod in enumerate(pods[:2])]
+    nodes = [*pool(1), node("own0", 4, 4), node("own1", 4, 4)]
+    (found,) = told(job, nodes=nodes, pods=[*there, *pods[2:]])
+    assert found.text.endswith("from 10 to 8: that many fit when empty, 3 now (in place).")
+
+
+def test_a_gang_that_only_waits_is_lowered_to_what_fits_now() -> None:
+    """Six of six fit when empty: it is the room of now that stands in the way."""
+    job = a_job("train", pods=6, requests=requests(gpu="4"))
+    (found,) = told(job, nodes=pool(2), pods=pods_of(job, 6))
+    assert found.text.endswith("from 6 to 2: that many fit now (in place).")
+
+
+def test_no_size_where_not_even_one_ever_fits() -> None:
+    job = a_job("train", pods=2, requests=requests(gpu="8"))
+    assert told(job, nodes=pool(6), pods=pods_of(job, 2)) == []
+
+
 # JobSets
 
 
@@ -290,3 +351,24 @@ def test_no_size_for_a_jobset_whose_pods_ask_for_what_is_not_worked_out() -> Non
 
 def test_no_size_for_a_jobset_where_nothing_fits() -> None:
     assert told_of(a_jobset("run", workers()), [node("a", 2)]) == []
+
+
+def test_a_jobset_larger_than_its_pool_has_as_many_jobs_as_fit_there_at_all() -> None:
+    """Of four Jobs of two pods each six nodes take three; two nodes are free."""
+    jobset = a_jobset("run", workers(jobs=4, pods=2))
+    pods = [pod for job in child_jobs(jobset) for pod in pods_of(job, 2, text="0/6 nodes")]
+    facts = facts_of(
+        jobset, *child_jobs(jobset), *pods, room=ClusterRoom(tuple(pool(2))), kubernetes=V137
+    )
+    (found,) = [text for text in assess(facts).finding.advice if text.startswith("Lower")]
+    assert found == (
+        "Lower the replicas of replicatedJobs[workers] of JobSet run from 4 to 3: that many fit when "
+        "empty, 1 now (recreate)."
+    )
+
+
+def test_and_so_are_the_pods_of_its_only_job() -> None:
+    assert told_of(a_jobset("run", workers(pods=8)), pool(1)) == [
+        "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 8 to 6: "
+        "that many fit when empty, 1 now (recreate)."
+    ]

@@ -220,8 +220,8 @@ def is_right(found: Fit, other: Fit, request: GangRequest, nodes: Sequence[NodeR
     for name, counts in found.placement.items():
         alone = [node for node in nodes if node.name == name]
         parties = tuple(
-            # Near what it is, other nodes tell.
-            Party(replace(party.shape, near=None), counts[party.shape.name])
+            # Near what it is, and how it is spread, other nodes tell.
+            Party(replace(party.shape, near=None, spreads=()), counts[party.shape.name])
             for party in request.parties
             if party.shape.name in counts
         )

@@ -14,6 +14,7 @@ from gangboard.polling.session import resources
 from gangboard.simulator.hold import INSTALLATION
 from gangboard.simulator.resources import Resource
 from gangboard.store.gangs import unpack_detail
+from gangboard.store.levers import read_levers
 from gangboard.store.models import Gang, WatchedObject
 from gangboard.store.objects import unpack
 from tests.polling.conftest import Watching
@@ -62,6 +63,9 @@ def test_a_held_job_is_held_by_whom_and_since_when(watch: Watch) -> None:
     read: Hold = stored(HOLD.key, Hold, JOB)
     assert read.owner_uid == watching.gang(GANG).uid
     assert not Gang.objects.filter(kind="Hold").exists()
+    of_gang = WatchedObject.objects.filter(owner_uid=watching.gang(GANG).uid)
+    assert set(of_gang.values_list("resource", flat=True)) == {HOLD.key, "jobs.batch"}
+    assert set(of_gang.filter(resource=HOLD.key).values_list("name", flat=True)) == {JOB}
 
 
 def test_a_hold_that_is_edited_or_deleted_is_news_of_its_gang(watch: Watch) -> None:
@@ -224,3 +228,57 @@ def test_a_deactivated_workload_of_kueue(watch: Watch) -> None:
     objects.delete("kueue.x-k8s.io/v1beta2", "Workload", name, "research")
     watching.once()
     assert watching.gang("retrieval-ft").code == "queue-evaluating"
+
+
+def test_a_queue_label_where_no_queue_is_served_and_when_one_comes(watch: Watch) -> None:
+    """The fleet has no Kueue; then somebody installs it, and it has made nothing yet."""
+    watching = watch(fleet="east")
+    watching.once()
+    gang = watching.gang("retrieval-ft")
+    assert (gang.code, gang.health, gang.queue) == ("queue-evaluating", "blocked", "gpu-research")
+    assert gang.message == (
+        "JobSet retrieval-ft carries the queue label gpu-research, and this cluster serves no Kueue "
+        "Workloads: nobody admits it."
+    )
+    assert read_levers(watching.fresh()).queue_sight == "not-served"
+
+
+def test_a_queue_label_where_entries_may_not_be_read(watch: Watch) -> None:
+    watching = watch(fleet="east", extra=(KUEUE,))
+    watching.simulator.faults.forbidden(resource="workloads.kueue.x-k8s.io")
+    watching.once()
+    gang = watching.gang("retrieval-ft")
+    assert (gang.code, gang.health) == ("queue-evaluating", "unknown")
+    assert "whether it is admitted is not known" in gang.message
+    assert read_levers(watching.fresh()).queue_sight == ""
+
+
+def test_a_gang_is_told_anew_when_queues_are_seen_otherwise(watch: Watch) -> None:
+    watching = watch(fleet="east", extra=(KUEUE,))
+    watching.simulator.faults.forbidden(resource="workloads.kueue.x-k8s.io")
+    watching.once()
+    assert watching.gang("retrieval-ft").health == "unknown"
+    watching.simulator.faults.clear()
+    watching.once()
+    gang = watching.gang("retrieval-ft")
+    assert gang.health == "waiting"
+    assert gang.message.endswith("Kueue has made no Workload for it.")
+    assert read_levers(watching.fresh()).queue_sight == "served"
+
+
+def test_a_workload_without_a_label_on_its_owner(watch: Watch) -> None:
+    """Kueue with `manageJobsWithoutQueueName`: the queue of the Workload is the queue of the gang."""
+    watching = watch(fleet="east", extra=(KUEUE,))
+    objects = watching.simulator.objects
+
+    def unlabel(jobset: Json) -> None:
+        jobset["metadata"]["labels"].pop("kueue.x-k8s.io/queue-name")
+
+    objects.update("jobset.x-k8s.io/v1alpha2", "JobSet", "retrieval-ft", unlabel, "research")
+    watching.once()
+    gang = watching.gang("retrieval-ft")
+    assert (gang.code, gang.queue) == ("suspended", "")
+    objects.put(an_entry(watching, "retrieval-ft", active=True))
+    watching.once()
+    gang = watching.gang("retrieval-ft")
+    assert (gang.code, gang.health, gang.queue) == ("queue-evaluating", "waiting", "gpu-research")

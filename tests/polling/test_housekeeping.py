@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.db import connection
 from django.utils import timezone
 
+from gangboard.actions.tasks import sweep
 from gangboard.polling import tasks
 from gangboard.polling.tasks import housekeep, seed
+from gangboard.store import forgetting, people
 from gangboard.store.heartbeats import beat, slots_are_short
-from gangboard.store.models import Cluster, Gang, Heartbeat, SignInLink, VerdictSpan
+from gangboard.store.models import (
+    AccessToken,
+    Attempts,
+    Cluster,
+    Gang,
+    Heartbeat,
+    SignInLink,
+    VerdictSpan,
+)
 from tests.factories import make_cluster, make_gang, make_history
 
 pytestmark = pytest.mark.django_db
@@ -82,10 +95,9 @@ def test_slots_are_short_when_there_are_more_clusters_than_living_slots() -> Non
     assert not slots_are_short()
 
 
-def test_seeding_orders_a_poll_of_each_free_cluster_and_shows_that_beat_lives(
+def test_seeding_orders_a_poll_of_each_free_cluster_and_shows_that_orders_arrive(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-
     ordered: list[int] = []
     monkeypatch.setattr(
         tasks.poll, "apply_async", lambda arguments, **_: ordered.append(arguments[0])
@@ -93,4 +105,70 @@ def test_seeding_orders_a_poll_of_each_free_cluster_and_shows_that_beat_lives(
     cluster = make_cluster()
     seed()
     assert ordered == [cluster.pk]
-    assert Heartbeat.objects.filter(kind="beat").exists()
+    kinds = list(Heartbeat.objects.values_list("kind", flat=True))
+    assert kinds == ["poll-orders"], "a worker knows nothing of the life of beat"
+
+
+def test_sweeping_shows_that_orders_arrive() -> None:
+    sweep()
+    assert list(Heartbeat.objects.values_list("kind", flat=True)) == ["act-orders"]
+
+
+def test_a_process_began_when_it_broke_its_silence() -> None:
+    beat("worker", "poll", 8)
+    began = Heartbeat.objects.get().began_at
+    beat("worker", "poll", 8)
+    assert Heartbeat.objects.get().began_at == began
+    Heartbeat.objects.update(beat_at=timezone.now() - timedelta(seconds=16))
+    beat("worker", "poll", 8)
+    assert began is not None
+    assert Heartbeat.objects.filter(began_at__gt=began).exists()
+
+
+def test_sessions_whose_time_is_over_go_and_those_of_today_stay() -> None:
+    now = timezone.now()
+    for name, end in (("over", now - timedelta(minutes=1)), ("open", now + timedelta(hours=1))):
+        Session.objects.create(session_key=name, session_data="", expire_date=end)
+    housekeep()
+    assert [one.session_key for one in Session.objects.all()] == ["open"]
+
+
+def test_old_sessions_go_some_at_a_time() -> None:
+    ended = timezone.now() - timedelta(days=1)
+    Session.objects.bulk_create(
+        Session(session_key=str(number), session_data="", expire_date=ended)
+        for number in range(forgetting.FORGOTTEN_AT_ONCE * 2 + 1)
+    )
+    most = []
+
+    def count(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith("DELETE"):
+            most.append(len(params))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(count):
+        forgotten = forgetting.forget_sessions(ended_before=timezone.now())
+    assert forgotten == 2 * forgetting.FORGOTTEN_AT_ONCE + 1
+    assert most == [forgetting.FORGOTTEN_AT_ONCE, forgetting.FORGOTTEN_AT_ONCE, 1]
+    assert not Session.objects.exists()
+
+
+def test_links_tokens_and_counts_that_are_over_go() -> None:
+    user = User.objects.create(username="ada")
+    now = timezone.now()
+    long_ago = now - timedelta(days=2)
+    for _ in range(2):
+        people.create_sign_in_link(user=user)
+        people.issue_token(user=user)
+    used, token = SignInLink.objects.first(), AccessToken.objects.first()
+    assert used is not None
+    assert token is not None
+    SignInLink.objects.filter(pk=used.pk).update(expires_at=long_ago, used_at=long_ago)
+    AccessToken.objects.filter(pk=token.pk).update(expires_at=long_ago)
+    Attempts.objects.create(key="old", ends_at=now - timedelta(seconds=1))
+    Attempts.objects.create(key="new", ends_at=now + timedelta(minutes=1))
+    housekeep()
+    assert not SignInLink.objects.filter(pk=used.pk).exists()
+    assert not AccessToken.objects.filter(pk=token.pk).exists()
+    assert (SignInLink.objects.count(), AccessToken.objects.count()) == (1, 1)
+    assert [one.key for one in Attempts.objects.all()] == ["new"]

@@ -134,3 +134,18 @@ def test_what_is_not_served_any_more_hides_nothing() -> None:
     pods = _pods(("a", "x"))
     pods.show("not-served")
     assert unreadable({POD.key: pods}) == {}
+
+
+def test_of_many_problems_the_first_hundred_are_told_and_all_are_counted() -> None:
+    names = [("a", f"p{number}") for number in range(250)]
+    watched = _pods(*names, ("b", "late"))
+    assert len(watched.problems) == len(watched.lost) == 251
+    assert sum(map(bool, watched.problems.values())) == 100
+    # Whose gangs it may be about is known of each of them.
+    (late,) = unreadable({POD.key: watched})["b"]
+    assert late.sentence == "Pod b/late cannot be read."
+    for name in names[:60]:
+        watched.drop_problem(name)
+    watched.take_problem(Problem("a", "new", "uid", "Pod a/new cannot be read: no.", True))
+    assert watched.problems["a", "new"]
+    assert sum(map(bool, watched.problems.values())) == 41

@@ -6,6 +6,7 @@ import itertools
 from datetime import timedelta
 from typing import Any
 
+from gangboard.store.audit import audit
 from gangboard.store.models import Action, ActionStep, AuditEntry, Cluster
 from tests.factories import NOW
 
@@ -63,10 +64,12 @@ def make_audit(
     """Add one line to the audit."""
     values = {
         "at": NOW + timedelta(seconds=next(_numbers)),
-        "actor_name": "olga",
+        "actor": "olga",
         "event": "denied",
-        "cluster_name": cluster.name if cluster else "",
         "namespace": namespace,
         "sentence": sentence,
     }
-    return AuditEntry.objects.create(cluster=cluster, **{**values, **columns})
+    if "actor_name" in columns:
+        values["actor"] = columns.pop("actor_name")
+    audit(cluster=cluster, **{**values, **columns})
+    return AuditEntry.objects.latest("number")

@@ -227,13 +227,34 @@ def blind(viewer: Viewer) -> str:
     return before + ("AGE" if since else "") + after
 
 
-def test_who_sees_one_namespace_is_told_why_there_are_no_numbers(cluster: Cluster) -> None:
+def test_numbers_of_nodes_are_for_whoever_sees_a_gang_there(
+    owner: Viewer, cluster: Cluster
+) -> None:
+    """The same that the node-fit table of that gang is made of; names and labels are not."""
+    ClusterCapacity.objects.update(shapes=[make_shape()])
     make_node(cluster, "a")
+    make_node(cluster, "b", ready=False)
     reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
-    assert "shown to those who may see the whole cluster" in blind(reader)
-    assert read(reader).labels == ()
+    everywhere = Viewer(5, "nina", (Scope(None, "research", "viewer"),))
     keeper = Viewer(4, "kim", (Scope(cluster.pk, "", "viewer"),))
-    assert read(keeper).clusters[0].whole is not None
+    (told,) = read(owner).clusters
+    assert told.whole is not None
+    for viewer in (reader, everywhere):
+        (row,) = read(viewer, by="kubernetes.io/hostname").clusters
+        assert (row.blind, row.nodes, row.whole) == (None, 2, told.whole)
+        assert (row.numbers_only, row.pools, row.shapes) == (True, (), ())
+        assert read(viewer).labels == ()
+    for viewer in (owner, keeper):
+        (row,) = read(viewer).clusters
+        assert (row.numbers_only, row.whole, row.pools) == (False, told.whole, told.pools)
+        assert row.shapes
+
+
+def test_who_sees_another_cluster_sees_nothing_of_this_one(cluster: Cluster) -> None:
+    other = make_cluster("west")
+    viewer = Viewer(6, "wes", (Scope(other.pk, "research", "viewer"),))
+    assert [row.cluster for row in read(viewer).clusters] == ["west"]
+    assert not viewer.counts_nodes(cluster.pk)
 
 
 def test_a_stranger_sees_no_cluster(stranger: Viewer, cluster: Cluster) -> None:

@@ -8,8 +8,15 @@ import pytest
 from gangboard.readmodels.clusters import cluster_detail, find_slots, list_clusters
 from gangboard.readmodels.summary import summary
 from gangboard.store.access import Scope, Viewer
-from gangboard.store.models import Lease
-from tests.factories import NOW, make_cluster, make_gang, make_heartbeats, make_resource
+from gangboard.store.models import Cluster, Lease
+from tests.factories import (
+    NOW,
+    make_cluster,
+    make_gang,
+    make_heartbeats,
+    make_outage,
+    make_resource,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -43,6 +50,28 @@ def test_one_sentence_about_a_cluster(
     make_cluster(**columns)
     (state,) = list_clusters(viewer=owner, now=NOW)
     assert state.headline == sentence
+
+
+def test_one_failure_of_everything_is_said_once(owner: Viewer) -> None:
+    why = "lab.example did not answer in time."
+    cluster = make_cluster("lab", problem="timeout", sentence=why)
+    for resource in ("pods", "nodes", "jobs.batch"):
+        make_resource(cluster, resource, state="failing", sentence=f"{resource}: {why}")
+    make_resource(cluster, "holds.gangboard.dev", state="forbidden", sentence="Not allowed.")
+    began = NOW - timedelta(hours=3)
+    make_outage(cluster, began, began + timedelta(minutes=8), problem="timeout", sentence=why)
+    (state,) = list_clusters(viewer=owner, now=NOW)
+    assert state.headline == why
+    assert [(row.resource, row.sentence) for row in state.faults] == [
+        ("holds.gangboard.dev", "Not allowed.")
+    ]
+    said = [row.sentence for row in state.resources if row.sentence]
+    assert said == ["Not allowed."]
+    (outage,) = state.outages
+    assert (outage.title, outage.duration) == ("Cluster lab could not be read", "8 min")
+    Cluster.objects.update(problem="", sentence="")
+    (state,) = list_clusters(viewer=owner, now=NOW)
+    assert len(state.faults) == 4, "each of its own while the cluster answers"
 
 
 def test_forbidden_not_served_and_empty_are_three_things(owner: Viewer) -> None:

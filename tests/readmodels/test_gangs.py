@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from gangboard.domain.verdict import Evidence
+from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import (
     CursorError,
@@ -304,10 +304,24 @@ class TestAccess:
         assert row.message == (
             "eval-9 and a gang you may not see hold half of what the other needs."
         )
-        assert row.advice == (
-            "Suspend a gang you may not see or uncordon a node you may not see.",
-            "gpu-170 is another node.",
-        )
+        assert row.advice == ("gpu-170 is another node.",)
+        assert row.next_step == "gpu-170 is another node."
+
+    def test_advice_about_what_one_may_not_see_is_left_out(self, owner: Viewer) -> None:
+        """Owner of the gang's namespace, reader of the cluster, admin; a stranger sees no gang."""
+        cluster = make_cluster()
+        other = make_ref("Job", "eval", namespace="team-x")
+        named = make_finding(evidence=(Evidence(NAMED_IN_ADVICE, "eval", other),))
+        suspend = "Suspend Job team-x/eval (priority 0), which holds 16 GPUs: then the pod fits."
+        make_gang(cluster, advice=[suspend], detail=Detail(findings=(named,)))
+        whole = Viewer(5, "wilma", (Scope(cluster.pk, "", "viewer"),))
+        told = {
+            one.name: [
+                row.advice for row in list_gangs(viewer=one, filters=GangFilters(), now=NOW).rows
+            ]
+            for one in (reader(cluster.pk, "research"), whole, owner, Viewer(2, "stan", ()))
+        }
+        assert list(told.values()) == [[()], [(suspend,)], [(suspend,)], []]
 
     def test_who_sees_the_whole_cluster_is_told_the_names(self, owner: Viewer) -> None:
         other = make_ref("JobSet", "eval-92", namespace="team-x")

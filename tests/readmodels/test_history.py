@@ -26,6 +26,7 @@ from tests.factories import (
     make_gang,
     make_history,
     make_members,
+    make_outage,
     make_ref,
 )
 
@@ -93,19 +94,73 @@ class TestList:
 
 
 class TestSilence:
-    def test_what_was_said_last_ends_where_the_silence_begins(self, owner: Viewer) -> None:
+    def test_the_silence_is_a_line_of_the_cluster_and_no_verdict(self, owner: Viewer) -> None:
         silent_at = NOW - 10 * MINUTE
-        cluster = make_cluster("lab", contact_at=silent_at)
+        cluster = make_cluster(
+            "lab", contact_at=silent_at, problem="timeout", sentence="lab.example did not answer."
+        )
         gang = make_gang(cluster, created_at=BEGIN)
         make_history(gang, BEGIN, ("room", 0))
-        past = read(owner, gang).past
-        unknown, room = past.spans
-        assert (unknown.health, unknown.began_at, unknown.ended_at) == ("unknown", silent_at, None)
-        assert unknown.message == "Cluster lab has not answered since then."
-        assert room.ended_at == silent_at
+        detail = read(owner, gang)
+        past = detail.past
+        assert [(span.health, span.ended_at) for span in past.spans] == [("waiting", None)]
+        assert [(entry.kind, entry.at, entry.until) for entry in detail.timeline] == [
+            ("cluster", silent_at, None),
+            ("verdict", BEGIN, None),
+        ]
+        assert detail.timeline[0].title == "Cluster lab cannot be read"
+        assert detail.timeline[0].message == (
+            "lab.example did not answer. What is in it now is not known."
+        )
+        strip = make_strip(past.spans, NOW, past.outages)
+        assert [(piece.face.word, piece.ended_at) for piece in strip] == [
+            ("waiting", silent_at),
+            ("unknown", None),
+        ]
         assert past.wait is not None
         assert past.wait.by_stage == {"placement": 110 * 60}
         assert [one.seconds for one in past.wait.parts if one.is_unseen] == [600]
+
+    def test_one_that_is_over_interrupts_nothing_but_what_is_known(self, owner: Viewer) -> None:
+        cluster = make_cluster("lab")
+        gang = make_gang(cluster, created_at=BEGIN)
+        make_history(gang, BEGIN, ("room", 0))
+        began = BEGIN + 20 * MINUTE
+        make_outage(cluster, began, began + 30 * MINUTE, problem="timeout", sentence="No answer.")
+        make_outage(cluster, BEGIN - 30 * MINUTE, BEGIN - 20 * MINUTE)
+        detail = read(owner, gang)
+        assert [(entry.kind, entry.title, entry.duration) for entry in detail.timeline] == [
+            ("cluster", "Cluster lab could not be read", "30 min"),
+            ("verdict", "Insufficient resources", ""),
+        ]
+        assert [span.began_at for span in detail.past.spans] == [BEGIN]
+        strip = make_strip(detail.past.spans, NOW, detail.past.outages)
+        assert [(piece.face.word, piece.duration) for piece in strip] == [
+            ("waiting", "20 min"),
+            ("unknown", "30 min"),
+            ("waiting", "1 h 10 min"),
+        ]
+        assert detail.past.wait is not None
+        assert detail.past.wait.text == "2 h"
+        assert detail.past.wait.by_stage == {"placement": 90 * 60}
+
+    def test_what_kept_us_from_it_is_for_who_sees_the_cluster(
+        self, cluster: Cluster, reader: Viewer
+    ) -> None:
+        gang = make_gang(cluster, namespace="research")
+        make_history(gang, BEGIN, ("room", 0))
+        make_outage(
+            cluster, BEGIN + MINUTE, BEGIN + 5 * MINUTE, problem="timeout", sentence="10.0.0.1"
+        )
+        outage = read(reader, gang).timeline[0]
+        assert outage.message == "What was in it at that time is not known."
+
+    def test_a_time_in_which_nobody_asked_is_no_fault_of_the_cluster(self, owner: Viewer) -> None:
+        cluster = make_cluster("lab")
+        gang = make_gang(cluster)
+        make_history(gang, BEGIN, ("room", 0))
+        make_outage(cluster, BEGIN + MINUTE, BEGIN + 5 * MINUTE)
+        assert read(owner, gang).timeline[0].title == "Cluster lab was not read"
 
     def test_a_gang_that_had_gone_before_stays_as_it_was(self, owner: Viewer) -> None:
         cluster = make_cluster("lab", contact_at=NOW - 10 * MINUTE)

@@ -182,6 +182,22 @@ def test_an_old_look_is_a_warning(owner: Viewer, cluster: Cluster, levers: Lever
     assert offer.warnings[0] == "Cluster eu-train does not answer: what is shown is old."
 
 
+@pytest.mark.parametrize(("problem", "verb"), [("timeout", "answered"), ("", "been read")])
+def test_nothing_is_offered_in_a_cluster_that_is_silent(
+    owner: Viewer, cluster: Cluster, levers: Levers, problem: str, verb: str
+) -> None:
+    gang = make_jobset(cluster)
+    Cluster.objects.update(contact_at=NOW - timedelta(minutes=3), problem=problem)
+    why = f"Cluster eu-train has not {verb} since {NOW - timedelta(minutes=3):%Y-%m-%d %H:%M} UTC."
+    detail = read(owner, gang)
+    offered = [*detail.actions, *(offer for job in detail.jobs for offer in job.actions)]
+    assert offered
+    assert {(offer.allowed, offer.why_not) for offer in offered} == {(False, why)}
+    clusters = read_freshness(viewer=owner, now=NOW)
+    (rows,) = board_offers(viewer=owner, rows=[detail.row], clusters=clusters).values()
+    assert [(offer.allowed, offer.why_not) for offer in rows] == [(False, why)]
+
+
 def test_time_alone_changes_no_button(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
     gang = make_jobset(cluster)
     later = gang_detail(viewer=owner, gang_id=gang.pk, now=NOW + timedelta(seconds=20))

@@ -9,6 +9,7 @@ from gangboard.readmodels import words
 from gangboard.readmodels.ages import duration_text
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.news import position
+from gangboard.readmodels.printable import printable
 from gangboard.readmodels.quantities import quantity_text
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Heartbeat
@@ -33,6 +34,20 @@ from tests.factories import NOW, make_cluster, make_heartbeats
 )
 def test_ages_are_compact(seconds: int, text: str) -> None:
     assert duration_text(timedelta(seconds=seconds)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("two\nlines", "two lines"),
+        ("a \t\r\n b", "a b"),
+        ("two  blanks", "two  blanks"),
+        ("end\n", "end "),
+        ("rings\x07", "rings␇"),
+    ],
+)
+def test_a_text_of_a_cluster_is_printed_on_one_line(text: str, printed: str) -> None:
+    assert printable(text) == printed
 
 
 def test_every_health_has_a_word_an_icon_and_a_tone() -> None:
@@ -77,9 +92,11 @@ class TestLiveness:
     def test_no_worker_ever(self) -> None:
         banners = read_liveness(now=NOW).banners
         assert [banner.before for banner in banners] == [
-            "No poll worker has ever run: nothing on this page changes until one runs again.",
-            "No act worker has ever run: what is asked for waits, and expires, until one runs again.",
-            "The beat process has never run: clusters that no worker holds are not picked up.",
+            "No poll worker runs: nothing on this page changes until one runs again.",
+            "No act worker runs: what is asked for waits, and expires, until one runs again.",
+            "No prove worker runs: whether Holds are in force, and who undid what, "
+            "is not looked at until one runs again.",
+            "The beat process does not run: clusters that no worker holds are not picked up.",
         ]
 
     def test_dead_after_15_seconds(self) -> None:
@@ -88,6 +105,36 @@ class TestLiveness:
         (banner,) = read_liveness(now=NOW).banners
         assert banner.before == "No poll worker is alive (last sign "
         assert banner.since == NOW - timedelta(seconds=16)
+
+    @pytest.mark.parametrize("dead", ["poll", "act", "prove", "beat"])
+    def test_each_process_is_judged_by_its_own_sign(self, dead: str) -> None:
+        """While one is dead no order passes between them, which is not the fault of the others."""
+        make_heartbeats()
+        orders = ("poll-orders", "act-orders") if dead == "beat" else (f"{dead}-orders",)
+        silent = Heartbeat.objects.filter(kind__in=(dead, *orders))
+        silent.update(beat_at=NOW - timedelta(minutes=3))
+        assert [kind for kind, _ in read_liveness(now=NOW).dead] == [dead]
+
+    def test_orders_that_do_not_arrive_are_said_while_all_processes_live(self) -> None:
+        make_heartbeats()
+        orders = Heartbeat.objects.filter(kind="poll-orders")
+        orders.update(beat_at=NOW - timedelta(minutes=3))
+        (banner,) = read_liveness(now=NOW).banners
+        assert banner.before == "No order reaches the poll worker (last one "
+        assert banner.since == NOW - timedelta(minutes=3)
+        assert banner.after == " ago): it is busy, or the message broker (Redis) is down."
+        orders.delete()
+        (banner,) = read_liveness(now=NOW).banners
+        assert banner.before == (
+            "No order reaches the poll worker: it is busy, or the message broker (Redis) is down."
+        )
+
+    @pytest.mark.parametrize("new", ["poll", "beat"])
+    def test_orders_are_awaited_for_a_moment_after_a_process_has_started(self, new: str) -> None:
+        make_heartbeats()
+        Heartbeat.objects.filter(kind=new).update(began_at=NOW - timedelta(seconds=10))
+        Heartbeat.objects.filter(kind="poll-orders").update(beat_at=NOW - timedelta(minutes=3))
+        assert read_liveness(now=NOW).banners == ()
 
     def test_one_living_worker_is_enough(self) -> None:
         make_heartbeats()

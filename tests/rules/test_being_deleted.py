@@ -52,6 +52,11 @@ def test_a_pod_of_a_deployment_goes() -> None:
     assert finding.advice == ()
 
 
+def test_a_time_to_end_that_no_calendar_has() -> None:
+    finding = told(leaving(grace=2**62))
+    assert finding.message == "Pod web-5f-abc is being deleted."
+
+
 def test_what_the_deletion_stopped_has_not_failed() -> None:
     """The kubelet calls a pod Failed whose containers it has stopped; a finalizer can keep it then."""
     pod = leaving("solo", left=-300, phase="Failed")

@@ -1,20 +1,24 @@
 """`deactivated`."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from gangboard.diagnosis.engine import assess
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health
 from tests.diagnosis.building import (
     Made,
     a_condition,
     a_jobset,
+    a_part,
     a_pod,
     ago,
     an_entry,
     child_jobs,
     facts_of,
+    pods_of,
     succeeded,
 )
 from tests.rules.asking import ask_gang, first_gang, found_gang
@@ -108,3 +112,19 @@ def test_not_suspended_yet_or_ended() -> None:
     assert ask_gang("deactivated", facts_of(running, an_entry(running, active=False))) is None
     done = a_jobset(queue="gpu-lq", suspended=True, finish=succeeded())
     assert first_gang(facts_of(done, an_entry(done, active=False))) == "succeeded"
+
+
+def test_a_child_job_whose_own_entry_is_switched_off() -> None:
+    jobset = a_jobset("run", a_part("workers", jobs=2))
+    one, two = child_jobs(jobset)
+    off = replace(two, suspended=True)
+    entry = an_entry(off, active=False, conditions=(BY_HAND,))
+    verdict = assess(facts_of(jobset, one, off, entry, *pods_of(one, 2, on="n0")))
+    assert (verdict.finding.code, verdict.finding.health) == ("deactivated", Health.SUSPENDED)
+    assert verdict.finding.message == (
+        "Workload job-run-workers-1-3f2a1 is deactivated (spec.active is false), so queue gpu-lq "
+        "does not admit Job run-workers-1."
+    )
+    assert verdict.finding.advice == (
+        "Set spec.active of Workload job-run-workers-1-3f2a1 to true to queue it again.",
+    )

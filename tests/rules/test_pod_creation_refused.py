@@ -70,6 +70,16 @@ def test_two_resources_and_amounts_that_are_no_plain_numbers() -> None:
     assert finding.advice == ("Raise limits.memory and pods in ResourceQuota “q”, or free some.",)
 
 
+def test_an_amount_with_more_digits_than_a_number_has() -> None:
+    many = "9" * 5000
+    note = (
+        'Error creating: pods "train-1-x" is forbidden: exceeded quota: q, requested: pods=1, '
+        f"used: pods={many}, limited: pods={many}"
+    )
+    finding = found("pod-creation-refused", refused(note))
+    assert finding.advice == ("Raise pods in ResourceQuota “q”, or free some.",)
+
+
 def test_a_webhook_is_quoted() -> None:
     finding = found("pod-creation-refused", refused(WEBHOOK, there=0))
     assert finding.message == (

@@ -76,6 +76,11 @@ def test_two_victims_are_going() -> None:
     assert first(unit) == "preempting"
 
 
+def test_a_number_that_is_none_is_not_read() -> None:
+    endless = TWO.replace("preempting 2", f"preempting {'2' * 5000}")
+    assert first(urgent(endless, texts.GPU_SHORT, texts.POD_OF_GROUP)) == "preempting"
+
+
 @pytest.mark.parametrize("text", [ONGOING, WAITS_136])
 def test_other_words_of_the_group(text: str) -> None:
     assert first(urgent(text, texts.POD_OF_GROUP, texts.POD_OF_GROUP)) == "preempting"

@@ -1,16 +1,29 @@
 """`queue-evaluating`."""
 
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis.engine import assess
 from gangboard.domain.health import Health
+from gangboard.domain.objects import Controller
+from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
+from gangboard.domain.verdict import Finding
 from tests.diagnosis.building import (
     a_condition,
+    a_group,
+    a_hold,
     a_job,
     a_jobset,
+    a_part,
     a_pod,
     ago,
     an_entry,
     child_jobs,
     facts_of,
+    pods_of,
 )
 from tests.rules.asking import ask_gang, first_gang, found_gang
 
@@ -18,18 +31,35 @@ from tests.rules.asking import ask_gang, first_gang, found_gang
 def test_a_queue_holds_it() -> None:
     suspended = a_condition("Suspended", reason="SuspendedJobs", since=ago(300))
     jobset = a_jobset(suspended=True, queue="gpu-lq", conditions=(suspended,))
-    facts = facts_of(jobset, *child_jobs(jobset, suspended=True))
+    facts = facts_of(jobset, *child_jobs(jobset, suspended=True), an_entry(jobset))
     finding = found_gang("queue-evaluating", facts)
     assert finding.health is Health.WAITING
     assert finding.message == "Queue gpu-lq has not admitted it yet."
     assert finding.since == ago(300)
+    assert finding.advice == ()
     assert first_gang(facts) == "queue-evaluating"
+
+
+@pytest.mark.parametrize("queue", ["gpu-lq", ""])
+def test_a_queue_holds_it_whatever_its_label_says(queue: str) -> None:
+    """Kueue with `manageJobsWithoutQueueName` makes a Workload for what names no queue."""
+    jobset = a_jobset(suspended=True)
+    jobs = child_jobs(jobset, suspended=True)
+    facts = facts_of(jobset, *jobs, an_entry(jobset, queue=queue), queue_sight="served")
+    verdict = assess(facts)
+    assert (verdict.finding.code, verdict.finding.health) == ("queue-evaluating", Health.WAITING)
+    assert verdict.finding.message == (
+        "Queue gpu-lq has not admitted it yet."
+        if queue
+        else "Kueue has not admitted it yet: no queue is named for it."
+    )
+    assert verdict.finding.advice == ()
 
 
 def test_pods_of_an_evicted_gang_still_leave() -> None:
     jobset = a_jobset(suspended=True, queue="gpu-lq")
     leaving = a_pod("run-workers-0-0", on="n0", deleting_since=ago(3))
-    finding = found_gang("queue-evaluating", facts_of(jobset, leaving))
+    finding = found_gang("queue-evaluating", facts_of(jobset, leaving, an_entry(jobset)))
     assert finding.message == ("Queue gpu-lq has not admitted it yet. 1 pod still terminates.")
 
 
@@ -46,13 +76,15 @@ def test_admitted() -> None:
     assert ask_gang("queue-evaluating", facts_of(a_jobset(queue="gpu-lq"))) is None
 
 
-def suspended_job(*entries: QueueEntry, sight: str = "") -> str:
-    job = a_job("train", suspended=True, queue="lq")
+def suspended_job(
+    *entries: QueueEntry, sight: str = "", health: Health = Health.WAITING, **fields: Any
+) -> Finding:
+    job = a_job("train", suspended=True, queue="lq", **fields)
     facts = facts_of(job, *entries, queue_sight=sight)
     finding = found_gang("queue-evaluating", facts)
-    assert (finding.code, finding.health) == ("queue-evaluating", Health.WAITING)
+    assert (finding.code, finding.health) == ("queue-evaluating", health)
     assert first_gang(facts) == "queue-evaluating"
-    return finding.message
+    return finding
 
 
 JOB = a_job("train")
@@ -61,25 +93,156 @@ JOB = a_job("train")
 def test_admitted_and_not_resumed_yet() -> None:
     entry = an_entry(JOB, queue="lq", admitted=True)
     message = "Queue lq has admitted it, and Kueue has not resumed it yet."
-    assert suspended_job(entry, sight="served") == message
-    assert suspended_job(entry) == message
+    assert suspended_job(entry, sight="served").message == message
+    assert suspended_job(entry).message == message
 
 
 def test_an_entry_that_is_over_or_of_another_admits_nothing() -> None:
     over = an_entry(JOB, admitted=True, conditions=(a_condition("Finished"),))
     other = an_entry(a_job("other"), admitted=True)
-    assert suspended_job(over, other) == "Queue lq has not admitted it yet."
-    assert suspended_job(an_entry(JOB), sight="served") == "Queue lq has not admitted it yet."
+    message = "Queue lq has not admitted it yet: Kueue has made no Workload for it."
+    assert suspended_job(over, other, sight="served").message == message
+    own = an_entry(JOB, queue="lq")
+    assert suspended_job(own, sight="served").message == "Queue lq has not admitted it yet."
 
 
 def test_kueue_has_made_no_workload_for_it() -> None:
-    assert suspended_job(sight="served") == (
+    assert suspended_job(sight="served").message == (
         "Queue lq has not admitted it yet: Kueue has made no Workload for it."
     )
 
 
 def test_nobody_is_there_who_admits() -> None:
-    assert suspended_job(sight="not-served") == (
-        "Job train carries the queue label lq, and this cluster serves no Kueue Workloads: nobody "
-        "admits it."
+    """What is left in the store of entries that are not served any more admits nothing either."""
+    for left in ((), (an_entry(JOB, queue="lq", admitted=True),)):
+        finding = suspended_job(*left, sight="not-served", health=Health.BLOCKED)
+        assert finding.message == (
+            "Job train carries the queue label lq, and this cluster serves no Kueue Workloads: "
+            "nobody admits it."
+        )
+        assert finding.advice == (
+            "Resume Job train to let it run (in place).",
+            "Install Kueue, which admits Job train, or remove its queue label.",
+        )
+
+
+def test_a_resume_that_somebody_would_undo_is_not_advised() -> None:
+    above = Controller("example.com", "Pipeline", "nightly", "uid-nightly")
+    for fields in ({"of": above}, {"managed_by": "kueue.x-k8s.io/multikueue"}):
+        finding = suspended_job(sight="not-served", health=Health.BLOCKED, **fields)
+        assert [text.partition(" ")[0] for text in finding.advice] == ["Install"]
+
+
+def test_what_could_not_be_looked_at_is_not_called_absent() -> None:
+    finding = suspended_job(sight="", health=Health.UNKNOWN)
+    assert finding.message == (
+        "Job train carries the queue label lq; whether it is admitted is not known: the Workloads "
+        "of Kueue cannot be read."
     )
+    assert finding.advice == ()
+
+
+# Child Jobs with entries of their own
+
+RUN = a_jobset("run", a_part("workers", jobs=2))
+
+
+def queued(job: Owner, **entry: Any) -> tuple[Owner, QueueEntry]:
+    return replace(job, suspended=True), an_entry(job, **entry)
+
+
+def test_all_jobs_wait_in_queues_of_their_own() -> None:
+    """Templates with a queue label give each child Job its own Workload (jobset-kueue.md §3.2)."""
+    one, two = child_jobs(RUN)
+    facts = facts_of(RUN, *queued(one), *queued(two), queue_sight="served")
+    verdict = assess(facts)
+    assert [(one.code, one.health) for one in verdict.findings] == [
+        ("queue-evaluating", Health.WAITING)
+    ]
+    assert verdict.finding.message == (
+        "Queue gpu-lq has not admitted Jobs run-workers-0 and run-workers-1 yet."
+    )
+    assert verdict.finding.title == "Waits in a queue"
+    assert verdict.finding.advice == ()
+
+
+def test_one_job_waits_in_a_queue_of_its_own_and_the_other_runs() -> None:
+    one, two = child_jobs(RUN)
+    verdict = assess(facts_of(RUN, one, *queued(two), *pods_of(one, 2, on="n0")))
+    assert (verdict.finding.code, verdict.finding.health) == ("queue-evaluating", Health.WAITING)
+    assert verdict.finding.message == "Queue gpu-lq has not admitted Job run-workers-1 yet."
+    assert "job-suspended" not in [one.code for one in verdict.findings]
+
+
+def test_one_waits_in_a_queue_and_another_is_held() -> None:
+    """The held one is suspended on purpose: no queue lets it run, also when that admits it."""
+    one, two = child_jobs(RUN)
+    held, entry = queued(two)
+    facts = facts_of(RUN, *queued(one, queue="a"), held, entry, a_hold(held))
+    verdict = assess(facts)
+    codes = [(one.code, one.health) for one in verdict.findings]
+    assert codes == [
+        ("queue-evaluating", Health.WAITING),
+        ("job-suspended", Health.SUSPENDED),
+    ]
+    assert verdict.finding.message == "Queue a has not admitted Job run-workers-0 yet."
+    assert verdict.findings[1].message.endswith("run-workers-1 (held by alice).")
+
+
+def test_many_jobs_in_queues_are_one_finding() -> None:
+    jobset = a_jobset("run", a_part("workers", jobs=6))
+    things = [thing for job in child_jobs(jobset) for thing in queued(job)]
+    verdict = assess(facts_of(jobset, *things))
+    assert [one.message for one in verdict.findings] == [
+        "Queue gpu-lq has not admitted Jobs run-workers-0, run-workers-1 and 4 more yet."
+    ]
+
+
+def test_jobs_of_several_queues_are_told_together() -> None:
+    one, two = child_jobs(RUN)
+    second = replace(two, suspended=True, queue="b")
+    facts = facts_of(RUN, *queued(one, queue="a"), second, queue_sight="served")
+    verdict = assess(facts)
+    assert len(verdict.findings) == 1
+    assert verdict.finding.message == (
+        "Queue a has not admitted Job run-workers-0 yet. Queue b has not admitted Job "
+        "run-workers-1 yet: Kueue has made no Workload for it."
+    )
+
+
+def test_a_job_with_a_queue_label_that_nobody_can_look_after() -> None:
+    one, two = child_jobs(RUN)
+    second = replace(two, suspended=True, queue="b")
+    verdict = assess(facts_of(RUN, one, second, *pods_of(one, 2, on="n0"), queue_sight=""))
+    assert (verdict.finding.code, verdict.finding.health) == ("queue-evaluating", Health.UNKNOWN)
+    assert verdict.finding.message == (
+        "Job run-workers-1 carries the queue label b; whether it is admitted is not known: the "
+        "Workloads of Kueue cannot be read."
+    )
+
+
+def test_what_no_queue_can_hold_was_suspended_by_somebody() -> None:
+    """Without Kueue the JobSet controller resumes its Jobs: a label keeps none suspended."""
+    one, two = child_jobs(RUN)
+    second = replace(two, suspended=True, queue="b")
+    facts = facts_of(RUN, one, second, *pods_of(one, 2, on="n0"), queue_sight="not-served")
+    assert assess(facts).finding.code == "job-suspended"
+
+
+def test_jobs_of_an_owner_in_a_queue_are_admitted_with_it() -> None:
+    """Kueue makes no Workload for the child Jobs of what it manages (jobset-kueue.md §3.2)."""
+    jobset = replace(RUN, queue="gpu-lq")
+    jobs = child_jobs(jobset, suspended=True, queue="gpu-lq")
+    entry = an_entry(jobset, admitted=True)
+    assert assess(facts_of(jobset, *jobs, entry, queue_sight="served")).finding.code == "suspended"
+
+
+def test_a_group_that_a_queued_job_will_fill_is_not_lost() -> None:
+    """Its pods are away until the queue admits them, not for ever."""
+    one, two = child_jobs(RUN, group_name="ring")
+    group = a_group("ring", quorum=4)
+    waiting = pods_of(one, 2)
+    facts = facts_of(RUN, one, *queued(two), group, *waiting)
+    assert assess(facts).finding.code == "queue-evaluating"
+    held = replace(two, suspended=True)
+    assert assess(facts_of(RUN, one, held, group, *waiting)).finding.code == "quorum-lost"

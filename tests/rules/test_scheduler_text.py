@@ -109,6 +109,11 @@ def test_a_condition_from_before_the_resume_is_stale() -> None:
             (('persistentvolumeclaim "data-0" not found', 0),),
         ),
         (texts.GROUP_SHORT, ()),
+        # More digits than a number has are none: Python refuses to read more than 4,300.
+        (
+            f"0/6 nodes are available: {'9' * 5000} Insufficient nvidia.com/gpu.",
+            ((f"{'9' * 5000} Insufficient nvidia.com/gpu", 0),),
+        ),
     ],
 )
 def test_reasons_with_their_numbers_of_nodes(

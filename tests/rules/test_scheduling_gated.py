@@ -39,6 +39,16 @@ def test_one_gate_of_two_pods() -> None:
     )
 
 
+def test_who_removes_the_gate() -> None:
+    (advice,) = found("scheduling-gated", gated("example.com/data-ready")).advice
+    assert advice == (
+        "Look at the controller of example.com: only there is the gate removed, the scheduler never "
+        "does."
+    )
+    (advice,) = found("scheduling-gated", gated("later")).advice
+    assert advice.startswith("Look at who set the gate: ")
+
+
 def test_no_gates() -> None:
     unit = gated(text=texts.GPU_SHORT)
     assert ask("scheduling-gated", unit) is None

@@ -139,8 +139,10 @@ EVERYWHERE = (
         members={"desired": 4, "created": 0, "ready": 0}, twin="queue-evaluating",
     ),
     Scenario(
-        "queue-evaluating", "Job", "queued-run", "queue-evaluating", "waiting", _queued,
-        says=("gpu-lq",), members={"desired": 4, "created": 0}, twin="suspended",
+        # No Kueue is served in any of these clusters: nobody will ever admit it.
+        "queue-evaluating", "Job", "queued-run", "queue-evaluating", "blocked", _queued,
+        says=("gpu-lq", "nobody admits it"), advises=("Resume", "queued-run"),
+        members={"desired": 4, "created": 0}, twin="suspended",
     ),
     Scenario(
         "refused", "Job", "refused", "pod-creation-refused", "blocked", _refused,

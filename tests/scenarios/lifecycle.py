@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tests.controlplane.client import Json
-from tests.controlplane.objects import JobOptions, job, jobset, pod
+from tests.controlplane.objects import JOBSET, JobOptions, job, jobset, pod
 from tests.scenarios.making import loose, one_job
 from tests.scenarios.scenario import Scenario, Stage, Step
 
@@ -20,7 +20,15 @@ def _suspended(ns: str, where: Where) -> list[Json]:
 
 def _queued(ns: str, where: Where) -> list[Json]:
     labels = {"kueue.x-k8s.io/queue-name": "team-queue"}
-    return [jobset("run", ns, jobs={"w": {"pods": 3}}, suspend=True, labels=labels)]
+    return [
+        jobset(
+            "run", ns, jobs={"w": {"pods": 3, "node_selector": where}}, suspend=True, labels=labels
+        )
+    ]
+
+
+def _resume_jobset(stage: Stage) -> None:
+    stage.client.patch(JOBSET, "JobSet", "run", {"spec": {"suspend": False}}, stage.namespace)
 
 
 def _in_order(ns: str, where: Where) -> list[Json]:
@@ -90,8 +98,13 @@ LIFECYCLE = (
         members={"desired": 4, "created": 0, "ready": 0}, twin="jobset-queued",
     ),
     Scenario(
-        "jobset-queued", "JobSet", "run", "queue-evaluating", "waiting", _queued,
-        says=("team-queue",), members={"desired": 3, "created": 0}, twin="jobset-suspended",
+        # No Kueue is served in any of these clusters: what resumes it is its own field.
+        "jobset-queued", "JobSet", "run", "queue-evaluating", "blocked", _queued,
+        says=("team-queue", "nobody admits it"), advises=("Resume", "run"),
+        members={"desired": 3, "created": 0}, nodes=1, twin="jobset-suspended",
+        steps=(
+            Step(_resume_jobset, "running", "running", (), {"ready": 3}),
+        ),
     ),
     # The first Job runs; the second may begin when it has ended, not before.
     Scenario(

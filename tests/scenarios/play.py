@@ -23,7 +23,7 @@ Key = tuple[str, str]
 LOOK_SECONDS = 0.8
 SETTLED_SECONDS = 1.5
 """A right answer must still be there after this time: no flash counts as an answer."""
-ACT_SECONDS = 400.0
+ACT_SECONDS = 1000.0
 FIRST_SECONDS = 60.0
 """How long nodes are kept back for the scenarios of a cluster that has none."""
 HANDS = 12

@@ -18,7 +18,7 @@ POOL = "test.gangboard.dev/pool"
 """Label of nodes: each scenario has nodes of its own, so that none takes room from another."""
 
 
-PATIENCE = 240.0
+PATIENCE = 600.0
 """Seconds in which a cluster that plays a hundred scenarios at once has done what is waited for."""
 
 
@@ -201,7 +201,7 @@ class Scenario:
     """What happens after the objects were made."""
     twin: str = ""
     """The scenario that differs in one thing and has another code."""
-    within: float = 240.0
+    within: float = 600.0
     """Seconds in which the sentence must be right, and again after each step."""
     rooms: tuple[Room, ...] = ()
     """Its nodes where they are not all alike; `nodes`, `cpu` and `gpus` are not asked then."""

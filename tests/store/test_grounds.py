@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from importlib import import_module
+from typing import Any
 
 import pytest
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.test.utils import CaptureQueriesContext
 
 from gangboard.actions.known import models
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Controller, Meta, ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
+from gangboard.store import grounds, objects
 from gangboard.store.grounds import find_gang, find_object, read_ground
-from gangboard.store.models import Cluster, ResourceState
+from gangboard.store.models import Cluster, ResourceState, WatchedObject
 from tests.factories import make_cluster, make_gang, store_object
 
 pytestmark = pytest.mark.django_db
@@ -95,3 +101,89 @@ def test_of_two_with_one_name_the_newer_is_meant(cluster: Cluster) -> None:
     assert found is not None
     assert found.meta.ref.uid == "newer"
     assert find_object(cluster, JOBS, "elsewhere", "train-w-0", models()) is None
+
+
+def test_what_else_is_in_the_namespace_is_not_read(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
+    with CaptureQueriesContext(connection) as alone:
+        read_ground(cluster.pk, gang, models())
+    for number in range(60):
+        uid = f"other-{number}"
+        hold = Hold(meta("gangboard.dev", "Hold", f"h-{uid}", f"h-{uid}"), "train-w-0", uid)
+        entry = QueueEntry(
+            meta("kueue.x-k8s.io", "Workload", f"w-{uid}", f"w-{uid}"), owner_uid=uid
+        )
+        job = Owner(meta("batch", "Job", f"train-w-0-{number}", f"j-{uid}", uid))
+        for resource, model in ((HOLDS, hold), (WORKLOADS, entry), (JOBS, job)):
+            store_object(cluster, resource, model)
+    unpacked: list[Any] = []
+
+    def count(data: bytes, model: type[Any]) -> Any:
+        unpacked.append(found := objects.unpack(data, model))
+        return found
+
+    monkeypatch.setattr(grounds, "unpack", count)
+    with CaptureQueriesContext(connection) as crowded:
+        ground = read_ground(cluster.pk, gang, models())
+    assert ground is not None
+    assert [hold.meta.ref.uid for hold in ground.holds] == ["h0"]
+    # The JobSet's two Jobs, its Hold and its entry.
+    assert sorted(one.meta.ref.uid for one in unpacked) == ["h0", "j0", "j1", "w0"]
+    assert len(crowded) == len(alone) <= 6
+
+
+def test_a_child_is_known_by_its_controller_whatever_it_is_called(cluster: Cluster) -> None:
+    store_object(cluster, JOBS, Owner(meta("batch", "Job", "shortened-8f3a", "odd", "js")))
+    gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
+    ground = read_ground(cluster.pk, gang, models())
+    assert ground is not None
+    assert {job.meta.ref.uid for job in (*ground.jobs, *ground.old_jobs)} == {"j0", "j1", "odd"}
+
+
+def test_children_of_children_and_a_circle_of_owners(cluster: Cluster) -> None:
+    top = meta("jobset.x-k8s.io", "JobSet", "top", "top", "middle")
+    middle = meta("jobset.x-k8s.io", "JobSet", "top-m", "middle", "top")
+    for model in (Owner(top), Owner(middle)):
+        store_object(cluster, JOBSETS, model)
+    store_object(cluster, JOBS, Owner(meta("batch", "Job", "top-m-0", "bottom", "middle")))
+    gang = make_gang(cluster, "top", uid="top", namespace=NAMESPACE)
+    ground = read_ground(cluster.pk, gang, models())
+    assert ground is not None
+    assert {job.meta.ref.uid for job in (*ground.jobs, *ground.old_jobs)} == {"bottom"}
+
+
+def test_more_children_than_one_query_takes(cluster: Cluster) -> None:
+    for number in range(objects.BATCH + 1):
+        store_object(cluster, JOBS, Owner(meta("batch", "Job", f"w-{number}", f"w-{number}", "js")))
+    last = Hold(meta("gangboard.dev", "Hold", "last", "last"), "w", f"w-{objects.BATCH}")
+    store_object(cluster, HOLDS, last)
+    gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
+    ground = read_ground(cluster.pk, gang, models())
+    assert ground is not None
+    assert {hold.meta.ref.uid for hold in ground.holds} == {"h0", "last"}
+
+
+def test_rows_of_an_older_release_are_found_at_once(cluster: Cluster) -> None:
+    WatchedObject.objects.update(owner_uid=None)
+    WatchedObject.objects.filter(uid="j1").update(data=b"of another shape")
+    migration = "0013_object_owner_uid"
+    historical = MigrationLoader(connection).project_state(("store", migration)).apps
+    import_module(f"gangboard.store.migrations.{migration}").fill(historical, None)
+    stored = dict(WatchedObject.objects.values_list("uid", "owner_uid"))
+    assert stored == {
+        "js": None,
+        "j0": "js",
+        "j1": None,
+        "j2": "another",
+        "h0": "js",
+        "h1": "another",
+        "w0": "js",
+        "w1": "another",
+    }
+
+
+@pytest.mark.parametrize("uid", ["", "x" * 65, "a\x00b"])
+def test_what_is_no_uid_belongs_to_nobody(uid: str) -> None:
+    assert objects.owner_uid(Hold(meta("gangboard.dev", "Hold", "h", "h"), "train", uid)) is None

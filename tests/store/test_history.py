@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.store.forgetting import FORGOTTEN_AT_ONCE
 from gangboard.store.gangs import Detail, pack_detail
 from gangboard.store.history import (
-    FORGOTTEN_AT_ONCE,
     end_spans,
     forget_spans,
     record_verdicts,

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from gangboard.store.leases import (
+    NEVER_HELD,
     LeaseLostError,
     claim,
     confirm,
@@ -50,7 +51,7 @@ def test_the_holder_keeps_its_number(cluster: Cluster) -> None:
 def test_an_expired_lease_goes_to_another_with_a_higher_number(cluster: Cluster) -> None:
     claim(cluster.pk, "a")
     _expire(cluster)
-    assert free_clusters() == [cluster.pk]
+    assert [free.cluster_id for free in free_clusters()] == [cluster.pk]
     taken = claim(cluster.pk, "b")
     assert taken is not None
     assert taken.number == 2
@@ -101,8 +102,34 @@ def test_a_released_cluster_is_free_at_once(cluster: Cluster) -> None:
     held = claim(cluster.pk, "a")
     assert held is not None
     release(held)
-    assert free_clusters() == [cluster.pk]
+    assert [free.cluster_id for free in free_clusters()] == [cluster.pk]
     assert claim(cluster.pk, "b") is not None
+
+
+def test_a_cluster_that_comes_back_before_anybody_else_had_it_keeps_its_number(
+    cluster: Cluster,
+) -> None:
+    held = claim(cluster.pk, "a")
+    assert held is not None
+    release(held)
+    assert claim(cluster.pk, "a") == held
+
+
+def test_free_clusters_wait_in_turn() -> None:
+    clusters = [
+        Cluster.objects.create(name=name, server="https://x.example", credentials=b"")
+        for name in ("short", "long", "never")
+    ]
+    for cluster, seconds in zip(clusters, (10, 70), strict=False):
+        claim(cluster.pk, "a")
+        past = Now() - timedelta(seconds=seconds)
+        Lease.objects.filter(cluster=cluster).update(expires_at=past)
+    short, long, never = (cluster.pk for cluster in clusters)
+    found = free_clusters()
+    assert [free.cluster_id for free in found] == [never, long, short]
+    assert [free.last_holder for free in found] == ["", "a", "a"]
+    assert found[0].waited == NEVER_HELD
+    assert 70 <= found[1].waited < 80
 
 
 def test_a_cluster_that_was_removed_cannot_be_claimed(cluster: Cluster) -> None:

@@ -73,7 +73,7 @@ def test_an_actor_is_sealed_audited_and_does_not_disturb_the_poll(east: Cluster)
     assert (east.actor_expires_at, east.data_version) == (expires, before + 1)
     lease = Lease.objects.get()
     assert (lease.holder, lease.number) == ("w", 7)
-    entry = AuditEntry.objects.get()
+    entry = AuditEntry.objects.get(event="switch")
     assert (entry.event, entry.actor_name, entry.cluster_name) == ("switch", "ada", "east")
     assert "may act from now on" in entry.sentence
     assert "sesame" not in str(entry.details) + entry.sentence
@@ -89,7 +89,7 @@ def test_an_actor_of_another_address_is_refused(east: Cluster) -> None:
         act(server="https://west")
     with pytest.raises(clusters.ClusterError, match="there is no cluster 'west'"):
         act("west")
-    assert not AuditEntry.objects.exists()
+    assert not AuditEntry.objects.filter(event="switch").exists()
 
 
 def test_at_a_new_address_the_actor_is_forgotten(east: Cluster) -> None:
@@ -117,7 +117,9 @@ def test_read_only_of_one_cluster_and_of_all(east: Cluster) -> None:
     assert Switch.objects.get().changed_by == "bob"
     clusters.set_read_only(name=None, on=False, by="bob")
     assert read_levers(west).read_only == ""
-    assert [entry.sentence for entry in AuditEntry.objects.order_by("pk")] == [
+    assert [
+        entry.sentence for entry in AuditEntry.objects.filter(event="switch").order_by("pk")
+    ] == [
         "Cluster east: switch read-only is on.",
         "Cluster east: switch read-only is off.",
         "gangboard's switch read-only is on.",
@@ -132,7 +134,7 @@ def test_parallelism_is_switched_per_cluster(east: Cluster) -> None:
     east.refresh_from_db()
     assert read_levers(east).parallelism
     assert not read_levers(make_cluster("west")).parallelism
-    assert AuditEntry.objects.get().details == {"switch": "parallelism", "on": True}
+    assert AuditEntry.objects.get(event="switch").details == {"switch": "parallelism", "on": True}
 
 
 def test_the_hold_is_installed_until_somebody_changes_it(east: Cluster) -> None:
@@ -215,3 +217,24 @@ def test_claims_are_listed_where_one_may_look(east: Cluster) -> None:
         store_object(east, "jobsets.jobset.x-k8s.io", owner)
     assert read_claims(east.pk, Q()) == [("a", "one"), ("b", "two")]
     assert read_claims(east.pk, Q(namespace="b")) == [("b", "two")]
+
+
+@pytest.mark.parametrize(
+    ("state", "sight"),
+    [
+        (None, ""),
+        ("listing", ""),
+        ("forbidden", ""),
+        ("failing", ""),
+        ("unknown-version", ""),
+        ("undecodable", ""),
+        ("not-served", "not-served"),
+        ("ok", "served"),
+    ],
+)
+def test_what_could_not_be_looked_at_of_queues_is_not_called_absent(
+    east: Cluster, state: str | None, sight: str
+) -> None:
+    if state is not None:
+        make_resource(east, "workloads.kueue.x-k8s.io", state=state)
+    assert read_levers(east).queue_sight == sight

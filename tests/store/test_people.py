@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from gangboard.store import clusters, people
 from gangboard.store.access import viewer_of
-from gangboard.store.models import AccessToken, Grant, SignInAttempts, SignInLink
+from gangboard.store.models import AccessToken, Attempts, Grant, SignInLink
 
 pytestmark = pytest.mark.django_db
 
@@ -255,37 +255,36 @@ def test_the_use_of_a_token_is_noted_at_most_once_a_minute(ada: User) -> None:
 # --- password attempts
 
 
-def test_the_eleventh_attempt_on_a_name_has_to_wait() -> None:
-    waits = [people.count_password_attempt(name="ada", address=f"10.0.0.{n}") for n in range(11)]
+def tries(number: int, *, name: str = "ada", place: str = "10.0.0.1") -> list[int]:
+    return [people.try_password(name=name, place=place).wait for _ in range(number)]
+
+
+def test_the_eleventh_wrong_password_for_a_name_from_a_place_has_to_wait() -> None:
+    waits = tries(11)
     assert waits[:10] == [0] * 10
     assert 290 <= waits[10] <= 300
-    assert people.count_password_attempt(name="bob", address="10.0.1.1") == 0
+
+
+def test_wrong_passwords_from_elsewhere_or_for_others_keep_nobody_out() -> None:
+    tries(11)
+    assert tries(1, place="10.0.0.2") == [0]
+    assert tries(1, name="bob") == [0]
 
 
 def test_the_case_of_a_name_does_not_give_more_attempts() -> None:
     for name in ["ada", "ADA"] * 5:
-        people.count_password_attempt(name=name, address="10.0.0.1")
-    assert people.count_password_attempt(name="Ada", address="10.0.0.1") > 0
-
-
-def test_an_address_that_tries_many_names_has_to_wait() -> None:
-    waits = [people.count_password_attempt(name=f"u{n}", address="10.0.0.1") for n in range(51)]
-    assert waits[:50] == [0] * 50
-    assert waits[50] > 0
+        tries(1, name=name)
+    assert tries(1, name="Ada")[0] > 0
 
 
 def test_attempts_are_forgotten_after_the_window_and_after_success() -> None:
-    for _ in range(11):
-        people.count_password_attempt(name="ada", address="10.0.0.1")
-    people.forget_password_attempts(name="ada")
-    assert people.count_password_attempt(name="ada", address="10.0.0.1") == 0
-    for _ in range(11):
-        people.count_password_attempt(name="ada", address="10.0.0.1")
-    SignInAttempts.objects.update(first_at=timezone.now() - timedelta(minutes=5))
-    assert people.count_password_attempt(name="ada", address="10.0.0.1") == 0
-    assert SignInAttempts.objects.count() == 2
+    tries(11)
+    people.forget_passwords(name="ada", place="10.0.0.1")
+    assert tries(11)[0] == 0
+    Attempts.objects.update(ends_at=timezone.now())
+    assert tries(1) == [0]
 
 
 def test_what_was_typed_as_a_name_is_not_stored() -> None:
-    people.count_password_attempt(name="my-password", address="10.0.0.1")
-    assert "my-password" not in str(list(SignInAttempts.objects.values()))
+    tries(1, name="my-password")
+    assert "my-password" not in str(list(Attempts.objects.values()))

@@ -32,7 +32,7 @@ def closing(call):
 with ThreadPoolExecutor(8) as pool:
     links = list(pool.map(closing(lambda: people.consume_sign_in_link(secret)), range(8)))
     waits = list(pool.map(
-        closing(lambda: people.count_password_attempt(name="ada", address="10.0.0.1")), range(30)
+        closing(lambda: people.try_password(name="ada", place="10.0.0.1").wait), range(30)
     ))
     tokens = list(pool.map(closing(lambda: people.find_token(token)), range(8)))
 print(sum(link is not None for link in links), waits.count(0), sum(t is not None for t in tokens))

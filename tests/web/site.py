@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 import urllib3
 
+from gangboard.serving.command import WEB_SERVER
 from tests.controlplane.supervisor import Supervisor
 from tests.services import free_port
 
@@ -58,10 +59,9 @@ class Site:
         self._guard.start(
             "web",
             [
-                *(sys.executable, "-m", "granian", "--interface", "wsgi"),
-                *("--host", "127.0.0.1", "--port", str(self.port), "--workers", "1"),
+                *(sys.executable, "-m", "granian", *WEB_SERVER),
+                *("--host", "127.0.0.1", "--port", str(self.port)),
                 *("--workers-kill-timeout", "1"),
-                *("--blocking-threads", "32", "gangboard.wsgi:application"),
             ],
             self.environment,
             self._folder / "web.log",
@@ -85,6 +85,18 @@ class Site:
 
     def _run(self, *arguments: str) -> None:
         subprocess.run([sys.executable, *arguments], cwd=ROOT, env=self.environment, check=True)
+
+    def sign_in_link(self, name: str) -> str:
+        """Make a viewer; return the address of a link that signs it in once."""
+        made = subprocess.run(
+            [sys.executable, "manage.py", "create_user", name, "--role", "viewer"],
+            cwd=ROOT,
+            env={**self.environment, "GANGBOARD_URL": self.url},
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return made.stdout.splitlines()[-1]
 
     def write(self, statement: str, *values: object) -> None:
         """Change rows and move the data version with them, in one transaction as the poll does."""

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from gangboard.store.models import Action, AuditEntry, Cluster, Gang, WatchedObject
+from gangboard.store.models import Action, AuditEntry, Cluster, Gang, Grant, WatchedObject
 from tests.factories import make_heartbeats
 from tests.personas import Person, make_operator, make_owner, make_reader, make_stranger
 from tests.readmodels.jobsets import GENERATION
@@ -131,6 +131,29 @@ class TestBefore:
     def test_an_address_that_says_nothing_is_a_400(self, operator: Person, query: str) -> None:
         assert operator.client.get(f"/actions/confirm/?{query}").status_code == 400
 
+    @pytest.mark.parametrize(
+        ("role", "namespace", "offered"),
+        [
+            ("admin", "", True),
+            ("admin", "research", True),
+            ("admin", "vision", False),
+            ("operator", "", False),
+        ],
+    )
+    def test_an_admin_of_the_place_is_offered_what_the_api_lets_him_do(
+        self, role: str, namespace: str, offered: bool, cluster: Cluster, gang: Gang
+    ) -> None:
+        WatchedObject.objects.filter(resource__contains="mutatingadmission").delete()
+        person = make_operator(cluster, namespace="", name="cara")
+        Grant.objects.get_or_create(
+            user=person.user, role=role, cluster=cluster, namespace=namespace
+        )
+        page = text(person.client.get("/actions/confirm/", confirm_address(gang, 1)))
+        assert ("As an admin you can try" in page) is offered
+        forced = {**confirm_address(gang, 1), "forced": "1"}
+        answer = person.client.get("/actions/confirm/", forced)
+        assert (answer.status_code == 200) is offered, "as the service says to the API"
+
     def test_an_admin_may_try_what_is_not_proved(self, gang: Gang) -> None:
         admin = make_owner()
         WatchedObject.objects.filter(resource__contains="mutatingadmission").delete()
@@ -187,6 +210,11 @@ class TestAsking:
             ("reason", "", "A reason of at least 3 characters is needed."),
             ("until", "tomorrow", "The end is not a time"),
             ("until", "2020-01-01T00:00", "is over already"),
+            ("until", "0001-01-01T00:00", "is over already"),
+            ("until", "9999-12-31T23:59", "at most 30 days"),
+            # In UTC these are after the last and before the first moment of the calendar.
+            ("until", "9999-12-31T23:59-14:00", "The end is not a time"),
+            ("until", "0001-01-01T00:00+14:00", "The end is not a time"),
         ],
     )
     def test_what_is_wrong_is_said_beside_the_button_and_nothing_is_lost(
@@ -284,7 +312,51 @@ class TestSeveral:
         assert Action.objects.exclude(stop_asked_by="").count() == 3
         late = operator.client.post(f"{address}stop/")
         assert late.status_code == 409
-        assert "Nothing was left to stop" in text(late)
+        assert "Nothing was left to stop: 3 had been stopped before." in text(late)
+
+    def test_what_was_sent_and_what_had_ended_is_told_apart(
+        self, operator: Person, gang: Gang
+    ) -> None:
+        address = ask(operator, gang, 0, 1, 2)["Location"]
+        first, second, _ = Action.objects.order_by("requested_at", "id")
+        now = timezone.now()
+        Action.objects.filter(pk=first.pk).update(sent_at=now)
+        Action.objects.filter(pk=second.pk).update(finished_at=now, state="refused")
+        done = operator.client.post(f"{address}stop/", headers={"HX-Request": "true"})
+        assert "1 was stopped before anything was sent." in text(done)
+        late = operator.client.post(f"{address}stop/")
+        assert (
+            "Nothing was left to stop: 1 had been sent already, 1 had ended before, "
+            "1 had been stopped before." in text(late)
+        )
+
+    def test_a_viewer_has_no_stop_and_is_told_why(
+        self, operator: Person, viewer: Person, gang: Gang
+    ) -> None:
+        address = ask(operator, gang, 0, 1, 2)["Location"]
+        page = text(viewer.client.get(address))
+        assert "3 of 3 not sent yet." in page
+        assert "Stop what has not been sent" not in page
+        assert "Stop what has not been sent" in text(operator.client.get(address))
+        refused = viewer.client.post(f"{address}stop/")
+        assert refused.status_code == 403
+        assert "did not ask for this and is no operator of namespace research" in text(refused)
+        assert Action.objects.exclude(stop_asked_by="").count() == 0
+        (denied,) = AuditEntry.objects.filter(event="denied")
+        assert denied.actor_name == viewer.user.username
+        assert "was not let stop the suspend of Job research/" in denied.sentence
+
+    @pytest.mark.usefixtures("own_notifier")
+    def test_the_stop_of_who_asked_is_not_shown_to_others_of_the_same_role(
+        self, operator: Person, viewer: Person, cluster: Cluster, gang: Gang
+    ) -> None:
+        """Who asked and has become a viewer may stop it still; other viewers share no such page."""
+        address = ask(operator, gang, 0, 1, 2)["Location"]
+        Grant.objects.filter(user=operator.user).update(role="viewer")
+        live = f"/live/batches/{address.rstrip('/').rpartition('/')[2]}/"
+        for person, may in ((operator, True), (viewer, False), (operator, True)):
+            news = text(person.client.get(live))
+            assert ("Stop what has not been sent" in news) is may
 
 
 class TestRoles:

@@ -6,10 +6,12 @@ import csv
 import html
 import io
 import json
+import re
 from typing import Any
 
 import pytest
 from django.apps import apps
+from django.test import Client
 from django.utils import timezone
 
 from gangboard.store.models import Action, AuditEntry, Cluster, Gang
@@ -191,14 +193,14 @@ class TestRecord:
         self, viewer: Person, record: dict[str, Action]
     ) -> None:
         Action.objects.filter(state="verified").update(reason="=HYPERLINK(1)")
-        answer: Any = viewer.client.get("/actions/export.csv?state=verified")
+        answer: Any = viewer.client.post("/actions/export.csv?state=verified")
         assert answer["Content-Type"] == "text/csv; charset=utf-8"
         assert "attachment" in answer["Content-Disposition"]
         rows = list(csv.DictReader(io.StringIO(answer.getvalue().decode())))
         assert [(row["name"], row["reason"]) for row in rows] == [
             ("llama-workers-0", "'=HYPERLINK(1)")
         ]
-        answer = viewer.client.get("/actions/export.jsonl")
+        answer = viewer.client.post("/actions/export.jsonl")
         documents = [json.loads(line) for line in answer.getvalue().decode().splitlines()]
         assert {one["state"] for one in documents} == {
             "verified",
@@ -207,8 +209,36 @@ class TestRecord:
             "refused",
         }
         assert [entry.event for entry in AuditEntry.objects.all()] == ["export", "export"]
-        assert viewer.client.get("/actions/export.xml").status_code == 404
-        assert viewer.client.head("/actions/export.csv").status_code == 405
+        assert viewer.client.post("/actions/export.xml").status_code == 404
+        for look in (viewer.client.get, viewer.client.head):
+            assert look("/actions/export.csv").status_code == 405
+
+    def test_an_export_needs_our_own_form(self, viewer: Person, record: dict[str, Action]) -> None:
+        client = Client(enforce_csrf_checks=True)
+        client.force_login(viewer.user)
+        page = client.get("/actions/").content.decode()
+        assert client.post("/actions/export.csv").status_code == 403
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
+        assert token is not None
+        answer: Any = client.post("/actions/export.csv", {"csrfmiddlewaretoken": token.group(1)})
+        assert (answer.status_code, b"llama" in answer.getvalue()) == (200, True)
+
+    def test_one_export_of_a_person_at_a_time(
+        self, viewer: Person, operator: Person, record: dict[str, Action]
+    ) -> None:
+        first: Any = viewer.client.post("/actions/export.csv")
+        second = viewer.client.post("/actions/export.jsonl")
+        assert second.status_code == 429
+        assert int(second["Retry-After"]) > 0
+        assert "still under way" in second.content.decode()
+        other: Any = operator.client.post("/actions/export.csv")
+        assert other.status_code == 200
+        other.close()
+        first.close()  # the browser has gone, half-way
+        third: Any = viewer.client.post("/actions/export.csv")
+        assert (third.status_code, len(third.getvalue()) > 0) == (200, True)
+        events = list(AuditEntry.objects.values_list("event", "actor_name"))
+        assert sorted(events) == [("export", "oda"), ("export", "rene"), ("export", "rene")]
 
     def test_the_audit_is_for_who_may_see_the_place(
         self, operator: Person, viewer: Person, gang: Gang
@@ -295,7 +325,7 @@ def test_a_dead_act_worker_is_loud(operator: Person, gang: Gang) -> None:
 
     Heartbeat.objects.filter(kind="act").delete()
     for path in ("/", "/actions/", "/holds/", f"/gangs/{gang.pk}/"):
-        assert "No act worker has ever run" in text(operator, path), path
+        assert "No act worker runs" in text(operator, path), path
 
 
 def test_no_get_writes(operator: Person, gang: Gang, record: dict[str, Action]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tests.browser import follow_link
 from tests.web.site import NAME, PASSWORD, Site
 
 pytestmark = pytest.mark.browser
@@ -81,6 +82,23 @@ def test_axe_objects_to_nothing(
         found["sign-in"] = Axe().run(page).generate_report()
     context.close()
     assert found == {}
+
+
+@pytest.mark.parametrize("width", [WIDE, PHONE])
+def test_a_link_signs_in_by_its_button(browser: Browser, site: Site, width: int) -> None:
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, bypass_csp=True, reduced_motion="reduce"
+    )
+    page = context.new_page()
+    link = site.sign_in_link(f"vera-{width}")
+    page.goto(link)
+    result = Axe().run(page)
+    assert result.violations_count == 0, result.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    follow_link(page, link)
+    expect(page).to_have_url(f"{site.url}/")
+    expect(page.get_by_text(f"vera-{width}").first).to_be_attached()
+    context.close()
 
 
 @pytest.mark.parametrize("width", [WIDE, PHONE])

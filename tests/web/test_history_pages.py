@@ -13,7 +13,7 @@ from gangboard.store.models import Gang
 from tests.factories import make_gang, make_history
 from tests.personas import Person
 from tests.web.conftest import World
-from tests.web.test_live import live_address
+from tests.web.test_live import first_question
 
 MINUTE = timedelta(minutes=1)
 
@@ -112,28 +112,28 @@ class TestGone:
         self, owner: Person, world: World, own_notifier: object
     ) -> None:
         gang = a_past(world, ("room", 40), gone=True)
-        address = live_address(owner.client, f"/gangs/{gang.id}/")
-        assert owner.client.get(address).status_code == 204
+        question = first_question(owner.client, f"/gangs/{gang.id}/")
+        assert question.ask(owner.client).status_code == 204
 
     def test_a_gang_that_is_back_is_shown_anew(
         self, owner: Person, world: World, own_notifier: object
     ) -> None:
         gang = a_past(world, ("room", 40), gone=True)
-        address = live_address(owner.client, f"/gangs/{gang.id}/")
+        question = first_question(owner.client, f"/gangs/{gang.id}/")
         gang.save(force_insert=True)
-        assert owner.client.get(address).headers["HX-Refresh"] == "true"
+        assert question.ask(owner.client).headers["HX-Refresh"] == "true"
 
     def test_an_open_page_is_told_when_the_row_goes(
         self, owner: Person, world: World, own_notifier: object
     ) -> None:
         gang = a_past(world, ("room", 40))
-        address = live_address(owner.client, f"/gangs/{gang.id}/")
+        question = first_question(owner.client, f"/gangs/{gang.id}/")
         Gang.objects.filter(pk=gang.pk).delete()
-        assert owner.client.get(address).headers["HX-Refresh"] == "true"
+        assert question.ask(owner.client).headers["HX-Refresh"] == "true"
 
 
 @pytest.mark.usefixtures("own_notifier")
 def test_a_wait_that_goes_on_is_no_news(owner: Person, world: World) -> None:
     gang = a_past(world, ("forming", 20), ("room", 0))
-    address = live_address(owner.client, f"/gangs/{gang.id}/")
-    assert owner.client.get(address).status_code == 204
+    question = first_question(owner.client, f"/gangs/{gang.id}/")
+    assert question.ask(owner.client).status_code == 204

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import gc
 import html
+import json
+import random
 import re
+import sys
 import threading
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
+from types import FunctionType, ModuleType
+from typing import cast
 
 import pytest
+from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
@@ -27,15 +37,32 @@ from tests.web.conftest import World
 pytestmark = pytest.mark.usefixtures("own_notifier")
 
 
-def live_address(client: Client, path: str) -> str:
-    """Return what the page's waiting request asks for."""
-    return next_address(client.get(path).content.decode())
+@dataclass(frozen=True)
+class Question:
+    """What the waiting request of an open page asks."""
+
+    address: str
+    version: str
+
+    def ask(self, client: Client, **headers: str) -> HttpResponse:
+        """Return the answer."""
+        given = {"X-Live-Version": self.version, **headers}
+        return cast("HttpResponse", client.get(self.address, headers=given))
 
 
-def next_address(page: str) -> str:
-    found = re.search(r'hx-get="(/live/[^"]+)"', page)
-    assert found is not None
-    return html.unescape(found.group(1))
+def first_question(client: Client, path: str) -> Question:
+    """Return what the page asks when it is open."""
+    return next_question(client.get(path).content.decode())
+
+
+def next_question(page: str) -> Question:
+    """Return what the page, or its news, has the browser ask next."""
+    address = re.search(r'hx-get="(/live/[^"]+)"', page)
+    headers = re.search(r"hx-headers='([^']+)'", page)
+    assert address is not None
+    assert headers is not None
+    version = json.loads(html.unescape(headers.group(1)))["X-Live-Version"]
+    return Question(html.unescape(address.group(1)), version)
 
 
 def pages(world: World) -> tuple[str, ...]:
@@ -51,36 +78,36 @@ def pages(world: World) -> tuple[str, ...]:
 
 def test_without_news_204_after_the_wait(owner: Person, world: World) -> None:
     for path in pages(world):
-        address = live_address(owner.client, path)
+        question = first_question(owner.client, path)
         began = time.monotonic()
-        response = owner.client.get(address)
+        response = question.ask(owner.client)
         assert response.status_code == 204, path
         assert response.content == b""
         assert time.monotonic() - began >= 0.19, path
 
 
 def test_ages_are_no_news(owner: Person, world: World) -> None:
-    addresses = [live_address(owner.client, path) for path in pages(world)]
+    questions = [first_question(owner.client, path) for path in pages(world)]
     Cluster.objects.update(contact_at=timezone.now() + timedelta(seconds=5))
-    for address in addresses:
-        assert owner.client.get(address).status_code == 204, address
+    for question in questions:
+        assert question.ask(owner.client).status_code == 204, question
 
 
 def test_a_change_is_answered_with_that_row_only(owner: Person, world: World) -> None:
-    address = live_address(owner.client, "/")
+    question = first_question(owner.client, "/")
     Gang.objects.filter(pk=world.gang.pk).update(message="Now 4 are free.")
-    page = owner.client.get(address).content.decode()
+    page = question.ask(owner.client).content.decode()
     assert "Now 4 are free." in page
     assert "diffusion-run" not in page
     assert "data-order" not in page, "nothing moved"
     assert "data-part" not in page, "no tile changed"
-    assert owner.client.get(next_address(page)).status_code == 204, "now the page has it"
+    assert next_question(page).ask(owner.client).status_code == 204, "now the page has it"
 
 
 def test_rows_that_come_go_and_move(owner: Person, world: World) -> None:
-    address = live_address(owner.client, "/")
+    question = first_question(owner.client, "/")
     new = make_gang(world.cluster, "new-run", now=timezone.now(), health="failed")
-    page = owner.client.get(address).content.decode()
+    page = question.ask(owner.client).content.decode()
     order = re.search(r'data-order="([^"]*)"', page)
     assert order is not None
     assert order.group(1).split() == [
@@ -91,76 +118,78 @@ def test_rows_that_come_go_and_move(owner: Person, world: World) -> None:
     assert "new-run" in page
     assert "llama-sft" not in page, "the browser has this row"
     assert 'data-part="tiles"' in page
-    address = next_address(page)
+    question = next_question(page)
     Gang.objects.filter(pk=new.pk).update(gone_at=timezone.now())
-    page = owner.client.get(address).content.decode()
+    page = question.ask(owner.client).content.decode()
     assert f"g-{new.id}" not in page
     assert "<tr" not in page
 
 
 def test_what_a_page_does_not_show_is_no_news(owner: Person, world: World) -> None:
-    address = live_address(owner.client, "/?cluster=eu-train")
+    question = first_question(owner.client, "/?cluster=eu-train")
     Gang.objects.filter(pk=world.other_gang.pk).update(message="Another sentence.")
-    assert owner.client.get(address).status_code == 204
+    assert question.ask(owner.client).status_code == 204
 
 
 def test_one_change_among_1000_gangs_is_at_most_10_kb(owner: Person, world: World) -> None:
     make_gangs(world.cluster, 1000, now=timezone.now())
-    address = live_address(owner.client, "/")
+    question = first_question(owner.client, "/")
     gang = Gang.objects.exclude(health__in=("succeeded", "failed")).order_by("severity")[0]
     # The dearest single change: it moves, and two tiles change with it.
     Gang.objects.filter(pk=gang.pk).update(health="failed", severity=0, message="x" * 200)
-    size = len(owner.client.get(address).content)
+    size = len(question.ask(owner.client).content)
     assert 1_000 < size <= 10_000
 
 
 def test_a_change_of_a_gang_reaches_its_page_in_parts(owner: Person, world: World) -> None:
-    address = live_address(owner.client, f"/gangs/{world.gang.id}/")
+    question = first_question(owner.client, f"/gangs/{world.gang.id}/")
     Gang.objects.filter(pk=world.gang.pk).update(message="Now 4 are free.")
-    page = owner.client.get(address).content.decode()
+    page = question.ask(owner.client).content.decode()
     assert re.findall(r'data-part="([^"]*)"', page) == ["verdict", "facts"]
     assert "Now 4 are free." in page
 
 
 def test_silence_and_dead_workers_are_news(owner: Person, world: World) -> None:
-    address = live_address(owner.client, "/clusters/")
+    question = first_question(owner.client, "/clusters/")
     Cluster.objects.filter(name="us-train").update(contact_at=timezone.now() - timedelta(minutes=3))
-    page = owner.client.get(address).content.decode()
+    page = question.ask(owner.client).content.decode()
     assert set(re.findall(r'data-part="([^"]*)"', page)) == {"freshness"}
     assert 'id="c-us-train"' in page
     assert 'id="c-eu-train"' not in page
-    address = next_address(page)
+    question = next_question(page)
     Heartbeat.objects.update(beat_at=timezone.now() - timedelta(minutes=3))
-    page = owner.client.get(address).content.decode()
+    page = question.ask(owner.client).content.decode()
     assert 'data-part="banners"' in page
     assert "No poll worker is alive" in page
 
 
 def test_a_role_that_is_taken_empties_the_page(reader: Person, world: World) -> None:
-    address = live_address(reader.client, "/")
-    gang_address = live_address(reader.client, f"/gangs/{world.gang.id}/")
+    question = first_question(reader.client, "/")
+    gang_question = first_question(reader.client, f"/gangs/{world.gang.id}/")
     Grant.objects.all().delete()
-    page = reader.client.get(address).content.decode()
+    page = question.ask(reader.client).content.decode()
     assert 'data-order=""' in page
     assert "No cluster is watched that you may see." in page
-    response = reader.client.get(gang_address)
+    response = gang_question.ask(reader.client)
     assert (response.status_code, response["HX-Refresh"]) == (204, "true")
 
 
 def test_an_open_page_of_somebody_who_is_disabled_goes_to_sign_in(
     owner: Person, world: World
 ) -> None:
-    addresses = [live_address(owner.client, path) for path in pages(world)]
+    questions = [first_question(owner.client, path) for path in pages(world)]
     disable_user(name=owner.user.username)
-    for address in addresses:
-        response = owner.client.get(address, headers={"HX-Request": "true"})
-        assert response["HX-Redirect"].startswith("/sign-in/"), address
-        assert response.content == b"", address
+    for question in questions:
+        response = question.ask(owner.client, **{"HX-Request": "true"})
+        assert response["HX-Redirect"].startswith("/sign-in/"), question
+        assert response.content == b"", question
 
 
-@pytest.mark.parametrize("version", ["", "x", "AAAA", "💥", "A" * 70_000, "AAAAAAAA" * 20, "%00"])
+@pytest.mark.parametrize(
+    "version", ["", "x", "AAAA", "💥", "A" * 4_008, "A" * 70_000, "AAAAAAAA" * 20, "%00"]
+)
 def test_a_forged_version_gets_the_whole_page(owner: Person, world: World, version: str) -> None:
-    response = owner.client.get("/live/board/", {"version": version})
+    response = Question("/live/board/", version).ask(owner.client)
     assert response.status_code == 200
     page = response.content.decode()
     assert "llama-sft" in page
@@ -171,13 +200,28 @@ def test_above_the_bound_pages_are_told_to_ask_again(
     owner: Person, world: World, settings: object
 ) -> None:
     settings.WAITERS = 0  # type: ignore[attr-defined]
-    address = live_address(owner.client, "/")
+    question = first_question(owner.client, "/")
     began = time.monotonic()
-    response = owner.client.get(address)
+    response = question.ask(owner.client)
     assert (response.status_code, response["X-Live-Again"]) == (204, "2")
     assert time.monotonic() - began < 0.19
     Gang.objects.filter(pk=world.gang.pk).update(message="Now 4 are free.")
-    assert "Now 4 are free." in owner.client.get(address).content.decode()
+    assert "Now 4 are free." in question.ask(owner.client).content.decode()
+
+
+def test_who_has_too_many_pages_open_asks_again_and_nobody_else_does(
+    owner: Person, reader: Person, world: World, own_notifier: waiting.Notifier
+) -> None:
+    for number in range(300):
+        try:
+            own_notifier.enter(reader.user.pk, f"tab {number}", most=300)
+        except waiting.TooManyWaiting:
+            break
+    again = first_question(reader.client, "/").ask(reader.client)
+    assert (again.status_code, again["X-Live-Again"]) == (204, "2")
+    waited = first_question(owner.client, "/").ask(owner.client)
+    assert waited.status_code == 204
+    assert "X-Live-Again" not in waited
 
 
 def test_a_page_that_waits_lets_others_work(
@@ -198,21 +242,21 @@ def test_a_page_that_waits_lets_others_work(
         return False
 
     monkeypatch.setattr(own_notifier, "wait", wait)
-    assert owner.client.get(live_address(owner.client, "/")).status_code == 204
+    assert first_question(owner.client, "/").ask(owner.client).status_code == 204
     assert worked.is_set()
 
 
 def test_a_crash_while_reading_gives_the_place_back(
     owner: Person, world: World, own_notifier: waiting.Notifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = live_address(owner.client, "/")
+    question = first_question(owner.client, "/")
 
     def fail(**_: object) -> None:
         raise RuntimeError("a bug")
 
     monkeypatch.setattr("gangboard.web.board.read_board", fail)
     with pytest.raises(RuntimeError):
-        owner.client.get(address)
+        question.ask(owner.client)
     assert own_notifier.waiting == 0
 
 
@@ -230,7 +274,7 @@ class TestNotifier:
         self, notifier: waiting.Notifier, viewer: Viewer, page: str, timeout: float
     ) -> tuple[threading.Thread, list[bool]]:
         answers: list[bool] = []
-        ticket = notifier.enter(page, most=10)
+        ticket = notifier.enter(1, page, most=10)
         notifier.wait(ticket, viewer, "", 5)  # until the first look
         seen = notifier.position(viewer)
 
@@ -266,7 +310,7 @@ class TestNotifier:
         notifier, _ = self.make()
         thread, answers = self.wait_in_thread(notifier, self.OWNER, "same", 20)
         began = time.monotonic()
-        newer = notifier.enter("same", most=1)
+        newer = notifier.enter(1, "same", most=1)
         thread.join(5)
         assert answers == [False]
         assert time.monotonic() - began < 2
@@ -284,7 +328,7 @@ class TestNotifier:
             return ""
 
         monkeypatch.setattr(waiting, "position_in", look)
-        tickets = [notifier.enter(f"other {number}", most=10) for number in range(8)]
+        tickets = [notifier.enter(1, f"other {number}", most=10) for number in range(8)]
         time.sleep(0.3)
         assert woken == []
         monkeypatch.undo()
@@ -294,11 +338,25 @@ class TestNotifier:
         thread.join(5)
         assert answers == [True], "and it still waits for what concerns it"
 
+    def test_nobody_takes_more_than_twenty_places(self) -> None:
+        notifier, _ = self.make()
+        for number in range(20):
+            notifier.enter(1, f"tab {number}", most=300)
+        for number in range(20, 300):
+            with pytest.raises(waiting.TooManyWaiting):
+                notifier.enter(1, f"tab {number}", most=300)
+        assert notifier.waiting == 20
+        notifier.enter(1, "tab 3", most=300)
+        assert notifier.waiting == 20, "a page that asks anew keeps its place"
+        others = [notifier.enter(2, f"tab {number}", most=300) for number in range(20)]
+        assert not any(ticket.superseded for ticket in others)
+        assert notifier.waiting == 40
+
     def test_the_bound_holds(self) -> None:
         notifier, _ = self.make()
-        notifier.enter("a", most=1)
+        notifier.enter(1, "a", most=1)
         with pytest.raises(waiting.TooManyWaiting):
-            notifier.enter("b", most=1)
+            notifier.enter(2, "b", most=1)
 
 
 class TestVersion:
@@ -310,13 +368,103 @@ class TestVersion:
         known = parts.read_version(parts.write_version(page, 1_793_000_000_123))
         assert not parts.find_news(page, known)
         assert known.read_at == 1_793_000_000_123
-        assert len(known.fingerprints) == 4, "equal contents of different elements differ"
+        assert len(known.marks) == 4, "equal contents of different elements differ"
+
+
+class TestManyParts:
+    """Whatever a page shows, its version is short, and a browser comes to show the same."""
+
+    @staticmethod
+    def page(shown: Mapping[str, object], top: object = "top") -> shared.Page:
+        rows = tuple(parts.Part(name, "x.html", {}, value) for name, value in shown.items())
+        return (parts.Part("top", "x.html", {}, top), parts.Rows("rows", rows))
+
+    @pytest.mark.parametrize("number", [100, 478, 479, 1_000, 20_000])
+    def test_any_page_fits(self, number: int) -> None:
+        page = self.page({f"block-{n}": n for n in range(number)})
+        text = parts.write_version(page, 1_793_000_000_123)
+        assert len(text) <= parts.LONGEST_VERSION
+        assert not parts.find_news(page, parts.read_version(text))
+
+    def test_one_change_among_1000_is_sent_with_a_few_others(self) -> None:
+        shown: dict[str, object] = {f"block-{n}": n for n in range(1_000)}
+        known = parts.read_version(parts.write_version(self.page(shown), 1))
+        for name in shown:
+            news = parts.find_news(self.page({**shown, name: "new"}), known)
+            sent = [part.id for rows in news.rows for part in rows.parts]
+            assert name in sent
+            assert len(sent) <= 12, "about two of a thousand are in one drawer of 480"
+
+    @pytest.mark.parametrize("most", [1, 7, 480])
+    def test_a_browser_comes_to_show_the_page(
+        self, monkeypatch: pytest.MonkeyPatch, most: int
+    ) -> None:
+        monkeypatch.setattr(parts, "MOST_MARKS", most)
+        rest = random.Random(most)
+        browser: dict[str, object] = {}
+        order: list[str] = []
+        version = ""
+        for _ in range(300):
+            names = rest.sample([f"r{n}" for n in range(30)], rest.randint(0, 25))
+            page = self.page({name: rest.randint(0, 2) for name in names}, rest.randint(0, 2))
+            news = parts.find_news(page, parts.read_version(version))
+            browser |= {part.id: part.shown for part in news.parts}
+            for rows in news.rows:
+                browser |= {part.id: part.shown for part in rows.parts}
+                order = list(rows.order) if rows.order is not None else order
+            top, rows_ = page
+            assert isinstance(top, parts.Part)
+            assert isinstance(rows_, parts.Rows)
+            assert browser["top"] == top.shown
+            assert [(name, browser[name]) for name in order] == [
+                (part.id, part.shown) for part in rows_.parts
+            ]
+            # What has left is no longer there to be shown again.
+            browser = {name: browser[name] for name in ["top", *order]}
+            version = parts.write_version(page, 1)
+
+
+def kept_bytes(root: object) -> int:
+    """Return what an object and everything that it alone leads to take in memory."""
+    seen: set[int] = set()
+    todo, total = [root], 0
+    while todo:
+        one = todo.pop()
+        if id(one) in seen or isinstance(one, type | ModuleType | FunctionType):
+            continue
+        seen.add(id(one))
+        total += sys.getsizeof(one)
+        todo += gc.get_referents(one)
+    return total
+
+
+def test_what_a_browser_sends_is_not_kept(
+    owner: Person, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readings = shared.Readings()
+    monkeypatch.setattr(live, "readings", readings)
+    rest = random.Random(5)
+
+    def ask(length: int) -> None:
+        version = base64.urlsafe_b64encode(rest.randbytes(length * 3 // 4)).decode()
+        address = f"/live/board/?version={version}"
+        assert Question(address, version).ask(owner.client).status_code == 200
+
+    ask(4_000)
+    before = kept_bytes(readings)
+    for _ in range(20):
+        ask(60_000)
+        ask(4_000)
+    assert kept_bytes(readings) - before < 100_000
 
 
 class TestReadings:
     """Readings are shared, and never older than what the browser has."""
 
-    PAGE = (parts.Part("a", "x.html", {}, "shown"),)
+    PAGE = (
+        parts.Part("a", "x.html", {}, "shown"),
+        parts.Rows("b", tuple(parts.Part(f"b-{n}", "x.html", {}, n) for n in range(40))),
+    )
 
     def get(
         self, readings: shared.Readings, position: str, read_at: int = 0, key: str = "page"
@@ -365,9 +513,55 @@ class TestReadings:
             rendered.append(1)
             return b"news"
 
-        old, new = parts.Version(frozenset({b"1"})), parts.Version(frozenset({b"2"}))
+        old, new = parts.Version(), parts.Version(frozenset({self.PAGE[0].fingerprint}))
         assert [reading.answer(version, render) for version in (old, old, new)] == [b"news"] * 3
         assert len(rendered) == 2
+
+    def test_what_is_unknown_in_a_version_makes_no_other_answer(self) -> None:
+        reading, _ = self.get(shared.Readings(), "p1")
+        for number in range(100):
+            junk = frozenset({number.to_bytes(6, "big")})
+            assert reading.answer(parts.Version(junk), lambda: b"all of it") == b"all of it"
+        assert kept_bytes(reading) - kept_bytes(self.PAGE) < 10_000
+
+    def test_who_knows_everything_and_more_is_told_nothing(self) -> None:
+        reading, _ = self.get(shared.Readings(), "p1")
+        known = parts.Version(reading.marks | {b"others"})
+        assert reading.answer(known, lambda: b"news") is None
+
+    def test_all_pages_and_answers_have_one_bound_in_bytes(self) -> None:
+        """Each of 20,000 browsers knows another part of one of many pages: 40 MB in all."""
+        bound = 1_000_000
+        readings = shared.Readings(bound)
+        rest = random.Random(5)
+        marks = sorted(parts.marks_of(self.PAGE).values())
+        for number in range(20_000):
+            reading, _ = self.get(readings, "p1", key=f"page {number // 500}")
+            version = parts.Version(frozenset(rest.sample(marks, 20)))
+            readings.answer(reading, version, lambda: b"x" * 2_000)
+        assert kept_bytes(readings) - kept_bytes(self.PAGE) < bound * 1.2
+        reading, read = self.get(readings, "p1", key="page 39")
+        assert not read, "the latest one stays"
+
+    def test_one_answer_larger_than_all_that_may_be_kept(self) -> None:
+        readings = shared.Readings(100_000)
+        reading, _ = self.get(readings, "p1")
+        for _ in range(2):
+            answer = readings.answer(reading, parts.Version(), lambda: b"x" * 1_000_000)
+            assert answer is not None
+            assert len(answer) == 1_000_000
+        assert kept_bytes(readings) < 100_000
+
+    def test_a_page_that_cannot_be_read_leaves_no_more_than_others(self) -> None:
+        readings = shared.Readings()
+
+        def fail() -> shared.Page:
+            raise LookupError
+
+        for number in range(1_000):
+            with pytest.raises(LookupError):
+                readings.get(f"{number}{'x' * 1_000}", "p1", parts.Version(), fail)
+        assert kept_bytes(readings) < 1_000_000
 
     def test_old_pages_are_forgotten(self) -> None:
         readings = shared.Readings()
@@ -390,4 +584,4 @@ def test_people_with_other_roles_never_share(
 
 
 def test_the_wait_is_shorter_than_what_proxies_allow() -> None:
-    assert live.FALL_BACK == "2"
+    assert turns_module.FALL_BACK == "2"

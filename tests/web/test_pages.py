@@ -39,6 +39,17 @@ class TestOwner:
         ):
             assert text in page
 
+    def test_reads_that_a_verdict_may_be_older_than_its_first_sight(
+        self, owner: Person, world: World
+    ) -> None:
+        addresses = ("/", f"/gangs/{world.gang.id}/")
+        for address in addresses:
+            assert "first seen" not in text_of(owner.client, address)
+        type(world.gang).objects.filter(pk=world.gang.pk).update(since_first_seen=True)
+        for address in addresses:
+            words = " ".join(re.sub(r"<[^>]+>", "", text_of(owner.client, address)).split())
+            assert re.search(r"at least [\d a-z]+ \(first seen\)", words)
+
     def test_opens_a_gang(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, f"/gangs/{world.gang.id}/")
         for text in (

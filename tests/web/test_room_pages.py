@@ -15,6 +15,7 @@ from tests.factories import make_gang, make_gangs
 from tests.personas import Person
 from tests.readmodels.room import make_capacity, make_fit, make_node, make_shape
 from tests.web.conftest import World
+from tests.web.test_live import Question, next_question
 from tests.web.test_pages import text_of
 
 PAGES = ("/reasons/", "/capacity/")
@@ -133,10 +134,12 @@ class TestReader:
         for foreign in ("diffusion", "vision", "us-train"):
             assert foreign not in page
 
-    def test_sees_no_nodes_and_is_told_why(self, reader: Person, nodes: World) -> None:
+    def test_sees_how_many_nodes_there_are_and_no_pools(self, reader: Person, nodes: World) -> None:
         page = text_of(reader.client, "/capacity/")
         assert "is shown to those who may see the whole cluster" in page
-        for foreign in ("h100", "nvidia.com/gpu", "type-0", "us-train", "6 nodes"):
+        assert "6 nodes: 5 ready" in page
+        assert "nvidia.com/gpu" in page
+        for foreign in ("h100", "type-0", "us-train", "By pool", "Largest gang that fits now"):
             assert foreign not in page
         assert "h100" not in text_of(reader.client, "/capacity/?by=cloud.google.com/gke-nodepool")
 
@@ -219,12 +222,12 @@ def test_queries_do_not_grow_with_the_rows(
 def test_an_open_page_is_told_what_has_changed_and_nothing_else(
     owner: Person, nodes: World, own_notifier: object, path: str
 ) -> None:
-    first = owner.client.get(path, {"version": "x"})
+    first = Question(path, "x").ask(owner.client)
     assert first.status_code == 200
-    version = first.content.decode().split("version=")[1].split('"')[0]
-    assert owner.client.get(path, {"version": version}).status_code == 204
+    question = next_question(first.content.decode())
+    assert question.ask(owner.client).status_code == 204
     make_gang(nodes.cluster, "one-more", now=timezone.now())
     NodeCapacity.objects.filter(name="h100-1").update(used={"nvidia.com/gpu": "7"})
-    news = owner.client.get(path, {"version": version})
+    news = question.ask(owner.client)
     assert news.status_code == 200
     assert b'data-part="freshness"' not in news.content

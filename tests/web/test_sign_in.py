@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import ExitStack
+from ipaddress import ip_network
+from typing import Any
+
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 
 from gangboard.store import people
+from gangboard.web.password_turns import MOST_OF_ONE, password_turns
 from tests.personas import PASSWORD, Person, make_owner
 
 pytestmark = pytest.mark.django_db
@@ -43,26 +50,175 @@ def test_nobody_is_sent_elsewhere_after_it(anonymous: Client, target: str) -> No
 
 def test_attempts_are_limited(anonymous: Client) -> None:
     make_owner()
-    statuses = [attempt(anonymous, "wrong") for _ in range(people.ATTEMPTS_PER_NAME + 1)]
+    statuses = [attempt(anonymous, "wrong") for _ in range(people.PASSWORDS_OF_PLACE + 1)]
     assert statuses[-1] == 429
     response = anonymous.post("/sign-in/", {"name": "olga", "password": PASSWORD})
     assert response.status_code == 429, "also with the right password"
     assert int(response["Retry-After"]) > 0
 
 
-def test_a_link_signs_in_once(anonymous: Client) -> None:
-    person = make_owner()
-    address = f"/sign-in/link/{people.create_sign_in_link(user=person.user)}/"
+def lock_out(client: Client, name: str = "olga") -> None:
+    """Type wrong passwords until no more are looked at."""
+    for _ in range(people.PASSWORDS_OF_PLACE):
+        assert client.post("/sign-in/", {"name": name, "password": "wrong"}).status_code == 403
+    assert client.post("/sign-in/", {"name": name, "password": "wrong"}).status_code == 429
+
+
+def test_wrong_passwords_from_elsewhere_lock_nobody_out() -> None:
+    make_owner()
+    lock_out(Client(REMOTE_ADDR="203.0.113.9"))
+    assert attempt(Client(REMOTE_ADDR="198.51.100.1")) == 302
+
+
+def test_wrong_passwords_for_many_names_lock_out_nobody_at_that_address(anonymous: Client) -> None:
+    make_owner()
+    for number in range(60):
+        anonymous.post("/sign-in/", {"name": f"u{number}", "password": "wrong"})
+    assert attempt(anonymous) == 302
+
+
+def test_behind_a_proxy_that_is_trusted_each_counts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_owner()
+    monkeypatch.setattr(settings, "TRUSTED_PROXIES", (ip_network("127.0.0.1"),))
+    lock_out(Client(headers={"X-Forwarded-For": "1.1.1.1, 203.0.113.9"}))
+    assert attempt(Client(headers={"X-Forwarded-For": "203.0.113.9"})) == 429
+    assert attempt(Client(headers={"X-Forwarded-For": "198.51.100.1"})) == 302
+
+
+def test_nobody_escapes_the_limit_by_a_header_of_their_own() -> None:
+    make_owner()
+    statuses = {
+        attempt(Client(headers={"X-Forwarded-For": f"203.0.113.{number}"}), "wrong")
+        for number in range(people.PASSWORDS_OF_PLACE + 1)
+    }
+    assert statuses == {403, 429}
+
+
+def test_a_whole_64_of_ipv6_is_one_place() -> None:
+    make_owner()
+    lock_out(Client(REMOTE_ADDR="2001:db8:0:1::1"))
+    assert attempt(Client(REMOTE_ADDR="2001:db8:0:1:ffff::2")) == 429
+    assert attempt(Client(REMOTE_ADDR="2001:db8:0:2::1")) == 302
+
+
+def test_whoever_has_a_session_or_a_link_is_never_locked_out(owner: Person) -> None:
+    lock_out(Client())
+    assert owner.client.get("/").status_code == 200, "who is signed in stays"
+    assert attempt(owner.client) == 302, "and may type the password again"
+    assert attempt(Client()) == 429
+    _, secret = link_of(owner)
+    assert use(Client(), secret).status_code == 302
+
+
+def test_who_is_signed_in_has_no_endless_attempts_either(owner: Person) -> None:
+    lock_out(owner.client)
+    assert attempt(Client()) == 302, "and they lock out nobody else"
+
+
+def test_no_more_passwords_are_looked_at_than_there_are_turns(
+    anonymous: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_owner()
+    monkeypatch.setattr("gangboard.web.password_turns.PATIENCE", 0.01)
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("a password was looked at without a turn")
+
+    with ExitStack() as held:
+        for _ in range(MOST_OF_ONE):
+            assert held.enter_context(password_turns.turn("127.0.0.1"))
+        with monkeypatch.context() as patched:
+            patched.setattr("django.contrib.auth.authenticate", never)
+            response = anonymous.post("/sign-in/", {"name": "olga", "password": PASSWORD})
+        assert response.status_code == 503
+        assert int(response["Retry-After"]) > 0
+        assert attempt(Client(REMOTE_ADDR="198.51.100.1")) == 302
+    assert attempt(anonymous) == 302
+
+
+def link_of(person: Person) -> tuple[str, str]:
+    """Return the address of a new link and the secret in it."""
+    secret = people.create_sign_in_link(user=person.user)
+    return f"/sign-in/link/{secret}/", secret
+
+
+def use(client: Client, secret: str) -> Any:
+    """Press the button on the page of a link."""
+    return client.post("/sign-in/link/", {"secret": secret})
+
+
+@pytest.mark.parametrize("method", ["get", "head", "options"])
+def test_looking_at_a_link_uses_it_not_and_signs_nobody_in(anonymous: Client, method: str) -> None:
+    address, secret = link_of(make_owner())
+    for _ in range(2):  # a chat's preview, then a mail filter
+        getattr(Client(), method)(address)
     response = anonymous.get(address)
-    assert (response.status_code, response["Location"]) == (302, "/")
+    assert response.status_code == 200
+    page = response.content.decode()
+    assert "olga" in page
+    assert "testserver" in page
+    assert anonymous.get("/").status_code == 302, "nobody is signed in yet"
+    used = use(anonymous, secret)
+    assert (used.status_code, used["Location"]) == (302, "/")
     assert anonymous.get("/").status_code == 200
-    again = Client().get(address)
-    assert again.status_code == 403
-    assert "does not work any more" in again.content.decode()
+
+
+def test_a_link_signs_in_once(anonymous: Client) -> None:
+    address, secret = link_of(make_owner())
+    assert use(anonymous, secret).status_code == 302
+    for again in (Client().get(address), use(Client(), secret)):
+        assert again.status_code == 403
+        assert "does not work any more" in again.content.decode()
+
+
+def test_whoever_is_signed_in_is_told_before_a_link_moves_the_browser(owner: Person) -> None:
+    mallory = make_owner("mallory")
+    address, secret = link_of(mallory)
+    page = owner.client.get(address).content.decode()
+    assert "You are signed in here as olga" in page
+    assert "olga" in owner.client.get("/").content.decode(), "looking moved nobody"
+    assert use(owner.client, secret).status_code == 302
+    page = owner.client.get("/").content.decode()
+    assert "mallory" in page
+
+
+def test_the_one_whom_the_link_is_for_is_not_warned_of_itself(owner: Person) -> None:
+    address, _ = link_of(owner)
+    assert "You are signed in here" not in owner.client.get(address).content.decode()
+
+
+def test_a_link_is_used_by_our_own_form_only() -> None:
+    client = Client(enforce_csrf_checks=True)
+    address, secret = link_of(make_owner())
+    assert use(client, secret).status_code == 403
+    page = client.get(address).content.decode()
+    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
+    assert token is not None
+    response = client.post(
+        "/sign-in/link/", {"secret": secret, "csrfmiddlewaretoken": token.group(1)}
+    )
+    assert response.status_code == 302
+
+
+def test_the_secret_of_a_link_goes_nowhere_else(caplog: pytest.LogCaptureFixture) -> None:
+    address, secret = link_of(make_owner())
+    client = Client(enforce_csrf_checks=True)
+    response = client.get(address)
+    assert response["Cache-Control"] == "no-store"
+    # The origin is sent, which the check of forms needs, the path never.
+    assert response["Referrer-Policy"] == "strict-origin"
+    # What refuses a form writes its address to the log: the secret is in the body.
+    assert 'action="/sign-in/link/"' in response.content.decode()
+    assert use(client, secret).status_code == 403
+    said = [record.getMessage() for record in caplog.records]
+    assert any("/sign-in/link/" in text for text in said)
+    assert not any(secret in text for text in said)
 
 
 def test_an_unknown_link_signs_nobody_in(anonymous: Client) -> None:
     assert anonymous.get("/sign-in/link/x/").status_code == 403
+    assert use(anonymous, "x").status_code == 403
+    assert use(anonymous, "").status_code == 403
     assert anonymous.get("/").status_code == 302
 
 

@@ -124,3 +124,29 @@ def test_only_what_open_pages_ask_queues(
     busy.end()
     asking.result(SOON)
     assert answered.is_set()
+
+
+def test_one_session_does_not_hold_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = Turns(1, SOON)
+    monkeypatch.setattr(module, "turns", turns)
+    middleware = LiveTurnsMiddleware(lambda _: HttpResponse())
+
+    def ask(session: str) -> Future[object]:
+        request = RequestFactory().get("/live/board/")
+        request.COOKIES["sessionid"] = session
+        return in_thread(lambda: middleware(request))
+
+    busy = Worker(turns)
+    assert busy.has_turn.wait(SOON)
+    queued = [ask("one") for _ in range(module.MOST_OF_ONE)]
+    time.sleep(A_WHILE)
+    for _ in range(100):
+        response = ask("one").result(SOON)
+        assert isinstance(response, HttpResponse)
+        assert (response.status_code, response["X-Live-Again"]) == (204, "2")
+    other = ask("other")
+    time.sleep(A_WHILE)
+    assert not other.done(), "somebody else queues as before"
+    busy.end()
+    assert all(one.result(SOON).status_code == 200 for one in [*queued, other])  # type: ignore[attr-defined]
+    assert ask("one").result(SOON).status_code == 200, "and then there is room again"  # type: ignore[attr-defined]

@@ -13,15 +13,16 @@ def changes(
 ) -> list[str]:
     """Return a sentence for each sibling pod that is not as it was.
 
-    `before` maps pod uid to [name, container restarts]; `finished` are names of Jobs that have ended
-    by themselves, whose pods may go. Pods that are new are the other side of one that is missing.
+    `before` maps pod uid to [name, container restarts, uid of its Job]; `finished` are uids of Jobs
+    that have ended by themselves, whose pods may go. Pods that are new are the other side of one that
+    is missing. What an older release wrote down lacks the uid: then nothing excuses a pod that is gone.
     """
     now = {pod.meta.ref.uid: pod for pod in pods}
     found = []
-    for uid, (name, restarts) in before.items():
+    for uid, (name, restarts, *job) in before.items():
         pod = now.get(uid)
         if pod is None:
-            if not any(name.startswith(f"{job}-") for job in finished):
+            if not finished.intersection(job):
                 found.append(f"Sibling pod {name} is gone.")
         elif restarts_of(pod) > restarts:
             found.append(f"A container of sibling pod {name} was restarted.")

@@ -163,7 +163,9 @@ def _sibling_changes(run: Run) -> list[str]:
     if before["pods"]:
         pods = _live(run).pods(run.action.namespace, before["jobs"])
         ended = frozenset(
-            pod.meta.ref.name.rsplit("-", 2)[0] for pod in pods if pod.phase == "Succeeded"
+            pod.meta.controller.uid
+            for pod in pods
+            if pod.phase == "Succeeded" and pod.meta.controller is not None
         )
         if not found:
             found += siblings.changes(before["pods"], pods, finished=ended)

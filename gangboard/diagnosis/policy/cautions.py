@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gangboard.diagnosis.policy import refusals
-from gangboard.diagnosis.policy.consequences import STATE
+from gangboard.diagnosis.policy import refusals, together
 from gangboard.diagnosis.policy.phrases import moment
-from gangboard.diagnosis.policy.survey import Survey, asks_for_pods, is_paused, seats_of
+from gangboard.diagnosis.policy.survey import Survey, is_paused
+from gangboard.diagnosis.policy.together import STATE
 from gangboard.domain.action import ClusterLevers, Lever, PolicyState
-from gangboard.domain.group import Policy, label_of_group
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.dependencies import reached_jobs
-from gangboard.domain.reading.wording import count, is_or_are, label, names, out_of, plural, shorten
+from gangboard.domain.reading.wording import count, is_or_are, label, out_of, shorten
 
 _IN_PLACE = "InPlaceRestart"
-_RENEWALS = {Lever.HOLD: "a restart or a resume", Lever.PARALLELISM: "a resume"}
-"""What of the JobSet a stopped Job stays stopped through: then its absence counts anew."""
 
 
 # The lever itself
@@ -81,80 +78,21 @@ def about_holders(holds: Iterable[Hold], by: str) -> tuple[str, ...]:
 # Suspending
 
 
-def of_suspend(survey: Survey, job: Owner, lever: Lever) -> tuple[str, ...]:
-    """Return what a person should know before this Job is stopped with this lever."""
+def of_suspend(
+    survey: Survey, job: Owner, lever: Lever, chosen: frozenset[str] = frozenset()
+) -> tuple[str, ...]:
+    """Return what a person should know before this Job is stopped with this lever.
+
+    With the uids of a selection, what is true of all of that is left to `selection`.
+    """
     found = [
-        _last_running(survey, job),
-        *_dependents(survey, job, lever),
+        *(() if chosen else together.warnings(survey, (job,), lever)),
         _coordinator(survey, job, STATE[lever]),
-        _shared_group(survey, job, lever),
-        _in_place(survey, job, STATE[lever]),
+        _in_place(survey, job, STATE[lever], chosen),
         *_queue(survey, job, lever),
         *(_paused_only(survey) if lever is Lever.PARALLELISM else ()),
     ]
     return tuple(text for text in found if text)
-
-
-def _last_running(survey: Survey, job: Owner) -> str:
-    if survey.running != {job.meta.ref.uid}:
-        return ""
-    if survey.unfinished == 1:
-        return (
-            f"It is the only unfinished Job of {survey.name}: to stop all of it, suspend the "
-            f"{survey.owner.meta.ref.kind}."
-        )
-    return (
-        f"It is the last Job of {survey.name} that is not stopped: nothing of it will run, while "
-        f"the {survey.owner.meta.ref.kind} does not count as suspended."
-    )
-
-
-def _dependents(survey: Survey, job: Owner, lever: Lever) -> list[str]:
-    """Name the parts that depend on this Job: those not made yet wait now, the others later.
-
-    A dependency is looked at when Jobs are made and when a JobSet is resumed (depends_on.go, JobSet
-    v0.12); what runs already runs on.
-    """
-    found, state = [], STATE[lever]
-    now = _blocked(survey, job.part_name, lever, only_absent=True)
-    later = [name for name in _blocked(survey, job.part_name, lever) if name not in now]
-    if now:
-        number = sum(survey.absent[name] for name in now)
-        depend = plural(len(now), "depend")
-        found.append(
-            f"{count(number, 'Job')} of {names(now)} {is_or_are(number)} not made while it is "
-            f"{state}: {names(now)} {depend} on {job.part_name}."
-        )
-    if later and lever in _RENEWALS:
-        found.append(
-            f"After {_RENEWALS[lever]} of {survey.name} the Jobs of {names(later)} do not start "
-            f"while it is {state}: {names(later)} {plural(len(later), 'depend')} on {job.part_name}."
-        )
-    return found
-
-
-def _blocked(
-    survey: Survey, name: str, lever: Lever, *, only_absent: bool = False
-) -> dict[str, None]:
-    """Return the parts that cannot start without one, directly or through each other.
-
-    `only_absent`: of parts whose Jobs exist nothing is said, and nothing waits for them in vain. A Job
-    at parallelism 0 counts as ready.
-    """
-    found: dict[str, None] = {}
-    for blocked in (waiting := [name]):
-        for part in survey.dependents.get(blocked, ()):
-            unmet = any(
-                on.part == blocked
-                and (blocked != name or on.status == "Complete" or lever is not Lever.PARALLELISM)
-                for on in part.depends_on
-            )
-            if only_absent and not survey.absent[part.name]:
-                continue
-            if unmet and part.name != name and part.name not in found:
-                found[part.name] = None
-                waiting.append(part.name)
-    return found
 
 
 def _coordinator(survey: Survey, job: Owner, state: str) -> str:
@@ -167,37 +105,12 @@ def _coordinator(survey: Survey, job: Owner, state: str) -> str:
     )
 
 
-def _shared_group(survey: Survey, job: Owner, lever: Lever) -> str:
-    """Say what is left of a PodGroup that other Jobs name too (observed on 1.37.0)."""
-    others, state = survey.sharers.get(job.group_name, 0) - 1, STATE[lever]
-    if not job.group_name or others < 1:
-        return ""
-    group = survey.groups.get(job.group_name)
-    shares = f"It shares {label_of_group(job.group_name)} with {count(others, 'other Job')}"
-    if group is None:
-        return (
-            f"{shares}; its quorum is not known. If it counts the pods of this Job, a pod that "
-            f"another one loses is never replaced while this one is {state}."
-        )
-    if group.policy is not Policy.GANG or group.quorum is None:
-        return ""
-    own = seats_of(job) if asks_for_pods(job) else 0
-    left = survey.seats.get(job.group_name, 0) - own
-    if left >= group.quorum:
-        return ""
-    renewal = _RENEWALS.get(lever)
-    later = f", and after {renewal} of {survey.name} no pod of the group is placed"
-    return (
-        f"{shares}, whose quorum is {count(group.quorum, 'pod')}; {left} would remain. A lost "
-        f"sibling can never be replaced while this Job is {state}"
-        f"{later if renewal else ''}."
-    )
-
-
-def _in_place(survey: Survey, job: Owner, state: str) -> str:
+def _in_place(survey: Survey, job: Owner, state: str, chosen: frozenset[str]) -> str:
     """Restarted pods wait for all pods of the JobSet (in_place_restart.go, JobSet v0.12)."""
     policies = survey.owner.policies
-    if policies is None or policies.restart_strategy != _IN_PLACE or survey.unfinished < 2:
+    if policies is None or policies.restart_strategy != _IN_PLACE:
+        return ""
+    if not survey.unfinished_beside(job, chosen):
         return ""
     return (
         f"{survey.name} restarts in place: after a failure its containers run on only when all "
@@ -219,7 +132,8 @@ def _queue(survey: Survey, job: Owner, lever: Lever) -> list[str]:
         ]
     if job.meta.ref.uid not in survey.queued_jobs:
         return []
-    queue = f"queue {job.queue} of Kueue" if job.queue else "a queue of Kueue"
+    name = survey.queueing[job.meta.ref.uid].queue
+    queue = f"queue {name} of Kueue" if name else "a queue of Kueue"
     return [
         f"It is in {queue} by itself: while its Workload is admitted, Kueue will try to resume it."
     ]

@@ -7,18 +7,18 @@ ends. What to think about before the click is in `cautions`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
+from gangboard.diagnosis.policy import together
 from gangboard.diagnosis.policy.decision import Wish
 from gangboard.diagnosis.policy.phrases import moment, pods_deleted, pods_made
 from gangboard.diagnosis.policy.survey import Survey, asks_for_pods, is_paused, seats_of
 from gangboard.domain.action import ClusterLevers, Lever, PolicyState
 from gangboard.domain.hold import Hold
-from gangboard.domain.owner import FailureRule, Owner, Policies
+from gangboard.domain.owner import FailureRule, Owner
 from gangboard.domain.reading.wording import count, is_or_are, label, names
 
-STATE = {Lever.HOLD: "held", Lever.NATIVE: "suspended", Lever.PARALLELISM: "paused"}
-"""What a Job is called that one of these levers stopped."""
 _AFTER_RESTART = {
     Lever.HOLD: "made anew suspended: the Hold stays",
     Lever.NATIVE: "made anew running: its suspension is lost",
@@ -40,8 +40,9 @@ def of_suspend(survey: Survey, job: Owner, lever: Lever, wish: Wish) -> tuple[st
     if wish.order.until is not None:
         found.append(f"gangboard removes the Hold and resumes it at {moment(wish.order.until)}.")
     if survey.owner.policies is not None:
-        found += _failure(survey, job, lever)
-        found += _success(survey, job, survey.owner.policies, STATE[lever])
+        found += _failure(survey, job, lever, wish.chosen)
+    if not wish.chosen:
+        found += together.success(survey, (job,), lever)
     if survey.is_queued:
         found.append(_quota(survey))
     return tuple(found)
@@ -49,8 +50,9 @@ def of_suspend(survey: Survey, job: Owner, lever: Lever, wish: Wish) -> tuple[st
 
 def of_resume(survey: Survey, job: Owner) -> tuple[str, ...]:
     """Say what a resume brings: of a Job that is suspended, or else paused."""
-    if survey.waiting_for:
-        return (f"{survey.waiting_for}: it starts when the {survey.owner.meta.ref.kind} does.",)
+    wait = survey.wait_of(job)
+    if wait is not None:
+        return (f"{wait.why}: it starts when {wait.until}.",)
     if job.suspended and job.parallelism == 0:
         return ("It asks for no pods (parallelism 0).",)
     return (pods_made(_pods_to_come(job)),)
@@ -74,10 +76,10 @@ def of_release(survey: Survey, job: Owner, blocked: str, *, only: bool) -> tuple
         return ("Only the Hold is removed.", blocked)
     if not job.suspended:
         return (f"Only the Hold is removed: {label(job.meta.ref)} is not suspended.",)
-    kind = survey.owner.meta.ref.kind
-    return (
-        f"Only the Hold is removed: {survey.waiting_for}, and the Job starts when the {kind} does.",
-    )
+    wait = survey.wait_of(job)
+    if wait is None:
+        return ("Only the Hold is removed.",)
+    return (f"Only the Hold is removed: {wait.why}, and the Job starts when {wait.until}.",)
 
 
 def _pods_to_come(job: Owner) -> int:
@@ -102,8 +104,8 @@ def _parent(job: Owner) -> str:
 
 def _pods(survey: Survey, job: Owner) -> str:
     if job.suspended:
-        why = survey.waiting_for
-        so = f"It is suspended already ({why})" if why else "It is suspended already"
+        wait = survey.wait_of(job)
+        so = f"It is suspended already ({wait.why})" if wait else "It is suspended already"
         return f"{so}: this keeps it so."
     if not asks_for_pods(job):
         return "It asks for no pods now (parallelism 0)."
@@ -119,18 +121,24 @@ def _quota(survey: Survey) -> str:
 # Failure policy
 
 
-def _failure(survey: Survey, job: Owner, lever: Lever) -> list[str]:
-    """Say what a failure of another Job does to this one; suspending is no failure itself."""
-    if survey.unfinished < 2:
+def _failure(survey: Survey, job: Owner, lever: Lever, chosen: frozenset[str]) -> list[str]:
+    """Say what a failure of another Job does to this one; suspending is no failure itself.
+
+    Jobs that are stopped with it do not fail either.
+    """
+    if not survey.unfinished_beside(job, chosen):
         return []
     owner, name = survey.owner, survey.name
     if owner.max_restarts is None:
         return [f"If another Job fails, {name} fails (it has no failure policy) and {_lost(job)}."]
+    stopped = Counter(
+        survey.jobs[uid].part_name for uid in (chosen & survey.jobs.keys()) | {job.meta.ref.uid}
+    )
     rules = owner.policies.failure_rules if owner.policies else ()
     found = [
         f"If {_occasion(rule)}, {_act(survey, job, lever, rule.action)}."
         for rule in rules
-        if _concerns_others(survey, job, rule)
+        if _concerns_others(survey, stopped, rule)
     ]
     if not any(_is_about_all(rule) for rule in rules):
         begin = "On any other failure" if found else "If another Job fails"
@@ -142,11 +150,11 @@ def _is_about_all(rule: FailureRule) -> bool:
     return not (rule.reasons or rule.parts or rule.patterns)
 
 
-def _concerns_others(survey: Survey, job: Owner, rule: FailureRule) -> bool:
-    """Whether a rule can be met by another Job: one that is stopped does not fail."""
+def _concerns_others(survey: Survey, stopped: Mapping[str, int], rule: FailureRule) -> bool:
+    """Whether a rule can be met by another Job, by part → Jobs that are stopped and do not fail."""
     if not rule.parts:
         return True
-    return any(survey.open_parts.get(part, 0) - (part == job.part_name) > 0 for part in rule.parts)
+    return any(survey.open_parts.get(part, 0) > stopped.get(part, 0) for part in rule.parts)
 
 
 def _occasion(rule: FailureRule) -> str:
@@ -180,46 +188,4 @@ def _act(survey: Survey, job: Owner, lever: Lever, action: str) -> str:
 
 
 def _lost(job: Owner) -> str:
-    return f"{label(job.meta.ref)} is deleted"
-
-
-# Success policy
-
-
-def _success(survey: Survey, job: Owner, policies: Policies, state: str) -> list[str]:
-    """Say whether the JobSet can complete meanwhile, and what that does to the Job."""
-    name = survey.name
-    targets = policies.success_parts
-    mine = not targets or job.part_name in targets
-    any_one = policies.success_operator == "Any"
-    rivals = (
-        sum(survey.open_parts.get(part, 0) for part in targets) if targets else survey.unfinished
-    )
-    others = rivals - 1 if mine else rivals
-    if mine and not (any_one and others > 0):
-        return [
-            f"{name} cannot complete while it is {state} (success policy {_policy(policies)}){_clock(policies)}."
-        ]
-    whose = f"Job of {names(targets)}" if targets else "Job"
-    when = f"one {whose}" if any_one else f"every {whose}"
-    return [
-        f"{name} completes when {when} does (success policy {_policy(policies)}); then "
-        f"{_lost(job)}{_sweep(policies, name)}."
-    ]
-
-
-def _policy(policies: Policies) -> str:
-    parts = policies.success_parts
-    return f"{policies.success_operator} of {names(parts)}" if parts else policies.success_operator
-
-
-def _clock(policies: Policies) -> str:
-    if policies.ttl_seconds is None:
-        return ""
-    return f", so its ttlSecondsAfterFinished of {policies.ttl_seconds:,} s does not begin"
-
-
-def _sweep(policies: Policies, name: str) -> str:
-    if policies.ttl_seconds is None:
-        return ""
-    return f", and {name} itself {policies.ttl_seconds:,} s later (ttlSecondsAfterFinished)"
+    return together.lost((job,))

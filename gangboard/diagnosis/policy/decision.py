@@ -23,6 +23,9 @@ class Wish:
     levers: ClusterLevers
     order: HoldOrder
     now: datetime
+    chosen: frozenset[str] = frozenset()
+    """uids that are suspended with one confirmation, its own among them: what is true of them as a
+    set is then said once, by `selection`. Empty: this object alone, and all is said of it."""
 
 
 @dataclass(frozen=True, slots=True)

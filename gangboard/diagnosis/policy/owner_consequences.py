@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gangboard.diagnosis import registry
 from gangboard.diagnosis.policy.phrases import pods_deleted, pods_made
 from gangboard.diagnosis.policy.survey import Survey, asks_for_pods, is_paused, seats_of
 from gangboard.domain.objects import find_condition
@@ -79,7 +80,19 @@ def warnings(survey: Survey) -> tuple[str, ...]:
             f"{'its' if len(queued) == 1 else 'their'} own: Kueue and {survey.name} may undo each "
             "other."
         )
+    if survey.is_nobodys:
+        found += _taken_over(survey)
     return tuple(found)
+
+
+def _taken_over(survey: Survey) -> list[str]:
+    """Say what the queue system would do with it that is not there now."""
+    suspended, name = not survey.owner.suspended, survey.name
+    return [
+        system.takes_over(name, survey.queue, suspended)
+        for system in registry.queue_systems()
+        if system.takes_over is not None
+    ]
 
 
 def _names(jobs: Iterable[Owner]) -> str:

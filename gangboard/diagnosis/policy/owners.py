@@ -69,7 +69,8 @@ def _queue_state(survey: Survey, *, active: bool) -> str:
         return f"{survey.name} is deactivated in Kueue already"
     if survey.is_admitted and not survey.owner.suspended:
         return f"{survey.name} is not suspended"
-    return f"{survey.name} is active in Kueue and waits in queue {survey.queue}"
+    where = f" in queue {survey.queue}" if survey.queue else ""
+    return f"{survey.name} is active in Kueue and waits{where}"
 
 
 def _fields(entries: tuple[QueueEntry, ...], *, active: bool) -> dict[str, str]:

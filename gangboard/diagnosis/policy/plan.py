@@ -27,27 +27,30 @@ def plan(
     reason: str,
     action: str,
     now: datetime,
+    chosen: frozenset[str] = frozenset(),
 ) -> Plan:
     """Return what is done to the object with that uid: the topmost owner or one of its Jobs.
 
     `until` (with an offset) is when a Hold ends; `by` and `reason` go into a new Hold, `action` is
-    the id that is left in annotations. An allowed plan has a lever and steps, a refused one neither.
+    the id that is left in annotations; `chosen` are the uids of the selection that it is part of,
+    which `of_selection` judges as a whole. An allowed plan has a lever and steps, a refused one neither.
     The same arguments give the same plan, to the byte.
     """
     order = HoldOrder(by=by, reason=reason, until=until, action=action)
-    return _plan(survey(ground), Wish(verb, levers, order, now), uid, with_steps=True)
+    wish = Wish(verb, levers, order, now, chosen)
+    return _plan(survey(ground, levers.queue_sight), wish, uid, with_steps=True)
 
 
 def offers(ground: Ground, levers: ClusterLevers, uid: str, now: datetime) -> tuple[Plan, Plan]:
     """Return the plans to suspend and to resume one object, without steps: for its buttons."""
-    return _offers(survey(ground), levers, uid, now)
+    return _offers(survey(ground, levers.queue_sight), levers, uid, now)
 
 
 def all_offers(
     ground: Ground, levers: ClusterLevers, now: datetime
 ) -> Mapping[str, tuple[Plan, Plan]]:
     """Return the `offers` of the owner and of each of its current Jobs, by uid, in one pass."""
-    found = survey(ground)
+    found = survey(ground, levers.queue_sight)
     uids = (ground.owner.meta.ref.uid, *found.jobs)
     return {uid: _offers(found, levers, uid, now) for uid in uids}
 

@@ -34,13 +34,10 @@ def decide(survey: Survey, job: Owner, wish: Wish) -> Decision | Refusal:
         return refusals.nothing_to_do(
             f"{name} {'is not suspended' if job.parallelism != 0 else state}"
         )
-    if survey.waiting_for:
-        return Refusal(f"{survey.waiting_for}: {name} starts when the {_kind(survey)} does.")
+    wait = survey.wait_of(job)
+    if wait is not None:
+        return Refusal(f"{wait.why}: {name} starts when {wait.until}.")
     return _plain_resume(survey, job, wish)
-
-
-def _kind(survey: Survey) -> str:
-    return survey.owner.meta.ref.kind
 
 
 def _release(survey: Survey, job: Owner, wish: Wish, holds: tuple[Hold, ...]) -> Decision:
@@ -49,7 +46,7 @@ def _release(survey: Survey, job: Owner, wish: Wish, holds: tuple[Hold, ...]) ->
     Removing a Hold needs nothing of the owner, so it is possible also where nothing else is.
     """
     refused = refusals.job_out_of_reach(survey, job) or refusals.generation_unknown(job.meta)
-    only = refused is not None or bool(survey.waiting_for) or not job.suspended
+    only = refused is not None or survey.wait_of(job) is not None or not job.suspended
     suspend = shown(job.suspended)
     return Decision(
         Lever.HOLD,

@@ -10,13 +10,24 @@ from gangboard.diagnosis import registry
 from gangboard.domain.action import ClusterLevers, Ground, Lever
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
-from gangboard.domain.objects import Controller, ObjectRef, find_condition
+from gangboard.domain.objects import Controller, ObjectRef
 from gangboard.domain.owner import Owner, Part
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.reading.wording import label
+from gangboard.domain.queueing import NOT_KNOWN, Queueing, Standing, queueing_of
+from gangboard.domain.reading.wording import label, names
 from gangboard.domain.registry import OwnerKind
 
 _POD_GROUP = "PodGroup"
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Why a Job may not run now whatever it asks for."""
+
+    why: str
+    """Half a sentence: `Kueue has not admitted JobSet run`."""
+    until: str
+    """What has to come before it starts: `the JobSet does`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +42,8 @@ class Survey:
     old_jobs: Mapping[str, Owner]
     holds: Mapping[tuple[str, str], tuple[Hold, ...]]
     """By uid of the JobSet and name of the Job."""
-    entries: tuple[QueueEntry, ...]
-    """Those by which a queue manages the owner, unfinished."""
+    queueing: Mapping[str, Queueing]
+    """How a queue stands to the owner and to each of its Jobs, by uid."""
     queued_jobs: Mapping[str, Owner]
     """Unfinished child Jobs that a queue manages one by one, by uid."""
     parts: Mapping[str, Part]
@@ -65,31 +76,62 @@ class Survey:
         return label(self.owner.meta.ref)
 
     @property
+    def entries(self) -> tuple[QueueEntry, ...]:
+        """Those by which a queue manages the owner, unfinished."""
+        return self._own_queue.entries
+
+    @property
     def queue(self) -> str:
         """The queue that the owner waits in or was admitted from, or empty."""
-        return self.owner.queue or next((one.queue for one in self.entries if one.queue), "")
+        return self._own_queue.queue
 
     @property
     def is_queued(self) -> bool:
-        """Whether Kueue manages the owner: it then undoes a plain suspend in both directions."""
-        return bool(self.owner.queue or self.entries)
+        """Whether a queue manages the owner: it then undoes a plain suspend in both directions."""
+        return self._own_queue.is_managed
 
     @property
     def is_admitted(self) -> bool:
-        """Whether its queue lets it run; true where no queue has a say.
-
-        Kueue suspends what it has not admitted, so before its Workload is there that tells.
-        """
-        if self.entries:
-            return all(entry.admitted and entry.active for entry in self.entries)
-        return not (self.owner.queue and self.owner.suspended)
+        """Whether its queue lets it run; true where no queue has a say."""
+        return self._own_queue.may_run
 
     @property
-    def waiting_for(self) -> str:
-        """Why no child Job may run now whatever it asks for: half a sentence, or empty."""
+    def is_nobodys(self) -> bool:
+        """Whether it names a queue, and nothing is served that could admit it."""
+        return self._own_queue.standing is Standing.NOBODY
+
+    @property
+    def _own_queue(self) -> Queueing:
+        return self.queueing[self.owner.meta.ref.uid]
+
+    @property
+    def wait(self) -> Wait | None:
+        """Why none of its child Jobs may run now."""
+        until = f"the {self.owner.meta.ref.kind} does"
+        if self._own_queue.standing is Standing.NOT_KNOWN:
+            return Wait(f"{self.name} is suspended, and may wait in queue {self.queue}", until)
         if not self.is_admitted:
-            return f"Kueue has not admitted {self.name}"
-        return f"{self.name} is suspended" if self.owner.suspended else ""
+            return Wait(f"{system()} has not admitted {self.name}", until)
+        return Wait(f"{self.name} is suspended", until) if self.owner.suspended else None
+
+    def wait_of(self, job: Owner) -> Wait | None:
+        """Why a child Job may not run now: because of its owner, or of a queue of its own."""
+        own = self.queueing[job.meta.ref.uid]
+        if self.wait is not None or own.may_run or not job.suspended:
+            return self.wait
+        name = label(job.meta.ref)
+        if own.standing is Standing.NOT_KNOWN:
+            return Wait(f"{name} may wait in queue {own.queue}", "that has admitted it")
+        if own.standing is Standing.DEACTIVATED:
+            listed = names(entry.meta.ref.name for entry in own.entries)
+            why = f"Workload {listed} of {name} is deactivated (spec.active is false)"
+            return Wait(why, "that is activated and admitted")
+        return Wait(f"{system()} has not admitted {name}", "it is admitted")
+
+    def unfinished_beside(self, job: Owner, chosen: frozenset[str]) -> int:
+        """Return how many Jobs are unfinished beside this one and the chosen uids."""
+        left = (chosen & self.jobs.keys()) | {job.meta.ref.uid}
+        return self.unfinished - sum(self.jobs[uid].finish is None for uid in left)
 
     def holds_on(self, job: Owner) -> tuple[Hold, ...]:
         """Return the Holds that are in force for a child Job: its JobSet's uid counts."""
@@ -106,8 +148,8 @@ class Survey:
         )
 
 
-def survey(ground: Ground) -> Survey:
-    """Look through a gang. The cost is one pass over its objects."""
+def survey(ground: Ground, queue_sight: str = NOT_KNOWN) -> Survey:
+    """Look through a gang; `queue_sight` as in `ClusterLevers`. The cost is one pass over its objects."""
     owner = ground.owner
     jobs = {job.meta.ref.uid: job for job in ground.jobs if job.meta.ref.uid != owner.meta.ref.uid}
     unfinished = [job for job in jobs.values() if job.finish is None]
@@ -127,8 +169,7 @@ def survey(ground: Ground) -> Survey:
     holds: dict[tuple[str, str], list[Hold]] = defaultdict(list)
     for hold in ground.holds:
         holds[hold.owner_uid, hold.job_name].append(hold)
-    entries = [entry for entry in ground.entries if _is_live(entry)]
-    own = {entry.owner_uid for entry in entries} & jobs.keys()
+    queueing = queueing_of(owner, jobs.values(), ground.entries, queue_sight)
     groups = [group for group in ground.groups if group.meta.ref.kind == _POD_GROUP]
     return Survey(
         ground=ground,
@@ -136,9 +177,9 @@ def survey(ground: Ground) -> Survey:
         jobs=jobs,
         old_jobs={job.meta.ref.uid: job for job in ground.old_jobs},
         holds={key: tuple(found) for key, found in holds.items()},
-        entries=tuple(entry for entry in entries if entry.owner_uid not in own),
+        queueing=queueing,
         queued_jobs={
-            job.meta.ref.uid: job for job in unfinished if job.queue or job.meta.ref.uid in own
+            job.meta.ref.uid: job for job in unfinished if queueing[job.meta.ref.uid].is_managed
         },
         parts={part.name: part for part in owner.parts},
         dependents={name: tuple(found) for name, found in dependents.items()},
@@ -151,6 +192,11 @@ def survey(ground: Ground) -> Survey:
         seats=seats,
         sharers=Counter(job.group_name for job in unfinished),
     )
+
+
+def system() -> str:
+    """Return what admits owners of queues: `Kueue`."""
+    return names(queue.label for queue in registry.queue_systems())
 
 
 def kind_of(ref: ObjectRef | Controller) -> OwnerKind | None:
@@ -174,8 +220,3 @@ def asks_for_pods(job: Owner) -> bool:
 def seats_of(job: Owner) -> int:
     """Return the pods that a Job has or will have at a time: those that succeeded count no more."""
     return max(0, job.desired - job.succeeded_pods)
-
-
-def _is_live(entry: QueueEntry) -> bool:
-    finished = find_condition(entry.conditions, "Finished")
-    return entry.meta.deleting_since is None and not (finished is not None and finished.is_true)

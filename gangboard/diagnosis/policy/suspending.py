@@ -144,7 +144,7 @@ def _hold(survey: Survey, job: Owner, wish: Wish) -> Decision:
         ),
         warnings=(
             *cautions.about_hold(survey, wish.levers),
-            *cautions.of_suspend(survey, job, Lever.HOLD),
+            *cautions.of_suspend(survey, job, Lever.HOLD, wish.chosen),
         ),
     )
 
@@ -173,7 +173,7 @@ def _pause(survey: Survey, job: Owner, wish: Wish) -> Decision:
         reactions=consequences.of_suspend(survey, job, Lever.PARALLELISM, wish),
         warnings=(
             *cautions.about_claim(survey, wish.levers),
-            *cautions.of_suspend(survey, job, Lever.PARALLELISM),
+            *cautions.of_suspend(survey, job, Lever.PARALLELISM, wish.chosen),
         ),
     )
 
@@ -190,6 +190,6 @@ def _plain(survey: Survey, job: Owner, wish: Wish) -> Decision:
         reactions=consequences.of_suspend(survey, job, Lever.NATIVE, wish),
         warnings=(
             *(() if native else cautions.about_force(survey, job, wish.levers)),
-            *cautions.of_suspend(survey, job, Lever.NATIVE),
+            *cautions.of_suspend(survey, job, Lever.NATIVE, wish.chosen),
         ),
     )

@@ -73,6 +73,7 @@ def still_starting(
     *,
     evidence: tuple[Evidence, ...] = (),
     recheck_at: datetime | None = None,
+    since: datetime | None = None,
 ) -> Finding:
     """Return the finding `starting` in the rule's stage: what it judges is too young to judge."""
     return Finding(
@@ -84,6 +85,7 @@ def still_starting(
         unit=unit.name,
         evidence=evidence,
         recheck_at=recheck_at,
+        since=since,
     )
 
 
@@ -99,8 +101,9 @@ def _names(message: str, name: str) -> bool:
     """
     at = message.find(name)
     while at >= 0:
-        before, after = message[at - 1 : at], message[at + len(name) :][:1]
-        if not (_is_of_a_name(before) or before == "." or _is_of_a_name(after)):
+        before, after = message[at - 1 : at], message[at + len(name) :][:2]
+        goes_on = _is_of_a_name(after[:1]) or (after[:1] == "." and _is_of_a_name(after[1:]))
+        if not (_is_of_a_name(before) or before == "." or goes_on):
             return True
         at = message.find(name, at + 1)
     return False

@@ -54,14 +54,12 @@ def creation_due(unit: Unit) -> datetime | None:
 def _dependencies_met(unit: Unit) -> Iterator[datetime | None]:
     """Return when the parts that this unit depended on moved last."""
     names = {dependency.part for part in unit.parts for dependency in part.depends_on}
-    for job in unit.facts.jobs:
-        if job.part_name not in names:
-            continue
-        if job.finish is not None:
-            yield job.finish.at
-        for pod in unit.facts.pods:
-            if pod.meta.controller is not None and pod.meta.controller.uid == job.meta.ref.uid:
-                yield pod.ready.since if pod.ready is not None else None
+    jobs = [job for job in unit.facts.jobs if job.part_name in names] if names else []
+    yield from (job.finish.at for job in jobs if job.finish is not None)
+    uids = {job.meta.ref.uid for job in jobs}
+    for pod in unit.facts.pods if uids else ():
+        if pod.meta.controller is not None and pod.meta.controller.uid in uids:
+            yield pod.ready.since if pod.ready is not None else None
 
 
 def growing_until(unit: Unit) -> datetime | None:

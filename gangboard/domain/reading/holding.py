@@ -56,17 +56,18 @@ def _age(hold: Hold) -> tuple[bool, float, str]:
 def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[str, ...]:
     """Return how these go on, as `how_to_resume`; nothing where somebody else would suspend again.
 
-    That is a queue that has not admitted them, a part that they depend on, or whatever owns the
-    topmost object that is known here.
+    That is a queue, a part that they depend on, whatever owns the topmost object that is known here,
+    or another controller that decides about them (`spec.managedBy`).
     """
-    if facts.owner.meta.controller is not None:
+    if facts.owner.meta.controller is not None or facts.owner.managed_by:
         return ()
-    queued = {entry.owner_uid for entry in facts.entries if not entry.admitted}
     waiting = dependent_parts(facts.owner)
     found = [
         one
         for one in suspended
-        if one.meta.ref.uid not in queued and not (one.part_name and one.part_name in waiting)
+        if not facts.queueing[one.meta.ref.uid].is_managed
+        and not one.managed_by
+        and not (one.part_name and one.part_name in waiting)
     ]
     if not found:
         return ()
@@ -124,9 +125,6 @@ def _by_whom(facts: GangFacts, job: Owner, hold: Hold | None) -> str:
         return f"held by {shorten(hold.by)}" if hold.by else f"held by Hold {hold.meta.ref.name}"
     if job.meta.controller is None:
         return ""  # nobody turns its suspension back: it needs no Hold
-    for entry in facts.entries:
-        if entry.owner_uid == job.meta.ref.uid and not entry.admitted:
-            return f"queue {entry.queue} has not admitted it" if entry.active else "deactivated"
     return _UNKNOWN if facts.holds_known else _NOT_SEEN
 
 

@@ -14,7 +14,7 @@ _KINDS = {"secret": "Secret", "config": "ConfigMap", "configmap": "ConfigMap"}
 _ABSENT = re.compile(r'\b(secret|configmap) "([\w.-]{1,253})" not found', re.IGNORECASE)
 _NO_KEY = re.compile(r"couldn't find key (\S{1,253}) in (Secret|ConfigMap) ([\w.-]+/[\w.-]+)")
 _NO_FILE = re.compile(
-    r'volume "([\w.-]{1,253})".*references non-existent (secret|config) key: (\S{1,253})'
+    r'volume "([\w.-]{1,253})".{0,300}references non-existent (secret|config) key: (\S{1,253})'
 )
 _NO_COMMAND = re.compile(
     r'exec: "([^"]{1,200})": (?:executable file not found|stat [^:]+: no such file or directory)'

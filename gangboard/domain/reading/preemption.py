@@ -14,6 +14,7 @@ from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit, Victim
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.reading.attempt import attempt_start
+from gangboard.domain.reading.naming import may_be_pod_of
 from gangboard.domain.reading.progress import is_bare_group
 from gangboard.domain.reading.wording import names
 from gangboard.domain.verdict import Evidence
@@ -108,13 +109,19 @@ def _counts(unit: Unit, at: datetime) -> bool:
 
 
 def _is_of(unit: Unit, event: Event) -> bool:
-    """Whether the pod, which may be gone, was one of this unit: pods are named after their Job."""
+    """Whether the pod, which may be gone, was one of this unit.
+
+    Of one that is gone the name tells, where no other Job of the gang could have made it.
+    """
     name = event.regarding.name
     if any(pod.meta.ref.uid == event.regarding.uid for pod in unit.pods):
         return True
     if len(unit.facts.jobs) < 2:
         return True
-    return any(name.startswith(f"{job.meta.ref.name}-") for job in unit.jobs)
+    own = {job.meta.ref.uid for job in unit.jobs if may_be_pod_of(job, name)}
+    return bool(own) and not any(
+        job.meta.ref.uid not in own and may_be_pod_of(job, name) for job in unit.facts.jobs
+    )
 
 
 def _takers(unit: Unit, events: tuple[Event, ...]) -> tuple[ObjectRef, ...]:

@@ -27,10 +27,12 @@ _FOLLOWERS = (
 )
 # resourcequota admission prints only the resources that are exceeded, in one order in all lists.
 _QUOTA = re.compile(
-    r"exceeded quota: (?P<name>[^,]+), requested: (?P<requested>\S+), "
+    r"exceeded quota: (?P<name>[^,]{1,253}), requested: (?P<requested>\S+), "
     r"used: (?P<used>\S+), limited: (?P<limited>\S+)"
 )
 _FORBIDDEN = re.compile(r'^(?:Error creating: )?(?:[\w.]+ "[^"]*" is forbidden: )?')
+
+_DIGITS = 19  # of the largest number that a quota can have
 
 # A quota of cpu or memory takes no pod that does not say how much it wants (resourcequota admission).
 _UNSAID = re.compile(r"failed quota: [^:]+: must specify (?P<what>.+)")
@@ -157,7 +159,7 @@ def _pods_refused(unit: Unit, refusal: Refusal) -> tuple[int | None, bool]:
 def _shortage(limit: Limit, objects: int) -> int | None:
     """Return what the quota lacks for that many; None when its numbers are not plain integers."""
     amounts = (limit.requested, limit.used, limit.limited)
-    if not all(amount.isdecimal() for amount in amounts):
+    if not all(amount.isdecimal() and len(amount) <= _DIGITS for amount in amounts):
         return None
     requested, used, limited = (int(amount) for amount in amounts)
     return objects * requested - (limited - used)

@@ -17,17 +17,20 @@ from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.progress import lacks_room
 
+LONGEST_KEPT = 4096
+"""Characters of a text whose reading is kept: 4,096 of them are 16 MiB, and not what a cluster likes to send."""
 _PREFIX = "pod group is unschedulable"
-_NODES = re.compile(r"\d+/\d+ nodes are available|no nodes available to schedule pods")
+_PREFIXES = re.compile(rf"^(?:{_PREFIX}, )+")
+_NODES = re.compile(r"\d{1,9}/\d{1,9} nodes are available|no nodes available to schedule pods")
 # After five minutes at the gate; the count before it is 1 whatever the cluster's size (1.35, 1.36).
-_TIMEOUT = re.compile(r"rejected due to timeout after waiting .* at plugin GangScheduling")
+_TIMEOUT = re.compile(r"rejected due to timeout after waiting .{1,40} at plugin GangScheduling")
 # With the gate TopologyAwareWorkloadScheduling every text has this part, topology or not.
 _ONE_PLACEMENT = re.compile(r"0/1 placements are available, (?:first|reported) placement status: ")
 # `0/6 nodes are available: ` and reasons with their numbers of nodes, or one reason without.
-_REASONS = re.compile(r"\d+/\d+ nodes are available: (.*)")
+_REASONS = re.compile(r"\d{1,9}/\d{1,9} nodes are available: (.*)")
 _NEXT_REASON = re.compile(r"[,.] (?=\d+ )")
-_COUNTED = re.compile(r"(\d+) (.*)")
-_PREEMPTION = re.compile(r"[ ,]*(?:no new claims to deallocate, )?(?:pod group )?preemption: .*")
+_COUNTED = re.compile(r"(\d{1,9}) (.*)")
+_PREEMPTION = re.compile(r"(?:no new claims to deallocate, )?(?:pod group )?preemption: .*")
 _TELLING = ("preemptionPolicy=Never", "terminating pod on the nominated node")
 _EMPTY_TAILS = (
     "No preemption victims found for incoming preemptor",
@@ -48,17 +51,21 @@ class Saying:
     since: datetime | None
 
 
-@lru_cache(maxsize=4096)
 def clean(text: str) -> str:
     """Return the text without empty preemption tails, doubled prefixes and a trailing comma."""
+    return _kept(text) if len(text) <= LONGEST_KEPT else _cleaned(text)
+
+
+def _cleaned(text: str) -> str:
     line = " ".join(text.split())
     tail = _PREEMPTION.search(line)
     if tail is not None and not any(word in tail.group() for word in _TELLING):
         line = line[: tail.start()]
-    line = _strip_tails(line)
-    while line.startswith(f"{_PREFIX}, "):
-        line = line.removeprefix(f"{_PREFIX}, ")
+    line = _PREFIXES.sub("", _strip_tails(line))
     return _ONE_PLACEMENT.sub("", line).rstrip(" .,")
+
+
+_kept = lru_cache(maxsize=4096)(_cleaned)
 
 
 def _strip_tails(line: str) -> str:
@@ -148,9 +155,3 @@ def _rank(text: str) -> int:
     if _NODES.search(text):
         return 4
     return 1 if "minCount" in text or "placements are available" in text else 3
-
-
-def earliest(said: tuple[Saying, ...]) -> datetime | None:
-    """Return since when the scheduler says so."""
-    times = [saying.since for saying in said if saying.since is not None]
-    return min(times, default=None)

@@ -9,12 +9,13 @@ from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.placing import Assessment, ShapeFit, Total
+from gangboard.domain.reading.beginnings import waits_since
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import newest_creation
 from gangboard.domain.reading.nominations import nominations
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.provisioning import provisions
-from gangboard.domain.reading.scheduler_text import Saying, best_saying, earliest, sayings
+from gangboard.domain.reading.scheduler_text import Saying, best_saying, sayings
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
 from gangboard.placement.advice import advise
@@ -42,25 +43,26 @@ def placement_finding(rule: UnitRule, unit: Unit) -> Finding | None:
         advice=advice,
         evidence=(*evidence_of(unit, found), *said_evidence(unit, said), *named),
         recheck_at=until,
-        since=earliest(said) or newest_creation(unit.unplaced),
+        since=waits_since(unit, said) or newest_creation(unit.unplaced),
     )
 
 
 def reason_of(unit: Unit) -> tuple[str, tuple[Evidence, ...]]:
     """Return why members that wait have no node: a sentence, and the references to what it names.
 
-    Empty when arithmetic cannot tell.
+    Empty when arithmetic cannot tell. Where other workers wait beside it, it is told of all of them.
     """
-    found = obstacle(unit)
+    found = obstacle(unit.together or unit)
     return (found.sentence, found.evidence) if found is not None else ("", ())
 
 
 def advice_of(unit: Unit) -> tuple[tuple[str, ...], tuple[Evidence, ...], datetime | None]:
     """Return advice, references to what it names, and when it is to be worked out again.
 
-    Names are only for who may see them. Time alone takes away what counts on an end by itself.
+    Names are only for who may see them. Time alone takes away what counts on an end by itself. Where
+    other workers wait beside it, the advice is about all of them.
     """
-    found = advise(unit)
+    found = advise(unit.together or unit)
     named = {
         (ref.kind, ref.namespace, ref.name): ref
         for one in found

@@ -33,7 +33,8 @@ class Crowd:
     of: int
     """How many wait; more than `number` where a quorum of them is enough."""
     shape: str = ""
-    """Name of their shape, where the gang has several and only one is meant."""
+    """Name of their shape, where the gang has several and only one is meant; `2 Jobs` where they are
+    of several."""
 
     def __str__(self) -> str:
         """Return `6 pods`, `at least 4 of 6 pods`, `2 pods of run-workers-0`."""
@@ -64,7 +65,8 @@ class Crowd:
 
 def crowd_of(assessment: Assessment) -> Crowd:
     """Return what must be placed at once: all that wait, or the quorum's part of them."""
-    return Crowd(assessment.request.needed, assessment.request.size)
+    request = assessment.request
+    return Crowd(request.needed, request.size, request.whose)
 
 
 def nodes_that(number: int, verb: str = "have") -> str:

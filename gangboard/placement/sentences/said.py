@@ -15,7 +15,12 @@ from functools import lru_cache
 
 from gangboard.domain.claims import OF_VOLUMES
 from gangboard.domain.facts import Unit
-from gangboard.domain.reading.scheduler_text import clean, node_reasons, refused_pods
+from gangboard.domain.reading.scheduler_text import (
+    LONGEST_KEPT,
+    clean,
+    node_reasons,
+    refused_pods,
+)
 from gangboard.domain.reading.wording import count, names, plural
 from gangboard.placement.sentences.obstacle import Obstacle
 
@@ -47,7 +52,9 @@ _OF_POD: tuple[tuple[str, bool, re.Pattern[str], str], ...] = (
     (
         VOLUME,
         False,
-        re.compile(r'waiting for ephemeral volume controller to create the .*"([^"]+)"'),
+        re.compile(
+            r'waiting for ephemeral volume controller to create the [^"]{0,100}"([^"]{1,253})"'
+        ),
         "wait until the PersistentVolumeClaim {0} of an ephemeral volume is made",
     ),
     (
@@ -240,8 +247,11 @@ def _most(found: Iterable[tuple[_Reading, int]]) -> _Reading:
     return max(often, key=lambda one: (one.blocked, often[one], one.text))
 
 
-@lru_cache(maxsize=4096)
 def _read(raw: str) -> _Reading | None:
+    return _kept(raw) if len(raw) <= LONGEST_KEPT else _read_text(raw)
+
+
+def _read_text(raw: str) -> _Reading | None:
     text = clean(raw)
     reasons = node_reasons(text)
     if len(reasons) <= 1:
@@ -250,6 +260,9 @@ def _read(raw: str) -> _Reading | None:
             if match is not None:
                 return _Reading(code, saying.format(*match.groups()), blocked, 0)
     return _read_nodes(reasons)
+
+
+_kept = lru_cache(maxsize=4096)(_read_text)
 
 
 def _read_nodes(reasons: tuple[tuple[str, int], ...]) -> _Reading | None:

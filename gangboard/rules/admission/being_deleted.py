@@ -22,6 +22,8 @@ from gangboard.domain.verdict import Evidence, Finding
 
 _STUCK = timedelta(minutes=2)
 """Kubelets and controllers that are busy are late; later than this something is in the way."""
+_LONGEST_GRACE = 100 * 365 * 86_400
+"""Seconds. The API bounds the field by 64 bits, a calendar has room for fewer."""
 
 
 def find(facts: GangFacts) -> Finding | None:
@@ -135,7 +137,7 @@ def _since(facts: GangFacts, leaving: tuple[Pod, ...]) -> datetime | None:
     if not _is_pod(facts) and facts.owner.meta.deleting_since is not None:
         return facts.owner.meta.deleting_since
     asked = [
-        pod.meta.deleting_since - timedelta(seconds=pod.grace_seconds or 0)
+        pod.meta.deleting_since - timedelta(seconds=min(pod.grace_seconds or 0, _LONGEST_GRACE))
         for pod in leaving
         if pod.meta.deleting_since is not None
     ]

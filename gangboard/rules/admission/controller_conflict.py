@@ -21,6 +21,7 @@ from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner, SuspendChange
+from gangboard.domain.queueing import Queueing
 from gangboard.domain.reading.findings import gang_finding
 from gangboard.domain.reading.wording import count, names, plural, shorten
 from gangboard.domain.registry import GangRule
@@ -75,7 +76,11 @@ def find(facts: GangFacts) -> Finding | None:
         advice=tuple(_advice(facts, conflicts[0]) for conflicts in alike.values()),
         evidence=tuple(evidence for one in found[:_SHOWN] for evidence in _evidence(one)),
     )
-    return replace(finding, recheck_at=min(one.over_at for one in found))
+    return replace(
+        finding,
+        recheck_at=min(one.over_at for one in found),
+        since=min(one.changes[0].at for one in found),
+    )
 
 
 def _conflicts(facts: GangFacts) -> Iterator[_Conflict]:
@@ -146,10 +151,11 @@ def _advice(facts: GangFacts, conflict: _Conflict) -> str:
     suspending, resuming = _who(conflict.suspending), _who(conflict.resuming)
     subject, above = conflict.subject, conflict.subject.meta.controller
     what = f"{subject.meta.ref.kind} {subject.meta.ref.name}"
-    if _KUEUE in (*conflict.suspending, *conflict.resuming) and facts.owner.queue:
+    queue = facts.queue if facts.queue.is_managed else facts.queueing[subject.meta.ref.uid]
+    if _KUEUE in (*conflict.suspending, *conflict.resuming) and queue.is_managed:
         other = resuming if _KUEUE in conflict.suspending else suspending
         return (
-            f"Stop {other}: {what} belongs to queue {facts.owner.queue}, which decides when it "
+            f"Stop {other}: {what} belongs to {_queue(queue)}, which decides when it "
             "runs. Suspend it by spec.active of its Workload."
         )
     if above is None or (above.group, above.kind) != _HAS_HOLDS:
@@ -163,6 +169,10 @@ def _advice(facts: GangFacts, conflict: _Conflict) -> str:
         f"If {what} should run, stop {suspending}. If it should stay suspended, hold it: "
         f"a Hold turns each resume by {resuming} back."
     )
+
+
+def _queue(state: Queueing) -> str:
+    return f"queue {state.queue}" if state.queue else "a queue"
 
 
 def _evidence(conflict: _Conflict) -> Iterator[Evidence]:

@@ -1,63 +1,110 @@
-"""`deactivated`: the owner is suspended because its Workload of Kueue has `spec.active: false`.
+"""`deactivated`: the owner or a child Job is suspended because its entry in a queue is inactive.
 
-A person sets that to stop the owner for good; Kueue does it itself when it gives up (too many
+That is `spec.active: false` of a Workload of Kueue. A person sets it to stop the owner for good; Kueue does it itself when it gives up (too many
 requeues, time limit, a rejected check). Kueue then says `QuotaReserved=False/Pending` as for any that
 waits (observed with v0.19.2, real-control-plane.md §5), so the field decides, not the condition.
 """
 
 from __future__ import annotations
 
-from gangboard.domain.facts import GangFacts
+from collections.abc import Sequence
+from datetime import datetime
+
+from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.reading.findings import gang_finding
+from gangboard.domain.queueing import Standing
+from gangboard.domain.reading.findings import gang_finding, unit_finding
+from gangboard.domain.reading.queueing import kept_jobs
 from gangboard.domain.reading.wording import names, pods_left, sentence, shorten
-from gangboard.domain.registry import GangRule
+from gangboard.domain.registry import GangRule, UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 
+_CODE, _TITLE = "deactivated", "Deactivated"
 # Reason of `Evicted`: `Deactivated` by a person, `DeactivatedDueTo<Cause>` by Kueue.
 _REASON = "Deactivated"
 
 
 def find(facts: GangFacts) -> Finding | None:
     """Return a finding when every entry that the suspended owner has in a queue is inactive."""
-    owner = facts.owner
-    entries = [entry for entry in facts.entries if _counts(facts, entry)]
-    if not owner.suspended or owner.finish is not None or not entries:
+    owner, state = facts.owner, facts.queue
+    if not owner.suspended or owner.finish is not None:
         return None
-    if any(entry.active for entry in entries):
+    if state.standing is not Standing.DEACTIVATED:
         return None
-    listed = names(entry.meta.ref.name for entry in entries)
-    subject = f"Workload {listed} is" if len(entries) == 1 else f"Workloads {listed} are"
-    queue = next((entry.queue for entry in entries if entry.queue), owner.queue)
-    where = f", so queue {queue} does not admit it" if queue else ", so no queue admits it"
-    evictions = [eviction for entry in entries if (eviction := _eviction(entry)) is not None]
-    sentences = (
-        f"{subject} deactivated (spec.active is false){where}.",
-        _cause(evictions),
-        sentence(pods_left(facts.pods)),
-    )
+    left = sentence(pods_left(facts.pods))
     return gang_finding(
         RULE,
         Health.SUSPENDED,
-        " ".join(filter(None, sentences)),
-        advice=(f"Set spec.active of {subject.rpartition(' ')[0]} to true to queue it again.",),
-        evidence=(
-            *(Evidence("spec.active", "false", entry.meta.ref) for entry in entries),
-            *(
-                Evidence(f"Evicted: {eviction.reason}", eviction.message)
-                for eviction in evictions
-                if eviction.message
-            ),
-        ),
-        since=max((one.since for one in evictions if one.since is not None), default=None),
+        " ".join(filter(None, (*_sentences(state.entries, state.queue, "it"), left))),
+        advice=_advice(state.entries),
+        evidence=_evidence(state.entries),
+        since=_since(state.entries),
     )
 
 
-def _counts(facts: GangFacts, entry: QueueEntry) -> bool:
-    """Whether the entry is the owner's own and still in use."""
-    return entry.owner_uid == facts.owner.meta.ref.uid and entry.is_in_use
+def find_in_unit(unit: Unit) -> Finding | None:
+    """Return a finding when Jobs of the unit have inactive entries of their own in a queue."""
+    here, queueing = {job.meta.ref.uid for job in unit.jobs}, unit.facts.queueing
+    found = [
+        (job, queueing[job.meta.ref.uid])
+        for job in kept_jobs(unit.facts)
+        if job.meta.ref.uid in here and queueing[job.meta.ref.uid].standing is Standing.DEACTIVATED
+    ]
+    if not found:
+        return None
+    entries = tuple(entry for _, state in found for entry in state.entries)
+    queue = next((state.queue for _, state in found if state.queue), "")
+    jobs = names(job.meta.ref.name for job, _ in found)
+    what = f"Job{'' if len(found) == 1 else 's'} {jobs}"
+    return unit_finding(
+        _OF_UNIT,
+        unit,
+        " ".join(filter(None, _sentences(entries, queue, what))),
+        advice=_advice(entries),
+        evidence=_evidence(entries),
+        since=_since(entries),
+    )
+
+
+def _sentences(entries: Sequence[QueueEntry], queue: str, what: str) -> tuple[str, str]:
+    be = "is" if len(entries) == 1 else "are"
+    where = f"so queue {queue} does not admit {what}" if queue else f"so no queue admits {what}"
+    return (
+        f"{_named(entries)} {be} deactivated (spec.active is false), {where}.",
+        _cause(_evictions(entries)),
+    )
+
+
+def _named(entries: Sequence[QueueEntry]) -> str:
+    listed = names(entry.meta.ref.name for entry in entries)
+    return f"Workload{'' if len(entries) == 1 else 's'} {listed}"
+
+
+def _advice(entries: Sequence[QueueEntry]) -> tuple[str, ...]:
+    it = "it" if len(entries) == 1 else "them"
+    return (f"Set spec.active of {_named(entries)} to true to queue {it} again.",)
+
+
+def _evidence(entries: Sequence[QueueEntry]) -> tuple[Evidence, ...]:
+    return (
+        *(Evidence("spec.active", "false", entry.meta.ref) for entry in entries),
+        *(
+            Evidence(f"Evicted: {eviction.reason}", eviction.message)
+            for eviction in _evictions(entries)
+            if eviction.message
+        ),
+    )
+
+
+def _since(entries: Sequence[QueueEntry]) -> datetime | None:
+    times = [eviction.since for eviction in _evictions(entries) if eviction.since is not None]
+    return max(times, default=None)
+
+
+def _evictions(entries: Sequence[QueueEntry]) -> list[Condition]:
+    return [eviction for entry in entries if (eviction := _eviction(entry)) is not None]
 
 
 def _eviction(entry: QueueEntry) -> Condition | None:
@@ -76,4 +123,5 @@ def _cause(evictions: list[Condition]) -> str:
     return ""
 
 
-RULE = GangRule("deactivated", Stage.ADMISSION, "Deactivated", 35, find)
+_OF_UNIT = UnitRule(_CODE, Stage.ADMISSION, _TITLE, 6, find_in_unit, health=Health.SUSPENDED)
+RULE = GangRule(_CODE, Stage.ADMISSION, _TITLE, 35, find, _OF_UNIT)

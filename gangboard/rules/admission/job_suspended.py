@@ -1,8 +1,8 @@
 """`job-suspended`: some child Jobs are suspended, and everything that is not suspended runs.
 
 It is silent while anything else of the unit lacks a member: that is then the news. A child Job
-that JobSet keeps suspended because its part depends on another one is not meant. The sentence says
-who holds each of them, and that nobody is known to where no Hold is.
+that JobSet keeps suspended because its part depends on another one is not meant, nor one that its
+queue has not admitted. The sentence says who holds each of them, and that nobody is known to where no Hold is.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from gangboard.domain.reading.holding import (
     resume_advice,
 )
 from gangboard.domain.reading.progress import is_full, missing
+from gangboard.domain.reading.queueing import kept_jobs
 from gangboard.domain.reading.wording import is_or_are, out_of, pods_left, sentence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -57,7 +58,8 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _stopped(facts: GangFacts, jobs: Iterable[Owner]) -> list[Owner]:
-    """Return the suspended Jobs, without those that JobSet suspends until another part is there."""
+    """Return the suspended Jobs, without those that a queue keeps so, or JobSet until another part is there."""
+    queued = {job.meta.ref.uid for job in kept_jobs(facts)}
     holds = holds_by_job(facts.holds)
     waiting = dependent_parts(facts.owner)
     return [
@@ -65,6 +67,7 @@ def _stopped(facts: GangFacts, jobs: Iterable[Owner]) -> list[Owner]:
         for job in jobs
         if job.suspended
         and job.finish is None
+        and job.meta.ref.uid not in queued
         and (job.part_name not in waiting or hold_of(job, holds) is not None)
     ]
 

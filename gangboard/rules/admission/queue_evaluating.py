@@ -1,57 +1,83 @@
-"""`queue-evaluating`: the owner is suspended and belongs to a queue that has not admitted it yet.
+"""`queue-evaluating`: the owner or a child Job is suspended and a queue has not admitted it yet.
 
-Kueue creates and keeps its owners suspended until they are admitted (jobset-kueue.md §2.6, §5), so
-this is never called `suspended`. What the queue itself says is judged by rules that know queues.
+An admission system creates and keeps its owners suspended until they are admitted (jobset-kueue.md
+§2.6, §5), so this is never called `suspended`. It is blocked where a queue is named and nothing is
+served that could admit it, and unknown where that cannot be seen. What the queue itself says is
+judged by rules that know queues.
 """
 
 from __future__ import annotations
 
-from gangboard.domain.facts import GangFacts
+from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import find_condition
-from gangboard.domain.reading.findings import gang_finding
+from gangboard.domain.owner import Owner
+from gangboard.domain.queueing import Standing
+from gangboard.domain.reading.findings import gang_finding, unit_finding
+from gangboard.domain.reading.holding import resume_advice
+from gangboard.domain.reading.queueing import (
+    HEALTH,
+    kept_jobs,
+    of_jobs,
+    of_owner,
+    queue_evidence,
+    system,
+)
 from gangboard.domain.reading.wording import label, pods_left, sentence
-from gangboard.domain.registry import GangRule
+from gangboard.domain.registry import GangRule, UnitRule
 from gangboard.domain.verdict import Evidence, Finding
+
+_CODE, _TITLE = "queue-evaluating", "Waits in a queue"
 
 
 def find(facts: GangFacts) -> Finding | None:
-    """Return a finding for a suspended owner with a queue."""
-    owner = facts.owner
-    if not owner.suspended or not owner.queue or owner.finish is not None:
+    """Return a finding for a suspended owner that a queue manages, or should."""
+    owner, state = facts.owner, facts.queue
+    if not owner.suspended or owner.finish is not None or state.standing is Standing.FREE:
         return None
-    message = _message(facts)
-    left = pods_left(facts.pods)
-    if left:
-        message = sentence(f"{message} {left}")
+    left = sentence(pods_left(facts.pods))
     suspended = find_condition(owner.conditions, "Suspended")
     return gang_finding(
         RULE,
-        Health.WAITING,
-        message,
-        evidence=(
-            Evidence("queue", owner.queue, owner.meta.ref),
-            Evidence("spec.suspend", "true", owner.meta.ref),
-        ),
+        HEALTH[state.standing],
+        " ".join(filter(None, (of_owner(facts), left))),
+        advice=_advice(facts),
+        evidence=queue_evidence(state, owner),
         since=suspended.since if suspended is not None and suspended.is_true else None,
     )
 
 
-def _message(facts: GangFacts) -> str:
-    owner = facts.owner
-    own = [entry for entry in facts.entries if entry.owner_uid == owner.meta.ref.uid]
-    entries = [entry for entry in own if entry.is_in_use]
-    if entries and all(entry.admitted for entry in entries):
-        return f"Queue {owner.queue} has admitted it, and Kueue has not resumed it yet."
-    if not own and facts.queue_sight == "not-served":
-        return (
-            f"{label(owner.meta.ref)} carries the queue label {owner.queue}, and this cluster serves "
-            "no Kueue Workloads: nobody admits it."
-        )
-    message = f"Queue {owner.queue} has not admitted it yet"
-    if not own and facts.queue_sight == "served":
-        return f"{message}: Kueue has made no Workload for it."
-    return f"{message}."
+def _advice(facts: GangFacts) -> tuple[str, ...]:
+    """Return what helps where nobody admits it: without a queue system, `spec.suspend` is anybody's."""
+    if facts.queue.standing is not Standing.NOBODY:
+        return ()
+    others = f"Install {system(facts)}, which admits {label(facts.owner.meta.ref)}, or remove its queue label."
+    return (*resume_advice(facts, (facts.owner,)), others)
 
 
-RULE = GangRule("queue-evaluating", Stage.ADMISSION, "Waits in a queue", 40, find)
+def find_in_unit(unit: Unit) -> Finding | None:
+    """Return a finding when Jobs of the unit wait in queues of their own; it is about all such Jobs."""
+    facts = unit.facts
+    waiting = [job for job in kept_jobs(facts) if _standing(facts, job) is not Standing.DEACTIVATED]
+    here = {job.meta.ref.uid for job in unit.jobs}
+    own = [job for job in waiting if job.meta.ref.uid in here]
+    if not own:
+        return None
+    evidence: tuple[Evidence, ...] = ()
+    for job in own:
+        evidence += queue_evidence(facts.queueing[job.meta.ref.uid], job)
+    return unit_finding(
+        _OF_UNIT,
+        unit,
+        of_jobs(facts, waiting),
+        health=HEALTH[_standing(facts, own[0])],
+        evidence=evidence,
+    )
+
+
+def _standing(facts: GangFacts, job: Owner) -> Standing:
+    return facts.queueing[job.meta.ref.uid].standing
+
+
+_OF_UNIT = UnitRule(_CODE, Stage.ADMISSION, _TITLE, 5, find_in_unit, health=Health.WAITING)
+RULE = GangRule(_CODE, Stage.ADMISSION, _TITLE, 40, find, _OF_UNIT)

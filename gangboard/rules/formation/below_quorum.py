@@ -15,6 +15,7 @@ from gangboard.domain.group import label_of_group
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.attempt import restart_under_way
+from gangboard.domain.reading.beginnings import not_formed_since
 from gangboard.domain.reading.dependencies import waiting_parts
 from gangboard.domain.reading.findings import still_starting, unit_finding
 from gangboard.domain.reading.grace import COUNT_GRACE, unchanged_since
@@ -73,9 +74,21 @@ def find(unit: Unit) -> Finding | None:
     if due is not None and due > unit.now:
         if restart_under_way(unit) is not None:
             return None
-        return still_starting(RULE, unit, f"{counts}.", evidence=evidence, recheck_at=due)
+        return still_starting(
+            RULE,
+            unit,
+            f"{counts}.",
+            evidence=evidence,
+            recheck_at=due,
+            since=not_formed_since(unit),
+        )
     return unit_finding(
-        RULE, unit, f"{counts}{_rest(unit)}", advice=_advice(unit), evidence=evidence
+        RULE,
+        unit,
+        f"{counts}{_rest(unit)}",
+        advice=_advice(unit),
+        evidence=evidence,
+        since=not_formed_since(unit),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.reading.attempt import attempt_start
 from gangboard.domain.reading.dependencies import Waiting, reached_jobs, waiting_parts
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import is_formed
@@ -26,7 +27,15 @@ def find(unit: Unit) -> Finding | None:
     if not waits:
         return None
     wait = waits[0]
-    return unit_finding(RULE, unit, _message(wait), evidence=_evidence(unit, wait), symptom=True)
+    return unit_finding(
+        RULE,
+        unit,
+        _message(wait),
+        evidence=_evidence(unit, wait),
+        symptom=True,
+        # A restart makes Jobs anew: when it was is not said of those that are not there yet.
+        since=None if unit.owner.restarts else attempt_start(unit),
+    )
 
 
 def _message(wait: Waiting) -> str:

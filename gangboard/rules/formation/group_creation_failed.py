@@ -42,6 +42,7 @@ def find(unit: Unit) -> Finding | None:
         message,
         advice=_advice(event, others=unit.desired < unit.owner.desired),
         evidence=(Evidence(event.reason, event.note, event.regarding),),
+        since=event.first_seen,
     )
 
 

@@ -13,6 +13,7 @@ from gangboard.domain.group import label_of_group, read_entry
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.domain.reading.beginnings import first_creation
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.wording import count, is_or_are, label, names
 from gangboard.domain.registry import UnitRule
@@ -53,6 +54,7 @@ def find(unit: Unit) -> Finding | None:
             Evidence("asked for", wish, source.meta.ref),
             Evidence("pods without a group", str(number), asked[0][0].meta.ref),
         ),
+        since=first_creation(pod for pod, _ in asked),
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from gangboard.domain.facts import Unit
 from gangboard.domain.group import label_of_group, read_entry
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.reading.beginnings import first_creation
 from gangboard.domain.reading.findings import still_starting, unit_finding
 from gangboard.domain.reading.grace import COUNT_GRACE, newest_creation
 from gangboard.domain.reading.wording import count, plural
@@ -30,12 +31,16 @@ def find(unit: Unit) -> Finding | None:
     message = f"{wait} {_what_is_missing(unit)}."
     field = "schedulingGroup" if read_entry(unit.group_name) is None else "workloadRef"
     evidence = (Evidence(field, unit.group_name, waiting[0].meta.ref),)
+    # One that was tried had its group once: when that went no object says.
+    since = first_creation(waiting) if all(pod.is_untried for pod in waiting) else None
     newest = newest_creation(tuple(waiting))
     if newest is not None and newest + COUNT_GRACE > unit.now:
         due = newest + COUNT_GRACE
         message = f"{wait} {label_of_group(unit.group_name)}."
-        return still_starting(RULE, unit, message, evidence=evidence, recheck_at=due)
-    return unit_finding(RULE, unit, message, advice=(_advice(unit, field),), evidence=evidence)
+        return still_starting(RULE, unit, message, evidence=evidence, recheck_at=due, since=since)
+    return unit_finding(
+        RULE, unit, message, advice=(_advice(unit, field),), evidence=evidence, since=since
+    )
 
 
 def _advice(unit: Unit, field: str) -> str:

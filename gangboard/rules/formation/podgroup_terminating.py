@@ -61,7 +61,8 @@ def _advice(unit: Unit, group: Group) -> tuple[str, ...]:
         return (
             f"Make {label(owner.ref)} anew: its PodGroup is made with a new Job only (recreate).",
         )
-    if owner.ref.kind in _SUSPENDED and owner.controller is None and not unit.owner.queue:
+    is_queued = unit.facts.queue.is_managed
+    if owner.ref.kind in _SUSPENDED and owner.controller is None and not is_queued:
         return (
             f"Suspend {label(owner.ref)}, make PodGroup {name} anew when it is gone, and resume the "
             f"{owner.ref.kind} (in place).",

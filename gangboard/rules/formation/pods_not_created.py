@@ -11,9 +11,10 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.group import label_of_group
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.attempt import restart_under_way
+from gangboard.domain.reading.beginnings import unmade_since
 from gangboard.domain.reading.dependencies import held_back_pods, unexplained_jobs
 from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.grace import creation_due
+from gangboard.domain.reading.grace import CREATION_GRACE, creation_due
 from gangboard.domain.reading.preemption import (
     has_lost_all,
     last_preemption,
@@ -69,6 +70,7 @@ def find(unit: Unit) -> Finding | None:
         advice=() if is_young else _advice(unit),
         evidence=_evidence(unit),
         recheck_at=due if is_young else None,
+        since=unmade_since(unit, due - CREATION_GRACE if due is not None else None),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.reading.beginnings import not_formed_since
 from gangboard.domain.reading.dependencies import Waiting, held_back_pods, waiting_parts
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import live_count, seats
@@ -37,7 +38,12 @@ def find(unit: Unit) -> Finding | None:
         f"{wait.dependency.part} is {wait.dependency.status}."
     )
     return unit_finding(
-        RULE, unit, message, advice=_advice(unit, wait, possible), evidence=_evidence(unit)
+        RULE,
+        unit,
+        message,
+        advice=_advice(unit, wait, possible),
+        evidence=_evidence(unit),
+        since=not_formed_since(unit),
     )
 
 

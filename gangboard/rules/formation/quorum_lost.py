@@ -14,6 +14,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.holding import how_to_resume
 from gangboard.domain.reading.progress import given_up, live_count, seats, succeeded
+from gangboard.domain.reading.queueing import pods_to_be_admitted
 from gangboard.domain.reading.wording import count, names, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -34,7 +35,7 @@ def find(unit: Unit) -> Finding | None:
     if not waiting or not (done or unit.held or given_up(unit)):
         return None
     others = sum(pod.is_live and not pod.is_terminating for pod in unit.strangers)
-    possible = max(len(unit.current), seats(unit)) + others
+    possible = max(len(unit.current), seats(unit)) + pods_to_be_admitted(unit) + others
     if possible >= unit.quorum or live_count(unit) >= unit.quorum:
         return None
     return unit_finding(

@@ -18,5 +18,11 @@ def find(unit: Unit) -> Finding | None:
 
 
 RULE = UnitRule(
-    "exceeds-capacity", Stage.PLACEMENT, "Exceeds capacity", 60, find, health=Health.BLOCKED
+    "exceeds-capacity",
+    Stage.PLACEMENT,
+    "Exceeds capacity",
+    60,
+    find,
+    health=Health.BLOCKED,
+    of_room=True,
 )

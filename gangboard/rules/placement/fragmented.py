@@ -19,4 +19,6 @@ def find(unit: Unit) -> Finding | None:
     return placement_finding(RULE, unit)
 
 
-RULE = UnitRule("fragmented", Stage.PLACEMENT, "Fragmented", 78, find, health=Health.WAITING)
+RULE = UnitRule(
+    "fragmented", Stage.PLACEMENT, "Fragmented", 78, find, health=Health.WAITING, of_room=True
+)

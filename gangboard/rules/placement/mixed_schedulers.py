@@ -12,6 +12,7 @@ from collections import Counter
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.grace import newest_creation
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.wording import count, names
 from gangboard.domain.registry import UnitRule
@@ -41,6 +42,7 @@ def find(unit: Unit) -> Finding | None:
         evidence=tuple(
             Evidence("schedulerName", pod.scheduler_name, pod.meta.ref) for pod in examples
         ),
+        since=newest_creation(unit.unplaced),
     )
 
 

@@ -19,5 +19,11 @@ def find(unit: Unit) -> Finding | None:
 
 
 RULE = UnitRule(
-    "no-matching-node", Stage.PLACEMENT, "No matching node", 54, find, health=Health.BLOCKED
+    "no-matching-node",
+    Stage.PLACEMENT,
+    "No matching node",
+    54,
+    find,
+    health=Health.BLOCKED,
+    of_room=True,
 )

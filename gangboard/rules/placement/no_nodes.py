@@ -18,4 +18,6 @@ def find(unit: Unit) -> Finding | None:
     return placement_finding(RULE, unit)
 
 
-RULE = UnitRule("no-nodes", Stage.PLACEMENT, "No nodes", 52, find, health=Health.BLOCKED)
+RULE = UnitRule(
+    "no-nodes", Stage.PLACEMENT, "No nodes", 52, find, health=Health.BLOCKED, of_room=True
+)

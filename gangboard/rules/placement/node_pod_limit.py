@@ -18,5 +18,11 @@ def find(unit: Unit) -> Finding | None:
 
 
 RULE = UnitRule(
-    "node-pod-limit", Stage.PLACEMENT, "Limit of pods per node", 72, find, health=Health.WAITING
+    "node-pod-limit",
+    Stage.PLACEMENT,
+    "Limit of pods per node",
+    72,
+    find,
+    health=Health.WAITING,
+    of_room=True,
 )

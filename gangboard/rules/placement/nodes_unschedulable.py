@@ -19,5 +19,11 @@ def find(unit: Unit) -> Finding | None:
 
 
 RULE = UnitRule(
-    "nodes-unschedulable", Stage.PLACEMENT, "Nodes unschedulable", 58, find, health=Health.BLOCKED
+    "nodes-unschedulable",
+    Stage.PLACEMENT,
+    "Nodes unschedulable",
+    58,
+    find,
+    health=Health.BLOCKED,
+    of_room=True,
 )

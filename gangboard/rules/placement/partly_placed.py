@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.reading.beginnings import waits_since
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.losses import is_loss
-from gangboard.domain.reading.scheduler_text import best_saying, earliest, refused_pods, sayings
+from gangboard.domain.reading.scheduler_text import best_saying, refused_pods, sayings
 from gangboard.domain.reading.wording import count, label, out_of, sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Finding
@@ -46,7 +47,7 @@ def find(unit: Unit) -> Finding | None:
         advice=advice,
         evidence=(*evidence_of(unit, why), *said_evidence(unit, said), *named),
         recheck_at=until,
-        since=earliest(said),
+        since=waits_since(unit, said),
     )
 
 
@@ -83,4 +84,12 @@ def _placed_elsewhere(unit: Unit) -> int:
     )
 
 
-RULE = UnitRule("partly-placed", Stage.PLACEMENT, "Partly placed", 50, find, health=Health.DEGRADED)
+RULE = UnitRule(
+    "partly-placed",
+    Stage.PLACEMENT,
+    "Partly placed",
+    50,
+    find,
+    health=Health.DEGRADED,
+    of_room=True,
+)

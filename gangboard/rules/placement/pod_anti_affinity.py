@@ -18,5 +18,11 @@ def find(unit: Unit) -> Finding | None:
 
 
 RULE = UnitRule(
-    "pod-anti-affinity", Stage.PLACEMENT, "Pod anti-affinity", 70, find, health=Health.WAITING
+    "pod-anti-affinity",
+    Stage.PLACEMENT,
+    "Pod anti-affinity",
+    70,
+    find,
+    health=Health.WAITING,
+    of_room=True,
 )

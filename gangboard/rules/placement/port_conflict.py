@@ -18,5 +18,11 @@ def find(unit: Unit) -> Finding | None:
 
 
 RULE = UnitRule(
-    "port-conflict", Stage.PLACEMENT, "Host port taken", 68, find, health=Health.WAITING
+    "port-conflict",
+    Stage.PLACEMENT,
+    "Host port taken",
+    68,
+    find,
+    health=Health.WAITING,
+    of_room=True,
 )

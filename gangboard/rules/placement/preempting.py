@@ -17,10 +17,11 @@ from gangboard.domain.facts import Unit, Victim
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.pod import Pod
+from gangboard.domain.reading.beginnings import waits_since
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.preemption import victims_of
 from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.scheduler_text import Saying, earliest, node_reasons, sayings
+from gangboard.domain.reading.scheduler_text import Saying, node_reasons, sayings
 from gangboard.domain.reading.wording import count, names, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -30,7 +31,7 @@ _ONGOING = re.compile(
     r"preempting \d+ victims?|ongoing preemption on nominated nodes|"
     r"waiting for preemption to complete|terminating pod on the nominated node"
 )
-_VICTIMS = re.compile(r"preempting (\d+) victims?")
+_VICTIMS = re.compile(r"preempting (\d{1,9}) victims?")
 _SHOWN = 3
 
 
@@ -53,7 +54,7 @@ def find(unit: Unit) -> Finding | None:
         f"{_who(victims, number)} to make room, and {waiting} {plural(len(unit.unplaced), 'wait')} "
         f"until {'it is' if number == 1 else 'they are'} gone.",
         evidence=(*_quoted(telling, nominated, said), *_named(victims), *_nodes(unit)),
-        since=earliest(tuple(telling)) or _since(victims) or earliest(said),
+        since=waits_since(unit, telling) or _since(victims) or waits_since(unit, said),
     )
 
 

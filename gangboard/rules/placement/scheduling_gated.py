@@ -7,6 +7,8 @@ the same, and why one of them is refused is nearer to the cause.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import unit_finding
@@ -31,11 +33,19 @@ def find(unit: Unit) -> Finding | None:
         unit,
         f"{out_of(number, len(unit.current), 'pod')} {plural(number, 'wait')} for {what} "
         f"{names(gates)}.",
+        advice=(_who_removes(gates),),
         evidence=tuple(
             Evidence("schedulingGates", names(pod.gates), pod.meta.ref) for pod in gated[:3]
         ),
         since=min(since, default=None),
     )
+
+
+def _who_removes(gates: Sequence[str]) -> str:
+    """Say whose work it is: names of gates begin with the domain of who sets and removes them."""
+    whose = sorted({gate.partition("/")[0] for gate in gates if "/" in gate})
+    who = f"the controller of {names(whose)}" if whose else "who set the gate"
+    return f"Look at {who}: only there is the gate removed, the scheduler never does."
 
 
 RULE = UnitRule(

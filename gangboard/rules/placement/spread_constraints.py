@@ -19,5 +19,11 @@ def find(unit: Unit) -> Finding | None:
 
 
 RULE = UnitRule(
-    "spread-constraints", Stage.PLACEMENT, "Spread constraints", 80, find, health=Health.WAITING
+    "spread-constraints",
+    Stage.PLACEMENT,
+    "Spread constraints",
+    80,
+    find,
+    health=Health.WAITING,
+    of_room=True,
 )

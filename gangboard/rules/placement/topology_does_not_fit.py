@@ -24,4 +24,5 @@ RULE = UnitRule(
     66,
     find,
     health=Health.WAITING,
+    of_room=True,
 )

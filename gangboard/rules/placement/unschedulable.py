@@ -11,10 +11,11 @@ from __future__ import annotations
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.placing import Answer, Assessment, Cause
+from gangboard.domain.reading.beginnings import waits_since
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.retry import fits_now, is_refused_since
-from gangboard.domain.reading.scheduler_text import Saying, best_saying, earliest, sayings
+from gangboard.domain.reading.scheduler_text import Saying, best_saying, sayings
 from gangboard.domain.reading.wording import count, names, sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -44,7 +45,7 @@ def find(unit: Unit) -> Finding | None:
             *named,
         ),
         recheck_at=until,
-        since=earliest(said),
+        since=waits_since(unit, said),
     )
 
 
@@ -99,4 +100,6 @@ def _placement(unit: Unit) -> tuple[Evidence, ...]:
     return tuple(Evidence("would fit on", name, node_ref(name)) for name in nodes)
 
 
-RULE = UnitRule("unschedulable", Stage.PLACEMENT, "No room found", 90, find, health=Health.WAITING)
+RULE = UnitRule(
+    "unschedulable", Stage.PLACEMENT, "No room found", 90, find, health=Health.WAITING, of_room=True
+)

@@ -18,5 +18,11 @@ def find(unit: Unit) -> Finding | None:
 
 
 RULE = UnitRule(
-    "untolerated-taint", Stage.PLACEMENT, "Untolerated taint", 56, find, health=Health.BLOCKED
+    "untolerated-taint",
+    Stage.PLACEMENT,
+    "Untolerated taint",
+    56,
+    find,
+    health=Health.BLOCKED,
+    of_room=True,
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Outcome, Owner
+from gangboard.domain.reading.beginnings import announced_since
 from gangboard.domain.reading.containers import Exit, common_exit
 from gangboard.domain.reading.findings import gang_finding
 from gangboard.domain.reading.progress import is_bad_ending
@@ -44,7 +45,7 @@ def find(facts: GangFacts) -> Finding | None:
         f"{message}{_exits(ended)}",
         advice=ended.advice if ended is not None else (),
         evidence=tuple(evidence),
-        since=owner.finish.at if owner.finish is not None else None,
+        since=owner.finish.at if owner.finish is not None else announced_since(owner),
     )
 
 

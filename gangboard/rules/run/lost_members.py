@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.reading.beginnings import fell_since
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.losses import by_node, disrupted, how_many_run, how_they_left, is_loss
 from gangboard.domain.reading.preemption import last_preemption, takers_evidence
@@ -42,6 +43,7 @@ def find(unit: Unit) -> Finding | None:
         advice=(*hindrance_advice(unit), *advice),
         evidence=(*evidence, *takers_evidence(taken), *hindrance_evidence(unit), *told_of, *named),
         recheck_at=until,
+        since=fell_since(unit),
     )
 
 

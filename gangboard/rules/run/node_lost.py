@@ -10,6 +10,7 @@ from __future__ import annotations
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.node import Node
+from gangboard.domain.reading.beginnings import fell_since
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.losses import by_node, how_many_run, is_loss
 from gangboard.domain.reading.progress import sick_nodes
@@ -55,6 +56,7 @@ def find(unit: Unit) -> Finding | None:
         advice=(*hindrance_advice(unit), *advice, *_bring_back(sick)),
         evidence=(*evidence, *hindrance_evidence(unit), *told_of, *named),
         recheck_at=until,
+        since=fell_since(unit),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.attempt import restart_under_way
+from gangboard.domain.reading.beginnings import quorum_since
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import growing_until
 from gangboard.domain.reading.losses import are_kept_away, how_many_run
@@ -28,6 +29,7 @@ def find(unit: Unit) -> Finding | None:
         f"{how_many_run(unit)}. {hindrance(unit)}".strip(),
         evidence=(Evidence("quorum", str(unit.quorum), source),),
         recheck_at=until,
+        since=quorum_since(unit),
     )
 
 

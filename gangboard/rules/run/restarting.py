@@ -8,12 +8,14 @@ judged at placement.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.attempt import Restart, restart_under_way
+from gangboard.domain.reading.beginnings import announced_since
 from gangboard.domain.reading.containers import common_exit
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import next_recheck
@@ -44,6 +46,7 @@ def find(unit: Unit) -> Finding | None:
         advice=_advice(unit.pods),
         evidence=(Evidence(restart.word.lower(), restart.text, restart.source),),
         recheck_at=next_recheck(unit),
+        since=_begun(unit.owner),
     )
 
 
@@ -78,6 +81,19 @@ def _failing(unit: Unit, job: Owner) -> Finding:
         f"{sentence(message)}{answer}",
         advice=_advice(pod for pod in unit.pods if _is_of(pod, job)),
         evidence=(Evidence("reason", reason, job.meta.ref),),
+        since=finish.at if finish is not None else announced_since(job),
+    )
+
+
+def _begun(owner: Owner) -> datetime | None:
+    """Return when its owner began to restart its Jobs: only JobSet v0.12 says it."""
+    return next(
+        (
+            one.since
+            for one in owner.conditions
+            if one.type.startswith("Restarting") and one.is_true
+        ),
+        None,
     )
 
 

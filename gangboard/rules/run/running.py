@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.reading.beginnings import whole_since
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import (
     asks_for_nothing,
@@ -36,6 +37,7 @@ def find(unit: Unit) -> Finding | None:
             Evidence("pods ready", str(len(unit.ready)), unit.owner.meta.ref),
             Evidence("pods asked for", str(unit.wanted), unit.owner.meta.ref),
         ),
+        since=whole_since(unit),
     )
 
 

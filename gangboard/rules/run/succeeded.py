@@ -9,6 +9,7 @@ from __future__ import annotations
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Outcome
+from gangboard.domain.reading.beginnings import announced_since
 from gangboard.domain.reading.findings import gang_finding
 from gangboard.domain.reading.progress import is_bad_ending
 from gangboard.domain.reading.wording import pods_left, sentence, shorten
@@ -38,7 +39,7 @@ def find(facts: GangFacts) -> Finding | None:
         Health.SUCCEEDED,
         message,
         evidence=(Evidence("reason", reason, owner.meta.ref),) if reason else (),
-        since=finish.at if finish is not None else None,
+        since=finish.at if finish is not None else announced_since(owner),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Container
+from gangboard.domain.reading.beginnings import trouble_since
 from gangboard.domain.reading.containers import find_trouble, trouble_evidence, trouble_health
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.kubelet_text import absent_object, wrong_template
@@ -46,6 +47,7 @@ def find(unit: Unit) -> Finding | None:
         health=trouble_health(unit),
         advice=_advice(worst, unit.owner.meta.ref.namespace),
         evidence=trouble_evidence(trouble),
+        since=trouble_since(trouble),
     )
 
 

@@ -11,6 +11,7 @@ import re
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Container
+from gangboard.domain.reading.beginnings import trouble_since
 from gangboard.domain.reading.containers import (
     Trouble,
     find_trouble,
@@ -64,6 +65,7 @@ def find(unit: Unit) -> Finding | None:
         health=trouble_health(unit),
         advice=_advice(trouble),
         evidence=trouble_evidence(trouble),
+        since=trouble_since(trouble),
     )
 
 

@@ -10,6 +10,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.attempt import restart_under_way
+from gangboard.domain.reading.beginnings import starts_since
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import (
     failing_jobs,
@@ -48,6 +49,7 @@ def find(unit: Unit) -> Finding | None:
             Evidence("pods placed", f"{placed} of {unit.wanted}", unit.owner.meta.ref),
             Evidence("pods ready", f"{len(unit.ready)} of {unit.wanted}", unit.owner.meta.ref),
         ),
+        since=starts_since(unit),
     )
 
 

@@ -4,22 +4,27 @@ from gangboard.store.models.actions import (
     Action,
     ActionStep,
     AuditEntry,
+    AuditHead,
+    Chore,
     HoldCheck,
     LeverRecord,
     Switch,
 )
 from gangboard.store.models.capacity import ClusterCapacity, NodeCapacity
-from gangboard.store.models.clusters import Cluster, Heartbeat, Lease, ResourceState
+from gangboard.store.models.clusters import Cluster, Heartbeat, Lease, Outage, ResourceState
 from gangboard.store.models.gangs import Gang
 from gangboard.store.models.history import VerdictSpan
 from gangboard.store.models.objects import WatchedObject
-from gangboard.store.models.people import AccessToken, Grant, SignInAttempts, SignInLink
+from gangboard.store.models.people import AccessToken, Attempts, Grant, SignInLink
 
 __all__ = [
     "AccessToken",
     "Action",
     "ActionStep",
+    "Attempts",
     "AuditEntry",
+    "AuditHead",
+    "Chore",
     "Cluster",
     "ClusterCapacity",
     "Gang",
@@ -29,8 +34,8 @@ __all__ = [
     "Lease",
     "LeverRecord",
     "NodeCapacity",
+    "Outage",
     "ResourceState",
-    "SignInAttempts",
     "SignInLink",
     "Switch",
     "VerdictSpan",

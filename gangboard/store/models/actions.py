@@ -42,6 +42,8 @@ class Action(models.Model):
     actor_name = models.CharField(max_length=253)
     may_act = models.BooleanField(default=True)
     """Whether the credential that asked could act; checked again before sending."""
+    token = models.CharField(max_length=16, default="")
+    """Public part of the token by which it was asked; empty: by none. It must still be valid then."""
     via = models.CharField(max_length=16)
     """page, api or gangboard."""
     idempotency_key = models.CharField(max_length=200, default="")
@@ -139,20 +141,36 @@ class ActionStep(models.Model):
 
 
 class AuditEntry(models.Model):
-    """What happened and who did it. Rows are only ever added."""
+    """What happened and who did it. Rows are only ever added: triggers refuse everything else.
 
+    They are written by `store.audit` alone, which chains them. What they are about may go: the keys
+    then name what is not there any more, so a row needs no change for it.
+    """
+
+    number = models.BigIntegerField(unique=True)
+    """Place in the chain, from 1 without gaps."""
+    digest = models.CharField(max_length=64)
+    """See `store.chain`."""
     at = models.DateTimeField(db_index=True)
     actor_name = models.CharField(max_length=253)
+    source = models.CharField(max_length=64, default="")
+    """The address from which it came; empty for commands and for what workers do."""
     event = models.CharField(max_length=32)
-    """requested, refused, state, denied, switch, export …"""
+    """requested, refused, state, denied, switch, export, signed-in, role-given …"""
     action = models.ForeignKey(
-        Action, null=True, on_delete=models.SET_NULL, related_name="audit_entries"
+        Action,
+        null=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="audit_entries",
     )
-    cluster = models.ForeignKey(Cluster, null=True, on_delete=models.SET_NULL)
+    cluster = models.ForeignKey(
+        Cluster, null=True, on_delete=models.DO_NOTHING, db_constraint=False
+    )
     cluster_name = models.CharField(max_length=63, default="")
     namespace = models.CharField(max_length=253, default="")
     object_name = models.CharField(max_length=400, default="")
-    """`Job/name`, or what else it is about."""
+    """`Job/name`, `User/name`, or what else it is about."""
     sentence = models.TextField()
     details = models.JSONField(default=dict)
 
@@ -161,6 +179,13 @@ class AuditEntry(models.Model):
 
         ordering = ("-at", "-id")
         indexes = [models.Index(fields=("cluster", "namespace", "-at"))]
+
+
+class AuditHead(models.Model):
+    """The last row of the audit; there is one such row. Whoever appends holds it."""
+
+    number = models.BigIntegerField(default=0)
+    digest = models.CharField(max_length=64, default="")
 
 
 class HoldCheck(models.Model):
@@ -179,6 +204,21 @@ class HoldCheck(models.Model):
         constraints = [
             models.UniqueConstraint(fields=("cluster", "hold_uid"), name="one_check_per_hold")
         ]
+
+
+class Chore(models.Model):
+    """What one worker at a time does for a cluster, such as proving its Holds; see store.chores."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="chores")
+    name = models.CharField(max_length=16)
+    holder = models.CharField(max_length=64, default="")
+    held_until = models.DateTimeField(null=True)
+    """By the clock of the database. With no holder: until then it rests."""
+
+    class Meta:
+        """One row per cluster and chore."""
+
+        constraints = [models.UniqueConstraint(fields=("cluster", "name"), name="one_chore_row")]
 
 
 class LeverRecord(models.Model):

@@ -83,12 +83,31 @@ class ResourceState(models.Model):
         ]
 
 
+class Outage(models.Model):
+    """A time in which nothing was seen of a cluster. Written when it is over."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    began_at = models.DateTimeField()
+    """When it had answered last."""
+    ended_at = models.DateTimeField()
+    problem = models.CharField(max_length=32, default="")
+    """Code of the error; empty: it was not asked, for no poll worker had time for it."""
+    sentence = models.TextField(default="")
+
+    class Meta:
+        """For one cluster's and one gang's past."""
+
+        indexes = [models.Index(fields=("cluster", "ended_at"))]
+
+
 class Heartbeat(models.Model):
-    """A process that should be alive: poll workers and beat."""
+    """A sign of life: of a process, or of the way that orders go from beat to the workers."""
 
     name = models.CharField(max_length=200, primary_key=True)
     kind = models.CharField(max_length=16)
-    """poll, act or beat."""
+    """poll, act or beat: that process; poll-orders, act-orders: an order of beat arrived there."""
     beat_at = models.DateTimeField()
+    began_at = models.DateTimeField(null=True)
+    """The first sign since the last silence."""
     slots = models.IntegerField(default=0)
     """Clusters that it can watch at once."""

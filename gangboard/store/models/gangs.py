@@ -25,6 +25,7 @@ class Gang(models.Model):
     """What it was before it became unknown; empty while it is known."""
     last_code = models.CharField(max_length=64, default="")
     last_since = models.DateTimeField(null=True)
+    last_since_first_seen = models.BooleanField(default=False, db_default=False)
     severity = models.SmallIntegerField()
     """Health.severity: 0 is worst; for sorting."""
     stage = models.CharField(max_length=16)
@@ -54,7 +55,9 @@ class Gang(models.Model):
     max_restarts = models.BigIntegerField(null=True)
     created_at = models.DateTimeField(null=True)
     since = models.DateTimeField()
-    """Since when the verdict has been this one."""
+    """Since when the verdict has been this one, by the cluster's objects or as it was watched."""
+    since_first_seen = models.BooleanField(default=False, db_default=False)
+    """`since` is only when gangboard saw it first: it may have been so for longer."""
     observed_at = models.DateTimeField()
     recheck_at = models.DateTimeField(null=True)
     changed_version = models.BigIntegerField(default=0)

@@ -20,6 +20,9 @@ class WatchedObject(models.Model):
     """msgpack of the domain's dataclass; see store.objects."""
     about = models.CharField(max_length=64, null=True)
     """Of an event: the uid of the object that it is about. Null of everything else."""
+    owner_uid = models.CharField(max_length=64, null=True)
+    """uid of the owner above, of an owner, a Hold or an entry in a queue; see store.objects. Null of
+    everything else, and where nobody is above."""
 
     class Meta:
         """A uid is one object of one cluster."""
@@ -33,5 +36,10 @@ class WatchedObject(models.Model):
                 fields=("cluster", "about"),
                 condition=models.Q(about__isnull=False),
                 name="events_about",
+            ),
+            models.Index(
+                fields=("cluster", "owner_uid"),
+                condition=models.Q(owner_uid__isnull=False),
+                name="objects_of_owner",
             ),
         ]

@@ -59,10 +59,11 @@ class SignInLink(models.Model):
     used_at = models.DateTimeField(null=True)
 
 
-class SignInAttempts(models.Model):
-    """Password attempts of one user name or from one address, within the window that runs now."""
+class Attempts(models.Model):
+    """How often somebody has tried something within the window that runs now."""
 
     key = models.CharField(max_length=64, primary_key=True)
-    """Hash of the name or address: what people mistype into the name field is often a password."""
-    attempts = models.IntegerField(default=0)
-    first_at = models.DateTimeField(db_index=True)
+    """Hash of what and who: what people mistype into the name field is often a password."""
+    number = models.IntegerField(default=0)
+    ends_at = models.DateTimeField(db_index=True)
+    """The end of the window."""

@@ -200,3 +200,56 @@ def test_jobs_that_do_not_follow_are_named() -> None:
     assert (
         "many-w-4 is queued by Kueue on its own: Kueue and JobSet many may undo each other."
     ) in found.warnings
+
+
+NOT_SERVED = replace(READY, queue_sight="not-served")
+
+
+def test_what_names_a_queue_that_nobody_serves_is_resumed_by_its_own_field() -> None:
+    found = ask(a_ground(a_trio(queue="lq", suspended=True)), "trio", "resume", NOT_SERVED)
+    assert (found.lever, found.why_not) == (Lever.SUSPEND, "")
+    assert (found.before, found.after) == ({"spec.suspend": "true"}, {"spec.suspend": "false"})
+    assert found.warnings == (
+        "If Kueue is installed here later, it suspends JobSet trio until queue lq has admitted it: "
+        "its pods are lost then.",
+    )
+
+
+def test_what_names_a_queue_that_nobody_serves_is_suspended_by_its_own_field() -> None:
+    found = ask(a_ground(a_trio(queue="lq")), "trio", "suspend", NOT_SERVED)
+    assert found.lever is Lever.SUSPEND
+    assert found.warnings == (
+        "If Kueue is installed here later, it takes JobSet trio into queue lq, and starts it when "
+        "it admits it.",
+    )
+
+
+@pytest.mark.parametrize("sight", ["", "served"])
+def test_where_a_queue_may_be_served_nothing_is_done_behind_its_back(sight: str) -> None:
+    ground = a_ground(a_trio(queue="lq", suspended=True))
+    found = ask(ground, "trio", "resume", replace(READY, queue_sight=sight))
+    assert found.lever is None
+    assert "queue lq of Kueue" in found.why_not
+
+
+def test_an_entry_left_over_from_a_queue_that_is_not_served_any_more_counts_for_nothing() -> None:
+    found = ask(_queued(a_trio(suspended=True), admitted=False), "trio", "resume", NOT_SERVED)
+    assert (found.lever, found.warnings) == (Lever.SUSPEND, ())
+
+
+def test_a_child_in_a_queue_that_nobody_serves_waits_for_its_jobset_alone() -> None:
+    owner = a_trio(queue="lq", suspended=True)
+    ground = a_ground(owner, a_child(owner, "trio-w-1", suspended=True))
+    assert ask(ground, "trio-w-1", "resume", NOT_SERVED).why_not == (
+        "JobSet trio is suspended: Job trio-w-1 starts when the JobSet does."
+    )
+    assert ask(ground, "trio-w-1", "resume").why_not == (
+        "JobSet trio is suspended, and may wait in queue lq: Job trio-w-1 starts when the JobSet does."
+    )
+
+
+def test_active_in_no_named_queue() -> None:
+    ground = _queued(a_trio(suspended=True), admitted=False, queue="")
+    assert ask(ground, "trio", "resume").why_not == (
+        "JobSet trio is active in Kueue and waits: nothing to do."
+    )

@@ -170,3 +170,39 @@ def test_a_resume_before_its_dependency_is_warned_of() -> None:
         "workers should wait until driver is Ready, and 0 of 1 Jobs are: it starts all the same."
         in ask(ground, "ft-workers-0", "resume").warnings
     )
+
+
+OWN = an_entry("trio-w-1", name="job-trio-w-1-9f8e7", admitted=False, conditions=())
+
+
+@pytest.mark.parametrize(
+    ("own", "why"),
+    [
+        ((OWN,), "Kueue has not admitted Job trio-w-1: Job trio-w-1 starts when it is admitted."),
+        (
+            (replace(OWN, active=False),),
+            "Workload job-trio-w-1-9f8e7 of Job trio-w-1 is deactivated (spec.active is false): "
+            "Job trio-w-1 starts when that is activated and admitted.",
+        ),
+        (
+            (),
+            "Job trio-w-1 may wait in queue lq: Job trio-w-1 starts when that has admitted it.",
+        ),
+    ],
+    ids=["waits", "deactivated", "not known"],
+)
+def test_a_job_that_a_queue_of_its_own_keeps_is_not_resumed(own: Any, why: str) -> None:
+    """Kueue would suspend it again at once (jobset-kueue.md §3.5)."""
+    job = a_child(TRIO, "trio-w-1", suspended=True, queue="lq")
+    ground = a_ground(TRIO, job, entries=own)
+    assert ask(ground, "trio-w-1", "resume").why_not == why
+    held = replace(ground, holds=(a_hold(),))
+    found = ask(held, "trio-w-1", "resume")
+    assert [step.kind for step in found.steps] == [StepKind.DELETE_HOLD]
+    assert found.reactions[0].startswith("Only the Hold is removed: ")
+
+
+def test_where_no_queue_is_served_a_label_keeps_no_job_from_being_resumed() -> None:
+    ground = a_ground(TRIO, a_child(TRIO, "trio-w-1", suspended=True, queue="lq"))
+    found = ask(ground, "trio-w-1", "resume", replace(READY, queue_sight="not-served"))
+    assert found.lever is Lever.NATIVE

@@ -169,8 +169,7 @@ PLAIN_JOBSETS: tuple[Scenario, ...] = (
         says=("workers",), twin="call-plain-second-try"),
     # A cell needs 6 CPU. Holders have 4 of each 8: none fits. One holder goes: one cell. The other
     # goes: whole. Then a cell is lost and its node cordoned; the other node has 2 free.
-    # Each Job is looked at by itself (design §3, one verdict (2)): 6 are needed of 4 + 4 free.
-    Scenario("call-plain-set-loses", "JobSet", "run", "fragmented", "waiting",
+    Scenario("call-plain-set-loses", "JobSet", "run", "insufficient-resources", "waiting",
         all_of(holders([0, 1], cpu="4"),
                _set({"cells": {"replicas": 2, "cpu": "6", "backoff_limit": 6}})),
         nodes=2, says=("CPU",), members={"desired": 2, "scheduled": 0},

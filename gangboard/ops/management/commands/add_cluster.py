@@ -40,7 +40,7 @@ class Command(DatabaseCommand):
             file = options["actor_kubeconfig"]
             actor = read_access(file) if file is not None else None
             _refuse_other_actor(access, actor)
-            new = save_access(name, access)
+            new = save_access(name, access, by=command_author())
             if actor is not None:
                 save_actor(name, actor, by=command_author())
         except (CredentialError, clusters.ClusterError) as error:

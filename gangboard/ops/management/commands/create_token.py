@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from gangboard.ops.database_command import DatabaseCommand
+from gangboard.ops.who import command_author
 from gangboard.store import people
 
 
@@ -31,7 +32,9 @@ class Command(DatabaseCommand):
                 f"there is no user {options['user']!r}; make one with manage.py create_user"
             )
         try:
-            token = people.issue_token(user=user, may_act=options["act"], days=options["days"])
+            token = people.issue_token(
+                user=user, may_act=options["act"], days=options["days"], by=command_author()
+            )
         except people.PeopleError as error:
             raise CommandError(str(error)) from error
         # To stderr, so that TOKEN=$(manage.py create_token ...) holds the token alone.

@@ -6,6 +6,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from gangboard.ops.database_command import DatabaseCommand
 from gangboard.ops.links import sign_in_url
+from gangboard.ops.who import command_author
 from gangboard.store import people
 from gangboard.store.access import ROLES
 from gangboard.store.clusters import ClusterError
@@ -31,10 +32,11 @@ class Command(DatabaseCommand):
                 role=options["role"],
                 cluster_name=options["cluster"],
                 namespace=options["namespace"],
+                by=command_author(),
             )
         except (people.PeopleError, ClusterError) as error:
             raise CommandError(str(error)) from error
         role = people.role_text(options["role"], options["cluster"], options["namespace"])
         self.stdout.write(f"{user.username} is {role}.")
         self.stdout.write("This link signs in once, within one hour:")
-        self.stdout.write(sign_in_url(people.create_sign_in_link(user=user)))
+        self.stdout.write(sign_in_url(people.create_sign_in_link(user=user, by=command_author())))

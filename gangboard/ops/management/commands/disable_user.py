@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from gangboard.ops.database_command import DatabaseCommand
+from gangboard.ops.who import command_author
 from gangboard.store import people
 
 
@@ -20,7 +21,7 @@ class Command(DatabaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         try:
-            people.disable_user(name=options["name"])
+            people.disable_user(name=options["name"], by=command_author())
         except people.PeopleError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(

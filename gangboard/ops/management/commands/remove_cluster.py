@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from gangboard.ops.database_command import DatabaseCommand
+from gangboard.ops.who import command_author
 from gangboard.store import clusters
 
 
@@ -19,7 +20,7 @@ class Command(DatabaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         try:
-            clusters.remove_cluster(name=options["name"])
+            clusters.remove_cluster(name=options["name"], by=command_author())
         except clusters.ClusterError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"Cluster {options['name']} is no longer watched.")

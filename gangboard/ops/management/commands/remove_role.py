@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from gangboard.ops.database_command import DatabaseCommand
+from gangboard.ops.who import command_author
 from gangboard.store import people
 from gangboard.store.access import ROLES
 from gangboard.store.clusters import ClusterError
@@ -29,7 +30,7 @@ class Command(DatabaseCommand):
         namespace = options["namespace"]
         try:
             left = people.remove_role(
-                name=name, role=role, cluster_name=cluster, namespace=namespace
+                name=name, role=role, cluster_name=cluster, namespace=namespace, by=command_author()
             )
         except (people.PeopleError, ClusterError) as error:
             raise CommandError(str(error)) from error

@@ -1,0 +1,53 @@
+"""What granian serves: Django behind a way in that nobody can block (see `serving`)."""
+
+import gc
+import os
+import resource
+
+from django.core.wsgi import get_wsgi_application
+from django.urls import get_resolver
+
+from gangboard.serving.application import Application
+from gangboard.serving.lanes import Lane
+from gangboard.serving.sockets import end_stuck_connections
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangboard.settings")
+_django = get_wsgi_application()
+
+from gangboard.web.security import HEADERS  # noqa: E402  # needs the settings
+
+PAGE_THREADS = 400
+"""Each page that waits for news holds one of them, asleep; see GANGBOARD_WAITERS."""
+PAGE_REQUESTS = 1_000
+"""Pages and calls of the API that are here at once; with more of them all would only be late."""
+PROBE_SECONDS = 3.0
+"""For each probe: who asks gives up after some seconds, too."""
+PROBE_REQUESTS = 200
+STUCK_SECONDS = 10.0
+OPEN_FILES = 8_192
+"""More than granian's connections (see `serving.command`), databases and files together."""
+
+application = Application(
+    _django,
+    pages=Lane("page", threads=PAGE_THREADS, most=PAGE_REQUESTS),
+    lanes={
+        "/healthz": Lane("health", threads=1, most=PROBE_REQUESTS, seconds=PROBE_SECONDS),
+        # It asks the database, which can hang: two threads hang with it, and the probe says no.
+        "/readyz": Lane("ready", threads=2, most=PROBE_REQUESTS, seconds=PROBE_SECONDS),
+    },
+    headers=HEADERS,
+    at_first=lambda: end_stuck_connections(STUCK_SECONDS),
+)
+
+_soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+if _soft != resource.RLIM_INFINITY and _soft < OPEN_FILES:
+    _most = OPEN_FILES if _hard == resource.RLIM_INFINITY else min(OPEN_FILES, _hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_most, _hard))
+
+# A full collection stops all threads: half a second where 100 pages are open and both cores are
+# busy, and then every page asks at once. What is loaded now (the addresses load all pages) stays for
+# good and need not be looked through; what requests leave is found by the collections of the young.
+_ = get_resolver().url_patterns
+gc.collect()
+gc.freeze()
+gc.set_threshold(10_000, 10, 50)

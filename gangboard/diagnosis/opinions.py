@@ -1,0 +1,111 @@
+"""What the rules say of one unit, and what stands behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from gangboard.diagnosis import registry
+from gangboard.domain.capacity import GangRequest
+from gangboard.domain.facts import GangFacts, Unit
+from gangboard.domain.health import Health, Stage
+from gangboard.domain.placing import Placing
+from gangboard.domain.registry import GangRule, UnitRule
+from gangboard.domain.verdict import Evidence, Finding
+
+Subject = TypeVar("Subject", GangFacts, Unit)
+Arithmetic = Callable[[Unit], Placing | None]
+
+# Worst first; 4 is for symptoms. What could not be looked at must never look better than it may be,
+# so it stands before all that goes well.
+RANKS = {
+    Health.FAILED: 0,
+    Health.BLOCKED: 1,
+    Health.DEGRADED: 2,
+    Health.WAITING: 3,
+    Health.UNKNOWN: 5,
+    Health.STARTING: 6,
+    Health.SUSPENDED: 7,
+    Health.RUNNING: 8,
+    Health.SUCCEEDED: 9,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """A finding about a unit with what stands behind it."""
+
+    finding: Finding
+    unit: Unit | None = None
+    behind: tuple[Finding, ...] = ()
+    """Why a member that was lost does not come back: shown next, never ranked on its own."""
+
+
+def with_placing(unit: Unit, arithmetic: Arithmetic, crashes: list[Finding]) -> Unit:
+    """Return the unit with what arithmetic says of its members that wait for a node."""
+    try:
+        found = arithmetic(unit)
+    # As with a rule: a defect in the arithmetic must not silence what else is known.
+    except Exception as error:  # noqa: BLE001
+        crashes.append(_crash("The arithmetic of placement", Stage.PLACEMENT, unit, error))
+        found = Placing(GangRequest(()), why="a defect of gangboard in the arithmetic")
+    return unit if found is None else replace(unit, placing=found)
+
+
+def judge(unit: Unit, crashes: list[Finding]) -> Opinion:
+    """Return the finding about one unit."""
+    rules = registry.unit_rules()
+    reason = first([rule for rule in rules if not rule.overrides], unit, crashes)
+    lost = first([rule for rule in rules if rule.overrides], unit, crashes)
+    if lost is None:
+        return Opinion(reason or _unexplained(unit), unit)
+    if reason is None or reason.stage is Stage.RUN:
+        return Opinion(lost, unit)
+    # What brings the member back is the next step, also where the loss itself suggests none.
+    return Opinion(replace(lost, advice=lost.advice or reason.advice), unit, (reason,))
+
+
+def first(
+    rules: Sequence[GangRule] | Sequence[UnitRule], subject: Subject, crashes: list[Finding]
+) -> Finding | None:
+    """Return what the first rule finds that finds something; one that breaks is among `crashes`."""
+    for rule in rules:
+        find: Callable[..., Finding | None] = rule.find
+        try:
+            finding = find(subject)
+        # A defect in one rule must not silence all others; what it says is what is recorded.
+        except Exception as error:  # noqa: BLE001
+            crashes.append(_crash(f"The rule {rule.code}", rule.stage, subject, error))
+            continue
+        if finding is not None:
+            return finding
+    return None
+
+
+def _crash(what: str, stage: Stage, subject: GangFacts | Unit, error: Exception) -> Finding:
+    unit = subject.name if isinstance(subject, Unit) else ""
+    about = f" of {unit}" if unit else ""
+    return Finding(
+        code="not-observed",
+        health=Health.UNKNOWN,
+        stage=stage,
+        title="Not observed",
+        message=f"{what}{about} ended in a defect of gangboard, so what it would say is not known.",
+        unit=unit,
+        advice=("Report this defect of gangboard with the evidence.",),
+        evidence=(Evidence("defect", f"{type(error).__name__}: {error}"),),
+    )
+
+
+def _unexplained(unit: Unit) -> Finding:
+    """Return what is said when no rule has a word: never nothing, never that all is well."""
+    return Finding(
+        code="not-observed",
+        health=Health.UNKNOWN,
+        stage=Stage.RUN,
+        title="Not observed",
+        message=f"gangboard knows no reason that fits {unit.noun} {unit.name}: "
+        f"{len(unit.ready)} of {unit.wanted} pods are ready.",
+        unit=unit.name,
+    )

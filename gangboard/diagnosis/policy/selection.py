@@ -1,0 +1,51 @@
+"""What comes of Jobs of one gang that are asked for with one confirmation."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from gangboard.diagnosis.policy import together
+from gangboard.diagnosis.policy.plan import all_offers
+from gangboard.diagnosis.policy.survey import survey
+from gangboard.domain.action import ClusterLevers, Ground, Lever, Plan, Verb
+from gangboard.domain.owner import Owner
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Jobs of one gang that would be stopped together."""
+
+    jobs: tuple[Owner, ...]
+    """Those of the chosen that can be stopped, by name."""
+    sentences: tuple[str, ...]
+    """What comes of all of them together, the gravest first."""
+    whole: Plan | None
+    """To suspend their owner instead, where that is better (nothing of it would run) and possible."""
+
+
+def of_selection(
+    ground: Ground, levers: ClusterLevers, chosen: Collection[str], verb: Verb, now: datetime
+) -> Selection | None:
+    """Judge the chosen uids of a gang as a whole.
+
+    None where there is nothing to say of a set: a resume, the owner itself among them, none that can
+    be stopped, or a lever that is forced, which likely does not last.
+    """
+    owner = ground.owner.meta.ref.uid
+    if verb is not Verb.SUSPEND or levers.forced or owner in chosen:
+        return None
+    found = survey(ground, levers.queue_sight)
+    plans = {uid: suspend for uid, (suspend, _) in all_offers(ground, levers, now).items()}
+    jobs = tuple(job for uid, job in found.jobs.items() if uid in chosen and plans[uid].allowed)
+    lever = next((plans[job.meta.ref.uid].lever for job in jobs), None)
+    if lever is None:
+        return None
+    sentences = together.warnings(found, jobs, lever) + together.success(found, jobs, lever)
+    whole = None
+    if together.stops_all(found, jobs, lever):
+        plan = plans[owner]
+        # An owner whose Jobs are suspended one by one is no better off than these Jobs.
+        whole = plan if plan.allowed and plan.lever is not Lever.NATIVE else None
+    return Selection(jobs, sentences, whole)

@@ -1,0 +1,245 @@
+"""What comes of stopping some Jobs of one JobSet together: true of the set, not of each of its Jobs.
+
+One Job is the set that has one. Read from JobSet's own policies as in `consequences`. All Jobs of a
+set are stopped with one lever: their JobSet and its cluster decide which one that is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+
+from gangboard.diagnosis.policy.survey import Survey, asks_for_pods, is_paused, seats_of
+from gangboard.domain.action import Lever
+from gangboard.domain.group import Policy, label_of_group
+from gangboard.domain.owner import Owner, Policies
+from gangboard.domain.reading.wording import count, is_or_are, label, names, plural
+
+STATE = {Lever.HOLD: "held", Lever.NATIVE: "suspended", Lever.PARALLELISM: "paused"}
+"""What a Job is called that one of these levers stopped."""
+_RENEWALS = {Lever.HOLD: "a restart or a resume", Lever.PARALLELISM: "a resume"}
+"""What of the JobSet a stopped Job stays stopped through: then its absence counts anew."""
+
+Jobs = Collection[Owner]
+"""Unfinished child Jobs of one gang that are stopped together; at least one."""
+
+
+def warnings(survey: Survey, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
+    """Return what to know before they are stopped; nothing that runs any more comes first."""
+    found = [
+        _last_running(survey, jobs, lever),
+        *_dependents(survey, jobs, lever),
+        *_shared_groups(survey, jobs, lever),
+    ]
+    return tuple(text for text in found if text)
+
+
+def success(survey: Survey, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
+    """Say whether the JobSet can complete meanwhile, and what that does to them."""
+    policies = survey.owner.policies
+    if policies is None:
+        return ()
+    name, targets = survey.name, policies.success_parts
+    mine = sum(not targets or job.part_name in targets for job in jobs)
+    any_one = policies.success_operator == "Any"
+    rivals = (
+        sum(survey.open_parts.get(part, 0) for part in targets) if targets else survey.unfinished
+    )
+    if mine and not (any_one and rivals > mine):
+        return (
+            f"{name} cannot complete while {_they_are(jobs)} {STATE[lever]} (success policy "
+            f"{_policy(policies)}){_clock(policies)}.",
+        )
+    whose = f"Job of {names(targets)}" if targets else "Job"
+    when = f"one {whose}" if any_one else f"every {whose}"
+    return (
+        f"{name} completes when {when} does (success policy {_policy(policies)}); then "
+        f"{lost(jobs)}{_sweep(policies, name)}.",
+    )
+
+
+def stops_all(survey: Survey, jobs: Jobs, lever: Lever) -> bool:
+    """Whether something of the gang runs now and nothing will: no Job that is left runs or will start."""
+    return _stops_what_runs(survey, jobs) and not _still_to_start(survey, jobs, lever)
+
+
+def lost(jobs: Jobs) -> str:
+    """Say that they are deleted: half a sentence."""
+    if len(jobs) == 1:
+        return f"{label(next(iter(jobs)).meta.ref)} is deleted"
+    return f"these {count(len(jobs), 'Job')} are deleted"
+
+
+# What runs
+
+
+def _stops_what_runs(survey: Survey, jobs: Jobs) -> bool:
+    """Whether all that runs is among them. An owner that is suspended stops the rest by itself."""
+    uids = _uids(jobs)
+    return not survey.owner.suspended and bool(survey.running) and survey.running <= uids
+
+
+def _still_to_start(survey: Survey, jobs: Jobs, lever: Lever) -> list[str]:
+    """Return the parts of other Jobs that will start by themselves: nothing stopped waits for them.
+
+    A Job that is not made, or is suspended without a Hold, starts when a dependency is met or a queue
+    admits it.
+    """
+    uids, blocked = _uids(jobs), _blocked(survey, jobs, lever)
+    parts = {name: None for name, number in survey.absent.items() if number}
+    for uid, job in survey.jobs.items():
+        part = survey.parts.get(job.part_name)
+        waits = bool(part and part.depends_on) or survey.wait_of(job) is not None
+        stopped = not job.suspended or is_paused(job) or bool(survey.holds_on(job))
+        if job.finish is None and uid not in uids and waits and not stopped:
+            parts[job.part_name] = None
+    return [name for name in parts if name not in blocked]
+
+
+def _last_running(survey: Survey, jobs: Jobs, lever: Lever) -> str:
+    if not _stops_what_runs(survey, jobs):
+        return ""
+    kind, name = survey.owner.meta.ref.kind, survey.name
+    if survey.unfinished == 1:
+        return f"It is the only unfinished Job of {name}: to stop all of it, suspend the {kind}."
+    later = _still_to_start(survey, jobs, lever)
+    if later:
+        return f"All that runs of {name} is stopped; only Jobs of {names(later)} can still start."
+    if len(jobs) == 1:
+        return (
+            f"It is the last Job of {name} that is not stopped: nothing of it will run, while the "
+            f"{kind} does not count as suspended."
+        )
+    return f"Nothing of {name} will run any more, and the {kind} does not count as suspended."
+
+
+# What waits for them
+
+
+def _dependents(survey: Survey, jobs: Jobs, lever: Lever) -> list[str]:
+    """Name the parts that depend on them: those not made yet wait now, the others later.
+
+    A dependency is looked at when Jobs are made and when a JobSet is resumed (depends_on.go, JobSet
+    v0.12); what runs already runs on.
+    """
+    found, state = [], STATE[lever]
+    now = _blocked(survey, jobs, lever, only_absent=True)
+    later = {name: on for name, on in _blocked(survey, jobs, lever).items() if name not in now}
+    if now:
+        number = sum(survey.absent[name] for name in now)
+        found.append(
+            f"{count(number, 'Job')} of {names(now)} {is_or_are(number)} not made while "
+            f"{_they_are(jobs)} {state}: {_depend(now)}."
+        )
+    if later and lever in _RENEWALS:
+        found.append(
+            f"After {_RENEWALS[lever]} of {survey.name} the Jobs of {names(later)} do not start "
+            f"while {_they_are(jobs)} {state}: {_depend(later)}."
+        )
+    return found
+
+
+def _depend(blocked: dict[str, str]) -> str:
+    on = dict.fromkeys(blocked.values())
+    return f"{names(blocked)} {plural(len(blocked), 'depend')} on {names(on)}"
+
+
+def _blocked(
+    survey: Survey, jobs: Jobs, lever: Lever, *, only_absent: bool = False
+) -> dict[str, str]:
+    """Return the parts that cannot start without these Jobs → the part of theirs it comes down to.
+
+    Directly or through each other. `only_absent`: of parts whose Jobs exist nothing is said, and
+    nothing waits for them in vain. A Job at parallelism 0 counts as ready. Parts that are stopped as
+    a whole are not named.
+    """
+    chosen = Counter(job.part_name for job in jobs)
+    origins = dict.fromkeys(chosen)
+    whole = {part for part, number in chosen.items() if survey.open_parts.get(part, 0) <= number}
+    found: dict[str, str] = {}
+    waiting = [(name, name) for name in origins]
+    for blocker, origin in waiting:
+        for part in survey.dependents.get(blocker, ()):
+            unmet = any(
+                on.part == blocker
+                and (
+                    blocker not in origins
+                    or on.status == "Complete"
+                    or lever is not Lever.PARALLELISM
+                )
+                for on in part.depends_on
+            )
+            if only_absent and not survey.absent[part.name]:
+                continue
+            if unmet and part.name != origin and part.name not in whole and part.name not in found:
+                found[part.name] = origin
+                waiting.append((part.name, origin))
+    return found
+
+
+# The group that they share with others
+
+
+def _shared_groups(survey: Survey, jobs: Jobs, lever: Lever) -> list[str]:
+    shared = Counter(job.group_name for job in jobs if job.group_name)
+    return [_shared_group(survey, jobs, lever, group, own) for group, own in shared.items()]
+
+
+def _shared_group(survey: Survey, jobs: Jobs, lever: Lever, name: str, own: int) -> str:
+    """Say what is left of a PodGroup that other Jobs name too (observed on 1.37.0).
+
+    `own`: how many of the Jobs name it.
+    """
+    others, state = survey.sharers.get(name, 0) - own, STATE[lever]
+    if others < 1:
+        return ""
+    group, one = survey.groups.get(name), len(jobs) == 1
+    who = "It shares" if one else f"{own} of them {plural(own, 'share')}"
+    shares = f"{who} {label_of_group(name)} with {count(others, 'other Job')}"
+    if group is None:
+        return (
+            f"{shares}; its quorum is not known. If it counts the pods of "
+            f"{'this Job' if one else 'these Jobs'}, a pod that another one loses is never replaced "
+            f"while {'this one is' if one else 'they are'} {state}."
+        )
+    if group.policy is not Policy.GANG or group.quorum is None:
+        return ""
+    taken = sum(seats_of(job) for job in jobs if job.group_name == name and asks_for_pods(job))
+    left = survey.seats.get(name, 0) - taken
+    if left >= group.quorum:
+        return ""
+    renewal = _RENEWALS.get(lever)
+    later = f", and after {renewal} of {survey.name} no pod of the group is placed"
+    return (
+        f"{shares}, whose quorum is {count(group.quorum, 'pod')}; {left} would remain. A lost "
+        f"sibling can never be replaced while {'this Job is' if one else 'these Jobs are'} {state}"
+        f"{later if renewal else ''}."
+    )
+
+
+# Words
+
+
+def _uids(jobs: Iterable[Owner]) -> frozenset[str]:
+    return frozenset(job.meta.ref.uid for job in jobs)
+
+
+def _they_are(jobs: Jobs) -> str:
+    return "it is" if len(jobs) == 1 else "they are"
+
+
+def _policy(policies: Policies) -> str:
+    parts = policies.success_parts
+    return f"{policies.success_operator} of {names(parts)}" if parts else policies.success_operator
+
+
+def _clock(policies: Policies) -> str:
+    if policies.ttl_seconds is None:
+        return ""
+    return f", so its ttlSecondsAfterFinished of {policies.ttl_seconds:,} s does not begin"
+
+
+def _sweep(policies: Policies, name: str) -> str:
+    if policies.ttl_seconds is None:
+        return ""
+    return f", and {name} itself {policies.ttl_seconds:,} s later (ttlSecondsAfterFinished)"

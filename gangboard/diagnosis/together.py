@@ -1,0 +1,139 @@
+"""Workers without a group that wait for nodes: what is asked of all of them as one.
+
+The scheduler places their pods one by one, and the person asks about the gang: whether there is room for
+all that wait. What is true of each worker by itself stands in its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gangboard.diagnosis import registry
+from gangboard.diagnosis.opinions import RANKS, Arithmetic, Opinion, first, judge, with_placing
+from gangboard.domain.facts import GangFacts, Unit
+from gangboard.domain.group import Policy
+from gangboard.domain.health import Stage
+from gangboard.domain.placing import Cause
+from gangboard.domain.verdict import Finding
+
+_OPEN = frozenset({Cause.FITS, Cause.TOO_FEW_PODS, Cause.CANNOT_TELL})
+_YOUNG = "starting"
+"""The code of pods, too, that nobody has had the time to try."""
+MOST_KINDS = 16
+"""Kinds of pods that are searched together; with more of them each worker is told for itself."""
+
+
+def told_of_the_whole(
+    facts: GangFacts, opinions: list[Opinion], arithmetic: Arithmetic, crashes: list[Finding]
+) -> tuple[list[Opinion], Unit | None]:
+    """Return the opinions where several workers without a group wait for nodes, and these as one unit.
+
+    One opinion is about all of them. What each was told for itself is behind it, without advice: that
+    is about the whole. A loss stays what it is, and its reason is that of the whole. Where the whole
+    cannot be decided, or one by itself is worse off, each is told for itself (None).
+    """
+    rules = [rule for rule in registry.unit_rules() if rule.of_room]
+    codes = frozenset(rule.code for rule in rules)
+    short = {one.unit.name for one in opinions if one.unit and _lacks_room(one, codes)}
+    if len(short) < 2:
+        return opinions, None
+    whole = merged(facts, _workers(opinions, short))
+    kinds = {(frozenset(pod.requests.items()), pod.needs) for pod in whole.unplaced}
+    if len(kinds) > MOST_KINDS:
+        return opinions, None
+    whole = with_placing(whole, arithmetic, crashes)
+    told = first(rules, whole, crashes) if _is_decided(whole) else None
+    if told is None:
+        return opinions, None
+    told = replace(told, unit="")
+    found: list[Opinion] = []
+    own: list[tuple[Unit, Finding]] = []
+    for one in opinions:
+        if one.unit is None or one.unit.name not in short:
+            found.append(one)
+        elif one.finding.code in codes:
+            own.append((one.unit, one.finding))
+        else:
+            found.append(_retold(one.unit, whole, told, crashes))
+    if any(RANKS[finding.health] < RANKS[told.health] for _, finding in own):
+        return opinions, None
+    if own:
+        behind = tuple(replace(finding, advice=()) for _, finding in own)
+        found.append(Opinion(told, merged(facts, [unit for unit, _ in own]), behind))
+    return found, whole
+
+
+def asked_about(units: Sequence[Unit], whole: Unit | None) -> tuple[Unit, ...]:
+    """Return the units whose waiting members the node-fit table is about: `whole` for its parts."""
+    if whole is None:
+        return tuple(units)
+    there = {pod.meta.ref.uid for pod in whole.pods}
+    others = [one for one in units if not any(pod.meta.ref.uid in there for pod in one.pods)]
+    return (*others, whole)
+
+
+def merged(facts: GangFacts, units: Sequence[Unit]) -> Unit:
+    """Return some units without a quorum as one, under the name of the owner."""
+    strangers = {pod.meta.ref.uid: pod for unit in units for pod in unit.strangers}
+    parts = {part.name: part for unit in units for part in unit.parts}
+    return Unit(
+        facts=facts,
+        name=facts.owner.meta.ref.name,
+        noun=facts.owner.meta.ref.kind,
+        desired=sum(unit.desired for unit in units),
+        quorum=None,
+        jobs=tuple(job for unit in units for job in unit.jobs),
+        parts=tuple(parts.values()),
+        pods=tuple(pod for unit in units for pod in unit.pods),
+        strangers=tuple(strangers.values()),
+        held=sum(unit.held for unit in units),
+        missing_jobs=tuple(name for unit in units for name in unit.missing_jobs),
+        events=facts.events,
+    )
+
+
+def _lacks_room(opinion: Opinion, codes: frozenset[str]) -> bool:
+    """Whether a worker waits for nodes, from the beginning or after a loss."""
+    unit = opinion.unit
+    if unit is None or unit.placing is None or not _is_placed_alone(unit):
+        return False
+    return any(one.code in codes for one in (opinion.finding, *opinion.behind))
+
+
+def _is_placed_alone(unit: Unit) -> bool:
+    """Whether its pods are placed one by one, wherever those of other units are."""
+    if unit.quorum is not None:
+        return False
+    group = unit.group
+    if group is None:
+        return not unit.group_name
+    return group.policy is Policy.BASIC and not (group.topology_keys or group.parent_name)
+
+
+def _workers(opinions: Sequence[Opinion], short: set[str]) -> list[Unit]:
+    """Return all workers without a group but those whose pods wait for something else than room."""
+    return [
+        one.unit
+        for one in opinions
+        if one.unit is not None
+        and _is_placed_alone(one.unit)
+        and (
+            one.unit.name in short
+            or one.unit.placing is None
+            or one.finding.stage is not Stage.PLACEMENT
+            or one.finding.code == _YOUNG
+        )
+    ]
+
+
+def _is_decided(unit: Unit) -> bool:
+    """Whether it is proven that its waiting members do not all find room now."""
+    assessment = unit.placing.assessment if unit.placing is not None else None
+    return assessment is not None and assessment.cause not in _OPEN
+
+
+def _retold(unit: Unit, whole: Unit, told: Finding, crashes: list[Finding]) -> Opinion:
+    """Return what is said of a loss whose members are kept away together with those of others."""
+    again = judge(replace(unit, together=whole), crashes)
+    return Opinion(again.finding, unit, (told,))

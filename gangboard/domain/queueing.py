@@ -1,0 +1,112 @@
+"""How a queue stands to an owner or child Job: the one answer that verdicts and actions share.
+
+An admission system keeps what it has not admitted suspended and undoes whoever resumes it, so the
+same fact decides what a gang is called and by which lever it is stopped and started.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from gangboard.domain.owner import Owner
+from gangboard.domain.queue import QueueEntry
+
+SERVED, NOT_SERVED, NOT_KNOWN = "served", "not-served", ""
+"""Whether entries can be there: all that exist are known; there can be none; nobody can tell."""
+
+
+class Standing(StrEnum):
+    """What a queue does with an object."""
+
+    FREE = "free"
+    """No queue has to do with it."""
+    NOBODY = "nobody"
+    """It names a queue, and nothing is served that could admit it."""
+    NOT_KNOWN = "not-known"
+    """It is suspended and names a queue, and whether that has admitted it cannot be seen."""
+    WAITS = "waits"
+    DEACTIVATED = "deactivated"
+    """Every entry that it has is switched off: no queue admits it until somebody activates one."""
+    ADMITTED = "admitted"
+
+
+@dataclass(frozen=True, slots=True)
+class Queueing:
+    """How a queue stands to one object."""
+
+    standing: Standing = Standing.FREE
+    queue: str = ""
+    """Name of the queue, or empty: an entry need not name one."""
+    entries: tuple[QueueEntry, ...] = ()
+    """Its own entries that are in use."""
+    by_owner: bool = False
+    """It is what holds of the owner above, which the queue keeps from running with all that it made."""
+
+    @property
+    def is_managed(self) -> bool:
+        """Whether a queue decides when it runs, as far as is known: `spec.suspend` is not ours then."""
+        return self.standing not in (Standing.FREE, Standing.NOBODY)
+
+    @property
+    def may_run(self) -> bool:
+        """Whether no queue keeps it from running."""
+        return self.standing in (Standing.FREE, Standing.NOBODY, Standing.ADMITTED)
+
+
+def queueing_of(
+    owner: Owner, jobs: Iterable[Owner], entries: Iterable[QueueEntry], sight: str
+) -> Mapping[str, Queueing]:
+    """Return how a queue stands to the owner and to each of its Jobs, by uid.
+
+    `entries` are those about any of them, `sight` is SERVED, NOT_SERVED or NOT_KNOWN. An entry says
+    that a queue manages its owner, whatever labels that has (`manageJobsWithoutQueueName` of Kueue).
+    Without one the label tells, unless the owner above is managed: what that is made of is admitted
+    with it and has no entries (jobset-kueue.md §3.2). While it is not admitted, its Jobs are kept
+    suspended with it.
+    """
+    own: dict[str, list[QueueEntry]] = defaultdict(list)
+    for entry in entries:
+        # Where none are served, what is still stored of them is left over.
+        if sight != NOT_SERVED and entry.is_in_use:
+            own[entry.owner_uid].append(entry)
+    uid = owner.meta.ref.uid
+    whole = _queueing(owner, own.get(uid, ()), sight, by_label=True)
+    above = replace(whole, by_owner=True)
+    found = {}
+    for job in jobs:
+        entries_of_job = own.get(job.meta.ref.uid, ())
+        state = _queueing(job, entries_of_job, sight, by_label=not whole.is_managed)
+        # Also one that was admitted by itself: what it is part of may not run.
+        found[job.meta.ref.uid] = above if state.may_run and not whole.may_run else state
+    return {**found, uid: whole}
+
+
+def _queueing(
+    subject: Owner, entries: Iterable[QueueEntry], sight: str, *, by_label: bool
+) -> Queueing:
+    own = tuple(entries)
+    queue = next((entry.queue for entry in own if entry.queue), subject.queue)
+    if own:
+        return Queueing(_of_entries(own), queue, own)
+    if not subject.queue or not by_label:
+        return Queueing()
+    return Queueing(_of_label(subject, sight), queue)
+
+
+def _of_entries(entries: tuple[QueueEntry, ...]) -> Standing:
+    if not any(entry.active for entry in entries):
+        return Standing.DEACTIVATED
+    admitted = all(entry.admitted and entry.active for entry in entries)
+    return Standing.ADMITTED if admitted else Standing.WAITS
+
+
+def _of_label(subject: Owner, sight: str) -> Standing:
+    if sight == NOT_SERVED:
+        return Standing.NOBODY
+    if not subject.suspended:
+        # What is not admitted is kept suspended, so before its entry is there that tells.
+        return Standing.ADMITTED
+    return Standing.WAITS if sight == SERVED else Standing.NOT_KNOWN

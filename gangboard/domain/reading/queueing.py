@@ -1,0 +1,133 @@
+"""What keeps suspended Jobs waiting in a queue: which they are, and the sentences about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gangboard.domain.facts import GangFacts, Unit
+from gangboard.domain.health import Health
+from gangboard.domain.owner import Owner
+from gangboard.domain.queueing import Queueing, Standing
+from gangboard.domain.reading.holding import hold_of, holds_by_job
+from gangboard.domain.reading.wording import is_or_are, label, names
+from gangboard.domain.verdict import Evidence
+
+HEALTH = {
+    Standing.WAITS: Health.WAITING,
+    Standing.ADMITTED: Health.WAITING,
+    Standing.DEACTIVATED: Health.SUSPENDED,
+    Standing.NOT_KNOWN: Health.UNKNOWN,
+    Standing.NOBODY: Health.BLOCKED,
+}
+"""What a suspended object is by how a queue stands to it."""
+
+
+def kept_jobs(facts: GangFacts) -> tuple[Owner, ...]:
+    """Return the suspended Jobs of an owner that runs which a queue decides about, and no Hold.
+
+    A Hold keeps its Job suspended also when the queue admits it, so it goes before the queue.
+    """
+    if facts.owner.suspended or not any(one.is_managed for one in facts.queueing.values()):
+        return ()
+    holds = holds_by_job(facts.holds)
+    return tuple(
+        job
+        for job in facts.jobs
+        if job.meta.ref.uid != facts.owner.meta.ref.uid
+        and job.suspended
+        and job.finish is None
+        and facts.queueing[job.meta.ref.uid].is_managed
+        and hold_of(job, holds) is None
+    )
+
+
+def pods_to_be_admitted(unit: Unit) -> int:
+    """Return how many pods of the unit come when its queue admits their Jobs."""
+    kept = {job.meta.ref.uid for job in kept_jobs(unit.facts)} if unit.held else set()
+    queueing = unit.facts.queueing
+    return sum(
+        job.desired
+        for job in unit.jobs
+        if job.meta.ref.uid in kept
+        and queueing[job.meta.ref.uid].standing is not Standing.DEACTIVATED
+    )
+
+
+def of_owner(facts: GangFacts) -> str:
+    """Return the sentence about a suspended owner that names a queue or has an entry in one."""
+    state, who = facts.queue, label(facts.owner.meta.ref)
+    if state.standing is Standing.NOBODY:
+        return (
+            f"{who} carries the queue label {state.queue}, and this cluster serves no "
+            f"{system(facts)} Workloads: nobody admits it."
+        )
+    if state.standing is Standing.NOT_KNOWN:
+        return (
+            f"{who} carries the queue label {state.queue}; whether it is admitted is not known: "
+            f"{unseen(facts)}."
+        )
+    if state.standing is Standing.ADMITTED:
+        return (
+            f"{_queue(facts, state)} has admitted it, and {system(facts)} has not resumed it yet."
+        )
+    return f"{_queue(facts, state)} has not admitted it yet{_why(facts, state, 'it')}."
+
+
+def of_jobs(facts: GangFacts, jobs: Iterable[Owner]) -> str:
+    """Return the sentences about Jobs that wait in queues of their own: one for each queue."""
+    alike: dict[tuple[str, Standing, bool, bool], list[Owner]] = {}
+    for job in jobs:
+        state = facts.queueing[job.meta.ref.uid]
+        kind = state.queue, state.standing, bool(state.entries), state.by_owner
+        alike.setdefault(kind, []).append(job)
+    return " ".join(_of_some(facts, found) for found in alike.values())
+
+
+def _of_some(facts: GangFacts, jobs: list[Owner]) -> str:
+    state = facts.queueing[jobs[0].meta.ref.uid]
+    noun, it = ("Job", "it") if len(jobs) == 1 else ("Jobs", "them")
+    who = f"{noun} {names(job.meta.ref.name for job in jobs)}"
+    if state.by_owner:
+        return f"{of_owner(facts)} That keeps {who} suspended."
+    if state.standing is Standing.NOT_KNOWN:
+        carry = "carries" if len(jobs) == 1 else "carry"
+        return (
+            f"{who} {carry} the queue label {state.queue}; whether "
+            f"{'it' if len(jobs) == 1 else 'they'} {is_or_are(len(jobs))} admitted is not known: "
+            f"{unseen(facts)}."
+        )
+    queue = _queue(facts, state)
+    if state.standing is Standing.ADMITTED:
+        return f"{queue} has admitted {who}, and {system(facts)} has not resumed {it} yet."
+    return f"{queue} has not admitted {who} yet{_why(facts, state, it)}."
+
+
+def _queue(facts: GangFacts, state: Queueing) -> str:
+    return f"Queue {state.queue}" if state.queue else system(facts)
+
+
+def _why(facts: GangFacts, state: Queueing, it: str) -> str:
+    if not state.entries:
+        return f": {system(facts)} has made no Workload for {it}"
+    return "" if state.queue else ": no queue is named for it"
+
+
+def system(facts: GangFacts) -> str:
+    """Return what admits here: `Kueue`."""
+    return names(facts.queue_systems) or "the queue system"
+
+
+def unseen(facts: GangFacts) -> str:
+    """Return why nobody can tell whether something is admitted: half a sentence."""
+    return f"the Workloads of {system(facts)} cannot be read"
+
+
+def queue_evidence(state: Queueing, subject: Owner) -> tuple[Evidence, ...]:
+    """Return what says that a queue keeps an object suspended."""
+    ref = subject.meta.ref
+    queue = (Evidence("queue", state.queue, ref),) if state.queue else ()
+    entries = tuple(
+        Evidence("admitted", "true" if entry.admitted else "false", entry.meta.ref)
+        for entry in state.entries
+    )
+    return (*queue, *entries, Evidence("spec.suspend", "true", ref))

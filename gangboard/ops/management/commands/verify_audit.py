@@ -1,0 +1,38 @@
+"""`manage.py verify_audit [--head NUMBER:HASH]`."""
+
+import argparse
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from gangboard.ops.database_command import DatabaseCommand
+from gangboard.store.audit import verify
+
+
+class Command(DatabaseCommand):
+    help = (
+        "Follow the audit from its first row to its last and say whether each is as it was written; "
+        "ends with an error that names the first place where it is not. Prints the head: kept elsewhere "
+        "and given to a later run, it shows also that nobody has written the whole chain anew."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--head", type=_read_head, metavar="NUMBER:HASH", help="as an earlier run printed it"
+        )
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        found = verify(options["head"])
+        if found.broken:
+            raise CommandError(
+                f"The audit is broken. {found.broken} Rows before that fit: {found.rows}."
+            )
+        self.stdout.write(f"The audit is whole. Rows: {found.rows}. Its head:")
+        self.stdout.write(f"{found.rows}:{found.digest}")
+
+
+def _read_head(text: str) -> tuple[int, str]:
+    number, _, digest = text.partition(":")
+    if not number.isdecimal() or len(digest) != 64:
+        raise argparse.ArgumentTypeError("a head is NUMBER:HASH, as verify_audit prints it")
+    return int(number), digest.lower()

@@ -1,0 +1,93 @@
+"""Advice about a node selector that no node answers to: which values of the label there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gangboard.domain.advice import Advice, Change
+from gangboard.domain.capacity import HOSTNAME, GangRequest, Party
+from gangboard.domain.placing import Answer, Cause, When
+from gangboard.domain.reading.wording import listed
+from gangboard.placement.advice_words import marked, then_fit_when_empty, then_fits
+from gangboard.placement.fits import fits
+from gangboard.placement.trial import STEPS, Trial
+from gangboard.placement.ways import Target, way_of
+
+MOST_VALUES = 8
+"""Values of a label that are tried, those first that most nodes have."""
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """A label that members select, with a value that no node has."""
+
+    key: str
+    value: str
+
+
+def select_another(trial: Trial, target: Target) -> Iterator[Advice]:
+    """Name the values of the selected label with which the members fit: now, else on empty nodes."""
+    if trial.assessment.cause is not Cause.NO_ELIGIBLE_NODE:
+        return
+    wish = _only_wish(trial)
+    if wish is None:
+        return
+    tried = {value: _selecting(trial.request, wish, value) for value in _values(trial, wish.key)}
+    found = [value for value, request in tried.items() if trial.frees(request=request)]
+    now = bool(found)
+    if not now:
+        found = [value for value, request in tried.items() if _fits_when_empty(trial, request)]
+    if not found:
+        return
+    way = way_of(Change.SELECT, target, trial.unit.facts.kubernetes)
+    others = listed([f"{wish.key}={value}" for value in found[:_SHOWN]]).replace(" and ", " or ")
+    then = then_fits(trial) if now else then_fit_when_empty(trial)
+    text = f"Select {others} instead of {wish.key}={wish.value}, which no node has: {then}"
+    yield Advice(
+        Change.SELECT,
+        marked(text, way),
+        way=way,
+        label=wish.key,
+        values=tuple(found[:_SHOWN]),
+        when_empty=not now,
+    )
+
+
+def _only_wish(trial: Trial) -> _Wish | None:
+    """Return the one label that is selected with a value that no node has; None for several."""
+    found = {
+        _Wish(key, value)
+        for party in trial.parties
+        for key, value in party.shape.node_selector.items()
+        if value not in trial.ground.labels(key).places
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+def _values(trial: Trial, key: str) -> list[str]:
+    """Return the values of a label that nodes have, those of most nodes first; no names of nodes."""
+    if key == HOSTNAME:
+        return []
+    texts = trial.ground.labels(key)
+    counts = np.bincount(texts.codes, minlength=len(texts.places)).tolist()
+    found = [(-counts[at], value) for value, at in texts.places.items() if value is not None]
+    return [value for _, value in sorted(found)[:MOST_VALUES]]
+
+
+def _selecting(request: GangRequest, wish: _Wish, value: str) -> GangRequest:
+    def changed(party: Party) -> Party:
+        selector = party.shape.node_selector
+        if selector.get(wish.key) != wish.value:
+            return party
+        return Party(replace(party.shape, node_selector={**selector, wish.key: value}), party.count)
+
+    return replace(request, parties=tuple(map(changed, request.parties)))
+
+
+def _fits_when_empty(trial: Trial, request: GangRequest) -> bool:
+    found = fits(request, trial.ground, When.EMPTY, request.needed, steps=STEPS)
+    return found.answer is Answer.YES

@@ -1,0 +1,112 @@
+"""What comes of all that one confirmation suspends: judged gang by gang, and whether the owner is the better choice."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gangboard.diagnosis.policy.selection import Selection, of_selection
+from gangboard.domain.action import Ground, Target, Verb
+from gangboard.domain.reading.wording import label, names
+from gangboard.readmodels.action_rows import OfferRow
+from gangboard.readmodels.freshness import Freshness, read_freshness
+from gangboard.readmodels.offers import gang_offers, no_right, owner_subject, stored_models
+from gangboard.readmodels.printable import printable
+from gangboard.store.access import Viewer
+from gangboard.store.grounds import find_gang, read_ground
+from gangboard.store.levers import read_levers
+from gangboard.store.models import Action, Cluster, Gang
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionRow:
+    """The Jobs of one gang that would be suspended together."""
+
+    gang_id: str
+    owner: str
+    """`JobSet llama`."""
+    namespace: str
+    cluster: str
+    uids: frozenset[str]
+    """Those of the Jobs."""
+    jobs: str
+    """Their names; of many the first two."""
+    sentences: tuple[str, ...]
+    """What comes of all of them; none where there is nothing to say of the set."""
+    offer: OfferRow | None
+    """To suspend the owner instead: where nothing of it would run and the viewer may do that now."""
+
+
+def judge_selections(
+    *,
+    viewer: Viewer,
+    verb: Verb,
+    targets: Iterable[Target],
+    forced: bool,
+    now: datetime,
+) -> tuple[SelectionRow, ...]:
+    """Return what comes of the targets of each gang together, in the order asked.
+
+    Nothing is said of gangs in which the viewer may not act. About 10 queries a gang, and as many
+    again for the offer, however many Jobs.
+    """
+    clusters = read_freshness(viewer=viewer, now=now)
+    ids = {one.cluster: id_ for id_, one in clusters.items()}
+    wanted: dict[int, dict[str, None]] = defaultdict(dict)
+    for target in targets:
+        if target.cluster in ids:
+            wanted[ids[target.cluster]][target.uid] = None
+    rows = []
+    for id_, uids in wanted.items():
+        levers = replace(read_levers(Cluster.objects.get(pk=id_)), forced=forced)
+        for gang, ground in _gangs(viewer, id_, uids):
+            found = of_selection(ground, levers, uids, verb, now)
+            if found is not None:
+                rows.append(_row(viewer, gang, found, clusters[id_], now))
+    return tuple(rows)
+
+
+def _gangs(viewer: Viewer, cluster_id: int, uids: Iterable[str]) -> Iterator[tuple[Gang, Ground]]:
+    """Yield each gang that the objects with these uids belong to, once, where the viewer may act."""
+    left = dict.fromkeys(uids)
+    while left:
+        uid = next(iter(left))
+        del left[uid]
+        gang = find_gang(cluster_id, uid, stored_models())
+        if gang is None or no_right(viewer, cluster_id, gang.namespace):
+            continue
+        ground = read_ground(cluster_id, gang, stored_models())
+        if ground is None:
+            continue
+        for job in (ground.owner, *ground.jobs, *ground.old_jobs):
+            left.pop(job.meta.ref.uid, None)
+        yield gang, ground
+
+
+def _row(
+    viewer: Viewer, gang: Gang, found: Selection, cluster: Freshness, now: datetime
+) -> SelectionRow:
+    owner = owner_subject(gang)
+    return SelectionRow(
+        gang_id=gang.pk,
+        owner=printable(label(owner.ref)),
+        namespace=printable(gang.namespace),
+        cluster=cluster.cluster,
+        uids=frozenset(job.meta.ref.uid for job in found.jobs),
+        jobs=printable(names(job.meta.ref.name for job in found.jobs)),
+        sentences=tuple(printable(text) for text in found.sentences),
+        offer=_offer(viewer, gang, cluster, now) if found.whole is not None else None,
+    )
+
+
+def _offer(viewer: Viewer, gang: Gang, cluster: Freshness, now: datetime) -> OfferRow | None:
+    """Return the owner's own button, as its page has it; None where that is off."""
+    if Action.objects.filter(cluster_id=gang.cluster_id, uid=gang.uid, finished_at=None).exists():
+        return None
+    subjects = [owner_subject(gang)]
+    found = gang_offers(viewer=viewer, gang=gang, cluster=cluster, subjects=subjects, now=now)
+    return next(
+        (row for row in found.get(gang.uid, ()) if row.verb == Verb.SUSPEND and row.allowed), None
+    )

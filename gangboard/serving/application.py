@@ -1,0 +1,63 @@
+"""The ASGI application around a WSGI one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gangboard.serving.answers import Answering, SlowReaderError, Wsgi
+from gangboard.serving.bodies import Disconnected, read_body
+from gangboard.serving.environ import environ_of
+from gangboard.serving.lanes import Lane
+from gangboard.serving.refusals import Headers, Receive, Refused, Send, refusal
+
+
+class Application:
+    """Reads each request to its end, then has it answered in a thread of its lane."""
+
+    def __init__(
+        self,
+        wsgi: Wsgi,
+        *,
+        pages: Lane,
+        lanes: Mapping[str, Lane],
+        headers: Mapping[str, str],
+        at_first: Callable[[], object],
+    ) -> None:
+        """`lanes`: by path; all others take `pages`. `headers`: of what is refused here.
+
+        `at_first` is called once, at the first request: what the server has opened is open then.
+        """
+        self._wsgi = wsgi
+        self._pages = pages
+        self._lanes = lanes
+        self._headers: Headers = [
+            (name.lower().encode(), value.encode()) for name, value in headers.items()
+        ]
+        self._at_first: Callable[[], object] | None = at_first
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            raise ValueError(f"{scope['type']} is not spoken here")
+        if self._at_first is not None:
+            self._at_first()
+            self._at_first = None
+        try:
+            await self._answer(scope, receive, send)
+        except Refused as refused:
+            for message in refusal(scope["path"], refused, self._headers):
+                await send(message)
+        except Disconnected:
+            return
+        except SlowReaderError:
+            # To end it would say that this was all. It stays without an end until its reader goes.
+            while (await receive())["type"] != "http.disconnect":
+                pass
+
+    async def _answer(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        body = await read_body(scope["headers"], receive)
+        lane = self._lanes.get(scope["path"], self._pages)
+        answering = Answering(self._wsgi, environ_of(scope, body), send)
+        for message in await lane.run(answering.run):
+            await send(message)

@@ -1,0 +1,70 @@
+"""How often somebody has tried something lately: wrong passwords, requests to act, exports.
+
+A limit is kept exactly, however many try at the same moment: what is counted is a conditional update
+of one row. Rows last no longer than their window, and there are never more than MOST_ROWS.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from gangboard.store.models import Attempts
+
+MOST_ROWS = 20_000
+"""A flood of ever new names makes no table grow; a window of five minutes never needs as many."""
+_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What came of one attempt."""
+
+    number: int
+    """How many were counted within the window that runs now, this one included if it was."""
+    wait: int
+    """Seconds until the next is counted; 0: this one was."""
+
+
+def take(*what: object, most: int, window: timedelta, number: int = 1) -> Tried:
+    """Count `number` attempts at `what`, all of them or, where that were more than `most`, none.
+
+    `what` says the kind of attempt and whose it is; only a hash of it is stored. The window begins
+    with the first attempt and ends with all of them. Belongs outside of transactions.
+    """
+    key, now = _key(what), timezone.now()
+    rows = Attempts.objects.filter(key=key)
+    with transaction.atomic():
+        counted = rows.filter(ends_at__lte=now).update(number=number, ends_at=now + window)
+        if not counted and not rows.exists():
+            _make_room()
+            Attempts.objects.bulk_create(
+                [Attempts(key=key, ends_at=now + window)], ignore_conflicts=True
+            )
+        if not counted:
+            room = rows.filter(number__lte=most - number)
+            counted = room.update(number=F("number") + number)
+        row = rows.get()
+    wait = 0 if counted else max(1, math.ceil((row.ends_at - now).total_seconds()))
+    return Tried(row.number, wait)
+
+
+def forget_attempts(*what: object) -> None:
+    """Begin to count from zero."""
+    Attempts.objects.filter(key=_key(what)).delete()
+
+
+def _key(what: tuple[object, ...]) -> str:
+    return hashlib.sha256("\0".join(str(part) for part in what).encode()).hexdigest()
+
+
+def _make_room() -> None:
+    if Attempts.objects.count() >= MOST_ROWS:
+        soonest = Attempts.objects.order_by("ends_at").values_list("pk", flat=True)[:_AT_ONCE]
+        Attempts.objects.filter(pk__in=list(soonest)).delete()

@@ -1,0 +1,154 @@
+"""The audit: what happened, who did it, from where and to whom; rows that are only ever added.
+
+One row is appended at a time: whoever appends holds the head until the end of the transaction. So
+`audit` comes last in a transaction, after every other row that somebody else may want to write.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from gangboard.store import chain
+from gangboard.store.models import Action, AuditEntry, AuditHead, Cluster
+
+LONGEST_SENTENCE = 4000
+_AT_ONCE = 2000
+
+
+class AuditLostError(RuntimeError):
+    """The head is gone while there are rows: nothing can be appended truthfully."""
+
+
+def audit(
+    event: str,
+    sentence: str,
+    *,
+    at: datetime,
+    actor: str,
+    action: Action | None = None,
+    cluster: Cluster | None = None,
+    cluster_name: str = "",
+    namespace: str = "",
+    object_name: str = "",
+    source: str = "",
+    details: dict[str, Any] | None = None,
+) -> None:
+    """Append a row; what is not said comes from the action. Raises AuditLostError.
+
+    `source` is the address from which it came, `object_name` what or whom it is about:
+    `Job/train-workers-0`, `User/ada`.
+    """
+    if action is not None:
+        cluster = cluster or action.cluster
+        cluster_name = cluster_name or action.cluster_name
+        namespace = namespace or action.namespace
+        object_name = object_name or f"{action.kind}/{action.name}"
+    row: dict[str, Any] = {
+        "at": at,
+        "actor_name": actor[:253],
+        "event": event,
+        "action_id": action.pk if action is not None else None,
+        "cluster_id": cluster.pk if cluster is not None else None,
+        "cluster_name": cluster.name if cluster is not None else cluster_name,
+        "namespace": namespace,
+        "object_name": object_name[:400],
+        "sentence": sentence[:LONGEST_SENTENCE],
+        "source": source[:64],
+        # As it will be read: a tuple comes back as a list.
+        "details": json.loads(json.dumps(details or {})),
+    }
+    with transaction.atomic():
+        head = _locked_head()
+        row["number"] = head.number + 1
+        digest = chain.digest_of(head.digest, row)
+        AuditEntry.objects.create(**row, digest=digest)
+        AuditHead.objects.filter(pk=head.pk).update(number=row["number"], digest=digest)
+
+
+def _locked_head() -> AuditHead:
+    """Return the head; nobody else appends until the transaction ends. Raises AuditLostError."""
+    # SQLite has one writer at a time anyway, from the beginning of its transaction.
+    head = AuditHead.objects.select_for_update().first()
+    if head is None:
+        if AuditEntry.objects.exists():
+            raise AuditLostError("the head of the audit is gone; manage.py verify_audit tells more")
+        head = AuditHead.objects.create()
+    return head
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What a look at the whole chain has found."""
+
+    rows: int
+    """How many rows fit, from the first on."""
+    digest: str
+    """The hash of the last of them."""
+    broken: str = ""
+    """The first thing that is wrong, in a sentence; empty when nothing is."""
+
+
+def verify(noted: tuple[int, str] | None = None) -> Verified:
+    """Follow the chain from its first row to its last; what is appended meanwhile counts too.
+
+    `noted` is a head (number, hash) that somebody has kept elsewhere: the chain must still have it.
+    """
+    seen = _follow(Verified(0, ""), noted)
+    with transaction.atomic():
+        # From here on nobody appends, so rows and head can be compared.
+        head = AuditHead.objects.select_for_update().first()
+        seen = _follow(seen, noted)
+    if seen.broken:
+        return seen
+    return replace(seen, broken=_wrong_end(seen, head, noted))
+
+
+def _follow(seen: Verified, noted: tuple[int, str] | None) -> Verified:
+    """Go on after the last row that was seen, up to the last one or the first that does not fit."""
+    if seen.broken:
+        return seen
+    rows = AuditEntry.objects.filter(number__gt=seen.rows).order_by("number")
+    for row in rows.values(*chain.FIELDS, "digest").iterator(chunk_size=_AT_ONCE):
+        broken = _mismatch(row, seen)
+        if (
+            not broken
+            and noted is not None
+            and noted[0] == row["number"]
+            and noted[1] != row["digest"]
+        ):
+            broken = f"Row {noted[0]} is not the one that was noted: it, or one before it, was written anew."
+        if broken:
+            return replace(seen, broken=broken)
+        seen = Verified(row["number"], row["digest"])
+    return seen
+
+
+def _mismatch(row: dict[str, Any], seen: Verified) -> str:
+    first, last = seen.rows + 1, row["number"] - 1
+    if first == last:
+        return f"Row {first} is missing."
+    if first < last:
+        return f"Rows {first} to {last} are missing."
+    if chain.digest_of(seen.digest, row) == row["digest"]:
+        return ""
+    before = f", or row {seen.rows} was." if seen.rows else "."
+    return f"Row {row['number']} ({row['event']}, {row['at']:%Y-%m-%d %H:%M:%S} UTC) was changed{before}"
+
+
+def _wrong_end(seen: Verified, head: AuditHead | None, noted: tuple[int, str] | None) -> str:
+    if noted is not None and seen.rows < noted[0]:
+        return f"The end is cut off: row {noted[0]} was noted, the last one here is {seen.rows}."
+    if head is None:
+        return "The head is gone, so nobody can tell whether the end is." if seen.rows else ""
+    if seen.rows < head.number:
+        return f"The end is cut off: the head says {head.number}, the last row here is {seen.rows}."
+    if seen.rows > head.number:
+        return f"Row {head.number + 1} was added by hand: the head says that {head.number} is the last."
+    if seen.digest != head.digest:
+        return f"Row {seen.rows} is not the one that was written last: the head has another hash."
+    return ""

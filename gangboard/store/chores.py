@@ -1,0 +1,70 @@
+"""What one worker at a time does for a cluster: proving its Holds, inspecting what was verified.
+
+A chore is held as a cluster is, by a row with an expiry by the clock of the database, and it can rest: a
+cluster that does not answer is left alone for a while. Nothing is fenced: two that do the same chore,
+one of them stopped past its lease, write the same kind of observation.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from django.db.models import Q, QuerySet
+
+from gangboard.store.actions import DatabaseClock
+from gangboard.store.models import Chore, Cluster
+
+LEASE_SECONDS = 30.0
+"""How long whoever does it may be silent. Longer than the deadline of any single request."""
+
+
+@dataclass(slots=True)
+class Held:
+    """A chore that is ours for now."""
+
+    cluster_id: int
+    name: str
+    clock: DatabaseClock
+    holder: str = field(default_factory=lambda: uuid.uuid4().hex)
+    _rest: float = 0.0
+
+    def renew(self) -> bool:
+        """Keep it for another lease time; False: it was taken over, stop."""
+        return bool(self._row().update(held_until=self.clock.database_now(LEASE_SECONDS)))
+
+    def rest(self, seconds: float) -> None:
+        """Let nobody begin it again for so long."""
+        self._rest = seconds
+
+    def _take(self) -> bool:
+        row = Chore.objects.filter(cluster_id=self.cluster_id, name=self.name)
+        free = row.filter(Q(held_until=None) | Q(held_until__lt=self.clock.database_now()))
+        until = self.clock.database_now(LEASE_SECONDS)
+        return bool(free.update(holder=self.holder, held_until=until))
+
+    def _release(self) -> None:
+        until = self.clock.database_now(self._rest) if self._rest else None
+        self._row().update(holder="", held_until=until)
+
+    def _row(self) -> QuerySet[Chore]:
+        return Chore.objects.filter(cluster_id=self.cluster_id, name=self.name, holder=self.holder)
+
+
+@contextmanager
+def holding(cluster_id: int, name: str, clock: DatabaseClock) -> Iterator[Held | None]:
+    """Hold a chore of a cluster; yields None where somebody does it, it rests, or the cluster is gone."""
+    if not Cluster.objects.filter(pk=cluster_id).exists():
+        yield None
+        return
+    Chore.objects.get_or_create(cluster_id=cluster_id, name=name)
+    held = Held(cluster_id, name, clock)
+    if not held._take():
+        yield None
+        return
+    try:
+        yield held
+    finally:
+        held._release()

@@ -1,0 +1,238 @@
+"""What is done for a cluster after the fact: by one worker at a time, and not for long where it hangs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from typing import Any, cast
+
+import pytest
+
+from gangboard.actions import guards, proofs
+from gangboard.actions.door import Door
+from gangboard.actions.lanes import LANES, Lanes
+from gangboard.domain.hold import Hold
+from gangboard.domain.objects import Meta
+from gangboard.kube.errors import KubeError
+from gangboard.kube.writing import Answer
+from gangboard.store import actions, chores
+from gangboard.store.models import Action, Chore, Cluster, HoldCheck, LeverRecord
+from tests.actions.site import QuickClock
+from tests.factories import make_cluster, make_ref, store_object
+
+pytestmark = pytest.mark.django_db
+HOLDS = "holds.gangboard.dev"
+TIMEOUT = "east did not complete PATCH within 10 s."
+
+
+class Gate:
+    """A cluster: answers that the Hold holds, or what was said for a Job."""
+
+    def __init__(self, clock: QuickClock) -> None:
+        self.clock = clock
+        self.asked: list[str] = []
+        self.faults: dict[str, KubeError] = {}
+        self.meanwhile: Callable[[], object] = lambda: None
+        self.seconds = 0.0
+
+    def open(self, _cluster: Cluster, _action: str) -> Door:
+        return cast("Door", self)
+
+    def merge_patch(self, path: str, _body: bytes) -> Answer:
+        name = path.rsplit("/", 1)[1]
+        self.asked.append(name)
+        self.clock.advance(self.seconds)
+        self.meanwhile()
+        if name in self.faults:
+            raise self.faults[name]
+        owner = {"controller": True, "uid": "js"}
+        job = {"metadata": {"ownerReferences": [owner]}, "spec": {"suspend": True}}
+        return Answer(json.dumps(job).encode(), 200, "")
+
+    def get(self, path: str, _query: Any = None) -> bytes:
+        self.asked.append(path.rsplit("/", 1)[1])
+        raise KubeError("timeout", TIMEOUT)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return make_cluster("east", actor_credentials=b"sealed")
+
+
+@pytest.fixture
+def gate() -> Gate:
+    return Gate(QuickClock())
+
+
+def hold(cluster: Cluster, names: Iterable[str]) -> None:
+    for name in names:
+        ref = make_ref("Hold", name, group="gangboard.dev", uid=name)
+        store_object(cluster, HOLDS, Hold(Meta("v1alpha1", ref, "1", 1, None), name, "js"))
+
+
+def prove(cluster: Cluster, gate: Gate) -> dict[str, bool | None]:
+    return proofs.prove_all(cluster.pk, gate.clock, gate.open)
+
+
+def checks() -> dict[str, tuple[bool | None, str]]:
+    rows = HoldCheck.objects.values_list("hold_uid", "in_force", "sentence")
+    return {uid: (in_force, sentence) for uid, in_force, sentence in rows}
+
+
+@pytest.mark.parametrize("code", ["timeout", "unreachable", "throttled", "server-error"])
+def test_a_prover_stops_where_the_cluster_does_not_answer(
+    cluster: Cluster, gate: Gate, code: str
+) -> None:
+    hold(cluster, "abc")
+    assert prove(cluster, gate) == {"a": True, "b": True, "c": True}
+    looked_at = dict(HoldCheck.objects.values_list("hold_uid", "checked_at"))
+    gate.clock.advance(61)
+    gate.asked.clear()
+    gate.faults["a"] = KubeError(code, TIMEOUT)
+    assert prove(cluster, gate) == {"a": None}
+    assert gate.asked == ["a"]
+    # Nothing is known of those that were not tried, and nobody has looked at them.
+    left = (None, f"Not proved again: the cluster left a dry run without answer. {TIMEOUT}")
+    assert checks() == {"a": (None, f"It could not be proved: {TIMEOUT}"), "b": left, "c": left}
+    assert HoldCheck.objects.get(hold_uid="b").checked_at == looked_at["b"]
+    # It rests, whatever is due; then those have their turn that had none.
+    assert proofs.due_clusters(gate.clock.now()) == [cluster.pk]
+    gate.clock.advance(59)
+    assert prove(cluster, gate) == {}
+    gate.clock.advance(2)
+    assert prove(cluster, gate) == {"b": True, "c": True, "a": None}
+    assert gate.asked == ["a", "b", "c", "a"]
+    # It was proved once and never refuted: no answer refutes nothing.
+    assert LeverRecord.objects.get().refuted_at is None
+
+
+def test_what_one_hold_alone_meets_stops_nobody(cluster: Cluster, gate: Gate) -> None:
+    hold(cluster, "ab")
+    gate.faults["a"] = KubeError("forbidden", "east forbids it.")
+    assert prove(cluster, gate) == {"a": None, "b": True}
+    assert checks()["a"] == (None, "It could not be proved: east forbids it.")
+
+
+def test_one_prover_a_cluster(cluster: Cluster, gate: Gate) -> None:
+    other = make_cluster("west", actor_credentials=b"sealed")
+    hold(cluster, "ab")
+    found: list[dict[str, bool | None]] = []
+
+    def prove_too() -> None:
+        gate.meanwhile = lambda: None
+        found.append(prove(cluster, gate))
+        ref = make_ref("Hold", "w", group="gangboard.dev", uid="w")
+        store_object(other, HOLDS, Hold(Meta("v1alpha1", ref, "1", 1, None), "w", "js"))
+        found.append(prove(other, gate))
+
+    gate.meanwhile = prove_too
+    assert prove(cluster, gate) == {"a": True, "b": True}
+    assert found == [{}, {"w": True}]
+    assert gate.asked == ["a", "w", "b"]
+
+
+def test_a_prover_that_was_stopped_past_its_lease_ends(cluster: Cluster, gate: Gate) -> None:
+    hold(cluster, "ab")
+
+    def oversleep() -> None:
+        gate.meanwhile = lambda: None
+        gate.clock.advance(chores.LEASE_SECONDS + 1)
+        with chores.holding(cluster.pk, proofs.CHORE, gate.clock) as taken:
+            assert taken is not None
+            # As if the other were still at it when this one wakes up.
+            Chore.objects.update(holder="another")
+
+    gate.meanwhile = oversleep
+    assert prove(cluster, gate) == {"a": True}
+
+
+def test_a_cluster_that_answers_slowly_is_left_after_a_while(cluster: Cluster, gate: Gate) -> None:
+    hold(cluster, "abcdefgh")
+    gate.seconds = 9.0
+    assert len(prove(cluster, gate)) == 4
+    gate.asked.clear()
+    assert list(prove(cluster, gate)) == ["e", "f", "g", "h"]
+
+
+def test_a_chore_of_a_cluster_that_was_removed(cluster: Cluster, gate: Gate) -> None:
+    gone, _ = cluster.pk, cluster.delete()
+    assert proofs.prove_all(gone, gate.clock, gate.open) == {}
+    assert guards.inspect_all(gone, gate.clock, gate.open) == {}
+    assert not Chore.objects.exists()
+
+
+def act(cluster: Cluster, name: str, **columns: Any) -> Action:
+    now = columns.pop("now")
+    subject = {
+        "path": f"/apis/batch/v1/namespaces/research/jobs/{name}",
+        "uid": f"uid-of-{name}",
+        "generation": 1,
+        "wanted": {"/spec/suspend": True},
+    }
+    values = {
+        "verb": "suspend",
+        "cluster": cluster,
+        "cluster_name": cluster.name,
+        "api_group": "batch",
+        "kind": "Job",
+        "namespace": "research",
+        "name": name,
+        "uid": f"uid-of-{name}",
+        "reason": "r",
+        "actor_name": "olga",
+        "via": "page",
+        "state": "verified",
+        "context": {"subjects": [subject]},
+        "requested_at": now,
+        "expires_at": now + timedelta(minutes=5),
+    }
+    return Action.objects.create(id=f"{cluster.name}-{name}", **{**values, **columns})
+
+
+def test_who_inspects_stops_where_the_cluster_does_not_answer(cluster: Cluster, gate: Gate) -> None:
+    now = gate.clock.now()
+    for name in ("a", "b", "c"):
+        act(cluster, name, now=now, finished_at=now, guarded=True)
+    assert guards.suspicious() == {cluster.pk: ["east-c", "east-b", "east-a"]}
+    for _ in range(3):
+        assert guards.inspect_all(cluster.pk, gate.clock, gate.open) == {}
+    assert len(gate.asked) == 1
+    gate.clock.advance(guards.REST_SECONDS + 1)
+    guards.inspect_all(cluster.pk, gate.clock, gate.open)
+    assert len(gate.asked) == 2
+
+
+def test_many_actions_of_one_cluster_do_not_hide_those_of_another(cluster: Cluster) -> None:
+    clock = QuickClock()
+    other = make_cluster("west")
+    for number in range(10):
+        due = clock.now() - timedelta(seconds=100 - number)
+        act(cluster, f"n{number}", now=due, due_at=due, state="requested")
+    due = clock.now() - timedelta(seconds=5)
+    act(other, "one", now=due, due_at=due, state="requested")
+    assert actions.due_actions(clock, most=3) == ["east-n0", "west-one", "east-n1"]
+    assert actions.due_actions(clock, most=2, cluster_id=cluster.pk) == ["east-n0", "east-n1"]
+
+
+def test_a_cluster_alone_takes_half_of_the_lanes_and_the_next_one_half_of_the_rest() -> None:
+    lanes = Lanes()
+    taken = {one: [lanes.enter(one) for _ in range(LANES)].count(True) for one in (1, 2, 3)}
+    assert taken == {1: 8, 2: 4, 3: 2}
+
+
+def test_a_cluster_that_gave_no_answer_gets_one_lane_until_it_answers() -> None:
+    lanes = Lanes(8)
+    assert lanes.enter(1)
+    lanes.leave(1, answered=False)
+    assert [lanes.enter(1), lanes.enter(1)] == [True, False]
+    assert lanes.enter(2)
+    # Who was turned away is called when there is room, once.
+    assert lanes.welcome() == []
+    lanes.leave(1, answered=True)
+    assert lanes.welcome() == [1]
+    assert lanes.welcome() == []
+    assert [lanes.enter(1), lanes.enter(1)] == [True, True]

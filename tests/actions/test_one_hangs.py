@@ -1,0 +1,53 @@
+"""A cluster that answers no write holds up neither clicks on another one, nor proofs, nor the sweep."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+
+def played(database_url: str, folder: Path) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.actions.one_hangs"],
+        cwd=settings.BASE_DIR,
+        env={
+            "PATH": os.environ["PATH"],
+            "DJANGO_SETTINGS_MODULE": "gangboard.settings",
+            "GANGBOARD_STATE": str(folder / "state"),
+            "GANGBOARD_LOG_LEVEL": "CRITICAL",
+            "DATABASE_URL": database_url,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def judge(found: dict[str, Any]) -> None:
+    # All of it while nothing that waits for the other cluster has come back.
+    assert found["given_up"] == 0
+    assert found["state"] == "verified"
+    assert found["swept"]
+    assert found["proved"] == 1
+    # Of three Holds, and ten sweeps, one is tried; of forty clicks as many as half of the threads.
+    assert (found["proofs"], found["writes"]) == (1, 8)
+
+
+def test_on_sqlite(tmp_path: Path) -> None:
+    judge(played(f"sqlite:///{tmp_path}/db.sqlite3", tmp_path))
+
+
+@pytest.mark.services
+def test_on_postgresql(postgres_url: str, tmp_path: Path) -> None:
+    judge(played(postgres_url, tmp_path))

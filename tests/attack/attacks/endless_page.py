@@ -1,0 +1,56 @@
+"""A cluster answers a list with two million objects of two bytes each, in a page of less than 64 MiB."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.attack.found import Figures
+from tests.installation import Installation
+
+SECONDS = 60
+OBJECTS = 2_100_000
+MOST_MIB, MOST_SECONDS = 16, 1.0
+READ = f"""
+import json, resource, time
+from gangboard.decode.page import read_page
+from gangboard.decode.pods import POD
+from gangboard.domain.registry import DecodeError
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+head = b'{{"kind":"PodList","metadata":{{"resourceVersion":"1"}},"items":['
+read_page(head + b"]}}", POD)
+body = head + b"{{}}," * {OBJECTS - 1} + b"{{}}]}}"
+before, began = peak(), time.monotonic()
+try:
+    read_page(body, POD)
+    refused = ""
+except DecodeError as error:
+    refused = type(error).__name__
+print(json.dumps({{"mib": peak() - before, "seconds": time.monotonic() - began, "refused": refused}}))
+"""
+
+
+def attack(board: Installation) -> Figures:  # the reader is a process of its own
+    """What reads it in a poll worker refuses it before anything of it is built."""
+    done = subprocess.run(
+        [sys.executable, "-c", READ],
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=SECONDS,
+    )
+    found = json.loads(done.stdout)
+    assert found["refused"] == "TooLargeError", found
+    assert found["mib"] <= MOST_MIB, found
+    assert found["seconds"] <= MOST_SECONDS, found
+    return {
+        "objects": OBJECTS,
+        "mib": round(found["mib"], 1),
+        "seconds": round(found["seconds"], 3),
+    }

@@ -1,0 +1,270 @@
+"""Jobs of one gang that are suspended together: the set is judged, not each of its Jobs.
+
+jobset-kueue.md §2.1 to §2.3, and the controllers of JobSet v0.12.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gangboard.diagnosis.policy.plan import plan
+from gangboard.diagnosis.policy.selection import Selection, of_selection
+from gangboard.domain.action import ClusterLevers, Ground, Lever, Verb
+from gangboard.domain.owner import Dependency, FailureRule, Owner, Policies
+from tests.diagnosis.building import NOW, a_group, a_jobset, a_part, succeeded
+from tests.diagnosis.policy.making import (
+    CLAIM,
+    NATIVE,
+    READY,
+    WITHOUT,
+    a_child,
+    a_ground,
+    a_hold,
+    a_standalone,
+    a_trio,
+    an_entry,
+    text,
+)
+
+NOTHING_RUNS = (
+    "Nothing of JobSet trio will run any more, and the JobSet does not count as suspended."
+)
+TRIO = ("trio-w-0", "trio-w-1", "trio-w-2")
+
+
+def judge(
+    ground: Ground, *names: str, levers: ClusterLevers = READY, verb: Verb = Verb.SUSPEND
+) -> Selection | None:
+    return of_selection(ground, levers, {f"uid-{name}" for name in names}, verb, NOW)
+
+
+def said(ground: Ground, *names: str, levers: ClusterLevers = READY) -> tuple[str, ...]:
+    found = judge(ground, *names, levers=levers)
+    assert found is not None
+    return found.sentences
+
+
+def is_whole(ground: Ground, *names: str, levers: ClusterLevers = READY) -> bool:
+    found = judge(ground, *names, levers=levers)
+    return found is not None and found.whole is not None
+
+
+class TestNothingRuns:
+    def test_all_jobs_of_a_gang_come_first_and_the_owner_is_offered(self) -> None:
+        found = judge(a_ground(), *TRIO)
+        assert found is not None
+        assert found.sentences[0] == NOTHING_RUNS
+        assert found.whole is not None
+        assert (found.whole.lever, found.whole.subject.name) == (Lever.SUSPEND, "trio")
+
+    def test_all_but_one_leave_one_that_runs(self) -> None:
+        found = judge(a_ground(), "trio-w-0", "trio-w-2")
+        assert found is not None
+        assert "will run" not in " ".join(found.sentences)
+        assert found.whole is None
+
+    @pytest.mark.parametrize(
+        "fields",
+        [{"suspended": True}, {"parallelism": 0}, {"finish": succeeded()}],
+        ids=["suspended", "no pods asked for", "finished"],
+    )
+    def test_a_job_that_does_not_run_need_not_be_chosen(self, fields: dict[str, Any]) -> None:
+        owner = a_trio()
+        ground = a_ground(owner, a_child(owner, "trio-w-1", **fields))
+        assert NOTHING_RUNS in said(ground, "trio-w-0", "trio-w-2")
+        assert is_whole(ground, "trio-w-0", "trio-w-2")
+        assert "will run" not in " ".join(said(ground, "trio-w-0"))
+
+    def test_a_held_job_does_not_run(self) -> None:
+        owner = a_trio()
+        ground = a_ground(owner, a_child(owner, "trio-w-1", suspended=True), holds=(a_hold(),))
+        assert NOTHING_RUNS in said(ground, "trio-w-0", "trio-w-2")
+
+    def test_where_nothing_runs_already_nothing_stops(self) -> None:
+        owner = a_trio(suspended=True)
+        stopped = [a_child(owner, name, suspended=True) for name in TRIO]
+        assert "will run" not in " ".join(said(a_ground(owner, *stopped), *TRIO))
+        assert not is_whole(a_ground(owner, *stopped), *TRIO)
+
+    def test_jobs_of_a_suspended_owner_stop_anyway(self) -> None:
+        owner = a_trio(suspended=True)
+        assert "will run" not in " ".join(said(a_ground(owner), *TRIO))
+
+    def test_what_is_not_made_yet_and_waits_for_nothing_chosen_can_still_start(self) -> None:
+        owner = a_jobset("ft", a_part("w", jobs=2), a_part("eval"))
+        ground = a_ground(owner)
+        made = replace(ground, jobs=tuple(job for job in ground.jobs if job.part_name == "w"))
+        found = judge(made, "ft-w-0", "ft-w-1")
+        assert found is not None
+        assert found.sentences[0] == (
+            "All that runs of JobSet ft is stopped; only Jobs of eval can still start."
+        )
+        assert found.whole is None
+
+    @pytest.mark.parametrize(("status", "starts"), [("Ready", True), ("Complete", False)])
+    def test_a_job_that_waits_for_another_part_starts_unless_that_is_stopped(
+        self, status: str, starts: bool
+    ) -> None:
+        """A Job at parallelism 0 counts as ready and never completes (jobset-kueue.md §2.5)."""
+        owner = a_jobset(
+            "ft", a_part("w"), a_part("eval", depends_on=(Dependency("w", status),)), a_part("x")
+        )
+        ground = a_ground(
+            owner,
+            a_child(owner, "ft-eval-0", suspended=True),
+            a_child(owner, "ft-x-0", finish=succeeded()),
+        )
+        pausing = replace(WITHOUT, parallelism=True)
+        can_start = "can still start" in " ".join(said(ground, "ft-w-0", levers=pausing))
+        assert can_start is starts
+        assert "can still start" not in " ".join(said(ground, "ft-w-0"))
+
+
+class TestOwner:
+    def test_is_offered_by_its_queue(self) -> None:
+        ground = a_ground(a_trio(queue="lq"), entries=(an_entry(),))
+        found = judge(ground, *TRIO)
+        assert found is not None
+        assert found.whole is not None
+        assert found.whole.lever is Lever.KUEUE
+
+    def test_is_not_offered_where_it_cannot_be_suspended(self) -> None:
+        ground = a_ground(a_trio(queue="lq"))
+        assert NOTHING_RUNS in said(ground, *TRIO)
+        assert not is_whole(ground, *TRIO), "its Workload is not known"
+
+    def test_is_no_better_where_its_jobs_are_suspended_one_by_one(self) -> None:
+        ground = a_ground(a_trio(independent_claim=CLAIM))
+        assert NOTHING_RUNS in said(ground, *TRIO, levers=NATIVE)
+        assert not is_whole(ground, *TRIO, levers=NATIVE)
+
+
+class TestNothingToSay:
+    def test_of_a_resume(self) -> None:
+        assert judge(a_ground(), *TRIO, verb=Verb.RESUME) is None
+
+    def test_where_the_owner_is_chosen_too(self) -> None:
+        assert judge(a_ground(), "trio", *TRIO) is None
+        assert judge(a_standalone(), "train") is None
+
+    def test_where_none_can_be_stopped(self) -> None:
+        assert judge(a_ground(), *TRIO, levers=WITHOUT) is None
+        assert judge(a_ground(), "another") is None
+
+    def test_of_a_lever_that_likely_does_not_last(self) -> None:
+        assert judge(a_ground(), *TRIO, levers=replace(WITHOUT, forced=True)) is None
+
+    def test_those_that_cannot_be_stopped_are_not_counted(self) -> None:
+        """One of them is going: it runs on until it is gone."""
+        owner = a_trio()
+        ground = a_ground(owner, a_child(owner, "trio-w-1", deleting_since=NOW))
+        found = judge(ground, *TRIO)
+        assert found is not None
+        assert [job.meta.ref.name for job in found.jobs] == ["trio-w-0", "trio-w-2"]
+        assert NOTHING_RUNS not in found.sentences
+
+
+SUCCESSES = [
+    (Policies(), ("ft-w-0", "ft-w-1"),
+     "JobSet ft cannot complete while they are held (success policy All)."),
+    (Policies(ttl_seconds=3600), ("ft-w-0", "ft-driver-0"),
+     "JobSet ft cannot complete while they are held (success policy All), so its "
+     "ttlSecondsAfterFinished of 3,600 s does not begin."),
+    (Policies(success_parts=("driver",)), ("ft-w-0", "ft-w-1"),
+     "JobSet ft completes when every Job of driver does (success policy All of driver); then these "
+     "2 Jobs are deleted."),
+    (Policies(success_operator="Any"), ("ft-w-0", "ft-w-1"),
+     "JobSet ft completes when one Job does (success policy Any); then these 2 Jobs are deleted."),
+    (Policies(success_operator="Any"), ("ft-w-0", "ft-w-1", "ft-driver-0"),
+     "JobSet ft cannot complete while they are held (success policy Any)."),
+    (Policies(success_operator="Any", success_parts=("w",)), ("ft-w-0", "ft-w-1"),
+     "JobSet ft cannot complete while they are held (success policy Any of w)."),
+    (Policies(success_operator="Any", success_parts=("w",)), ("ft-w-0", "ft-driver-0"),
+     "JobSet ft completes when one Job of w does (success policy Any of w); then these 2 Jobs are "
+     "deleted."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("policies", "chosen", "sentence"), SUCCESSES)
+def test_success_is_judged_for_the_set(
+    policies: Policies, chosen: tuple[str, ...], sentence: str
+) -> None:
+    owner = a_jobset("ft", a_part("driver"), a_part("w", jobs=2), policies=policies)
+    assert sentence in said(a_ground(owner), *chosen)
+
+
+def _chain() -> Owner:
+    """driver ← workers ← eval."""
+    return a_jobset(
+        "ft",
+        a_part("driver"),
+        a_part("workers", jobs=2, depends_on=(Dependency("driver", "Ready"),)),
+        a_part("eval", depends_on=(Dependency("workers", "Ready"),)),
+    )
+
+
+def test_only_jobs_outside_that_wait_for_the_set_are_named() -> None:
+    found = " ".join(said(a_ground(_chain()), "ft-driver-0", "ft-workers-0", "ft-workers-1"))
+    assert (
+        "After a restart or a resume of JobSet ft the Jobs of eval do not start while they are "
+        "held: eval depends on workers."
+    ) in found
+    assert "workers depend" not in found
+
+
+def test_a_part_of_which_some_jobs_are_outside_is_named() -> None:
+    found = " ".join(said(a_ground(_chain()), "ft-driver-0", "ft-workers-0"))
+    assert "the Jobs of workers and eval do not start while they are held" in found
+
+
+def _sharing(quorum: int) -> Ground:
+    ground = a_ground(a_trio(), groups=(a_group("ring", quorum=quorum),))
+    return replace(ground, jobs=tuple(replace(job, group_name="ring") for job in ground.jobs))
+
+
+def test_a_shared_group_is_judged_by_all_that_leave_it() -> None:
+    """Of 6 pods the quorum is 4: one Job may go, two may not."""
+    assert "PodGroup" not in " ".join(said(_sharing(4), "trio-w-0"))
+    assert (
+        "2 of them share PodGroup ring with 1 other Job, whose quorum is 4 pods; 2 would remain. A "
+        "lost sibling can never be replaced while these Jobs are held, and after a restart or a "
+        "resume of JobSet trio no pod of the group is placed."
+    ) in said(_sharing(4), "trio-w-0", "trio-w-1")
+    assert "PodGroup" not in " ".join(said(_sharing(2), "trio-w-0", "trio-w-1"))
+    assert "PodGroup" not in " ".join(said(_sharing(4), *TRIO)), "no sibling is left"
+
+
+class TestEachOfThem:
+    """What a plan says of one Job that is chosen with others."""
+
+    def _said(self, owner: Owner, name: str, *chosen: str) -> str:
+        found = plan(
+            a_ground(owner), READY, verb=Verb.SUSPEND, uid=f"uid-{name}", by="ann", reason="r",
+            action="a-1", now=NOW, chosen=frozenset(f"uid-{one}" for one in chosen),
+        )  # fmt: skip
+        assert found.allowed
+        return text(found)
+
+    def test_what_is_said_of_the_set_is_not_said_again(self) -> None:
+        owner = a_jobset("one", a_part("w"), policies=Policies(), max_restarts=2)
+        assert "cannot complete" in self._said(owner, "one-w-0")
+        assert "It is the only unfinished Job" in self._said(owner, "one-w-0")
+        together = self._said(owner, "one-w-0", "one-w-0")
+        assert "cannot complete" not in together
+        assert "only unfinished" not in together
+
+    def test_another_job_that_fails_is_one_that_is_not_stopped(self) -> None:
+        assert "If another Job fails" in self._said(a_trio(), "trio-w-1", *TRIO[1:])
+        assert "fails" not in self._said(a_trio(), "trio-w-1", *TRIO)
+
+    def test_a_rule_about_a_part_that_is_stopped_as_a_whole_is_left_out(self) -> None:
+        rules = (FailureRule("FailJobSet", parts=("w",)),)
+        owner = a_jobset(
+            "ft", a_part("driver"), a_part("w", jobs=2), max_restarts=1,
+            policies=Policies(failure_rules=rules),
+        )  # fmt: skip
+        assert "If a Job of w fails" in self._said(owner, "ft-w-0", "ft-w-0")
+        assert "Job of w" not in self._said(owner, "ft-w-0", "ft-w-0", "ft-w-1")

@@ -1,0 +1,239 @@
+"""Names that begin with another name: nothing of one owner is ever taken for the other's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from gangboard.actions.verify.siblings import changes
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.kinship import Kinship
+from gangboard.diagnosis.links import Linked
+from gangboard.diagnosis.policy.survey import survey
+from gangboard.diagnosis.units import units
+from gangboard.domain.action import Ground
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.holding import hold_on
+from gangboard.domain.reading.naming import may_be_pod_of
+from gangboard.domain.reading.preemption import last_preemption
+from gangboard.rules.admission.job_suspended import RULE
+from tests.diagnosis.building import (
+    NOW,
+    a_group,
+    a_hold,
+    a_job,
+    a_jobset,
+    a_part,
+    a_pod,
+    a_unit,
+    ago,
+    an_entry,
+    an_event,
+    facts_of,
+)
+
+LONG = "x" * 63
+
+
+@pytest.mark.parametrize(
+    ("job", "indexed", "pod", "is_own"),
+    [
+        # As observed: <job>-<index>-<5 characters>, <job>-<5 characters> (jobset-kueue.md §1.5).
+        ("run-w-0", True, "run-w-0-1-x7k2p", True),
+        ("run-w-0", True, "run-w-0-12-x7k2p", True),
+        ("run-w-0", False, "run-w-0-x7k2p", True),
+        ("run-w-0", True, "run-w-0-0-1-x7k2p", False),
+        ("run-w-0-0", True, "run-w-0-0-1-x7k2p", True),
+        ("run-w-0", False, "run-w-0-1-x7k2p", False),
+        ("run-w-0", True, "run-w-0-x7k2p", False),
+        ("run-w-0", True, "run-w-01-x7k2p", False),
+        ("run-w-0", True, "run-w-0-01-x7k2p", False),
+        ("run-w-0", True, "run-w-0-99-x7k2p", False),  # it has 50 completions
+        ("run", True, "run.w-1-x7k2p", False),
+        ("run", False, "runs-x7k2p", False),
+        # No vowels, no 0, 1, 3: what controllers generate never has them.
+        ("run-w-0", True, "run-w-0-1-x7k2a", False),
+        ("run-w-0", False, "run-w-0-worker", False),
+        ("run-w-0", True, "run-w-0-1-", False),
+        ("run-w-0", True, "", False),
+        # What comes before the five characters is cut to 58.
+        (LONG, True, "x" * 55 + "-0-" + "x7k2p", True),
+        (LONG, True, "x" * 54 + "-10-" + "x7k2p", True),
+        (LONG, True, "x" * 54 + "-0-" + "x7k2p", False),
+        (LONG, False, "x" * 58 + "x7k2p", True),
+        ("x" * 57, False, "x" * 57 + "-x7k2p", True),
+        ("x" * 58, False, "x" * 58 + "x7k2p", True),
+    ],
+)
+def test_whose_pod_a_name_can_be(job: str, indexed: bool, pod: str, is_own: bool) -> None:
+    assert may_be_pod_of(a_job(job, pods=50, indexed=indexed), pod) is is_own
+
+
+def _waiting(job: Owner) -> list[Pod]:
+    """Its pods, none of which has a node; their names and uids are like nobody's."""
+    name = job.meta.ref.name
+    return [
+        a_pod(f"waits-{number}", of=job, uid=f"pod-{number}-of-{name}")
+        for number in range(job.desired)
+    ]
+
+
+def test_a_preemption_of_a_pod_that_is_gone_is_told_of_its_own_job() -> None:
+    jobset = a_jobset("run", a_part("w", jobs=1), a_part("w-0", jobs=1))
+    short, long = (a_job(name, of=jobset) for name in ("run-w-0", "run-w-0-0"))
+    gone = a_pod("run-w-0-0-1-x7k2p", uid="gone")
+    event = replace(an_event(gone, "Preempted"), related=ObjectRef("", "Pod", "b", "taker", "t"))
+    things: list[Linked] = [short, long, *_waiting(short), *_waiting(long)]
+    facts = assemble(jobset, things, events=[event], now=NOW)
+    found = {unit.name: last_preemption(unit) for unit in units(facts)}
+    assert found["run-w-0"] is None
+    assert found["run-w-0-0"] is not None
+    said = assess(facts).memory
+    assert (said["run-w-0"].preempted_at, said["run-w-0-0"].preempted_at) == (None, ago(30))
+
+
+def test_a_name_that_two_jobs_can_have_given_is_nobodys() -> None:
+    """`run-0` is Indexed and `run-0-0` is not: pod 0 of the one is called as any pod of the other."""
+    jobset = a_jobset("run", a_part("a"), a_part("b"))
+    one, two = a_job("run-0", of=jobset), a_job("run-0-0", of=jobset, indexed=False)
+    event = an_event(a_pod("run-0-0-x7k2p", uid="gone"), "Preempted")
+    things: list[Linked] = [one, two, *_waiting(one), *_waiting(two)]
+    facts = assemble(jobset, things, events=[event], now=NOW)
+    assert {last_preemption(unit) for unit in units(facts)} == {None}
+
+
+NAMES = st.from_regex(r"[a-z]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True)
+SEPARATORS = st.sampled_from(["-", ".", "", "-0-", "-0", "0", "-0-x7k2p"])
+ENDS = st.from_regex(r"([a-z0-9]([a-z0-9-]{0,6}[a-z0-9])?)?", fullmatch=True)
+RANDOM = st.text("bcdfghjklmnpqrstvwxz2456789", min_size=5, max_size=5)
+
+
+@st.composite
+def alike(draw: st.DrawFn) -> tuple[str, str]:
+    short = draw(NAMES)
+    long = f"{short}{draw(SEPARATORS)}{draw(ENDS)}"
+    assume(long != short)
+    return short, long
+
+
+def _pod_name(job: Owner, index: int, random: str) -> str:
+    """As the controller generates it; short names are never cut."""
+    middle = f"-{index}" if job.indexed else ""
+    return f"{job.meta.ref.name}{middle}-{random}"
+
+
+@given(alike(), st.booleans(), st.booleans(), st.integers(0, 3), RANDOM, st.booleans())
+def test_no_job_is_told_of_a_pod_of_the_other(
+    names: tuple[str, str],
+    first: bool,
+    second: bool,
+    index: int,
+    random: str,
+    of_long: bool,
+) -> None:
+    jobset = a_jobset("set", a_part("a", pods=4), a_part("b", pods=4), uid="the-jobset")
+    jobs = [
+        a_job(name, of=jobset, pods=4, indexed=indexed)
+        for name, indexed in zip(names, (first, second), strict=True)
+    ]
+    maker = jobs[of_long]
+    gone = a_pod(_pod_name(maker, index, random), uid="gone")
+    event = an_event(gone, "Preempted")
+    pods = [
+        a_pod(f"waits-{number}-{job.meta.ref.uid}", of=job) for job in jobs for number in range(4)
+    ]
+    facts = assemble(jobset, [*jobs, *pods], events=[event], now=NOW)
+    told = {unit.name for unit in units(facts) if last_preemption(unit) is not None}
+    assert told <= {maker.meta.ref.name}
+    assert may_be_pod_of(maker, gone.meta.ref.name)
+    if first is second:
+        assert told == {maker.meta.ref.name}
+
+
+@given(alike(), st.booleans(), RANDOM)
+def test_what_belongs_to_one_owner_never_moves_to_the_other(
+    names: tuple[str, str], as_jobsets: bool, random: str
+) -> None:
+    """Pods, events, groups, Holds and entries in queues, of two owners of one namespace."""
+    kinship = Kinship()
+    things: dict[str, list[Any]] = {}
+    for name in names:
+        owner = a_jobset(name, uid=f"owner-{name}") if as_jobsets else None
+        job = a_job(f"{name}-w-0" if owner else name, uid=f"job-{name}", of=owner)
+        group = a_group(f"{name}-ring", uid=f"group-{name}", of=owner or job)
+        pod = a_pod(_pod_name(job, 0, random), uid=f"pod-{name}", of=job, group=f"{name}-ring")
+        things[name] = [
+            *([owner] if owner else []),
+            job,
+            group,
+            pod,
+            a_hold(job, name=f"{name}-hold", uid=f"hold-{name}", owner_uid=f"owner-{name}"),
+            an_entry(owner or job, f"{name}-entry", uid=f"entry-{name}"),
+        ]
+    event = an_event(things[names[0]][-3], "FailedScheduling", uid="event")
+    for thing in [thing for name in names for thing in things[name]]:
+        kinship.put(thing)
+    for name in names:
+        root = things[name][0].meta.ref.uid
+        held = f"hold-{name}"
+        own = {thing.meta.ref.uid for thing in things[name]} - ({held} if not as_jobsets else set())
+        assert set(kinship.members(root)) == own
+    assert kinship.touch_event(event) == {things[names[0]][0].meta.ref.uid}
+    for name, other in (names, names[::-1]):
+        job = next(one for one in things[name] if one.meta.ref.uid == f"job-{name}")
+        holds = [one for found in things.values() for one in found if one.meta.ref.kind == "Hold"]
+        entries = [
+            one for found in things.values() for one in found if one.meta.ref.kind == "Workload"
+        ]
+        found = hold_on(job, holds)
+        assert (found.meta.ref.uid if found else "") == (f"hold-{name}" if as_jobsets else "")
+        looked = survey(Ground(things[name][0], (job,), holds=tuple(holds), entries=tuple(entries)))
+        assert {entry.meta.ref.uid for entry in looked.entries} == {f"entry-{name}"}
+        assert all(hold.meta.ref.uid != f"hold-{other}" for hold in looked.holds_on(job))
+
+
+@given(alike(), RANDOM, st.booleans())
+def test_the_end_of_one_job_excuses_no_loss_of_the_other(
+    names: tuple[str, str], random: str, is_long: bool
+) -> None:
+    ended = names[not is_long]
+    pod = f"{names[is_long]}-0-{random}"
+    before = {"uid-pod": [pod, 0, f"uid-{names[is_long]}"]}
+    assert changes(before, (), finished=frozenset({f"uid-{ended}"})) == [
+        f"Sibling pod {pod} is gone."
+    ]
+    assert changes(before, (), finished=frozenset({f"uid-{names[is_long]}"})) == []
+
+
+def test_what_an_older_release_wrote_down_excuses_nothing() -> None:
+    before = {"uid-pod": ["run-w-0-0-x7k2p", 0]}
+    assert changes(before, (), finished=frozenset({"run-w-0"})) == [
+        "Sibling pod run-w-0-0-x7k2p is gone."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("message", "scoped"),
+    [
+        ("Job run waits.", False),
+        ("It waits for run.", False),
+        ("Job run.x waits.", True),
+        ("Job run-x waits.", True),
+        ("Job a.run waits.", True),
+    ],
+)
+def test_a_longer_name_does_not_name_the_unit(message: str, scoped: bool) -> None:
+    jobset = a_jobset("set", a_part("a"), a_part("b"))
+    given_: dict[str, Any] = {"name": "run", "noun": "Job", "desired": 2}
+    unit = a_unit(facts_of(jobset, a_job("run", of=jobset)), **given_)
+    assert unit_finding(RULE, unit, message).message == (
+        f"Job run: {message}" if scoped else message
+    )

@@ -1,0 +1,181 @@
+"""The verdict and the policy give one answer about the same objects: who decides when it runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.policy.plan import all_offers
+from gangboard.domain.action import ClusterLevers, Ground, Lever, Plan, PolicyState
+from gangboard.domain.facts import GangFacts
+from gangboard.domain.health import Health
+from gangboard.domain.hold import Hold
+from gangboard.domain.objects import Controller
+from gangboard.domain.owner import Owner
+from gangboard.domain.queue import QueueEntry
+from gangboard.domain.queueing import Standing
+from gangboard.domain.verdict import JobState, Verdict
+from tests.diagnosis.building import (
+    NOW,
+    a_condition,
+    a_hold,
+    a_job,
+    a_jobset,
+    a_part,
+    an_entry,
+    child_jobs,
+    pods_of,
+)
+
+ABOVE = Controller("argoproj.io", "Workflow", "nightly", "uid-nightly")
+QUEUED = ("queue-evaluating", "deactivated")
+LABELS = st.sampled_from(["", "", "lq"])
+FINISHED = (a_condition("Finished"),)
+
+
+@st.composite
+def entries_of(draw: st.DrawFn, owner: Owner) -> tuple[QueueEntry, ...]:
+    if draw(st.booleans()):
+        return ()
+    return (
+        an_entry(
+            owner,
+            queue=draw(st.sampled_from(["lq", ""])),
+            active=draw(st.sampled_from([True, True, False])),
+            admitted=draw(st.booleans()),
+            conditions=draw(st.sampled_from([(), (), FINISHED])),
+        ),
+    )
+
+
+@st.composite
+def gangs(draw: st.DrawFn) -> tuple[GangFacts, Ground, ClusterLevers]:
+    fields: dict[str, Any] = {
+        "suspended": draw(st.booleans()),
+        "queue": draw(LABELS),
+        "of": draw(st.sampled_from([None, None, None, ABOVE])),
+        "managed_by": draw(st.sampled_from(["", "", "", "kueue.x-k8s.io/multikueue"])),
+    }
+    if draw(st.booleans()):
+        owner = a_job("train", **fields)
+        jobs: tuple[Owner, ...] = (owner,)
+        entries = draw(entries_of(owner))
+        holds: tuple[Hold, ...] = ()
+        running: tuple[Owner, ...] = () if owner.suspended else jobs
+    else:
+        owner = a_jobset("llama", a_part("w", jobs=2), **fields)
+        jobs = tuple(
+            replace(job, suspended=owner.suspended or draw(st.booleans()), queue=draw(LABELS))
+            for job in child_jobs(owner)
+        )
+        entries = draw(entries_of(owner))
+        for job in jobs:
+            entries += draw(entries_of(job))
+        holds = tuple(a_hold(job) for job in jobs if draw(st.sampled_from([False, False, True])))
+        running = tuple(job for job in jobs if not job.suspended)
+    sight = draw(st.sampled_from(["", "served", "not-served"]))
+    pods = [pod for job in running for pod in pods_of(job, 2, on="n0")]
+    facts = assemble(
+        owner,
+        [*(job for job in jobs if job is not owner), *pods, *entries, *holds],
+        now=NOW,
+        queue_sight=sight,
+        queue_systems=("Kueue",),
+    )
+    levers = ClusterLevers(has_actor=True, hold=PolicyState.INSTALLED, queue_sight=sight)
+    return facts, Ground(owner=owner, jobs=jobs, holds=holds, entries=entries), levers
+
+
+Case = tuple[GangFacts, Ground, ClusterLevers]
+
+
+def _answers(case: Case) -> tuple[Verdict, dict[str, tuple[Plan, Plan]]]:
+    facts, ground, levers = case
+    return assess(facts), dict(all_offers(ground, levers, NOW))
+
+
+def _owner(case: Case, offers: dict[str, tuple[Plan, Plan]]) -> tuple[Owner, Plan, Plan]:
+    owner = case[1].owner
+    return owner, *offers[owner.meta.ref.uid]
+
+
+@settings(max_examples=400)
+@given(gangs())
+def test_suspended_means_that_its_own_field_resumes_it(case: Case) -> None:
+    verdict, offers = _answers(case)
+    owner, _, resume = _owner(case, offers)
+    if not owner.suspended:
+        return
+    free = verdict.finding.code == "suspended"
+    nobodys = (verdict.finding.code, verdict.finding.health) == (QUEUED[0], Health.BLOCKED)
+    assert free or verdict.finding.code in QUEUED
+    if owner.managed_by or owner.meta.controller is not None:
+        assert not resume.allowed
+        assert not any(text.startswith("Resume") for text in verdict.finding.advice)
+    else:
+        assert (resume.lever is Lever.SUSPEND) is (free or nobodys)
+        told = any(text.startswith("Resume") for text in verdict.finding.advice)
+        assert told is (free or nobodys)
+
+
+@settings(max_examples=400)
+@given(gangs())
+def test_the_lever_of_a_queue_is_for_what_the_verdict_calls_queued(case: Case) -> None:
+    verdict, offers = _answers(case)
+    owner, suspend, resume = _owner(case, offers)
+    for plan in (suspend, resume):
+        if plan.lever is Lever.KUEUE and owner.suspended:
+            assert verdict.finding.code in QUEUED
+            assert verdict.finding.health in (Health.WAITING, Health.SUSPENDED)
+    if verdict.finding.code == "deactivated" and owner.suspended:
+        assert resume.lever is Lever.KUEUE or not resume.allowed
+
+
+@settings(max_examples=400)
+@given(gangs())
+def test_a_job_that_waits_in_a_queue_is_not_resumed_and_one_that_is_suspended_can_be(
+    case: Case,
+) -> None:
+    verdict, offers = _answers(case)
+    owner = case[1].owner
+    if owner.suspended or owner.managed_by or owner.meta.controller is not None:
+        return
+    held = {hold.job_name for hold in case[1].holds}
+    for state in verdict.jobs:
+        if state.ref.uid == owner.meta.ref.uid or not state.suspended:
+            continue
+        resume = offers[state.ref.uid][1]
+        if state.ref.name in held:
+            assert resume.lever is Lever.HOLD
+            assert _code(verdict, state) in ("job-suspended", "suspended")
+        else:
+            # What a queue has admitted it resumes itself: nobody undoes who is faster.
+            admitted = case[0].queueing[state.ref.uid].standing is Standing.ADMITTED
+            by_hand = _code(verdict, state) in ("job-suspended", "suspended")
+            assert resume.allowed is (by_hand or admitted)
+
+
+def _code(verdict: Verdict, state: JobState) -> str:
+    """The code of a Job's own row, else that of the gang that it is part of."""
+    return state.finding.code if state.finding is not None else verdict.finding.code
+
+
+@settings(max_examples=400)
+@given(gangs())
+def test_what_is_advised_to_be_resumed_may_be_resumed(case: Case) -> None:
+    verdict, offers = _answers(case)
+    advised = [
+        text
+        for finding in verdict.findings
+        for text in finding.advice
+        if text.startswith(("Resume", "Release"))
+    ]
+    for owner in {one.meta.ref.uid: one for one in (case[1].owner, *case[1].jobs)}.values():
+        name = f" {owner.meta.ref.name} "
+        if any(name in text for text in advised):
+            assert offers[owner.meta.ref.uid][1].allowed, (advised, offers[owner.meta.ref.uid][1])

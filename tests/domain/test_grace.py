@@ -1,0 +1,47 @@
+"""When a young state is news, and that finding it out costs one look at each pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from gangboard.domain.owner import Dependency
+from gangboard.domain.pod import Pod
+from gangboard.domain.reading.grace import CREATION_GRACE, creation_due
+from tests.diagnosis.building import NOW, a_jobset, a_part, child_jobs, pods_of
+from tests.rules.asking import unit_of
+
+
+class Counted(tuple[Pod, ...]):
+    """Pods that count how often they are looked at."""
+
+    looks = 0
+
+    def __iter__(self) -> Iterator[Pod]:
+        for pod in super().__iter__():
+            self.looks += 1
+            yield pod
+
+
+@pytest.mark.parametrize("number", [3, 300])
+def test_each_pod_is_looked_at_once_however_many_jobs_are_depended_on(number: int) -> None:
+    jobset = a_jobset(
+        "run",
+        a_part("driver", jobs=number, pods=1),
+        a_part("workers", pods=1, depends_on=(Dependency("driver", "Ready"),)),
+    )
+    *drivers, worker = child_jobs(jobset)
+    pods = [pod for job in drivers for pod in pods_of(job, 1, on="n0")]
+    unit = unit_of(
+        jobset, *drivers, worker, *pods, jobs=(worker,), pods=(), parts=(jobset.parts[1],)
+    )
+    counted = Counted(unit.facts.pods)
+    assert len(counted) == number
+    due = creation_due(replace(unit, facts=replace(unit.facts, pods=counted)))
+    assert counted.looks == number
+    ready = [pod.ready.since for pod in pods if pod.ready is not None and pod.ready.since]
+    assert due is not None
+    assert len(ready) == number
+    assert max(ready) + CREATION_GRACE <= due <= NOW + CREATION_GRACE

@@ -1,0 +1,93 @@
+"""How a queue stands to an owner and its Jobs: one table for verdicts and actions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gangboard.domain.queueing import Standing, queueing_of
+from tests.diagnosis.building import a_condition, a_job, a_jobset, ago, an_entry, child_jobs
+
+OVER = {"conditions": (a_condition("Finished"),)}
+GOING = {"deleting_since": ago(1)}
+IN, OUT, OFF = {"admitted": True}, {"admitted": False}, {"active": False}
+CASES: list[tuple[str, bool, tuple[dict[str, Any], ...], str, str]] = [
+    # (queue label, suspended, its entries, what is known of queues, how the queue stands to it)
+    ("", True, (), "served", "free"),
+    ("", False, (), "", "free"),
+    ("", True, (), "not-served", "free"),
+    ("lq", True, (), "not-served", "nobody"),
+    ("lq", False, (), "not-served", "nobody"),
+    ("lq", True, (IN,), "not-served", "nobody"),
+    ("", True, (OUT,), "not-served", "free"),
+    ("lq", True, (), "", "not-known"),
+    ("lq", True, (), "served", "waits"),
+    ("lq", False, (), "served", "admitted"),
+    ("lq", False, (), "", "admitted"),
+    *(
+        (label, suspended, entries, sight, standing)
+        for label in ("", "lq")
+        for suspended in (True, False)
+        for sight in ("served", "")
+        for entries, standing in (
+            ((OUT,), "waits"),
+            ((IN,), "admitted"),
+            ((OFF,), "deactivated"),
+            ((OFF, OFF), "deactivated"),
+            ((IN, OUT), "waits"),
+            ((IN, OFF), "waits"),
+            ((IN, {**OUT, **OVER}), "admitted"),
+            ((IN, {**OFF, **GOING}), "admitted"),
+        )
+    ),
+    ("lq", True, (OVER,), "served", "waits"),
+    ("", True, (OVER, GOING), "served", "free"),
+]
+
+
+@pytest.mark.parametrize(("label", "suspended", "entries", "sight", "standing"), CASES)
+def test_how_a_queue_stands_to_an_owner(
+    label: str, suspended: bool, entries: tuple[dict[str, Any], ...], sight: str, standing: str
+) -> None:
+    job = a_job("train", queue=label, suspended=suspended)
+    made = [an_entry(job, f"job-train-{index}", **one) for index, one in enumerate(entries)]
+    found = queueing_of(job, (job,), made, sight)["uid-train"]
+    assert found.standing == standing
+    assert found.is_managed is (standing not in ("free", "nobody"))
+    assert found.may_run is (standing in ("free", "nobody", "admitted"))
+
+
+def test_the_entry_says_which_queue_it_is_in() -> None:
+    job = a_job("train", queue="asked", suspended=True)
+    assert queueing_of(job, (), [an_entry(job, queue="got")], "served")["uid-train"].queue == "got"
+    assert queueing_of(job, (), [an_entry(job, queue="")], "served")["uid-train"].queue == "asked"
+    assert queueing_of(job, (), (), "served")["uid-train"].queue == "asked"
+
+
+def test_a_label_on_a_job_counts_where_its_owner_is_in_no_queue() -> None:
+    """Kueue makes no Workload for what an owner in a queue has made (jobset-kueue.md §3.2)."""
+    free, managed = a_jobset("free"), a_jobset("managed", queue="lq")
+    for owner, sight, standing in (
+        (free, "served", Standing.WAITS),
+        (free, "not-served", Standing.NOBODY),
+        (managed, "served", Standing.FREE),
+        (managed, "not-served", Standing.NOBODY),
+    ):
+        (job,) = child_jobs(owner, suspended=True, queue="own")
+        assert queueing_of(owner, (job,), (), sight)[job.meta.ref.uid].standing is standing
+    (job,) = child_jobs(managed, suspended=True)
+    found = queueing_of(managed, (job,), [an_entry(job)], "served")
+    assert found[job.meta.ref.uid].standing is Standing.WAITS
+    assert found["uid-managed"].standing is Standing.ADMITTED
+
+
+def test_what_an_owner_has_made_is_kept_with_it_until_that_is_admitted() -> None:
+    """Kueue suspends each child Job of what it has not admitted (jobset-kueue.md §3.5)."""
+    owner = a_jobset("run")
+    (job,) = child_jobs(owner, suspended=True)
+    found = queueing_of(owner, (job,), [an_entry(owner)], "served")[job.meta.ref.uid]
+    assert (found.standing, found.by_owner) == (Standing.WAITS, True)
+    own = an_entry(job, admitted=True)
+    found = queueing_of(owner, (job,), [an_entry(owner), own], "served")[job.meta.ref.uid]
+    assert (found.standing, found.by_owner) == (Standing.WAITS, True)

@@ -1,0 +1,47 @@
+"""An installation that people reach over https: Django's own checks, cookies, redirects."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.ops.test_commands import manage
+
+LOOK = """
+import json
+from django.conf import settings
+from django.test import Client
+form = Client(HTTP_X_FORWARDED_PROTO="https").get("/sign-in/", headers={"host": "localhost"})
+plain = {path: Client().get(path, headers={"host": "localhost"}) for path in ("/sign-in/", "/healthz")}
+print(json.dumps({
+    "session": settings.SESSION_COOKIE_NAME,
+    "cookies": {name: [bool(one["secure"]), one["path"], one["domain"]]
+                for name, one in form.cookies.items()},
+    "plain": {path: [one.status_code, one.headers.get("Location", "")]
+              for path, one in plain.items()},
+}))
+"""
+
+
+def test_the_checks_of_django_find_nothing(tmp_path: Path) -> None:
+    done = manage(
+        "check",
+        "--deploy",
+        "--fail-level",
+        "WARNING",
+        GANGBOARD_STATE=str(tmp_path),
+        GANGBOARD_HTTPS="on",
+    )
+    assert done.returncode == 0, done.stderr
+    # Both speak for other hosts of the domain (see settings.py). Nothing else is silenced.
+    assert "(2 silenced)" in done.stdout
+
+
+def test_cookies_are_of_this_host_alone_and_pages_only_over_tls(tmp_path: Path) -> None:
+    done = manage("shell", "-c", LOOK, GANGBOARD_STATE=str(tmp_path), GANGBOARD_HTTPS="on")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["session"] == "__Host-sessionid"
+    assert found["cookies"] == {"__Host-csrftoken": [True, "/", ""]}
+    assert found["plain"]["/sign-in/"] == [301, "https://localhost/sign-in/"]
+    assert found["plain"]["/healthz"] == [200, ""]

@@ -1,0 +1,183 @@
+"""A cluster that cannot be reached is one event of the cluster: of its gangs nothing new is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from gangboard.decode.nodes import NODE
+from gangboard.decode.pods import POD
+from gangboard.polling import poll
+from gangboard.polling.session import Session
+from gangboard.polling.sight import is_blind
+from gangboard.polling.silence import SILENT_AFTER, Silence
+from gangboard.polling.watched import Watched
+from gangboard.store.models import Cluster, Gang, Outage, ResourceState, VerdictSpan
+from tests.polling.conftest import Watching
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Watch = Callable[..., Watching]
+AWAY = timedelta(minutes=5)
+
+
+def verdicts(watching: Watching) -> list[tuple[object, ...]]:
+    gangs = Gang.objects.filter(cluster=watching.cluster, gone_at=None).order_by("name", "uid")
+    return list(gangs.values_list("name", "health", "code", "since", "last_health"))
+
+
+def spans(watching: Watching) -> list[tuple[object, ...]]:
+    found = VerdictSpan.objects.filter(cluster=watching.cluster).order_by("pk")
+    return list(found.values_list("gang_id", "code", "began_at", "ended_at"))
+
+
+def session_of(watching: Watching) -> Session:
+    return poll._sessions[watching.cluster.pk]
+
+
+def let_pass(watching: Watching, time: timedelta) -> None:
+    """Make everything that was seen of the cluster older."""
+    for watched in session_of(watching).watched.values():
+        for name in ("contact_at", "tried_at", "seen_at"):
+            at: datetime | None = getattr(watched, name)
+            setattr(watched, name, at and at - time)
+    silence = session_of(watching).silence
+    silence.last_at = silence.last_at and silence.last_at - time
+    store_pass(watching, time)
+
+
+def store_pass(watching: Watching, time: timedelta) -> None:
+    """The same in the store."""
+    for row in ResourceState.objects.filter(cluster=watching.cluster, contact_at__isnull=False):
+        assert row.contact_at is not None
+        ResourceState.objects.filter(pk=row.pk).update(contact_at=row.contact_at - time)
+    contact_at = watching.fresh().contact_at
+    assert contact_at is not None
+    Cluster.objects.filter(pk=watching.cluster.pk).update(contact_at=contact_at - time)
+
+
+@pytest.mark.parametrize("how", ["status", "unauthorized", "reset"])
+@pytest.mark.parametrize("new_worker", [False, True])
+def test_of_its_gangs_nothing_is_said_while_it_is_silent(
+    watch: Watch, how: str, new_worker: bool
+) -> None:
+    watching = watch()
+    watching.window(1.5)
+    known, told = verdicts(watching), spans(watching)
+    assert {health for _, health, *_ in known} > {"running"}
+    faults = watching.simulator.faults
+    faults.status(500) if how == "status" else getattr(faults, how)()
+    watching.window(0.5)
+    let_pass(watching, AWAY)
+    if new_worker:
+        watching.forget()
+    watching.window(1.0)
+    assert (verdicts(watching), spans(watching)) == (known, told)
+    assert watching.fresh().problem
+    assert not Outage.objects.exists(), "it is not over"
+    faults.clear()
+    for _ in range(5):  # a window in which asking is not due yet ends at once
+        watching.window(4.0)
+        if Outage.objects.exists():
+            break
+    assert not Gang.objects.filter(code="not-observed").exists()
+    assert (verdicts(watching), spans(watching)) == (known, told)
+    (outage,) = Outage.objects.all()
+    assert outage.ended_at - outage.began_at > AWAY
+    assert outage.problem
+    assert outage.sentence
+    assert not watching.fresh().problem
+
+
+def test_a_time_in_which_nobody_asked_is_one_event_too(watch: Watch) -> None:
+    watching = watch()
+    watching.window(1.5)
+    let_pass(watching, AWAY)
+    watching.forget()
+    watching.window(2.0)
+    (outage,) = Outage.objects.all()
+    assert (outage.problem, outage.sentence) == ("", "")
+
+
+def test_a_short_pause_is_none(watch: Watch) -> None:
+    watching = watch()
+    watching.window(1.0)
+    let_pass(watching, timedelta(seconds=100))
+    watching.window(2.0)
+    assert not Outage.objects.exists()
+
+
+def test_one_resource_that_stays_away_after_the_silence_is_missed_in_its_own_time(
+    watch: Watch,
+) -> None:
+    watching = watch()
+    watching.window(1.5)
+    let_pass(watching, AWAY)
+    watching.simulator.faults.status(500, resource="pods")
+    watching.window(2.0)
+    assert not Gang.objects.filter(code="not-observed").exists(), "the silence does not count"
+    pods = session_of(watching).watched["pods"]
+    assert pods.contact_at is not None
+    assert pods.excused >= AWAY - SILENT_AFTER
+    pods.silences = [(pods.contact_at, pods.contact_at + AWAY - timedelta(seconds=121))]
+    watching.window(2.0)
+    assert not Gang.objects.exclude(code="not-observed").filter(gone_at=None).exists()
+    assert timezone.now() - Gang.objects.order_by("since")[0].since < timedelta(minutes=1)
+
+
+def test_an_api_server_that_says_what_it_serves_and_nothing_more_is_silent(watch: Watch) -> None:
+    """So it is while its etcd is away: discovery needs none."""
+    watching = watch()
+    watching.window(1.5)
+    known, told = verdicts(watching), spans(watching)
+    for verb in ("list", "watch"):
+        watching.simulator.faults.status(500, verb=verb)
+    watching.window(0.5)
+    let_pass(watching, AWAY)
+    before = watching.fresh().contact_at
+    session_of(watching).asking.hasten()
+    watching.window(1.5)
+    assert session_of(watching).asking.error is None
+    cluster = watching.fresh()
+    assert cluster.contact_at == before
+    assert cluster.problem
+    assert (verdicts(watching), spans(watching)) == (known, told)
+
+
+def test_a_cluster_that_refuses_everything_is_not_silent(watch: Watch) -> None:
+    watching = watch()
+    watching.window(1.5)
+    for verb in ("list", "watch"):
+        watching.simulator.faults.forbidden(verb=verb)
+    watching.window(0.5)
+    let_pass(watching, AWAY)
+    watching.forget()
+    watching.window(1.5)
+    assert not Gang.objects.exclude(code="not-observed").filter(gone_at=None).exists()
+    contact_at = watching.fresh().contact_at
+    assert contact_at is not None
+    assert timezone.now() - contact_at < timedelta(seconds=30)
+
+
+def test_short_silences_do_not_excuse_one_resource_for_ever() -> None:
+    """A cluster that is looked at by turns: seen for 20 s, not for 40 s, and its pods fail throughout."""
+    begin = timezone.now()
+    pods, nodes = (
+        Watched(resource, version="v1", state=state, listed_at=begin, contact_at=begin)
+        for resource, state in ((POD, "failing"), (NODE, "ok"))
+    )
+    sight = {"pods": pods, "nodes": nodes}
+    silence = Silence(last_at=begin)
+    blind_at = []
+    for second in range(10 * 60):
+        now = begin + timedelta(seconds=second)
+        if second % 60 < 20:
+            pods.tried_at = nodes.tried_at = nodes.seen_at = nodes.contact_at = now
+        if not silence.keeps_from_judging(sight, now, settle=False) and is_blind(pods, now):
+            blind_at.append(second)
+    # From 19 to 60 is 41 s, of which the cluster counted as silent for 11: 120 + 2 of those are over.
+    assert blind_at[0] == 143
+    assert {second % 60 for second in blind_at if second >= 180} == set(range(50))

@@ -1,0 +1,83 @@
+"""Since when gangs are as they are that were made days before gangboard came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from gangboard.polling import poll
+from gangboard.store.models import Gang
+from tests.polling.conftest import Watching
+
+Watch = Callable[..., Watching]
+HOUR = timedelta(hours=1)
+
+
+def _ready_at(watching: Watching, namespace: str, name: str) -> datetime:
+    """When the last of the pods of a Job became ready."""
+    times = [
+        datetime.fromisoformat(condition["lastTransitionTime"])
+        for pod in watching.simulator.objects.list("v1", "Pod")
+        if pod["metadata"]["namespace"] == namespace and _is_of(pod, name)
+        for condition in pod["status"]["conditions"]
+        if condition["type"] == "Ready"
+    ]
+    return max(times)
+
+
+def _is_of(pod: dict[str, Any], job: str) -> bool:
+    return any(one["name"] == job for one in pod["metadata"].get("ownerReferences", ()))
+
+
+def test_a_gang_that_has_run_for_days_runs_for_days(watch: Watch) -> None:
+    watching = watch(fleet="east")
+    assert watching.once().ok
+    jobs = Gang.objects.filter(code="running", kind="Job", succeeded=0)
+    assert jobs
+    for gang in jobs:
+        assert gang.since == _ready_at(watching, gang.namespace, gang.name)
+        assert not gang.since_first_seen
+    assert min(gang.since for gang in jobs) < datetime.now(UTC) - HOUR
+
+
+def test_what_objects_do_not_tell_is_known_from_its_first_sight_only(watch: Watch) -> None:
+    watching = watch(fleet="east")
+    assert watching.once().ok
+    looping = Gang.objects.filter(code="crash-loop", created_at__lt=datetime.now(UTC) - HOUR / 4)
+    assert looping
+    assert all(gang.since_first_seen and gang.since == gang.first_seen_at for gang in looping)
+    seen = Gang.objects.filter(since_first_seen=True)
+    assert all(gang.since == gang.first_seen_at for gang in seen)
+
+
+@pytest.mark.parametrize("is_watched", [True, False])
+def test_a_change_that_was_watched_is_known(watch: Watch, is_watched: bool) -> None:
+    watching = watch(fleet="east")
+    assert watching.once().ok
+    gang = Gang.objects.filter(code="running", kind="Job", succeeded=0).earliest("name")
+    if is_watched:
+        watching.window()
+        (session,) = poll._sessions.values()
+        assert session.followed_since is not None
+        session.followed_since -= HOUR
+    else:
+        watching.forget()
+    _pause(watching, gang)
+    watching.window()
+    again = Gang.objects.get(pk=gang.pk)
+    assert (again.code, again.since_first_seen) == ("paused", not is_watched)
+
+
+def _pause(watching: Watching, gang: Gang) -> None:
+    def change(job: dict[str, Any]) -> None:
+        job["spec"]["parallelism"] = 0
+
+    objects = watching.simulator.objects
+    objects.update("batch/v1", "Job", gang.name, change, gang.namespace)
+    for pod in objects.list("v1", "Pod"):
+        meta = pod["metadata"]
+        if meta["namespace"] == gang.namespace and _is_of(pod, gang.name):
+            objects.delete("v1", "Pod", meta["name"], meta["namespace"])

@@ -1,0 +1,342 @@
+"""More clusters than slots: they take turns one for one, and what is known of them is kept."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db.models.functions import Now
+
+from gangboard.polling import poll, tasks, turns
+from gangboard.polling import slots as slots_module
+from gangboard.polling import worker as worker_process
+from gangboard.polling.session import Session
+from gangboard.polling.slots import Slots
+from gangboard.polling.turns import _following, by_turn
+from gangboard.polling.window import Window
+from gangboard.simulator import Simulator
+from gangboard.simulator.load import synthetic
+from gangboard.store import leases
+from gangboard.store.heartbeats import beat
+from gangboard.store.leases import NEVER_HELD, Free, claim, free_clusters, release
+from gangboard.store.models import Cluster, Lease, ResourceState, WatchedObject
+from tests.polling.conftest import HOLDER, Watching
+
+SLOTS = 8
+PODS = 8
+OTHER = "another worker"
+
+
+@dataclass
+class Worker:
+    """A poll worker whose orders are carried out one after the other."""
+
+    orders: list[int] = field(default_factory=list)
+    windows: list[int] = field(default_factory=list)
+    """Clusters in the order in which they had a window."""
+    rows: int = 0
+    """Stored objects that were read back."""
+    lists: int = 0
+    """Lists that the clusters were asked for."""
+
+    def work(self, windows: int) -> None:
+        """Seed, and carry out orders until so many windows are over."""
+        until, give_up_at = len(self.windows) + windows, time.monotonic() + 600
+        while len(self.windows) < until:
+            assert time.monotonic() < give_up_at, "orders are lost"
+            beat(worker_process.HOLDER, "poll", SLOTS)
+            tasks.seed()
+            orders, self.orders = self.orders, []
+            for cluster_id in orders:
+                tasks.poll(cluster_id)
+
+
+@pytest.fixture
+def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
+    made = Worker()
+    monkeypatch.setattr(settings, "POLL_WINDOW", 0.1)
+    # Windows that a real worker has side by side follow each other here: no lease may run out.
+    for module in (leases, slots_module):
+        monkeypatch.setattr(module, "LEASE_SECONDS", 600.0)
+    monkeypatch.setattr(tasks, "slots", Slots(SLOTS))
+    monkeypatch.setattr(
+        tasks.poll, "apply_async", lambda arguments, **_: made.orders.append(arguments[0])
+    )
+    stored, run = Session._stored_objects, Window.run
+
+    def counted(session: Session) -> Iterator[tuple[Any, ...]]:
+        for row in stored(session):
+            made.rows += 1
+            yield row
+
+    def noted(window: Window) -> None:
+        made.windows.append(window._session.claim.cluster_id)
+        run(window)
+
+    monkeypatch.setattr(Session, "_stored_objects", counted)
+    monkeypatch.setattr(Window, "run", noted)
+    return made
+
+
+def _are_read(*clusters: Watching) -> bool:
+    """Whether all that is served there was listed to the end, so that it can be watched from now on."""
+    states = ResourceState.objects.filter(cluster__in=[one.cluster for one in clusters])
+    listed = states.exclude(resource_version="")
+    return (
+        listed.filter(resource="pods").count() == len(clusters)
+        and listed.count() == states.exclude(version="").count()
+    )
+
+
+def _read(*clusters: Watching) -> None:
+    """Have windows of these until all is read, however slow this machine is."""
+    give_up_at = time.monotonic() + 60
+    while not _are_read(*clusters):
+        assert time.monotonic() < give_up_at, "not read"
+        for watching in clusters:
+            watching.window(1.0)
+
+
+def _count_lists(simulator: Simulator, worker: Worker) -> None:
+    answer = simulator.api.answer
+
+    def counting(request: Any) -> Any:
+        answered = answer(request)
+        worker.lists += request.verb == "list"
+        return answered
+
+    simulator.api.answer = counting  # type: ignore[method-assign]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("clusters", [8, 9, 12])
+def test_a_cluster_that_comes_back_is_not_read_anew(
+    watch: Callable[..., Watching],
+    worker: Worker,
+    monkeypatch: pytest.MonkeyPatch,
+    clusters: int,
+) -> None:
+    watched = [watch(f"c{number:02}", fleet="empty") for number in range(clusters)]
+    for watching in watched:
+        synthetic(watching.simulator, pods=PODS, gangs=2)
+        _count_lists(watching.simulator, worker)
+    # A follower whose thread starts after the window has ended lists nothing.
+    monkeypatch.setattr(settings, "POLL_WINDOW", 1.0)
+    give_up_at = time.monotonic() + 300
+    while not _are_read(*watched):
+        assert time.monotonic() < give_up_at, "some cluster never had its turn"
+        worker.work(clusters)
+    assert worker.lists >= 3 * clusters
+    monkeypatch.setattr(settings, "POLL_WINDOW", 0.1)
+    worker.rows = worker.lists = 0
+    worker.work(3 * clusters)
+    assert (worker.rows, worker.lists) == (0, 0)
+    assert len(set(worker.windows[-3 * clusters :])) == clusters, "everybody in turn"
+    assert len(free_clusters()) == clusters - SLOTS, "a slot is never empty"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_gives_way_for_one_that_waits(
+    watch: Callable[..., Watching], worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three on two slots: the one that has had its slot for longest goes, the other stays."""
+    slots = Slots(2)
+    monkeypatch.setattr(tasks, "slots", slots)
+    first, second, third = (watch(name, fleet="empty").cluster.pk for name in ("a", "b", "c"))
+    worker.work(2)
+    assert worker.windows == [first, second]
+    beat(worker_process.HOLDER, "poll", 2)
+    monkeypatch.setattr(settings, "POLL_WINDOW", 10)  # the third has waited for less than that
+    Lease.objects.update_or_create(cluster_id=third, defaults={"expires_at": Now()})
+
+    def following(cluster_id: int) -> int | None:
+        """Return whose window is ordered after one of this cluster."""
+        assert slots.begin(cluster_id)
+        found = _following(cluster_id, worker_process.HOLDER, slots, threading.Event())
+        slots.end(cluster_id, found)
+        return found
+
+    assert following(first) == first
+    assert following(second) == second
+    Lease.objects.filter(cluster=third).update(expires_at=Now() - timedelta(seconds=6))
+    assert following(second) == second, "the first has had its slot for longer"
+    assert following(first) == third
+    assert [free.cluster_id for free in free_clusters()] == [first]
+    assert following(second) == second, "the first has only just gone"
+
+
+@pytest.mark.django_db
+def test_two_windows_that_end_together_give_way_to_two_clusters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both have asked who waits before either has taken one; the lease of the worker lets both."""
+    clusters = [
+        Cluster.objects.create(name=name, server="https://x.example", credentials=b"")
+        for name in ("a", "b", "c", "d")
+    ]
+    first, second, third, fourth = (cluster.pk for cluster in clusters)
+    slots = Slots(2)
+    for held in (first, second):
+        assert claim(held, "me") is not None
+        assert slots.begin(held)
+    waiting = free_clusters()
+    assert [free.cluster_id for free in waiting] == [third, fourth]
+    monkeypatch.setattr(turns, "free_clusters", lambda: waiting)
+    followings = [_following(held, "me", slots, threading.Event()) for held in (first, second)]
+    assert followings == [third, fourth]
+    for held, following in zip((first, second), followings, strict=True):
+        slots.end(held, following)
+    assert [free.cluster_id for free in free_clusters()] == [first, second]
+
+
+@pytest.mark.django_db
+class TestWhoseTurnItIs:
+    @pytest.fixture(autouse=True)
+    def long_windows(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(settings, "POLL_WINDOW", 10)
+
+    def turn(self, *free: Free) -> list[int]:
+        return by_turn(free, holder="me", living={"me", OTHER})
+
+    def test_who_has_waited_longest_comes_first_and_who_was_never_read_before_all(self) -> None:
+        found = self.turn(Free(1, "me", 9), Free(2, "me", 70), Free(3, "", NEVER_HELD))
+        assert found == [3, 2, 1]
+
+    def test_who_waits_for_a_moment_only_pushes_nobody_out(self) -> None:
+        assert self.turn(Free(1, "me", 4.9)) == []
+
+    def test_the_caches_of_another_worker_are_left_to_it_for_a_while(self) -> None:
+        assert self.turn(Free(1, OTHER, 19), Free(2, "me", 6)) == [2]
+        assert self.turn(Free(1, OTHER, 21), Free(2, "me", 6)) == [2, 1]
+        assert self.turn(Free(1, OTHER, 25), Free(2, "me", 6)) == [1, 2]
+
+    def test_those_of_a_dead_worker_are_anybodys(self) -> None:
+        assert self.turn(Free(1, "dead", 6)) == [1]
+
+
+@pytest.mark.django_db(transaction=True)
+class TestWhatIsKept:
+    def test_a_session_outlives_a_pause_and_goes_when_another_has_had_the_cluster(
+        self, watch: Callable[..., Watching]
+    ) -> None:
+        watching = watch(fleet="empty")
+        watching.window(0.1)
+        session = poll._sessions[watching.cluster.pk]
+        poll.hand_back(watching.cluster.pk, HOLDER)
+        watching.window(0.1)
+        assert poll._sessions[watching.cluster.pk] is session
+        poll.hand_back(watching.cluster.pk, HOLDER)
+        other = claim(watching.cluster.pk, OTHER)
+        assert other is not None
+        release(other)
+        watching.window(0.1)
+        assert poll._sessions[watching.cluster.pk] is not session
+
+    def test_what_another_worker_has_taken_makes_room(
+        self, watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(poll, "KEPT_CLUSTERS", 1)
+        clusters = [watch(name, fleet="empty") for name in ("a", "b")]
+        for watching in clusters:
+            watching.window(0.1)
+        first, second = (watching.cluster.pk for watching in clusters)
+        poll.hand_back(first, HOLDER)
+        poll.hand_back(second, HOLDER)
+        assert list(poll._sessions) == [first], "the one that came first stays"
+        clusters[1].window(0.1)
+        assert claim(first, OTHER) is not None
+        poll.hand_back(second, HOLDER)
+        assert list(poll._sessions) == [second]
+
+    def test_a_cluster_that_was_removed_makes_room(
+        self, watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(poll, "KEPT_CLUSTERS", 1)
+        removed, second = (watch(name, fleet="empty") for name in ("a", "b"))
+        for watching in (removed, second):
+            watching.window(0.1)
+        poll.hand_back(removed.cluster.pk, HOLDER)
+        removed.cluster.delete()
+        poll.hand_back(second.cluster.pk, HOLDER)
+        assert list(poll._sessions) == [second.cluster.pk]
+
+    def test_large_clusters_are_not_kept(
+        self, watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        watching = watch(fleet="empty")
+        synthetic(watching.simulator, pods=PODS, gangs=2)
+        _read(watching)
+        objects = WatchedObject.objects.count()
+        assert objects >= PODS
+        monkeypatch.setattr(poll, "KEPT_OBJECTS", objects - 1)
+        poll.hand_back(watching.cluster.pk, HOLDER)
+        assert poll._sessions == {}
+        watching.window(0.1)
+        monkeypatch.setattr(poll, "KEPT_OBJECTS", objects)
+        poll.hand_back(watching.cluster.pk, HOLDER)
+        assert list(poll._sessions) == [watching.cluster.pk]
+
+
+class TestSlots:
+    def test_a_second_order_of_a_cluster_that_is_polled_is_refused(self) -> None:
+        slots = Slots(2)
+        assert slots.begin(1)
+        assert not slots.begin(1)
+        slots.end(1, 1)
+        assert slots.begin(1)
+
+    def test_a_slot_stays_with_its_cluster_between_windows(self) -> None:
+        slots = Slots(1)
+        assert slots.begin(1)
+        slots.end(1, 1)
+        assert not slots.begin(2)
+        assert slots.begin(1)
+        slots.end(1, None)
+        assert slots.begin(2)
+
+    def test_who_was_promised_a_slot_takes_no_other(self) -> None:
+        """Seed may have ordered its window as well, and another slot may be free by now."""
+        slots = Slots(2)
+        assert slots.begin(1)
+        assert slots.promise(1, 3)
+        assert not slots.begin(3)
+        assert not slots.promise(1, 3)
+        slots.end(1, 3)
+        assert slots.begin(3)
+        assert not slots.promise(3, 3), "it has one"
+
+    def test_a_promise_ends_with_the_window(self) -> None:
+        slots = Slots(2)
+        assert slots.begin(1)
+        assert slots.promise(1, 3)
+        slots.end(1, None)
+        assert slots.begin(3)
+
+    def test_nobody_waits_for_a_window_that_does_not_end(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        slots = Slots(2)
+        assert slots.begin(1)
+        assert slots.begin(2)
+        assert slots.rank(2, overdue=15) == 1
+        later = time.monotonic() + 16
+        monkeypatch.setattr(time, "monotonic", lambda: later)
+        assert slots.rank(2, overdue=15) == 0
+
+    def test_a_slot_whose_order_was_lost_is_free_again(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        slots = Slots(1)
+        assert slots.begin(1)
+        slots.end(1, 1)
+        assert slots.are_full
+        later = time.monotonic() + 16
+        monkeypatch.setattr(time, "monotonic", lambda: later)
+        assert not slots.are_full
+        assert slots.begin(2)

@@ -1,0 +1,289 @@
+"""What comes in is read whole before a thread is taken, and what goes out waits for nobody for ever."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+
+from gangboard.serving import answers
+from gangboard.serving.application import Application
+from gangboard.serving.bodies import LARGEST_BODY, read_body
+from gangboard.serving.environ import environ_of
+from gangboard.serving.lanes import Lane
+from gangboard.serving.refusals import Refused
+
+Message = dict[str, Any]
+
+
+class Client:
+    """The other side: what it has sent so far, and what it was answered. After the last, silence."""
+
+    def __init__(self, *sent: Message) -> None:
+        self.sent = list(sent)
+        self.answered: list[Message] = []
+        self.asked = 0
+
+    async def receive(self) -> Message:
+        self.asked += 1
+        if not self.sent:
+            await asyncio.Event().wait()
+        return self.sent.pop(0)
+
+    async def send(self, message: Message) -> None:
+        self.answered.append(message)
+
+    @property
+    def status(self) -> int:
+        status: int = self.answered[0]["status"]
+        return status
+
+    @property
+    def headers(self) -> dict[bytes, bytes]:
+        return dict(self.answered[0]["headers"])
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(message["body"] for message in self.answered[1:])
+
+
+def scope(path: str = "/", *headers: tuple[bytes, bytes], method: str = "GET") -> Message:
+    return {
+        "type": "http",
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": list(headers),
+        "client": ("192.0.2.7", 5),
+        "server": ("127.0.0.1", 8000),
+    }
+
+
+def part(body: bytes, *, more: bool = False) -> Message:
+    return {"type": "http.request", "body": body, "more_body": more}
+
+
+Wsgi = Callable[[dict[str, Any], Any], Iterable[bytes]]
+
+
+def echo(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [environ["wsgi.input"].read()]
+
+
+def serve(wsgi: Wsgi, asked: Message, client: Client) -> Client:
+    application = Application(
+        wsgi,
+        pages=Lane("page", threads=1, most=2),
+        lanes={},
+        headers={"Cache-Control": "no-store"},
+        at_first=lambda: None,
+    )
+    asyncio.run(application(asked, client.receive, client.send))
+    return client
+
+
+LENGTH = (b"content-length", b"9")
+CHUNKED = (b"transfer-encoding", b"chunked")
+
+
+def test_a_body_in_pieces_arrives_whole() -> None:
+    client = Client(part(b"name", more=True), part(b"=olga"))
+    serve(echo, scope("/", LENGTH, method="POST"), client)
+    assert (client.status, client.body) == (200, b"name=olga")
+
+
+@pytest.mark.parametrize("header", [LENGTH, CHUNKED])
+def test_a_body_that_does_not_end_is_refused_and_takes_no_thread(
+    header: tuple[bytes, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[Message] = []
+
+    def counting(environ: Message, start_response: Any) -> list[bytes]:
+        calls.append(environ)
+        return echo(environ, start_response)
+
+    async def hurried(headers: Any, receive: Any) -> bytes:
+        return await read_body(headers, receive, seconds=0.01)
+
+    monkeypatch.setattr("gangboard.serving.application.read_body", hurried)
+    client = serve(counting, scope("/sign-in/", header), Client(part(b"name", more=True)))
+    assert client.status == HTTPStatus.REQUEST_TIMEOUT
+    assert client.headers[b"connection"] == b"close"
+    assert client.headers[b"cache-control"] == b"no-store"
+    assert not calls
+
+
+def test_a_body_that_is_announced_as_too_large_is_not_read() -> None:
+    announced = (b"content-length", str(LARGEST_BODY + 1).encode())
+    client = serve(echo, scope("/", announced), Client(part(b"x")))
+    assert client.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    assert client.body == b"A request may have 64 KiB at most.\n"
+    assert client.asked == 0
+
+
+def test_a_body_of_unknown_length_is_read_up_to_the_limit() -> None:
+    pieces = [part(b"x" * 2**14, more=True) for _ in range(100)]
+    client = serve(echo, scope("/api/v1/actions/", CHUNKED), Client(*pieces))
+    assert client.asked == LARGEST_BODY // 2**14 + 1
+    assert client.headers[b"content-type"] == b"application/problem+json"
+    assert json.loads(client.body) == {
+        "type": "about:blank",
+        "title": "Request Entity Too Large",
+        "status": 413,
+        "detail": "A request may have 64 KiB at most.",
+    }
+
+
+def test_the_largest_body_is_taken() -> None:
+    announced = (b"content-length", str(LARGEST_BODY).encode())
+    client = serve(echo, scope("/", announced), Client(part(b"x" * LARGEST_BODY)))
+    assert len(client.body) == LARGEST_BODY
+
+
+def test_who_leaves_in_the_middle_is_not_answered_and_nothing_is_done() -> None:
+    client = serve(
+        echo,
+        scope("/", CHUNKED, method="POST"),
+        Client(part(b"reason=abc", more=True), {"type": "http.disconnect"}),
+    )
+    assert client.answered == []
+
+
+def test_the_probes_have_threads_of_their_own() -> None:
+    stuck, release = threading.Event(), threading.Event()
+
+    def answer(environ: Message, start_response: Any) -> list[bytes]:
+        if environ["PATH_INFO"] == "/":
+            stuck.set()
+            release.wait(20)
+        return echo(environ, start_response)
+
+    async def play() -> int:
+        pages = Lane("page", threads=1, most=5)
+        health = Lane("health", threads=1, most=5)
+        application = Application(
+            answer, pages=pages, lanes={"/healthz": health}, headers={}, at_first=lambda: None
+        )
+        page, probe = Client(), Client()
+        waiting = asyncio.create_task(application(scope("/"), page.receive, page.send))
+        await asyncio.to_thread(stuck.wait, 20)
+        await application(scope("/healthz"), probe.receive, probe.send)
+        assert page.answered == []
+        release.set()
+        await waiting
+        assert page.status == 200
+        return probe.status
+
+    assert asyncio.run(play()) == 200
+
+
+def test_a_lane_refuses_what_is_late_and_what_is_too_much() -> None:
+    release = threading.Event()
+
+    async def play() -> list[str]:
+        lane = Lane("ready", threads=1, most=2, seconds=0.05)
+        said = []
+        for _ in range(3):
+            with pytest.raises(Refused) as refused:
+                await lane.run(lambda: release.wait(20))
+            said.append(f"{refused.value.status.value} {refused.value}")
+        release.set()
+        while lane.here:
+            await asyncio.sleep(0.01)
+        assert await lane.run(lambda: 7) == 7
+        return said
+
+    late = "503 There was no answer within 0.05 seconds."
+    assert asyncio.run(play()) == [late, late, "503 Too many requests at once."]
+
+
+def test_a_long_answer_goes_out_in_pieces_from_one_thread() -> None:
+    threads: set[str] = set()
+
+    def long(environ: Message, start_response: Any) -> Iterator[bytes]:
+        start_response("200 OK", [])
+        for _ in range(3 * answers.AT_ONCE // 1000):
+            threads.add(threading.current_thread().name)
+            yield b"x" * 1000
+
+    client = serve(long, scope("/export"), Client())
+    assert len(client.body) == 3 * answers.AT_ONCE // 1000 * 1000
+    assert max(len(message["body"]) for message in client.answered[2:]) < 2 * answers.PIECE
+    assert [message["more_body"] for message in client.answered[1:]][-1] is False
+    assert all(message["more_body"] for message in client.answered[1:-1])
+    assert len(threads) == 1
+
+
+def test_a_long_answer_that_nobody_reads_frees_its_thread_and_is_never_called_complete(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(answers, "PIECE_SECONDS", 0.05)
+    closed: list[str] = []
+
+    class Long:
+        def __iter__(self) -> Iterator[bytes]:
+            while True:
+                yield b"x" * answers.PIECE
+
+        def close(self) -> None:
+            closed.append(threading.current_thread().name)
+
+    class Reader(Client):
+        async def send(self, message: Message) -> None:
+            if len(self.answered) > 3:
+                await asyncio.Event().wait()
+            await super().send(message)
+
+    def long(environ: Message, start_response: Any) -> Long:
+        start_response("200 OK", [])
+        return Long()
+
+    client = Reader({"type": "http.disconnect"})
+    serve(long, scope("/export"), client)
+    assert closed == ["page_0"]
+    assert all(message["more_body"] for message in client.answered[1:])
+
+
+def test_a_short_answer_needs_no_thread_while_it_is_read() -> None:
+    client = serve(echo, scope("/"), Client())
+    assert [message["type"] for message in client.answered] == [
+        "http.response.start",
+        "http.response.body",
+    ]
+    assert client.answered[1]["more_body"] is False
+
+
+def test_the_environment_is_that_of_the_request() -> None:
+    asked = scope(
+        "/a%20b/%C3%A9",
+        (b"host", b"gangs.example"),
+        (b"content-type", b"text/plain"),
+        (b"content-length", b"999"),
+        (b"transfer-encoding", b"chunked"),
+        (b"x-forwarded-for", b"198.51.100.1"),
+        (b"x-forwarded-for", b"203.0.113.1"),
+        (b"x_forwarded_for", b"192.0.2.99"),
+        (b"cookie", b"a=1"),
+        (b"cookie", b"b=2"),
+        method="POST",
+    )
+    asked["query_string"] = b"q=%C3%A9"
+    environ = environ_of(asked, b"12345")
+    assert environ["PATH_INFO"].encode("latin-1").decode() == "/a b/é"
+    assert environ["QUERY_STRING"] == "q=%C3%A9"
+    assert environ["CONTENT_LENGTH"] == "5"
+    assert environ["CONTENT_TYPE"] == "text/plain"
+    assert environ["wsgi.input"].read() == b"12345"
+    assert environ["HTTP_X_FORWARDED_FOR"] == "198.51.100.1,203.0.113.1"
+    assert environ["HTTP_COOKIE"] == "a=1; b=2"
+    assert environ["HTTP_HOST"] == "gangs.example"
+    assert environ["REMOTE_ADDR"] == "192.0.2.7"
+    assert "HTTP_TRANSFER_ENCODING" not in environ
+    assert "HTTP_CONTENT_LENGTH" not in environ

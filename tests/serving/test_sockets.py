@@ -1,0 +1,23 @@
+"""Connections on which nothing is taken are ended by the kernel."""
+
+import socket
+import sys
+
+import pytest
+
+from gangboard.serving.sockets import end_stuck_connections
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has it")
+
+
+def test_a_connection_has_it_from_the_socket_that_it_came_in_by() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listening,
+        socket.socket() as other,
+    ):
+        assert end_stuck_connections(7.5) >= 1
+        with socket.create_connection(listening.getsockname()):
+            accepted, _ = listening.accept()
+            with accepted:
+                assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 7500
+        assert other.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 0

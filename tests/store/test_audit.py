@@ -1,0 +1,307 @@
+"""The audit: rows that stay as they were written, and a chain that shows where one did not."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from hashlib import sha256
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, connection, transaction
+
+from gangboard.store.audit import AuditLostError, audit, verify
+from gangboard.store.clusters import remove_cluster
+from gangboard.store.models import AuditEntry, AuditHead
+from tests.emptying import lift_guard
+from tests.factories import make_cluster
+
+pytestmark = pytest.mark.django_db
+
+NOW = datetime(2026, 11, 20, 9, 30, 0, 250_000, tzinfo=UTC)
+
+
+def write(number: int) -> None:
+    for index in range(number):
+        audit("switch", f"line {index}", at=NOW, actor="ada", source="198.51.100.1")
+
+
+def execute(statement: str, *values: int) -> None:
+    """Run SQL in a savepoint, as the product's own role."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement, values)
+
+
+def test_a_row_has_the_hash_of_the_one_before_and_of_itself() -> None:
+    cluster = make_cluster("east")
+    write(1)
+    audit(
+        "denied",
+        "no — née",
+        at=NOW,
+        actor="ada",
+        cluster=cluster,
+        namespace="team-a",
+        object_name="Job/train",
+        details={"via": "api", "tries": (1, 2)},
+    )
+    first, second = AuditEntry.objects.order_by("number")
+    # Written down by hand, so that a later release cannot change it unnoticed.
+    said = (
+        '{"action_id":null,"actor_name":"ada","at":"2026-11-20T09:30:00.250000+00:00",'
+        f'"cluster_id":{cluster.pk},"cluster_name":"east","details":{{"tries":[1,2],"via":"api"}},'
+        '"event":"denied","namespace":"team-a","number":2,"object_name":"Job/train",'
+        '"sentence":"no \\u2014 n\\u00e9e","source":""}'
+    )
+    assert json.loads(said)["sentence"] == second.sentence
+    assert second.digest == sha256(f"{first.digest}\n{said}".encode()).hexdigest()
+    head = AuditHead.objects.get()
+    assert (head.number, head.digest) == (2, second.digest)
+
+
+REFUSED = [
+    "UPDATE store_auditentry SET sentence = 'nothing happened' WHERE number = 2",
+    "UPDATE store_auditentry SET digest = ''",
+    "DELETE FROM store_auditentry WHERE number = 2",
+    "DELETE FROM store_auditentry",
+]
+if connection.vendor == "sqlite":  # no other database knows these words
+    REFUSED += [
+        "REPLACE INTO store_auditentry SELECT * FROM store_auditentry WHERE number = 1",
+        "INSERT OR REPLACE INTO store_auditentry (id, number, digest, at, actor_name, source, event,"
+        " cluster_name, namespace, object_name, sentence, details)"
+        " SELECT 999, number, digest, at, 'eve', source, event, cluster_name, namespace,"
+        " object_name, sentence, details FROM store_auditentry WHERE number = 2",
+    ]
+
+
+@pytest.mark.parametrize("statement", REFUSED)
+def test_the_database_refuses_to_change_a_row(statement: str) -> None:
+    write(3)
+    with pytest.raises(DatabaseError, match="only ever added"):
+        execute(statement)
+    assert AuditEntry.objects.count() == 3
+    assert verify().broken == ""
+
+
+def test_so_do_the_models() -> None:
+    write(2)
+    row = AuditEntry.objects.get(number=1)
+    row.sentence = "nothing happened"
+    for change in (
+        row.save,
+        row.delete,
+        AuditEntry.objects.all().delete,
+        lambda: AuditEntry.objects.update(actor_name="eve"),
+    ):
+        with pytest.raises(DatabaseError, match="only ever added"), transaction.atomic():
+            change()
+    assert verify().broken == ""
+
+
+def test_a_removed_cluster_leaves_its_rows_as_they_are() -> None:
+    cluster = make_cluster("east")
+    audit("switch", "read-only is on", at=NOW, actor="ada", cluster=cluster)
+    before = AuditEntry.objects.values().get(event="switch", sentence="read-only is on")
+    remove_cluster(name="east")
+    assert AuditEntry.objects.values().get(pk=before["id"]) == before
+    assert verify().broken == ""
+
+
+def test_an_empty_audit_is_whole() -> None:
+    assert (verify().rows, verify().broken) == (0, "")
+
+
+def drop_row(number: int) -> Callable[[], None]:
+    return lambda: execute("DELETE FROM store_auditentry WHERE number = %s", number)
+
+
+def change_row(number: int) -> Callable[[], None]:
+    statement = "UPDATE store_auditentry SET actor_name = 'eve' WHERE number = %s"
+    return lambda: execute(statement, number)
+
+
+def add_row() -> None:
+    execute(
+        "INSERT INTO store_auditentry (number, digest, at, actor_name, source, event, cluster_name,"
+        " namespace, object_name, sentence, details) SELECT 6, digest, at, 'eve', source, event,"
+        " cluster_name, namespace, object_name, sentence, details FROM store_auditentry"
+        " WHERE number = 5"
+    )
+
+
+def write_anew(*, head: bool) -> None:
+    """Change row 2 and reckon all hashes anew, as somebody who has read our code would."""
+    AuditEntry.objects.filter(number=2).update(actor_name="eve")
+    rows = list(AuditEntry.objects.order_by("number"))
+    AuditEntry.objects.all().delete()
+    number, digest = AuditHead.objects.values_list("number", "digest").get()
+    AuditHead.objects.all().delete()
+    for row in rows:
+        audit(
+            row.event,
+            row.sentence,
+            at=row.at,
+            actor=row.actor_name,
+            source=row.source,
+            details=row.details,
+        )
+    if not head:
+        AuditHead.objects.update(number=number, digest=digest)
+
+
+@pytest.mark.parametrize(
+    ("tamper", "fits", "sentence"),
+    [
+        (change_row(1), 0, "Row 1 (switch, 2026-11-20 09:30:00 UTC) was changed."),
+        (change_row(3), 2, "Row 3 (switch, 2026-11-20 09:30:00 UTC) was changed, or row 2 was."),
+        (change_row(5), 4, "Row 5 (switch"),
+        (drop_row(1), 0, "Row 1 is missing."),
+        (drop_row(3), 2, "Row 3 is missing."),
+        (lambda: [drop_row(n)() for n in (2, 3, 4)], 1, "Rows 2 to 4 are missing."),
+        (drop_row(5), 4, "The end is cut off: the head says 5, the last row here is 4."),
+        (
+            lambda: execute("DELETE FROM store_auditentry"),
+            0,
+            "The end is cut off: the head says 5, the last row here is 0.",
+        ),
+        (lambda: AuditHead.objects.all().delete(), 5, "The head is gone"),
+        (add_row, 5, "Row 6 (switch"),
+        (lambda: write_anew(head=False), 5, "Row 5 is not the one that was written last"),
+    ],
+)
+def test_the_first_row_that_does_not_fit_is_named(
+    tamper: Callable[[], object], fits: int, sentence: str
+) -> None:
+    write(5)
+    lift_guard()
+    tamper()
+    found = verify()
+    assert found.broken.startswith(sentence)
+    assert found.rows == fits
+    with pytest.raises(CommandError) as caught:
+        call_command("verify_audit", stdout=StringIO())
+    assert sentence in str(caught.value)
+
+
+def test_who_has_noted_a_head_sees_a_chain_that_was_written_anew() -> None:
+    write(5)
+    noted = said_head()
+    write(2)
+    call_command("verify_audit", "--head", noted, stdout=StringIO())
+    lift_guard()
+    write_anew(head=True)
+    assert verify().broken == "", "without the note nobody could tell"
+    with pytest.raises(CommandError, match="Row 5 is not the one that was noted"):
+        call_command("verify_audit", "--head", noted, stdout=StringIO())
+    AuditEntry.objects.all().delete()
+    AuditHead.objects.all().delete()
+    with pytest.raises(CommandError, match="row 5 was noted, the last one here is 0"):
+        call_command("verify_audit", "--head", noted, stdout=StringIO())
+
+
+def said_head() -> str:
+    printed = StringIO()
+    call_command("verify_audit", stdout=printed)
+    return printed.getvalue().splitlines()[-1]
+
+
+@pytest.mark.parametrize("wrong", ["5", "x:y", "5:abc", ":"])
+def test_a_head_that_is_none_is_refused(wrong: str) -> None:
+    with pytest.raises(CommandError, match="a head is NUMBER:HASH"):
+        call_command("verify_audit", "--head", wrong)
+
+
+def test_without_a_head_nothing_is_appended() -> None:
+    write(1)
+    AuditHead.objects.all().delete()
+    with pytest.raises(AuditLostError):
+        write(1)
+
+
+# In a process of its own, because each thread needs a real connection to a real database.
+SCRIPT = """
+import django
+django.setup()
+from concurrent.futures import ThreadPoolExecutor
+from django.core.management import call_command
+from django.db import DatabaseError, connection, transaction
+from django.utils import timezone
+from gangboard.store.audit import audit, verify
+from gangboard.store.clusters import add_cluster, set_read_only
+from gangboard.store.models import AuditEntry
+
+call_command("migrate", "store", "0016", verbosity=0)
+table = "INSERT INTO store_auditentry (at, actor_name, event, cluster_name, namespace, object_name,"
+with connection.cursor() as cursor:
+    for number in range(3):
+        cursor.execute(
+            table + " sentence, details) VALUES (%s, 'ada', 'switch', '', '', '', %s, '{\\"a\\": 1.5}')",
+            [timezone.now(), f"old {number}"],
+        )
+call_command("migrate", verbosity=0)
+assert verify().rows == 3, verify()
+assert AuditEntry.objects.get(number=2).sentence == "old 1"
+add_cluster(name="east", document={}, server="https://east")
+before = AuditEntry.objects.count()
+
+def append(number):
+    try:
+        for turn in range(10):
+            if number % 2:
+                audit("switch", f"{number} {turn}", at=timezone.now(), actor="ada", details={"a": 0.1})
+            else:
+                set_read_only(name="east", on=turn % 2 == 0, by="ben")
+    finally:
+        connection.close()
+
+with ThreadPoolExecutor(6) as pool:
+    list(pool.map(append, range(6)))
+found = verify()
+refused = 0
+statements = ["UPDATE store_auditentry SET event = 'x'", "DELETE FROM store_auditentry"]
+if connection.vendor == "postgresql":
+    statements += ["TRUNCATE store_auditentry", "TRUNCATE store_auditentry CASCADE"]
+for statement in statements:
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement)
+    except DatabaseError as error:
+        refused += "only ever added" in str(error)
+print(found.rows - before, repr(found.broken), len(statements) - refused)
+"""
+
+
+def outcome(database_url: str, folder: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        cwd=settings.BASE_DIR,
+        env={
+            "PATH": os.environ["PATH"],
+            "DJANGO_SETTINGS_MODULE": "gangboard.settings",
+            "GANGBOARD_STATE": str(folder / "state"),
+            "DATABASE_URL": database_url,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=180,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_many_append_at_once_on_sqlite(tmp_path: Path) -> None:
+    assert outcome(f"sqlite:///{tmp_path}/db.sqlite3", tmp_path) == "60 '' 0"
+
+
+@pytest.mark.services
+def test_many_append_at_once_on_postgresql(postgres_url: str, tmp_path: Path) -> None:
+    assert outcome(postgres_url, tmp_path) == "60 '' 0"

@@ -1,0 +1,202 @@
+"""Who may do what, and who has let whom in: each change is a line of the audit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from gangboard.store import attempts, clusters, people
+from gangboard.store.audit import verify
+from gangboard.store.models import AuditEntry
+from tests.personas import PASSWORD, Person, make_owner
+
+pytestmark = pytest.mark.django_db
+
+OPS = "ada (manage.py)"
+Line = tuple[str, str, str, str]
+
+
+def lines() -> list[Line]:
+    """Return (event, who, about, sentence) of each line, and that the chain holds."""
+    assert verify().broken == ""
+    rows = AuditEntry.objects.order_by("number")
+    return list(rows.values_list("event", "actor_name", "object_name", "sentence"))
+
+
+def test_what_is_done_to_a_person() -> None:
+    user, _ = people.create_user(name="bob", role="viewer", namespace="team-a", by=OPS)
+    people.grant_role(user=user, role="viewer", namespace="team-a", by=OPS)  # has it already
+    link = people.create_sign_in_link(user=user, by=OPS)
+    token = people.issue_token(user=user, may_act=True, days=7, by=OPS)
+    public = token.rpartition("_")[0]
+    people.revoke_token(token, by=OPS)
+    people.remove_role(name="bob", role="viewer", namespace="team-a", by=OPS)
+    people.disable_user(name="bob", by=OPS)
+    people.create_user(name="bob", role="admin", by=OPS)
+    where = "namespace team-a of every cluster"
+    assert lines() == [
+        (event, OPS, "User/bob", sentence)
+        for event, sentence in (
+            ("user-made", "The account of bob was made."),
+            ("role-given", f"bob is viewer of {where} from now on."),
+            ("link-made", "A link was made that signs bob in once."),
+            ("token-made", f"Token {public} of bob was made: it may act for 7 days."),
+            ("token-revoked", f"Token {public} of bob was revoked."),
+            ("role-taken", f"bob is no longer viewer of {where}."),
+            (
+                "user-disabled",
+                "bob was disabled: sessions, password, links, tokens and roles have ended.",
+            ),
+            ("user-enabled", "The account of bob was opened again."),
+            ("role-given", "bob is admin of every namespace of every cluster from now on."),
+        )
+    ]
+    said = str(list(AuditEntry.objects.values()))
+    assert link not in said
+    assert token.rpartition("_")[2] not in said
+
+
+def test_all_tokens_that_go_at_once_are_named() -> None:
+    user, _ = people.create_user(name="bob", role="viewer")
+    tokens = {people.issue_token(user=user).rpartition("_")[0] for _ in range(2)}
+    people.revoke_tokens(name="bob", by=OPS)
+    revoked = {sentence for event, _, _, sentence in lines() if event == "token-revoked"}
+    assert revoked == {f"Token {token} of bob was revoked." for token in tokens}
+
+
+def test_what_could_not_be_done_leaves_no_line() -> None:
+    for wrong in (
+        lambda: people.create_user(name="bob", role="god", by=OPS),
+        lambda: people.remove_role(name="bob", role="viewer", by=OPS),
+        lambda: people.disable_user(name="bob", by=OPS),
+        lambda: people.revoke_token("gb_0", by=OPS),
+        lambda: clusters.remove_cluster(name="east", by=OPS),
+    ):
+        with pytest.raises((people.PeopleError, clusters.ClusterError)):
+            wrong()
+    assert lines() == []
+
+
+def test_what_becomes_of_a_cluster() -> None:
+    server = "https://east"
+    clusters.add_cluster(name="east", document={}, server=server, by=OPS)
+    clusters.replace_credentials(name="east", document={}, server=server, by=OPS)
+    clusters.set_actor(name="east", document={}, server=server, by=OPS)
+    clusters.set_read_only(name="east", on=True, by=OPS)
+    clusters.remove_cluster(name="east", by=OPS)
+    assert [(event, who) for event, who, _, _ in lines()] == [
+        ("cluster-added", OPS),
+        ("cluster-changed", OPS),
+        ("switch", OPS),
+        ("switch", OPS),
+        ("cluster-removed", OPS),
+    ]
+    assert set(AuditEntry.objects.values_list("cluster_name", flat=True)) == {"east"}
+
+
+# --- signing in
+
+
+def sign_in(password: str = PASSWORD, *, name: str = "olga", address: str = "198.51.100.1") -> Any:
+    return Client(REMOTE_ADDR=address).post("/sign-in/", {"name": name, "password": password})
+
+
+@pytest.fixture
+def olga() -> Person:
+    return make_owner()
+
+
+def sources() -> list[tuple[str, str, str]]:
+    assert verify().broken == ""
+    rows = AuditEntry.objects.order_by("number")
+    return list(rows.values_list("event", "actor_name", "source"))
+
+
+def test_who_signed_in_and_out_and_from_where(olga: Person) -> None:
+    client = Client(REMOTE_ADDR="198.51.100.1")
+    client.post("/sign-in/", {"name": "olga", "password": PASSWORD})
+    client.post("/sign-out/")
+    client.post("/sign-out/")  # nobody is signed in any more
+    secret = people.create_sign_in_link(user=olga.user)
+    Client(REMOTE_ADDR="203.0.113.7").get(f"/sign-in/link/{secret}/")
+    for _ in range(2):
+        Client(REMOTE_ADDR="203.0.113.7").post("/sign-in/link/", {"secret": secret})
+    assert sources() == [
+        ("signed-in", "olga", "198.51.100.1"),
+        ("signed-out", "olga", "198.51.100.1"),
+        ("link-made", "gangboard", ""),
+        ("signed-in", "olga", "203.0.113.7"),
+        ("sign-in-failed", "somebody", "203.0.113.7"),
+    ]
+    sentences = [sentence for *_, sentence in lines()]
+    assert sentences[0] == "olga signed in by a password."
+    assert sentences[3] == "olga signed in by a link."
+
+
+def test_of_a_series_of_wrong_passwords_the_first_and_the_last_are_written_down(
+    olga: Person,
+) -> None:
+    for _ in range(people.PASSWORDS_OF_PLACE + 5):
+        sign_in("wrong")
+    assert lines() == [
+        ("sign-in-failed", "somebody", "User/olga", "A wrong password was given for olga."),
+        (
+            "sign-in-failed",
+            "somebody",
+            "User/olga",
+            "10 wrong passwords were given for olga within five minutes.",
+        ),
+    ]
+
+
+def test_a_name_that_nobody_has_may_be_a_password_and_is_not_written_down() -> None:
+    sign_in("x", name="my-secret-password")
+    ((_, _, about, sentence),) = lines()
+    assert (about, sentence) == ("", "A wrong password was given for a name that nobody has.")
+    assert "my-secret-password" not in str(list(AuditEntry.objects.values()))
+
+
+def test_a_flood_of_failures_fills_no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(people, "FAILURES_ON_RECORD", 5)
+    for number in range(1200):
+        people.record_failed_sign_in(name=f"u{number}", source=f"2001:db8::{number:x}", number=1)
+    found = [sentence for *_, sentence in lines()]
+    assert len(found) == 6
+    assert found[5] == "1,000 sign-ins have failed within an hour, this one among them."
+    attempts.forget_attempts("failed sign-ins")  # an hour later
+    people.record_failed_sign_in(name="u", source="", number=1)
+    assert len(lines()) == 7
+
+
+# --- who may read it
+
+
+def test_admins_see_them_with_their_source_and_others_do_not(olga: Person) -> None:
+    sign_in()
+    page = olga.client.get("/actions/audit/?event=signed-in").content.decode()
+    assert "olga signed in by a password." in page
+    assert "198.51.100.1" in page
+    assert '<option value="role-given"' in page
+    user, _ = people.create_user(name="vera", role="viewer")
+    client = Client()
+    client.force_login(user)
+    page = client.get("/actions/audit/").content.decode()
+    assert "signed in by" not in page
+    assert "198.51.100.1" not in page
+    assert "role-given" not in page
+
+
+def test_the_export_has_them_and_is_written_down_itself(olga: Person) -> None:
+    sign_in()
+    answer: Any = olga.client.post("/actions/audit/export.jsonl?event=signed-in")
+    text = answer.getvalue().decode()
+    assert '"sentence": "olga signed in by a password."' in text
+    assert '"source": "198.51.100.1"' in text
+    assert AuditEntry.objects.get(number=1).digest in text
+    assert lines()[-1][3] == "The audit was exported as jsonl: event=signed-in."
+    answer = olga.client.post("/actions/audit/export.csv")
+    assert answer.getvalue().decode().startswith('"number","at","event","actor","source"')
+    assert olga.client.get("/actions/audit/export.csv").status_code == 405
+    assert olga.client.post("/actions/audit/export.xml").status_code == 404

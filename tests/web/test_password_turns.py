@@ -1,0 +1,73 @@
+"""Few passwords are looked at at once, and one sender never has all turns."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack
+
+import pytest
+
+from gangboard.web import password_turns
+from gangboard.web.password_turns import MOST, MOST_OF_ONE, WAITING, WAITING_OF_ONE, PasswordTurns
+
+
+@pytest.fixture(autouse=True)
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits in vain for longer than it takes to see that."""
+    monkeypatch.setattr(password_turns, "PATIENCE", 0.05)
+
+
+def test_one_sender_leaves_turns_for_the_others() -> None:
+    turns = PasswordTurns()
+    with ExitStack() as held:
+        own = [held.enter_context(turns.turn("flood")) for _ in range(MOST_OF_ONE + 3)]
+        assert own == [True] * MOST_OF_ONE + [False] * 3
+        assert held.enter_context(turns.turn("ada"))
+    with turns.turn("flood") as again:
+        assert again, "turns come back"
+
+
+def test_there_are_no_more_turns_than_that_for_all_together() -> None:
+    turns = PasswordTurns()
+    with ExitStack() as held:
+        taken = [held.enter_context(turns.turn(f"sender {n}")) for n in range(MOST + 2)]
+        assert taken == [True] * MOST + [False] * 2
+
+
+def test_who_waits_is_next_and_few_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(password_turns, "PATIENCE", 20.0)
+    turns, outcomes, lock = PasswordTurns(), [], threading.Lock()
+    asked = threading.Semaphore(0)
+
+    def sign_in(sender: str) -> None:
+        asked.release()
+        with turns.turn(sender) as taken, lock:
+            outcomes.append(taken)
+
+    with ExitStack() as held:
+        for _ in range(MOST_OF_ONE):
+            held.enter_context(turns.turn("flood"))
+        threads = [threading.Thread(target=sign_in, args=("flood",)) for _ in range(30)]
+        for thread in threads:
+            thread.start()
+        for _ in threads:
+            assert asked.acquire(timeout=20)
+        # All but those few are told at once, while nobody has ended.
+        for _ in range(2000):
+            if outcomes.count(False) == len(threads) - WAITING_OF_ONE:
+                break
+            threads[0].join(0.01)
+        assert outcomes == [False] * (len(threads) - WAITING_OF_ONE)
+    for thread in threads:
+        thread.join(20)
+    assert outcomes.count(True) == WAITING_OF_ONE
+    assert WAITING_OF_ONE < WAITING
+
+
+def test_a_turn_ends_with_an_error_too() -> None:
+    turns = PasswordTurns()
+    for _ in range(MOST_OF_ONE * 2):
+        with pytest.raises(ZeroDivisionError), turns.turn("ada"):
+            raise ZeroDivisionError
+    with turns.turn("ada") as taken:
+        assert taken
