@@ -142,6 +142,14 @@ def is_about_hosts(shape: Shape) -> bool:
     return any(term.is_by_host for term in (*shape.apart, *shape.matched, *_near(shape)))
 
 
+def is_about_values(shape: Shape) -> bool:
+    """Whether a term by another label than the host's name is about pods of a shape.
+
+    Then a pod on one node closes other nodes: none of them can be looked at without the others.
+    """
+    return any(not term.is_by_host for term in (*shape.apart, *shape.matched))
+
+
 def _near(shape: Shape) -> tuple[PodTerm, ...]:
     return () if shape.near is None else (shape.near,)
 

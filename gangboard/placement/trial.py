@@ -19,11 +19,13 @@ from gangboard.placement.fits import fits
 from gangboard.placement.ground import Ground, Whole
 from gangboard.placement.hosts import Hosts, hosts_of
 from gangboard.placement.in_turn import is_found_in_turn, work_of
+from gangboard.placement.matching import is_about_values
 
 STEPS = 2_000
 """Of the search, for one trial: advice that is hard to check is not given."""
 MOST_HOSTS = 32
-"""Nodes for each shape that a trial of several shapes looks at: what fits on some fits on all."""
+"""Nodes for each shape that a trial of several shapes looks at: what fits on some fits on all, but for
+what concerns all nodes of a domain."""
 SPARE_HOSTS = 8
 """More of them, for what another shape takes or a change takes away."""
 MOST_SCORES = 5_000
@@ -159,7 +161,7 @@ class Trial:
         """Whether they fit then and the scheduler comes upon a placement by itself."""
         if self.is_one_shape or not self.fits_empty(target):
             return self.fits_empty(target)
-        if self.request.topology_keys:
+        if self._must_see_all(self.request):
             return False  # all nodes would have to be played on
         there = self._nearest(When.EMPTY)
         nodes = [
@@ -189,13 +191,19 @@ class Trial:
         return self._scores >= 0 and is_found_in_turn(request, ground, target)
 
     def _ground_for(self, request: GangRequest, changed: Mapping[str, NodeRoom]) -> Ground:
-        if request is not self.request or request.topology_keys or self.is_one_shape:
+        if request is not self.request or self.is_one_shape or self._must_see_all(request):
             return self.ground.changed(changed) if changed else self.ground
         if changed:
             return Ground(self._near_nodes(changed))
         if self._near_ground is None:
             self._near_ground = Ground(self._near_nodes(changed))
         return self._near_ground
+
+    def _must_see_all(self, request: GangRequest) -> bool:
+        """Whether what fits on some nodes alone may not fit on them beside all the others."""
+        return bool(request.topology_keys) or any(
+            is_about_values(party.shape) for party in self.parties
+        )
 
     def most(self, changed: Mapping[str, NodeRoom] = _NO_CHANGE) -> int:
         """Return how many members of the one shape fit, in the best domain where it must be one."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
@@ -34,7 +35,7 @@ from tests.agreement.advice_cases import on_paper, taken
 from tests.agreement.drawing import make_case
 from tests.agreement.reckoning import most
 from tests.diagnosis.building import NOW, a_group, a_job, a_jobset, pods_of
-from tests.placement.making import CORDON
+from tests.placement.making import CORDON, R
 from tests.placement.reference import reference
 from tests.placement.test_properties import TAINT, rooms, shapes
 from tests.rules.asking import unit_of
@@ -160,8 +161,12 @@ def _freed(node: NodeRoom, amounts: Mapping[str, int]) -> NodeRoom:
 
 
 def placed(request: GangRequest, nodes: Sequence[NodeRoom], when: When = When.NOW) -> int:
-    """Return the most that fit, by trying everything; a cordon keeps everybody away."""
-    return reference(request, [one for one in nodes if CORDON not in one.taints], when)
+    """Return the most that fit, by trying everything; a cordoned node takes no pod, and keeps its own."""
+    there = [
+        replace(one, allocatable={**one.allocatable, PODS: 0}) if CORDON in one.taints else one
+        for one in nodes
+    ]
+    return reference(request, there, when)
 
 
 def _tolerating(request: GangRequest) -> GangRequest:
@@ -258,6 +263,34 @@ def test_advice_for_drawn_cases_frees_on_paper(seed: int, number: int) -> None:
         half = taken(case, one, half=True)
         if half is not None and "only in some orders" not in one.text:
             assert most(half) < half.quorum, one
+
+
+def test_a_pod_on_a_full_node_keeps_members_from_the_whole_rack() -> None:
+    """Node c would take all three, but for a pod on b of the same rack that keeps the driver away."""
+    held = Load({"cpu": 1500}, 1, apart={R: 1})
+    nodes = (
+        _in_rack("a", "1"),
+        _in_rack("b", "1", now=held, staying=held),
+        _in_rack("c", "1", taints=(CORDON,), unschedulable=True),
+        _in_rack("d", "2", taints=(CORDON,), unschedulable=True),
+    )
+    jobset = a_jobset("run")
+    driver, workers = a_job("run-driver-0", of=jobset, pods=1), a_job("run-w-0", of=jobset, pods=2)
+    asked_for = {"requests": {"cpu": Decimal("0.5")}, "group": "g"}
+    pods = [
+        *pods_of(driver, 1, **asked_for, labels={"app": "r"}),
+        *pods_of(workers, 2, **asked_for),
+    ]
+    facts = {"room": ClusterRoom(nodes), "kubernetes": (1, 37)}
+    unit = unit_of(jobset, driver, workers, *pods, a_group("g", quorum=3), facts=facts)
+    unit = replace(unit, placing=placing(unit))
+    (one,) = [one for one in advise(unit) if one.change is Change.UNCORDON]
+    assert one.text == "Uncordon node d: then all 3 pods fit."
+
+
+def _in_rack(name: str, rack: str, **more: Any) -> NodeRoom:
+    labels = {"kubernetes.io/hostname": name, "rack": rack}
+    return NodeRoom(name, labels, allocatable={"cpu": 1500, PODS: 3}, **more)
 
 
 def test_an_amount_is_never_more_than_what_can_leave() -> None:
