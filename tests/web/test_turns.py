@@ -77,6 +77,19 @@ def test_who_only_waits_lets_others_work_and_queues_again() -> None:
     late.end()
 
 
+def test_who_came_first_is_the_next() -> None:
+    turns = Turns(1, SOON)
+    with turns.taken():
+        first = Worker(turns)
+        assert not first.has_turn.wait(A_WHILE), "it queues"
+        threading.Timer(A_WHILE, first.go_on.set).start()
+        with turns.given_back():
+            pass
+        # This thread asked again at once, and got its turn when the first had ended, not before.
+        assert first.go_on.is_set()
+    first.end()
+
+
 def test_a_turn_that_does_not_come_is_done_without() -> None:
     patience = 1.0
     turns = Turns(1, patience)
