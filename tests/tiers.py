@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from heapq import nlargest
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,11 @@ BUSY = "tests/scenarios/*"
 
 SECOND_TRIES = 3
 """Tests that may need one in a whole run."""
+
+SLOWEST = 30
+"""Tests whose seconds are told at the end of a run; those of setting up and clearing away are theirs."""
+WORTH_TELLING = 1.0
+"""Seconds; a test that took less is not among the slow ones, however few there are."""
 
 _MEANINGS = {
     "unit": "units, pages, API and simulator",
@@ -42,7 +49,7 @@ def tier_of(item: pytest.Item) -> str:
 
 
 class Tiers:
-    """Counts outcomes by tier."""
+    """Counts outcomes and seconds by tier."""
 
     def __init__(self) -> None:
         self.tier_of: dict[str, str] = {}
@@ -53,6 +60,8 @@ class Tiers:
         """Node id → what the first try said."""
         self.complaints: list[str] = []
         """Why a run in CI is a failure although no test failed."""
+        self.seconds: dict[str, float] = {}
+        """By node id, with setting up and clearing away."""
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -64,7 +73,9 @@ class Tiers:
                 item.add_marker(pytest.mark.flaky(reruns=1))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count each test once."""
+        """Count each test once, and all of its seconds."""
+        took = self.seconds.get(report.nodeid, 0.0) + report.duration
+        self.seconds[report.nodeid] = took
         if report.outcome == "rerun":  # type: ignore[comparison-overlap]  # the plugin's own word
             self.second_tries[report.nodeid] = report.longreprtext
         elif report.when == "call" or report.outcome != "passed":
@@ -74,7 +85,7 @@ class Tiers:
                 self.skipped.append(report.nodeid)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say how many tests of which tier ran, and the figures of the live ones."""
+        """Say how many tests of which tier ran, what took long, and the figures of the live ones."""
         if TAKEN:
             terminalreporter.section("figures")
             for line in TAKEN:
@@ -83,12 +94,24 @@ class Tiers:
             terminalreporter.section("tests that were tried twice")
             for name, said in self.second_tries.items():
                 terminalreporter.write_line(f"{name}\n{said}\n")
+        slow = [
+            (name, seconds)
+            for name, seconds in nlargest(SLOWEST, self.seconds.items(), key=itemgetter(1))
+            if seconds >= WORTH_TELLING
+        ]
+        if slow:
+            terminalreporter.section("slowest tests")
+            for name, seconds in slow:
+                terminalreporter.write_line(f"{seconds:7.1f} s  {name}")
         terminalreporter.section("tests by tier")
         for tier in TIERS:
             counts = self.counts[tier]
+            took = sum(
+                self.seconds.get(name, 0.0) for name, its in self.tier_of.items() if its == tier
+            )
             terminalreporter.write_line(
                 f"{tier:>13}: {counts['passed']} passed, {counts['failed']} failed, "
-                f"{counts['skipped']} skipped  ({_MEANINGS[tier]})"
+                f"{counts['skipped']} skipped, {took:.0f} s  ({_MEANINGS[tier]})"
             )
         if self.complaints:
             terminalreporter.section("why this run in CI is a failure")
