@@ -85,6 +85,8 @@ WAITERS = int(
 )
 
 INSTALLED_APPS = [
+    # Before Django's own: of two commands of one name the first app's counts.
+    "gangboard.ops",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -95,7 +97,6 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "gangboard.store",
     "gangboard.web",
-    "gangboard.ops",
 ]
 MIDDLEWARE = [
     # First, so that refusals of the others carry the headers too.

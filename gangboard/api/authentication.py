@@ -8,6 +8,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from gangboard.peers import client_address, network_of
 from gangboard.store import people
 
 
@@ -25,8 +26,11 @@ class TokenAuthentication(BaseAuthentication):
             return None
         if scheme.lower() != "bearer":
             raise AuthenticationFailed("The Authorization header must be: Bearer gb_<id>_<secret>.")
-        known = people.find_token(token.strip())
+        token = token.strip()
+        known = people.find_token(token)
         if known is None:
+            source = client_address(request.META)
+            people.record_refused_token(token, source=source, sender=network_of(source))
             # One sentence for unknown, wrong, expired and revoked: it must not tell which.
             raise AuthenticationFailed("This token is not valid: it is unknown or has expired.")
         return known.user, known

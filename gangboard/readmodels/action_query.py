@@ -20,7 +20,7 @@ ACTION_EVENTS = ("requested", "denied", "state", "stopped")
 ADMIN_EVENTS = (
     *("signed-in", "sign-in-failed", "signed-out", "link-made"),
     *("user-made", "user-enabled", "user-disabled", "role-given", "role-taken"),
-    *("token-made", "token-revoked"),
+    *("password-changed", "token-made", "token-revoked", "token-refused"),
     *("cluster-added", "cluster-changed", "cluster-removed", "switch", "export"),
 )
 """Events of the audit that concern a whole cluster or the installation: shown to their admins."""

@@ -21,7 +21,7 @@ _AT_ONCE = 2000
 
 
 class AuditLostError(RuntimeError):
-    """The head is gone while there are rows: nothing can be appended truthfully."""
+    """The head, which is made with the tables, is gone: nothing can be appended truthfully."""
 
 
 def audit(
@@ -75,9 +75,7 @@ def _locked_head() -> AuditHead:
     # SQLite has one writer at a time anyway, from the beginning of its transaction.
     head = AuditHead.objects.select_for_update().first()
     if head is None:
-        if AuditEntry.objects.exists():
-            raise AuditLostError("the head of the audit is gone; manage.py verify_audit tells more")
-        head = AuditHead.objects.create()
+        raise AuditLostError("the head of the audit is gone; manage.py verify_audit tells more")
     return head
 
 
@@ -101,11 +99,11 @@ def verify(noted: tuple[int, str] | None = None) -> Verified:
     seen = _follow(Verified(0, ""), noted)
     with transaction.atomic():
         # From here on nobody appends, so rows and head can be compared.
-        head = AuditHead.objects.select_for_update().first()
+        heads = list(AuditHead.objects.select_for_update().order_by("pk"))
         seen = _follow(seen, noted)
     if seen.broken:
         return seen
-    return replace(seen, broken=_wrong_end(seen, head, noted))
+    return replace(seen, broken=_wrong_end(seen, heads, noted))
 
 
 def _follow(seen: Verified, noted: tuple[int, str] | None) -> Verified:
@@ -140,15 +138,20 @@ def _mismatch(row: dict[str, Any], seen: Verified) -> str:
     return f"Row {row['number']} ({row['event']}, {row['at']:%Y-%m-%d %H:%M:%S} UTC) was changed{before}"
 
 
-def _wrong_end(seen: Verified, head: AuditHead | None, noted: tuple[int, str] | None) -> str:
+def _wrong_end(seen: Verified, heads: list[AuditHead], noted: tuple[int, str] | None) -> str:
     if noted is not None and seen.rows < noted[0]:
         return f"The end is cut off: row {noted[0]} was noted, the last one here is {seen.rows}."
-    if head is None:
-        return "The head is gone, so nobody can tell whether the end is." if seen.rows else ""
+    if not heads:
+        return "The head is gone, so nobody can tell whether the end is."
+    if len(heads) > 1:
+        return f"There are {len(heads)} heads, and the tables were made with one."
+    (head,) = heads
     if seen.rows < head.number:
         return f"The end is cut off: the head says {head.number}, the last row here is {seen.rows}."
     if seen.rows > head.number:
         return f"Row {head.number + 1} was added by hand: the head says that {head.number} is the last."
-    if seen.digest != head.digest:
-        return f"Row {seen.rows} is not the one that was written last: the head has another hash."
-    return ""
+    if seen.digest == head.digest:
+        return ""
+    if not seen.rows:
+        return "The head was changed: it has a hash, and there is no row."
+    return f"Row {seen.rows} is not the one that was written last: the head has another hash."

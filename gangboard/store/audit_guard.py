@@ -1,13 +1,20 @@
 """What keeps rows of the audit as they were written: triggers of the database itself.
 
-A migration that makes the table anew on SQLite loses them there, and has to call `guard` again.
+The head moves only together with the chain: to the row after the one it names, which is there already.
+
+A migration that makes one of the tables anew on SQLite loses them there, and has to call `guard` or
+`guard_head` again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 _SENTENCE = "rows of the audit are only ever added"
+_HEAD_SENTENCE = "the head of the audit only ever moves to the next row"
+_NEXT_ROW = """NEW.id = OLD.id AND NEW.number = OLD.number + 1 AND EXISTS (
+    SELECT 1 FROM store_auditentry WHERE number = NEW.number AND digest = NEW.digest)"""
 
 STATEMENTS = {
     "sqlite": (
@@ -32,8 +39,47 @@ STATEMENTS = {
 """By what Django calls the database."""
 
 
+HEAD_STATEMENTS = {
+    "sqlite": (
+        f"""CREATE TRIGGER audit_head_update BEFORE UPDATE ON store_audithead WHEN NOT ({_NEXT_ROW})
+        BEGIN SELECT RAISE(ABORT, '{_HEAD_SENTENCE}'); END""",
+        f"""CREATE TRIGGER audit_head_delete BEFORE DELETE ON store_audithead
+        BEGIN SELECT RAISE(ABORT, '{_HEAD_SENTENCE}'); END""",
+        # Also against REPLACE.
+        f"""CREATE TRIGGER audit_head_insert BEFORE INSERT ON store_audithead
+        WHEN EXISTS (SELECT 1 FROM store_audithead)
+        BEGIN SELECT RAISE(ABORT, '{_HEAD_SENTENCE}'); END""",  # noqa: S608  # fixed texts
+    ),
+    "postgresql": (
+        f"""CREATE OR REPLACE FUNCTION gangboard_audit_head_guard() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN
+            IF TG_OP = 'UPDATE' THEN
+                IF {_NEXT_ROW} THEN RETURN NEW; END IF;
+            ELSIF TG_OP = 'INSERT' THEN
+                IF NOT EXISTS (SELECT 1 FROM store_audithead) THEN RETURN NEW; END IF;
+            END IF;
+            RAISE EXCEPTION '{_HEAD_SENTENCE}';
+        END $$""",  # noqa: S608  # fixed texts
+        """CREATE TRIGGER audit_head_change BEFORE INSERT OR UPDATE OR DELETE ON store_audithead
+        FOR EACH ROW EXECUTE FUNCTION gangboard_audit_head_guard()""",
+        """CREATE TRIGGER audit_head_truncate BEFORE TRUNCATE ON store_audithead
+        FOR EACH STATEMENT EXECUTE FUNCTION gangboard_audit_head_guard()""",
+    ),
+}
+"""By what Django calls the database."""
+
+
 def guard(connection: Any) -> None:
-    """Make the triggers."""
+    """Make the triggers of the rows."""
+    _execute(connection, STATEMENTS)
+
+
+def guard_head(connection: Any) -> None:
+    """Make the triggers of the head."""
+    _execute(connection, HEAD_STATEMENTS)
+
+
+def _execute(connection: Any, statements: Mapping[str, tuple[str, ...]]) -> None:
     with connection.cursor() as cursor:
-        for statement in STATEMENTS[connection.vendor]:
+        for statement in statements[connection.vendor]:
             cursor.execute(statement)

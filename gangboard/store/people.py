@@ -5,6 +5,7 @@ Secrets are random with 256 bits and kept as hashes only, so nothing in the tabl
 
 from __future__ import annotations
 
+import re
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -36,8 +37,13 @@ PASSWORDS_OF_PLACE = 10
 FAILURES_ON_RECORD = 100
 FAILURE_WINDOW = timedelta(hours=1)
 """Failed sign-ins that are written down one by one within it; of more only how many they are."""
+REFUSED_TOKENS_COUNTED = 1_000
+"""Refused tokens that are looked at one by one within FAILURE_WINDOW; of more only how many they are."""
 _ENDLESS = 2**31 - 1
 _ROUND = frozenset(10**digits for digits in range(3, 10))
+_OF_A_SERIES = frozenset(10**digits for digits in range(10))
+_PUBLIC_PART = re.compile(r"gb_[0-9a-f]{16}(?=_)")
+"""Of a token as it is made here: what stands there may be shown."""
 GANGBOARD = "gangboard"
 """Who did it where no person has."""
 SOMEBODY = "somebody"
@@ -210,6 +216,23 @@ def disable_user(*, name: str, by: str = GANGBOARD) -> None:
         _record("user-disabled", sentence, by, name)
 
 
+def change_password(*, name: str, password: str, by: str = GANGBOARD) -> None:
+    """Give a user another password; sessions, which are tied to it, end. Raises PeopleError."""
+    with transaction.atomic():
+        user = _known_user(name)
+        _check_open(user)
+        user.set_password(password)
+        user.save(update_fields=["password"])
+        _record("password-changed", f"{name} was given another password.", by, name)
+
+
+def _check_open(user: User) -> None:
+    if not user.is_active:
+        raise PeopleError(
+            f"the account of {user} is disabled; manage.py create_user opens it again"
+        )
+
+
 def create_sign_in_link(*, user: User, life: timedelta = LINK_LIFE, by: str = GANGBOARD) -> str:
     """Return the secret of a new link that signs `user` in once, within `life`."""
     secret = secrets.token_urlsafe(32)
@@ -258,10 +281,7 @@ def issue_token(
     *, user: User, may_act: bool = False, days: int = TOKEN_DAYS, by: str = GANGBOARD
 ) -> str:
     """Return a new token `gb_<id>_<secret>`; it is not shown again. Raises PeopleError."""
-    if not user.is_active:
-        raise PeopleError(
-            f"the account of {user} is disabled; manage.py create_user opens it again"
-        )
+    _check_open(user)
     if not 1 <= days <= LONGEST_TOKEN_DAYS:
         raise PeopleError(f"a token can last from 1 to {LONGEST_TOKEN_DAYS} days, not {days}")
     token_id, secret = secrets.token_hex(8), secrets.token_hex(32)
@@ -399,6 +419,51 @@ def record_failed_link(*, source: str) -> None:
     if _is_on_record(source, worth=True):
         sentence = "A sign-in link was used that does not work, or not any more."
         _record("sign-in-failed", sentence, SOMEBODY, "", source=source)
+
+
+def record_refused_token(token: str, *, source: str, sender: str) -> None:
+    """Write down that a request came with a token that is not valid (any more).
+
+    The first, tenth, hundredth … from a sender within an hour, apart for each token that there is;
+    no more than FAILURES_ON_RECORD lines, and for a flood how many they are. Apart from failed
+    sign-ins: a program with an old token hides no wrong password. The secret is not written down.
+    """
+    total = attempts.take("refused tokens", most=_ENDLESS, window=FAILURE_WINDOW).number
+    if total in _ROUND:
+        sentence = f"{total:,} requests with tokens that are not valid were refused within an hour."
+        _record("token-refused", sentence, SOMEBODY, "", source=source)
+    if total > REFUSED_TOKENS_COUNTED:
+        return
+    shown = found[0] if (found := _PUBLIC_PART.match(token)) else ""
+    rows = AccessToken.objects.select_related("user")
+    row = rows.filter(pk=shown.removeprefix("gb_")).first() if shown else None
+    key = ("refused token", sender, row.pk if row else "")
+    number = attempts.take(*key, most=_ENDLESS, window=FAILURE_WINDOW).number
+    if number not in _OF_A_SERIES or _is_full("lines on refused tokens"):
+        return
+    sentence = _refusal(row, token, shown)
+    if number > 1:
+        sentence += f" It was request {number} of that kind from there within an hour."
+    _record(
+        "token-refused", sentence, SOMEBODY, _user_of(row).username if row else "", source=source
+    )
+
+
+def _is_full(lines: str) -> bool:
+    return attempts.take(lines, most=FAILURES_ON_RECORD, window=FAILURE_WINDOW).wait > 0
+
+
+def _refusal(row: AccessToken | None, token: str, shown: str) -> str:
+    """Return why a token is not valid, for admins: who presented it is not told."""
+    if row is None:
+        named = f", {shown}," if shown else ""
+        return f"A token{named} was presented that is of nobody, or was revoked."
+    which = f"Token {shown} of {_user_of(row).username}"
+    if not same_hash(token.removeprefix(f"{shown}_"), row.secret_hash):
+        return f"{which} was presented with a wrong secret."
+    if row.expires_at <= timezone.now():
+        return f"{which} was presented after it had expired."
+    return f"{which} was presented, whose account is disabled."
 
 
 def _is_on_record(source: str, *, worth: bool) -> bool:

@@ -137,13 +137,23 @@ def add_row() -> None:
     )
 
 
+def set_head(number: int) -> None:
+    AuditHead.objects.update(number=number)
+
+
+def empty_it() -> None:
+    """Remove all that was written, and what says that there was something."""
+    AuditEntry.objects.all().delete()
+    AuditHead.objects.all().delete()
+
+
 def write_anew(*, head: bool) -> None:
     """Change row 2 and reckon all hashes anew, as somebody who has read our code would."""
     AuditEntry.objects.filter(number=2).update(actor_name="eve")
     rows = list(AuditEntry.objects.order_by("number"))
     AuditEntry.objects.all().delete()
     number, digest = AuditHead.objects.values_list("number", "digest").get()
-    AuditHead.objects.all().delete()
+    AuditHead.objects.update(number=0, digest="")
     for row in rows:
         audit(
             row.event,
@@ -173,6 +183,11 @@ def write_anew(*, head: bool) -> None:
             "The end is cut off: the head says 5, the last row here is 0.",
         ),
         (lambda: AuditHead.objects.all().delete(), 5, "The head is gone"),
+        (lambda: empty_it(), 0, "The head is gone"),
+        (lambda: AuditHead.objects.create(), 5, "There are 2 heads"),
+        (lambda: set_head(4), 5, "Row 5 was added by hand: the head says that 4 is the last."),
+        (lambda: set_head(6), 5, "The end is cut off: the head says 6, the last row here is 5."),
+        (lambda: AuditHead.objects.update(digest="0" * 64), 5, "Row 5 is not the one"),
         (add_row, 5, "Row 6 (switch"),
         (lambda: write_anew(head=False), 5, "Row 5 is not the one that was written last"),
     ],
@@ -201,8 +216,7 @@ def test_who_has_noted_a_head_sees_a_chain_that_was_written_anew() -> None:
     assert verify().broken == "", "without the note nobody could tell"
     with pytest.raises(CommandError, match="Row 5 is not the one that was noted"):
         call_command("verify_audit", "--head", noted, stdout=StringIO())
-    AuditEntry.objects.all().delete()
-    AuditHead.objects.all().delete()
+    empty_it()
     with pytest.raises(CommandError, match="row 5 was noted, the last one here is 0"):
         call_command("verify_audit", "--head", noted, stdout=StringIO())
 
@@ -219,11 +233,45 @@ def test_a_head_that_is_none_is_refused(wrong: str) -> None:
         call_command("verify_audit", "--head", wrong)
 
 
-def test_without_a_head_nothing_is_appended() -> None:
-    write(1)
+@pytest.mark.parametrize("rows", [0, 1])
+def test_without_a_head_nothing_is_appended(rows: int) -> None:
+    write(rows)
+    lift_guard()
     AuditHead.objects.all().delete()
     with pytest.raises(AuditLostError):
         write(1)
+
+
+HEAD_REFUSED = [
+    "UPDATE store_audithead SET number = 2",
+    "UPDATE store_audithead SET number = 2, digest = (SELECT digest FROM store_auditentry WHERE number = 2)",
+    "UPDATE store_audithead SET number = 0, digest = ''",
+    "UPDATE store_audithead SET number = 4",
+    "UPDATE store_audithead SET number = 9",
+    "UPDATE store_audithead SET digest = ''",
+    "UPDATE store_audithead SET id = 99",
+    "DELETE FROM store_audithead",
+    "INSERT INTO store_audithead (id, number, digest) VALUES (99, 0, '')",
+]
+if connection.vendor == "sqlite":
+    HEAD_REFUSED.append("REPLACE INTO store_audithead SELECT id, 0, '' FROM store_audithead")
+
+
+@pytest.mark.parametrize("statement", HEAD_REFUSED)
+def test_the_database_moves_the_head_to_the_next_row_only(statement: str) -> None:
+    write(3)
+    before = AuditHead.objects.values().get()
+    with pytest.raises(DatabaseError, match="only ever moves to the next row"):
+        execute(statement)
+    assert AuditHead.objects.values().get() == before
+    write(1)
+    assert (verify().rows, verify().broken) == (4, "")
+
+
+def test_a_head_without_rows_that_has_a_hash_was_changed() -> None:
+    lift_guard()
+    AuditHead.objects.update(digest="0" * 64)
+    assert verify().broken == "The head was changed: it has a hash, and there is no row."
 
 
 # In a process of its own, because each thread needs a real connection to a real database.
@@ -267,14 +315,25 @@ with ThreadPoolExecutor(6) as pool:
 found = verify()
 refused = 0
 statements = ["UPDATE store_auditentry SET event = 'x'", "DELETE FROM store_auditentry"]
+statements += [
+    "DELETE FROM store_audithead",
+    "UPDATE store_audithead SET number = number - 1",
+    "UPDATE store_audithead SET number = number - 1, digest ="
+    " (SELECT digest FROM store_auditentry WHERE number = store_audithead.number - 1)",
+    "UPDATE store_audithead SET number = number + 1",
+    "UPDATE store_audithead SET digest = ''",
+    "INSERT INTO store_audithead (id, number, digest) VALUES (99, 0, '')",
+]
 if connection.vendor == "postgresql":
-    statements += ["TRUNCATE store_auditentry", "TRUNCATE store_auditentry CASCADE"]
+    statements += ["TRUNCATE store_auditentry", "TRUNCATE store_auditentry CASCADE", "TRUNCATE store_audithead"]
 for statement in statements:
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(statement)
     except DatabaseError as error:
-        refused += "only ever added" in str(error)
+        refused += "the audit " in str(error) and "only ever " in str(error)
+again = verify()
+assert (again.rows, again.broken) == (found.rows, ""), again
 print(found.rows - before, repr(found.broken), len(statements) - refused)
 """
 

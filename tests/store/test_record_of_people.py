@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import getpass
+from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
+from django.utils import timezone
 
+from gangboard.ops.who import command_author
 from gangboard.store import attempts, clusters, people
 from gangboard.store.audit import verify
-from gangboard.store.models import AuditEntry
+from gangboard.store.models import AccessToken, Attempts, AuditEntry
 from tests.personas import PASSWORD, Person, make_owner
 
 pytestmark = pytest.mark.django_db
@@ -96,6 +102,63 @@ def test_what_becomes_of_a_cluster() -> None:
     assert set(AuditEntry.objects.values_list("cluster_name", flat=True)) == {"east"}
 
 
+# --- passwords that are set by a command
+
+
+def type_in(monkeypatch: pytest.MonkeyPatch, *typed: str) -> None:
+    """Answer one prompt after the other."""
+    answers = iter(typed)
+    monkeypatch.setattr(getpass, "getpass", lambda *_, **__: next(answers))
+
+
+def change_password(name: str = "olga") -> str:
+    out = StringIO()
+    call_command("changepassword", name, stdout=out, stderr=StringIO())
+    return out.getvalue()
+
+
+def test_a_password_that_is_set_by_a_command(olga: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    type_in(monkeypatch, *["opal-marmot-quilt-72"] * 2)
+    change_password()
+    ((event, who, about, sentence),) = lines()
+    assert (event, about) == ("password-changed", "User/olga")
+    assert sentence == "olga was given another password."
+    assert who == command_author()
+    assert "opal-marmot" not in str(list(AuditEntry.objects.values()))
+    assert olga.client.get("/api/v1/gangs/").status_code == 401, "older sessions have ended"
+    assert sign_in("opal-marmot-quilt-72").status_code == 302
+
+
+def test_a_password_that_is_none_changes_nothing(
+    olga: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for typed, sentence in (
+        ((*("short",) * 2, "opal-marmot-quilt-72", "another", *("password1234",) * 2), "3 tries"),
+        (("",), "no password was given"),
+    ):
+        type_in(monkeypatch, *typed)
+        with pytest.raises(CommandError, match=sentence):
+            change_password()
+    with pytest.raises(CommandError, match="there is no user 'eve'"):
+        change_password("eve")
+    assert lines() == []
+    assert sign_in().status_code == 302
+
+
+def test_a_disabled_account_gets_no_password(olga: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    people.disable_user(name="olga")
+    type_in(monkeypatch, *["opal-marmot-quilt-72"] * 2)
+    with pytest.raises(CommandError, match="is disabled; manage"):
+        change_password()
+    people.create_user(name="olga", role="viewer")
+    assert sign_in("opal-marmot-quilt-72").status_code == 403
+
+
+def test_no_account_is_made_without_a_line() -> None:
+    with pytest.raises(CommandError, match="create_user NAME --role admin"):
+        call_command("createsuperuser")
+
+
 # --- signing in
 
 
@@ -168,6 +231,107 @@ def test_a_flood_of_failures_fills_no_disk(monkeypatch: pytest.MonkeyPatch) -> N
     attempts.forget_attempts("failed sign-ins")  # an hour later
     people.record_failed_sign_in(name="u", source="", number=1)
     assert len(lines()) == 7
+
+
+# --- tokens that are not valid
+
+
+def present(token: str, address: str = "198.51.100.1") -> None:
+    client = Client(REMOTE_ADDR=address)
+    answer = client.get("/api/v1/gangs/", headers={"authorization": f"Bearer {token}"})
+    assert answer.status_code == 401
+
+
+def refusals() -> list[tuple[str, str, str]]:
+    """Return (about, sentence, source) of each line on a token that was refused."""
+    assert verify().broken == ""
+    rows = AuditEntry.objects.filter(event="token-refused").order_by("number")
+    assert set(rows.values_list("actor_name", flat=True)) <= {"somebody"}
+    return list(rows.values_list("object_name", "sentence", "source"))
+
+
+def test_why_a_token_was_refused_is_told_to_admins(olga: Person) -> None:
+    tokens = [people.issue_token(user=olga.user) for _ in range(4)]
+    public = [token.rpartition("_")[0] for token in tokens]
+    wrong, expired, revoked, good = tokens
+    AccessToken.objects.filter(pk=public[1].removeprefix("gb_")).update(expires_at=timezone.now())
+    people.revoke_token(revoked)
+    wrong = f"{public[0]}_{'0' * 64}"
+    for number, token in enumerate(
+        (wrong, expired, revoked, "my-secret-password", "gb_x\x00y_z", "")
+    ):
+        present(token, f"198.51.100.{number}")
+    olga.user.is_active = False
+    olga.user.save()
+    present(good, "198.51.100.9")
+    nobody = "A token was presented that is of nobody, or was revoked."
+    assert refusals() == [
+        (
+            "User/olga",
+            f"Token {public[0]} of olga was presented with a wrong secret.",
+            "198.51.100.0",
+        ),
+        (
+            "User/olga",
+            f"Token {public[1]} of olga was presented after it had expired.",
+            "198.51.100.1",
+        ),
+        (
+            "",
+            f"A token, {public[2]}, was presented that is of nobody, or was revoked.",
+            "198.51.100.2",
+        ),
+        ("", nobody, "198.51.100.3"),
+        ("", nobody, "198.51.100.4"),
+        ("", nobody, "198.51.100.5"),
+        (
+            "User/olga",
+            f"Token {public[3]} of olga was presented, whose account is disabled.",
+            "198.51.100.9",
+        ),
+    ]
+    said = str(list(AuditEntry.objects.values()))
+    assert "my-secret-password" not in said
+    assert not [token for token in tokens if token.rpartition("_")[2] in said]
+
+
+def test_a_valid_token_and_none_leave_no_line(olga: Person) -> None:
+    token = people.issue_token(user=olga.user)
+    client = Client(headers={"authorization": f"Bearer {token}"})
+    assert client.get("/api/v1/gangs/").status_code == 200
+    assert Client().get("/api/v1/gangs/").status_code == 401
+    assert refusals() == []
+
+
+def test_of_a_program_with_an_old_token_some_lines_tell_how_often(olga: Person) -> None:
+    token = people.issue_token(user=olga.user)
+    public = token.rpartition("_")[0]
+    people.revoke_token(token)
+    for _ in range(25):
+        present(token)
+    first, tenth = (sentence for _, sentence, _ in refusals())
+    assert first == f"A token, {public}, was presented that is of nobody, or was revoked."
+    assert tenth == f"{first} It was request 10 of that kind from there within an hour."
+    present(token, "203.0.113.7")
+    assert len(refusals()) == 3, "another sender is another matter"
+    Attempts.objects.update(ends_at=timezone.now() - timedelta(seconds=1))  # an hour later
+    present(token)
+    assert len(refusals()) == 4
+
+
+def test_a_flood_of_wrong_tokens_fills_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(people, "FAILURES_ON_RECORD", 5)
+    monkeypatch.setattr(people, "REFUSED_TOKENS_COUNTED", 20)
+    for number in range(1100):
+        people.record_refused_token(f"gb_{number:016x}_x", source="", sender=f"sender {number}")
+    found = refusals()
+    assert len(found) == 6
+    assert found[5][1] == (
+        "1,000 requests with tokens that are not valid were refused within an hour."
+    )
+    assert Attempts.objects.count() == 22
+    people.record_failed_sign_in(name="eve", source="", number=1)
+    assert lines()[-1][0] == "sign-in-failed", "wrong passwords are counted by themselves"
 
 
 # --- who may read it

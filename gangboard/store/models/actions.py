@@ -182,7 +182,7 @@ class AuditEntry(models.Model):
 
 
 class AuditHead(models.Model):
-    """The last row of the audit; there is one such row. Whoever appends holds it."""
+    """The last row of the audit. There is one head, made with the tables; whoever appends holds it."""
 
     number = models.BigIntegerField(default=0)
     digest = models.CharField(max_length=64, default="")

@@ -1,0 +1,15 @@
+"""`manage.py createsuperuser`, in place of Django's: that account could do nothing here."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+
+class Command(BaseCommand):
+    help = "Not used: manage.py create_user NAME --role admin makes an admin."
+    requires_system_checks = ()
+
+    def handle(self, *_: Any, **__: Any) -> None:
+        raise CommandError(
+            "nobody is a superuser here; use manage.py create_user NAME --role admin"
+        )
