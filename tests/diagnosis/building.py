@@ -287,14 +287,15 @@ def a_hold(on: Owner, **fields: Any) -> Hold:
 
 
 def an_entry(of: Made, name: str = "", **fields: Any) -> QueueEntry:
-    """What Kueue keeps for an owner: active and not admitted yet, in queue gpu-lq."""
+    """What Kueue keeps for an owner: active, tried and not admitted yet, in queue gpu-lq."""
     meta = a_meta(
         "kueue.x-k8s.io",
         "Workload",
         name or f"{of.meta.ref.kind.lower()}-{of.meta.ref.name}-3f2a1",
         **{"version": "v1beta2", "of": of, **_split(fields)},
     )
-    given = {"queue": "gpu-lq", "owner_uid": of.meta.ref.uid, **fields}
+    tried = a_condition("QuotaReserved", "False", reason="Pending")
+    given = {"queue": "gpu-lq", "owner_uid": of.meta.ref.uid, "conditions": (tried,), **fields}
     return QueueEntry(meta=meta, **given)
 
 

@@ -261,8 +261,9 @@ def test_a_gang_is_told_anew_when_queues_are_seen_otherwise(watch: Watch) -> Non
     watching.simulator.faults.clear()
     watching.once()
     gang = watching.gang("retrieval-ft")
-    assert gang.health == "waiting"
-    assert gang.message.endswith("Kueue has made no Workload for it.")
+    # Its JobSet is 34 minutes old, and a Kueue that runs makes a Workload at once.
+    assert gang.health == "blocked"
+    assert "Kueue has made no Workload for it in over 2 min" in gang.message
     assert read_levers(watching.fresh()).queue_sight == "served"
 
 

@@ -10,7 +10,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.verdict import Finding
+from gangboard.domain.verdict import Evidence, Finding
 from tests.diagnosis.building import (
     a_condition,
     a_group,
@@ -98,7 +98,7 @@ def test_admitted_and_not_resumed_yet() -> None:
 
 
 def test_an_entry_that_is_over_or_of_another_admits_nothing() -> None:
-    over = an_entry(JOB, admitted=True, conditions=(a_condition("Finished"),))
+    over = an_entry(JOB, admitted=True, conditions=(a_condition("Finished", since=ago(60)),))
     other = an_entry(a_job("other"), admitted=True)
     message = "Queue lq has not admitted it yet: Kueue has made no Workload for it."
     assert suspended_job(over, other, sight="served").message == message
@@ -107,9 +107,58 @@ def test_an_entry_that_is_over_or_of_another_admits_nothing() -> None:
 
 
 def test_kueue_has_made_no_workload_for_it() -> None:
-    assert suspended_job(sight="served").message == (
-        "Queue lq has not admitted it yet: Kueue has made no Workload for it."
+    """A running Kueue makes one at once: after two minutes nobody is there to do it."""
+    young = suspended_job(sight="served", created_at=ago(119))
+    assert young.message == "Queue lq has not admitted it yet: Kueue has made no Workload for it."
+    assert young.recheck_at == ago(-1)
+    assert young.advice == ()
+    late = suspended_job(sight="served", created_at=ago(120), health=Health.BLOCKED)
+    assert late.message == (
+        "Queue lq has not admitted it yet: Kueue has made no Workload for it in over 2 min, and likely "
+        "does not run."
     )
+    assert late.recheck_at is None
+    assert late.advice == (
+        "Look whether Kueue runs and manages Job train: then Job train has a Workload, or an event of "
+        "it says why not.",
+    )
+    assert Evidence("Workload", "none", JOB.meta.ref) in late.evidence
+
+
+def test_the_two_minutes_begin_when_a_workload_could_have_been_made() -> None:
+    """Made long ago: it was suspended later, or its last Workload went later."""
+    suspended = a_condition("Suspended", since=ago(100))
+    assert suspended_job(sight="served", conditions=(suspended,)).recheck_at == ago(-20)
+    going = an_entry(JOB, deleting_since=ago(90))
+    assert suspended_job(going, sight="served").recheck_at == ago(-30)
+    over = an_entry(JOB, conditions=(a_condition("Finished", since=ago(80)),))
+    assert suspended_job(over, sight="served").recheck_at == ago(-40)
+
+
+def test_what_another_object_made_may_be_admitted_with_that() -> None:
+    """A TrainJob is what Kueue admits, and its JobSet has no Workload (jobset-kueue.md §3.2)."""
+    above = Controller("trainer.kubeflow.org", "TrainJob", "nightly", "uid-nightly")
+    finding = suspended_job(sight="served", of=above)
+    assert finding.message == "Queue lq has not admitted it yet: Kueue has made no Workload for it."
+    assert finding.recheck_at is None
+
+
+def test_a_workload_that_has_no_condition_waits_its_turn_or_is_not_looked_at() -> None:
+    """Kueue writes nothing while others are before it in a strict queue: that is no proof (§3.3)."""
+    young = suspended_job(an_entry(JOB, queue="lq", conditions=(), created_at=ago(119)))
+    assert young.message == "Queue lq has not admitted it yet."
+    assert young.recheck_at == ago(-1)
+    entry = an_entry(JOB, queue="lq", conditions=(), created_at=ago(120))
+    late = suspended_job(entry)
+    assert late.message == (
+        "Queue lq has not admitted it yet. Kueue has written nothing about it in over 2 min: its turn "
+        "has not come yet, or Kueue does not run."
+    )
+    assert (late.recheck_at, late.advice) == (None, ())
+    assert Evidence("status.conditions", "none", entry.meta.ref) in late.evidence
+    tried = a_condition("QuotaReserved", "False", reason="Pending")
+    told = suspended_job(replace(entry, conditions=(tried,)))
+    assert told.message == "Queue lq has not admitted it yet."
 
 
 def test_nobody_is_there_who_admits() -> None:
@@ -200,7 +249,8 @@ def test_many_jobs_in_queues_are_one_finding() -> None:
 
 def test_jobs_of_several_queues_are_told_together() -> None:
     one, two = child_jobs(RUN)
-    second = replace(two, suspended=True, queue="b")
+    young = replace(two.meta, created_at=ago(60))
+    second = replace(two, suspended=True, queue="b", meta=young)
     facts = facts_of(RUN, *queued(one, queue="a"), second, queue_sight="served")
     verdict = assess(facts)
     assert len(verdict.findings) == 1
@@ -208,6 +258,28 @@ def test_jobs_of_several_queues_are_told_together() -> None:
         "Queue a has not admitted Job run-workers-0 yet. Queue b has not admitted Job "
         "run-workers-1 yet: Kueue has made no Workload for it."
     )
+
+
+def test_one_job_without_a_workload_blocks_those_that_wait_with_it() -> None:
+    one, two = child_jobs(RUN)
+    second = replace(two, suspended=True, queue="b")
+    verdict = assess(facts_of(RUN, *queued(one, queue="a"), second, queue_sight="served"))
+    assert [one.health for one in verdict.findings] == [Health.BLOCKED]
+    assert verdict.finding.message == (
+        "Queue a has not admitted Job run-workers-0 yet. Queue b has not admitted Job "
+        "run-workers-1 yet: Kueue has made no Workload for it in over 2 min, and likely does not run."
+    )
+    assert [text.partition(":")[0] for text in verdict.finding.advice] == [
+        "Look whether Kueue runs and manages Job run-workers-1"
+    ]
+
+
+def test_jobs_with_their_own_due_times_are_looked_at_again_at_the_first() -> None:
+    one, two = (
+        replace(job, suspended=True, queue="b", meta=replace(job.meta, created_at=ago(age)))
+        for job, age in zip(child_jobs(RUN), (30, 50), strict=True)
+    )
+    assert assess(facts_of(RUN, one, two, queue_sight="served")).recheck_at == ago(-70)
 
 
 def test_a_job_with_a_queue_label_that_nobody_can_look_after() -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health
+from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
 from gangboard.domain.queueing import Queueing, Standing
+from gangboard.domain.reading.attempt import latest
+from gangboard.domain.reading.grace import CREATION_GRACE
 from gangboard.domain.reading.holding import hold_of, holds_by_job
 from gangboard.domain.reading.wording import is_or_are, label, names
 from gangboard.domain.verdict import Evidence
@@ -53,6 +57,53 @@ def pods_to_be_admitted(unit: Unit) -> int:
     )
 
 
+def health_in_queue(facts: GangFacts, subject: Owner) -> Health:
+    """Return what a suspended owner or Job is by how its queue stands to it.
+
+    Without a Workload for so long it is blocked. One that has no conditions is not: Kueue writes none
+    while others are before it in a strict queue, for hours if need be (`StrictFIFO`).
+    """
+    state = facts.queueing[subject.meta.ref.uid]
+    if not state.entries and is_overdue(facts, subject):
+        return Health.BLOCKED
+    return HEALTH[state.standing]
+
+
+def is_overdue(facts: GangFacts, subject: Owner) -> bool:
+    """Whether its admission system has given no sign about it for longer than one takes that runs."""
+    due = sign_due(facts, subject)
+    return due is not None and due <= facts.now
+
+
+def sign_due(facts: GangFacts, subject: Owner) -> datetime | None:
+    """Return when its admission system should have given a sign about it; None where it has, or need not.
+
+    The sign is a Workload, which a Kueue that runs makes at once, and then a first condition of it.
+    """
+    state = facts.queueing[subject.meta.ref.uid]
+    if state.standing is not Standing.WAITS or any(entry.conditions for entry in state.entries):
+        return None
+    made = latest(entry.meta.created_at for entry in state.entries)
+    start = made if state.entries else _missed_since(facts, subject)
+    return start + CREATION_GRACE if start is not None else None
+
+
+def _missed_since(facts: GangFacts, subject: Owner) -> datetime | None:
+    """Return since when a Workload is missing: it was suspended, or its last one went.
+
+    None where something above it may be what is admitted (jobset-kueue.md §3.2).
+    """
+    if facts.owner.meta.controller is not None:
+        return None
+    suspended = find_condition(subject.conditions, "Suspended")
+    times = [subject.meta.created_at, suspended.since if suspended is not None else None]
+    for entry in facts.entries:
+        if entry.owner_uid == subject.meta.ref.uid:
+            finished = find_condition(entry.conditions, "Finished")
+            times += [entry.meta.deleting_since, finished.since if finished is not None else None]
+    return latest(times)
+
+
 def of_owner(facts: GangFacts) -> str:
     """Return the sentence about a suspended owner that names a queue or has an entry in one."""
     state, who = facts.queue, label(facts.owner.meta.ref)
@@ -70,15 +121,17 @@ def of_owner(facts: GangFacts) -> str:
         return (
             f"{_queue(facts, state)} has admitted it, and {system(facts)} has not resumed it yet."
         )
-    return f"{_queue(facts, state)} has not admitted it yet{_why(facts, state, 'it')}."
+    is_late = is_overdue(facts, facts.owner)
+    return f"{_queue(facts, state)} has not admitted it yet{_why(facts, state, 'it', is_late)}."
 
 
 def of_jobs(facts: GangFacts, jobs: Iterable[Owner]) -> str:
     """Return the sentences about Jobs that wait in queues of their own: one for each queue."""
-    alike: dict[tuple[str, Standing, bool, bool], list[Owner]] = {}
+    alike: dict[tuple[str, Standing, bool, bool, bool], list[Owner]] = {}
     for job in jobs:
         state = facts.queueing[job.meta.ref.uid]
-        kind = state.queue, state.standing, bool(state.entries), state.by_owner
+        is_late = is_overdue(facts, job)
+        kind = state.queue, state.standing, bool(state.entries), state.by_owner, is_late
         alike.setdefault(kind, []).append(job)
     return " ".join(_of_some(facts, found) for found in alike.values())
 
@@ -99,17 +152,27 @@ def _of_some(facts: GangFacts, jobs: list[Owner]) -> str:
     queue = _queue(facts, state)
     if state.standing is Standing.ADMITTED:
         return f"{queue} has admitted {who}, and {system(facts)} has not resumed {it} yet."
-    return f"{queue} has not admitted {who} yet{_why(facts, state, it)}."
+    is_late = is_overdue(facts, jobs[0])
+    return f"{queue} has not admitted {who} yet{_why(facts, state, it, is_late)}."
 
 
 def _queue(facts: GangFacts, state: Queueing) -> str:
     return f"Queue {state.queue}" if state.queue else system(facts)
 
 
-def _why(facts: GangFacts, state: Queueing, it: str) -> str:
+def _why(facts: GangFacts, state: Queueing, it: str, is_late: bool) -> str:
+    who = system(facts)
     if not state.entries:
-        return f": {system(facts)} has made no Workload for {it}"
-    return "" if state.queue else ": no queue is named for it"
+        late = " in over 2 min, and likely does not run" if is_late else ""
+        return f": {who} has made no Workload for {it}{late}"
+    unnamed = "" if state.queue else ": no queue is named for it"
+    if not is_late:
+        return unnamed
+    turn = "its turn has" if it == "it" else "their turns have"
+    return (
+        f"{unnamed}. {who} has written nothing about {it} in over 2 min: {turn} not come yet, "
+        f"or {who} does not run"
+    )
 
 
 def system(facts: GangFacts) -> str:
@@ -130,4 +193,11 @@ def queue_evidence(state: Queueing, subject: Owner) -> tuple[Evidence, ...]:
         Evidence("admitted", "true" if entry.admitted else "false", entry.meta.ref)
         for entry in state.entries
     )
-    return (*queue, *entries, Evidence("spec.suspend", "true", ref))
+    untold = tuple(
+        Evidence("status.conditions", "none", entry.meta.ref)
+        for entry in state.entries
+        if not entry.conditions
+    )
+    missing = state.standing is Standing.WAITS and not state.entries
+    none = (Evidence("Workload", "none", ref),) if missing else ()
+    return (*queue, *entries, *untold, *none, Evidence("spec.suspend", "true", ref))

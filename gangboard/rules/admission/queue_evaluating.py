@@ -2,11 +2,14 @@
 
 An admission system creates and keeps its owners suspended until they are admitted (jobset-kueue.md
 §2.6, §5), so this is never called `suspended`. It is blocked where a queue is named and nothing is
-served that could admit it, and unknown where that cannot be seen. What the queue itself says is
-judged by rules that know queues.
+served that could admit it or nobody has made an entry for two minutes, and unknown where that cannot
+be seen. What the queue itself says is judged by rules that know queues.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
 
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
@@ -16,11 +19,12 @@ from gangboard.domain.queueing import Standing
 from gangboard.domain.reading.findings import gang_finding, unit_finding
 from gangboard.domain.reading.holding import resume_advice
 from gangboard.domain.reading.queueing import (
-    HEALTH,
+    health_in_queue,
     kept_jobs,
     of_jobs,
     of_owner,
     queue_evidence,
+    sign_due,
     system,
 )
 from gangboard.domain.reading.wording import label, pods_left, sentence
@@ -39,10 +43,11 @@ def find(facts: GangFacts) -> Finding | None:
     suspended = find_condition(owner.conditions, "Suspended")
     return gang_finding(
         RULE,
-        HEALTH[state.standing],
+        health_in_queue(facts, owner),
         " ".join(filter(None, (of_owner(facts), left))),
         advice=_advice(facts),
         evidence=queue_evidence(state, owner),
+        recheck_at=_recheck_at(facts, (owner,)),
         since=suspended.since if suspended is not None and suspended.is_true else None,
     )
 
@@ -50,9 +55,26 @@ def find(facts: GangFacts) -> Finding | None:
 def _advice(facts: GangFacts) -> tuple[str, ...]:
     """Return what helps where nobody admits it: without a queue system, `spec.suspend` is anybody's."""
     if facts.queue.standing is not Standing.NOBODY:
-        return ()
+        return _look(facts, (facts.owner,))
     others = f"Install {system(facts)}, which admits {label(facts.owner.meta.ref)}, or remove its queue label."
     return (*resume_advice(facts, (facts.owner,)), others)
+
+
+def _look(facts: GangFacts, subjects: Iterable[Owner]) -> tuple[str, ...]:
+    """Return what to look at where Workloads should have been made and were not."""
+    late = [job for job in subjects if health_in_queue(facts, job) is Health.BLOCKED]
+    if not late:
+        return ()
+    who = label(late[0].meta.ref)
+    return (
+        f"Look whether {system(facts)} runs and manages {who}: then {who} has a Workload, or an event "
+        "of it says why not.",
+    )
+
+
+def _recheck_at(facts: GangFacts, subjects: Iterable[Owner]) -> datetime | None:
+    dues = (sign_due(facts, subject) for subject in subjects)
+    return min((due for due in dues if due is not None and due > facts.now), default=None)
 
 
 def find_in_unit(unit: Unit) -> Finding | None:
@@ -63,6 +85,7 @@ def find_in_unit(unit: Unit) -> Finding | None:
     own = [job for job in waiting if job.meta.ref.uid in here]
     if not own:
         return None
+    late = any(health_in_queue(facts, job) is Health.BLOCKED for job in waiting)
     evidence: tuple[Evidence, ...] = ()
     for job in own:
         evidence += queue_evidence(facts.queueing[job.meta.ref.uid], job)
@@ -70,8 +93,10 @@ def find_in_unit(unit: Unit) -> Finding | None:
         _OF_UNIT,
         unit,
         of_jobs(facts, waiting),
-        health=HEALTH[_standing(facts, own[0])],
+        health=Health.BLOCKED if late else health_in_queue(facts, own[0]),
+        advice=_look(facts, waiting),
         evidence=evidence,
+        recheck_at=_recheck_at(facts, waiting),
     )
 
 
