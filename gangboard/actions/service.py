@@ -15,6 +15,7 @@ from gangboard.actions.asks import MOST_AT_ONCE, Ask, AskError, Fault, Outcome, 
 from gangboard.actions.waking import wake
 from gangboard.diagnosis.policy.plan import plan
 from gangboard.domain.action import ActionState, Plan
+from gangboard.domain.silence import why_closed
 from gangboard.store import actions, attempts, grounds
 from gangboard.store.access import Viewer
 from gangboard.store.actions import DatabaseClock, RealDatabaseClock
@@ -22,6 +23,7 @@ from gangboard.store.audit import audit
 from gangboard.store.gangs import gang_id
 from gangboard.store.levers import read_levers
 from gangboard.store.models import Action, Cluster
+from gangboard.store.outages import SILENT_AFTER
 
 __all__ = [
     "MOST_AT_ONCE",
@@ -55,11 +57,18 @@ def preview(
     """Say what would be done: lever, steps, who will react, warnings. Sends and stores nothing.
 
     `chosen` are the uids of the selection that it is part of and that is judged as a whole elsewhere.
-    Raises AskError. A refusal by the levers is a Plan with `why_not`.
+    Raises AskError. A refusal by the levers is a Plan with `why_not`, and so is one where the cluster
+    is silent: what would be done is not known then, as on its pages. What is asked for nevertheless
+    is taken: the act worker looks for itself.
     """
     ask = asking.check_form(ask, now=now, reason_needed=False)
     subject = asking.find_subject(viewer, ask)
-    return stored_plan(subject.cluster, ask, by=viewer.name, action="", now=now, chosen=chosen)
+    cluster = subject.cluster
+    found = stored_plan(cluster, ask, by=viewer.name, action="", now=now, chosen=chosen)
+    if cluster.contact_at is not None and now - cluster.contact_at <= SILENT_AFTER:
+        return found
+    why_not = why_closed(cluster.name, cluster.contact_at, cluster.problem)
+    return Plan(found.verb, found.subject, found.generation, why_not=why_not)
 
 
 def stored_plan(

@@ -141,10 +141,11 @@ def _blind(
 ) -> tuple[str, datetime | None, str] | None:
     """Return why nothing can be said of a cluster, or None."""
     if cluster.level is Level.NEVER:
-        return ("This cluster has never answered: what its nodes offer is not known.", None, "")
+        once = f"This cluster {cluster.has_not_once}: what its nodes offer is not known."
+        return (once, None, "")
     if cluster.level is Level.SILENT:
         after = ": what is free on its nodes now is not known."
-        return ("This cluster has not answered for ", cluster.contact_at, after)
+        return (f"This cluster {cluster.has_not} for ", cluster.contact_at, after)
     if told is None:
         return ("The nodes of this cluster have not been read yet.", None, "")
     if told.why:

@@ -127,13 +127,13 @@ class ClusterState:
     def headline(self) -> str:
         """One sentence about the cluster, without ages."""
         if self.freshness.level is Level.NEVER:
-            return self.sentence or "It has not answered yet."
+            return self.sentence or f"It {self.freshness.has_not_once}."
         if self.sentence:
             return self.sentence
         if self.freshness.is_silent:
-            return "It does not answer: all of its gangs count as unknown."
+            return f"It {self.freshness.does_not}: all of its gangs count as unknown."
         if self.freshness.is_stale:
-            return "It has not answered lately: what is shown may be out of date."
+            return f"It {self.freshness.has_not} lately: what is shown may be out of date."
         if self.listed_at is None:
             return "It is being read for the first time: what is missing may only not be read yet."
         faults = [row.resource for row in self.resources if row.is_fault]

@@ -239,7 +239,7 @@ def _wait(detail: GangDetail) -> Iterator[str]:
 
 def _fresh(detail: GangDetail, freshness: Freshness, now: datetime) -> Iterator[str]:
     if freshness.contact_at is None:
-        yield f"Cluster {freshness.cluster} has never answered."
+        yield f"Cluster {freshness.cluster} {freshness.has_not_once}."
         return
     yield (
         f"As of {age_text(detail.row.observed_at, now)} ago ({_exact(detail.row.observed_at)}). "

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 
+from gangboard.domain import silence
 from gangboard.readmodels.ages import age_text
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.words import past_sentence
@@ -66,18 +67,25 @@ class Freshness:
 
     @property
     def why_closed(self) -> str:
-        """Why nothing can be asked for in the cluster now; empty while it answers.
-
-        A time, not an age: it stands in texts that no clock moves on. Without a problem nobody
-        has asked it.
-        """
+        """Why nothing can be asked for in the cluster now; empty while it answers."""
         if not self.is_silent:
             return ""
-        if self.contact_at is None:
-            return f"Cluster {self.cluster} has never answered."
-        since = self.contact_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-        verb = "answered" if self.problem else "been read"
-        return f"Cluster {self.cluster} has not {verb} since {since}."
+        return silence.why_closed(self.cluster, self.contact_at, self.problem)
+
+    @property
+    def has_not(self) -> str:
+        """`has not answered`, or read by nobody."""
+        return silence.has_not(self.problem)
+
+    @property
+    def has_not_once(self) -> str:
+        """`has never answered`, or was read by nobody yet."""
+        return silence.has_not_once(self.problem)
+
+    @property
+    def does_not(self) -> str:
+        """`does not answer`, or is read by nobody."""
+        return silence.does_not(self.problem)
 
     @property
     def is_stale(self) -> bool:
@@ -87,6 +95,8 @@ class Freshness:
     @property
     def label(self) -> str:
         """The word beside its name."""
+        if self.level is Level.NEVER and not self.problem:
+            return "not read yet"
         return _LABELS[self.level]
 
     @property
@@ -149,9 +159,9 @@ def silence_parts(cluster: Freshness, last_health: str) -> tuple[str, datetime |
     """Return the sentence about a gang of a silent cluster: before its age, since when, after it."""
     past = past_sentence(last_health)
     if cluster.contact_at is None:
-        return (f"Cluster {cluster.cluster} has never answered. {past}".strip(), None, "")
+        return (f"Cluster {cluster.cluster} {cluster.has_not_once}. {past}".strip(), None, "")
     return (
-        f"Cluster {cluster.cluster} has not answered for ",
+        f"Cluster {cluster.cluster} {cluster.has_not} for ",
         cluster.contact_at,
         f". {past}".rstrip(),
     )

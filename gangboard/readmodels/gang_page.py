@@ -232,7 +232,7 @@ def _fit(detail: Detail, gang: Gang, viewer: Viewer, cluster: Freshness) -> tupl
     """Return the node-fit table; what was worked out before a silence does not hold any more."""
     if gang.gone_at is not None:
         return ()
-    silence = "" if not cluster.is_silent else f"cluster {cluster.cluster} does not answer"
+    silence = "" if not cluster.is_silent else f"cluster {cluster.cluster} {cluster.does_not}"
     return fit_shapes(detail.fit, names_nodes=viewer.names_nodes(gang.cluster_id), silence=silence)
 
 

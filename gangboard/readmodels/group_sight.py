@@ -19,8 +19,8 @@ _SENTENCES = {
     "unknown-version": "Cluster {cluster} serves {kinds} in versions that this release cannot "
     "read: which there are now is not known.",
     "listing": "{kinds} of cluster {cluster} are being listed: some may be missing here.",
-    "silent": "Cluster {cluster} does not answer: its groups are those of the last look.",
-    "never": "Cluster {cluster} has never answered: which groups it has is not known.",
+    "silent": "Cluster {cluster} {does_not}: its groups are those of the last look.",
+    "never": "Cluster {cluster} {has_not_once}: which groups it has is not known.",
     "not-looked": "{kinds} of cluster {cluster} have not been looked at yet.",
 }
 _OTHERWISE = "{kinds} of cluster {cluster} cannot be read now; what is shown of them may be old."
@@ -75,11 +75,17 @@ def tell_unseen(
         if cluster in ("", name) and kind in ("", its_kind):
             together.setdefault((name, state), []).append(its_kind)
     told = sorted((name, sorted(of), state) for (name, state), of in together.items())
+    by_name = {one.cluster: one for one in clusters.values()}
     return tuple(
-        UnseenGroups(name, state, tuple(of), _sentence(name, state, of)) for name, of, state in told
+        UnseenGroups(name, state, tuple(of), _sentence(by_name[name], state, of))
+        for name, of, state in told
     )
 
 
-def _sentence(cluster: str, state: str, kinds: Sequence[str]) -> str:
-    names = listed([f"{kind}s" for kind in kinds])
-    return _SENTENCES.get(state, _OTHERWISE).format(kinds=names, cluster=cluster)
+def _sentence(cluster: Freshness, state: str, kinds: Sequence[str]) -> str:
+    return _SENTENCES.get(state, _OTHERWISE).format(
+        kinds=listed([f"{kind}s" for kind in kinds]),
+        cluster=cluster.cluster,
+        does_not=cluster.does_not,
+        has_not_once=cluster.has_not_once,
+    )

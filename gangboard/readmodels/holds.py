@@ -42,8 +42,8 @@ _UNSEEN = {
     "not-served": "The Hold is not installed in cluster {cluster}.",
     "forbidden": "The reader may not list Holds in cluster {cluster}: they cannot be seen.",
     "listing": "The Holds of cluster {cluster} are being listed for the first time.",
-    "silent": "Cluster {cluster} does not answer: its Holds are those of the last look.",
-    "never": "Cluster {cluster} has never answered: its Holds cannot be seen.",
+    "silent": "Cluster {cluster} {does_not}: its Holds are those of the last look.",
+    "never": "Cluster {cluster} {has_not_once}: its Holds cannot be seen.",
     "not-looked": "The Holds of cluster {cluster} have not been looked at yet.",
 }
 _UNSEEN_OTHERWISE = "The Holds of cluster {cluster} cannot be read now; what is shown may be old."
@@ -124,7 +124,11 @@ def _unseen(clusters: Mapping[int, Freshness], filters: HoldFilters) -> tuple[Un
             continue
         state = unseen_state(cluster, states.get(id_))
         if state:
-            text = _UNSEEN.get(state, _UNSEEN_OTHERWISE).format(cluster=cluster.cluster)
+            text = _UNSEEN.get(state, _UNSEEN_OTHERWISE).format(
+                cluster=cluster.cluster,
+                does_not=cluster.does_not,
+                has_not_once=cluster.has_not_once,
+            )
             unseen.append(UnseenHolds(cluster.cluster, state, text))
     return tuple(unseen)
 
@@ -272,7 +276,7 @@ def _sentence(
 ) -> str:
     """Return what is the matter with a Hold whose owner is there, or empty."""
     if cluster.is_silent:
-        return f"Cluster {cluster.cluster} does not answer: whether it is in force is not known."
+        return f"Cluster {cluster.cluster} {cluster.does_not}: whether it is in force is not known."
     if levers is not None and levers.hold in (PolicyState.MISSING, PolicyState.CHANGED):
         fallback = {
             PolicyState.MISSING: "The policy that makes Holds hold is not installed.",

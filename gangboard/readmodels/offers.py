@@ -192,8 +192,8 @@ class _Desk:
     def _planned(self, one: Subject, plan: Plan, primary: bool) -> OfferRow:
         warnings = plan.warnings
         if plan.allowed and self.cluster.is_stale:
-            name = self.cluster.cluster
-            warnings = (f"Cluster {name} does not answer: what is shown is old.", *warnings)
+            where = f"Cluster {self.cluster.cluster} {self.cluster.does_not}"
+            warnings = (f"{where}: what is shown is old.", *warnings)
         row = self._row(one, plan.verb, plan.lever or "", plan.why_not, primary)
         return replace(
             row,

@@ -48,10 +48,10 @@ def _unseen(cluster: Freshness, gangs: int) -> Unseen | None:
     whose = "1 gang of it counts" if gangs == 1 else f"{gangs} gangs of it count"
     parts: tuple[str, datetime | None, str]
     if cluster.level is Level.NEVER:
-        parts = ("has never answered: what is in it is not known.", None, "")
+        parts = (f"{cluster.has_not_once}: what is in it is not known.", None, "")
     elif cluster.level is Level.SILENT:
         known = f"{whose} as unknown." if gangs else "what is in it now is not known."
-        parts = ("has not answered for ", cluster.contact_at, f": {known}")
+        parts = (f"{cluster.has_not} for ", cluster.contact_at, f": {known}")
     elif not cluster.listed:
         parts = ("is being read for the first time: gangs may be missing here.", None, "")
     elif gangs:
@@ -61,7 +61,7 @@ def _unseen(cluster: Freshness, gangs: int) -> Unseen | None:
             "",
         )
     elif cluster.level is Level.STALE:
-        parts = ("has not answered for ", cluster.contact_at, ": its numbers may be out of date.")
+        parts = (f"{cluster.has_not} for ", cluster.contact_at, ": its numbers may be out of date.")
     else:
         return None
     tone, icon = ("unknown", "?") if not cluster.is_stale else (cluster.tone, cluster.icon)

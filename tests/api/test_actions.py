@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from django.test import Client
 from django.utils import timezone
 
@@ -11,6 +12,7 @@ from gangboard.store.models import (
     AccessToken,
     Action,
     AuditEntry,
+    Cluster,
 )
 from tests.api.conftest import API, Run, token_of
 
@@ -128,6 +130,26 @@ def test_a_dry_run_of_what_the_cluster_cannot_hold_says_why_and_what_it_needs(
     assert "print_rbac" in plan["needs"]
     # The request itself is taken: a lever's refusal is the action's own end.
     assert post("operator", runs["east/team-a"].body()).status_code == 202
+
+
+@pytest.mark.parametrize(("problem", "verb"), [("timeout", "answered"), ("", "been read")])
+def test_a_dry_run_in_a_silent_cluster_says_what_its_buttons_say(
+    post: Post, runs: Runs, problem: str, verb: str
+) -> None:
+    run = runs["east/team-a"]
+    silent_since = timezone.now() - timedelta(minutes=3)
+    Cluster.objects.filter(name="east").update(contact_at=silent_since, problem=problem)
+    owner = run.target(api_group="jobset.x-k8s.io", kind="JobSet", name="run", uid=run.gang.uid)
+    body = {"verb": "suspend", "target": owner}
+    plan = post("operator", body, query="?dry_run=true").json()
+    why = f"Cluster east has not {verb} since {silent_since:%Y-%m-%d %H:%M} UTC."
+    assert (plan["allowed"], plan["why_not"]) == (False, why)
+    assert (plan["lever"], plan["steps"], plan["warnings"], plan["after"]) == (None, [], [], {})
+    client = Client(headers={"authorization": f"Bearer {token_of('operator', may_act=True)}"})
+    gang = client.get(f"{API}gangs/{run.gang.pk}/").json()
+    assert {offer["why_not"] for offer in gang["actions"]} == {why}
+    # What the request itself shows is in order: a worker looks whether the cluster answers it.
+    assert post("operator", {**body, "reason": "gpu-07 is broken"}).status_code == 202
 
 
 # --- what is on offer

@@ -100,7 +100,8 @@ def test_reasons_say_what_the_nodes_lack(ask: Ask) -> None:
 
 
 def test_a_silent_cluster_is_no_zero(ask: Ask) -> None:
-    Cluster.objects.filter(name="west").update(contact_at=timezone.now() - timedelta(minutes=4))
+    long_ago = timezone.now() - timedelta(minutes=4)
+    Cluster.objects.filter(name="west").update(contact_at=long_ago, problem="timeout")
     found = answer(ask, "admin", "reasons/")
     assert (found["gangs"], found["unknown"]) == (2, 1)
     assert (found["clusters"], found["clusters_looked_at"]) == (2, 1)
@@ -216,7 +217,7 @@ def test_a_cluster_that_is_silent(ask: Ask) -> None:
     east = answer(ask, "admin", "capacity/")["results"][0]
     assert (east["freshness"], east["nodes"], east["all_nodes"]) == ("silent", None, None)
     assert east["why"] == (
-        "This cluster has not answered for 4 min: what is free on its nodes now is not known."
+        "This cluster has not been read for 4 min: what is free on its nodes now is not known."
     )
 
 

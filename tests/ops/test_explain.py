@@ -132,7 +132,8 @@ def test_lines_are_folded_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_gang_of_a_silent_cluster_says_so(cluster: Cluster) -> None:
-    Cluster.objects.update(contact_at=timezone.now() - timedelta(minutes=4))
+    long_ago = timezone.now() - timedelta(minutes=4)
+    Cluster.objects.update(contact_at=long_ago, problem="timeout")
     text = run(GANG)
     assert "? Unknown · not-observed · for" in text
     assert "Cluster eu-train has not answered for 4 min. It was waiting." in text

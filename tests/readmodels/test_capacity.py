@@ -275,17 +275,20 @@ def test_nodes_that_were_not_read_yet_are_no_zeros(owner: Viewer) -> None:
 
 
 def test_a_silent_cluster_has_no_numbers(owner: Viewer) -> None:
-    cluster = make_cluster(contact_at=NOW - timedelta(minutes=4))
+    cluster = make_cluster(contact_at=NOW - timedelta(minutes=4), problem="timeout")
     make_node(cluster, "a")
     make_capacity(cluster)
-    assert blind(owner) == (
-        "This cluster has not answered for AGE: what is free on its nodes now is not known."
-    )
+    unknown = "what is free on its nodes now is not known."
+    assert blind(owner) == f"This cluster has not answered for AGE: {unknown}"
+    Cluster.objects.update(problem="")
+    assert blind(owner) == f"This cluster has not been read for AGE: {unknown}"
 
 
 def test_a_cluster_that_never_answered(owner: Viewer) -> None:
-    make_cluster(contact_at=None)
+    make_cluster(contact_at=None, problem="unreachable")
     assert blind(owner) == "This cluster has never answered: what its nodes offer is not known."
+    Cluster.objects.update(problem="")
+    assert blind(owner) == "This cluster has not been read yet: what its nodes offer is not known."
 
 
 def test_a_cluster_without_nodes_has_none(owner: Viewer, cluster: Cluster) -> None:

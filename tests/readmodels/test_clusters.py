@@ -25,14 +25,26 @@ pytestmark = pytest.mark.django_db
     ("columns", "sentence"),
     [
         ({}, "It answers and everything that is served can be read."),
-        ({"contact_at": None, "listed_at": None}, "It has not answered yet."),
+        ({"contact_at": None, "listed_at": None}, "It has not been read yet."),
         (
-            {"contact_at": NOW - timedelta(seconds=40)},
+            {"contact_at": None, "listed_at": None, "problem": "unreachable"},
+            "It has never answered.",
+        ),
+        (
+            {"contact_at": NOW - timedelta(seconds=40), "problem": "timeout"},
             "It has not answered lately: what is shown may be out of date.",
         ),
         (
-            {"contact_at": NOW - timedelta(minutes=3)},
+            {"contact_at": NOW - timedelta(seconds=40)},
+            "It has not been read lately: what is shown may be out of date.",
+        ),
+        (
+            {"contact_at": NOW - timedelta(minutes=3), "problem": "timeout"},
             "It does not answer: all of its gangs count as unknown.",
+        ),
+        (
+            {"contact_at": NOW - timedelta(minutes=3)},
+            "It is not being read: all of its gangs count as unknown.",
         ),
         (
             {"listed_at": None},

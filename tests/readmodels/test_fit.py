@@ -104,10 +104,13 @@ def test_names_of_nodes_are_for_who_sees_the_whole_cluster(owner: Viewer) -> Non
 
 
 @pytest.mark.django_db
-def test_in_an_outage_old_arithmetic_is_not_shown(owner: Viewer) -> None:
-    cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4))
+@pytest.mark.parametrize(
+    ("problem", "words"), [("timeout", "does not answer"), ("", "is not being read")]
+)
+def test_in_an_outage_old_arithmetic_is_not_shown(owner: Viewer, problem: str, words: str) -> None:
+    cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4), problem=problem)
     (shape,) = read(owner, cluster).fit
-    assert (shape.why, shape.fits_now) == ("cluster lab does not answer", None)
+    assert (shape.why, shape.fits_now) == (f"cluster lab {words}", None)
 
 
 @pytest.mark.django_db

@@ -211,19 +211,23 @@ class TestFreshness:
         assert row.last_health == "running"
         assert row.code == "not-observed"
         assert row.stale
-        assert row.message == "Cluster lab has not answered for 4 min. It was running."
+        assert row.message == "Cluster lab has not been read for 4 min. It was running."
         assert row.since == NOW - timedelta(days=2), "an outage does not reset it"
         assert row.members_were, "old numbers are said to be old"
         assert row.bar.ready == 0
 
     def test_a_cluster_that_never_answered_makes_unknown(self, owner: Viewer) -> None:
-        make_gang(make_cluster("lab", contact_at=None), health="blocked")
+        cluster = make_cluster("lab", contact_at=None, problem="unreachable")
+        make_gang(cluster, health="blocked")
         row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
         assert (row.health, row.stale) == ("unknown", True)
         assert row.message == "Cluster lab has never answered. It was blocked."
+        Cluster.objects.update(problem="")
+        row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
+        assert row.message == "Cluster lab has not been read yet. It was blocked."
 
     def test_what_was_unknown_keeps_what_it_was_before(self, owner: Viewer) -> None:
-        cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4))
+        cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4), problem="timeout")
         make_gang(cluster, health="unknown", last_health="waiting")
         row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
         assert row.last_health == "waiting"

@@ -155,24 +155,38 @@ def test_only_what_is_asked_for_is_told(owner: Viewer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("contact", "state", "sentence"),
+    ("contact", "problem", "state", "sentence"),
     [
         (
             timedelta(minutes=3),
+            "timeout",
             "silent",
             "Cluster eu-train does not answer: its groups are those of the last look.",
         ),
         (
+            timedelta(minutes=3),
+            "",
+            "silent",
+            "Cluster eu-train is not being read: its groups are those of the last look.",
+        ),
+        (
             None,
+            "unreachable",
             "never",
             "Cluster eu-train has never answered: which groups it has is not known.",
+        ),
+        (
+            None,
+            "",
+            "never",
+            "Cluster eu-train has not been read yet: which groups it has is not known.",
         ),
     ],
 )
 def test_a_cluster_that_does_not_answer(
-    owner: Viewer, contact: timedelta | None, state: str, sentence: str
+    owner: Viewer, contact: timedelta | None, problem: str, state: str, sentence: str
 ) -> None:
-    make_site(contact_at=None if contact is None else NOW - contact)
+    make_site(contact_at=None if contact is None else NOW - contact, problem=problem)
     ((_, told, kinds, text),) = said(owner)
     assert (told, text) == (state, sentence)
     assert kinds == ("CompositePodGroup", "PodGroup", "Workload")
@@ -257,7 +271,7 @@ def test_a_gang_whose_groups_cannot_be_seen_is_not_said_to_have_none(
 
 
 def test_groups_of_a_silent_cluster_are_of_the_last_look(owner: Viewer) -> None:
-    cluster = make_site(contact_at=NOW - timedelta(minutes=4))
+    cluster = make_site(contact_at=NOW - timedelta(minutes=4), problem="timeout")
     assert on_its_page(owner, cluster) == (
         "No group of it is known.",
         ["Cluster eu-train does not answer: its groups are those of the last look."],

@@ -173,7 +173,7 @@ def test_jobsets_that_cannot_be_read_are_not_gone(owner: Viewer, cluster: Cluste
 def test_a_silent_cluster_says_nothing_about_force(owner: Viewer, cluster: Cluster) -> None:
     held(cluster)
     check(cluster, True)
-    Cluster.objects.update(contact_at=NOW - timedelta(minutes=3))
+    Cluster.objects.update(contact_at=NOW - timedelta(minutes=3), problem="timeout")
     page = read(owner)
     (row,) = page.rows
     assert row.in_force is None
@@ -181,6 +181,14 @@ def test_a_silent_cluster_says_nothing_about_force(owner: Viewer, cluster: Clust
         "Cluster eu-train does not answer: whether it is in force is not known."
     )
     assert [unseen.state for unseen in page.unseen] == ["silent"]
+    Cluster.objects.update(problem="")
+    page = read(owner)
+    assert page.rows[0].sentence == (
+        "Cluster eu-train is not being read: whether it is in force is not known."
+    )
+    assert [unseen.sentence for unseen in page.unseen] == [
+        "Cluster eu-train is not being read: its Holds are those of the last look."
+    ]
 
 
 def test_a_hold_on_a_job_that_runs_says_so(owner: Viewer, cluster: Cluster) -> None:

@@ -177,9 +177,12 @@ def test_a_job_that_was_replaced_since_is_not_acted_on(
 
 def test_an_old_look_is_a_warning(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
     gang = make_jobset(cluster)
-    Cluster.objects.update(contact_at=NOW - timedelta(seconds=50))
+    Cluster.objects.update(contact_at=NOW - timedelta(seconds=50), problem="timeout")
     offer = primary(read(owner, gang).jobs[0].actions)
     assert offer.warnings[0] == "Cluster eu-train does not answer: what is shown is old."
+    Cluster.objects.update(problem="")
+    offer = primary(read(owner, gang).jobs[0].actions)
+    assert offer.warnings[0] == "Cluster eu-train is not being read: what is shown is old."
 
 
 @pytest.mark.parametrize(("problem", "verb"), [("timeout", "answered"), ("", "been read")])

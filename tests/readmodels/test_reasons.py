@@ -156,7 +156,7 @@ def test_a_silent_cluster_is_named_and_its_gangs_are_no_zero(owner: Viewer) -> N
     (one,) = found.unseen
     assert (one.cluster, one.before, one.since, one.after) == (
         "lab",
-        "has not answered for ",
+        "has not been read for ",
         NOW - timedelta(minutes=4),
         ": 2 gangs of it count as unknown.",
     )
@@ -166,8 +166,12 @@ def test_a_silent_cluster_is_named_and_its_gangs_are_no_zero(owner: Viewer) -> N
     ("make", "sentence"),
     [
         (
-            lambda: make_cluster("new", contact_at=None, listed_at=None),
+            lambda: make_cluster("new", contact_at=None, listed_at=None, problem="unreachable"),
             "has never answered: what is in it is not known.",
+        ),
+        (
+            lambda: make_cluster("new", contact_at=None, listed_at=None),
+            "has not been read yet: what is in it is not known.",
         ),
         (
             lambda: make_cluster("new", listed_at=None),
@@ -178,8 +182,12 @@ def test_a_silent_cluster_is_named_and_its_gangs_are_no_zero(owner: Viewer) -> N
             "answers, but 1 gang of it counts as unknown: not all that a verdict needs can be read.",
         ),
         (
-            lambda: make_cluster("new", contact_at=NOW - timedelta(seconds=45)),
+            lambda: make_cluster("new", contact_at=NOW - timedelta(seconds=45), problem="timeout"),
             "has not answered for : its numbers may be out of date.",
+        ),
+        (
+            lambda: make_cluster("new", contact_at=NOW - timedelta(seconds=45)),
+            "has not been read for : its numbers may be out of date.",
         ),
     ],
 )

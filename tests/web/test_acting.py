@@ -115,6 +115,16 @@ class TestBefore:
         assert "manage.py set_actor eu-train --kubeconfig FILE" in page
         assert 'type="submit" class="primary"' not in page
 
+    def test_a_silent_cluster_has_a_reason_and_no_button(
+        self, operator: Person, gang: Gang
+    ) -> None:
+        silent_since = timezone.now() - timedelta(minutes=3)
+        Cluster.objects.update(contact_at=silent_since, problem="timeout")
+        page = text(operator.client.get("/actions/confirm/", confirm_address(gang, 1)))
+        since = f"{silent_since:%Y-%m-%d %H:%M} UTC"
+        assert f"Cluster eu-train has not answered since {since}." in page
+        assert 'type="submit" class="primary"' not in page
+
     @pytest.mark.parametrize(
         "query",
         [

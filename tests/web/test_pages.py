@@ -193,7 +193,7 @@ class TestAnonymous:
 
 
 class TestBoardOfClustersThatWereNotReadYet:
-    NEVER = "has never answered: what is in it is not known."
+    NEVER = "has not been read yet: what is in it is not known."
     READING = "is being read for the first time: gangs may be missing here."
 
     @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ class TestBoard:
 class TestFreshness:
     def test_a_silent_cluster_is_loud_on_every_page(self, owner: Person, world: World) -> None:
         long_ago = timezone.now() - timedelta(minutes=4, seconds=5)
-        Cluster.objects.filter(name="us-train").update(contact_at=long_ago)
+        Cluster.objects.filter(name="us-train").update(contact_at=long_ago, problem="timeout")
         for path in (*PAGES, f"/gangs/{world.gang.id}/"):
             page = text_of(owner.client, path)
             assert "tone-blocked loud" in page, path
