@@ -30,6 +30,10 @@ class NoActorError(RuntimeError):
 class Door(Protocol):
     """What acting needs of a cluster. All methods raise KubeError; the errors of writes have `reach`."""
 
+    @property
+    def host(self) -> str:
+        """Name of the API server, for sentences."""
+
     def get(self, path: str, query: Query = None) -> bytes:
         """Return the answer to a GET."""
 
@@ -57,6 +61,7 @@ class KubeDoor:
     """The real one."""
 
     def __init__(self, connection: Connection, action: str) -> None:
+        self.host = connection.host
         self._connection = connection
         self._writer = Writer(connection, action=action)
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from gangboard.actions import known
 from gangboard.actions.door import Door, Json, get_body, object_path
 from gangboard.decode.holds import HOLD
-from gangboard.decode.page import build_model, read_object, read_page
+from gangboard.decode.page import Page, TooLargeError, build_model, read_object, read_page
 from gangboard.decode.pods import POD
 from gangboard.diagnosis.attempts import current_uids
 from gangboard.domain.action import Ground
@@ -21,10 +21,13 @@ from gangboard.domain.queue import QueueEntry
 from gangboard.domain.registry import DecodeError, OwnerKind, Resource
 from gangboard.kube.discovery import path_for
 from gangboard.kube.errors import KubeError
+from gangboard.kube.listing import pages
 
 Model = TypeVar("Model")
 
-PAGE = 500
+LIST_SECONDS = 60.0
+MOST_BYTES = 512 * 1024**2
+"""Of one list, of one namespace: 100,000 Jobs. An action holds a thread and what it read meanwhile."""
 _DEEPEST = 8
 _JOB_NAME = "batch.kubernetes.io/job-name"
 """Label that the Job controller gives its pods (Kubernetes 1.27)."""
@@ -153,19 +156,25 @@ class Live:
         self, resource: Resource, namespace: str, query: dict[str, str], wanted: type[Model]
     ) -> Iterator[Model]:
         path = path_for(resource.group, self.version(resource), resource.plural, namespace)
-        asked = {**query, "limit": str(PAGE)}
-        while True:
-            try:
-                page = read_page(self.door.get(path, asked), resource)
-            except DecodeError as error:
-                raise UnreadableError(str(error)) from error
+
+        def decode(body: bytes) -> Page:
+            return self._read_page(body, resource)
+
+        for page in pages(
+            self.door, path, decode, query=query, most_bytes=MOST_BYTES, seconds=LIST_SECONDS
+        ):
             for wire in page.objects:
                 model, _ = build_model(resource, wire, self.version(resource))
                 if isinstance(model, wanted):
                     yield model
-            if not page.continue_token:
-                return
-            asked = {**asked, "continue": page.continue_token}
+
+    def _read_page(self, body: bytes, resource: Resource) -> Page:
+        try:
+            return read_page(body, resource)
+        except TooLargeError as error:
+            raise KubeError("too-large", f"{self.door.host}: {error}") from error
+        except DecodeError as error:
+            raise UnreadableError(str(error)) from error
 
 
 def _model(resource: Resource, body: bytes, version: str, wanted: type[Model]) -> Model:

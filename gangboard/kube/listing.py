@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, TypeVar
 
-from gangboard.kube.connection import Connection, Query
+from gangboard.kube.connection import Query
 from gangboard.kube.errors import KubeError
 
 PAGE_BYTES_TARGET = 64 * 1024 * 1024
 MOST_PAGES = 5000
 MOST_BYTES = 4 * 1024**3
 """Of one list. 150,000 pods are 300 pages and 0.9 GB."""
+
+
+class Reader(Protocol):
+    """Whoever reads from one API server: a Connection, or what stands before one."""
+
+    @property
+    def host(self) -> str:
+        """Name of the server, for sentences."""
+
+    def get(self, path: str, query: Query = None) -> bytes:
+        """Return the complete JSON answer. Raises KubeError."""
 
 
 class Page(Protocol):
@@ -30,17 +42,21 @@ P = TypeVar("P", bound=Page)
 
 
 def pages(
-    connection: Connection,
+    reader: Reader,
     path: str,
     decode: Callable[[bytes], P],
     *,
     limit: int = 500,
     page_bytes_target: int = PAGE_BYTES_TARGET,
     query: Query = None,
+    most_bytes: int | None = None,
+    seconds: float | None = None,
 ) -> Iterator[P]:
-    """Each page of one list, decoded, in order; each has the connection's total deadline for itself.
+    """Each page of one list, decoded, in order; each has the reader's total deadline for itself.
 
     `limit` is in objects and is halved whenever a page is larger than `page_bytes_target` bytes.
+    `most_bytes` of the whole list; None means MOST_BYTES. No page is asked for later than `seconds`
+    from now; None means any time.
     Raises KubeError; with code `gone` the snapshot is lost and the whole list must start again,
     and what was yielded so far is no proof that anything else does not exist.
     """
@@ -48,36 +64,39 @@ def pages(
     token = ""
     seen: set[str] = set()
     size = 0
+    most = MOST_BYTES if most_bytes is None else most_bytes
+    until = None if seconds is None else time.monotonic() + seconds
     for _ in range(MOST_PAGES):
-        body, limit = _page(connection, path, fixed, limit, token)
+        body, limit = _page(reader, path, fixed, limit, token)
         if len(body) > page_bytes_target:
             limit = max(1, limit // 2)
         size += len(body)
-        if size > MOST_BYTES:
-            raise KubeError(
-                "too-large",
-                f"{connection.host} finds no end: {MOST_BYTES / 1024**3:.3g} GiB while listing {path}.",
-            )
+        if size > most:
+            raise _endless(reader, path, "too-large", f"{most / 1024**3:.3g} GiB")
         page = decode(body)
         del body  # while the caller works on the page, its text need not stay in memory
         token = page.continue_token
         if token in seen:
             raise KubeError(
                 "server-error",
-                f"{connection.host} goes round in circles: it gave the same continue token twice"
+                f"{reader.host} goes round in circles: it gave the same continue token twice"
                 f" while listing {path}.",
             )
         seen.add(token)
         yield page
         if not token:
             return
-    raise KubeError(
-        "too-large", f"{connection.host} finds no end: {MOST_PAGES} pages while listing {path}."
-    )
+        if until is not None and time.monotonic() > until:
+            raise _endless(reader, path, "timeout", f"{seconds:g} s")
+    raise _endless(reader, path, "too-large", f"{MOST_PAGES} pages")
+
+
+def _endless(reader: Reader, path: str, code: str, most: str) -> KubeError:
+    return KubeError(code, f"{reader.host} finds no end: {most} while listing {path}.")
 
 
 def _page(
-    connection: Connection, path: str, fixed: list[tuple[str, str]], limit: int, token: str
+    reader: Reader, path: str, fixed: list[tuple[str, str]], limit: int, token: str
 ) -> tuple[bytes, int]:
     """The text of one page, and the limit with which it fitted."""
     while True:
@@ -85,7 +104,7 @@ def _page(
         if token:
             asked.append(("continue", token))
         try:
-            return connection.get(path, asked), limit
+            return reader.get(path, asked), limit
         except KubeError as error:
             if error.code != "too-large" or limit == 1:
                 raise

@@ -1,0 +1,103 @@
+"""What an action reads of a cluster has an end, whatever the cluster gives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from gangboard.actions import live
+from gangboard.actions.door import Door
+from gangboard.actions.live import Live
+from gangboard.kube import listing
+from gangboard.kube.errors import KubeError
+from tests.actions.site import Site, untouched
+
+PATH = "/apis/gangboard.dev/v1alpha1/namespaces/team/holds"
+
+
+class Endless:
+    """A cluster whose list of Holds goes on and on."""
+
+    host = "east.example"
+
+    def __init__(self, page: Callable[[int], dict[str, Any]], *, new_tokens: bool = True) -> None:
+        self.page = page
+        self.new_tokens = new_tokens
+        self.asked: list[dict[str, str]] = []
+
+    def get(self, path: str, query: Any = None) -> bytes:
+        assert path == PATH
+        self.asked.append(dict(query))
+        number = len(self.asked)
+        assert number < 100, "nobody ends it"
+        meta = {"resourceVersion": "7", "continue": str(number) if self.new_tokens else "1"}
+        return json.dumps({"kind": "HoldList", "metadata": meta, **self.page(number)}).encode()
+
+
+def fault_of(cluster: Endless) -> KubeError:
+    with pytest.raises(KubeError) as caught:
+        Live(cast("Door", cluster), {}).holds("team")
+    return caught.value
+
+
+def test_pages_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "MOST_PAGES", 5)
+    cluster = Endless(lambda _number: {"items": []})
+    fault = fault_of(cluster)
+    assert fault.code == "too-large"
+    assert fault.sentence == f"east.example finds no end: 5 pages while listing {PATH}."
+    assert cluster.asked == [
+        {"limit": "500"},
+        *({"limit": "500", "continue": str(number)} for number in range(1, 5)),
+    ]
+
+
+def test_a_list_that_goes_round_in_circles() -> None:
+    cluster = Endless(lambda _number: {"items": []}, new_tokens=False)
+    fault = fault_of(cluster)
+    assert (fault.code, len(cluster.asked)) == ("server-error", 2)
+    assert "gave the same continue token twice" in fault.sentence
+
+
+def test_bytes_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "MOST_BYTES", 64 * 1024)
+    cluster = Endless(lambda _number: {"items": [], "padding": "x" * 20_000})
+    fault = fault_of(cluster)
+    assert fault.code == "too-large"
+    assert "finds no end" in fault.sentence
+    assert len(cluster.asked) == 4  # 80,000 bytes are the first over 65,536
+
+
+def test_pages_that_take_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each comes in time for itself, and the thread would be theirs for hours."""
+    now = 0.0
+
+    def nine_seconds(_number: int) -> dict[str, Any]:
+        nonlocal now
+        now += 9
+        return {"items": []}
+
+    monkeypatch.setattr("gangboard.kube.listing.time.monotonic", lambda: now)
+    cluster = Endless(nine_seconds)
+    fault = fault_of(cluster)
+    assert (fault.code, len(cluster.asked)) == ("timeout", 7)  # 63 s are the first over 60
+    assert fault.sentence == f"east.example finds no end: 60 s while listing {PATH}."
+
+
+@pytest.mark.parametrize(
+    "items", [[{}] * 1001, [{"metadata": {"name": "a", "labels": [0] * 2_000_000}}]]
+)
+def test_a_page_with_far_more_in_it_than_was_asked_for(items: list[Any]) -> None:
+    fault = fault_of(Endless(lambda _number: {"items": items}))
+    assert fault.code == "too-large"
+    assert fault.sentence.startswith("east.example: A page of the list of holds.gangboard.dev has")
+
+
+def test_an_action_refuses_what_is_too_much(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "MOST_BYTES", 100)
+    action = site.act()
+    untouched(site, action, "failed", "finds no end")
+    assert action.message.endswith("Nothing was changed.")
