@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import msgspec
 
@@ -28,6 +27,7 @@ from gangboard.domain.capacity import (
     Term,
     Toleration,
 )
+from gangboard.domain.keeping import MEBIBYTE, kept
 
 # Extended resources of this name are served by dynamic allocation (1.36 and later).
 _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
@@ -126,7 +126,7 @@ _LONGEST_SHARED = 16384
 
 
 def read_needs(spec: WirePlacedSpec, namespace: str, resources: Iterable[str]) -> Needs:
-    """Return what the filters of kube-scheduler read of a pod; equal ones are the same object.
+    """Return what the filters of kube-scheduler read of a pod; of most equal ones the same object.
 
     `namespace` is the pod's: its terms of anti-affinity are about it where they name no other, and
     its spread constraints always are.
@@ -140,7 +140,7 @@ def read_needs(spec: WirePlacedSpec, namespace: str, resources: Iterable[str]) -
         bytes(spec.topology_spread_constraints),
     )
     short = sum(map(len, parts)) <= _LONGEST_SHARED
-    common = _common(*parts) if short else _common.__wrapped__(*parts)
+    common = _common(*parts) if short else _read_common(*parts)
     needs, near, terms, hard = common.needs, common.near, common.apart, common.spread
     ports = frozenset(_host_ports(spec))
     words = tuple(_more(spec))
@@ -156,18 +156,17 @@ def read_needs(spec: WirePlacedSpec, namespace: str, resources: Iterable[str]) -
     kept_apart = _anti_affinity(terms, namespace)
     if not all(term.is_exact for term in kept_apart):
         words = (ANTI_AFFINITY, *words)
-    return _shared(
-        replace(
-            needs,
-            host_ports=ports,
-            anti_affinity=kept_apart,
-            near=beside,
-            spreads=spreads,
-            spread_keys=tuple(sorted({one.topology_key for one in hard})),
-            unsupported=(*needs.unsupported, *words),
-            undecidable=classes,
-        )
+    found = replace(
+        needs,
+        host_ports=ports,
+        anti_affinity=kept_apart,
+        near=beside,
+        spreads=spreads,
+        spread_keys=tuple(sorted({one.topology_key for one in hard})),
+        unsupported=(*needs.unsupported, *words),
+        undecidable=classes,
     )
+    return _shared(found) if short else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +182,13 @@ class _Common:
     """Hard topology spread constraints."""
 
 
-@lru_cache(maxsize=4096)
+@kept(4096, 32 * MEBIBYTE)
 def _common(selector: bytes, affinity: bytes, tolerations: bytes, spread: bytes) -> _Common:
+    found = _read_common(selector, affinity, tolerations, spread)
+    return replace(found, needs=_shared(found.needs))
+
+
+def _read_common(selector: bytes, affinity: bytes, tolerations: bytes, spread: bytes) -> _Common:
     wanted = _AFFINITY.decode(affinity) or _WireAffinity()
     hard = tuple(one for one in _SPREAD.decode(spread) or () if one.is_hard)
     near, anti = wanted.pod_affinity, wanted.pod_anti_affinity
@@ -194,14 +198,14 @@ def _common(selector: bytes, affinity: bytes, tolerations: bytes, spread: bytes)
         tolerations=tuple(map(_toleration, _TOLERATIONS.decode(tolerations) or ())),
     )
     return _Common(
-        _shared(needs),
+        needs,
         tuple((near.required if near is not None else None) or ()),
         tuple((anti.required if anti is not None else None) or ()),
         hard,
     )
 
 
-@lru_cache(maxsize=16384)
+@kept(16384, 64 * MEBIBYTE)
 def _shared(needs: Needs) -> Needs:
     return needs
 

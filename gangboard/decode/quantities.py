@@ -6,6 +6,7 @@ import re
 from decimal import Context, Decimal
 from functools import lru_cache
 
+from gangboard.domain.keeping import MEBIBYTE, kept
 from gangboard.domain.registry import DecodeError
 from gangboard.domain.units import units
 
@@ -42,7 +43,7 @@ def parse_quantity(text: str) -> Decimal:
     return _EXACT.multiply(number, _FACTORS[found["suffix"]]) if found["suffix"] else number
 
 
-@lru_cache(maxsize=4096)
+@kept(4096, 4 * MEBIBYTE)
 def parse_amount(resource: str, text: str) -> Decimal:
     """Return a quantity of a resource in base units; raise DecodeError also where it is too large.
 

@@ -9,7 +9,8 @@ documentation of each device plugin gives.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+
+from gangboard.domain.keeping import MEBIBYTE, kept
 
 _OTHER_DOMAINS = frozenset(
     {
@@ -51,7 +52,7 @@ def is_device(resource: str) -> bool:
     return "/" in resource
 
 
-@lru_cache(maxsize=1024)
+@kept(1024, MEBIBYTE)
 def is_accelerator(resource: str) -> bool:
     """Whether it counts accelerators of any vendor, such as `nvidia.com/gpu` or `google.com/tpu`.
 

@@ -10,15 +10,15 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 
 from gangboard.domain.facts import Unit
+from gangboard.domain.keeping import MEBIBYTE, kept
 from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.progress import lacks_room
 
 LONGEST_KEPT = 4096
-"""Characters of a text whose reading is kept: 4,096 of them are 16 MiB, and not what a cluster likes to send."""
+"""Characters of a text whose reading is kept: no cluster drives out all others' with a few texts."""
 _PREFIX = "pod group is unschedulable"
 _PREFIXES = re.compile(rf"^(?:{_PREFIX}, )+")
 _NODES = re.compile(r"\d{1,9}/\d{1,9} nodes are available|no nodes available to schedule pods")
@@ -65,7 +65,7 @@ def _cleaned(text: str) -> str:
     return _ONE_PLACEMENT.sub("", line).rstrip(" .,")
 
 
-_kept = lru_cache(maxsize=4096)(_cleaned)
+_kept = kept(4096, 16 * MEBIBYTE)(_cleaned)
 
 
 def _strip_tails(line: str) -> str:

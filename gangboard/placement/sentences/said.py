@@ -11,10 +11,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
 from gangboard.domain.claims import OF_VOLUMES
 from gangboard.domain.facts import Unit
+from gangboard.domain.keeping import MEBIBYTE, kept
 from gangboard.domain.reading.scheduler_text import (
     LONGEST_KEPT,
     clean,
@@ -262,7 +262,7 @@ def _read_text(raw: str) -> _Reading | None:
     return _read_nodes(reasons)
 
 
-_kept = lru_cache(maxsize=4096)(_read_text)
+_kept = kept(4096, 16 * MEBIBYTE)(_read_text)
 
 
 def _read_nodes(reasons: tuple[tuple[str, int], ...]) -> _Reading | None:

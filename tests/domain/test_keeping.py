@@ -1,0 +1,150 @@
+"""What is kept of a cluster's texts is bounded in bytes, however long it makes them."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+
+import msgspec
+import pytest
+
+from gangboard.decode import needs, quantities
+from gangboard.decode.podspec import WireContainer
+from gangboard.decode.selectors import WirePodTerm
+from gangboard.domain import resources
+from gangboard.domain.capacity import HostPort
+from gangboard.domain.keeping import kept, weigh
+from gangboard.domain.reading import scheduler_text
+from gangboard.placement import tally
+from gangboard.placement.sentences import said
+
+MIB = 1024 * 1024
+LONG = "x" * MIB
+
+
+def spec(number: int) -> needs.WirePlacedSpec:
+    """A pod with 4,000 tolerations in less than 16 KiB."""
+    many = b"[" + b"{}," * 4000 + b'{"key":"%d"}]' % number
+    return needs.WirePlacedSpec(tolerations=msgspec.Raw(many))
+
+
+def port(number: int) -> needs.WirePlacedSpec:
+    """A pod with one host port, of an address that is none."""
+    address = f"{LONG}{number}".encode()
+    ports = b'[{"hostPort":1,"hostIP":"%b"}]' % address
+    container = WireContainer(name="a", ports=msgspec.Raw(ports))
+    return needs.WirePlacedSpec(containers=[container])
+
+
+HOSTILE: dict[str, tuple[Callable[[int], object], int, int]] = {
+    # what is asked, how often, MiB that may be kept
+    "tolerations": (lambda number: needs.read_needs(spec(number), "team", ()), 400, 100),
+    "a host port": (lambda number: needs.read_needs(port(number), "team", ()), 120, 70),
+    "a name in a device class": (
+        lambda number: needs.read_needs(
+            needs.WirePlacedSpec(), "team", (f"deviceclass.resource.kubernetes.io/{LONG}{number}",)
+        ),
+        120,
+        70,
+    ),
+    "a resource that is parsed": (
+        lambda number: quantities.parse_amount(f"{LONG}{number}", "1"),
+        40,
+        6,
+    ),
+    "a resource that may be an accelerator": (
+        lambda number: resources.is_accelerator(f"a.b/{LONG}{number}"),
+        40,
+        3,
+    ),
+    "a text of the scheduler": (
+        lambda number: scheduler_text.clean(f"{number:>8}" + "\U0001f600" * 4000),
+        1500,
+        17,
+    ),
+    "a text that is read": (
+        lambda number: said._read(f"0/4 nodes are available: 4 {number:>8}" + "\U0001f600" * 4000),
+        1500,
+        34,  # the text as it came, and the cleaned one
+    ),
+    "requests": (lambda number: tally._amounts(((f"{LONG}{number}", Decimal(1)),)), 120, 34),
+}
+
+
+@pytest.fixture
+def traced() -> Iterator[None]:
+    gc.collect()
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()
+
+
+@pytest.mark.usefixtures("traced")
+@pytest.mark.parametrize("case", HOSTILE)
+def test_bytes_do_not_grow(case: str) -> None:
+    ask, times, most = HOSTILE[case]
+    before = tracemalloc.get_traced_memory()[0]
+    for number in range(times):
+        ask(number)
+    gc.collect()
+    grown = (tracemalloc.get_traced_memory()[0] - before) / MIB
+    assert grown <= most, f"{grown:.0f} MiB are kept"
+
+
+def test_what_many_ask_for_is_made_once() -> None:
+    made: list[str] = []
+
+    @kept(3, MIB)
+    def double(text: str) -> str:
+        made.append(text)
+        return text * 2
+
+    assert [double(text) for text in "abcabcabc"] == ["aa", "bb", "cc"] * 3
+    assert made == ["a", "b", "c"]
+    double("d")  # the fourth: what was asked for longest ago goes
+    assert [double(text) for text in "bcd"] == ["bb", "cc", "dd"]
+    assert made == ["a", "b", "c", "d"]
+
+
+def test_when_it_is_too_much_all_is_forgotten_but_the_last() -> None:
+    made: list[str] = []
+
+    @kept(100, 4000)
+    def length(text: str) -> int:
+        made.append(text[0])
+        return len(text)
+
+    for letter in "abcd":  # each some 1,400 bytes: the third is too much
+        assert length(letter * 1000) == 1000
+    made.clear()
+    assert length("c" * 1000) == length("d" * 1000) == 1000
+    assert made == []
+    assert length("a" * 1000) == 1000
+    assert made == ["a"]
+
+
+def test_errors_are_not_kept() -> None:
+    @kept(10, MIB)
+    def fail(text: str) -> str:
+        raise ValueError(text)
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="a"):
+            fail("a")
+
+
+def test_everything_in_an_object_is_weighed_once() -> None:
+    text = "x" * 100_000
+    for whole in (
+        (text, text),
+        {"a": [text]},
+        {text: "a"},
+        frozenset({text}),
+        HostPort(1, "TCP", text),
+        WirePodTerm(topology_key=text),
+    ):
+        assert 100_000 < weigh(whole, MIB) < 102_000
+    assert weigh([text, text + "y"], MIB) > 200_000
+    assert weigh([f"{number}{text}" for number in range(50)], MIB) < 1.2 * MIB
