@@ -276,7 +276,7 @@ def test_a_pod_on_a_full_node_keeps_members_from_the_whole_rack() -> None:
     )
     jobset = a_jobset("run")
     driver, workers = a_job("run-driver-0", of=jobset, pods=1), a_job("run-w-0", of=jobset, pods=2)
-    asked_for = {"requests": {"cpu": Decimal("0.5")}, "group": "g"}
+    asked_for: dict[str, Any] = {"requests": {"cpu": Decimal("0.5")}, "group": "g"}
     pods = [
         *pods_of(driver, 1, **asked_for, labels={"app": "r"}),
         *pods_of(workers, 2, **asked_for),
