@@ -52,6 +52,10 @@ class ReasonSerializer(serializers.Serializer[Any]):
     )
     accelerators = QuantityField(help_text="What these gangs ask for in all, placed or not.")
     since = TimeField(help_text="Since when the first of them has had this verdict.")
+    since_first_seen = serializers.BooleanField(
+        help_text="Of some of them the time is only when gangboard saw it first: one may have it for "
+        "longer than since `since`.",
+    )
     next_step = WordField(help_text="What would let the first example go.")
     limits = LimitSerializer(many=True, help_text="What the nodes lack that could host them.")
     examples = ExampleSerializer(

@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from django.db.models import Count, F, Min, QuerySet, Sum, Value, Window
+from django.db.models import Count, F, Min, Q, QuerySet, Sum, Value, Window
 from django.db.models.functions import Greatest, RowNumber
 
 from gangboard.domain.health import Health, Stage
@@ -70,6 +70,8 @@ class ReasonRow:
     """Of the accelerators of all reasons, in percent; of the gangs where nobody asks for any."""
     since: datetime
     """Since when the first of them has had this verdict."""
+    since_first_seen: bool
+    """Of some of them `since` is only when gangboard saw it first: one may have it for longer."""
     examples: tuple[Example, ...]
     next_step: str
     """What would let the first example go, or empty."""
@@ -165,6 +167,7 @@ def _counted(gangs: QuerySet[Any]) -> list[dict[str, Any]]:
         pods=Sum(Greatest(unready, Value(0))),
         devices=Sum("accelerators"),
         first=Min("since"),
+        unsure=Count("id", filter=Q(since_first_seen=True)),
     )
     return list(groups)
 
@@ -238,6 +241,7 @@ def _row(
         accelerators=sum(row["devices"] for row in found),
         share=share,
         since=min(row["first"] for row in found),
+        since_first_seen=any(row["unsure"] for row in found),
         examples=tuple(
             Example(gang.id, gang.kind, gang.namespace, gang.name, gang.cluster)
             for gang in examples

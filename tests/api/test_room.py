@@ -71,6 +71,7 @@ def test_reasons_are_counted_as_on_the_page(ask: Ask, world: World) -> None:
         "pods_not_ready": 25,
         "accelerators": "24.5",
         "since": "2026-11-01T08:30:00Z",
+        "since_first_seen": False,
         "next_step": "Drain node a.",
         "limits": [],
     }

@@ -141,6 +141,21 @@ def test_only_what_the_viewer_may_see_is_counted(stranger: Viewer) -> None:
     assert read(stranger).clusters == 0
 
 
+@pytest.mark.parametrize(
+    ("oldest", "youngest", "unsure"),
+    [(False, False, False), (True, False, True), (False, True, True)],
+)
+def test_the_longest_is_at_least_that_where_the_beginning_of_one_is_not_known(
+    owner: Viewer, oldest: bool, youngest: bool, unsure: bool
+) -> None:
+    """Also the one that was seen last may have been so before all others."""
+    cluster = make_cluster()
+    make_gang(cluster, since=NOW - timedelta(hours=5), since_first_seen=oldest)
+    make_gang(cluster, since=NOW - timedelta(minutes=2), since_first_seen=youngest)
+    ((row,),) = (stage.rows for stage in read(owner).stages)
+    assert (row.since, row.since_first_seen) == (NOW - timedelta(hours=5), unsure)
+
+
 def silent(now: datetime = NOW) -> Cluster:
     return make_cluster("lab", contact_at=now - timedelta(minutes=4))
 

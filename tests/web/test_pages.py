@@ -50,6 +50,13 @@ class TestOwner:
             words = " ".join(re.sub(r"<[^>]+>", "", text_of(owner.client, address)).split())
             assert re.search(r"at least [\d a-z]+ \(first seen\)", words)
 
+    def test_reads_that_the_longest_of_a_reason_may_be_longer(
+        self, owner: Person, world: World
+    ) -> None:
+        assert "at least" not in text_of(owner.client, "/reasons/")
+        type(world.gang).objects.filter(pk=world.gang.pk).update(since_first_seen=True)
+        assert "at least <time" in text_of(owner.client, "/reasons/")
+
     def test_opens_a_gang(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, f"/gangs/{world.gang.id}/")
         for text in (
