@@ -18,7 +18,7 @@ from gangboard.store.models import Action, Cluster, Gang, WatchedObject
 from gangboard.store.objects import pack, unpack
 from gangboard.web.targets import read_target
 from tests.factories import make_heartbeats
-from tests.personas import Person, make_operator, make_reader
+from tests.personas import Person, make_operator, make_owner, make_reader
 from tests.readmodels.jobsets import JOBS
 from tests.readmodels.recorded import make_action
 from tests.web.acting import hold_job, job_target, make_acting_cluster, make_run
@@ -94,6 +94,19 @@ def test_the_offer_leads_to_the_owners_confirmation(operator: Person, gang: Gang
         owner = html.unescape(operator.client.get(link.group(1)).content.decode())
         assert "Suspend JobSet llama</h1>" in owner
         assert '<button type="submit" class="primary">' in owner
+
+
+def test_what_is_forced_is_judged_too_and_its_owner_is_offered(
+    cluster: Cluster, gang: Gang
+) -> None:
+    admin = make_owner()
+    WatchedObject.objects.filter(resource__contains="mutatingadmission").delete()
+    query = {"verb": "suspend", "target": jobs_of(gang, 0, 1, 2), "forced": "1"}
+    page = html.unescape(admin.client.get("/actions/confirm/", query).content.decode())
+    assert page.count(NOTHING_RUNS.format("llama")) == 1
+    first = page.index("Forced: jobset will likely undo each within a second")
+    assert first < page.index(NOTHING_RUNS.format("llama"))
+    assert INSTEAD.format("llama") in page
 
 
 def test_each_gang_is_judged(operator: Person, cluster: Cluster, gang: Gang) -> None:

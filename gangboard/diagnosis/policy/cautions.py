@@ -45,12 +45,11 @@ def about_claim(survey: Survey, levers: ClusterLevers) -> tuple[str, ...]:
 
 def about_force(survey: Survey, job: Owner, levers: ClusterLevers) -> tuple[str, ...]:
     """Say what a bare suspend comes to: undone after 72 to 95 ms, pods replaced (observed)."""
-    policies, pods = survey.owner.policies, job.active_pods
-    when = "once its pods are gone" if policies and policies.in_order else "within a second"
+    pods = job.active_pods
     cost = f"its {count(pods, 'pod')} {is_or_are(pods)}" if pods else "its pods are"
     undone = (
         "Forced: nothing keeps one Job alone suspended here. jobset will likely undo it "
-        f"{when}, and {cost} deleted and replaced all the same."
+        f"{together.undone_when(survey)}, and {cost} deleted and replaced all the same."
     )
     return (undone, *about_claim(survey, levers))
 

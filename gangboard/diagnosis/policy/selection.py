@@ -20,7 +20,7 @@ class Selection:
     jobs: tuple[Owner, ...]
     """Those of the chosen that can be stopped, by name."""
     sentences: tuple[str, ...]
-    """What comes of all of them together, the gravest first."""
+    """What comes of all of them together: that it does not last, then the gravest first."""
     whole: Plan | None
     """To suspend their owner instead, where that is better (nothing of it would run) and possible."""
 
@@ -30,11 +30,11 @@ def of_selection(
 ) -> Selection | None:
     """Judge the chosen uids of a gang as a whole.
 
-    None where there is nothing to say of a set: a resume, the owner itself among them, none that can
-    be stopped, or a lever that is forced, which likely does not last.
+    None where there is nothing to say of a set: a resume, the owner itself among them, or none that
+    can be stopped. Of a lever that is forced it is said first that it likely does not last.
     """
     owner = ground.owner.meta.ref.uid
-    if verb is not Verb.SUSPEND or levers.forced or owner in chosen:
+    if verb is not Verb.SUSPEND or owner in chosen:
         return None
     found = survey(ground, levers.queue_sight)
     plans = {uid: suspend for uid, (suspend, _) in all_offers(ground, levers, now).items()}
@@ -43,6 +43,8 @@ def of_selection(
     if lever is None:
         return None
     sentences = together.warnings(found, jobs, lever) + together.success(found, jobs, lever)
+    if sentences and levers.forced and not found.is_native(levers):
+        sentences = (together.while_it_lasts(found), *sentences)
     whole = None
     if together.stops_all(found, jobs, lever):
         plan = plans[owner]

@@ -63,6 +63,20 @@ def stops_all(survey: Survey, jobs: Jobs, lever: Lever) -> bool:
     return _stops_what_runs(survey, jobs) and not _still_to_start(survey, jobs, lever)
 
 
+def undone_when(survey: Survey) -> str:
+    """Return when a JobSet undoes a bare suspend of one of its Jobs."""
+    policies = survey.owner.policies
+    return "once its pods are gone" if policies and policies.in_order else "within a second"
+
+
+def while_it_lasts(survey: Survey) -> str:
+    """Say that a forced suspend is likely undone, with all that follows from it."""
+    return (
+        f"Forced: jobset will likely undo each {undone_when(survey)}, and its pods are replaced. The "
+        "rest holds only while it lasts."
+    )
+
+
 def lost(jobs: Jobs) -> str:
     """Say that they are deleted: half a sentence."""
     if len(jobs) == 1:

@@ -142,6 +142,36 @@ class TestOwner:
         assert not is_whole(ground, *TRIO, levers=NATIVE)
 
 
+class TestForced:
+    """A lever that is not proved: JobSet resumes such a Job after 72 to 95 ms (observed)."""
+
+    FORCED = replace(WITHOUT, forced=True)
+    SHORT = (
+        "Forced: jobset will likely undo each {}, and its pods are replaced. The rest holds only "
+        "while it lasts."
+    )
+
+    @pytest.mark.parametrize(
+        ("in_order", "when"), [(False, "within a second"), (True, "once its pods are gone")]
+    )
+    def test_is_judged_as_a_set_and_said_not_to_last(self, in_order: bool, when: str) -> None:
+        ground = a_ground(a_trio(policies=Policies(in_order=in_order)))
+        sentences = said(ground, *TRIO, levers=self.FORCED)
+        assert sentences[:2] == (self.SHORT.format(when), NOTHING_RUNS)
+        assert is_whole(ground, *TRIO, levers=self.FORCED), "the owner's own lever lasts"
+
+    def test_of_some_nothing_stops(self) -> None:
+        found = judge(a_ground(), "trio-w-0", "trio-w-2", levers=self.FORCED)
+        assert found is not None
+        assert NOTHING_RUNS not in found.sentences
+        assert found.whole is None
+
+    def test_where_the_jobset_leaves_its_jobs_alone_it_lasts(self) -> None:
+        ground = a_ground(a_trio(independent_claim=CLAIM))
+        sentences = said(ground, *TRIO, levers=replace(NATIVE, forced=True))
+        assert sentences[0] == NOTHING_RUNS
+
+
 class TestNothingToSay:
     def test_of_a_resume(self) -> None:
         assert judge(a_ground(), *TRIO, verb=Verb.RESUME) is None
@@ -153,9 +183,6 @@ class TestNothingToSay:
     def test_where_none_can_be_stopped(self) -> None:
         assert judge(a_ground(), *TRIO, levers=WITHOUT) is None
         assert judge(a_ground(), "another") is None
-
-    def test_of_a_lever_that_likely_does_not_last(self) -> None:
-        assert judge(a_ground(), *TRIO, levers=replace(WITHOUT, forced=True)) is None
 
     def test_those_that_cannot_be_stopped_are_not_counted(self) -> None:
         """One of them is going: it runs on until it is gone."""
