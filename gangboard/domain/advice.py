@@ -33,6 +33,10 @@ class Change(StrEnum):
     WAIT_FOR_END = "wait for pods that end by themselves"
 
 
+TO_WAIT = ("Wait for ", "Wait: ")
+"""How the text of advice begins by which nobody has to do anything (`WAIT_FOR_END`): it is stored alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Advice:
     """One change that makes the gang fit, checked by arithmetic, and minimal."""

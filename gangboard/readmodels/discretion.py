@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from gangboard.diagnosis import registry
+from gangboard.domain.advice import TO_WAIT
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.store.access import Viewer
@@ -103,8 +104,12 @@ def stand_in(ref: ObjectRef) -> str:
 
 
 def of_use(advice: Iterable[str], hidden: tuple[ObjectRef, ...], *, own: str) -> tuple[str, ...]:
-    """Return the advice that names nothing hidden: nobody can suspend what he may not see."""
-    return tuple(text for text in advice if unnamed(text, hidden, own=own) == text)
+    """Return the advice that names nothing hidden: nobody can suspend what he may not see.
+
+    To wait nobody has to see for what: that advice stays, without the names.
+    """
+    told = ((text, unnamed(text, hidden, own=own)) for text in advice)
+    return tuple(new for text, new in told if new == text or text.startswith(TO_WAIT))
 
 
 def unnamed(text: str, hidden: tuple[ObjectRef, ...], *, own: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gangboard.domain.objects import ObjectRef
-from gangboard.readmodels.discretion import unnamed
+from gangboard.readmodels.discretion import of_use, unnamed
 
 GANG = "a gang you may not see"
 NODE = "a node you may not see"
@@ -70,3 +70,37 @@ def test_several_hidden_names_are_told_at_once(text: str, told: str) -> None:
 )
 def test_what_only_looks_like_it_stays(text: str, ref: ObjectRef) -> None:
     assert unnamed(text, (ref,), own="train") == text
+
+
+END = "{} 12:12 UTC at the latest ({}): then all 4 pods fit."
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            f"Wait for Job team-b/train, which {END.format('ends at', 'its deadline')}",
+            f"Wait for {GANG}, which {END.format('ends at', 'its deadline')}",
+        ),
+        (
+            f"Wait for 2 pods of Job team-b/train, which {END.format('end at', 'their deadlines')}",
+            f"Wait for 2 pods of {GANG}, which {END.format('end at', 'their deadlines')}",
+        ),
+        (
+            f"Wait for Job team-b/train and Job team-b/two, which {END.format('end by', 'their deadlines')}",
+            f"Wait for gangs you may not see, which {END.format('end by', 'their deadlines')}",
+        ),
+        (
+            "Wait: 3 pods on nodes n7 and n8 will be gone by 12:12 UTC; then all 4 pods fit.",
+            "Wait: 3 pods on nodes you may not see will be gone by 12:12 UTC; then all 4 pods fit.",
+        ),
+    ],
+)
+def test_who_waits_need_not_see_for_what(text: str, told: str) -> None:
+    hidden = (job("train"), job("two"), node("n7"), node("n8"))
+    suspend = "Suspend Job team-b/train (priority 0), which holds 16 GPUs: then the pod fits."
+    freed = "Free 4 cpu on n7, once 3 pods on n8 that are being deleted are gone."
+    assert of_use((text, suspend, freed, "Lower it to 4."), hidden, own="mine") == (
+        told,
+        "Lower it to 4.",
+    )
