@@ -66,6 +66,8 @@ class Follower(threading.Thread):
         self._list_only = list_only
         self._on_contact = on_contact
         self._halted = threading.Event()
+        self._has_dropped = False
+        """Something was read that nobody took any more: then nothing is known up to now."""
         self._watch: Watch | None = None
         self._resource_version = watched.resource_version
         put_off = watched.put_off
@@ -147,13 +149,16 @@ class Follower(threading.Thread):
             except queue.Full:
                 continue
             return
+        self._has_dropped = True
 
     def _answered(self) -> None:
         self.error = None
         self._on_contact()
 
     def _vouch(self) -> None:
-        """What was read is all there is up to now: a list came to its end, or a watch lives."""
+        """What was taken is all there is up to now: a list came to its end, or a watch lives."""
+        if self._has_dropped:
+            return
         self._answered()
         now = datetime.now(UTC)
         self._watched.contact_at = self._watched.tried_at = self._watched.seen_at = now
@@ -171,15 +176,17 @@ class Follower(threading.Thread):
         for page in pages(
             self._connection, self._path, self._read_page, query=dict(self._watched.resource.query)
         ):
+            if self._halted.is_set():
+                return  # it was on its way for longer than anyone waits for it
             self._answered()
             self._watched.seen_at = datetime.now(UTC)
             self._hand_on(page, seen, troubled)
             version = page.resource_version
-            if self._halted.is_set() and not self._list_only:
-                return
+        key, known_at = self._watched.resource.key, self._watched.contact_at
         self._vouch()
-        key = self._watched.resource.key
         self._hand_over(Listed(key, version, frozenset(seen), frozenset(troubled)))
+        if self._has_dropped:
+            self._watched.contact_at = known_at  # what is gone was not taken away
         self._resource_version = version
 
     def _read_page(self, body: bytes) -> Page:
@@ -239,6 +246,8 @@ class Follower(threading.Thread):
             query=dict(self._watched.resource.query),
             on_open=quiet.start,
         )
+        if self._halted.is_set():
+            self._watch.close()  # `halt` came when there was none that it could close
         try:
             for lines in self._watch:
                 self._digest(lines)

@@ -1,0 +1,178 @@
+"""A reader that is told to stop: it ends soon, and says nothing of what nobody took any more."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+import pytest
+
+from gangboard.decode.nodes import NODE
+from gangboard.kube.connection import Connection
+from gangboard.polling import follower
+from gangboard.polling.changes import Batch, News
+from gangboard.polling.follower import Follower
+from gangboard.polling.watched import Watched
+
+SOON = 5.0
+"""Seconds within which a reader must have ended; what these ones read takes longer."""
+
+
+def node(version: str) -> dict[str, Any]:
+    return {"metadata": {"name": "n", "uid": "n", "resourceVersion": version}}
+
+
+class Cluster:
+    """Gives one page after the other, each when it is told to."""
+
+    host = "east.example"
+
+    def __init__(self, pages: int) -> None:
+        self.pages = pages
+        self.asked = 0
+        self.reading = threading.Event()
+        self.answers = threading.Event()
+
+    def get(self, _path: str, _query: Any = None) -> bytes:
+        self.asked += 1
+        self.reading.set()
+        assert self.answers.wait(SOON)
+        meta = {"resourceVersion": "7"}
+        if self.asked < self.pages:
+            meta["continue"] = str(self.asked)
+        return json.dumps({"kind": "NodeList", "metadata": meta, "items": [node("5")]}).encode()
+
+
+class OpenWatch:
+    """A watch that goes on until it is closed, and is open at once."""
+
+    says: tuple[bytes, ...] = ()
+    made: Callable[[], None] = staticmethod(lambda: None)
+
+    def __init__(self, *_given: Any, on_open: Callable[[], None], **_options: Any) -> None:
+        self._closed = threading.Event()
+        self._on_open = on_open
+        self.made()
+
+    def __iter__(self) -> Iterator[list[bytes]]:
+        self._on_open()
+        for line in self.says:
+            yield [line]
+        self._closed.wait(2 * SOON)
+
+    def close(self) -> None:
+        self._closed.set()
+
+
+@pytest.fixture
+def watched() -> Watched:
+    return Watched(NODE, version="v1")
+
+
+def reader(
+    watched: Watched,
+    cluster: Cluster | None = None,
+    *,
+    room: int = 64,
+    list_only: bool = False,
+) -> tuple[Follower, queue.Queue[News]]:
+    out: queue.Queue[News] = queue.Queue(maxsize=room)
+    made = Follower(
+        connection=cast("Connection", cluster or Cluster(1)),
+        watched=watched,
+        versions={},
+        out=out,
+        ends_at=time.monotonic() + 60,
+        list_only=list_only,
+        on_contact=lambda: None,
+    )
+    return made, out
+
+
+def ends(one: Follower) -> None:
+    one.join(SOON)
+    assert not one.is_alive()
+    assert one.crash is None
+
+
+@pytest.mark.parametrize("list_only", [False, True])
+@pytest.mark.parametrize("pages", [1, 3])
+def test_a_page_that_comes_after_the_end(watched: Watched, pages: int, list_only: bool) -> None:
+    """Nobody waits for it: the next reader is under way, or the cluster is somebody else's."""
+    cluster = Cluster(pages)
+    one, out = reader(watched, cluster, list_only=list_only)
+    one.start()
+    assert cluster.reading.wait(SOON)
+    one.halt()
+    cluster.answers.set()
+    ends(one)
+    assert cluster.asked == 1
+    assert out.empty()
+    assert (watched.seen_at, watched.contact_at, watched.tried_at) == (None, None, None)
+
+
+def test_a_list_whose_end_nobody_took(watched: Watched) -> None:
+    """Its page is taken, but not that all others are gone: that is not all there is up to now."""
+    cluster = Cluster(1)
+    cluster.answers.set()
+    one, out = reader(watched, cluster, room=1)
+    one.start()
+    while not out.full():
+        time.sleep(0.01)
+    time.sleep(0.1)  # it waits for room
+    one.halt()
+    ends(one)
+    assert isinstance(out.get_nowait(), Batch)
+    assert watched.seen_at is not None
+    assert watched.contact_at is None
+
+
+def test_the_end_comes_right_before_a_watch(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There was no watch yet that could be closed."""
+    watched.resource_version = "7"
+    one, _ = reader(watched)
+    monkeypatch.setattr(OpenWatch, "made", lambda _self: one.halt())
+    monkeypatch.setattr(follower, "Watch", OpenWatch)
+    one.start()
+    ends(one)
+
+
+def test_events_that_nobody_took(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The watch lived until now, but what it said last was dropped."""
+    watched.resource_version = "7"
+    line = json.dumps({"type": "MODIFIED", "object": node("8")}).encode()
+    one, out = reader(watched, room=1)
+    out.put(Batch("nodes"))
+    monkeypatch.setattr(OpenWatch, "says", (line,))
+    monkeypatch.setattr(follower, "Watch", OpenWatch)
+    monkeypatch.setattr(follower, "SHORT_WATCH", 60.0)
+    one.start()
+    time.sleep(0.3)  # it waits for room
+    one.halt()
+    ends(one)
+    assert len(out.queue) == 1
+    assert (watched.seen_at, watched.contact_at) == (None, None)
+
+
+def test_a_quiet_watch_is_vouched_for_until_its_end(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched.resource_version = "7"
+    opened = threading.Event()
+    one, _ = reader(watched)
+    monkeypatch.setattr(OpenWatch, "made", lambda _self: opened.set())
+    monkeypatch.setattr(follower, "Watch", OpenWatch)
+    monkeypatch.setattr(follower, "SHORT_WATCH", 60.0)
+    one.start()
+    assert opened.wait(SOON)
+    time.sleep(0.1)
+    one.halt()
+    ends(one)
+    assert watched.contact_at is not None
+    assert watched.contact_at == watched.seen_at
