@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 from gangboard.actions import known
 from gangboard.actions.asks import Ask
 from gangboard.actions.gate import OWN
+from gangboard.actions.seen_holds import Mark, read_holds
 from gangboard.actions.service import GANGBOARD, new_action
 from gangboard.domain.action import Ground, Lever, Target, Verb
 from gangboard.domain.hold import Hold
@@ -19,9 +20,7 @@ from gangboard.domain.owner import Owner
 from gangboard.store import grounds
 from gangboard.store.actions import DatabaseClock, is_read_only
 from gangboard.store.gangs import gang_id
-from gangboard.store.grounds import HOLDS
-from gangboard.store.models import Action, Cluster, WatchedObject
-from gangboard.store.objects import unpack
+from gangboard.store.models import Action, Cluster
 
 FIRST_RETRY, LONGEST_RETRY = timedelta(minutes=1), timedelta(minutes=30)
 
@@ -35,16 +34,16 @@ class Overdue:
     until: datetime
 
 
-def release_overdue(now: datetime, clock: DatabaseClock) -> list[str]:
+def release_overdue(now: datetime, clock: DatabaseClock, seen: Collection[Mark]) -> list[str]:
     """Ask for the release of every Hold whose end is over; return the ids of the actions made.
 
-    Each failed try waits longer for the next. Where something is under way on the Job, that goes
+    `seen`: the Holds that are there. Each failed try waits longer for the next. Where something is under way on the Job, that goes
     first.
     """
     made: list[str] = []
     if is_read_only(None):
         return made
-    for overdue in _overdue(now):
+    for overdue in _overdue(now, seen):
         if _tried_lately(overdue, now):
             continue
         try:
@@ -55,22 +54,20 @@ def release_overdue(now: datetime, clock: DatabaseClock) -> list[str]:
     return made
 
 
-def _overdue(now: datetime) -> Iterator[Overdue]:
+def _overdue(now: datetime, seen: Collection[Mark]) -> Iterator[Overdue]:
     """Yield what is overdue by the Holds as seen, and by our own actions where nobody may look."""
-    seen = set()
-    for cluster in Cluster.objects.filter(actor_credentials__isnull=False, read_only=False):
-        rows = WatchedObject.objects.filter(cluster=cluster, resource=HOLDS)
-        for data in rows.values_list("data", flat=True):
-            hold = unpack(bytes(data), Hold)
-            seen.add(hold.meta.ref.uid)
-            if hold.until is None or hold.until > now or hold.meta.deleting_since is not None:
-                continue
-            job = _job(cluster, hold)
-            if job is not None:
-                yield Overdue(cluster, job.meta.ref, hold.until)
+    rows = Cluster.objects.filter(actor_credentials__isnull=False, read_only=False)
+    clusters = {cluster.pk: cluster for cluster in rows}
+    ours = [mark for mark in seen if mark.cluster_id in clusters]
+    over = [mark for mark in ours if mark.until is not None and mark.until <= now]
+    for mark, hold in read_holds(over):
+        job = _job(clusters[mark.cluster_id], hold)
+        if job is not None and mark.until is not None:
+            yield Overdue(clusters[mark.cluster_id], job.meta.ref, mark.until)
+    uids = {mark.uid for mark in ours}
     own = Action.objects.filter(guarded=True, until__lte=now, lever=Lever.HOLD.value)
     for action in own.select_related("cluster"):
-        known_hold = action.context.get("hold", {}).get("uid") in seen
+        known_hold = action.context.get("hold", {}).get("uid") in uids
         if action.cluster is not None and action.until is not None and not known_hold:
             uid = action.context["subjects"][0]["uid"]
             job_ref = ObjectRef("batch", "Job", action.namespace, action.name, uid)

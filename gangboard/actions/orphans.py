@@ -7,15 +7,15 @@ removes the Hold as it would have done.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
 from gangboard.actions.door import object_path
+from gangboard.actions.seen_holds import Mark, read_holds
 from gangboard.domain.action import ActionState, Verb
 from gangboard.domain.hold import HOLD_GROUP, Hold
-from gangboard.store.grounds import HOLDS
-from gangboard.store.models import Action, WatchedObject
-from gangboard.store.objects import unpack
+from gangboard.store.models import Action
 
 _FAILED = (
     ActionState.REFUSED.value,
@@ -27,36 +27,36 @@ _FAILED = (
 QUIET = timedelta(seconds=30)
 
 
-def give_back(now: datetime) -> list[str]:
-    """Return ids of ended actions whose Hold is there and should not be; they are due again."""
-    holds = {
-        hold.action: hold
-        for data in WatchedObject.objects.filter(
-            resource=HOLDS, cluster__actor_credentials__isnull=False
-        ).values_list("data", flat=True)
-        if (hold := unpack(bytes(data), Hold)).action
-    }
+def give_back(now: datetime, seen: Collection[Mark]) -> list[str]:
+    """Return ids of ended actions whose Hold is there and should not be; they are due again.
+
+    `seen`: the Holds that are there.
+    """
+    marks = {(mark.cluster_id, mark.action): mark for mark in seen if mark.action}
     rows = Action.objects.filter(
-        pk__in=holds,
+        pk__in={action_id for _, action_id in marks},
         verb=Verb.SUSPEND.value,
         state__in=_FAILED,
         guarded=False,
         due_at=None,
         finished_at__lt=now - QUIET,
     )
-    found = []
+    actions: dict[Mark, Action] = {}
     for action in rows:
-        context = _with_exit(action, holds[action.pk], now)
-        if context is not None:
-            Action.objects.filter(pk=action.pk, due_at=None).update(context=context, due_at=now)
-            found.append(action.pk)
+        mark = marks.get((action.cluster_id or 0, action.pk))
+        # Where it was seen gone already, the poll is behind.
+        if mark is not None and action.context.get("removed_hold") != mark.uid:
+            actions[mark] = action
+    found = []
+    for mark, hold in read_holds(actions):
+        context = _with_exit(actions[mark], hold, now)
+        Action.objects.filter(pk=mark.action, due_at=None).update(context=context, due_at=now)
+        found.append(mark.action)
     return found
 
 
-def _with_exit(action: Action, hold: Hold, now: datetime) -> dict[str, Any] | None:
+def _with_exit(action: Action, hold: Hold, now: datetime) -> dict[str, Any]:
     ref, context = hold.meta.ref, dict(action.context)
-    if context.get("removed_hold") == ref.uid:
-        return None  # seen gone already: the poll is behind
     context["hold"] = {
         "name": ref.name,
         "namespace": ref.namespace,

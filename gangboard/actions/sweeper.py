@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from gangboard.actions import ends, guards, orphans, proofs
 from gangboard.actions.clock import Clock, RealClock
+from gangboard.actions.seen_holds import SeenHolds
 from gangboard.store import actions
 
 LOST_AFTER = 2.0
@@ -27,15 +28,20 @@ class Swept:
 
 @dataclass(slots=True)
 class Sweeper:
-    """Finds work in the database. Sends nothing itself."""
+    """Finds work in the database. Sends nothing itself.
+
+    Keep it: from the second sweep on it reads what has changed. From any number of threads.
+    """
 
     clock: Clock = field(default_factory=RealClock)
     lost_after: float = LOST_AFTER
+    holds: SeenHolds = field(default_factory=SeenHolds)
 
     def sweep(self) -> Swept:
         """Look once. Asks for the release of Holds whose end is over."""
-        now = self.clock.now()
-        fresh = [*ends.release_overdue(now, self.clock), *orphans.give_back(now)]
+        now, seen = self.clock.now(), self.holds.look()
+        overdue = ends.release_overdue(now, self.clock, seen)
+        fresh = [*overdue, *orphans.give_back(now, seen)]
         lost = actions.due_actions(self.clock, waited=self.lost_after)
         return Swept(
             due=tuple(dict.fromkeys([*fresh, *lost])),

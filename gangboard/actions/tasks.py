@@ -16,6 +16,7 @@ PROVE_QUEUE = "prove"
 """What looks at clusters after the fact waits here: one that hangs holds no thread that acts."""
 EXPIRES = 4.0
 """Seconds after which an order of the sweeper is stale: it gives another one."""
+_sweeper = Sweeper()
 
 
 @shared_task(name=waking.ADVANCE)
@@ -32,7 +33,7 @@ def advance(action_id: str) -> None:
 def sweep() -> None:
     """Order what is due and nobody works on; its running shows that orders arrive."""
     arrived(waking.QUEUE)
-    Sweeper().order(waking.send, _order(inspect), _order(prove))
+    _sweeper.order(waking.send, _order(inspect), _order(prove))
 
 
 @shared_task(name="gangboard.actions.tasks.inspect")

@@ -1,0 +1,183 @@
+"""A sweep reads the Holds that have changed, however many there are, and finds in them what it must."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from unittest import mock
+
+import msgspec
+import pytest
+
+from gangboard.actions.sweeper import Sweeper
+from gangboard.domain.hold import Hold
+from gangboard.domain.objects import Controller, Meta
+from gangboard.domain.owner import Owner
+from gangboard.store import objects
+from gangboard.store.models import Action, Cluster, WatchedObject
+from gangboard.store.objects import pack
+from tests.actions.site import QuickClock
+from tests.factories import make_cluster, make_ref, store_object
+
+pytestmark = pytest.mark.django_db
+HOLDS = "holds.gangboard.dev"
+MANY = 30
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return make_cluster("east", actor_credentials=b"sealed")
+
+
+@pytest.fixture
+def sweeper() -> Sweeper:
+    return Sweeper(QuickClock())
+
+
+@pytest.fixture
+def unpacked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The names of the Holds that are unpacked, by whomever."""
+    names: list[str] = []
+    real = objects._decoders.setdefault(Hold, msgspec.msgpack.Decoder(Hold))
+
+    def decode(data: bytes) -> Any:
+        hold = real.decode(data)
+        names.append(hold.meta.ref.name)
+        return hold
+
+    with mock.patch.dict(objects._decoders, {Hold: mock.Mock(decode=decode)}):
+        yield names
+
+
+def make_hold(name: str, **more: Any) -> Hold:
+    ref = make_ref("Hold", name, group="gangboard.dev", uid=f"hold-{name}")
+    return Hold(Meta("v1alpha1", ref, "1", 1, None), f"job-{name}", "js", **more)
+
+
+def store(cluster: Cluster, hold: Hold) -> WatchedObject:
+    return store_object(cluster, HOLDS, hold)
+
+
+def change(row: WatchedObject, hold: Hold, version: str) -> None:
+    meta = replace(hold.meta, resource_version=version)
+    row.resource_version = version
+    row.data = pack(replace(hold, meta=meta))
+    row.save()
+
+
+def make_failed(cluster: Cluster, action_id: str = "a1", **columns: Any) -> Action:
+    """An action that ended a minute ago without what was asked for."""
+    now = datetime.now(UTC)
+    values = {
+        "verb": "suspend",
+        "cluster": cluster,
+        "cluster_name": cluster.name,
+        "api_group": "batch",
+        "kind": "Job",
+        "namespace": "research",
+        "name": "job-late",
+        "uid": "job",
+        "reason": "",
+        "actor_name": "olga",
+        "via": "page",
+        "state": "failed",
+        "message": "Its answer was lost.",
+        "requested_at": now - timedelta(minutes=2),
+        "expires_at": now,
+        "finished_at": now - timedelta(minutes=1),
+    }
+    return Action.objects.create(id=action_id, **{**values, **columns})
+
+
+def test_what_has_not_changed_is_not_read_again(
+    cluster: Cluster, sweeper: Sweeper, unpacked: list[str]
+) -> None:
+    rows = {f"h{number}": make_hold(f"h{number}") for number in range(MANY)}
+    stored = {name: store(cluster, hold) for name, hold in rows.items()}
+    sweeper.sweep()
+    assert set(unpacked) == set(rows)
+    unpacked.clear()
+    sweeper.sweep()
+    assert unpacked == []
+    change(stored["h3"], rows["h3"], "2")
+    stored["h4"].delete()
+    store(cluster, make_hold("new"))
+    sweeper.sweep()
+    assert sorted(unpacked) == ["h3", "new"]
+    unpacked.clear()
+    sweeper.sweep()
+    assert unpacked == []
+
+
+def test_a_hold_that_came_late_is_found(
+    cluster: Cluster, sweeper: Sweeper, unpacked: list[str]
+) -> None:
+    for number in range(MANY):
+        store(cluster, make_hold(f"h{number}", action=f"verified-{number}"))
+    action = make_failed(cluster)
+    assert sweeper.sweep().due == ()
+    unpacked.clear()
+    store(cluster, make_hold("late", action=action.pk))
+    assert sweeper.sweep().due == (action.pk,)
+    assert set(unpacked) == {"late"}
+    action.refresh_from_db()
+    assert action.due_at is not None
+    assert action.context["hold"]["uid"] == "hold-late"
+    assert action.context["hold"]["path"].endswith("/namespaces/research/holds/late")
+
+
+def test_a_hold_that_is_there_already_when_its_action_fails(
+    cluster: Cluster, sweeper: Sweeper
+) -> None:
+    """What makes it an orphan is the action, not the Hold, and the Hold was read before."""
+    store(cluster, make_hold("late", action="a1"))
+    action = make_failed(cluster, state="requested", finished_at=None)
+    assert sweeper.sweep().due == ()
+    finished_at = sweeper.clock.now() - timedelta(minutes=1)
+    Action.objects.filter(pk=action.pk).update(state="failed", finished_at=finished_at)
+    assert sweeper.sweep().due == (action.pk,)
+
+
+def test_a_hold_that_was_removed_already(cluster: Cluster, sweeper: Sweeper) -> None:
+    store(cluster, make_hold("late", action="a1"))
+    make_failed(cluster, context={"removed_hold": "hold-late"})
+    assert sweeper.sweep().due == ()
+
+
+def test_a_hold_of_another_cluster_is_not_of_the_action(cluster: Cluster, sweeper: Sweeper) -> None:
+    """Who may write there writes any id into the annotation: it hides nothing here."""
+    make_failed(cluster)
+    west = make_cluster("west", actor_credentials=b"sealed")
+    store(west, make_hold("planted", action="a1"))
+    assert sweeper.sweep().due == ()
+    store(cluster, make_hold("late", action="a1"))
+    store(west, replace(make_hold("second"), action="a1"))
+    assert sweeper.sweep().due == ("a1",)
+    assert Action.objects.get().context["hold"]["name"] == "late"
+
+
+def test_a_text_that_is_no_id_is_not_kept(cluster: Cluster, sweeper: Sweeper) -> None:
+    store(cluster, make_hold("a", action="x" * 100_000))
+    (mark,) = sweeper.holds.look()
+    assert mark.action == ""
+
+
+def test_an_end_that_comes_although_nothing_changes(
+    cluster: Cluster, sweeper: Sweeper, unpacked: list[str]
+) -> None:
+    until = sweeper.clock.now() + timedelta(minutes=1)
+    store(cluster, make_hold("a", until=until))
+    store(cluster, make_hold("b", until=until + timedelta(hours=1)))
+    ref = make_ref("Job", "job-a", group="batch", uid="job-a")
+    controller = Controller("jobset.x-k8s.io", "JobSet", "js", "js")
+    store_object(cluster, "jobs.batch", Owner(Meta("v1", ref, "1", 1, None, controller=controller)))
+    assert sweeper.sweep().due == ()
+    assert isinstance(sweeper.clock, QuickClock)
+    sweeper.clock.advance(61)
+    unpacked.clear()
+    (action_id,) = sweeper.sweep().due
+    assert unpacked == ["a"]
+    action = Action.objects.get(pk=action_id)
+    assert (action.verb, action.uid, action.via) == ("resume", "job-a", "gangboard")
