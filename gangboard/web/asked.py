@@ -23,8 +23,8 @@ from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.web import live
+from gangboard.web.auth import signed_in
 from gangboard.web.frame import frame_parts, render_page
-from gangboard.web.gate import signed_in
 from gangboard.web.parts import Part, Rows, write_version
 
 STATUS = {

@@ -20,9 +20,9 @@ from gangboard.store.access import Viewer
 from gangboard.web import live
 from gangboard.web.action_tabs import tabs
 from gangboard.web.addresses import Address, make_select, read_address, select_cluster
+from gangboard.web.auth import signed_in
 from gangboard.web.exports import Formats, send_file
 from gangboard.web.frame import frame_parts, render_page
-from gangboard.web.gate import signed_in
 from gangboard.web.lists import PAGE, read_slice
 from gangboard.web.parts import Part, Rows
 

@@ -22,8 +22,8 @@ from gangboard.readmodels.words import reason_title
 from gangboard.store.access import Viewer
 from gangboard.web import live
 from gangboard.web.addresses import Address, make_select, read_board_address
+from gangboard.web.auth import signed_in
 from gangboard.web.frame import frame_parts, render_page
-from gangboard.web.gate import signed_in
 from gangboard.web.lists import read_slice
 from gangboard.web.parts import Part, Rows
 

@@ -16,8 +16,8 @@ from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
 from gangboard.web import live
 from gangboard.web.addresses import Address, make_select, read_address, select_cluster
+from gangboard.web.auth import signed_in
 from gangboard.web.frame import frame_parts, render_page
-from gangboard.web.gate import signed_in
 from gangboard.web.parts import Part, Rows
 
 

@@ -24,8 +24,8 @@ from gangboard.readmodels.selections import SelectionRow, judge_selections
 from gangboard.store.access import Viewer
 from gangboard.web.asked import SHOWN, STATUS, NotTaken, asked_dialog, batch_page
 from gangboard.web.asking import AddressError, Asking, read_until
+from gangboard.web.auth import signed_in
 from gangboard.web.frame import plain_page
-from gangboard.web.gate import signed_in
 from gangboard.web.prospects import Note, Prospect, holds, look_ahead, notes
 
 THERE_IS_NONE = "There is no such object, or you may not see it."

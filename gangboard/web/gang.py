@@ -16,9 +16,9 @@ from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.members import MemberBlock
 from gangboard.store.access import Viewer
 from gangboard.web import live
+from gangboard.web.auth import signed_in
 from gangboard.web.frame import frame_parts, render_page
 from gangboard.web.gang_actions import history_part, jobs_part, owner_part, reactions_part
-from gangboard.web.gate import signed_in
 from gangboard.web.gone import GONE, gone_news, past_part, show_gone
 from gangboard.web.parts import Part, Rows
 

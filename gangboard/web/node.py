@@ -19,8 +19,8 @@ from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.web import live
 from gangboard.web.addresses import read_text
+from gangboard.web.auth import signed_in
 from gangboard.web.frame import frame_parts, render_page
-from gangboard.web.gate import signed_in
 from gangboard.web.parts import Part, Rows
 
 

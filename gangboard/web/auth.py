@@ -1,4 +1,4 @@
-"""Who asks: every page gets its viewer here, and only here."""
+"""Who is signed in: every page gets its viewer here, and only here."""
 
 from __future__ import annotations
 
