@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import reverse
 
-from gangboard.web.frame import NavigationItem
+from gangboard.web.layout import NavigationItem
 
 _TABS = (("actions", "Record"), ("holds", "Holds"), ("audit", "Audit"))
 """(name of the address, label)."""

@@ -37,7 +37,7 @@ from gangboard.web.addresses import (
 )
 from gangboard.web.auth import signed_in
 from gangboard.web.exports import Formats, send_file
-from gangboard.web.frame import frame_parts, render_page
+from gangboard.web.layout import layout_parts, render_page
 from gangboard.web.lists import PAGE, read_slice
 from gangboard.web.parts import Part, Rows
 
@@ -156,7 +156,7 @@ def _page(
     found, pager = read_slice(address, read)
     nothing = {"empty": not found.rows, "filtered": bool(address.pairs)}
     return (
-        *frame_parts(read_freshness(viewer=viewer, now=now), read_liveness(now=now)),
+        *layout_parts(read_freshness(viewer=viewer, now=now), read_liveness(now=now)),
         Rows("action-rows", tuple(_row(row) for row in found.rows)),
         Part("nothing", "actions/nothing.html", nothing, tuple(nothing.values())),
         pager,
@@ -169,7 +169,7 @@ def _row(row: ActionRow) -> Part:
 
 def _action_page(viewer: Viewer, row: ActionRow, now: datetime) -> tuple[Part | Rows, ...]:
     return (
-        *frame_parts(read_freshness(viewer=viewer, now=now), read_liveness(now=now)),
+        *layout_parts(read_freshness(viewer=viewer, now=now), read_liveness(now=now)),
         Part("outcome", "actions/outcome.html", {"row": row}, row),
         Part("requests", "actions/requests.html", {"row": row}, (row.steps, row.is_final)),
     )

@@ -24,7 +24,7 @@ from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.web import live
 from gangboard.web.auth import signed_in
-from gangboard.web.frame import frame_parts, render_page
+from gangboard.web.layout import layout_parts, render_page
 from gangboard.web.parts import Part, Rows, write_version
 
 STATUS = {
@@ -233,4 +233,4 @@ def _page(viewer: Viewer, batch: str, now: datetime) -> tuple[Part | Rows, ...]:
     if not found.rows:
         return ()
     clusters = read_freshness(viewer=viewer, now=now)
-    return (*frame_parts(clusters, read_liveness(now=now)), *_cards(found))
+    return (*layout_parts(clusters, read_liveness(now=now)), *_cards(found))

@@ -22,7 +22,7 @@ from gangboard.web.action_tabs import tabs
 from gangboard.web.addresses import Address, make_select, read_address, select_cluster
 from gangboard.web.auth import signed_in
 from gangboard.web.exports import Formats, send_file
-from gangboard.web.frame import frame_parts, render_page
+from gangboard.web.layout import layout_parts, render_page
 from gangboard.web.lists import PAGE, read_slice
 from gangboard.web.parts import Part, Rows
 
@@ -99,7 +99,7 @@ def _page(viewer: Viewer, address: Address[AuditFilters], now: datetime) -> tupl
 
     found, pager = read_slice(address, read)
     return (
-        *frame_parts(read_freshness(viewer=viewer, now=now), read_liveness(now=now)),
+        *layout_parts(read_freshness(viewer=viewer, now=now), read_liveness(now=now)),
         Rows(
             "audit-rows",
             tuple(

@@ -23,7 +23,7 @@ from gangboard.store.access import Viewer
 from gangboard.web import live
 from gangboard.web.addresses import Address, make_select, read_board_address
 from gangboard.web.auth import signed_in
-from gangboard.web.frame import frame_parts, render_page
+from gangboard.web.layout import layout_parts, render_page
 from gangboard.web.lists import read_slice
 from gangboard.web.parts import Part, Rows
 
@@ -110,7 +110,7 @@ def _read(
     offers = board_offers(viewer=viewer, rows=rows, clusters=clusters)
     asked = address.filters.cluster
     unread = find_unread(one for one in clusters.values() if asked in ("", one.cluster))
-    parts = (*frame_parts(clusters, liveness), *_parts(shown, address, offers, unread), pager)
+    parts = (*layout_parts(clusters, liveness), *_parts(shown, address, offers, unread), pager)
     return shown, parts
 
 

@@ -17,7 +17,7 @@ from gangboard.store.access import Viewer
 from gangboard.web import live
 from gangboard.web.addresses import Address, make_select, read_address, select_cluster
 from gangboard.web.auth import signed_in
-from gangboard.web.frame import frame_parts, render_page
+from gangboard.web.layout import layout_parts, render_page
 from gangboard.web.parts import Part, Rows
 
 
@@ -79,7 +79,7 @@ def _page(
     )
     nothing = {"empty": not found.clusters, "filtered": bool(address.filters.cluster and clusters)}
     return found, (
-        *frame_parts(clusters, read_liveness(now=now)),
+        *layout_parts(clusters, read_liveness(now=now)),
         Rows("clusters", tuple(_cluster(row, address) for row in found.clusters)),
         Part("nothing", "capacity/nothing.html", nothing, tuple(nothing.values())),
     )

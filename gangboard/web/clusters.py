@@ -17,7 +17,7 @@ from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
 from gangboard.web import live
 from gangboard.web.auth import signed_in
-from gangboard.web.frame import frame_parts, render_page
+from gangboard.web.layout import layout_parts, render_page
 from gangboard.web.parts import Part, Rows
 
 
@@ -85,7 +85,7 @@ def _page(viewer: Viewer, now: datetime) -> tuple[Part | Rows, ...]:
     states = list_clusters(viewer=viewer, now=now)
     slots = find_slots(viewer=viewer, liveness=liveness, now=now)
     return (
-        *frame_parts(read_freshness(viewer=viewer, now=now), liveness),
+        *layout_parts(read_freshness(viewer=viewer, now=now), liveness),
         Part("slots", "clusters/slots.html", {"slots": slots}, slots),
         Rows("clusters", tuple(_card(state) for state in states)),
         Part("nothing", "clusters/nothing.html", {"empty": not states}, not states),
@@ -99,7 +99,7 @@ def _detail_page(viewer: Viewer, name: str, now: datetime) -> tuple[Part | Rows,
     clusters = read_freshness(viewer=viewer, now=now)
     resources = tuple(replace(row, contact_at=None) for row in state.resources)
     return (
-        *frame_parts(clusters, read_liveness(now=now)),
+        *layout_parts(clusters, read_liveness(now=now)),
         _card(state),
         Part("outages", "clusters/outages.html", {"state": state}, state.outages),
         Part("resources", "clusters/resources.html", {"state": state}, resources),

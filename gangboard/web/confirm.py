@@ -25,7 +25,7 @@ from gangboard.store.access import Viewer
 from gangboard.web.asked import SHOWN, STATUS, NotTaken, asked_dialog, batch_page
 from gangboard.web.asking import AddressError, Asking, read_until
 from gangboard.web.auth import signed_in
-from gangboard.web.frame import plain_page
+from gangboard.web.layout import plain_page
 from gangboard.web.prospects import Note, Prospect, holds, look_ahead, notes
 
 THERE_IS_NONE = "There is no such object, or you may not see it."

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from gangboard.actions import service
 from gangboard.store.access import Viewer
-from gangboard.web.frame import plain_page
+from gangboard.web.layout import plain_page
 
 Row = TypeVar("Row")
 Format = tuple[str, Callable[[Iterable[Row]], Iterator[str]]]

@@ -17,9 +17,9 @@ from gangboard.readmodels.members import MemberBlock
 from gangboard.store.access import Viewer
 from gangboard.web import live
 from gangboard.web.auth import signed_in
-from gangboard.web.frame import frame_parts, render_page
 from gangboard.web.gang_actions import history_part, jobs_part, owner_part, reactions_part
 from gangboard.web.gone import GONE, gone_news, past_part, show_gone
+from gangboard.web.layout import layout_parts, render_page
 from gangboard.web.parts import Part, Rows
 
 
@@ -74,7 +74,7 @@ def _page(viewer: Viewer, detail: GangDetail, now: datetime) -> tuple[Part | Row
     }
     shown = (row.shown, detail.verdict, detail.steps, detail.cluster_sentence)
     return (
-        *frame_parts(clusters, read_liveness(now=now)),
+        *layout_parts(clusters, read_liveness(now=now)),
         Part("verdict", "gang/verdict.html", verdict, shown),
         _part("findings", detail.others),
         owner_part(detail),

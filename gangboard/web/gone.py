@@ -16,7 +16,7 @@ from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.past import GoneGang, Past, gone_gang
 from gangboard.store.access import Viewer
 from gangboard.web import live
-from gangboard.web.frame import frame_parts, render_page
+from gangboard.web.layout import layout_parts, render_page
 from gangboard.web.parts import Part, Rows
 
 GONE = "gone"
@@ -72,7 +72,7 @@ def _page(viewer: Viewer, gang: GoneGang, now: datetime) -> tuple[Part | Rows, .
     clusters = read_freshness(viewer=viewer, now=now)
     said = (gang.face, gang.code, gang.message, gang.since, gang.gone_at, gang.verdict)
     return (
-        *frame_parts(clusters, read_liveness(now=now)),
+        *layout_parts(clusters, read_liveness(now=now)),
         Part("verdict", "gang/gone_verdict.html", {"gang": gang}, said),
         past_part(gang.past, now),
         Part("history", "gang/history.html", {"timeline": gang.timeline}, gang.timeline),

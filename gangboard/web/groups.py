@@ -16,7 +16,7 @@ from gangboard.store.access import Viewer
 from gangboard.web import live
 from gangboard.web.addresses import Address, make_select, read_address, select_cluster
 from gangboard.web.auth import signed_in
-from gangboard.web.frame import frame_parts, render_page
+from gangboard.web.layout import layout_parts, render_page
 from gangboard.web.lists import PAGE, read_slice
 from gangboard.web.parts import Part, Rows
 
@@ -79,7 +79,7 @@ def _page(viewer: Viewer, address: Address[GroupFilters], now: datetime) -> tupl
         "unseen": bool(found.unseen),
     }
     return (
-        *frame_parts(clusters, liveness),
+        *layout_parts(clusters, liveness),
         Part("unseen", "groups/unseen.html", {"unseen": found.unseen}, found.unseen),
         Rows(
             "group-rows",

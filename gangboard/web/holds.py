@@ -23,7 +23,7 @@ from gangboard.web import live
 from gangboard.web.action_tabs import tabs
 from gangboard.web.addresses import Address, read_address, select_cluster
 from gangboard.web.auth import signed_in
-from gangboard.web.frame import frame_parts, render_page
+from gangboard.web.layout import layout_parts, render_page
 from gangboard.web.lists import PAGE, read_slice
 from gangboard.web.parts import Part, Rows
 from gangboard.web.targets import element_key
@@ -79,7 +79,7 @@ def _page(viewer: Viewer, address: Address[HoldFilters], now: datetime) -> tuple
         "unseen": bool(found.unseen),
     }
     return (
-        *frame_parts(clusters, read_liveness(now=now)),
+        *layout_parts(clusters, read_liveness(now=now)),
         Part("unseen", "holds/unseen.html", {"unseen": found.unseen}, found.unseen),
         Rows("hold-rows", tuple(_row(row, viewer, clusters) for row in found.rows)),
         Part("nothing", "holds/nothing.html", nothing, tuple(nothing.values())),

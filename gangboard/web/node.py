@@ -20,7 +20,7 @@ from gangboard.store.access import Viewer
 from gangboard.web import live
 from gangboard.web.addresses import read_text
 from gangboard.web.auth import signed_in
-from gangboard.web.frame import frame_parts, render_page
+from gangboard.web.layout import layout_parts, render_page
 from gangboard.web.parts import Part, Rows
 
 
@@ -76,6 +76,6 @@ def _page(viewer: Viewer, cluster: str, node: str, now: datetime) -> tuple[Part 
         "too_many": sum(offer.allowed for offer in offers) > MOST_AT_ONCE,
     }
     return (
-        *frame_parts(clusters, read_liveness(now=now)),
+        *layout_parts(clusters, read_liveness(now=now)),
         Part("node-jobs", "actions/node_jobs.html", state, tuple(state.values())),
     )

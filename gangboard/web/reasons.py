@@ -19,7 +19,7 @@ from gangboard.store.access import Viewer
 from gangboard.web import live
 from gangboard.web.addresses import Address, make_select, read_address, select_cluster
 from gangboard.web.auth import signed_in
-from gangboard.web.frame import frame_parts, render_page
+from gangboard.web.layout import layout_parts, render_page
 from gangboard.web.parts import Part, Rows
 from gangboard.web.targets import element_key
 
@@ -113,7 +113,7 @@ def _page(
     )
     stages = tuple(_stage(stage, address) for stage in found.stages)
     return found, (
-        *frame_parts(clusters, read_liveness(now=now)),
+        *layout_parts(clusters, read_liveness(now=now)),
         Part("summary", "reasons/summary.html", summary, shown),
         Rows("stages", stages),
     )

@@ -1,4 +1,4 @@
-"""What stands around every page: navigation, freshness of each cluster, loud banners."""
+"""The layout around every page: navigation, freshness of each cluster, loud banners."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class NavigationItem:
     """Value of aria-current: `page` here, `true` for the section that the page is in."""
 
 
-def frame_parts(clusters: Mapping[int, Freshness], liveness: Liveness) -> tuple[Part, ...]:
+def layout_parts(clusters: Mapping[int, Freshness], liveness: Liveness) -> tuple[Part, ...]:
     """Return the parts that every page has."""
     bar = tuple(clusters.values())
     banners = liveness.banners
@@ -102,7 +102,7 @@ def plain_page(
         template,
         viewer=viewer,
         now=now,
-        page=frame_parts(clusters, read_liveness(now=now)),
+        page=layout_parts(clusters, read_liveness(now=now)),
         section=section,
         live="",
         context=context,
