@@ -38,7 +38,7 @@ from gangboard.web.addresses import (
 from gangboard.web.auth import signed_in
 from gangboard.web.exports import Formats, send_file
 from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.lists import PAGE, read_slice
+from gangboard.web.pagination import PAGE_SIZE, paginate
 from gangboard.web.parts import Part, Rows
 
 FORMATS: Formats[ActionRow] = {
@@ -151,9 +151,9 @@ def _page(
     viewer: Viewer, address: Address[ActionFilters], now: datetime
 ) -> tuple[Part | Rows, ...]:
     def read(cursor: str) -> ActionPage:
-        return actions_page(viewer=viewer, filters=address.filters, cursor=cursor, limit=PAGE)
+        return actions_page(viewer=viewer, filters=address.filters, cursor=cursor, limit=PAGE_SIZE)
 
-    found, pager = read_slice(address, read)
+    found, pager = paginate(address, read)
     nothing = {"empty": not found.rows, "filtered": bool(address.pairs)}
     return (
         *layout_parts(read_freshness(viewer=viewer, now=now), read_liveness(now=now)),

@@ -23,7 +23,7 @@ from gangboard.web.addresses import Address, make_select, read_address, select_c
 from gangboard.web.auth import signed_in
 from gangboard.web.exports import Formats, send_file
 from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.lists import PAGE, read_slice
+from gangboard.web.pagination import PAGE_SIZE, paginate
 from gangboard.web.parts import Part, Rows
 
 FORMATS: Formats[AuditRow] = {
@@ -95,9 +95,9 @@ def export(request: HttpRequest, viewer: Viewer, ending: str) -> HttpResponseBas
 
 def _page(viewer: Viewer, address: Address[AuditFilters], now: datetime) -> tuple[Part | Rows, ...]:
     def read(cursor: str) -> AuditPage:
-        return audit_page(viewer=viewer, filters=address.filters, cursor=cursor, limit=PAGE)
+        return audit_page(viewer=viewer, filters=address.filters, cursor=cursor, limit=PAGE_SIZE)
 
-    found, pager = read_slice(address, read)
+    found, pager = paginate(address, read)
     return (
         *layout_parts(read_freshness(viewer=viewer, now=now), read_liveness(now=now)),
         Rows(

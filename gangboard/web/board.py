@@ -24,7 +24,7 @@ from gangboard.web import live
 from gangboard.web.addresses import Address, make_select, read_board_address
 from gangboard.web.auth import signed_in
 from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.lists import read_slice
+from gangboard.web.pagination import paginate
 from gangboard.web.parts import Part, Rows
 
 _COLUMNS = (
@@ -105,7 +105,7 @@ def _read(
             viewer=viewer, filters=address.filters, cursor=cursor, clusters=clusters, now=now
         )
 
-    shown, pager = read_slice(address, read)
+    shown, pager = paginate(address, read)
     rows = [line.row for line in shown.lines if line.row is not None]
     offers = board_offers(viewer=viewer, rows=rows, clusters=clusters)
     asked = address.filters.cluster

@@ -17,7 +17,7 @@ from gangboard.web import live
 from gangboard.web.addresses import Address, make_select, read_address, select_cluster
 from gangboard.web.auth import signed_in
 from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.lists import PAGE, read_slice
+from gangboard.web.pagination import PAGE_SIZE, paginate
 from gangboard.web.parts import Part, Rows
 
 
@@ -66,13 +66,13 @@ def _page(viewer: Viewer, address: Address[GroupFilters], now: datetime) -> tupl
         return list_groups(
             viewer=viewer,
             filters=address.filters,
-            limit=PAGE,
+            limit=PAGE_SIZE,
             cursor=cursor,
             now=now,
             clusters=clusters,
         )
 
-    found, pager = read_slice(address, read)
+    found, pager = paginate(address, read)
     nothing = {
         "empty": not found.rows,
         "filtered": bool(address.pairs),

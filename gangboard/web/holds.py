@@ -24,7 +24,7 @@ from gangboard.web.action_tabs import tabs
 from gangboard.web.addresses import Address, read_address, select_cluster
 from gangboard.web.auth import signed_in
 from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.lists import PAGE, read_slice
+from gangboard.web.pagination import PAGE_SIZE, paginate
 from gangboard.web.parts import Part, Rows
 from gangboard.web.targets import element_key
 
@@ -69,10 +69,10 @@ def _page(viewer: Viewer, address: Address[HoldFilters], now: datetime) -> tuple
 
     def read(cursor: str) -> HoldPage:
         return read_holds(
-            viewer=viewer, filters=address.filters, limit=PAGE, cursor=cursor, now=now
+            viewer=viewer, filters=address.filters, limit=PAGE_SIZE, cursor=cursor, now=now
         )
 
-    found, pager = read_slice(address, read)
+    found, pager = paginate(address, read)
     nothing = {
         "empty": not found.rows,
         "filtered": bool(address.pairs),

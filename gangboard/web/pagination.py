@@ -1,4 +1,4 @@
-"""Long lists: the page of one that an address asks for, and the links to the others."""
+"""Pagination of long lists: the rows that an address asks for, and the links to the others."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from gangboard.readmodels.cursors import CursorError
 from gangboard.web.addresses import Address
 from gangboard.web.parts import Part
 
-PAGE = 100
+PAGE_SIZE = 100
 """Rows of one page."""
 
 
-class _Slice(Protocol):
-    """Some rows of a list."""
+class _HasNextCursor(Protocol):
+    """One page of a list."""
 
     @property
     def next_cursor(self) -> str | None:
         """Where the next ones begin; None: there are none."""
 
 
-Slice = TypeVar("Slice", bound=_Slice)
+CursorPage = TypeVar("CursorPage", bound=_HasNextCursor)
 
 
-def read_slice(address: Address[Any], read: Callable[[str], Slice]) -> tuple[Slice, Part]:
-    """Return what `read` finds from the cursor of the address on, and the links to go on.
+def paginate(address: Address[Any], read: Callable[[str], CursorPage]) -> tuple[CursorPage, Part]:
+    """Return the page of the list at the cursor of the address, and the links to the others.
 
     An old link to a later page gets the first one: that is better than an error.
     """
