@@ -17,8 +17,8 @@ from gangboard.readmodels.members import MemberBlock
 from gangboard.store.access import Viewer
 from gangboard.web import live
 from gangboard.web.auth import signed_in
+from gangboard.web.deleted_gang import DELETED, deleted_gang_news, past_part, show_deleted_gang
 from gangboard.web.gang_actions import history_part, jobs_part, owner_part, reactions_part
-from gangboard.web.gone import GONE, gone_news, past_part, show_gone
 from gangboard.web.layout import layout_parts, render_page
 from gangboard.web.parts import Part, Rows
 
@@ -30,7 +30,7 @@ def gang(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpResponse:
     now = timezone.now()
     detail = gang_detail(viewer=viewer, gang_id=gang_id, now=now)
     if detail is None:
-        return show_gone(request, viewer, gang_id, now)
+        return show_deleted_gang(request, viewer, gang_id, now)
     return render_page(
         request,
         "gang/page.html",
@@ -47,8 +47,8 @@ def gang(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpResponse:
 @require_GET
 def gang_news(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpResponse:
     """Answer the waiting request of a gang's page."""
-    if GONE in request.GET:
-        return gone_news(request, viewer, gang_id)
+    if DELETED in request.GET:
+        return deleted_gang_news(request, viewer, gang_id)
 
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
         now = timezone.now()

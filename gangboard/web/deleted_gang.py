@@ -1,4 +1,4 @@
-"""The past of a gang on its page, and the page of a gang of which only the past is left."""
+"""The past of a gang on its page, and the page of a deleted gang, of which only that is left."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from gangboard.web import live
 from gangboard.web.layout import layout_parts, render_page
 from gangboard.web.parts import Part, Rows
 
-GONE = "gone"
-"""Parameter with which an open page of a gone gang asks for news."""
+DELETED = "gone"
+"""Parameter with which an open page of a deleted gang asks for news."""
 
 
 def past_part(past: Past, now: datetime) -> Part:
@@ -34,8 +34,10 @@ def past_part(past: Past, now: datetime) -> Part:
     return Part("past", "gang/past.html", context, past.shown)
 
 
-def show_gone(request: HttpRequest, viewer: Viewer, gang_id: str, now: datetime) -> HttpResponse:
-    """Show what is left of a gang; one without a past and one that may not be seen look the same."""
+def show_deleted_gang(
+    request: HttpRequest, viewer: Viewer, gang_id: str, now: datetime
+) -> HttpResponse:
+    """Show what is left of a deleted gang; one without a past and one that may not be seen look the same."""
     gang = gone_gang(viewer=viewer, gang_id=gang_id, now=now)
     if gang is None:
         raise Http404
@@ -51,8 +53,8 @@ def show_gone(request: HttpRequest, viewer: Viewer, gang_id: str, now: datetime)
     )
 
 
-def gone_news(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpResponse:
-    """Answer the waiting request of the page of a gone gang."""
+def deleted_gang_news(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpResponse:
+    """Answer the waiting request of the page of a deleted gang."""
 
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
         now = timezone.now()
@@ -65,7 +67,7 @@ def gone_news(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpRespons
 
 
 def _live(gang_id: str) -> str:
-    return f"{reverse('gang-news', args=[gang_id])}?{GONE}=1"
+    return f"{reverse('gang-news', args=[gang_id])}?{DELETED}=1"
 
 
 def _page(viewer: Viewer, gang: GoneGang, now: datetime) -> tuple[Part | Rows, ...]:
