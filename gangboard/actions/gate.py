@@ -9,8 +9,8 @@ from gangboard.actions.run import Run
 from gangboard.domain.action import ActionState
 from gangboard.store.access import viewer_of
 from gangboard.store.actions import is_read_only
+from gangboard.store.authentication import is_token_valid
 from gangboard.store.models import Action
-from gangboard.store.people import is_token_valid
 
 OWN = "gangboard"
 """`via` of what gangboard itself asks for: no person's rights stand behind it."""

@@ -9,17 +9,19 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from gangboard.peers import client_address, network_of
-from gangboard.store import people
+from gangboard.store import authentication
 
 
 class TokenAuthentication(BaseAuthentication):
     """`Authorization: Bearer gb_<id>_<secret>`.
 
     A request with such a header is judged by it alone: a wrong token is never saved by a cookie.
-    Sets `request.auth` to the people.KnownToken.
+    Sets `request.auth` to the authentication.KnownToken.
     """
 
-    def authenticate(self, request: Request) -> tuple[AbstractBaseUser, people.KnownToken] | None:
+    def authenticate(
+        self, request: Request
+    ) -> tuple[AbstractBaseUser, authentication.KnownToken] | None:
         """Return the token's user, None without the header; raises 401 for any unusable token."""
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if not scheme:
@@ -27,10 +29,10 @@ class TokenAuthentication(BaseAuthentication):
         if scheme.lower() != "bearer":
             raise AuthenticationFailed("The Authorization header must be: Bearer gb_<id>_<secret>.")
         token = token.strip()
-        known = people.find_token(token)
+        known = authentication.find_token(token)
         if known is None:
             source = client_address(request.META)
-            people.record_refused_token(token, source=source, sender=network_of(source))
+            authentication.record_refused_token(token, source=source, sender=network_of(source))
             # One sentence for unknown, wrong, expired and revoked: it must not tell which.
             raise AuthenticationFailed("This token is not valid: it is unknown or has expired.")
         return known.user, known

@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 from gangboard.api.errors import NOT_FOUND
 from gangboard.peers import client_address
 from gangboard.store.access import Viewer, viewer_of
-from gangboard.store.people import KnownToken
+from gangboard.store.authentication import KnownToken
 
 
 class ReadView(APIView):

@@ -18,7 +18,7 @@ from gangboard.ops import children, links
 from gangboard.ops.fleet import Fleet, real_clusters, remove_simulated
 from gangboard.ops.kubeconfigs import context_name, read_access, save_access
 from gangboard.ops.supervisor import Supervisor
-from gangboard.store import people
+from gangboard.store import authentication, people
 
 ADMIN = "admin"
 PORTS_TRIED = 50
@@ -109,7 +109,7 @@ def _run(
     assert user is not None  # noqa: S101  # made by our caller
     announce(f"gangboard is at {place.url}/ (Ctrl-C ends it).")
     announce(f"Sign in as {ADMIN}, once, within one hour:")
-    announce(links.sign_in_url(people.create_sign_in_link(user=user)))
+    announce(links.sign_in_url(authentication.create_sign_in_link(user=user)))
     connections.close_all()
     supervisor.run(fleet.point if fleet is not None else None)
     say("Ending.")

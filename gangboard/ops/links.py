@@ -31,5 +31,5 @@ def forget_address() -> None:
 
 
 def sign_in_url(secret: str) -> str:
-    """Return the link that signs in with the secret of store.people.create_sign_in_link."""
+    """Return the link that signs in with the secret of store.authentication.create_sign_in_link."""
     return public_url() + reverse("sign-in-link", args=[secret])

@@ -1,68 +1,23 @@
-"""People: their roles, one-time sign-in links, tokens, and the limit on password attempts.
-
-Secrets are random with 256 bits and kept as hashes only, so nothing in the tables lets anyone in.
-"""
+"""People: their accounts, and their roles. How they get in is in `store.authentication`."""
 
 from __future__ import annotations
-
-import re
-import secrets
-from dataclasses import dataclass
-from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
-from gangboard.store import attempts
 from gangboard.store.access import ROLES
 from gangboard.store.audit import audit
 from gangboard.store.clusters import check_dns_label, find_cluster
 from gangboard.store.models import AccessToken, Cluster, Grant, SignInLink
-from gangboard.store.secrets import hash_secret, same_hash
 
-LINK_LIFE = timedelta(hours=1)
-"""How long a sign-in link works: long enough to send it to a colleague, too short to be kept."""
-TOKEN_DAYS = 30
-LONGEST_TOKEN_DAYS = 366
-LAST_USE_STEP = timedelta(minutes=1)
-"""`last_used_at` is written at most this often: reading must not mean writing."""
-
-PASSWORD_WINDOW = timedelta(minutes=5)
-PASSWORDS_OF_PLACE = 10
-"""Wrong passwords for one name from one place within the window."""
-
-FAILURES_ON_RECORD = 100
-FAILURE_WINDOW = timedelta(hours=1)
-"""Failed sign-ins that are written down one by one within it; of more only how many they are."""
-REFUSED_TOKENS_COUNTED = 1_000
-"""Refused tokens that are looked at one by one within FAILURE_WINDOW; of more only how many they are."""
-_ENDLESS = 2**31 - 1
-_ROUND = frozenset(10**digits for digits in range(3, 10))
-_OF_A_SERIES = frozenset(10**digits for digits in range(10))
-_PUBLIC_PART = re.compile(r"gb_[0-9a-f]{16}(?=_)")
-"""Of a token as it is made here: what stands there may be shown."""
 GANGBOARD = "gangboard"
 """Who did it where no person has."""
-SOMEBODY = "somebody"
-"""Who has not signed in."""
-
-_NO_HASH = hash_secret("")
 
 
 class PeopleError(ValueError):
     """What was asked for cannot be done. The text is one sentence for the person who asked."""
-
-
-@dataclass(frozen=True, slots=True)
-class KnownToken:
-    """A token that was presented and is valid."""
-
-    id: str
-    user: User
-    may_act: bool
 
 
 def create_user(
@@ -87,9 +42,9 @@ def create_user(
             user.save(update_fields=["is_active"])
         given, cluster = _grant(user, role, cluster_name, namespace)
         if existing is None:
-            _record("user-made", f"The account of {name} was made.", by, name)
+            record("user-made", f"The account of {name} was made.", by, name)
         if was_disabled:
-            _record("user-enabled", f"The account of {name} was opened again.", by, name)
+            record("user-enabled", f"The account of {name} was opened again.", by, name)
         if given:
             _record_given(user, role, cluster, namespace, by)
     return user, existing is None
@@ -111,7 +66,8 @@ def find_user(*, name: str) -> User | None:
     return User.objects.filter(username=name).first()
 
 
-def _known_user(name: str) -> User:
+def known_user(name: str) -> User:
+    """Return the user of that name. Raises PeopleError, which names all there are."""
     user = find_user(name=name)
     if user is None:
         known = ", ".join(User.objects.order_by("username").values_list("username", flat=True))
@@ -157,7 +113,7 @@ def _grant(
 def _record_given(user: User, role: str, cluster: Cluster | None, namespace: str, by: str) -> None:
     name = user.get_username()
     text = role_text(role, cluster.name if cluster is not None else None, namespace)
-    _record("role-given", f"{name} is {text} from now on.", by, name, cluster)
+    record("role-given", f"{name} is {text} from now on.", by, name, cluster)
 
 
 def remove_role(
@@ -173,7 +129,7 @@ def remove_role(
     It counts from the next request on, and before each request of an action that has begun.
     Raises PeopleError for an unknown user or a role that it does not have there, and ClusterError.
     """
-    user = _known_user(name)
+    user = known_user(name)
     cluster = None if cluster_name is None else find_cluster(name=cluster_name)
     text = role_text(role, cluster_name, namespace)
     with transaction.atomic():
@@ -181,7 +137,7 @@ def remove_role(
         if not found.delete()[0]:
             has = "; ".join(_role_texts(user)) or "nothing"
             raise PeopleError(f"{name} is not {text}; {name} is: {has}")
-        _record("role-taken", f"{name} is no longer {text}.", by, name, cluster)
+        record("role-taken", f"{name} is no longer {text}.", by, name, cluster)
     return _role_texts(user)
 
 
@@ -204,7 +160,7 @@ def disable_user(*, name: str, by: str = GANGBOARD) -> None:
     the role given then and no other. Raises PeopleError for an unknown user.
     """
     with transaction.atomic():
-        user = _known_user(name)
+        user = known_user(name)
         user.is_active = False
         # Sessions are tied to the hash of the password: no older one works any more.
         user.set_unusable_password()
@@ -213,269 +169,28 @@ def disable_user(*, name: str, by: str = GANGBOARD) -> None:
         AccessToken.objects.filter(user=user).delete()
         Grant.objects.filter(user=user).delete()
         sentence = f"{name} was disabled: sessions, password, links, tokens and roles have ended."
-        _record("user-disabled", sentence, by, name)
+        record("user-disabled", sentence, by, name)
 
 
 def change_password(*, name: str, password: str, by: str = GANGBOARD) -> None:
     """Give a user another password; sessions, which are tied to it, end. Raises PeopleError."""
     with transaction.atomic():
-        user = _known_user(name)
-        _check_open(user)
+        user = known_user(name)
+        check_open(user)
         user.set_password(password)
         user.save(update_fields=["password"])
-        _record("password-changed", f"{name} was given another password.", by, name)
+        record("password-changed", f"{name} was given another password.", by, name)
 
 
-def _check_open(user: User) -> None:
+def check_open(user: User) -> None:
+    """Raise PeopleError for an account that is disabled."""
     if not user.is_active:
         raise PeopleError(
             f"the account of {user} is disabled; manage.py create_user opens it again"
         )
 
 
-def create_sign_in_link(*, user: User, life: timedelta = LINK_LIFE, by: str = GANGBOARD) -> str:
-    """Return the secret of a new link that signs `user` in once, within `life`."""
-    secret = secrets.token_urlsafe(32)
-    name = user.get_username()
-    with transaction.atomic():
-        SignInLink.objects.create(
-            secret_hash=hash_secret(secret), user=user, expires_at=timezone.now() + life
-        )
-        _record("link-made", f"A link was made that signs {name} in once.", by, name)
-    return secret
-
-
-def find_sign_in_link(secret: str) -> User | None:
-    """Return whom the link would sign in, None when it does not work (any more); uses nothing up."""
-    link = _working_link(secret, timezone.now())
-    return None if link is None else _user_of(link)
-
-
-def consume_sign_in_link(secret: str) -> User | None:
-    """Return whom the link signs in and make it worthless; None when it does not work (any more).
-
-    Of two simultaneous uses exactly one wins: the row is claimed by a conditional update.
-    """
-    now = timezone.now()
-    link = _working_link(secret, now)
-    if link is None or SignInLink.objects.filter(pk=link.pk, used_at=None).update(used_at=now) != 1:
-        return None
-    return _user_of(link)
-
-
-def _working_link(secret: str, now: datetime) -> SignInLink | None:
-    return (
-        SignInLink.objects.select_related("user")
-        .filter(secret_hash=hash_secret(secret), expires_at__gt=now, used_at=None)
-        .filter(user__is_active=True)
-        .first()
-    )
-
-
-def _user_of(row: SignInLink | AccessToken) -> User:
-    assert isinstance(row.user, User)  # noqa: S101  # AUTH_USER_MODEL is Django's own
-    return row.user
-
-
-def issue_token(
-    *, user: User, may_act: bool = False, days: int = TOKEN_DAYS, by: str = GANGBOARD
-) -> str:
-    """Return a new token `gb_<id>_<secret>`; it is not shown again. Raises PeopleError."""
-    _check_open(user)
-    if not 1 <= days <= LONGEST_TOKEN_DAYS:
-        raise PeopleError(f"a token can last from 1 to {LONGEST_TOKEN_DAYS} days, not {days}")
-    token_id, secret = secrets.token_hex(8), secrets.token_hex(32)
-    name = user.get_username()
-    right = "may act" if may_act else "may read"
-    with transaction.atomic():
-        AccessToken.objects.create(
-            id=token_id,
-            user=user,
-            secret_hash=hash_secret(secret),
-            may_act=may_act,
-            expires_at=timezone.now() + timedelta(days=days),
-        )
-        sentence = f"Token gb_{token_id} of {name} was made: it {right} for {days} days."
-        _record("token-made", sentence, by, name)
-    return f"gb_{token_id}_{secret}"
-
-
-def find_token(token: str) -> KnownToken | None:
-    """Return what a presented token stands for; None when unknown, wrong, expired or disabled."""
-    prefix, _, rest = token.partition("_")
-    token_id, _, secret = rest.partition("_")
-    # A NUL is the one character that PostgreSQL refuses in a query.
-    if prefix != "gb" or not token_id.isalnum() or not secret:
-        return None
-    row = AccessToken.objects.select_related("user").filter(pk=token_id).first()
-    # Also for an unknown id, so that the time taken does not tell which ids exist.
-    matches = same_hash(secret, row.secret_hash if row else _NO_HASH)
-    now = timezone.now()
-    if row is None or not matches or row.expires_at <= now or not row.user.is_active:
-        return None
-    _note_use(row)
-    return KnownToken(row.pk, _user_of(row), row.may_act)
-
-
-def is_token_valid(token_id: str, *, user_id: int) -> bool:
-    """Whether a token that was presented earlier would still let this user act."""
-    return AccessToken.objects.filter(
-        pk=token_id, user_id=user_id, may_act=True, expires_at__gt=timezone.now()
-    ).exists()
-
-
-def _note_use(row: AccessToken) -> None:
-    now = timezone.now()
-    if row.last_used_at is not None and row.last_used_at > now - LAST_USE_STEP:
-        return
-    # Again in the condition: of many requests at the same moment one writes.
-    AccessToken.objects.filter(
-        Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USE_STEP), pk=row.pk
-    ).update(last_used_at=now)
-
-
-def revoke_token(token: str, *, by: str = GANGBOARD) -> User:
-    """Make a token worthless at once and return whose it was.
-
-    `token` is all of it or its public part, `gb_<id>`: whoever reports a leak should not have to
-    pass the secret on. Raises PeopleError, without repeating what may be a secret.
-    """
-    token_id = token.removeprefix("gb_").partition("_")[0]
-    # As in find_token: PostgreSQL refuses a NUL.
-    found = AccessToken.objects.filter(pk=token_id) if token_id.isalnum() else None
-    row = found.select_related("user").first() if found is not None else None
-    if found is None or row is None:
-        raise PeopleError("there is no such token: it was revoked already, or it is not of here")
-    with transaction.atomic():
-        found.delete()
-        _record_revoked(row, by)
-    return _user_of(row)
-
-
-def _record_revoked(row: AccessToken, by: str) -> None:
-    name = row.user.get_username()
-    _record("token-revoked", f"Token gb_{row.pk} of {name} was revoked.", by, name)
-
-
-def revoke_tokens(*, name: str, by: str = GANGBOARD) -> int:
-    """Make all tokens of a user worthless at once; return how many. Raises PeopleError."""
-    with transaction.atomic():
-        found = AccessToken.objects.filter(user=_known_user(name)).select_related("user")
-        rows = list(found)
-        AccessToken.objects.filter(pk__in=[row.pk for row in rows]).delete()
-        for row in rows:
-            _record_revoked(row, by)
-    return len(rows)
-
-
-def try_password(*, name: str, place: str) -> attempts.Tried:
-    """Count an attempt before its password is looked at; `wait` says whether it may be.
-
-    Counting first keeps simultaneous attempts within the limit too. `place` is where it comes from:
-    somebody else's wrong passwords from elsewhere, or for other names from here, keep nobody out.
-    Counted whether or not there is such a user.
-    """
-    return attempts.take(*_password(name, place), most=PASSWORDS_OF_PLACE, window=PASSWORD_WINDOW)
-
-
-def forget_passwords(*, name: str, place: str) -> None:
-    """After a right password the name starts from zero there."""
-    attempts.forget_attempts(*_password(name, place))
-
-
-def _password(name: str, place: str) -> tuple[str, ...]:
-    return ("password", name.casefold(), place)
-
-
-def record_sign_in(*, user: User, how: str, source: str) -> None:
-    """Write down that somebody has signed in; `how`: `a password` or `a link`."""
-    name = user.get_username()
-    _record("signed-in", f"{name} signed in by {how}.", name, name, source=source)
-
-
-def record_sign_out(*, name: str, source: str) -> None:
-    """Write down that somebody has signed out."""
-    _record("signed-out", f"{name} signed out.", name, name, source=source)
-
-
-def record_failed_sign_in(*, name: str, source: str, number: int) -> None:
-    """Write down a wrong password, the `number`-th for that name from that place within its window.
-
-    The first of each and the one that ends a series; within an hour no more than FAILURES_ON_RECORD,
-    and from there on how many they are: a flood must not fill the disk. A name that nobody has is not
-    written down, because what people mistype into that field is often a password.
-    """
-    known = find_user(name=name) is not None
-    who = name if known else "a name that nobody has"
-    sentence = f"A wrong password was given for {who}."
-    if number > 1:
-        sentence = f"{number} wrong passwords were given for {who} within five minutes."
-    if _is_on_record(source, worth=number in (1, PASSWORDS_OF_PLACE)):
-        _record("sign-in-failed", sentence, SOMEBODY, name if known else "", source=source)
-
-
-def record_failed_link(*, source: str) -> None:
-    """Write down that a link was used that does not work; as many as of wrong passwords."""
-    if _is_on_record(source, worth=True):
-        sentence = "A sign-in link was used that does not work, or not any more."
-        _record("sign-in-failed", sentence, SOMEBODY, "", source=source)
-
-
-def record_refused_token(token: str, *, source: str, sender: str) -> None:
-    """Write down that a request came with a token that is not valid (any more).
-
-    The first, tenth, hundredth … from a sender within an hour, apart for each token that there is;
-    no more than FAILURES_ON_RECORD lines, and for a flood how many they are. Apart from failed
-    sign-ins: a program with an old token hides no wrong password. The secret is not written down.
-    """
-    total = attempts.take("refused tokens", most=_ENDLESS, window=FAILURE_WINDOW).number
-    if total in _ROUND:
-        sentence = f"{total:,} requests with tokens that are not valid were refused within an hour."
-        _record("token-refused", sentence, SOMEBODY, "", source=source)
-    if total > REFUSED_TOKENS_COUNTED:
-        return
-    shown = found[0] if (found := _PUBLIC_PART.match(token)) else ""
-    rows = AccessToken.objects.select_related("user")
-    row = rows.filter(pk=shown.removeprefix("gb_")).first() if shown else None
-    key = ("refused token", sender, row.pk if row else "")
-    number = attempts.take(*key, most=_ENDLESS, window=FAILURE_WINDOW).number
-    if number not in _OF_A_SERIES or _is_full("lines on refused tokens"):
-        return
-    sentence = _refusal(row, token, shown)
-    if number > 1:
-        sentence += f" It was request {number} of that kind from there within an hour."
-    _record(
-        "token-refused", sentence, SOMEBODY, _user_of(row).username if row else "", source=source
-    )
-
-
-def _is_full(lines: str) -> bool:
-    return attempts.take(lines, most=FAILURES_ON_RECORD, window=FAILURE_WINDOW).wait > 0
-
-
-def _refusal(row: AccessToken | None, token: str, shown: str) -> str:
-    """Return why a token is not valid, for admins: who presented it is not told."""
-    if row is None:
-        named = f", {shown}," if shown else ""
-        return f"A token{named} was presented that is of nobody, or was revoked."
-    which = f"Token {shown} of {_user_of(row).username}"
-    if not same_hash(token.removeprefix(f"{shown}_"), row.secret_hash):
-        return f"{which} was presented with a wrong secret."
-    if row.expires_at <= timezone.now():
-        return f"{which} was presented after it had expired."
-    return f"{which} was presented, whose account is disabled."
-
-
-def _is_on_record(source: str, *, worth: bool) -> bool:
-    """Count a failure; write down how many they are when they are 1,000, 10,000 and so on."""
-    tried = attempts.take("failed sign-ins", most=_ENDLESS, window=FAILURE_WINDOW)
-    if tried.number in _ROUND:
-        sentence = f"{tried.number:,} sign-ins have failed within an hour, this one among them."
-        _record("sign-in-failed", sentence, SOMEBODY, "", source=source)
-    return worth and tried.number <= FAILURES_ON_RECORD
-
-
-def _record(
+def record(
     event: str,
     sentence: str,
     by: str,

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from gangboard.peers import client_address, network_of
 from gangboard.readmodels.ages import duration_text
-from gangboard.store import people
+from gangboard.store import authentication
 from gangboard.web.password_turns import password_turns
 
 SOON = 2
@@ -41,7 +41,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
             sentence = "Too many people sign in at this moment. Try again in a few seconds."
             return _later(_form(request, back_to, sentence, name=name, status=503), SOON)
         place = _place(request, name, sender)
-        tried = people.try_password(name=name, place=place)
+        tried = authentication.try_password(name=name, place=place)
         if tried.wait:
             after = duration_text(timedelta(seconds=tried.wait))
             sentence = f"Too many wrong passwords. Try again in {after}, or sign in by a link."
@@ -49,14 +49,14 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         user = auth.authenticate(request, username=name, password=request.POST.get("password", ""))
     source = client_address(request.META)
     if user is None:
-        people.record_failed_sign_in(name=name, source=source, number=tried.number)
+        authentication.record_failed_sign_in(name=name, source=source, number=tried.number)
         sentence = "This name and password do not belong together."
         return _form(request, back_to, sentence, name=name, status=403)
-    people.forget_passwords(name=name, place=place)
+    authentication.forget_passwords(name=name, place=place)
     assert isinstance(user, User)  # noqa: S101  # AUTH_USER_MODEL is Django's own
     with transaction.atomic():
         auth.login(request, user)
-        people.record_sign_in(user=user, how="a password", source=source)
+        authentication.record_sign_in(user=user, how="a password", source=source)
     return HttpResponseRedirect(back_to)
 
 
@@ -82,7 +82,7 @@ def follow_link(request: HttpRequest, secret: str) -> HttpResponse:
     Previews of chats and filters of mail look at links too, and a link may come from somebody who
     wants this browser to work in another account: looking changes nothing.
     """
-    user = people.find_sign_in_link(secret)
+    user = authentication.find_sign_in_link(secret)
     if user is None:
         return _no_link(request)
     present = request.user if request.user.is_authenticated and request.user != user else None
@@ -99,12 +99,12 @@ def use_link(request: HttpRequest) -> HttpResponse:
     """Sign in whom a one-time link is for; afterwards the link is worthless."""
     source = client_address(request.META)
     with transaction.atomic():
-        user = people.consume_sign_in_link(request.POST.get("secret", ""))
+        user = authentication.consume_sign_in_link(request.POST.get("secret", ""))
         if user is not None:
             auth.login(request, user, backend=MODEL_BACKEND)
-            people.record_sign_in(user=user, how="a link", source=source)
+            authentication.record_sign_in(user=user, how="a link", source=source)
     if user is None:
-        people.record_failed_link(source=source)
+        authentication.record_failed_link(source=source)
         return _no_link(request)
     return HttpResponseRedirect(settings.LOGIN_REDIRECT_URL)
 
@@ -124,7 +124,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     with transaction.atomic():
         auth.logout(request)
         if name:
-            people.record_sign_out(name=name, source=client_address(request.META))
+            authentication.record_sign_out(name=name, source=client_address(request.META))
     return HttpResponseRedirect(settings.LOGIN_URL)
 
 

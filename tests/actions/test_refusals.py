@@ -7,7 +7,7 @@ from collections.abc import Callable
 from django.utils import timezone
 
 from gangboard.actions import service
-from gangboard.store import people
+from gangboard.store import authentication
 from gangboard.store.access import viewer_of
 from gangboard.store.models import AccessToken, Action, Cluster, Grant, Switch
 from tests.actions.site import Site, untouched
@@ -48,8 +48,8 @@ def test_a_person_who_was_removed_meanwhile(site: Site) -> None:
 
 def by_token(site: Site) -> tuple[str, str]:
     """Ask by a token that may act; return the token and the action."""
-    token = people.issue_token(user=site.user, may_act=True)
-    known = people.find_token(token)
+    token = authentication.issue_token(user=site.user, may_act=True)
+    known = authentication.find_token(token)
     assert known is not None
     viewer = viewer_of(site.user, may_act=known.may_act, token=known.id)
     taken = service.request(viewer, site.ask(), now=site.clock.now(), clock=site.clock)
@@ -63,7 +63,7 @@ def test_a_token_that_is_valid_acts(site: Site) -> None:
 
 def test_a_token_that_was_revoked_meanwhile(site: Site) -> None:
     token, action = by_token(site)
-    people.revoke_token(token)
+    authentication.revoke_token(token)
     untouched(site, ended(site, action), "refused", "the token of olga")
 
 
@@ -78,7 +78,7 @@ def test_a_token_that_is_revoked_half_way_stops_what_is_left(site: Site) -> None
 
     def revoke(boundary: str) -> None:
         if boundary == "create-hold:recorded":
-            people.revoke_token(token)
+            authentication.revoke_token(token)
 
     done = site.engine(checkpoint=revoke).finish(action)
     assert (done.state, site.suspended(), site.holds()) == ("refused", False, [])

@@ -14,7 +14,7 @@ from gangboard.domain.group import Group, Policy
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Meta, ObjectRef
 from gangboard.domain.verdict import Evidence, Finding, JobState, MemberState, Scheduling
-from gangboard.store import clusters, people
+from gangboard.store import authentication, clusters, people
 from gangboard.store.gangs import Detail, gang_id, pack_detail
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
 from tests.factories import PODGROUPS, store_object
@@ -164,7 +164,7 @@ def token_of(persona: str, *, may_act: bool = False) -> str:
         user.grants.all().delete()
         for role, cluster, namespace in PERSONAS[persona]:
             people.grant_role(user=user, role=role, cluster_name=cluster, namespace=namespace)
-    return people.issue_token(user=user, may_act=may_act)
+    return authentication.issue_token(user=user, may_act=may_act)
 
 
 @dataclass(frozen=True)

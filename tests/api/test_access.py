@@ -11,7 +11,7 @@ from django.urls import URLPattern
 from django.utils import timezone
 
 from gangboard.api.urls import urlpatterns
-from gangboard.store import people
+from gangboard.store import authentication, people
 from gangboard.store.models import AccessToken
 from tests.api.conftest import API, World, token_of
 
@@ -170,7 +170,7 @@ def test_tokens_that_are_not_valid_get_one_and_the_same_401() -> None:
     AccessToken.objects.filter(pk=expired.split("_")[1]).update(
         expires_at=timezone.now() - timedelta(seconds=1)
     )
-    people.revoke_token(revoked)
+    authentication.revoke_token(revoked)
     wrong = f"{prefix}_{token_id}_{'0' * len(secret)}"
     answers = [bearer(f"Bearer {token}") for token in (expired, revoked, wrong, "gb_x_y", "x", "")]
     assert {answer.status_code for answer in answers} == {401}

@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from gangboard.simulator import Simulator
-from gangboard.store import people
+from gangboard.store import authentication, people
 from gangboard.store.models import Cluster, Grant
 from tests.ops.kubeconfigs import jwt, write_kubeconfig
 
@@ -95,7 +95,7 @@ def test_create_token_prints_the_token_alone(act: bool) -> None:
     run("create_user", "ada", "--role", "viewer")
     out, err = run("create_token", "ada", "--days", "7", *(["--act"] if act else []))
     assert len(out.splitlines()) == 1
-    known = people.find_token(out.strip())
+    known = authentication.find_token(out.strip())
     assert known is not None
     assert (known.user.username, known.may_act) == ("ada", act)
     assert err.strip() == f"Token of ada, {'may act' if act else 'read-only'}, for 7 days:"
@@ -118,10 +118,10 @@ def test_revoke_token_ends_one_token_or_all_of_a_user() -> None:
     run("create_user", "ada", "--role", "viewer")
     first, second, third = (run("create_token", "ada")[0].strip() for _ in range(3))
     assert run("revoke_token", first)[0] == "A token of ada was revoked.\n"
-    assert people.find_token(first) is None
-    assert people.find_token(second) is not None
+    assert authentication.find_token(first) is None
+    assert authentication.find_token(second) is not None
     assert run("revoke_token", "--user", "ada")[0] == "Tokens of ada that were revoked: 2.\n"
-    assert (people.find_token(second), people.find_token(third)) == (None, None)
+    assert (authentication.find_token(second), authentication.find_token(third)) == (None, None)
     assert refused("revoke_token", first) == (
         "there is no such token: it was revoked already, or it is not of here"
     )
@@ -158,7 +158,7 @@ def test_disable_user_ends_sessions_and_tokens_until_create_user() -> None:
         "ada is disabled: sessions, password, sign-in links, tokens and roles have ended.\n"
     )
     assert client.get("/").headers["Location"] == "/sign-in/"
-    assert people.find_token(token) is None
+    assert authentication.find_token(token) is None
     assert "the account of ada is disabled" in refused("create_token", "ada")
     link = run("create_user", "ada", "--role", "viewer")[0].splitlines()[-1]
     assert press(Client(), link) == 302

@@ -15,7 +15,7 @@ from django.utils import timezone
 from gangboard.actions.tasks import sweep
 from gangboard.polling import tasks
 from gangboard.polling.tasks import housekeep, seed
-from gangboard.store import forgetting, people
+from gangboard.store import authentication, forgetting
 from gangboard.store.heartbeats import beat, slots_are_short
 from gangboard.store.models import (
     AccessToken,
@@ -158,8 +158,8 @@ def test_links_tokens_and_counts_that_are_over_go() -> None:
     now = timezone.now()
     long_ago = now - timedelta(days=2)
     for _ in range(2):
-        people.create_sign_in_link(user=user)
-        people.issue_token(user=user)
+        authentication.create_sign_in_link(user=user)
+        authentication.issue_token(user=user)
     used, token = SignInLink.objects.first(), AccessToken.objects.first()
     assert used is not None
     assert token is not None

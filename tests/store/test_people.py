@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from gangboard.store import clusters, people
+from gangboard.store import authentication, clusters, people
 from gangboard.store.access import viewer_of
 from gangboard.store.models import AccessToken, Attempts, Grant, SignInLink
 
@@ -101,20 +101,20 @@ def test_a_role_that_nobody_gave_cannot_be_taken_back(
 def test_a_disabled_user_has_nothing_left_that_lets_in(ada: User) -> None:
     ada.set_password("correct horse battery staple")
     ada.save()
-    token, link = people.issue_token(user=ada), people.create_sign_in_link(user=ada)
+    token, link = authentication.issue_token(user=ada), authentication.create_sign_in_link(user=ada)
     people.disable_user(name="ada")
     again, created = people.create_user(name="ada", role="viewer", namespace="team-a")
     assert (again.pk, created, again.is_active) == (ada.pk, False, True)
     assert list(again.grants.values_list("role", "namespace")) == [("viewer", "team-a")]
     assert not again.has_usable_password()
-    assert people.find_token(token) is None
-    assert people.consume_sign_in_link(link) is None
+    assert authentication.find_token(token) is None
+    assert authentication.consume_sign_in_link(link) is None
 
 
 def test_a_disabled_user_is_given_no_token(ada: User) -> None:
     people.disable_user(name="ada")
     with pytest.raises(people.PeopleError, match="the account of ada is disabled"):
-        people.issue_token(user=User.objects.get())
+        authentication.issue_token(user=User.objects.get())
 
 
 def test_an_unknown_user_cannot_be_disabled() -> None:
@@ -126,30 +126,30 @@ def test_an_unknown_user_cannot_be_disabled() -> None:
 
 
 def test_a_link_signs_in_once(ada: User) -> None:
-    secret = people.create_sign_in_link(user=ada)
-    assert people.consume_sign_in_link(secret) == ada
-    assert people.consume_sign_in_link(secret) is None
+    secret = authentication.create_sign_in_link(user=ada)
+    assert authentication.consume_sign_in_link(secret) == ada
+    assert authentication.consume_sign_in_link(secret) is None
 
 
 def test_a_link_that_is_too_old_does_not_work(ada: User) -> None:
-    secret = people.create_sign_in_link(user=ada, life=timedelta(seconds=-1))
-    assert people.consume_sign_in_link(secret) is None
+    secret = authentication.create_sign_in_link(user=ada, life=timedelta(seconds=-1))
+    assert authentication.consume_sign_in_link(secret) is None
 
 
 def test_a_link_of_a_disabled_user_does_not_work(ada: User) -> None:
-    secret = people.create_sign_in_link(user=ada)
+    secret = authentication.create_sign_in_link(user=ada)
     User.objects.update(is_active=False)
-    assert people.consume_sign_in_link(secret) is None
+    assert authentication.consume_sign_in_link(secret) is None
 
 
 def test_other_words_are_not_a_link(ada: User) -> None:
-    people.create_sign_in_link(user=ada)
-    assert people.consume_sign_in_link("") is None
-    assert people.consume_sign_in_link("\x00") is None
+    authentication.create_sign_in_link(user=ada)
+    assert authentication.consume_sign_in_link("") is None
+    assert authentication.consume_sign_in_link("\x00") is None
 
 
 def test_the_secret_of_a_link_is_not_stored(ada: User) -> None:
-    secret = people.create_sign_in_link(user=ada)
+    secret = authentication.create_sign_in_link(user=ada)
     assert secret not in str(list(SignInLink.objects.values()))
 
 
@@ -157,8 +157,8 @@ def test_the_secret_of_a_link_is_not_stored(ada: User) -> None:
 
 
 def test_a_token_stands_for_its_user_and_is_read_only_unless_said(ada: User) -> None:
-    reading = people.find_token(people.issue_token(user=ada))
-    acting = people.find_token(people.issue_token(user=ada, may_act=True))
+    reading = authentication.find_token(authentication.issue_token(user=ada))
+    acting = authentication.find_token(authentication.issue_token(user=ada, may_act=True))
     assert reading is not None
     assert acting is not None
     assert (reading.user, reading.may_act) == (ada, False)
@@ -166,7 +166,7 @@ def test_a_token_stands_for_its_user_and_is_read_only_unless_said(ada: User) -> 
 
 
 def test_the_token_has_the_written_form_and_its_secret_is_not_stored(ada: User) -> None:
-    token = people.issue_token(user=ada)
+    token = authentication.issue_token(user=ada)
     prefix, token_id, secret = token.split("_")
     assert prefix == "gb"
     assert len(secret) * 4 >= 256
@@ -176,7 +176,7 @@ def test_the_token_has_the_written_form_and_its_secret_is_not_stored(ada: User) 
 
 
 def test_tokens_that_are_not_valid_are_not_found(ada: User) -> None:
-    token = people.issue_token(user=ada)
+    token = authentication.issue_token(user=ada)
     _, token_id, secret = token.split("_")
     for wrong in (
         "",
@@ -191,25 +191,25 @@ def test_tokens_that_are_not_valid_are_not_found(ada: User) -> None:
         f"gb_{token_id}\x00_{secret}",
         f"gb_é_{secret}",
     ):
-        assert people.find_token(wrong) is None, wrong
+        assert authentication.find_token(wrong) is None, wrong
 
 
 def test_a_token_ends_with_its_time_its_revocation_or_its_user(ada: User) -> None:
-    old, revoked, kept = (people.issue_token(user=ada) for _ in range(3))
+    old, revoked, kept = (authentication.issue_token(user=ada) for _ in range(3))
     AccessToken.objects.filter(pk=old.split("_")[1]).update(expires_at=timezone.now())
-    assert people.find_token(old) is None
-    assert people.revoke_token(revoked) == ada
-    assert people.find_token(revoked) is None
-    assert people.find_token(kept) is not None
+    assert authentication.find_token(old) is None
+    assert authentication.revoke_token(revoked) == ada
+    assert authentication.find_token(revoked) is None
+    assert authentication.find_token(kept) is not None
     User.objects.update(is_active=False)
-    assert people.find_token(kept) is None
+    assert authentication.find_token(kept) is None
 
 
 def test_the_public_part_of_a_token_is_enough_to_revoke_it(ada: User) -> None:
-    token, kept = people.issue_token(user=ada), people.issue_token(user=ada)
-    assert people.revoke_token(token.rpartition("_")[0]) == ada
-    assert people.find_token(token) is None
-    assert people.find_token(kept) is not None
+    token, kept = authentication.issue_token(user=ada), authentication.issue_token(user=ada)
+    assert authentication.revoke_token(token.rpartition("_")[0]) == ada
+    assert authentication.find_token(token) is None
+    assert authentication.find_token(kept) is not None
 
 
 @pytest.mark.parametrize(
@@ -217,36 +217,39 @@ def test_the_public_part_of_a_token_is_enough_to_revoke_it(ada: User) -> None:
 )
 def test_a_token_that_is_not_there_cannot_be_revoked_and_is_not_repeated(wrong: str) -> None:
     with pytest.raises(people.PeopleError, match="there is no such token") as caught:
-        people.revoke_token(wrong)
+        authentication.revoke_token(wrong)
     assert "sesame" not in str(caught.value)
 
 
 def test_all_tokens_of_one_user_can_be_revoked(ada: User) -> None:
     bob = people.create_user(name="bob", role="viewer")[0]
-    tokens, kept = [people.issue_token(user=ada) for _ in range(2)], people.issue_token(user=bob)
-    assert people.revoke_tokens(name="ada") == 2
-    assert [people.find_token(token) for token in tokens] == [None, None]
-    assert people.find_token(kept) is not None
-    assert people.revoke_tokens(name="ada") == 0
+    tokens, kept = (
+        [authentication.issue_token(user=ada) for _ in range(2)],
+        authentication.issue_token(user=bob),
+    )
+    assert authentication.revoke_tokens(name="ada") == 2
+    assert [authentication.find_token(token) for token in tokens] == [None, None]
+    assert authentication.find_token(kept) is not None
+    assert authentication.revoke_tokens(name="ada") == 0
 
 
 @pytest.mark.parametrize("days", [0, -1, 367])
 def test_a_token_must_end(ada: User, days: int) -> None:
     with pytest.raises(people.PeopleError, match="from 1 to 366 days"):
-        people.issue_token(user=ada, days=days)
+        authentication.issue_token(user=ada, days=days)
 
 
 def test_the_use_of_a_token_is_noted_at_most_once_a_minute(ada: User) -> None:
-    token = people.issue_token(user=ada)
+    token = authentication.issue_token(user=ada)
     assert AccessToken.objects.get().last_used_at is None
-    people.find_token(token)
+    authentication.find_token(token)
     first = AccessToken.objects.get().last_used_at
     assert first is not None
-    people.find_token(token)
+    authentication.find_token(token)
     assert AccessToken.objects.get().last_used_at == first
     earlier = timezone.now() - timedelta(seconds=61)
     AccessToken.objects.update(last_used_at=earlier)
-    people.find_token(token)
+    authentication.find_token(token)
     noted = AccessToken.objects.get().last_used_at
     assert noted is not None
     assert noted > first
@@ -256,7 +259,7 @@ def test_the_use_of_a_token_is_noted_at_most_once_a_minute(ada: User) -> None:
 
 
 def tries(number: int, *, name: str = "ada", place: str = "10.0.0.1") -> list[int]:
-    return [people.try_password(name=name, place=place).wait for _ in range(number)]
+    return [authentication.try_password(name=name, place=place).wait for _ in range(number)]
 
 
 def test_the_eleventh_wrong_password_for_a_name_from_a_place_has_to_wait() -> None:
@@ -279,7 +282,7 @@ def test_the_case_of_a_name_does_not_give_more_attempts() -> None:
 
 def test_attempts_are_forgotten_after_the_window_and_after_success() -> None:
     tries(11)
-    people.forget_passwords(name="ada", place="10.0.0.1")
+    authentication.forget_passwords(name="ada", place="10.0.0.1")
     assert tries(11)[0] == 0
     Attempts.objects.update(ends_at=timezone.now())
     assert tries(1) == [0]

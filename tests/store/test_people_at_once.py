@@ -15,11 +15,11 @@ django.setup()
 from concurrent.futures import ThreadPoolExecutor
 from django.core.management import call_command
 from django.db import connection
-from gangboard.store import people
+from gangboard.store import authentication, people
 call_command("migrate", verbosity=0)
 user, _ = people.create_user(name="ada", role="viewer")
-secret = people.create_sign_in_link(user=user)
-token = people.issue_token(user=user)
+secret = authentication.create_sign_in_link(user=user)
+token = authentication.issue_token(user=user)
 
 def closing(call):
     def run(_):
@@ -30,11 +30,11 @@ def closing(call):
     return run
 
 with ThreadPoolExecutor(8) as pool:
-    links = list(pool.map(closing(lambda: people.consume_sign_in_link(secret)), range(8)))
+    links = list(pool.map(closing(lambda: authentication.consume_sign_in_link(secret)), range(8)))
     waits = list(pool.map(
-        closing(lambda: people.try_password(name="ada", place="10.0.0.1").wait), range(30)
+        closing(lambda: authentication.try_password(name="ada", place="10.0.0.1").wait), range(30)
     ))
-    tokens = list(pool.map(closing(lambda: people.find_token(token)), range(8)))
+    tokens = list(pool.map(closing(lambda: authentication.find_token(token)), range(8)))
 print(sum(link is not None for link in links), waits.count(0), sum(t is not None for t in tokens))
 """
 

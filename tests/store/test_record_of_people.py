@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from gangboard.ops.who import command_author
-from gangboard.store import attempts, clusters, people
+from gangboard.store import attempts, authentication, clusters, people
 from gangboard.store.audit import verify
 from gangboard.store.models import AccessToken, Attempts, AuditEntry
 from tests.personas import PASSWORD, Person, make_owner
@@ -34,10 +34,10 @@ def lines() -> list[Line]:
 def test_what_is_done_to_a_person() -> None:
     user, _ = people.create_user(name="bob", role="viewer", namespace="team-a", by=OPS)
     people.grant_role(user=user, role="viewer", namespace="team-a", by=OPS)  # has it already
-    link = people.create_sign_in_link(user=user, by=OPS)
-    token = people.issue_token(user=user, may_act=True, days=7, by=OPS)
+    link = authentication.create_sign_in_link(user=user, by=OPS)
+    token = authentication.issue_token(user=user, may_act=True, days=7, by=OPS)
     public = token.rpartition("_")[0]
-    people.revoke_token(token, by=OPS)
+    authentication.revoke_token(token, by=OPS)
     people.remove_role(name="bob", role="viewer", namespace="team-a", by=OPS)
     people.disable_user(name="bob", by=OPS)
     people.create_user(name="bob", role="admin", by=OPS)
@@ -66,8 +66,8 @@ def test_what_is_done_to_a_person() -> None:
 
 def test_all_tokens_that_go_at_once_are_named() -> None:
     user, _ = people.create_user(name="bob", role="viewer")
-    tokens = {people.issue_token(user=user).rpartition("_")[0] for _ in range(2)}
-    people.revoke_tokens(name="bob", by=OPS)
+    tokens = {authentication.issue_token(user=user).rpartition("_")[0] for _ in range(2)}
+    authentication.revoke_tokens(name="bob", by=OPS)
     revoked = {sentence for event, _, _, sentence in lines() if event == "token-revoked"}
     assert revoked == {f"Token {token} of bob was revoked." for token in tokens}
 
@@ -77,7 +77,7 @@ def test_what_could_not_be_done_leaves_no_line() -> None:
         lambda: people.create_user(name="bob", role="god", by=OPS),
         lambda: people.remove_role(name="bob", role="viewer", by=OPS),
         lambda: people.disable_user(name="bob", by=OPS),
-        lambda: people.revoke_token("gb_0", by=OPS),
+        lambda: authentication.revoke_token("gb_0", by=OPS),
         lambda: clusters.remove_cluster(name="east", by=OPS),
     ):
         with pytest.raises((people.PeopleError, clusters.ClusterError)):
@@ -182,7 +182,7 @@ def test_who_signed_in_and_out_and_from_where(olga: Person) -> None:
     client.post("/sign-in/", {"name": "olga", "password": PASSWORD})
     client.post("/sign-out/")
     client.post("/sign-out/")  # nobody is signed in any more
-    secret = people.create_sign_in_link(user=olga.user)
+    secret = authentication.create_sign_in_link(user=olga.user)
     Client(REMOTE_ADDR="203.0.113.7").get(f"/sign-in/link/{secret}/")
     for _ in range(2):
         Client(REMOTE_ADDR="203.0.113.7").post("/sign-in/link/", {"secret": secret})
@@ -201,7 +201,7 @@ def test_who_signed_in_and_out_and_from_where(olga: Person) -> None:
 def test_of_a_series_of_wrong_passwords_the_first_and_the_last_are_written_down(
     olga: Person,
 ) -> None:
-    for _ in range(people.PASSWORDS_OF_PLACE + 5):
+    for _ in range(authentication.PASSWORDS_OF_PLACE + 5):
         sign_in("wrong")
     assert lines() == [
         ("sign-in-failed", "somebody", "User/olga", "A wrong password was given for olga."),
@@ -222,14 +222,16 @@ def test_a_name_that_nobody_has_may_be_a_password_and_is_not_written_down() -> N
 
 
 def test_a_flood_of_failures_fills_no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(people, "FAILURES_ON_RECORD", 5)
+    monkeypatch.setattr(authentication, "FAILURES_ON_RECORD", 5)
     for number in range(1200):
-        people.record_failed_sign_in(name=f"u{number}", source=f"2001:db8::{number:x}", number=1)
+        authentication.record_failed_sign_in(
+            name=f"u{number}", source=f"2001:db8::{number:x}", number=1
+        )
     found = [sentence for *_, sentence in lines()]
     assert len(found) == 6
     assert found[5] == "1,000 sign-ins have failed within an hour, this one among them."
     attempts.forget_attempts("failed sign-ins")  # an hour later
-    people.record_failed_sign_in(name="u", source="", number=1)
+    authentication.record_failed_sign_in(name="u", source="", number=1)
     assert len(lines()) == 7
 
 
@@ -251,11 +253,11 @@ def refusals() -> list[tuple[str, str, str]]:
 
 
 def test_why_a_token_was_refused_is_told_to_admins(olga: Person) -> None:
-    tokens = [people.issue_token(user=olga.user) for _ in range(4)]
+    tokens = [authentication.issue_token(user=olga.user) for _ in range(4)]
     public = [token.rpartition("_")[0] for token in tokens]
     wrong, expired, revoked, good = tokens
     AccessToken.objects.filter(pk=public[1].removeprefix("gb_")).update(expires_at=timezone.now())
-    people.revoke_token(revoked)
+    authentication.revoke_token(revoked)
     wrong = f"{public[0]}_{'0' * 64}"
     for number, token in enumerate(
         (wrong, expired, revoked, "my-secret-password", "gb_x\x00y_z", "")
@@ -296,7 +298,7 @@ def test_why_a_token_was_refused_is_told_to_admins(olga: Person) -> None:
 
 
 def test_a_valid_token_and_none_leave_no_line(olga: Person) -> None:
-    token = people.issue_token(user=olga.user)
+    token = authentication.issue_token(user=olga.user)
     client = Client(headers={"authorization": f"Bearer {token}"})
     assert client.get("/api/v1/gangs/").status_code == 200
     assert Client().get("/api/v1/gangs/").status_code == 401
@@ -304,9 +306,9 @@ def test_a_valid_token_and_none_leave_no_line(olga: Person) -> None:
 
 
 def test_of_a_program_with_an_old_token_some_lines_tell_how_often(olga: Person) -> None:
-    token = people.issue_token(user=olga.user)
+    token = authentication.issue_token(user=olga.user)
     public = token.rpartition("_")[0]
-    people.revoke_token(token)
+    authentication.revoke_token(token)
     for _ in range(25):
         present(token)
     first, tenth = (sentence for _, sentence, _ in refusals())
@@ -320,17 +322,19 @@ def test_of_a_program_with_an_old_token_some_lines_tell_how_often(olga: Person) 
 
 
 def test_a_flood_of_wrong_tokens_fills_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(people, "FAILURES_ON_RECORD", 5)
-    monkeypatch.setattr(people, "REFUSED_TOKENS_COUNTED", 20)
+    monkeypatch.setattr(authentication, "FAILURES_ON_RECORD", 5)
+    monkeypatch.setattr(authentication, "REFUSED_TOKENS_COUNTED", 20)
     for number in range(1100):
-        people.record_refused_token(f"gb_{number:016x}_x", source="", sender=f"sender {number}")
+        authentication.record_refused_token(
+            f"gb_{number:016x}_x", source="", sender=f"sender {number}"
+        )
     found = refusals()
     assert len(found) == 6
     assert found[5][1] == (
         "1,000 requests with tokens that are not valid were refused within an hour."
     )
     assert Attempts.objects.count() == 22
-    people.record_failed_sign_in(name="eve", source="", number=1)
+    authentication.record_failed_sign_in(name="eve", source="", number=1)
     assert lines()[-1][0] == "sign-in-failed", "wrong passwords are counted by themselves"
 
 

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 
-from gangboard.store import people
+from gangboard.store import authentication
 from gangboard.web.password_turns import MOST_OF_ONE, password_turns
 from tests.personas import PASSWORD, Person, make_owner
 
@@ -50,7 +50,7 @@ def test_nobody_is_sent_elsewhere_after_it(anonymous: Client, target: str) -> No
 
 def test_attempts_are_limited(anonymous: Client) -> None:
     make_owner()
-    statuses = [attempt(anonymous, "wrong") for _ in range(people.PASSWORDS_OF_PLACE + 1)]
+    statuses = [attempt(anonymous, "wrong") for _ in range(authentication.PASSWORDS_OF_PLACE + 1)]
     assert statuses[-1] == 429
     response = anonymous.post("/sign-in/", {"name": "olga", "password": PASSWORD})
     assert response.status_code == 429, "also with the right password"
@@ -59,7 +59,7 @@ def test_attempts_are_limited(anonymous: Client) -> None:
 
 def lock_out(client: Client, name: str = "olga") -> None:
     """Type wrong passwords until no more are looked at."""
-    for _ in range(people.PASSWORDS_OF_PLACE):
+    for _ in range(authentication.PASSWORDS_OF_PLACE):
         assert client.post("/sign-in/", {"name": name, "password": "wrong"}).status_code == 403
     assert client.post("/sign-in/", {"name": name, "password": "wrong"}).status_code == 429
 
@@ -89,7 +89,7 @@ def test_nobody_escapes_the_limit_by_a_header_of_their_own() -> None:
     make_owner()
     statuses = {
         attempt(Client(headers={"X-Forwarded-For": f"203.0.113.{number}"}), "wrong")
-        for number in range(people.PASSWORDS_OF_PLACE + 1)
+        for number in range(authentication.PASSWORDS_OF_PLACE + 1)
     }
     assert statuses == {403, 429}
 
@@ -138,7 +138,7 @@ def test_no_more_passwords_are_looked_at_than_there_are_turns(
 
 def link_of(person: Person) -> tuple[str, str]:
     """Return the address of a new link and the secret in it."""
-    secret = people.create_sign_in_link(user=person.user)
+    secret = authentication.create_sign_in_link(user=person.user)
     return f"/sign-in/link/{secret}/", secret
 
 

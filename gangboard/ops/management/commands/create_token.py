@@ -6,7 +6,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from gangboard.ops.database_command import DatabaseCommand
 from gangboard.ops.who import command_author
-from gangboard.store import people
+from gangboard.store import authentication, people
 
 
 class Command(DatabaseCommand):
@@ -21,8 +21,8 @@ class Command(DatabaseCommand):
         parser.add_argument(
             "--days",
             type=int,
-            default=people.TOKEN_DAYS,
-            help=f"how long it works, up to {people.LONGEST_TOKEN_DAYS} (default %(default)s)",
+            default=authentication.TOKEN_DAYS,
+            help=f"how long it works, up to {authentication.LONGEST_TOKEN_DAYS} (default %(default)s)",
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
@@ -32,7 +32,7 @@ class Command(DatabaseCommand):
                 f"there is no user {options['user']!r}; make one with manage.py create_user"
             )
         try:
-            token = people.issue_token(
+            token = authentication.issue_token(
                 user=user, may_act=options["act"], days=options["days"], by=command_author()
             )
         except people.PeopleError as error:

@@ -7,7 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 from gangboard.ops.database_command import DatabaseCommand
 from gangboard.ops.links import sign_in_url
 from gangboard.ops.who import command_author
-from gangboard.store import people
+from gangboard.store import authentication, people
 from gangboard.store.access import ROLES
 from gangboard.store.clusters import ClusterError
 
@@ -39,4 +39,6 @@ class Command(DatabaseCommand):
         role = people.role_text(options["role"], options["cluster"], options["namespace"])
         self.stdout.write(f"{user.username} is {role}.")
         self.stdout.write("This link signs in once, within one hour:")
-        self.stdout.write(sign_in_url(people.create_sign_in_link(user=user, by=command_author())))
+        self.stdout.write(
+            sign_in_url(authentication.create_sign_in_link(user=user, by=command_author()))
+        )

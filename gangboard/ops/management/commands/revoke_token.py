@@ -6,7 +6,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from gangboard.ops.database_command import DatabaseCommand
 from gangboard.ops.who import command_author
-from gangboard.store import people
+from gangboard.store import authentication, people
 
 
 class Command(DatabaseCommand):
@@ -22,10 +22,10 @@ class Command(DatabaseCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         try:
             if options["user"] is not None:
-                number = people.revoke_tokens(name=options["user"], by=command_author())
+                number = authentication.revoke_tokens(name=options["user"], by=command_author())
                 self.stdout.write(f"Tokens of {options['user']} that were revoked: {number}.")
             else:
-                user = people.revoke_token(options["token"], by=command_author())
+                user = authentication.revoke_token(options["token"], by=command_author())
                 self.stdout.write(f"A token of {user.username} was revoked.")
         except people.PeopleError as error:
             raise CommandError(str(error)) from error
