@@ -20,8 +20,8 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.reading.wording import count, is_or_are, listed
 from gangboard.placement.advice_words import node_names, shown, then_fits
 from gangboard.placement.endings import End, Endings, clock, endings_of
-from gangboard.placement.ground import Ground, Mask
 from gangboard.placement.leaving import lacking, nodes_without, where
+from gangboard.placement.node_snapshot import Mask, NodeSnapshot
 from gangboard.placement.trial import Trial, node_ref, without_needless
 
 MOST_ENDED = 64
@@ -44,7 +44,7 @@ class Deletions:
 
 def deletions(trial: Trial) -> Deletions | None:
     """Return what is being deleted, where that changes anything for the members."""
-    endings = endings_of(trial.unit.facts.room, trial.ground)
+    endings = endings_of(trial.unit.facts.room, trial.snapshot)
     if not endings.all:
         return None
     going = endings.to_come(trial.unit.now, trial.own_uid, deleted=True)
@@ -63,18 +63,18 @@ def deletions(trial: Trial) -> Deletions | None:
         trial.unit,
         trial.request,
         replace(assessment, totals=totals),
-        _ground_without(trial, endings, going),
+        _snapshot_without(trial, endings, going),
     )
     return Deletions(tuple(endings.all[at] for at in there.tolist()), later)
 
 
-def _ground_without(trial: Trial, endings: Endings, going: Mask) -> Ground:
+def _snapshot_without(trial: Trial, endings: Endings, going: Mask) -> NodeSnapshot:
     """Return the nodes without what is being deleted, made once for all gangs that ask for them."""
-    cache, key = trial.ground.cache, ("without", going.tobytes())
+    cache, key = trial.snapshot.cache, ("without", going.tobytes())
     if key not in cache:
         parts = [endings.all[at].ending.loads for at in np.flatnonzero(going).tolist()]
-        cache[key] = trial.ground.changed(nodes_without(trial, parts))
-    found: Ground = cache[key]
+        cache[key] = trial.snapshot.changed(nodes_without(trial, parts))
+    found: NodeSnapshot = cache[key]
     return found
 
 
@@ -121,7 +121,7 @@ def _on_nodes(trial: Trial, ends: Iterable[End]) -> tuple[int, list[str]]:
     for one in ends:
         for name, load in one.ending.loads.items():
             pods[name] += load.pods
-    names = [trial.ground.names[at] for at in np.flatnonzero(where(trial)).tolist()]
+    names = [trial.snapshot.names[at] for at in np.flatnonzero(where(trial)).tolist()]
     names = [name for name in names if pods[name]]
     return sum(pods[name] for name in names), names
 
@@ -135,7 +135,7 @@ def _refs(names: Sequence[str]) -> tuple[ObjectRef, ...]:
 
 def wait_for_end(trial: Trial) -> Iterator[Advice]:
     """Name the pods whose deadlines come first, where their end is enough."""
-    endings = endings_of(trial.unit.facts.room, trial.ground)
+    endings = endings_of(trial.unit.facts.room, trial.snapshot)
     if not endings.all:
         return
     held = endings.held(trial.deciding, where(trial))

@@ -91,7 +91,7 @@ def _others_wait(unit: Unit) -> bool:
 
 def _taints(trial: Trial) -> Counter[Taint]:
     """Return the taints that keep members away and that people set, by number of nodes."""
-    kinds = trial.ground.kinds()
+    kinds = trial.snapshot.kinds()
     numbers = np.bincount(kinds.codes, minlength=len(kinds.nodes)).tolist()
     found: Counter[Taint] = Counter()
     for kind, number in zip(kinds.nodes, numbers, strict=True):

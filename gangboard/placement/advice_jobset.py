@@ -15,9 +15,9 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.reading.wording import label, names
 from gangboard.placement.advice_words import fit_when, marked, sized
 from gangboard.placement.amounts import pod_amounts
-from gangboard.placement.ground import Ground
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.members import nodes_for, request_of
+from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.trial import Trial
 from gangboard.placement.ways import Target, way_of
 
@@ -76,7 +76,7 @@ class _Anew:
 
     def fits_alone(self, when: When) -> int:
         """Return how many pods of the part fit, if there were no others of the JobSet."""
-        return hosts_of(self._ground(when), self.trial.shape).most(when)
+        return hosts_of(self._snapshot(when), self.trial.shape).most(when)
 
     def largest(self, of_jobs: bool, when: When) -> int:
         """Return the largest number of Jobs of the part, or of pods of each, with which all fits."""
@@ -89,10 +89,10 @@ class _Anew:
                 return size
         return 0
 
-    def _ground(self, when: When) -> Ground:
+    def _snapshot(self, when: When) -> NodeSnapshot:
         # Its own pods do not stay when it is made anew.
         now = when is When.NOW
-        return self.trial.ground.changed(self.changed) if now else nodes_for(self.trial.unit)
+        return self.trial.snapshot.changed(self.changed) if now else nodes_for(self.trial.unit)
 
     def _fits(self, jobs: int, pods: int, when: When) -> bool:
         """Whether all of the JobSet fits with so many Jobs of so many pods in the part."""
@@ -104,7 +104,7 @@ class _Anew:
             group=None,
             quorum=None,
         )
-        then = Trial(unit, request_of(unit), self.trial.assessment, self._ground(when))
+        then = Trial(unit, request_of(unit), self.trial.assessment, self._snapshot(when))
         return then.frees() if when is When.NOW else then.frees_empty(then.request.size)
 
 
@@ -198,12 +198,12 @@ def _without(trial: Trial, pods: Sequence[Pod]) -> Mapping[str, NodeRoom] | None
         if pod.node:
             placed.setdefault(pod.node, []).append(pod)
     changed = {}
-    ground = nodes_for(trial.unit)
+    snapshot = nodes_for(trial.unit)
     for name, there in placed.items():
-        at = ground.place(name)
+        at = snapshot.place(name)
         if at is None:
             return None
-        node = ground[at]
+        node = snapshot[at]
         taken: Counter[str] = Counter()
         for pod in there:
             taken.update(pod_amounts(pod.requests))

@@ -63,7 +63,7 @@ def _only_wish(trial: Trial) -> _Wish | None:
         _Wish(key, value)
         for party in trial.parties
         for key, value in party.shape.node_selector.items()
-        if value not in trial.ground.labels(key).places
+        if value not in trial.snapshot.labels(key).places
     }
     return found.pop() if len(found) == 1 else None
 
@@ -72,7 +72,7 @@ def _values(trial: Trial, key: str) -> list[str]:
     """Return the values of a label that nodes have, those of most nodes first; no names of nodes."""
     if key == HOSTNAME:
         return []
-    texts = trial.ground.labels(key)
+    texts = trial.snapshot.labels(key)
     counts = np.bincount(texts.codes, minlength=len(texts.places)).tolist()
     found = [(-counts[at], value) for value, at in texts.places.items() if value is not None]
     return [value for _, value in sorted(found)[:MOST_VALUES]]
@@ -89,5 +89,5 @@ def _selecting(request: GangRequest, wish: _Wish, value: str) -> GangRequest:
 
 
 def _fits_when_empty(trial: Trial, request: GangRequest) -> bool:
-    found = fits(request, trial.ground, When.EMPTY, request.needed, steps=STEPS)
+    found = fits(request, trial.snapshot, When.EMPTY, request.needed, steps=STEPS)
     return found.answer is Answer.YES

@@ -14,9 +14,9 @@ from gangboard.placement.advice_words import node_names, room_of, shown, then_fi
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.cheapest import cheapest
 from gangboard.placement.eligibility import filters, is_eligible, pods_that_fit
-from gangboard.placement.ground import Ground, Whole
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.matching import CORDON, keys_apart
+from gangboard.placement.node_snapshot import NodeSnapshot, Whole
 from gangboard.placement.trial import Freed, Trial, node_ref, without_needless
 
 MOST_CORDONS = 50
@@ -127,17 +127,17 @@ def _halved(trial: Trial, freed: Freed) -> Freed:
 
 def _worth_emptying(trial: Trial) -> list[NodeRoom]:
     """Return eligible nodes by how many members they gain when emptied, then by what leaves."""
-    gain: Whole = np.zeros(len(trial.ground), dtype=np.int64)
+    gain: Whole = np.zeros(len(trial.snapshot), dtype=np.int64)
     for party in trial.parties:
-        hosts = hosts_of(trial.ground, party.shape)
+        hosts = hosts_of(trial.snapshot, party.shape)
         empty = np.minimum(hosts.caps(When.EMPTY), party.count)
         now = np.minimum(hosts.caps(When.NOW), party.count)
         gain = np.maximum(gain, empty - now)
     there = np.flatnonzero(gain > 0)
-    stock = trial.ground.stock(trial.deciding)
+    stock = trial.snapshot.stock(trial.deciding)
     leaves = (stock.empty - stock.now)[there]
     order = np.lexsort((leaves, -gain[there]))[: EMPTIED[-1]]
-    return [trial.ground.nodes[at] for at in there[order].tolist()]
+    return [trial.snapshot.nodes[at] for at in there[order].tolist()]
 
 
 def _with_room(trial: Trial, freed: Freed) -> dict[str, NodeRoom]:
@@ -178,7 +178,7 @@ def _cordoned(trial: Trial) -> dict[str, NodeRoom]:
     """Return the nodes that only their cordon keeps from some shape, as they would be without."""
     keys = trial.request.topology_keys
     found = {}
-    for node in _with_cordon(trial.ground):
+    for node in _with_cordon(trial.snapshot):
         for party in trial.parties:
             if {one for one, _ in filters(node, party.shape, keys)} == {Filter.CORDON}:
                 taints = tuple(taint for taint in node.taints if taint.key != CORDON)
@@ -187,16 +187,16 @@ def _cordoned(trial: Trial) -> dict[str, NodeRoom]:
     return found
 
 
-def _with_cordon(ground: Ground) -> tuple[NodeRoom, ...]:
-    if "cordoned" not in ground.cache:
-        kinds = ground.kinds()
+def _with_cordon(snapshot: NodeSnapshot) -> tuple[NodeRoom, ...]:
+    if "cordoned" not in snapshot.cache:
+        kinds = snapshot.kinds()
         marked = [
             kind.unschedulable or any(taint.key == CORDON for taint in kind.taints)
             for kind in kinds.nodes
         ]
         there = np.flatnonzero(np.array(marked, dtype=np.bool_)[kinds.codes]) if marked else ()
-        ground.cache["cordoned"] = tuple(ground.nodes[at] for at in there)
-    found: tuple[NodeRoom, ...] = ground.cache["cordoned"]
+        snapshot.cache["cordoned"] = tuple(snapshot.nodes[at] for at in there)
+    found: tuple[NodeRoom, ...] = snapshot.cache["cordoned"]
     return found
 
 

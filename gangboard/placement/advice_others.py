@@ -16,8 +16,8 @@ from gangboard.domain.reading.wording import listed, plural
 from gangboard.placement.advice_words import then_fits
 from gangboard.placement.amount_words import amount_of
 from gangboard.placement.amounts import taken
-from gangboard.placement.ground import Mask, Whole
 from gangboard.placement.leaving import lacking, nodes_without, where
+from gangboard.placement.node_snapshot import Mask, Whole
 from gangboard.placement.tenants import Tenants, tenants_of
 from gangboard.placement.trial import Trial, without_needless
 
@@ -103,11 +103,11 @@ def _held(trial: Trial, tenants: Tenants) -> Whole:
 
 def _by_places(trial: Trial) -> tuple[_Candidate, ...]:
     """Choose by the places that each makes: the fewest gangs, then those that hold the least."""
-    tenants = tenants_of(trial.unit.facts.room, trial.ground)
+    tenants = tenants_of(trial.unit.facts.room, trial.snapshot)
     if not tenants.all:
         return ()
     codes, missing = trial.missing_by_domain()
-    gains = tenants.gains(trial.ground, trial.hosts, trial.shape, codes)
+    gains = tenants.gains(trial.snapshot, trial.hosts, trial.shape, codes)
     may = np.flatnonzero(_allowed(trial, tenants)[gains.owners])
     owners, domains, places = gains.owners[may], gains.domains[may], gains.places[may]
     enough = np.flatnonzero(places >= missing[domains])
@@ -145,7 +145,7 @@ def _several(
 
 def _by_search(trial: Trial) -> tuple[_Candidate, ...]:
     """Try a few that hold enough alone, the least first, then the two and three largest."""
-    tenants = tenants_of(trial.unit.facts.room, trial.ground)
+    tenants = tenants_of(trial.unit.facts.room, trial.snapshot)
     if not tenants.all:
         return ()
     held = _held(trial, tenants)

@@ -174,7 +174,8 @@ def most_that_fit(trial: Trial, when: When = When.NOW) -> int:
     """Return the largest number of waiting members of which it is proven that they fit."""
     low, high = 0, max(0, min(trial.request.needed, trial.request.size) - 1)
     alone = sum(
-        min(party.count, hosts_of(trial.ground, party.shape).most(when)) for party in trial.parties
+        min(party.count, hosts_of(trial.snapshot, party.shape).most(when))
+        for party in trial.parties
     )
     high = middle = min(high, alone)
     while low < high:

@@ -27,9 +27,9 @@ from gangboard.domain.capacity import (
 )
 from gangboard.domain.placing import Answer, Fit, When
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
-from gangboard.placement.ground import Ground, terms_by_domain
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.matching import clashing, keys_apart
+from gangboard.placement.node_snapshot import NodeSnapshot, terms_by_domain
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +67,22 @@ def _keep_apart(one: Shape, other: Shape) -> bool:
 # All nodes at once
 
 
-def fit_apart(ground: Ground, asked: Apart, when: When, target: int) -> Fit:
+def fit_apart(snapshot: NodeSnapshot, asked: Apart, when: When, target: int) -> Fit:
     """Return whether at least `target` of the pods fit."""
-    return _fit(asked, _places(ground, asked.party.shape, asked.key, when), target)
+    return _fit(asked, _places(snapshot, asked.party.shape, asked.key, when), target)
 
 
-def most_apart(ground: Ground, shape: Shape, when: When) -> int | None:
+def most_apart(snapshot: NodeSnapshot, shape: Shape, when: When) -> int | None:
     """Return how many pods of a shape fit that keep each other away by one label; None for others."""
     keys = keys_apart(shape)
     if len(keys) != 1:
         return None
-    return sum(number for _, number in _one_each(_places(ground, shape, keys[0], when)))
+    return sum(number for _, number in _one_each(_places(snapshot, shape, keys[0], when)))
 
 
-def values_with_room(ground: Ground, shape: Shape, key: str, when: When) -> int:
+def values_with_room(snapshot: NodeSnapshot, shape: Shape, key: str, when: When) -> int:
     """Return how many values of a label have a node that takes a pod of the shape."""
-    places = _places(ground, shape, key, when)
+    places = _places(snapshot, shape, key, when)
     return len({value for value, _, _ in places if value is not None})
 
 
@@ -90,10 +90,10 @@ _Place = tuple[str | None, str, int]
 """Value of the label, None where the node does not have it; node; how many pods it takes alone."""
 
 
-def _places(ground: Ground, shape: Shape, key: str, when: When) -> Iterator[_Place]:
-    caps = hosts_of(ground, shape).caps(when)
+def _places(snapshot: NodeSnapshot, shape: Shape, key: str, when: When) -> Iterator[_Place]:
+    caps = hosts_of(snapshot, shape).caps(when)
     for at in np.flatnonzero(caps > 0).tolist():
-        node = ground[at]
+        node = snapshot[at]
         yield node.labels.get(key), node.name, int(caps[at])
 
 

@@ -12,8 +12,8 @@ from gangboard.placement.amounts import wanted
 from gangboard.placement.apart import lifted
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from gangboard.placement.fits import fits
-from gangboard.placement.ground import Ground, as_ground
 from gangboard.placement.hosts import hosts_of
+from gangboard.placement.node_snapshot import NodeSnapshot, as_snapshot
 from gangboard.placement.packing import BUDGET
 from gangboard.placement.spread import spread_of
 from gangboard.placement.spreads import several_of
@@ -29,7 +29,7 @@ def assess(
     `steps` is the budget of each single question. `plain` asks node by node, slowly: the answers
     are the same, but that it gives up where the other way does not have to.
     """
-    question = _Question(request, lifted(nodes) if plain else as_ground(nodes), steps, plain)
+    question = _Question(request, lifted(nodes) if plain else as_snapshot(nodes), steps, plain)
     now = question.ask(When.NOW, request.needed)
     full = question.all_of(When.NOW, now)
     # What fits now fits without the pods that can leave, too.
@@ -104,7 +104,7 @@ class _Question:
 
     def _has_host(self, shape: Shape) -> bool:
         keys = self.request.topology_keys
-        if isinstance(self.nodes, Ground):
+        if isinstance(self.nodes, NodeSnapshot):
             return bool(hosts_of(self.nodes, shape).eligible(keys).any())
         return any(is_eligible(node, shape, keys) for node in self.nodes)
 
@@ -158,7 +158,7 @@ class _Question:
 
     def _has_room(self, shape: Shape) -> bool:
         keys = self.request.topology_keys
-        if isinstance(self.nodes, Ground):
+        if isinstance(self.nodes, NodeSnapshot):
             hosts = hosts_of(self.nodes, shape)
             return bool((hosts.caps(When.NOW)[hosts.eligible(keys)] > 0).any())
         return any(

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gangboard.domain.placing import When
-from gangboard.placement.ground import Mask, Whole, total
 from gangboard.placement.matching import keeps_apart, ports_clash
+from gangboard.placement.node_snapshot import Mask, Whole, total
 from gangboard.placement.trial import Freed, Trial
 
 MOST_PLACES = 2_000
@@ -86,14 +86,14 @@ def _promising(trial: Trial, mask: Mask, missing: int) -> Whole:
             np.array([not _is_barred(trial, at) for at in there.tolist()], dtype=np.bool_)
         ]
     amount = trial.asked.get(deciding, 0)
-    free_now = trial.ground.stock(deciding).now[there]
+    free_now = trial.snapshot.stock(deciding).now[there]
     price = np.maximum((now[there] + 1) * amount - free_now, 0)
     found: Whole = np.sort(there[np.argsort(price, kind="stable")[:missing]])
     return found
 
 
 def _is_barred(trial: Trial, at: int) -> bool:
-    load = trial.ground.nodes[at].now
+    load = trial.snapshot.nodes[at].now
     shape = trial.shape
     return keeps_apart(shape, load) or ports_clash(shape.host_ports, load.host_ports)
 
@@ -107,7 +107,7 @@ class _Rows:
         self._now: Sequence[int] = trial.hosts.caps(When.NOW)[there].tolist()
         self._most: Sequence[int] = trial.hosts.caps(When.EMPTY)[there].tolist()
         self._asked = [
-            (name, amount, trial.ground.stock(name).now[there].tolist())
+            (name, amount, trial.snapshot.stock(name).now[there].tolist())
             for name, amount in trial.asked.items()
         ]
         self.places = [0] * len(self.at)
@@ -136,5 +136,5 @@ class _Rows:
                 if more and amount * place > free[row]
             }
             if lacking:
-                found[self._trial.ground.names[self.at[row]]] = lacking
+                found[self._trial.snapshot.names[self.at[row]]] = lacking
         return found

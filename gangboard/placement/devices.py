@@ -16,8 +16,8 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.scheduler_text import node_reasons, sayings
 from gangboard.placement.amounts import wanted
-from gangboard.placement.ground import ground_of
 from gangboard.placement.hosts import hosts_of
+from gangboard.placement.node_snapshot import snapshot_of
 
 _SERVED = "devices that a DeviceClass may serve as "
 _SERVED_SINCE = (1, 36)
@@ -36,12 +36,12 @@ def may_be_served(unit: Unit, shape: Shape, pods: Sequence[Pod]) -> tuple[str, .
     asked = [name for name in wanted(shape) if "/" in name and "kubernetes.io/" not in name]
     if not asked:
         return ()
-    ground = ground_of(unit.facts.room)
+    snapshot = snapshot_of(unit.facts.room)
     plain = Shape(shape.name, {}, shape.node_selector, shape.affinity, _EVERYWHERE)
-    selected = hosts_of(ground, plain).eligible()
+    selected = hosts_of(snapshot, plain).eligible()
     found = []
     for resource in asked:
-        there = ground.stock(resource).allocatable != 0
+        there = snapshot.stock(resource).allocatable != 0
         if not selected.any() or (selected & there).any():
             continue
         # Of pods that select other nodes it tells nothing where those list the resource.

@@ -10,16 +10,16 @@ import numpy as np
 from gangboard.domain.capacity import HOSTNAME, GangRequest, Party
 from gangboard.domain.placing import Answer, Fit, When
 from gangboard.placement.filling import fill
-from gangboard.placement.ground import Ground, Mask, Whole
 from gangboard.placement.hosts import Hosts, hosts_of
 from gangboard.placement.matching import is_about_hosts
+from gangboard.placement.node_snapshot import Mask, NodeSnapshot, Whole
 from gangboard.placement.packing import Budget
 from gangboard.placement.sieve import has_label
 
 
 @dataclass(frozen=True, slots=True)
 class Domains:
-    """The topology domains of a ground, in the order of their values."""
+    """The topology domains of a snapshot, in the order of their values."""
 
     values: tuple[tuple[str, ...], ...]
     codes: Whole
@@ -28,37 +28,37 @@ class Domains:
     """The nodes that are in one."""
 
 
-def domains_of(ground: Ground, keys: tuple[str, ...]) -> Domains:
+def domains_of(snapshot: NodeSnapshot, keys: tuple[str, ...]) -> Domains:
     """Return the domains by these keys; nodes without one of them are in none."""
     place = ("domains", keys)
-    if place not in ground.cache:
+    if place not in snapshot.cache:
         found: dict[tuple[str, ...], list[int]] = {}
-        for at, node in enumerate(ground.nodes):
+        for at, node in enumerate(snapshot.nodes):
             values = tuple(node.labels[key] for key in keys if key in node.labels)
             if len(values) == len(keys):
                 found.setdefault(values, []).append(at)
-        codes = np.full(len(ground), -1, dtype=np.int64)
+        codes = np.full(len(snapshot), -1, dtype=np.int64)
         for code, values in enumerate(sorted(found)):
             codes[found[values]] = code
-        ground.cache[place] = Domains(tuple(sorted(found)), codes, np.flatnonzero(codes >= 0))
-    domains: Domains = ground.cache[place]
+        snapshot.cache[place] = Domains(tuple(sorted(found)), codes, np.flatnonzero(codes >= 0))
+    domains: Domains = snapshot.cache[place]
     return domains
 
 
 def fit_in_some_domain(
-    ground: Ground, request: GangRequest, when: When, target: int, budget: Budget
+    snapshot: NodeSnapshot, request: GangRequest, when: When, target: int, budget: Budget
 ) -> Fit:
     """Return whether at least `target` of the members go into one domain; all nodes without keys."""
     parties = [party for party in request.parties if party.count > 0]
-    alone = (min(party.count, hosts_of(ground, party.shape).most(when)) for party in parties)
+    alone = (min(party.count, hosts_of(snapshot, party.shape).most(when)) for party in parties)
     if sum(alone) < target:
         return Fit(Answer.NO)
     if not request.topology_keys:
-        return _fit(ground, parties, when, None, target, budget)
-    domains = domains_of(ground, request.topology_keys)
+        return _fit(snapshot, parties, when, None, target, budget)
+    domains = domains_of(snapshot, request.topology_keys)
     tried = (
-        _fit(ground, parties, when, domains.codes == code, target, budget)
-        for code in _possible(ground, parties, when, domains, target)
+        _fit(snapshot, parties, when, domains.codes == code, target, budget)
+        for code in _possible(snapshot, parties, when, domains, target)
         if request.domain in (None, domains.values[code])
     )
     return in_any(tried, budget)
@@ -78,7 +78,7 @@ def in_any(tried: Iterable[Fit], budget: Budget) -> Fit:
 
 
 def _fit(
-    ground: Ground,
+    snapshot: NodeSnapshot,
     parties: Sequence[Party],
     when: When,
     mask: Mask | None,
@@ -86,17 +86,17 @@ def _fit(
     budget: Budget,
 ) -> Fit:
     if len(parties) == 1 and mask is None:
-        return _of_one(ground, parties[0], when, target)
-    return fill(ground, parties, when, mask, target, budget)
+        return _of_one(snapshot, parties[0], when, target)
+    return fill(snapshot, parties, when, mask, target, budget)
 
 
 def _possible(
-    ground: Ground, parties: Sequence[Party], when: When, domains: Domains, target: int
+    snapshot: NodeSnapshot, parties: Sequence[Party], when: When, domains: Domains, target: int
 ) -> list[int]:
     """Return the domains that have room for enough of each shape alone, in order."""
     room = np.zeros(len(domains.values), dtype=np.int64)
     for party in parties:
-        caps = np.minimum(hosts_of(ground, party.shape).caps(when), party.count).astype(np.int64)
+        caps = np.minimum(hosts_of(snapshot, party.shape).caps(when), party.count).astype(np.int64)
         sums = np.zeros(len(domains.values), dtype=np.int64)
         np.add.at(sums, domains.codes[domains.nodes], caps[domains.nodes])
         room += np.minimum(sums, party.count)
@@ -104,12 +104,12 @@ def _possible(
     return found
 
 
-def _of_one(ground: Ground, party: Party, when: When, target: int) -> Fit:
+def _of_one(snapshot: NodeSnapshot, party: Party, when: When, target: int) -> Fit:
     """Place pods of one shape: what fits on each node adds up, nothing has to be searched.
 
     As many as there are go on the nodes that take the fewest, so that large holes stay.
     """
-    order, caps, sums = hosts_of(ground, party.shape).in_order(when)
+    order, caps, sums = hosts_of(snapshot, party.shape).in_order(when)
     if not len(sums) or int(sums[-1]) < target:
         return Fit(Answer.NO)
     # Where one node takes all that are left, the first of these by name does as well as any.
@@ -122,43 +122,43 @@ def _of_one(ground: Ground, party: Party, when: When, target: int) -> Fit:
     elif left and small < len(order):
         chosen[int(order[small:].min())] = left
     name = party.shape.name
-    return Fit(Answer.YES, {ground.names[at]: {name: chosen[at]} for at in sorted(chosen)})
+    return Fit(Answer.YES, {snapshot.names[at]: {name: chosen[at]} for at in sorted(chosen)})
 
 
-def hosts_share_names(ground: Ground, request: GangRequest) -> bool:
+def hosts_share_names(snapshot: NodeSnapshot, request: GangRequest) -> bool:
     """Whether pods that must be on different hosts could be kept apart by something else than nodes.
 
     They are kept apart by a label of the nodes, which every node that could host one must have for
     itself.
     """
     masks = [
-        hosts_of(ground, party.shape).eligible()
+        hosts_of(snapshot, party.shape).eligible()
         for party in request.parties
         if party.count and is_about_hosts(party.shape)
     ]
     if not masks:
         return False
     hosts = np.flatnonzero(np.logical_or.reduce(masks))
-    if not bool(has_label(ground, HOSTNAME)[hosts].all()):
+    if not bool(has_label(snapshot, HOSTNAME)[hosts].all()):
         return True
-    texts = ground.labels(HOSTNAME)
+    texts = snapshot.labels(HOSTNAME)
     empty = texts.among(("",))
     times = np.bincount(texts.codes, minlength=len(texts.places))
     return bool(empty[hosts].any()) or bool((times[texts.codes[hosts]] > 1).any())
 
 
-def first_unreadable(ground: Ground, request: GangRequest) -> str:
+def first_unreadable(snapshot: NodeSnapshot, request: GangRequest) -> str:
     """Name the first node that might host a member if its amounts could be read."""
-    if not ground.odd().unreadable:
+    if not snapshot.sparse().unreadable:
         return ""
     found: list[tuple[int, int, Hosts]] = []
     for number, party in enumerate(request.parties):
         if party.count:
-            hosts = hosts_of(ground, party.shape)
+            hosts = hosts_of(snapshot, party.shape)
             places = np.flatnonzero(hosts.only_unreadable(request.topology_keys))
             if len(places):
                 found.append((int(places[0]), number, hosts))
     if not found:
         return ""
     at, _, hosts = min(found, key=lambda one: one[:2])
-    return f"{hosts.first_unreadable(at)} of the node {ground.names[at]} could not be read"
+    return f"{hosts.first_unreadable(at)} of the node {snapshot.names[at]} could not be read"

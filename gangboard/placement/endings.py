@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from gangboard.domain.capacity import ClusterRoom, Ending, Resident
-from gangboard.placement.ground import Ground, Mask
+from gangboard.placement.node_snapshot import Mask, NodeSnapshot
 from gangboard.placement.tenants import Shares
 
 _KEY = "endings"
@@ -26,10 +26,10 @@ class End:
 class Endings(Shares):
     """All ends that are known, the first first."""
 
-    def __init__(self, room: ClusterRoom, ground: Ground) -> None:
+    def __init__(self, room: ClusterRoom, snapshot: NodeSnapshot) -> None:
         found = [End(one, ending) for one in room.residents() for ending in one.ends]
         self.all = sorted(found, key=lambda one: one.ending.at)
-        super().__init__([one.ending.loads for one in self.all], ground)
+        super().__init__([one.ending.loads for one in self.all], snapshot)
         self._are_deleted = np.array([one.ending.deleted for one in self.all], dtype=np.bool_)
         self._are_replaced = np.array([one.ending.replaced for one in self.all], dtype=np.bool_)
         self._told = np.array([one.ending.told.timestamp() for one in self.all])
@@ -50,10 +50,10 @@ class Endings(Shares):
         return found
 
 
-def endings_of(room: ClusterRoom, ground: Ground) -> Endings:
+def endings_of(room: ClusterRoom, snapshot: NodeSnapshot) -> Endings:
     """Return the ends that are known in a room, worked out once for each room."""
     if _KEY not in room.cache:
-        room.cache[_KEY] = Endings(room, ground)
+        room.cache[_KEY] = Endings(room, snapshot)
     found = room.cache[_KEY]
     assert isinstance(found, Endings)  # noqa: S101 - the key is ours
     return found

@@ -19,8 +19,8 @@ from gangboard.domain.capacity import Party
 from gangboard.domain.placing import Answer, Fit, When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.classes import Vector, apart_pairs
-from gangboard.placement.ground import SAFE, Ground, Mask, Whole, total
 from gangboard.placement.hosts import hosts_of
+from gangboard.placement.node_snapshot import SAFE, Mask, NodeSnapshot, Whole, total
 from gangboard.placement.packing import (
     TOO_MANY_WAYS,
     Budget,
@@ -48,7 +48,7 @@ class Table:
     apart: frozenset[tuple[int, int]]
     """Pairs of shapes that cannot share a node."""
     places: Whole
-    """Of the nodes on the ground."""
+    """Of the nodes in the snapshot."""
     caps: Whole
     """Shape by node: how many pods fit there alone, at most as many as there are."""
     room: list[Whole]
@@ -62,7 +62,7 @@ class Table:
 
 
 def fill(
-    ground: Ground,
+    snapshot: NodeSnapshot,
     parties: Sequence[Party],
     when: When,
     mask: Mask | None,
@@ -73,7 +73,7 @@ def fill(
     names = [party.shape.name for party in parties]
     start = budget.spent
     try:
-        placed = _fill(_table(ground, parties, when, mask), target, budget)
+        placed = _fill(_table(snapshot, parties, when, mask), target, budget)
     except BudgetSpentError:
         return Fit(Answer.CANNOT_TELL, why=TOO_MANY_WAYS, steps=budget.spent - start)
     if placed is None:
@@ -88,18 +88,20 @@ def fill(
             if count:
                 taken[names[shape]] = count
         if taken:
-            placement[ground.names[at]] = taken
+            placement[snapshot.names[at]] = taken
     return Fit(Answer.YES, placement, steps=budget.spent - start)
 
 
-def _table(ground: Ground, parties: Sequence[Party], when: When, mask: Mask | None) -> Table:
+def _table(
+    snapshot: NodeSnapshot, parties: Sequence[Party], when: When, mask: Mask | None
+) -> Table:
     asked = [wanted(party.shape) for party in parties]
     resources = sorted({resource for one in asked for resource in one})
     requests = [[one.get(resource, 0) for resource in resources] for one in asked]
     counts = [party.count for party in parties]
     caps = np.stack(
         [
-            np.minimum(hosts_of(ground, party.shape).caps(when), party.count).astype(np.int64)
+            np.minimum(hosts_of(snapshot, party.shape).caps(when), party.count).astype(np.int64)
             for party in parties
         ]
     )
@@ -108,7 +110,7 @@ def _table(ground: Ground, parties: Sequence[Party], when: When, mask: Mask | No
     room = []
     for at, resource in enumerate(resources):
         most = sum(count * one[at] for count, one in zip(counts, requests, strict=True))
-        free = ground.stock(resource).free(when)[places]
+        free = snapshot.stock(resource).free(when)[places]
         if most > SAFE:
             free = free.astype(object)
         room.append(np.clip(free, 0, most))

@@ -22,8 +22,8 @@ from gangboard.placement.domains import (
     in_any,
 )
 from gangboard.placement.eligibility import filters, is_eligible
-from gangboard.placement.ground import as_ground
 from gangboard.placement.matching import is_about_hosts, undecidable
+from gangboard.placement.node_snapshot import as_snapshot
 from gangboard.placement.packing import BUDGET, Budget, pack
 from gangboard.placement.spread import fit_spread, fit_spread_plainly, spread_of
 from gangboard.placement.spreads import most_by_all, most_by_all_plainly, several_of
@@ -46,7 +46,7 @@ def fits(
     YES comes with a placement. NO is proven for what the nodes carry here (pods that are nominated to
     them included), and stays true for members that ask for more than is worked out here
     (`Shape.unsupported`): these can only take nodes away. CANNOT_TELL says why.
-    Nodes that are a `Ground` are not read anew for every question. `plain` asks node by node
+    Nodes that are a `NodeSnapshot` are not read anew for every question. `plain` asks node by node
     instead, slowly, for comparison; `group` off then keeps equal nodes apart.
     """
     if target <= 0:
@@ -97,24 +97,24 @@ def _safely(shares_names: bool, ask: Callable[[], Fit], unreadable: Callable[[],
 def _fits(
     request: GangRequest, nodes: Sequence[NodeRoom], when: When, target: int, budget: Budget
 ) -> Fit:
-    ground = as_ground(nodes)
+    snapshot = as_snapshot(nodes)
 
     def ask() -> Fit:
         spreading = spread_of(request)
         if spreading is not None:
-            return fit_spread(ground, spreading, when, target)
+            return fit_spread(snapshot, spreading, when, target)
         several = several_of(request)
-        if several is not None and most_by_all(ground, several, when) < target:
+        if several is not None and most_by_all(snapshot, several, when) < target:
             return Fit(Answer.NO)
         apart = apart_of(request)
         if apart is not None:
-            return fit_apart(ground, apart, when, target)
-        return fit_in_some_domain(ground, request, when, target, budget)
+            return fit_apart(snapshot, apart, when, target)
+        return fit_in_some_domain(snapshot, request, when, target, budget)
 
     return _safely(
-        hosts_share_names(ground, request),
+        hosts_share_names(snapshot, request),
         ask,
-        lambda: first_unreadable(ground, request),
+        lambda: first_unreadable(snapshot, request),
     )
 
 

@@ -12,8 +12,8 @@ from gangboard.domain.capacity import Shape
 from gangboard.domain.placing import Constraint, Eligibility, Excluded, Filter, When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.eligibility import EXAMPLES, UNLIMITED, ranked
-from gangboard.placement.ground import SAFE, Ground, Mask, Whole, total
 from gangboard.placement.matching import keeps_apart, keys_apart
+from gangboard.placement.node_snapshot import SAFE, Mask, NodeSnapshot, Whole, total
 from gangboard.placement.sieve import Sieve, has_label
 
 MOST_KEPT = 600
@@ -25,11 +25,11 @@ Summary = tuple[int, int, int, Saturated]
 class Hosts:
     """Which nodes can host a pod of one shape, and how many pods of it fit on each."""
 
-    def __init__(self, ground: Ground, shape: Shape) -> None:
-        self._ground = ground
+    def __init__(self, snapshot: NodeSnapshot, shape: Shape) -> None:
+        self._snapshot = snapshot
         self._shape = shape
         self._asked = wanted(shape)
-        self._sieve = Sieve(ground, shape)
+        self._sieve = Sieve(snapshot, shape)
         self._caps: dict[When, Whole] = {}
         self._sums: dict[When, int] = {}
         self._orders: dict[When, tuple[Whole, Whole, Whole]] = {}
@@ -55,7 +55,7 @@ class Hosts:
     def eligibility(self, keys: tuple[str, ...] = ()) -> Eligibility:
         """Return the same as `eligibility.eligibility`, in the order of the owner."""
         if keys not in self._found:
-            left = np.ones(len(self._ground), dtype=np.bool_)
+            left = np.ones(len(self._snapshot), dtype=np.bool_)
             excluded: dict[Filter, Excluded] = {}
             details: dict[Filter, Counter[str]] = {}
             hit: dict[Filter, Mask] = {}
@@ -76,15 +76,15 @@ class Hosts:
     def _names(self, mask: Mask) -> tuple[str, ...]:
         """Return the names of nodes; shapes with the same nodes share them."""
         place = ("names", mask.tobytes())
-        cache = self._ground.cache
+        cache = self._snapshot.cache
         if place not in cache:
-            cache[place] = tuple(compress(self._ground.names, mask.tolist()))
+            cache[place] = tuple(compress(self._snapshot.names, mask.tolist()))
         found: tuple[str, ...] = cache[place]
         return found
 
     def _excluded(self, mask: Mask, details: Counter[str] | None) -> Excluded:
         places = np.flatnonzero(mask)
-        examples = tuple(self._ground.names[at] for at in places[:EXAMPLES].tolist())
+        examples = tuple(self._snapshot.names[at] for at in places[:EXAMPLES].tolist())
         return Excluded(len(places), examples, ranked(details))
 
     # How many
@@ -97,21 +97,21 @@ class Hosts:
             if self._shape.host_ports or keeps_apart(self._shape, self._shape):
                 caps = np.minimum(caps, 1)
             for key in keys_apart(self._shape):
-                caps = np.where(has_label(self._ground, key), np.minimum(caps, 1), caps)
+                caps = np.where(has_label(self._snapshot, key), np.minimum(caps, 1), caps)
             self._caps[when] = caps
         return self._caps[when]
 
     def _by_amounts(self, when: When) -> Whole:
         found: Whole | None = None
         for resource, amount in self._asked.items():
-            free = self._ground.stock(resource).free(when)
+            free = self._snapshot.stock(resource).free(when)
             if amount > SAFE:
                 free = free.astype(object)
             count = np.maximum(free, 0)
             if amount > 1:
                 count = count // amount
             found = count if found is None else np.minimum(found, count)
-        return np.full(len(self._ground), UNLIMITED, dtype=np.int64) if found is None else found
+        return np.full(len(self._snapshot), UNLIMITED, dtype=np.int64) if found is None else found
 
     def most(self, when: When) -> int:
         """Return how many pods fit on all nodes, each node by itself."""
@@ -157,18 +157,18 @@ class Hosts:
             (Constraint.APART, self._sieve.apart_taken(When.NOW)),
         ]
         for resource in sorted(self._asked):
-            short = self._ground.stock(resource).now < self._asked[resource]
+            short = self._snapshot.stock(resource).now < self._asked[resource]
             limits.append((resource, short))
         for limit, hit in limits:
             here = np.flatnonzero(left & hit)
             if len(here):
-                names = tuple(self._ground.names[at] for at in here[:EXAMPLES].tolist())
+                names = tuple(self._snapshot.names[at] for at in here[:EXAMPLES].tolist())
                 found.append((str(limit), len(here), names))
                 left = left & ~hit
         return tuple(sorted(found, key=lambda one: (-one[1], one[0])))
 
 
-def hosts_of(ground: Ground, shape: Shape) -> Hosts:
+def hosts_of(snapshot: NodeSnapshot, shape: Shape) -> Hosts:
     """Return the hosts of a shape, worked out once for all shapes that ask the same."""
     asked = (
         tuple(wanted(shape).items()),
@@ -180,10 +180,10 @@ def hosts_of(ground: Ground, shape: Shape) -> Hosts:
         shape.matched,
         shape.near,
     )
-    kept: dict[Hashable, Hosts] = ground.cache.setdefault("hosts", {})
+    kept: dict[Hashable, Hosts] = snapshot.cache.setdefault("hosts", {})
     found = kept.get(asked)
     if found is None:
         while len(kept) >= MOST_KEPT:
             kept.pop(next(iter(kept)))
-        found = kept[asked] = Hosts(ground, shape)
+        found = kept[asked] = Hosts(snapshot, shape)
     return found

@@ -18,9 +18,9 @@ from gangboard.domain.capacity import GangRequest, Party
 from gangboard.domain.placing import When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.domains import domains_of
-from gangboard.placement.ground import Ground
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.matching import keeps_apart, ports_clash
+from gangboard.placement.node_snapshot import NodeSnapshot
 
 MOST_PERMUTED = 3
 """Shapes of which every order is played; of more, one order and its reverse."""
@@ -33,35 +33,35 @@ _LEAST = {_CPU: 100, _MEMORY: 200 * 1024**2}
 """What a pod that asks for none counts for in scores (pkg/scheduler/util/pod_resources.go)."""
 
 
-def is_found_in_turn(request: GangRequest, ground: Ground, target: int) -> bool:
+def is_found_in_turn(request: GangRequest, snapshot: NodeSnapshot, target: int) -> bool:
     """Whether `target` members are placed in every order that is played."""
     parties = [party for party in request.parties if party.count]
-    groups = list(_groups(request, ground, parties, target))
+    groups = list(_groups(request, snapshot, parties, target))
     return all(
-        any(_Play(ground, parties, nodes).placed(order, target) for nodes in groups)
+        any(_Play(snapshot, parties, nodes).placed(order, target) for nodes in groups)
         for order in _orders(parties)
     )
 
 
-def work_of(request: GangRequest, ground: Ground) -> int:
+def work_of(request: GangRequest, snapshot: NodeSnapshot) -> int:
     """Return how often a node is scored at the least, over all orders that are played."""
     parties = [party for party in request.parties if party.count]
-    hosts = [hosts_of(ground, party.shape).summary(request.topology_keys)[2] for party in parties]
+    hosts = [hosts_of(snapshot, party.shape).summary(request.topology_keys)[2] for party in parties]
     return sum(hosts[shape] + count for order in _orders(parties) for shape, count in order)
 
 
 def _groups(
-    request: GangRequest, ground: Ground, parties: Sequence[Party], target: int
+    request: GangRequest, snapshot: NodeSnapshot, parties: Sequence[Party], target: int
 ) -> Iterator[list[int]]:
     """Yield the nodes of each topology domain that has room for enough; all nodes without one."""
     if not request.topology_keys:
-        yield list(range(len(ground)))
+        yield list(range(len(snapshot)))
         return
-    domains = domains_of(ground, request.topology_keys)
+    domains = domains_of(snapshot, request.topology_keys)
     for code, values in enumerate(domains.values):
         mask = domains.codes == code
         alone = sum(
-            min(party.count, int(hosts_of(ground, party.shape).caps(When.NOW)[mask].sum()))
+            min(party.count, int(hosts_of(snapshot, party.shape).caps(When.NOW)[mask].sum()))
             for party in parties
         )
         if request.domain in (None, values) and alone >= target:
@@ -88,15 +88,17 @@ def _orders(parties: Sequence[Party]) -> Iterator[list[tuple[int, int]]]:
 class _Play:
     """Nodes that fill up pod by pod."""
 
-    def __init__(self, ground: Ground, parties: Sequence[Party], nodes: Sequence[int]) -> None:
+    def __init__(
+        self, snapshot: NodeSnapshot, parties: Sequence[Party], nodes: Sequence[int]
+    ) -> None:
         self._parties = parties
         self._asked = [wanted(party.shape) for party in parties]
         names = {name for asked in self._asked for name in asked} | _LEAST.keys()
-        stocks = {name: ground.stock(name) for name in names}
+        stocks = {name: snapshot.stock(name) for name in names}
         self._free = {name: stock.now[nodes].tolist() for name, stock in stocks.items()}
         self._whole = {name: stocks[name].allocatable[nodes].tolist() for name in _LEAST}
         self._hosts = [
-            hosts_of(ground, party.shape).caps(When.NOW)[nodes].nonzero()[0].tolist()
+            hosts_of(snapshot, party.shape).caps(When.NOW)[nodes].nonzero()[0].tolist()
             for party in parties
         ]
         counts = Counter(chain.from_iterable(self._hosts))

@@ -12,33 +12,35 @@ from gangboard.domain.capacity import Load, NodeRoom
 from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
 from gangboard.placement.amounts import pod_amounts
-from gangboard.placement.ground import Ground, Mask
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.members import nodes_for, waiting
 from gangboard.placement.neighbours import Matcher, fewer, matcher, more
+from gangboard.placement.node_snapshot import Mask, NodeSnapshot
 from gangboard.placement.trial import Trial
 
 
-def nodes_to_free(unit: Unit) -> Ground:
+def nodes_to_free(unit: Unit) -> NodeSnapshot:
     """Return the nodes as the unit's waiting pods find them, where members that have one stay.
 
     Nobody frees room for a gang by taking its own pods away; nor for a Job of a JobSet those of another.
     """
-    ground = nodes_for(unit)
+    snapshot = nodes_for(unit)
     there: dict[str, list[Pod]] = {}
     members = {pod.meta.ref.uid: pod for pod in (*unit.facts.pods, *unit.strangers)}
     for pod in members.values():
         if pod.is_live and pod.is_placed and not pod.is_terminating and not pod.stays:
             there.setdefault(pod.node, []).append(pod)
     if not there:
-        return ground
+        return snapshot
     matched = matcher(unit.facts.room, waiting(unit))
     changed: dict[str, NodeRoom] = {}
     for name, pods in there.items():
-        at = ground.place(name)
+        at = snapshot.place(name)
         if at is not None:
-            changed[name] = replace(ground[at], staying=_with(ground[at].staying, pods, matched))
-    return ground.changed(changed)
+            changed[name] = replace(
+                snapshot[at], staying=_with(snapshot[at].staying, pods, matched)
+            )
+    return snapshot.changed(changed)
 
 
 def _with(load: Load, pods: Sequence[Pod], matched: Matcher) -> Load:
@@ -57,7 +59,7 @@ def _with(load: Load, pods: Sequence[Pod], matched: Matcher) -> Load:
 def where(trial: Trial) -> Mask:
     """Return the nodes that could host a member."""
     keys = trial.request.topology_keys
-    masks = [hosts_of(trial.ground, party.shape).eligible(keys) for party in trial.parties]
+    masks = [hosts_of(trial.snapshot, party.shape).eligible(keys) for party in trial.parties]
     found: Mask = np.logical_or.reduce(masks)
     return found
 

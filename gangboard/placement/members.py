@@ -25,8 +25,8 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.reading.wording import count, listed
 from gangboard.placement.amounts import pod_amounts
 from gangboard.placement.devices import may_be_served
-from gangboard.placement.ground import Ground, ground_of
 from gangboard.placement.neighbours import NO_TERMS, fewer, matcher
+from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of
 
 OF_OTHERS = "anti-affinity of other pods"
 """What is not worked out of a pod that a term of another, not by host, may keep away."""
@@ -171,10 +171,10 @@ def _may_come(unit: Unit, near: PodTerm) -> bool:
     ]
     if not coming or any(pod.needs.near != near for pod in coming):
         return bool(coming)
-    ground = ground_of(unit.facts.room)
+    snapshot = snapshot_of(unit.facts.room)
     return not any(
-        near in load.matched and near.topology_key in ground[at].labels
-        for at, load in ground.odd().apart_now.items()
+        near in load.matched and near.topology_key in snapshot[at].labels
+        for at, load in snapshot.sparse().apart_now.items()
     )
 
 
@@ -191,11 +191,11 @@ def _may_count_more(unit: Unit, spread: Spread, pods: Sequence[Pod]) -> bool:
     Until they are bound the scheduler counts them on the node that it looks at and on no other
     (RunFilterPluginsWithNominatedPods); on 1.35 those that wait at the gate everywhere.
     """
-    ground = ground_of(unit.facts.room)
+    snapshot = snapshot_of(unit.facts.room)
     term = spread.counted.of_nominated
-    number = sum(load.matched.get(term, 0) for load in ground.odd().apart_now.values())
+    number = sum(load.matched.get(term, 0) for load in snapshot.sparse().apart_now.values())
     own = [
-        pod for pod in pods if pod.nominated_node and ground.place(pod.nominated_node) is not None
+        pod for pod in pods if pod.nominated_node and snapshot.place(pod.nominated_node) is not None
     ]
     return number > (len(own) if spread.counts_itself else 0)
 
@@ -265,31 +265,31 @@ def _name(unit: Unit, pods: Sequence[Pod]) -> str:
 # Nodes
 
 
-def nodes_for(unit: Unit) -> Ground:
+def nodes_for(unit: Unit) -> NodeSnapshot:
     """Return the nodes of the cluster without what is kept on them for the unit's own waiting pods.
 
     A node to which one of them is nominated carries its load, and it must not stand in its own way.
     Ports that members on such a node hold there stay.
     """
-    ground = ground_of(unit.facts.room)
+    snapshot = snapshot_of(unit.facts.room)
     kept: dict[str, list[Pod]] = {}
     for pod in waiting(unit):
         if pod.nominated_node:
             kept.setdefault(pod.nominated_node, []).append(pod)
     if not kept:
-        return ground
+        return snapshot
     members = on_nodes(unit)
     matched = matcher(unit.facts.room, waiting(unit))
     changed: dict[str, NodeRoom] = {}
     for name, pods in kept.items():
-        at = ground.place(name)
+        at = snapshot.place(name)
         if at is not None:
             beside = [pod for pod in members if pod.node == name]
             gone = Counter(term for pod in pods for term in matched(pod))
-            less = _less(ground[at].now, pods, beside)
+            less = _less(snapshot[at].now, pods, beside)
             less = replace(less, matched=fewer(less.matched, gone))
-            changed[name] = replace(ground[at], now=less)
-    return ground.changed(changed)
+            changed[name] = replace(snapshot[at], now=less)
+    return snapshot.changed(changed)
 
 
 def _less(load: Load, pods: Sequence[Pod], beside: Sequence[Pod]) -> Load:

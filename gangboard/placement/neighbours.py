@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gangboard.domain.capacity import ClusterRoom, PodTerm, PodTerms
 from gangboard.domain.pod import Pod
-from gangboard.placement.ground import ground_of
+from gangboard.placement.node_snapshot import snapshot_of
 
 NO_TERMS: frozenset[PodTerm] = frozenset()
 _KEY = "terms of anti-affinity"
@@ -200,7 +200,7 @@ class Neighbours:
 def matcher(room: ClusterRoom, pods: Iterable[Pod]) -> Matcher:
     """Return what says which terms a pod matches: of those with a node in a room, and of these."""
     if _KEY not in room.cache:
-        loads = ground_of(room).odd().apart_now.values()
+        loads = snapshot_of(room).sparse().apart_now.values()
         room.cache[_KEY] = TermIndex({term for load in loads for term in load.apart})
     there = room.cache[_KEY]
     assert isinstance(there, TermIndex)  # noqa: S101 - the key is ours

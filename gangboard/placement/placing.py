@@ -14,9 +14,9 @@ from gangboard.placement.apart import most_apart
 from gangboard.placement.assess import assess
 from gangboard.placement.domains import domains_of
 from gangboard.placement.eligibility import EXAMPLES
-from gangboard.placement.ground import Ground
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.members import nodes_for, request_of, waiting
+from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.spread import closed, most_in
 
 __all__ = ["nodes_for", "placing", "request_of"]
@@ -29,68 +29,71 @@ def placing(unit: Unit) -> Placing | None:
     request = request_of(unit)
     if unit.facts.room.why:
         return Placing(request, why=unit.facts.room.why)
-    ground = nodes_for(unit)
+    snapshot = nodes_for(unit)
     keys = request.topology_keys
-    shapes = tuple(shape_fit(party, ground, keys, request.domain) for party in request.parties)
-    found = assess(request, ground)
+    shapes = tuple(shape_fit(party, snapshot, keys, request.domain) for party in request.parties)
+    found = assess(request, snapshot)
     refused_at = last_refusal(unit) if found.cause is Cause.FITS else None
     return Placing(request, found, shapes, refused_at=refused_at)
 
 
 def shape_fit(
-    party: Party, ground: Ground, keys: tuple[str, ...], domain: tuple[str, ...] | None = None
+    party: Party,
+    snapshot: NodeSnapshot,
+    keys: tuple[str, ...],
+    domain: tuple[str, ...] | None = None,
 ) -> ShapeFit:
     """Return where the pods of one shape can go, each node by itself but for rules about many.
 
     `domain` are the values of `keys` that members with a node have chosen: no other node takes one.
     """
-    hosts = hosts_of(ground, party.shape)
+    hosts = hosts_of(snapshot, party.shape)
     now, empty, open_nodes, saturated = hosts.summary(keys)
     found = ShapeFit(
         party.shape, party.count, hosts.eligibility(keys), now, empty, open_nodes, saturated
     )
     if domain is not None:
-        return _within(found, ground, keys, domain)
+        return _within(found, snapshot, keys, domain)
     spread = party.shape.spread
-    return _spread_out(found, ground, spread) if spread is not None else _apart(found, ground)
+    return _spread_out(found, snapshot, spread) if spread is not None else _apart(found, snapshot)
 
 
 def _within(
-    found: ShapeFit, ground: Ground, keys: tuple[str, ...], domain: tuple[str, ...]
+    found: ShapeFit, snapshot: NodeSnapshot, keys: tuple[str, ...], domain: tuple[str, ...]
 ) -> ShapeFit:
     """Return the same with what the topology domain leaves of the numbers.
 
     A node elsewhere is none, whatever is free on it.
     """
-    hosts, domains = hosts_of(ground, found.shape), domains_of(ground, keys)
+    hosts, domains = hosts_of(snapshot, found.shape), domains_of(snapshot, keys)
     code = domains.values.index(domain) if domain in domains.values else None
-    inside = domains.codes == code if code is not None else np.zeros(len(ground), dtype=np.bool_)
+    inside = domains.codes == code if code is not None else np.zeros(len(snapshot), dtype=np.bool_)
     now, empty, open_nodes, saturated = hosts.part(hosts.eligible(keys) & inside)
     outside = np.flatnonzero(hosts.eligible(keys) & ~inside).tolist()
-    names = tuple(ground.names[at] for at in outside[:EXAMPLES])
+    names = tuple(snapshot.names[at] for at in outside[:EXAMPLES])
     more = ((str(Constraint.TOPOLOGY), len(outside), names),) if outside else ()
     saturated = tuple(sorted((*saturated, *more), key=lambda one: (-one[1], one[0])))
     return replace(found, now=now, empty=empty, open_nodes=open_nodes, saturated=saturated)
 
 
-def _apart(found: ShapeFit, ground: Ground) -> ShapeFit:
+def _apart(found: ShapeFit, snapshot: NodeSnapshot) -> ShapeFit:
     """Return the same with what pods leave of the numbers that keep each other out of a zone."""
-    now = most_apart(ground, found.shape, When.NOW)
-    empty = most_apart(ground, found.shape, When.EMPTY)
+    now = most_apart(snapshot, found.shape, When.NOW)
+    empty = most_apart(snapshot, found.shape, When.EMPTY)
     return found if now is None or empty is None else replace(found, now=now, empty=empty)
 
 
-def _spread_out(found: ShapeFit, ground: Ground, spread: Spread) -> ShapeFit:
+def _spread_out(found: ShapeFit, snapshot: NodeSnapshot, spread: Spread) -> ShapeFit:
     """Return the same with what a topology spread constraint leaves of the numbers."""
     shape = found.shape
-    with_room = hosts_of(ground, shape).caps(When.NOW) > 0
-    shut = np.flatnonzero(with_room & closed(ground, shape, spread)).tolist()
-    names = tuple(ground.names[at] for at in shut[:EXAMPLES])
+    with_room = hosts_of(snapshot, shape).caps(When.NOW) > 0
+    shut = np.flatnonzero(with_room & closed(snapshot, shape, spread)).tolist()
+    names = tuple(snapshot.names[at] for at in shut[:EXAMPLES])
     more = ((str(Constraint.SPREAD), len(shut), names),) if shut else ()
     return replace(
         found,
-        now=most_in(ground, shape, spread, When.NOW),
-        empty=most_in(ground, shape, spread, When.EMPTY),
+        now=most_in(snapshot, shape, spread, When.NOW),
+        empty=most_in(snapshot, shape, spread, When.EMPTY),
         open_nodes=found.open_nodes - len(shut),
         saturated=tuple(sorted((*found.saturated, *more), key=lambda one: (-one[1], one[0]))),
     )

@@ -13,7 +13,6 @@ import numpy as np
 from gangboard.domain.capacity import HostPort, Load, Requirement, Shape, Spread, Taint
 from gangboard.domain.placing import Filter, When
 from gangboard.placement.amounts import wanted
-from gangboard.placement.ground import NAME, Ground, Mask, Whole
 from gangboard.placement.matching import (
     CORDON,
     NAME_FIELD,
@@ -24,13 +23,14 @@ from gangboard.placement.matching import (
     ports_clash,
     untolerated,
 )
+from gangboard.placement.node_snapshot import NAME, Mask, NodeSnapshot, Whole
 
 
 class Sieve:
     """What each filter says of all nodes about one shape."""
 
-    def __init__(self, ground: Ground, shape: Shape) -> None:
-        self._ground = ground
+    def __init__(self, snapshot: NodeSnapshot, shape: Shape) -> None:
+        self._snapshot = snapshot
         self._shape = shape
         self._asked = wanted(shape)
         self._kept: dict[str, Mask] = {}
@@ -41,19 +41,19 @@ class Sieve:
             self._kept["eligible"] = self._readable() & ~self._unreadable()
         found = self._kept["eligible"]
         for key in keys:
-            found = found & has_label(self._ground, key)
+            found = found & has_label(self._snapshot, key)
         return found
 
     def only_unreadable(self, keys: Sequence[str]) -> Mask:
         """Return the nodes that might be eligible if their amounts could be read."""
         found = self._readable() & self._unreadable()
         for key in keys:
-            found = found & has_label(self._ground, key)
+            found = found & has_label(self._snapshot, key)
         return found
 
     def first_unreadable(self, at: int) -> str:
         """Return the first requested resource of a node that could not be read."""
-        return min(self._ground[at].unreadable & self._asked.keys())
+        return min(self._snapshot[at].unreadable & self._asked.keys())
 
     def _readable(self) -> Mask:
         """Return the nodes that no filter but the one about unreadable amounts excludes."""
@@ -72,10 +72,10 @@ class Sieve:
         return self._kept["readable"]
 
     def _all(self) -> Mask:
-        return np.ones(len(self._ground), dtype=np.bool_)
+        return np.ones(len(self._snapshot), dtype=np.bool_)
 
     def _none(self) -> Mask:
-        return np.zeros(len(self._ground), dtype=np.bool_)
+        return np.zeros(len(self._snapshot), dtype=np.bool_)
 
     def _selected(self) -> Mask:
         """Match node selector and affinity as `matching.is_selected`."""
@@ -105,23 +105,23 @@ class Sieve:
         if term is None:
             return self._all()
         if term.is_by_host:
-            there = self._ground.odd().apart_now
+            there = self._snapshot.sparse().apart_now
             return self._at(at for at, load in there.items() if term in load.matched)
-        domains = self._ground.terms(When.NOW).items()
+        domains = self._snapshot.terms(When.NOW).items()
         values = [
             value
             for (key, value), terms in domains
             if key == term.topology_key and term in terms.matched
         ]
-        return self._ground.labels(term.topology_key).among(values)
+        return self._snapshot.labels(term.topology_key).among(values)
 
     def _matching(self, entry: Requirement, *, field: bool = False) -> Mask:
         if field and entry.key != NAME_FIELD:
             return self._all() if entry.matches(None) else self._none()
         place = ("matching", entry, field)
-        cache = self._ground.cache
+        cache = self._snapshot.cache
         if place not in cache:
-            texts = self._ground.labels(NAME if field else entry.key)
+            texts = self._snapshot.labels(NAME if field else entry.key)
             if entry.operator == "In":  # told apart since names of nodes are many
                 cache[place] = texts.among(entry.values)
             elif entry.operator == "NotIn":
@@ -134,9 +134,9 @@ class Sieve:
     def _taints(self) -> tuple[Whole, list[list[Taint]]]:
         """Return the kind of each node, and for each kind the taints that keep the pod away."""
         place = ("taints", self._shape.tolerations)
-        cache = self._ground.cache
+        cache = self._snapshot.cache
         if place not in cache:
-            kinds = self._ground.kinds()
+            kinds = self._snapshot.kinds()
             cache[place] = kinds.codes, [untolerated(node, self._shape) for node in kinds.nodes]
         found: tuple[Whole, list[list[Taint]]] = cache[place]
         return found
@@ -150,31 +150,33 @@ class Sieve:
 
     def counted(self, spread: Spread) -> Mask:
         """Return the nodes that a spread constraint counts: the same as `spread.is_counted`."""
-        found = has_label(self._ground, spread.topology_key)
+        found = has_label(self._snapshot, spread.topology_key)
         if spread.honours_affinity:
             found = found & self._selected()
         if spread.honours_taints:
-            kinds = self._ground.kinds()
+            kinds = self._snapshot.kinds()
             tainted = [is_tainted(node, self._shape) for node in kinds.nodes]
             found = found & ~np.array(tainted, dtype=np.bool_)[kinds.codes]
         return found
 
     def _enough(self, resource: str, amount: int) -> Mask:
-        stock = self._ground.stock(resource)
+        stock = self._snapshot.stock(resource)
         found: Mask = (stock.empty >= amount) & (stock.allocatable != 0)
         return found
 
     def _unread(self, resource: str) -> Mask:
         return self._at(
-            at for at, names in self._ground.odd().unreadable.items() if resource in names
+            at for at, names in self._snapshot.sparse().unreadable.items() if resource in names
         )
 
     def _unreadable(self) -> Mask:
         asked = self._asked.keys()
-        return self._at(at for at, names in self._ground.odd().unreadable.items() if names & asked)
+        return self._at(
+            at for at, names in self._snapshot.sparse().unreadable.items() if names & asked
+        )
 
     def _silent(self) -> Mask:
-        return self._at(self._ground.odd().silent)
+        return self._at(self._snapshot.sparse().silent)
 
     def _at(self, places: Iterable[int]) -> Mask:
         found = self._none()
@@ -195,10 +197,10 @@ class Sieve:
         yield Filter.SELECTOR, "", ~self._selected()
         yield Filter.NEAR, "", ~self._near()
         for key in keys:
-            yield Filter.TOPOLOGY_LABEL, key, ~has_label(self._ground, key)
+            yield Filter.TOPOLOGY_LABEL, key, ~has_label(self._snapshot, key)
         silent = self._silent()
         for resource in self._asked:
-            there = self._ground.stock(resource).allocatable != 0
+            there = self._snapshot.stock(resource).allocatable != 0
             yield Filter.MISSING_RESOURCE, resource, ~(there | silent | self._unread(resource))
         for resource, amount in self._asked.items():
             enough = self._enough(resource, amount)
@@ -227,28 +229,28 @@ class Sieve:
 
     def ports_taken(self, when: When) -> Mask:
         """Return the nodes on which a host port that it wants is taken."""
-        odd = self._ground.odd()
-        return self._port_clashes(odd.ports_now if when is When.NOW else odd.ports_staying)
+        sparse = self._snapshot.sparse()
+        return self._port_clashes(sparse.ports_now if when is When.NOW else sparse.ports_staying)
 
     def apart_taken(self, when: When) -> Mask:
         """Return the nodes where a pod keeps it away, on the node or with the same value of a label."""
         if not (self._shape.apart or self._shape.matched):
             return self._none()
-        odd = self._ground.odd()
-        found = self._apart_clashes(odd.apart_now if when is When.NOW else odd.apart_staying)
-        for (key, value), terms in self._ground.terms(when).items():
+        sparse = self._snapshot.sparse()
+        found = self._apart_clashes(sparse.apart_now if when is When.NOW else sparse.apart_staying)
+        for (key, value), terms in self._snapshot.terms(when).items():
             if any(clashing(self._shape, terms)):
-                found |= self._ground.labels(key).among((value,))
+                found |= self._snapshot.labels(key).among((value,))
         return found
 
 
-def has_label(ground: Ground, key: str) -> Mask:
+def has_label(snapshot: NodeSnapshot, key: str) -> Mask:
     """Return the nodes that have a label."""
     place = ("label", key)
-    if place not in ground.cache:
-        texts = ground.labels(key)
-        ground.cache[place] = ~texts.among((None,))
-    found: Mask = ground.cache[place]
+    if place not in snapshot.cache:
+        texts = snapshot.labels(key)
+        snapshot.cache[place] = ~texts.among((None,))
+    found: Mask = snapshot.cache[place]
     return found
 
 

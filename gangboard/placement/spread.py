@@ -22,9 +22,9 @@ from gangboard.domain.capacity import GangRequest, NodeRoom, Party, PodTerm, Sha
 from gangboard.domain.placing import Answer, Fit, When
 from gangboard.placement.domains import domains_of
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
-from gangboard.placement.ground import Ground, Mask
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.matching import is_selected, is_tainted
+from gangboard.placement.node_snapshot import Mask, NodeSnapshot
 from gangboard.placement.sieve import Sieve
 
 
@@ -93,46 +93,46 @@ def _low(spread: Spread, numbers: Sequence[int]) -> int:
 # All nodes at once
 
 
-def fit_spread(ground: Ground, asked: Spreading, when: When, target: int) -> Fit:
+def fit_spread(snapshot: NodeSnapshot, asked: Spreading, when: When, target: int) -> Fit:
     """Return whether at least `target` of the pods fit."""
-    return _fit(asked, domains_by(ground, asked.shape, asked.spread, when), target)
+    return _fit(asked, domains_by(snapshot, asked.shape, asked.spread, when), target)
 
 
-def most_in(ground: Ground, shape: Shape, spread: Spread, when: When) -> int:
+def most_in(snapshot: NodeSnapshot, shape: Shape, spread: Spread, when: When) -> int:
     """Return how many pods of a shape fit that the constraint lets in."""
-    return sum(limits(spread, domains_by(ground, shape, spread, when)))
+    return sum(limits(spread, domains_by(snapshot, shape, spread, when)))
 
 
-def domains_by(ground: Ground, shape: Shape, spread: Spread, when: When) -> list[Domain]:
+def domains_by(snapshot: NodeSnapshot, shape: Shape, spread: Spread, when: When) -> list[Domain]:
     """Return the domains that a constraint counts, by value, with the places for pods of the shape."""
-    known = domains_of(ground, (spread.topology_key,))
+    known = domains_of(snapshot, (spread.topology_key,))
     codes = known.codes
-    counted = Sieve(ground, shape).counted(spread)
+    counted = Sieve(snapshot, shape).counted(spread)
     there = dict.fromkeys(np.unique(codes[counted]).tolist(), 0)
-    for at, number in matching(ground, spread.counted, when):
+    for at, number in matching(snapshot, spread.counted, when):
         if counted[at]:
             there[int(codes[at])] += number
-    caps = hosts_of(ground, shape).caps(when)
+    caps = hosts_of(snapshot, shape).caps(when)
     places: dict[int, dict[str, int]] = {code: {} for code in there}
     # A node that could host one is counted: both policies are filters of every pod, too.
     for at in np.flatnonzero((caps > 0) & (codes >= 0)).tolist():
-        places[int(codes[at])][ground.names[at]] = int(caps[at])
+        places[int(codes[at])][snapshot.names[at]] = int(caps[at])
     return [Domain(known.values[code][0], there[code], places[code]) for code in sorted(there)]
 
 
-def matching(ground: Ground, term: PodTerm, when: When) -> Iterator[tuple[int, int]]:
+def matching(snapshot: NodeSnapshot, term: PodTerm, when: When) -> Iterator[tuple[int, int]]:
     """Yield the nodes with pods that a constraint counts, and how many."""
-    odd = ground.odd()
-    for at, load in (odd.apart_now if when is When.NOW else odd.apart_staying).items():
+    sparse = snapshot.sparse()
+    for at, load in (sparse.apart_now if when is When.NOW else sparse.apart_staying).items():
         if term in load.matched:
             yield at, load.matched[term]
 
 
-def closed(ground: Ground, shape: Shape, spread: Spread) -> Mask:
+def closed(snapshot: NodeSnapshot, shape: Shape, spread: Spread) -> Mask:
     """Return the nodes to which the constraint lets no pod come now."""
-    found = domains_by(ground, shape, spread, When.NOW)
+    found = domains_by(snapshot, shape, spread, When.NOW)
     values = {one.value for one in found if is_open(spread, found, one)}
-    return ~ground.labels(spread.topology_key).among(values)
+    return ~snapshot.labels(spread.topology_key).among(values)
 
 
 # Node by node

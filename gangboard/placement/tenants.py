@@ -11,8 +11,8 @@ import numpy as np
 from gangboard.domain.capacity import ClusterRoom, Load, Resident, Shape
 from gangboard.domain.placing import When
 from gangboard.placement.amounts import taken, wanted
-from gangboard.placement.ground import Ground, Mask, Whole, whole
 from gangboard.placement.hosts import MOST_KEPT, Hosts
+from gangboard.placement.node_snapshot import Mask, NodeSnapshot, Whole, whole
 
 _FEW = 4
 """Less than one load in so many: then these are asked one by one, and no column is made."""
@@ -32,9 +32,9 @@ class Gains:
 class Shares:
     """So much of the room of a cluster, each part of it on some nodes."""
 
-    def __init__(self, parts: Sequence[Mapping[str, Load]], ground: Ground) -> None:
+    def __init__(self, parts: Sequence[Mapping[str, Load]], snapshot: NodeSnapshot) -> None:
         # Thousands of gangs on tens of thousands of nodes: no object of Python is made for a load.
-        places = map(ground.place, chain.from_iterable(parts))
+        places = map(snapshot.place, chain.from_iterable(parts))
         nodes = np.array([-1 if at is None else at for at in places], dtype=np.int64)
         owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         loads: list[Load] = list(chain.from_iterable(part.values() for part in parts))
@@ -57,30 +57,32 @@ class Shares:
             self._held[place] = sums
         return self._held[place]
 
-    def gains(self, ground: Ground, hosts: Hosts, shape: Shape, codes: Whole) -> Gains:
+    def gains(self, snapshot: NodeSnapshot, hosts: Hosts, shape: Shape, codes: Whole) -> Gains:
         """Return how many pods of a shape more fit in a domain when one of them alone is away.
 
-        `hosts` are of `ground`, `codes` is the domain of each of its nodes, -1 for none. Of several
+        `hosts` are of `snapshot`, `codes` is the domain of each of its nodes, -1 for none. Of several
         together the sum is a guess: two on one node can make the same place, or one place that
         neither makes alone.
         """
-        # With the ground, which a gang with members on nodes has of its own: it goes with the trial.
-        kept: dict[Hashable, Gains] = ground.cache.setdefault(("gains", self), {})
+        # With the snapshot, which a gang with members on nodes has of its own: it goes with the trial.
+        kept: dict[Hashable, Gains] = snapshot.cache.setdefault(("gains", self), {})
         place = hosts, codes.tobytes()
         if place not in kept:
             while len(kept) >= MOST_KEPT:
                 kept.pop(next(iter(kept)))
-            kept[place] = self._worked_out(ground, hosts, shape, codes)
+            kept[place] = self._worked_out(snapshot, hosts, shape, codes)
         return kept[place]
 
-    def _worked_out(self, ground: Ground, hosts: Hosts, shape: Shape, codes: Whole) -> Gains:
+    def _worked_out(
+        self, snapshot: NodeSnapshot, hosts: Hosts, shape: Shape, codes: Whole
+    ) -> Gains:
         now = hosts.caps(When.NOW)
         eligible = hosts.eligible() & (codes >= 0) & (hosts.caps(When.EMPTY) > now)
         here = np.flatnonzero(eligible[self._nodes])
         then: Whole | None = None
         # Devices first: they leave the fewest to be looked at.
         for resource, amount in sorted(wanted(shape).items(), key=lambda one: "/" not in one[0]):
-            free = ground.stock(resource).now[self._nodes[here]] + self._of(resource, here)
+            free = snapshot.stock(resource).now[self._nodes[here]] + self._of(resource, here)
             fit = np.maximum(free, 0) // amount
             then = fit if then is None else np.minimum(then, fit)
             more = then > now[self._nodes[here]]
@@ -110,20 +112,20 @@ class Shares:
 class Tenants(Shares):
     """All residents that somebody could suspend, in the order in which the room names them."""
 
-    def __init__(self, room: ClusterRoom, ground: Ground) -> None:
+    def __init__(self, room: ClusterRoom, snapshot: NodeSnapshot) -> None:
         self.all: tuple[Resident, ...] = tuple(
             one for one in room.residents() if one.suspendable and one.kept
         )
-        super().__init__([one.kept for one in self.all], ground)
+        super().__init__([one.kept for one in self.all], snapshot)
         self.places = {one.root: at for at, one in enumerate(self.all)}
         """uid of the owner → place in `all`."""
         self.priorities = np.array([one.priority for one in self.all], dtype=np.int64)
 
 
-def tenants_of(room: ClusterRoom, ground: Ground) -> Tenants:
+def tenants_of(room: ClusterRoom, snapshot: NodeSnapshot) -> Tenants:
     """Return the residents of a room, worked out once for each room."""
     if _KEY not in room.cache:
-        room.cache[_KEY] = Tenants(room, ground)
+        room.cache[_KEY] = Tenants(room, snapshot)
     found = room.cache[_KEY]
     assert isinstance(found, Tenants)  # noqa: S101 - the key is ours
     return found

@@ -10,8 +10,8 @@ from gangboard.domain.capacity import NodeRoom, Party
 from gangboard.domain.placing import Total, When
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.eligibility import is_eligible
-from gangboard.placement.ground import as_ground, total
 from gangboard.placement.hosts import hosts_of
+from gangboard.placement.node_snapshot import as_snapshot, total
 from gangboard.placement.packing import least
 
 
@@ -64,22 +64,22 @@ def _sums(
     topology_keys: Sequence[str],
     resources: Sequence[str],
 ) -> Iterator[tuple[int, int]]:
-    ground = as_ground(nodes)
-    masks = [hosts_of(ground, party.shape).eligible(topology_keys) for party in parties]
+    snapshot = as_snapshot(nodes)
+    masks = [hosts_of(snapshot, party.shape).eligible(topology_keys) for party in parties]
     if masks:
         mask = masks[0] if len(masks) == 1 else np.logical_or.reduce(masks)
     else:
-        mask = np.zeros(len(ground), dtype=np.bool_)
+        mask = np.zeros(len(snapshot), dtype=np.bool_)
     hosts = mask.tobytes()
     for resource in resources:
         place = ("sums", hosts, resource)
-        if place not in ground.cache:
-            stock = ground.stock(resource)
-            ground.cache[place] = (
+        if place not in snapshot.cache:
+            stock = snapshot.stock(resource)
+            snapshot.cache[place] = (
                 total(np.maximum(stock.now[mask], 0)),
                 total(np.maximum(stock.empty[mask], 0)),
             )
-        yield ground.cache[place]
+        yield snapshot.cache[place]
 
 
 def shortest(lines: Sequence[Total], when: When) -> str:

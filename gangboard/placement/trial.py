@@ -16,10 +16,10 @@ from gangboard.placement.amounts import wanted
 from gangboard.placement.domains import domains_of
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from gangboard.placement.fits import fits
-from gangboard.placement.ground import Ground, Whole
 from gangboard.placement.hosts import Hosts, hosts_of
 from gangboard.placement.in_turn import is_found_in_turn, work_of
 from gangboard.placement.matching import is_about_values
+from gangboard.placement.node_snapshot import NodeSnapshot, Whole
 
 STEPS = 2_000
 """Of the search, for one trial: advice that is hard to check is not given."""
@@ -47,14 +47,14 @@ class Trial:
     unit: Unit
     request: GangRequest
     assessment: Assessment
-    ground: Ground
+    snapshot: NodeSnapshot
     parties: tuple[Party, ...] = ()
     freed: Freed | None = None
     """The least that must become free, once somebody has worked it out."""
     _asked: Mapping[str, int] | None = None
     _hosts: Hosts | None = None
     _near: tuple[int, ...] | None = None
-    _near_ground: Ground | None = None
+    _near_snapshot: NodeSnapshot | None = None
     _scores: int = MOST_SCORES
 
     def __post_init__(self) -> None:
@@ -94,21 +94,21 @@ class Trial:
     def hosts(self) -> Hosts:
         """Return the nodes for the shape with the most members."""
         if self._hosts is None:
-            self._hosts = hosts_of(self.ground, self.shape)
+            self._hosts = hosts_of(self.snapshot, self.shape)
         return self._hosts
 
     def node(self, name: str) -> NodeRoom:
         """Return a node by its name."""
-        return self.ground.nodes[self.place(name)]
+        return self.snapshot.nodes[self.place(name)]
 
     def find(self, name: str) -> NodeRoom | None:
         """Return a node by its name; None where it is not known."""
-        at = self.ground.place(name)
-        return self.ground.nodes[at] if at is not None else None
+        at = self.snapshot.place(name)
+        return self.snapshot.nodes[at] if at is not None else None
 
     def place(self, name: str) -> int:
         """Return where a node stands in the columns; KeyError where it is not known."""
-        at = self.ground.place(name)
+        at = self.snapshot.place(name)
         if at is None:
             raise KeyError(name)
         return at
@@ -151,7 +151,7 @@ class Trial:
         """Return whether they fit after the change, with a placement."""
         request = request or self.request
         target = request.needed if target is None else target
-        return fits(request, self._ground_for(request, changed), When.NOW, target, steps=STEPS)
+        return fits(request, self._snapshot_for(request, changed), When.NOW, target, steps=STEPS)
 
     def fits_empty(self, target: int) -> bool:
         """Whether it is proven that so many fit without the pods that can leave."""
@@ -165,12 +165,14 @@ class Trial:
             return False  # all nodes would have to be played on
         there = self._nearest(When.EMPTY)
         nodes = [
-            replace(node, now=node.staying) for node in map(self.ground.nodes.__getitem__, there)
+            replace(node, now=node.staying) for node in map(self.snapshot.nodes.__getitem__, there)
         ]
-        return Trial(self.unit, self.request, self.assessment, Ground(nodes)).frees(target=target)
+        return Trial(self.unit, self.request, self.assessment, NodeSnapshot(nodes)).frees(
+            target=target
+        )
 
     def _empty(self, target: int) -> Answer:
-        return fits(self.request, self.ground, When.EMPTY, target, steps=STEPS).answer
+        return fits(self.request, self.snapshot, When.EMPTY, target, steps=STEPS).answer
 
     def frees(
         self,
@@ -184,20 +186,20 @@ class Trial:
             return self.fits(changed, request, target)
         request = request or self.request
         target = request.needed if target is None else target
-        ground = self._ground_for(request, changed)
-        if fits(request, ground, When.NOW, target, steps=STEPS).answer is not Answer.YES:
+        snapshot = self._snapshot_for(request, changed)
+        if fits(request, snapshot, When.NOW, target, steps=STEPS).answer is not Answer.YES:
             return False
-        self._scores -= work_of(request, ground)
-        return self._scores >= 0 and is_found_in_turn(request, ground, target)
+        self._scores -= work_of(request, snapshot)
+        return self._scores >= 0 and is_found_in_turn(request, snapshot, target)
 
-    def _ground_for(self, request: GangRequest, changed: Mapping[str, NodeRoom]) -> Ground:
+    def _snapshot_for(self, request: GangRequest, changed: Mapping[str, NodeRoom]) -> NodeSnapshot:
         if request is not self.request or self.is_one_shape or self._must_see_all(request):
-            return self.ground.changed(changed) if changed else self.ground
+            return self.snapshot.changed(changed) if changed else self.snapshot
         if changed:
-            return Ground(self._near_nodes(changed))
-        if self._near_ground is None:
-            self._near_ground = Ground(self._near_nodes(changed))
-        return self._near_ground
+            return NodeSnapshot(self._near_nodes(changed))
+        if self._near_snapshot is None:
+            self._near_snapshot = NodeSnapshot(self._near_nodes(changed))
+        return self._near_snapshot
 
     def _must_see_all(self, request: GangRequest) -> bool:
         """Whether what fits on some nodes alone may not fit on them beside all the others."""
@@ -224,9 +226,9 @@ class Trial:
         """
         caps, size = self.hosts.caps(When.NOW), self.parties[0].count
         if not self.request.topology_keys:
-            codes: Whole = np.zeros(len(self.ground), dtype=np.int64)
+            codes: Whole = np.zeros(len(self.snapshot), dtype=np.int64)
             return codes, np.array([self.request.needed - int(self.hosts.summary()[0])])
-        domains = domains_of(self.ground, self.request.topology_keys)
+        domains = domains_of(self.snapshot, self.request.topology_keys)
         codes, chosen = domains.codes, self.request.domain
         if chosen is not None:
             only = domains.values.index(chosen) if chosen in domains.values else -2
@@ -240,7 +242,7 @@ class Trial:
         """Return how many members more a node takes as it is here."""
         at = self.place(node.name)
         before = int(self.hosts.caps(When.NOW)[at])
-        was = self.ground.nodes[at]
+        was = self.snapshot.nodes[at]
         asked = self.asked
         if node.taints is was.taints and node.unschedulable == was.unschedulable:
             eligible = bool(self.hosts.eligible(self.request.topology_keys)[at])
@@ -253,13 +255,13 @@ class Trial:
         if self._near is None:
             self._near = self._nearest(When.NOW)
         near = set(self._near) | {self.place(name) for name in changed}
-        names = self.ground.names
-        return [changed.get(names[at], self.ground.nodes[at]) for at in sorted(near)]
+        names = self.snapshot.names
+        return [changed.get(names[at], self.snapshot.nodes[at]) for at in sorted(near)]
 
     def _nearest(self, when: When) -> tuple[int, ...]:
         found: set[int] = set()
         for party in self.parties:
-            caps = hosts_of(self.ground, party.shape).caps(when)
+            caps = hosts_of(self.snapshot, party.shape).caps(when)
             found.update(largest(caps, min(party.count, MOST_HOSTS) + SPARE_HOSTS))
         return tuple(sorted(found))
 

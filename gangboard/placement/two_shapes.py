@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gangboard.placement.classes import Vector
-from gangboard.placement.ground import Whole
+from gangboard.placement.node_snapshot import Whole
 from gangboard.placement.packing import Budget, SearchClass
 
 _WAY, _CHEAP = 2, 512

@@ -27,10 +27,10 @@ from gangboard.domain.placing import When
 from gangboard.domain.resources import is_accelerator
 from gangboard.placement.amounts import base_units
 from gangboard.placement.apart import most_apart
-from gangboard.placement.ground import Ground, ground_of, total
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.matching import keys_apart, undecidable
 from gangboard.placement.members import shape_of, unread_text
+from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of, total
 from gangboard.polling.judged import Judged, PodKind
 from gangboard.polling.room import RoomKeeper
 from gangboard.store.capacity import (
@@ -161,21 +161,21 @@ def _fit(room: ClusterRoom, kind: PodKind, waiting: int) -> ShapeCapacity:
     unsupported = shape.unsupported
     if len(keys_apart(shape)) > 1:
         unsupported = (*unsupported, ANTI_AFFINITY)
-    ground = ground_of(room)
+    snapshot = snapshot_of(room)
     return ShapeCapacity(
         requests={name: decimal_text(amount) for name, amount in kind.requests if amount},
         waiting=waiting,
-        fits_now=_most(ground, shape, When.NOW),
-        fits_empty=_most(ground, shape, When.EMPTY),
+        fits_now=_most(snapshot, shape, When.NOW),
+        fits_empty=_most(snapshot, shape, When.EMPTY),
         why=f"not understood: {', '.join(unclear)}" if unclear else "",
         where=_where(kind),
         unsupported=list(dict.fromkeys(unsupported)),
     )
 
 
-def _most(ground: Ground, shape: Shape, when: When) -> int:
-    apart = most_apart(ground, shape, when)
-    return total(hosts_of(ground, shape).caps(when)) if apart is None else apart
+def _most(snapshot: NodeSnapshot, shape: Shape, when: When) -> int:
+    apart = most_apart(snapshot, shape, when)
+    return total(hosts_of(snapshot, shape).caps(when)) if apart is None else apart
 
 
 def _where(kind: PodKind) -> str:

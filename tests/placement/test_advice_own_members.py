@@ -12,10 +12,10 @@ from gangboard.domain.advice import Change
 from gangboard.domain.capacity import ClusterRoom, Load, NodeRoom, Taint
 from gangboard.domain.facts import Unit
 from gangboard.placement.advice import advise
-from gangboard.placement.ground import ground_of
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.leaving import nodes_to_free
 from gangboard.placement.members import request_of
+from gangboard.placement.node_snapshot import snapshot_of
 from gangboard.placement.placing import placing
 from gangboard.placement.tenants import tenants_of
 from tests.diagnosis.building import (
@@ -148,12 +148,12 @@ def test_the_nodes_of_a_gang_that_keeps_some_are_forgotten_with_its_advice() -> 
     """They are its own, and tens of megabytes for some gangs of a large cluster."""
     unit = work_list(holding("a", 8), holding("b", 8))
     room, request = unit.facts.room, request_of(unit)
-    ground, shape = nodes_to_free(unit), request.parties[0].shape
-    assert ground is not ground_of(room)
-    kept = weakref.ref(ground)
-    tenants_of(room, ground).gains(
-        ground, hosts_of(ground, shape), shape, np.zeros(2, dtype=np.int64)
+    snapshot, shape = nodes_to_free(unit), request.parties[0].shape
+    assert snapshot is not snapshot_of(room)
+    kept = weakref.ref(snapshot)
+    tenants_of(room, snapshot).gains(
+        snapshot, hosts_of(snapshot, shape), shape, np.zeros(2, dtype=np.int64)
     )
-    del ground
+    del snapshot
     gc.collect()
     assert kept() is None

@@ -32,8 +32,8 @@ from gangboard.placement.apart import lifted
 from gangboard.placement.assess import assess
 from gangboard.placement.eligibility import eligibility, is_eligible
 from gangboard.placement.fits import fits
-from gangboard.placement.ground import Ground
 from gangboard.placement.hosts import hosts_of
+from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.totals import totals
 from tests.placement.making import CORDON, GPU, R, S, T, gang, node, shape
 from tests.placement.reference import shape_room
@@ -189,7 +189,7 @@ def odd_gang(random: Random) -> GangRequest:
 @given(seeds)
 def test_each_node_is_judged_as_when_it_is_asked_alone(random: Random) -> None:
     nodes, one, keys = odd_nodes(random), odd_shape(random), random.choice(KEYS)
-    hosts = hosts_of(Ground(nodes), one)
+    hosts = hosts_of(NodeSnapshot(nodes), one)
     nodes = list(lifted(nodes))
     event(f"eligible: {bool(hosts.eligible(keys).any())}")
     assert hosts.eligibility(keys) == eligibility(nodes, one, keys)
@@ -249,17 +249,17 @@ def test_a_gang_is_judged_as_node_by_node(random: Random) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(seeds)
-def test_a_changed_ground_is_a_ground_of_the_changed_nodes(random: Random) -> None:
+def test_a_changed_snapshot_is_a_snapshot_of_the_changed_nodes(random: Random) -> None:
     nodes, others = odd_nodes(random), odd_nodes(random)
     one, keys = odd_shape(random), random.choice(KEYS)
-    ground = Ground(nodes)
-    hosts_of(ground, one).summary(keys)  # its columns are there and must not be taken as they are
+    snapshot = NodeSnapshot(nodes)
+    hosts_of(snapshot, one).summary(keys)  # its columns are there and must not be taken as they are
     instead = {node.name: node for node in others[1:]}
     changed = [instead.get(node.name, node) for node in nodes]
-    patched = hosts_of(ground.changed(instead), one)
+    patched = hosts_of(snapshot.changed(instead), one)
     assert patched.eligibility(keys) == eligibility(lifted(changed), one, keys)
-    assert patched.summary(keys) == hosts_of(Ground(changed), one).summary(keys)
-    assert hosts_of(ground, one).eligibility(keys) == eligibility(lifted(nodes), one, keys)
+    assert patched.summary(keys) == hosts_of(NodeSnapshot(changed), one).summary(keys)
+    assert hosts_of(snapshot, one).eligibility(keys) == eligibility(lifted(nodes), one, keys)
 
 
 def crowd(random: Random) -> tuple[GangRequest, list[NodeRoom]]:
@@ -320,11 +320,11 @@ def test_members_in_each_others_way_are_placed_when_they_can_be(random: Random) 
     assert answers == sorted(answers, key=[Answer.YES, Answer.NO].index)
 
 
-def test_a_ground_is_its_nodes_in_order() -> None:
-    ground = Ground([node("b"), node("a")])
-    assert [one.name for one in ground] == ["a", "b"]
-    assert (len(ground), ground[1].name, [one.name for one in ground[:1]]) == (2, "b", ["a"])
-    assert ground.changed({"c": node("c")}) is ground
+def test_a_snapshot_is_its_nodes_in_order() -> None:
+    snapshot = NodeSnapshot([node("b"), node("a")])
+    assert [one.name for one in snapshot] == ["a", "b"]
+    assert (len(snapshot), snapshot[1].name, [one.name for one in snapshot[:1]]) == (2, "b", ["a"])
+    assert snapshot.changed({"c": node("c")}) is snapshot
 
 
 @pytest.mark.parametrize("plain", [False, True])

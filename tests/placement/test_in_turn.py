@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from gangboard.domain.capacity import HOSTNAME, GangRequest, Load, NodeRoom, Party, Shape
-from gangboard.placement.ground import Ground
 from gangboard.placement.in_turn import is_found_in_turn, work_of
+from gangboard.placement.node_snapshot import NodeSnapshot
 from tests.placement.making import S, port
 
 GIB = 1024**3
@@ -31,7 +31,7 @@ def found(
     nodes: Sequence[NodeRoom], *parties: tuple[Shape, int], keys: tuple[str, ...] = ()
 ) -> bool:
     request = GangRequest(tuple(Party(*one) for one in parties), topology_keys=keys)
-    return is_found_in_turn(request, Ground(nodes), request.size)
+    return is_found_in_turn(request, NodeSnapshot(nodes), request.size)
 
 
 def test_small_pods_that_are_spread_keep_a_large_one_out() -> None:
@@ -78,7 +78,7 @@ def test_orders_are_few_whatever_the_shapes() -> None:
     def played(*counts: int) -> int:
         """Pods in all orders together: without nodes there is nothing else to do."""
         parties = tuple(Party(cpus(f"s{at}", "1"), count) for at, count in enumerate(counts))
-        return work_of(GangRequest(parties), Ground(()))
+        return work_of(GangRequest(parties), NodeSnapshot(()))
 
     assert played(1, 1) == 3 * 2
     assert played(1, 64) == 2 * 65

@@ -16,8 +16,8 @@ from gangboard.domain.node import Node
 from gangboard.domain.placing import Filter
 from gangboard.placement.eligibility import eligibility
 from gangboard.placement.fit_rows import fit_rows
-from gangboard.placement.ground import Ground
 from gangboard.placement.hosts import hosts_of
+from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.placing import placing
 from gangboard.placement.sentences.cause import obstacle
 from gangboard.placement.usage import Usage
@@ -147,9 +147,12 @@ def test_all_nodes_at_once_are_told_the_same_as_one_by_one() -> None:
     for one in (shape(gpu=4), shape(), Shape("none", {PODS: Decimal(0)})):
         for was, is_now in ((silent, speaking), (speaking, silent)):
             nodes = (*others, is_now)
-            for ground in (Ground(nodes), Ground((*others, was)).changed({"n1": is_now})):
-                hosts = hosts_of(ground, one)
+            for snapshot in (
+                NodeSnapshot(nodes),
+                NodeSnapshot((*others, was)).changed({"n1": is_now}),
+            ):
+                hosts = hosts_of(snapshot, one)
                 for keys in ((), ("rack",)):
                     assert hosts.eligibility(keys) == eligibility(nodes, one, keys)
                     told = eligibility(nodes, one, keys).eligible
-                    assert tuple(compress(ground.names, hosts.eligible(keys))) == told
+                    assert tuple(compress(snapshot.names, hosts.eligible(keys))) == told

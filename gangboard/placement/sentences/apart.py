@@ -11,37 +11,37 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.placing import ShapeFit, When
 from gangboard.domain.reading.wording import count
 from gangboard.placement.apart import values_with_room
-from gangboard.placement.ground import Ground
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.matching import clashing, keeps_apart, keys_apart
 from gangboard.placement.members import nodes_for
+from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.sentences.numbers import Crowd
 
 
-def shared(ground: Ground, shapes: Iterable[Shape]) -> str:
+def shared(snapshot: NodeSnapshot, shapes: Iterable[Shape]) -> str:
     """Return what pods may not share: `a node`, `a value of zone`, `a node or a value of zone`."""
-    keys = sorted({key for shape in shapes for key in _in_the_way(ground, shape)})
+    keys = sorted({key for shape in shapes for key in _in_the_way(snapshot, shape)})
     places = ["a node" if key == HOSTNAME else f"a value of {key}" for key in keys]
     return " or ".join(places) or "a node"
 
 
-def _in_the_way(ground: Ground, shape: Shape) -> set[str]:
+def _in_the_way(snapshot: NodeSnapshot, shape: Shape) -> set[str]:
     """Return the labels of nodes by which pods of a shape are kept apart, from each other or others.
 
     Others anywhere in the cluster can have rules about them: only those count that close a node which
     could host one.
     """
     keys = set(keys_apart(shape))
-    hosts = hosts_of(ground, shape).eligible()
+    hosts = hosts_of(snapshot, shape).eligible()
     if not hosts.any():
-        hosts = np.ones(len(ground), dtype=np.bool_)
+        hosts = np.ones(len(snapshot), dtype=np.bool_)
     if keeps_apart(shape, shape) or any(
-        hosts[at] and keeps_apart(shape, load) for at, load in ground.odd().apart_now.items()
+        hosts[at] and keeps_apart(shape, load) for at, load in snapshot.sparse().apart_now.items()
     ):
         keys.add(HOSTNAME)
-    for (key, value), terms in ground.terms(When.NOW).items():
+    for (key, value), terms in snapshot.terms(When.NOW).items():
         if key not in keys and any(clashing(shape, terms)):
-            closed = ground.labels(key).among((value,))
+            closed = snapshot.labels(key).among((value,))
             if bool((hosts & closed).any()):
                 keys.add(key)
     return keys or {term.topology_key for term in shape.apart}
@@ -53,16 +53,16 @@ def apart_by_label(
     """Return what is said of equal pods and one label of nodes; None where it is more than that."""
     if len(meant) != 1:
         return None
-    shape, ground = meant[0].shape, nodes_for(unit)
-    keys = _in_the_way(ground, shape)
+    shape, snapshot = meant[0].shape, nodes_for(unit)
+    keys = _in_the_way(snapshot, shape)
     if len(keys) != 1 or HOSTNAME in keys:
         return None
     (key,) = keys
-    total = len(_values(ground, shape, key))
+    total = len(_values(snapshot, shape, key))
     end = ""
     if key not in keys_apart(shape):
         text = f"{crowd} must not share a value of {key} with certain other pods"
-        end = "" if is_blocked else _taken(ground, shape, key, crowd)
+        end = "" if is_blocked else _taken(snapshot, shape, key, crowd)
     elif crowd.number == 1:
         text = f"{crowd} must not share a value of {key} with pods like it"
     else:
@@ -75,21 +75,21 @@ def apart_by_label(
     if is_blocked:
         have = "has" if total == 1 else "have"
         return f"{text}, and only {count(total, 'value')} {have} a node that could host one"
-    now = values_with_room(ground, shape, key, When.NOW)
+    now = values_with_room(snapshot, shape, key, When.NOW)
     verb = "takes" if now == 1 else "take"
     return f"{text}, and {now} of {_with_nodes(total, crowd)} {verb} one now"
 
 
-def _values(ground: Ground, shape: Shape, key: str) -> set[str]:
+def _values(snapshot: NodeSnapshot, shape: Shape, key: str) -> set[str]:
     """Return the values of the label on nodes that could ever host one."""
-    places = np.flatnonzero(hosts_of(ground, shape).eligible()).tolist()
-    return {value for at in places if (value := ground[at].labels.get(key)) is not None}
+    places = np.flatnonzero(hosts_of(snapshot, shape).eligible()).tolist()
+    return {value for at in places if (value := snapshot[at].labels.get(key)) is not None}
 
 
-def _taken(ground: Ground, shape: Shape, key: str, crowd: Crowd) -> str:
+def _taken(snapshot: NodeSnapshot, shape: Shape, key: str, crowd: Crowd) -> str:
     """Return how many of the values that could host one have a pod that keeps it away."""
-    values = _values(ground, shape, key)
-    terms = ground.terms(When.NOW)
+    values = _values(snapshot, shape, key)
+    terms = snapshot.terms(When.NOW)
     taken = sum((key, one) in terms and any(clashing(shape, terms[key, one])) for one in values)
     if not taken:
         return ""

@@ -91,11 +91,11 @@ def _best(
     if len(shapes) != 1:
         return None
     room: dict[tuple[str, ...], int] = {}
-    ground = nodes_for(unit)
-    found = hosts_of(ground, shapes[0].shape)
+    snapshot = nodes_for(unit)
+    found = hosts_of(snapshot, shapes[0].shape)
     caps = found.caps(when)
     for at in np.flatnonzero(found.eligible(tuple(keys))).tolist():
-        values = tuple(ground[at].labels.get(key, "") for key in keys)
+        values = tuple(snapshot[at].labels.get(key, "") for key in keys)
         room[values] = room.get(values, 0) + int(caps[at])
     if not room:
         return None

@@ -13,9 +13,9 @@ from gangboard.domain.reading.wording import count, listed, names
 from gangboard.domain.verdict import Evidence
 from gangboard.placement.amount_words import amount_of, bare
 from gangboard.placement.amounts import wanted
-from gangboard.placement.ground import Ground, Mask
 from gangboard.placement.hosts import hosts_of
 from gangboard.placement.members import nodes_for
+from gangboard.placement.node_snapshot import Mask, NodeSnapshot
 from gangboard.placement.sentences.apart import shared
 from gangboard.placement.sentences.numbers import (
     Crowd,
@@ -98,25 +98,25 @@ def _unsaid(shape: ShapeFit) -> str:
 # What was done to the nodes
 
 
-def _barred(ground: Ground, shape: ShapeFit, crowd: Crowd) -> str:
+def _barred(snapshot: NodeSnapshot, shape: ShapeFit, crowd: Crowd) -> str:
     out = shape.eligibility.excluded
     found = {one: of for one, of in out.items() if one in _CODES and one is not Filter.UNSAID}
     total = sum(one.count for one in found.values())
     if len(found) > 1:
         parts = [
-            f"{one.count} {_state(ground, why, one, one.count, shape, crowd)}"
+            f"{one.count} {_state(snapshot, why, one, one.count, shape, crowd)}"
             for why, one in found.items()
         ]
         return f"of {count(total, 'node')} that could host {crowd} {listed(parts)}"
     ((why, one),) = found.items()
-    state = _state(ground, why, one, total, shape, crowd)
+    state = _state(snapshot, why, one, total, shape, crowd)
     if total == 1:
         return f"the only node that could host {crowd} {state}"
     return f"{count(total, 'node')} could host {crowd}, and all {state}"
 
 
 def _state(
-    ground: Ground, why: Filter, found: Excluded, number: int, shape: ShapeFit, crowd: Crowd
+    snapshot: NodeSnapshot, why: Filter, found: Excluded, number: int, shape: ShapeFit, crowd: Crowd
 ) -> str:
     """Return what is the matter with these nodes, with the verb for their number."""
     be, have = ("is", "has") if number == 1 else ("are", "have")
@@ -131,7 +131,7 @@ def _state(
     if why is Filter.HOST_PORT:
         ports = names(str(port) for port in sorted({one.port for one in shape.shape.host_ports}))
         return f"{have} host port {ports} taken by a pod that stays"
-    places = shared(ground, [shape.shape])
+    places = shared(snapshot, [shape.shape])
     there = have if places == "a node" else f"{be} near"
     return f"{there} a pod that stays and that must not share {places} with {crowd.them}"
 
@@ -161,10 +161,10 @@ def _examples(shape: ShapeFit) -> tuple[Evidence, ...]:
 
 def _unmatched(unit: Unit, one: ShapeFit, crowd: Crowd) -> str:
     """Return what no node offers; where nodes fall short of several things, of the last one."""
-    ground, shape = nodes_for(unit), one.shape
+    snapshot, shape = nodes_for(unit), one.shape
     found = one.eligibility.excluded
     if Filter.TOO_SMALL in found:
-        return _too_small(ground, one, crowd)
+        return _too_small(snapshot, one, crowd)
     if Filter.MISSING_RESOURCE in found:
         resource = found[Filter.MISSING_RESOURCE].details[0][0]
         asked = amount_of(resource, wanted(shape)[resource])
@@ -181,7 +181,7 @@ def _unmatched(unit: Unit, one: ShapeFit, crowd: Crowd) -> str:
         return f"{crowd.verb('need')} a node with the label {keys}, and no node that suits has it"
     if shape.near is not None and Filter.NEAR in found:
         return f"{crowd.verb('need')} {_beside(shape.near)}"
-    return f"{crowd.verb('ask')} for {_selected(ground, shape)}"
+    return f"{crowd.verb('ask')} for {_selected(snapshot, shape)}"
 
 
 def _beside(term: PodTerm) -> str:
@@ -199,13 +199,13 @@ def _selector(shape: Shape, crowd: Crowd) -> str:
     return f"{text} ({labels})" if labels else text
 
 
-def _too_small(ground: Ground, one: ShapeFit, crowd: Crowd) -> str:
+def _too_small(snapshot: NodeSnapshot, one: ShapeFit, crowd: Crowd) -> str:
     asked = wanted(one.shape)
     short = one.eligibility.excluded[Filter.TOO_SMALL].details
     resource = short[0][0]
     amount = amount_of(resource, asked[resource])
-    suiting = np.flatnonzero(_selecting(ground, one.shape))
-    stock = ground.stock(resource)
+    suiting = np.flatnonzero(_selecting(snapshot, one.shape))
+    stock = snapshot.stock(resource)
     largest = max(suiting.tolist(), key=lambda at: stock.empty[at])
     left, there = int(stock.empty[largest]), int(stock.allocatable[largest])
     if left >= asked[resource]:
@@ -225,13 +225,13 @@ def _too_small(ground: Ground, one: ShapeFit, crowd: Crowd) -> str:
     return f"{text} has {bare(resource, max(0, left))}"
 
 
-def _selecting(ground: Ground, shape: Shape) -> Mask:
+def _selecting(snapshot: NodeSnapshot, shape: Shape) -> Mask:
     """Return the nodes that the owner selects, whatever they have and whatever was done to them."""
     everywhere = (Toleration(operator="Exists"),)
     bare_shape = Shape(
         shape.name, {}, shape.node_selector, shape.affinity, everywhere, near=shape.near
     )
-    return hosts_of(ground, bare_shape).eligible()
+    return hosts_of(snapshot, bare_shape).eligible()
 
 
 def _known(one: ShapeFit) -> int:
@@ -240,7 +240,7 @@ def _known(one: ShapeFit) -> int:
     return one.eligibility.nodes - (silent.count if silent is not None else 0)
 
 
-def _selected(nodes: Ground, shape: Shape) -> str:
+def _selected(nodes: NodeSnapshot, shape: Shape) -> str:
     """Return the labels or the affinity that no node answers to."""
     total = f"none of the {len(nodes)} nodes" if len(nodes) > 1 else "the only node"
     has = "has" if len(nodes) > 1 else "does not have"
@@ -265,7 +265,7 @@ def _selected(nodes: Ground, shape: Shape) -> str:
     return f"a node by required affinity ({terms}{more}){wants}, and {total} {_answers(nodes)}"
 
 
-def _answers(nodes: Ground) -> str:
+def _answers(nodes: NodeSnapshot) -> str:
     return "matches" if len(nodes) > 1 else "does not match"
 
 

@@ -33,7 +33,7 @@ Whole = npt.NDArray[Any]
 """Whole numbers: int64, or objects that are Python integers."""
 SAFE = 2**62
 """Amounts up to here are kept in 64 bits: one can be taken from another."""
-_KEY = "placement ground"
+_KEY = "node snapshot"
 NAME = ""
 """Stands for the name of a node among the keys of labels."""
 
@@ -109,7 +109,7 @@ class Kinds:
 
 
 @dataclass(frozen=True, slots=True)
-class Odd:
+class SparseNodeData:
     """What only some nodes have: node → what holds there."""
 
     ports_now: Mapping[int, frozenset[HostPort]]
@@ -122,7 +122,7 @@ class Odd:
     """The nodes that have not said what they offer."""
 
 
-class Ground(Sequence[NodeRoom]):
+class NodeSnapshot(Sequence[NodeRoom]):
     """All nodes of a cluster at one moment, in the order of their names, never changed."""
 
     def __init__(self, nodes: Iterable[NodeRoom]) -> None:
@@ -130,14 +130,14 @@ class Ground(Sequence[NodeRoom]):
         self.names = tuple(node.name for node in self.nodes)
         self.cache: dict[Hashable, Any] = {}
         """What was worked out about these nodes, for whoever asks again."""
-        self._base: Ground | None = None
+        self._base: NodeSnapshot | None = None
         self._rows: dict[int, NodeRoom] = {}
         """The nodes that differ from those of `_base`."""
         self._books: _Books | None = None
         self._stocks: dict[str, Stock] = {}
         self._texts: dict[str, Texts] = {}
         self._kinds: Kinds | None = None
-        self._odd: Odd | None = None
+        self._sparse: SparseNodeData | None = None
 
     @overload
     def __getitem__(self, at: int) -> NodeRoom: ...
@@ -151,16 +151,16 @@ class Ground(Sequence[NodeRoom]):
         """Return the number of nodes."""
         return len(self.nodes)
 
-    def changed(self, others: Mapping[str, NodeRoom]) -> Ground:
-        """Return the same ground with some nodes, by name, as they are here instead.
+    def changed(self, others: Mapping[str, NodeRoom]) -> NodeSnapshot:
+        """Return the same snapshot with some nodes, by name, as they are here instead.
 
-        Columns of this ground are taken over: it costs much less than a new one. Names that are
+        Columns of this snapshot are taken over: it costs much less than a new one. Names that are
         not there are ignored.
         """
         rows = {at: others[name] for name in others if (at := self.place(name)) is not None}
         if not rows:
             return self
-        made = Ground(())
+        made = NodeSnapshot(())
         nodes = list(self.nodes)
         for at, node in rows.items():
             nodes[at] = node
@@ -222,22 +222,22 @@ class Ground(Sequence[NodeRoom]):
         """Return the terms of anti-affinity not by host, by label and value of the nodes they are about."""
         place = ("terms", when)
         if place not in self.cache:
-            odd = self.odd()
-            loads = odd.apart_now if when is When.NOW else odd.apart_staying
+            sparse = self.sparse()
+            loads = sparse.apart_now if when is When.NOW else sparse.apart_staying
             self.cache[place] = terms_by_domain(
                 (self.nodes[at].labels, load) for at, load in loads.items()
             )
         found: Mapping[tuple[str, str], Terms] = self.cache[place]
         return found
 
-    def odd(self) -> Odd:
+    def sparse(self) -> SparseNodeData:
         """Return what only some nodes have."""
-        if self._odd is None:
+        if self._sparse is None:
             if self._base is None:
-                self._odd = _odd(enumerate(self.nodes))
+                self._sparse = _sparse(enumerate(self.nodes))
             else:
-                self._odd = _odd_instead(self._base.odd(), self._rows)
-        return self._odd
+                self._sparse = _sparse_instead(self._base.sparse(), self._rows)
+        return self._sparse
 
 
 def terms_by_domain(
@@ -261,18 +261,18 @@ def terms_by_domain(
     }
 
 
-def ground_of(room: ClusterRoom) -> Ground:
-    """Return the nodes of a room as a ground, made once for each room."""
+def snapshot_of(room: ClusterRoom) -> NodeSnapshot:
+    """Return the nodes of a room as a snapshot, made once for each room."""
     if _KEY not in room.cache:
-        room.cache[_KEY] = Ground(room.nodes)
+        room.cache[_KEY] = NodeSnapshot(room.nodes)
     found = room.cache[_KEY]
-    assert isinstance(found, Ground)  # noqa: S101 - the key is ours
+    assert isinstance(found, NodeSnapshot)  # noqa: S101 - the key is ours
     return found
 
 
-def as_ground(nodes: Sequence[NodeRoom]) -> Ground:
-    """Return nodes as a ground: themselves when they are one."""
-    return nodes if isinstance(nodes, Ground) else Ground(nodes)
+def as_snapshot(nodes: Sequence[NodeRoom]) -> NodeSnapshot:
+    """Return nodes as a snapshot: themselves when they are one."""
+    return nodes if isinstance(nodes, NodeSnapshot) else NodeSnapshot(nodes)
 
 
 def _books(nodes: Iterable[NodeRoom]) -> _Books:
@@ -348,7 +348,7 @@ def _kinds(nodes: Sequence[NodeRoom]) -> Kinds:
     return Kinds(tuple(firsts), np.array(codes, dtype=np.int64))
 
 
-def _odd(nodes: Iterable[tuple[int, NodeRoom]]) -> Odd:
+def _sparse(nodes: Iterable[tuple[int, NodeRoom]]) -> SparseNodeData:
     ports_now, ports_staying = {}, {}
     apart_now, apart_staying = {}, {}
     unreadable = {}
@@ -366,16 +366,18 @@ def _odd(nodes: Iterable[tuple[int, NodeRoom]]) -> Odd:
             apart_staying[at] = node.staying
         if node.unreadable:
             unreadable[at] = node.unreadable
-    return Odd(ports_now, ports_staying, apart_now, apart_staying, unreadable, frozenset(silent))
+    return SparseNodeData(
+        ports_now, ports_staying, apart_now, apart_staying, unreadable, frozenset(silent)
+    )
 
 
-def _odd_instead(base: Odd, rows: Mapping[int, NodeRoom]) -> Odd:
-    new = _odd(rows.items())
+def _sparse_instead(base: SparseNodeData, rows: Mapping[int, NodeRoom]) -> SparseNodeData:
+    new = _sparse(rows.items())
 
     def part(old: Mapping[int, Thing], other: Mapping[int, Thing]) -> Mapping[int, Thing]:
         return {**{at: one for at, one in old.items() if at not in rows}, **other}
 
-    return Odd(
+    return SparseNodeData(
         part(base.ports_now, new.ports_now),
         part(base.ports_staying, new.ports_staying),
         part(base.apart_now, new.apart_now),
