@@ -22,10 +22,10 @@ from gangboard.domain.action import Verb
 from gangboard.readmodels.actions import action_row
 from gangboard.readmodels.selections import SelectionRow, judge_selections
 from gangboard.store.access import Viewer
-from gangboard.web.asked import SHOWN, STATUS, NotTaken, asked_dialog, batch_page
 from gangboard.web.asking import AddressError, Asking, read_until
 from gangboard.web.auth import signed_in
 from gangboard.web.layout import plain_page
+from gangboard.web.progress_views import SHOWN, STATUS, RejectedTarget, batch_page, progress_dialog
 from gangboard.web.prospects import Note, Prospect, holds, look_ahead, notes
 
 THERE_IS_NONE = "There is no such object, or you may not see it."
@@ -152,7 +152,7 @@ def _ask(request: HttpRequest, viewer: Viewer, asking: Asking) -> HttpResponse:
 
 def _taken(request: HttpRequest, viewer: Viewer, action_id: str) -> HttpResponse:
     if _in_dialog(request):
-        return _for_dialog(asked_dialog(request, viewer, action_ids=(action_id,)))
+        return _for_dialog(progress_dialog(request, viewer, action_ids=(action_id,)))
     return _see_other(reverse("action", args=[action_id]))
 
 
@@ -165,7 +165,7 @@ def _taken_many(
 ) -> HttpResponse:
     """Lead to the page of all of them; what was not taken is said at once, it has no page."""
     action_ids = tuple(one.action_id for one in outcomes if not one.refused)
-    refused = tuple(NotTaken.of(one) for one in outcomes if one.refused)
+    refused = tuple(RejectedTarget.of(one) for one in outcomes if one.refused)
     if not action_ids:
         sentence = f"Nothing was asked for: {refused[0].why}" if refused else "Nothing was done."
         return _again(request, viewer, asking, sentence, 409, now)
@@ -174,7 +174,7 @@ def _taken_many(
     batch = first.batch if first is not None else ""
     if _in_dialog(request):
         return _for_dialog(
-            asked_dialog(request, viewer, action_ids=action_ids, batch=batch, refused=refused)
+            progress_dialog(request, viewer, action_ids=action_ids, batch=batch, refused=refused)
         )
     if refused or not batch:
         return batch_page(request, viewer, batch, refused=refused)

@@ -1,4 +1,4 @@
-"""What was asked for, followed live until it is over: in the dialog and as the page of a batch."""
+"""The progress of actions, followed live until they are over: in the dialog and as the page of a batch."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SHOWN = "X-Act"
 
 
 @dataclass(frozen=True, slots=True)
-class NotTaken:
+class RejectedTarget:
     """One object of a confirmation for which nothing was written down."""
 
     name: str
@@ -58,13 +58,13 @@ class NotTaken:
         return cls(name, printable(outcome.refused), outcome.action_id)
 
 
-def asked_dialog(
+def progress_dialog(
     request: HttpRequest,
     viewer: Viewer,
     *,
     action_ids: Sequence[str],
     batch: str = "",
-    refused: tuple[NotTaken, ...] = (),
+    refused: tuple[RejectedTarget, ...] = (),
 ) -> HttpResponse:
     """Return the content of the dialog after something was asked for."""
     now = timezone.now()
@@ -88,7 +88,7 @@ def asked_dialog(
 
 @signed_in
 @require_GET
-def asked_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def progress_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the dialog."""
     batch = request.GET.get("batch", "")[:32]
     action_ids = tuple(id_[:32] for id_ in request.GET.getlist("action")[:MOST_AT_ONCE])
@@ -168,7 +168,7 @@ def batch_page(
     viewer: Viewer,
     batch: str,
     *,
-    refused: tuple[NotTaken, ...] = (),
+    refused: tuple[RejectedTarget, ...] = (),
     sentence: str = "",
     status: int = 200,
 ) -> HttpResponse:
