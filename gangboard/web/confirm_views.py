@@ -22,8 +22,8 @@ from gangboard.domain.action import Verb
 from gangboard.readmodels.actions import action_row
 from gangboard.readmodels.selections import SelectionRow, judge_selections
 from gangboard.store.access import Viewer
-from gangboard.web.asking import AddressError, Asking, read_until
 from gangboard.web.auth import signed_in
+from gangboard.web.forms import ActionForm, FormError, read_until
 from gangboard.web.layout import plain_page
 from gangboard.web.progress_views import SHOWN, STATUS, RejectedTarget, batch_page, progress_dialog
 from gangboard.web.prospects import Note, Prospect, holds, look_ahead, notes
@@ -35,7 +35,7 @@ THERE_IS_NONE = "There is no such object, or you may not see it."
 class Confirmation:
     """Everything on the form."""
 
-    asking: Asking
+    form: ActionForm
     prospects: tuple[Prospect, ...]
     problem: str = ""
     """What was wrong with what was sent last."""
@@ -69,7 +69,7 @@ class Confirmation:
     @property
     def verb_label(self) -> str:
         """`Suspend` or `Resume`."""
-        return self.asking.verb.value.capitalize()
+        return self.form.verb.value.capitalize()
 
     @property
     def what(self) -> str:
@@ -84,7 +84,7 @@ class Confirmation:
     @property
     def wants_until(self) -> bool:
         """Whether an end can be given."""
-        return self.asking.verb is Verb.SUSPEND and holds(self.prospects)
+        return self.form.verb is Verb.SUSPEND and holds(self.prospects)
 
     @property
     def reactions(self) -> tuple[Note, ...]:
@@ -109,45 +109,45 @@ def confirm(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Show what would happen, or ask for it. GET sends and writes nothing."""
     query: QueryDict = request.POST if request.method == "POST" else request.GET
     try:
-        asking = Asking.read(query)
-    except AddressError as error:
+        form = ActionForm.read(query)
+    except FormError as error:
         return _nothing(request, viewer, str(error), 400)
     if request.method == "POST":
-        return _ask(request, viewer, asking)
-    return _first(request, viewer, asking)
+        return _ask(request, viewer, form)
+    return _first(request, viewer, form)
 
 
-def _first(request: HttpRequest, viewer: Viewer, asking: Asking) -> HttpResponse:
+def _first(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpResponse:
     now = timezone.now()
-    prospects, judged = _foresee(viewer, asking, now)
+    prospects, judged = _foresee(viewer, form, now)
     if all(one.fault is Fault.NOT_FOUND for one in prospects):
         return _missing(request, viewer)
     shown = Confirmation(
-        asking.with_new_key(),
+        form.with_new_key(),
         prospects,
-        may_force=_may_force(viewer, asking, prospects),
+        may_force=_may_force(viewer, form, prospects),
         judged=judged,
     )
     return _form(request, viewer, shown, now, shown.status)
 
 
-def _ask(request: HttpRequest, viewer: Viewer, asking: Asking) -> HttpResponse:
+def _ask(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpResponse:
     now = timezone.now()
     try:
-        until = read_until(asking.until)
-        asks = [asking.ask(target, until=until) for target in asking.targets]
+        until = read_until(form.until)
+        asks = [form.request_for(target, until=until) for target in form.targets]
         if len(asks) == 1:
             taken = service.request(viewer, asks[0], now=now)
             return _taken(request, viewer, taken.action_id)
         _, outcomes = service.request_many(viewer, asks, now=now)
-    except AddressError as error:
-        return _again(request, viewer, asking, str(error), 400, now)
+    except FormError as error:
+        return _again(request, viewer, form, str(error), 400, now)
     except AskError as error:
         if error.fault is Fault.NOT_FOUND:
             return _missing(request, viewer)
         status = STATUS[error.fault]
-        return _again(request, viewer, asking, str(error), status, now, error.action_id)
-    return _taken_many(request, viewer, asking, outcomes, now)
+        return _again(request, viewer, form, str(error), status, now, error.action_id)
+    return _taken_many(request, viewer, form, outcomes, now)
 
 
 def _taken(request: HttpRequest, viewer: Viewer, action_id: str) -> HttpResponse:
@@ -159,7 +159,7 @@ def _taken(request: HttpRequest, viewer: Viewer, action_id: str) -> HttpResponse
 def _taken_many(
     request: HttpRequest,
     viewer: Viewer,
-    asking: Asking,
+    form: ActionForm,
     outcomes: tuple[Outcome, ...],
     now: datetime,
 ) -> HttpResponse:
@@ -168,7 +168,7 @@ def _taken_many(
     refused = tuple(RejectedTarget.of(one) for one in outcomes if one.refused)
     if not action_ids:
         sentence = f"Nothing was asked for: {refused[0].why}" if refused else "Nothing was done."
-        return _again(request, viewer, asking, sentence, 409, now)
+        return _again(request, viewer, form, sentence, 409, now)
     first = action_row(viewer=viewer, action_id=action_ids[0])
     # Sent once more with the same key it is the batch of the first time.
     batch = first.batch if first is not None else ""
@@ -184,33 +184,33 @@ def _taken_many(
 def _again(
     request: HttpRequest,
     viewer: Viewer,
-    asking: Asking,
+    form: ActionForm,
     problem: str,
     status: int,
     now: datetime,
     action_id: str = "",
 ) -> HttpResponse:
     """Show the form once more with what was typed, as things are now, and what was wrong."""
-    prospects, judged = _foresee(viewer, asking, now)
-    shown = Confirmation(asking.with_new_key(), prospects, problem, action_id, judged=judged)
+    prospects, judged = _foresee(viewer, form, now)
+    shown = Confirmation(form.with_new_key(), prospects, problem, action_id, judged=judged)
     return _form(request, viewer, shown, now, status)
 
 
 def _foresee(
-    viewer: Viewer, asking: Asking, now: datetime
+    viewer: Viewer, form: ActionForm, now: datetime
 ) -> tuple[tuple[Prospect, ...], tuple[SelectionRow, ...]]:
     """Return what would come of each object, and of those of a gang together."""
     judged = judge_selections(
-        viewer=viewer, verb=asking.verb, targets=asking.targets, forced=asking.forced, now=now
+        viewer=viewer, verb=form.verb, targets=form.targets, forced=form.forced, now=now
     )
     together = {uid: one.uids for one in judged for uid in one.uids}
-    return look_ahead(viewer, asking, now=now, together=together), judged
+    return look_ahead(viewer, form, now=now, together=together), judged
 
 
 def _form(
     request: HttpRequest, viewer: Viewer, shown: Confirmation, now: datetime, status: int
 ) -> HttpResponse:
-    context: dict[str, Any] = {"shown": shown, "now": now, "back": _back(shown.asking)}
+    context: dict[str, Any] = {"shown": shown, "now": now, "back": _back(shown.form)}
     return _show(request, viewer, "actions/confirm", context, status)
 
 
@@ -241,20 +241,20 @@ def _show(
     )
 
 
-def _may_force(viewer: Viewer, asking: Asking, prospects: tuple[Prospect, ...]) -> bool:
+def _may_force(viewer: Viewer, form: ActionForm, prospects: tuple[Prospect, ...]) -> bool:
     """Whether to offer an admin a lever that is not proved, where every proved one is refused."""
-    if asking.forced or asking.verb is not Verb.SUSPEND:
+    if form.forced or form.verb is not Verb.SUSPEND:
         return False
     if any(one.allowed or one.fault is not None for one in prospects):
         return False
     now = timezone.now()
     # Who is admin where the objects are is asked there, as for the API.
-    return any(one.allowed for one in look_ahead(viewer, replace(asking, forced=True), now=now))
+    return any(one.allowed for one in look_ahead(viewer, replace(form, forced=True), now=now))
 
 
-def _back(asking: Asking) -> str:
-    if asking.gang:
-        return reverse("gang", args=[asking.gang])
+def _back(form: ActionForm) -> str:
+    if form.gang:
+        return reverse("gang", args=[form.gang])
     return reverse("board")
 
 

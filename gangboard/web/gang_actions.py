@@ -9,9 +9,9 @@ from gangboard.domain.action import Verb
 from gangboard.readmodels.action_rows import ActionRow, OfferRow
 from gangboard.readmodels.gang_page import GangDetail, JobRow
 from gangboard.readmodels.printable import printable
+from gangboard.web.forms import element_key
 from gangboard.web.parts import Part
 from gangboard.web.prospects import Note, notes
-from gangboard.web.targets import element_key
 
 NOT_OVER = "An action on it is not over yet."
 WHY_ALL = "why-jobs"

@@ -23,10 +23,10 @@ from gangboard.web import live
 from gangboard.web.action_tabs import tabs
 from gangboard.web.addresses import Address, read_address, select_cluster
 from gangboard.web.auth import signed_in
+from gangboard.web.forms import element_key
 from gangboard.web.layout import layout_parts, render_page
 from gangboard.web.pagination import PAGE_SIZE, paginate
 from gangboard.web.parts import Part, Rows
-from gangboard.web.targets import element_key
 
 
 @signed_in

@@ -14,8 +14,7 @@ from gangboard.readmodels.action_words import LEVER_LABELS
 from gangboard.readmodels.offers import printable_lines
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
-from gangboard.web.asking import Asking
-from gangboard.web.targets import write_target
+from gangboard.web.forms import ActionForm, write_target
 
 LONGEST_PATCH = 20_000
 NOTHING: Mapping[str, frozenset[str]] = MappingProxyType({})
@@ -79,7 +78,7 @@ class Note:
 
 def look_ahead(
     viewer: Viewer,
-    asking: Asking,
+    form: ActionForm,
     *,
     now: datetime,
     together: Mapping[str, frozenset[str]] = NOTHING,
@@ -89,8 +88,8 @@ def look_ahead(
     `together`: uid → uids of the selection that is judged as a whole and that it is part of.
     """
     return tuple(
-        _look(viewer, asking, target, now, together.get(target.uid, frozenset()))
-        for target in asking.targets
+        _look(viewer, form, target, now, together.get(target.uid, frozenset()))
+        for target in form.targets
     )
 
 
@@ -113,10 +112,10 @@ def holds(prospects: Iterable[Prospect]) -> bool:
 
 
 def _look(
-    viewer: Viewer, asking: Asking, target: Target, now: datetime, chosen: frozenset[str]
+    viewer: Viewer, form: ActionForm, target: Target, now: datetime, chosen: frozenset[str]
 ) -> Prospect:
     try:
-        plan = service.preview(viewer, asking.ask(target), now=now, chosen=chosen)
+        plan = service.preview(viewer, form.request_for(target), now=now, chosen=chosen)
         return _planned(target, plan)
     except AskError as error:
         if error.fault is not Fault.MOVED_ON or target.generation is None:
@@ -125,7 +124,7 @@ def _look(
     # Whether the object itself is still the one that the person meant, and what is true of it now.
     here = replace(target, generation=None)
     try:
-        plan = service.preview(viewer, asking.ask(here), now=now, chosen=chosen)
+        plan = service.preview(viewer, form.request_for(here), now=now, chosen=chosen)
     except AskError as error:
         return _faulty(target, error)
     return replace(_planned(here, plan), moved=printable(str(moved)))

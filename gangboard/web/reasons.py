@@ -19,9 +19,9 @@ from gangboard.store.access import Viewer
 from gangboard.web import live
 from gangboard.web.addresses import Address, make_select, read_address, select_cluster
 from gangboard.web.auth import signed_in
+from gangboard.web.forms import element_key
 from gangboard.web.layout import layout_parts, render_page
 from gangboard.web.parts import Part, Rows
-from gangboard.web.targets import element_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from gangboard.domain.owner import Owner
 from gangboard.store.gangs import pack_detail, unpack_detail
 from gangboard.store.models import Action, ActionStep, Cluster, Gang, HoldCheck, WatchedObject
 from gangboard.store.objects import pack, unpack
-from gangboard.web.targets import write_target
+from gangboard.web.forms import write_target
 from tests.factories import NOW, make_cluster, make_resource, store_object
 from tests.readmodels.jobsets import (
     GENERATION,

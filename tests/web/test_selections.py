@@ -16,7 +16,7 @@ from gangboard.readmodels.selections import judge_selections
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Action, Cluster, Gang, WatchedObject
 from gangboard.store.objects import pack, unpack
-from gangboard.web.targets import read_target
+from gangboard.web.forms import read_target
 from tests.factories import make_heartbeats
 from tests.personas import Person, make_operator, make_owner, make_reader
 from tests.readmodels.jobsets import JOBS

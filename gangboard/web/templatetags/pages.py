@@ -16,8 +16,8 @@ from gangboard.readmodels.action_words import LEVER_LABELS
 from gangboard.readmodels.ages import age_text
 from gangboard.readmodels.step_words import step_face
 from gangboard.readmodels.words import Face
+from gangboard.web.forms import Named, element_key, write_target
 from gangboard.web.parts import Part
-from gangboard.web.targets import Named, element_key, write_target
 
 register = template.Library()
 
