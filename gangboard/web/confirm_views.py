@@ -25,8 +25,8 @@ from gangboard.store.access import Viewer
 from gangboard.web.auth import signed_in
 from gangboard.web.forms import ActionForm, FormError, read_until
 from gangboard.web.layout import plain_page
+from gangboard.web.preview import Note, TargetPreview, notes, preview_targets, would_hold
 from gangboard.web.progress_views import SHOWN, STATUS, RejectedTarget, batch_page, progress_dialog
-from gangboard.web.prospects import Note, Prospect, holds, look_ahead, notes
 
 THERE_IS_NONE = "There is no such object, or you may not see it."
 
@@ -36,7 +36,7 @@ class Confirmation:
     """Everything on the form."""
 
     form: ActionForm
-    prospects: tuple[Prospect, ...]
+    previews: tuple[TargetPreview, ...]
     problem: str = ""
     """What was wrong with what was sent last."""
     action_id: str = ""
@@ -52,19 +52,19 @@ class Confirmation:
         return tuple(one for one in self.judged if one.sentences and one.uids <= ready)
 
     @property
-    def ready(self) -> tuple[Prospect, ...]:
+    def ready(self) -> tuple[TargetPreview, ...]:
         """Those that can be asked for."""
-        return tuple(one for one in self.prospects if one.allowed)
+        return tuple(one for one in self.previews if one.allowed)
 
     @property
-    def others(self) -> tuple[Prospect, ...]:
+    def others(self) -> tuple[TargetPreview, ...]:
         """Those that cannot, each with its reason."""
-        return tuple(one for one in self.prospects if not one.allowed)
+        return tuple(one for one in self.previews if not one.allowed)
 
     @property
-    def single(self) -> Prospect | None:
+    def single(self) -> TargetPreview | None:
         """The one object, when it is one."""
-        return self.prospects[0] if len(self.prospects) == 1 else None
+        return self.previews[0] if len(self.previews) == 1 else None
 
     @property
     def verb_label(self) -> str:
@@ -76,15 +76,15 @@ class Confirmation:
         """What the button does it to."""
         if self.single is not None:
             return f"{self.single.kind} {self.single.name}"
-        kinds = {one.kind for one in self.prospects}
-        count = len(self.ready) or len(self.prospects)
+        kinds = {one.kind for one in self.previews}
+        count = len(self.ready) or len(self.previews)
         noun = kinds.pop() if len(kinds) == 1 else "object"
         return f"{count} {noun}{'' if count == 1 else 's'}"
 
     @property
     def wants_until(self) -> bool:
         """Whether an end can be given."""
-        return self.form.verb is Verb.SUSPEND and holds(self.prospects)
+        return self.form.verb is Verb.SUSPEND and would_hold(self.previews)
 
     @property
     def reactions(self) -> tuple[Note, ...]:
@@ -119,13 +119,13 @@ def confirm(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 
 def _first(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpResponse:
     now = timezone.now()
-    prospects, judged = _foresee(viewer, form, now)
-    if all(one.fault is Fault.NOT_FOUND for one in prospects):
+    previews, judged = _preview(viewer, form, now)
+    if all(one.fault is Fault.NOT_FOUND for one in previews):
         return _missing(request, viewer)
     shown = Confirmation(
         form.with_new_key(),
-        prospects,
-        may_force=_may_force(viewer, form, prospects),
+        previews,
+        may_force=_may_force(viewer, form, previews),
         judged=judged,
     )
     return _form(request, viewer, shown, now, shown.status)
@@ -191,20 +191,20 @@ def _again(
     action_id: str = "",
 ) -> HttpResponse:
     """Show the form once more with what was typed, as things are now, and what was wrong."""
-    prospects, judged = _foresee(viewer, form, now)
-    shown = Confirmation(form.with_new_key(), prospects, problem, action_id, judged=judged)
+    previews, judged = _preview(viewer, form, now)
+    shown = Confirmation(form.with_new_key(), previews, problem, action_id, judged=judged)
     return _form(request, viewer, shown, now, status)
 
 
-def _foresee(
+def _preview(
     viewer: Viewer, form: ActionForm, now: datetime
-) -> tuple[tuple[Prospect, ...], tuple[SelectionRow, ...]]:
+) -> tuple[tuple[TargetPreview, ...], tuple[SelectionRow, ...]]:
     """Return what would come of each object, and of those of a gang together."""
     judged = judge_selections(
         viewer=viewer, verb=form.verb, targets=form.targets, forced=form.forced, now=now
     )
     together = {uid: one.uids for one in judged for uid in one.uids}
-    return look_ahead(viewer, form, now=now, together=together), judged
+    return preview_targets(viewer, form, now=now, together=together), judged
 
 
 def _form(
@@ -241,15 +241,15 @@ def _show(
     )
 
 
-def _may_force(viewer: Viewer, form: ActionForm, prospects: tuple[Prospect, ...]) -> bool:
+def _may_force(viewer: Viewer, form: ActionForm, previews: tuple[TargetPreview, ...]) -> bool:
     """Whether to offer an admin a lever that is not proved, where every proved one is refused."""
     if form.forced or form.verb is not Verb.SUSPEND:
         return False
-    if any(one.allowed or one.fault is not None for one in prospects):
+    if any(one.allowed or one.fault is not None for one in previews):
         return False
     now = timezone.now()
     # Who is admin where the objects are is asked there, as for the API.
-    return any(one.allowed for one in look_ahead(viewer, replace(form, forced=True), now=now))
+    return any(one.allowed for one in preview_targets(viewer, replace(form, forced=True), now=now))
 
 
 def _back(form: ActionForm) -> str:

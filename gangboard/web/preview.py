@@ -21,7 +21,7 @@ NOTHING: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class StepText:
+class StepPreview:
     """One request as it would be sent."""
 
     name: str
@@ -32,7 +32,7 @@ class StepText:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FieldChange:
     """One field, as it is and as it would be."""
 
     field: str
@@ -41,7 +41,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Prospect:
+class TargetPreview:
     """One object of a confirmation."""
 
     target: str
@@ -62,8 +62,8 @@ class Prospect:
     action_id: str = ""
     """The action that stands in the way."""
     fault: Fault | None = None
-    changes: tuple[Change, ...] = ()
-    steps: tuple[StepText, ...] = ()
+    changes: tuple[FieldChange, ...] = ()
+    steps: tuple[StepPreview, ...] = ()
     reactions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -76,19 +76,19 @@ class Note:
     names: tuple[str, ...]
 
 
-def look_ahead(
+def preview_targets(
     viewer: Viewer,
     form: ActionForm,
     *,
     now: datetime,
     together: Mapping[str, frozenset[str]] = NOTHING,
-) -> tuple[Prospect, ...]:
+) -> tuple[TargetPreview, ...]:
     """Return what would come of each object, in the order asked. Sends and writes nothing.
 
     `together`: uid → uids of the selection that is judged as a whole and that it is part of.
     """
     return tuple(
-        _look(viewer, form, target, now, together.get(target.uid, frozenset()))
+        _preview_target(viewer, form, target, now, together.get(target.uid, frozenset()))
         for target in form.targets
     )
 
@@ -106,31 +106,31 @@ def notes(texts: Iterable[tuple[str, Sequence[str]]]) -> tuple[Note, ...]:
     )
 
 
-def holds(prospects: Iterable[Prospect]) -> bool:
+def would_hold(previews: Iterable[TargetPreview]) -> bool:
     """Whether some of them would be held, so that an end can be given."""
-    return any(one.allowed and one.lever == Lever.HOLD for one in prospects)
+    return any(one.allowed and one.lever == Lever.HOLD for one in previews)
 
 
-def _look(
+def _preview_target(
     viewer: Viewer, form: ActionForm, target: Target, now: datetime, chosen: frozenset[str]
-) -> Prospect:
+) -> TargetPreview:
     try:
         plan = service.preview(viewer, form.request_for(target), now=now, chosen=chosen)
-        return _planned(target, plan)
+        return _from_plan(target, plan)
     except AskError as error:
         if error.fault is not Fault.MOVED_ON or target.generation is None:
-            return _faulty(target, error)
+            return _from_error(target, error)
         moved = error
     # Whether the object itself is still the one that the person meant, and what is true of it now.
     here = replace(target, generation=None)
     try:
         plan = service.preview(viewer, form.request_for(here), now=now, chosen=chosen)
     except AskError as error:
-        return _faulty(target, error)
-    return replace(_planned(here, plan), moved=printable(str(moved)))
+        return _from_error(target, error)
+    return replace(_from_plan(here, plan), moved=printable(str(moved)))
 
 
-def _planned(target: Target, plan: Plan) -> Prospect:
+def _from_plan(target: Target, plan: Plan) -> TargetPreview:
     lever = plan.lever.value if plan.lever is not None and plan.allowed else ""
     return replace(
         _named(replace(target, generation=plan.generation)),
@@ -140,7 +140,9 @@ def _planned(target: Target, plan: Plan) -> Prospect:
         why_not=printable(plan.why_not),
         needs=printable_lines(plan.needs),
         changes=tuple(
-            Change(printable(name), printable(str(plan.before.get(name, "–"))), printable(str(new)))
+            FieldChange(
+                printable(name), printable(str(plan.before.get(name, "–"))), printable(str(new))
+            )
             for name, new in plan.after.items()
         ),
         steps=tuple(_step(step) for step in plan.steps),
@@ -149,7 +151,7 @@ def _planned(target: Target, plan: Plan) -> Prospect:
     )
 
 
-def _faulty(target: Target, error: AskError) -> Prospect:
+def _from_error(target: Target, error: AskError) -> TargetPreview:
     return replace(
         _named(target),
         why_not=printable(str(error)),
@@ -158,8 +160,8 @@ def _faulty(target: Target, error: AskError) -> Prospect:
     )
 
 
-def _named(target: Target) -> Prospect:
-    return Prospect(
+def _named(target: Target) -> TargetPreview:
+    return TargetPreview(
         target=write_target(target),
         cluster=printable(target.cluster),
         kind=printable(target.kind),
@@ -169,8 +171,8 @@ def _named(target: Target) -> Prospect:
     )
 
 
-def _step(step: Step) -> StepText:
-    return StepText(
+def _step(step: Step) -> StepPreview:
+    return StepPreview(
         name=printable(step.name),
         method=step.method,
         path=printable(step.path),
