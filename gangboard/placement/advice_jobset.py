@@ -15,7 +15,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.reading.wording import label, names
 from gangboard.placement.advice_words import fit_when, marked, sized
 from gangboard.placement.amounts import pod_amounts
-from gangboard.placement.hosts import hosts_of
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import nodes_for, request_of
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.trial import Trial
@@ -76,7 +76,7 @@ class _Anew:
 
     def fits_alone(self, when: When) -> int:
         """Return how many pods of the part fit, if there were no others of the JobSet."""
-        return hosts_of(self._snapshot(when), self.trial.shape).most(when)
+        return feasible_nodes_of(self._snapshot(when), self.trial.shape).most(when)
 
     def largest(self, of_jobs: bool, when: When) -> int:
         """Return the largest number of Jobs of the part, or of pods of each, with which all fits."""

@@ -14,7 +14,7 @@ from gangboard.placement.advice_words import node_names, room_of, shown, then_fi
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.cheapest import cheapest
 from gangboard.placement.eligibility import filters, is_eligible, pods_that_fit
-from gangboard.placement.hosts import hosts_of
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import CORDON, keys_apart
 from gangboard.placement.node_snapshot import NodeSnapshot, Whole
 from gangboard.placement.trial import Freed, Trial, node_ref, without_needless
@@ -129,9 +129,9 @@ def _worth_emptying(trial: Trial) -> list[NodeRoom]:
     """Return eligible nodes by how many members they gain when emptied, then by what leaves."""
     gain: Whole = np.zeros(len(trial.snapshot), dtype=np.int64)
     for party in trial.parties:
-        hosts = hosts_of(trial.snapshot, party.shape)
-        empty = np.minimum(hosts.caps(When.EMPTY), party.count)
-        now = np.minimum(hosts.caps(When.NOW), party.count)
+        feasible = feasible_nodes_of(trial.snapshot, party.shape)
+        empty = np.minimum(feasible.caps(When.EMPTY), party.count)
+        now = np.minimum(feasible.caps(When.NOW), party.count)
         gain = np.maximum(gain, empty - now)
     there = np.flatnonzero(gain > 0)
     stock = trial.snapshot.stock(trial.deciding)

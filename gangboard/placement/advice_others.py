@@ -18,7 +18,7 @@ from gangboard.placement.amount_words import amount_of
 from gangboard.placement.amounts import taken
 from gangboard.placement.leaving import lacking, nodes_without, where
 from gangboard.placement.node_snapshot import Mask, Whole
-from gangboard.placement.tenants import Tenants, tenants_of
+from gangboard.placement.running_gangs import RunningGangs, running_gangs_of
 from gangboard.placement.trial import Trial, without_needless
 
 MOST_GANGS = 3
@@ -86,38 +86,38 @@ def _priority(trial: Trial) -> int:
     return max(found, default=0)
 
 
-def _allowed(trial: Trial, tenants: Tenants) -> Mask:
+def _allowed(trial: Trial, running: RunningGangs) -> Mask:
     """Return which of them may be asked to go: nobody of higher priority, and not the gang itself."""
     own = trial.own_uid
-    allowed: Mask = tenants.priorities <= _priority(trial)
-    if own in tenants.places:
+    allowed: Mask = running.priorities <= _priority(trial)
+    if own in running.places:
         allowed = allowed.copy()
-        allowed[tenants.places[own]] = False
+        allowed[running.places[own]] = False
     return allowed
 
 
-def _held(trial: Trial, tenants: Tenants) -> Whole:
+def _held(trial: Trial, running: RunningGangs) -> Whole:
     """Return how much of the deciding resource each holds on nodes where members can go."""
-    return tenants.held(trial.deciding, where(trial))
+    return running.held(trial.deciding, where(trial))
 
 
 def _by_places(trial: Trial) -> tuple[_Candidate, ...]:
     """Choose by the places that each makes: the fewest gangs, then those that hold the least."""
-    tenants = tenants_of(trial.unit.facts.room, trial.snapshot)
-    if not tenants.all:
+    running = running_gangs_of(trial.unit.facts.room, trial.snapshot)
+    if not running.all:
         return ()
     codes, missing = trial.missing_by_domain()
-    gains = tenants.gains(trial.snapshot, trial.hosts, trial.shape, codes)
-    may = np.flatnonzero(_allowed(trial, tenants)[gains.owners])
+    gains = running.gains(trial.snapshot, trial.feasible, trial.shape, codes)
+    may = np.flatnonzero(_allowed(trial, running)[gains.owners])
     owners, domains, places = gains.owners[may], gains.domains[may], gains.places[may]
     enough = np.flatnonzero(places >= missing[domains])
     if len(enough):
-        held = _held(trial, tenants)
+        held = _held(trial, running)
         best = enough[np.lexsort((owners[enough], held[owners[enough]]))[0]]
-        return (_Candidate(tenants.all[owners[best]], int(held[owners[best]])),)
+        return (_Candidate(running.all[owners[best]], int(held[owners[best]])),)
     for some in _several(owners, domains, places, missing):
-        held = _held(trial, tenants)
-        found = tuple(_Candidate(tenants.all[at], int(held[at])) for at in some)
+        held = _held(trial, running)
+        found = tuple(_Candidate(running.all[at], int(held[at])) for at in some)
         if _fits_without(trial, found):
             return without_needless(found, partial(_fits_without, trial))
     return ()
@@ -145,20 +145,20 @@ def _several(
 
 def _by_search(trial: Trial) -> tuple[_Candidate, ...]:
     """Try a few that hold enough alone, the least first, then the two and three largest."""
-    tenants = tenants_of(trial.unit.facts.room, trial.snapshot)
-    if not tenants.all:
+    running = running_gangs_of(trial.unit.facts.room, trial.snapshot)
+    if not running.all:
         return ()
-    held = _held(trial, tenants)
+    held = _held(trial, running)
     least = lacking(trial)
-    there = np.flatnonzero((held > 0) & _allowed(trial, tenants))
+    there = np.flatnonzero((held > 0) & _allowed(trial, running))
     if int(np.sort(held[there])[-MOST_GANGS:].sum()) < least:
         return ()
-    order = there[np.lexsort((tenants.priorities[there], held[there]))]
+    order = there[np.lexsort((running.priorities[there], held[there]))]
     first = int(np.searchsorted(held[order], least))
     tried = [[at] for at in order[first : first + MOST_SEARCHED].tolist()]
     tried += [order[-size:].tolist() for size in range(2, MOST_GANGS + 1) if len(order) >= size]
     for places in tried:
-        some = tuple(_Candidate(tenants.all[at], int(held[at])) for at in places)
+        some = tuple(_Candidate(running.all[at], int(held[at])) for at in places)
         if sum(one.held for one in some) >= least and _fits_without(trial, some):
             fewest = without_needless(some, partial(_fits_without, trial))
             if _frees_without(trial, fewest):

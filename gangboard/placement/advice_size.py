@@ -11,7 +11,7 @@ from gangboard.domain.placing import When
 from gangboard.domain.reading.wording import label, names
 from gangboard.placement.advice_jobset import lower_size_of_jobset
 from gangboard.placement.advice_words import fit_when, marked, sized
-from gangboard.placement.hosts import hosts_of
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import on_nodes
 from gangboard.placement.trial import Trial
 from gangboard.placement.ways import Target, way_of
@@ -174,7 +174,7 @@ def most_that_fit(trial: Trial, when: When = When.NOW) -> int:
     """Return the largest number of waiting members of which it is proven that they fit."""
     low, high = 0, max(0, min(trial.request.needed, trial.request.size) - 1)
     alone = sum(
-        min(party.count, hosts_of(trial.snapshot, party.shape).most(when))
+        min(party.count, feasible_nodes_of(trial.snapshot, party.shape).most(when))
         for party in trial.parties
     )
     high = middle = min(high, alone)

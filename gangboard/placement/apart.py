@@ -27,7 +27,7 @@ from gangboard.domain.capacity import (
 )
 from gangboard.domain.placing import Answer, Fit, When
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
-from gangboard.placement.hosts import hosts_of
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import clashing, keys_apart
 from gangboard.placement.node_snapshot import NodeSnapshot, terms_by_domain
 
@@ -91,7 +91,7 @@ _Place = tuple[str | None, str, int]
 
 
 def _places(snapshot: NodeSnapshot, shape: Shape, key: str, when: When) -> Iterator[_Place]:
-    caps = hosts_of(snapshot, shape).caps(when)
+    caps = feasible_nodes_of(snapshot, shape).caps(when)
     for at in np.flatnonzero(caps > 0).tolist():
         node = snapshot[at]
         yield node.labels.get(key), node.name, int(caps[at])

@@ -11,8 +11,8 @@ from gangboard.domain.placing import Answer, Assessment, Cause, Constraint, Fit,
 from gangboard.placement.amounts import wanted
 from gangboard.placement.apart import lifted
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.fits import fits
-from gangboard.placement.hosts import hosts_of
 from gangboard.placement.node_snapshot import NodeSnapshot, as_snapshot
 from gangboard.placement.packing import BUDGET
 from gangboard.placement.spread import spread_of
@@ -105,7 +105,7 @@ class _Question:
     def _has_host(self, shape: Shape) -> bool:
         keys = self.request.topology_keys
         if isinstance(self.nodes, NodeSnapshot):
-            return bool(hosts_of(self.nodes, shape).eligible(keys).any())
+            return bool(feasible_nodes_of(self.nodes, shape).eligible(keys).any())
         return any(is_eligible(node, shape, keys) for node in self.nodes)
 
     def _constrained(self, when: When) -> _Found | None:
@@ -159,8 +159,8 @@ class _Question:
     def _has_room(self, shape: Shape) -> bool:
         keys = self.request.topology_keys
         if isinstance(self.nodes, NodeSnapshot):
-            hosts = hosts_of(self.nodes, shape)
-            return bool((hosts.caps(When.NOW)[hosts.eligible(keys)] > 0).any())
+            feasible = feasible_nodes_of(self.nodes, shape)
+            return bool((feasible.caps(When.NOW)[feasible.eligible(keys)] > 0).any())
         return any(
             pods_that_fit(node, shape, When.NOW)[0]
             for node in self.nodes

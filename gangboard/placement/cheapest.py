@@ -26,7 +26,7 @@ def cheapest(trial: Trial) -> Freed:
     """
     best: tuple[_Cost, Freed] | None = None
     for mask in _domains(trial):
-        missing = trial.request.needed - total(trial.hosts.caps(When.NOW)[mask])
+        missing = trial.request.needed - total(trial.feasible.caps(When.NOW)[mask])
         freed = _on(trial, mask, missing) if missing <= MOST_PLACES else {}
         if not freed:
             continue
@@ -38,12 +38,12 @@ def cheapest(trial: Trial) -> Freed:
 
 def _domains(trial: Trial) -> Iterator[Mask]:
     """Yield the nodes of each domain whose empty nodes take all; all nodes without a topology."""
-    eligible = trial.hosts.eligible(trial.request.topology_keys)
+    eligible = trial.feasible.eligible(trial.request.topology_keys)
     if not trial.request.topology_keys:
         yield eligible
         return
     codes, missing = trial.missing_by_domain()
-    empty = trial.hosts.caps(When.EMPTY)
+    empty = trial.feasible.caps(When.EMPTY)
     left = MOST_DOMAINS
     for code in np.argsort(missing, kind="stable").tolist():
         mask = eligible & (codes == code)
@@ -75,9 +75,9 @@ def _promising(trial: Trial, mask: Mask, missing: int) -> Whole:
 
     Room alone makes no place where a port or a pod that must be apart is in the way.
     """
-    hosts, deciding = trial.hosts, trial.deciding
-    now = hosts.caps(When.NOW)
-    there = np.flatnonzero(mask & (hosts.caps(When.EMPTY) > now))
+    feasible, deciding = trial.feasible, trial.deciding
+    now = feasible.caps(When.NOW)
+    there = np.flatnonzero(mask & (feasible.caps(When.EMPTY) > now))
     if missing <= 0:
         return there[:0]
     shape = trial.shape
@@ -104,8 +104,8 @@ class _Rows:
     def __init__(self, trial: Trial, there: Whole) -> None:
         self._trial = trial
         self.at: Sequence[int] = there.tolist()
-        self._now: Sequence[int] = trial.hosts.caps(When.NOW)[there].tolist()
-        self._most: Sequence[int] = trial.hosts.caps(When.EMPTY)[there].tolist()
+        self._now: Sequence[int] = trial.feasible.caps(When.NOW)[there].tolist()
+        self._most: Sequence[int] = trial.feasible.caps(When.EMPTY)[there].tolist()
         self._asked = [
             (name, amount, trial.snapshot.stock(name).now[there].tolist())
             for name, amount in trial.asked.items()

@@ -16,7 +16,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.scheduler_text import node_reasons, sayings
 from gangboard.placement.amounts import wanted
-from gangboard.placement.hosts import hosts_of
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_snapshot import snapshot_of
 
 _SERVED = "devices that a DeviceClass may serve as "
@@ -38,7 +38,7 @@ def may_be_served(unit: Unit, shape: Shape, pods: Sequence[Pod]) -> tuple[str, .
         return ()
     snapshot = snapshot_of(unit.facts.room)
     plain = Shape(shape.name, {}, shape.node_selector, shape.affinity, _EVERYWHERE)
-    selected = hosts_of(snapshot, plain).eligible()
+    selected = feasible_nodes_of(snapshot, plain).eligible()
     found = []
     for resource in asked:
         there = snapshot.stock(resource).allocatable != 0

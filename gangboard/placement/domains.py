@@ -9,12 +9,12 @@ import numpy as np
 
 from gangboard.domain.capacity import HOSTNAME, GangRequest, Party
 from gangboard.domain.placing import Answer, Fit, When
+from gangboard.placement.feasible_nodes import FeasibleNodes, feasible_nodes_of
 from gangboard.placement.filling import fill
-from gangboard.placement.hosts import Hosts, hosts_of
 from gangboard.placement.matching import is_about_hosts
+from gangboard.placement.node_filters import has_label
 from gangboard.placement.node_snapshot import Mask, NodeSnapshot, Whole
 from gangboard.placement.packing import Budget
-from gangboard.placement.sieve import has_label
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,9 @@ def fit_in_some_domain(
 ) -> Fit:
     """Return whether at least `target` of the members go into one domain; all nodes without keys."""
     parties = [party for party in request.parties if party.count > 0]
-    alone = (min(party.count, hosts_of(snapshot, party.shape).most(when)) for party in parties)
+    alone = (
+        min(party.count, feasible_nodes_of(snapshot, party.shape).most(when)) for party in parties
+    )
     if sum(alone) < target:
         return Fit(Answer.NO)
     if not request.topology_keys:
@@ -96,7 +98,9 @@ def _possible(
     """Return the domains that have room for enough of each shape alone, in order."""
     room = np.zeros(len(domains.values), dtype=np.int64)
     for party in parties:
-        caps = np.minimum(hosts_of(snapshot, party.shape).caps(when), party.count).astype(np.int64)
+        caps = np.minimum(feasible_nodes_of(snapshot, party.shape).caps(when), party.count).astype(
+            np.int64
+        )
         sums = np.zeros(len(domains.values), dtype=np.int64)
         np.add.at(sums, domains.codes[domains.nodes], caps[domains.nodes])
         room += np.minimum(sums, party.count)
@@ -109,7 +113,7 @@ def _of_one(snapshot: NodeSnapshot, party: Party, when: When, target: int) -> Fi
 
     As many as there are go on the nodes that take the fewest, so that large holes stay.
     """
-    order, caps, sums = hosts_of(snapshot, party.shape).in_order(when)
+    order, caps, sums = feasible_nodes_of(snapshot, party.shape).in_order(when)
     if not len(sums) or int(sums[-1]) < target:
         return Fit(Answer.NO)
     # Where one node takes all that are left, the first of these by name does as well as any.
@@ -132,7 +136,7 @@ def hosts_share_names(snapshot: NodeSnapshot, request: GangRequest) -> bool:
     itself.
     """
     masks = [
-        hosts_of(snapshot, party.shape).eligible()
+        feasible_nodes_of(snapshot, party.shape).eligible()
         for party in request.parties
         if party.count and is_about_hosts(party.shape)
     ]
@@ -151,14 +155,14 @@ def first_unreadable(snapshot: NodeSnapshot, request: GangRequest) -> str:
     """Name the first node that might host a member if its amounts could be read."""
     if not snapshot.sparse().unreadable:
         return ""
-    found: list[tuple[int, int, Hosts]] = []
+    found: list[tuple[int, int, FeasibleNodes]] = []
     for number, party in enumerate(request.parties):
         if party.count:
-            hosts = hosts_of(snapshot, party.shape)
-            places = np.flatnonzero(hosts.only_unreadable(request.topology_keys))
+            feasible = feasible_nodes_of(snapshot, party.shape)
+            places = np.flatnonzero(feasible.only_unreadable(request.topology_keys))
             if len(places):
-                found.append((int(places[0]), number, hosts))
+                found.append((int(places[0]), number, feasible))
     if not found:
         return ""
-    at, _, hosts = min(found, key=lambda one: one[:2])
-    return f"{hosts.first_unreadable(at)} of the node {snapshot.names[at]} could not be read"
+    at, _, feasible = min(found, key=lambda one: one[:2])
+    return f"{feasible.first_unreadable(at)} of the node {snapshot.names[at]} could not be read"

@@ -10,7 +10,7 @@ import numpy as np
 
 from gangboard.domain.capacity import ClusterRoom, Ending, Resident
 from gangboard.placement.node_snapshot import Mask, NodeSnapshot
-from gangboard.placement.tenants import Shares
+from gangboard.placement.running_gangs import Shares
 
 _KEY = "endings"
 

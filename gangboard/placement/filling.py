@@ -19,7 +19,7 @@ from gangboard.domain.capacity import Party
 from gangboard.domain.placing import Answer, Fit, When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.classes import Vector, apart_pairs
-from gangboard.placement.hosts import hosts_of
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_snapshot import SAFE, Mask, NodeSnapshot, Whole, total
 from gangboard.placement.packing import (
     TOO_MANY_WAYS,
@@ -101,7 +101,9 @@ def _table(
     counts = [party.count for party in parties]
     caps = np.stack(
         [
-            np.minimum(hosts_of(snapshot, party.shape).caps(when), party.count).astype(np.int64)
+            np.minimum(feasible_nodes_of(snapshot, party.shape).caps(when), party.count).astype(
+                np.int64
+            )
             for party in parties
         ]
     )

@@ -18,7 +18,7 @@ from gangboard.domain.capacity import GangRequest, Party
 from gangboard.domain.placing import When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.domains import domains_of
-from gangboard.placement.hosts import hosts_of
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import keeps_apart, ports_clash
 from gangboard.placement.node_snapshot import NodeSnapshot
 
@@ -46,7 +46,10 @@ def is_found_in_turn(request: GangRequest, snapshot: NodeSnapshot, target: int) 
 def work_of(request: GangRequest, snapshot: NodeSnapshot) -> int:
     """Return how often a node is scored at the least, over all orders that are played."""
     parties = [party for party in request.parties if party.count]
-    hosts = [hosts_of(snapshot, party.shape).summary(request.topology_keys)[2] for party in parties]
+    hosts = [
+        feasible_nodes_of(snapshot, party.shape).summary(request.topology_keys)[2]
+        for party in parties
+    ]
     return sum(hosts[shape] + count for order in _orders(parties) for shape, count in order)
 
 
@@ -61,7 +64,10 @@ def _groups(
     for code, values in enumerate(domains.values):
         mask = domains.codes == code
         alone = sum(
-            min(party.count, int(hosts_of(snapshot, party.shape).caps(When.NOW)[mask].sum()))
+            min(
+                party.count,
+                int(feasible_nodes_of(snapshot, party.shape).caps(When.NOW)[mask].sum()),
+            )
             for party in parties
         )
         if request.domain in (None, values) and alone >= target:
@@ -98,7 +104,7 @@ class _Play:
         self._free = {name: stock.now[nodes].tolist() for name, stock in stocks.items()}
         self._whole = {name: stocks[name].allocatable[nodes].tolist() for name in _LEAST}
         self._hosts = [
-            hosts_of(snapshot, party.shape).caps(When.NOW)[nodes].nonzero()[0].tolist()
+            feasible_nodes_of(snapshot, party.shape).caps(When.NOW)[nodes].nonzero()[0].tolist()
             for party in parties
         ]
         counts = Counter(chain.from_iterable(self._hosts))

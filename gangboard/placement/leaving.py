@@ -12,7 +12,7 @@ from gangboard.domain.capacity import Load, NodeRoom
 from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
 from gangboard.placement.amounts import pod_amounts
-from gangboard.placement.hosts import hosts_of
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import nodes_for, waiting
 from gangboard.placement.neighbours import Matcher, fewer, matcher, more
 from gangboard.placement.node_snapshot import Mask, NodeSnapshot
@@ -59,7 +59,9 @@ def _with(load: Load, pods: Sequence[Pod], matched: Matcher) -> Load:
 def where(trial: Trial) -> Mask:
     """Return the nodes that could host a member."""
     keys = trial.request.topology_keys
-    masks = [hosts_of(trial.snapshot, party.shape).eligible(keys) for party in trial.parties]
+    masks = [
+        feasible_nodes_of(trial.snapshot, party.shape).eligible(keys) for party in trial.parties
+    ]
     found: Mask = np.logical_or.reduce(masks)
     return found
 

@@ -14,7 +14,7 @@ from gangboard.placement.apart import most_apart
 from gangboard.placement.assess import assess
 from gangboard.placement.domains import domains_of
 from gangboard.placement.eligibility import EXAMPLES
-from gangboard.placement.hosts import hosts_of
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import nodes_for, request_of, waiting
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.spread import closed, most_in
@@ -47,10 +47,10 @@ def shape_fit(
 
     `domain` are the values of `keys` that members with a node have chosen: no other node takes one.
     """
-    hosts = hosts_of(snapshot, party.shape)
-    now, empty, open_nodes, saturated = hosts.summary(keys)
+    feasible = feasible_nodes_of(snapshot, party.shape)
+    now, empty, open_nodes, saturated = feasible.summary(keys)
     found = ShapeFit(
-        party.shape, party.count, hosts.eligibility(keys), now, empty, open_nodes, saturated
+        party.shape, party.count, feasible.eligibility(keys), now, empty, open_nodes, saturated
     )
     if domain is not None:
         return _within(found, snapshot, keys, domain)
@@ -65,11 +65,11 @@ def _within(
 
     A node elsewhere is none, whatever is free on it.
     """
-    hosts, domains = hosts_of(snapshot, found.shape), domains_of(snapshot, keys)
+    feasible, domains = feasible_nodes_of(snapshot, found.shape), domains_of(snapshot, keys)
     code = domains.values.index(domain) if domain in domains.values else None
     inside = domains.codes == code if code is not None else np.zeros(len(snapshot), dtype=np.bool_)
-    now, empty, open_nodes, saturated = hosts.part(hosts.eligible(keys) & inside)
-    outside = np.flatnonzero(hosts.eligible(keys) & ~inside).tolist()
+    now, empty, open_nodes, saturated = feasible.part(feasible.eligible(keys) & inside)
+    outside = np.flatnonzero(feasible.eligible(keys) & ~inside).tolist()
     names = tuple(snapshot.names[at] for at in outside[:EXAMPLES])
     more = ((str(Constraint.TOPOLOGY), len(outside), names),) if outside else ()
     saturated = tuple(sorted((*saturated, *more), key=lambda one: (-one[1], one[0])))
@@ -86,7 +86,7 @@ def _apart(found: ShapeFit, snapshot: NodeSnapshot) -> ShapeFit:
 def _spread_out(found: ShapeFit, snapshot: NodeSnapshot, spread: Spread) -> ShapeFit:
     """Return the same with what a topology spread constraint leaves of the numbers."""
     shape = found.shape
-    with_room = hosts_of(snapshot, shape).caps(When.NOW) > 0
+    with_room = feasible_nodes_of(snapshot, shape).caps(When.NOW) > 0
     shut = np.flatnonzero(with_room & closed(snapshot, shape, spread)).tolist()
     names = tuple(snapshot.names[at] for at in shut[:EXAMPLES])
     more = ((str(Constraint.SPREAD), len(shut), names),) if shut else ()

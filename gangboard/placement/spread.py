@@ -22,10 +22,10 @@ from gangboard.domain.capacity import GangRequest, NodeRoom, Party, PodTerm, Sha
 from gangboard.domain.placing import Answer, Fit, When
 from gangboard.placement.domains import domains_of
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
-from gangboard.placement.hosts import hosts_of
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import is_selected, is_tainted
+from gangboard.placement.node_filters import NodeFilters
 from gangboard.placement.node_snapshot import Mask, NodeSnapshot
-from gangboard.placement.sieve import Sieve
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +107,12 @@ def domains_by(snapshot: NodeSnapshot, shape: Shape, spread: Spread, when: When)
     """Return the domains that a constraint counts, by value, with the places for pods of the shape."""
     known = domains_of(snapshot, (spread.topology_key,))
     codes = known.codes
-    counted = Sieve(snapshot, shape).counted(spread)
+    counted = NodeFilters(snapshot, shape).counted(spread)
     there = dict.fromkeys(np.unique(codes[counted]).tolist(), 0)
     for at, number in matching(snapshot, spread.counted, when):
         if counted[at]:
             there[int(codes[at])] += number
-    caps = hosts_of(snapshot, shape).caps(when)
+    caps = feasible_nodes_of(snapshot, shape).caps(when)
     places: dict[int, dict[str, int]] = {code: {} for code in there}
     # A node that could host one is counted: both policies are filters of every pod, too.
     for at in np.flatnonzero((caps > 0) & (codes >= 0)).tolist():

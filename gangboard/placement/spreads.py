@@ -20,9 +20,9 @@ from gangboard.domain.capacity import GangRequest, NodeRoom, Party, Spread
 from gangboard.domain.placing import When
 from gangboard.placement.domains import domains_of
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
-from gangboard.placement.hosts import hosts_of
+from gangboard.placement.feasible_nodes import feasible_nodes_of
+from gangboard.placement.node_filters import NodeFilters
 from gangboard.placement.node_snapshot import Mask, NodeSnapshot, Whole
-from gangboard.placement.sieve import Sieve
 from gangboard.placement.spread import is_counted, matching
 
 
@@ -40,14 +40,14 @@ def several_of(request: GangRequest) -> Party | None:
 
 def most_by_all(snapshot: NodeSnapshot, party: Party, when: When) -> int:
     """Return how many of the pods fit at most."""
-    shape, sieve = party.shape, Sieve(snapshot, party.shape)
+    shape, filters = party.shape, NodeFilters(snapshot, party.shape)
     codes = [domains_of(snapshot, (spread.topology_key,)).codes for spread in shape.spreads]
     labelled: Mask = np.logical_and.reduce([one >= 0 for one in codes])
-    caps = hosts_of(snapshot, shape).caps(when)
+    caps = feasible_nodes_of(snapshot, shape).caps(when)
     hosts = np.flatnonzero((caps > 0) & labelled)
     rules, places = [], []
     for spread, all_codes in zip(shape.spreads, codes, strict=True):
-        counted = labelled & sieve.counted(spread)
+        counted = labelled & filters.counted(spread)
         present = np.unique(all_codes[counted])
         there = np.zeros(len(present), dtype=np.int64)
         for at, number in matching(snapshot, spread.counted, when):

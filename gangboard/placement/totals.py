@@ -10,7 +10,7 @@ from gangboard.domain.capacity import NodeRoom, Party
 from gangboard.domain.placing import Total, When
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.eligibility import is_eligible
-from gangboard.placement.hosts import hosts_of
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_snapshot import as_snapshot, total
 from gangboard.placement.packing import least
 
@@ -65,7 +65,7 @@ def _sums(
     resources: Sequence[str],
 ) -> Iterator[tuple[int, int]]:
     snapshot = as_snapshot(nodes)
-    masks = [hosts_of(snapshot, party.shape).eligible(topology_keys) for party in parties]
+    masks = [feasible_nodes_of(snapshot, party.shape).eligible(topology_keys) for party in parties]
     if masks:
         mask = masks[0] if len(masks) == 1 else np.logical_or.reduce(masks)
     else:

@@ -15,8 +15,8 @@ from gangboard.domain.placing import Answer, Assessment, Cause, Fit, When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.domains import domains_of
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
+from gangboard.placement.feasible_nodes import FeasibleNodes, feasible_nodes_of
 from gangboard.placement.fits import fits
-from gangboard.placement.hosts import Hosts, hosts_of
 from gangboard.placement.in_turn import is_found_in_turn, work_of
 from gangboard.placement.matching import is_about_values
 from gangboard.placement.node_snapshot import NodeSnapshot, Whole
@@ -52,7 +52,7 @@ class Trial:
     freed: Freed | None = None
     """The least that must become free, once somebody has worked it out."""
     _asked: Mapping[str, int] | None = None
-    _hosts: Hosts | None = None
+    _feasible: FeasibleNodes | None = None
     _near: tuple[int, ...] | None = None
     _near_snapshot: NodeSnapshot | None = None
     _scores: int = MOST_SCORES
@@ -91,11 +91,11 @@ class Trial:
         return self._asked
 
     @property
-    def hosts(self) -> Hosts:
+    def feasible(self) -> FeasibleNodes:
         """Return the nodes for the shape with the most members."""
-        if self._hosts is None:
-            self._hosts = hosts_of(self.snapshot, self.shape)
-        return self._hosts
+        if self._feasible is None:
+            self._feasible = feasible_nodes_of(self.snapshot, self.shape)
+        return self._feasible
 
     def node(self, name: str) -> NodeRoom:
         """Return a node by its name."""
@@ -211,7 +211,7 @@ class Trial:
         """Return how many members of the one shape fit, in the best domain where it must be one."""
         gains = [(self.place(name), self._gain(node)) for name, node in changed.items()]
         if not self.request.topology_keys:
-            return int(self.hosts.summary()[0]) + sum(gain for _, gain in gains)
+            return int(self.feasible.summary()[0]) + sum(gain for _, gain in gains)
         codes, missing = self.missing_by_domain()
         room = self.request.needed - missing
         for at, gain in gains:
@@ -224,10 +224,10 @@ class Trial:
 
         One shape only. Without a topology all nodes are one domain.
         """
-        caps, size = self.hosts.caps(When.NOW), self.parties[0].count
+        caps, size = self.feasible.caps(When.NOW), self.parties[0].count
         if not self.request.topology_keys:
             codes: Whole = np.zeros(len(self.snapshot), dtype=np.int64)
-            return codes, np.array([self.request.needed - int(self.hosts.summary()[0])])
+            return codes, np.array([self.request.needed - int(self.feasible.summary()[0])])
         domains = domains_of(self.snapshot, self.request.topology_keys)
         codes, chosen = domains.codes, self.request.domain
         if chosen is not None:
@@ -241,11 +241,11 @@ class Trial:
     def _gain(self, node: NodeRoom) -> int:
         """Return how many members more a node takes as it is here."""
         at = self.place(node.name)
-        before = int(self.hosts.caps(When.NOW)[at])
+        before = int(self.feasible.caps(When.NOW)[at])
         was = self.snapshot.nodes[at]
         asked = self.asked
         if node.taints is was.taints and node.unschedulable == was.unschedulable:
-            eligible = bool(self.hosts.eligible(self.request.topology_keys)[at])
+            eligible = bool(self.feasible.eligible(self.request.topology_keys)[at])
         else:
             eligible = is_eligible(node, self.shape, self.request.topology_keys, asked)
         return pods_that_fit(node, self.shape, When.NOW, asked)[0] - before if eligible else -before
@@ -261,7 +261,7 @@ class Trial:
     def _nearest(self, when: When) -> tuple[int, ...]:
         found: set[int] = set()
         for party in self.parties:
-            caps = hosts_of(self.snapshot, party.shape).caps(when)
+            caps = feasible_nodes_of(self.snapshot, party.shape).caps(when)
             found.update(largest(caps, min(party.count, MOST_HOSTS) + SPARE_HOSTS))
         return tuple(sorted(found))
 

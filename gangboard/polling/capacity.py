@@ -27,7 +27,7 @@ from gangboard.domain.placing import When
 from gangboard.domain.resources import is_accelerator
 from gangboard.placement.amounts import base_units
 from gangboard.placement.apart import most_apart
-from gangboard.placement.hosts import hosts_of
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import keys_apart, undecidable
 from gangboard.placement.members import shape_of, unread_text
 from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of, total
@@ -175,7 +175,7 @@ def _fit(room: ClusterRoom, kind: PodKind, waiting: int) -> ShapeCapacity:
 
 def _most(snapshot: NodeSnapshot, shape: Shape, when: When) -> int:
     apart = most_apart(snapshot, shape, when)
-    return total(hosts_of(snapshot, shape).caps(when)) if apart is None else apart
+    return total(feasible_nodes_of(snapshot, shape).caps(when)) if apart is None else apart
 
 
 def _where(kind: PodKind) -> str:

@@ -12,12 +12,12 @@ from gangboard.domain.advice import Change
 from gangboard.domain.capacity import ClusterRoom, Load, NodeRoom, Taint
 from gangboard.domain.facts import Unit
 from gangboard.placement.advice import advise
-from gangboard.placement.hosts import hosts_of
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.leaving import nodes_to_free
 from gangboard.placement.members import request_of
 from gangboard.placement.node_snapshot import snapshot_of
 from gangboard.placement.placing import placing
-from gangboard.placement.tenants import tenants_of
+from gangboard.placement.running_gangs import running_gangs_of
 from tests.diagnosis.building import (
     a_group,
     a_job,
@@ -151,8 +151,8 @@ def test_the_nodes_of_a_gang_that_keeps_some_are_forgotten_with_its_advice() -> 
     snapshot, shape = nodes_to_free(unit), request.parties[0].shape
     assert snapshot is not snapshot_of(room)
     kept = weakref.ref(snapshot)
-    tenants_of(room, snapshot).gains(
-        snapshot, hosts_of(snapshot, shape), shape, np.zeros(2, dtype=np.int64)
+    running_gangs_of(room, snapshot).gains(
+        snapshot, feasible_nodes_of(snapshot, shape), shape, np.zeros(2, dtype=np.int64)
     )
     del snapshot
     gc.collect()

@@ -31,8 +31,8 @@ from gangboard.domain.placing import Answer, Cause, Fit, When
 from gangboard.placement.apart import lifted
 from gangboard.placement.assess import assess
 from gangboard.placement.eligibility import eligibility, is_eligible
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.fits import fits
-from gangboard.placement.hosts import hosts_of
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.totals import totals
 from tests.placement.making import CORDON, GPU, R, S, T, gang, node, shape
@@ -189,18 +189,18 @@ def odd_gang(random: Random) -> GangRequest:
 @given(seeds)
 def test_each_node_is_judged_as_when_it_is_asked_alone(random: Random) -> None:
     nodes, one, keys = odd_nodes(random), odd_shape(random), random.choice(KEYS)
-    hosts = hosts_of(NodeSnapshot(nodes), one)
+    feasible = feasible_nodes_of(NodeSnapshot(nodes), one)
     nodes = list(lifted(nodes))
-    event(f"eligible: {bool(hosts.eligible(keys).any())}")
-    assert hosts.eligibility(keys) == eligibility(nodes, one, keys)
-    assert hosts.eligible(keys).tolist() == [is_eligible(node, one, keys) for node in nodes]
+    event(f"eligible: {bool(feasible.eligible(keys).any())}")
+    assert feasible.eligibility(keys) == eligibility(nodes, one, keys)
+    assert feasible.eligible(keys).tolist() == [is_eligible(node, one, keys) for node in nodes]
     for when in When:
         room = shape_room(nodes, one, when)
-        caps = hosts.caps(when).tolist()
+        caps = feasible.caps(when).tolist()
         assert caps == [room.per_node.get(node.name, 0) for node in nodes]
     hosted = [node for node in nodes if is_eligible(node, one, keys)]
     room = shape_room(hosted, one, When.NOW)
-    now, empty, open_nodes, saturated = hosts.summary(keys)
+    now, empty, open_nodes, saturated = feasible.summary(keys)
     assert now == room.total
     assert empty == shape_room(hosted, one, When.EMPTY).total
     full = [str(room.limits[name]) for name, count in room.per_node.items() if not count]
@@ -253,13 +253,17 @@ def test_a_changed_snapshot_is_a_snapshot_of_the_changed_nodes(random: Random) -
     nodes, others = odd_nodes(random), odd_nodes(random)
     one, keys = odd_shape(random), random.choice(KEYS)
     snapshot = NodeSnapshot(nodes)
-    hosts_of(snapshot, one).summary(keys)  # its columns are there and must not be taken as they are
+    feasible_nodes_of(snapshot, one).summary(
+        keys
+    )  # its columns are there and must not be taken as they are
     instead = {node.name: node for node in others[1:]}
     changed = [instead.get(node.name, node) for node in nodes]
-    patched = hosts_of(snapshot.changed(instead), one)
+    patched = feasible_nodes_of(snapshot.changed(instead), one)
     assert patched.eligibility(keys) == eligibility(lifted(changed), one, keys)
-    assert patched.summary(keys) == hosts_of(NodeSnapshot(changed), one).summary(keys)
-    assert hosts_of(snapshot, one).eligibility(keys) == eligibility(lifted(nodes), one, keys)
+    assert patched.summary(keys) == feasible_nodes_of(NodeSnapshot(changed), one).summary(keys)
+    assert feasible_nodes_of(snapshot, one).eligibility(keys) == eligibility(
+        lifted(nodes), one, keys
+    )
 
 
 def crowd(random: Random) -> tuple[GangRequest, list[NodeRoom]]:

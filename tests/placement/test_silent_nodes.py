@@ -15,8 +15,8 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.node import Node
 from gangboard.domain.placing import Filter
 from gangboard.placement.eligibility import eligibility
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.fit_rows import fit_rows
-from gangboard.placement.hosts import hosts_of
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.placing import placing
 from gangboard.placement.sentences.cause import obstacle
@@ -151,8 +151,8 @@ def test_all_nodes_at_once_are_told_the_same_as_one_by_one() -> None:
                 NodeSnapshot(nodes),
                 NodeSnapshot((*others, was)).changed({"n1": is_now}),
             ):
-                hosts = hosts_of(snapshot, one)
+                feasible = feasible_nodes_of(snapshot, one)
                 for keys in ((), ("rack",)):
-                    assert hosts.eligibility(keys) == eligibility(nodes, one, keys)
+                    assert feasible.eligibility(keys) == eligibility(nodes, one, keys)
                     told = eligibility(nodes, one, keys).eligible
-                    assert tuple(compress(snapshot.names, hosts.eligible(keys))) == told
+                    assert tuple(compress(snapshot.names, feasible.eligible(keys))) == told

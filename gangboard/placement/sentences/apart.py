@@ -11,7 +11,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.placing import ShapeFit, When
 from gangboard.domain.reading.wording import count
 from gangboard.placement.apart import values_with_room
-from gangboard.placement.hosts import hosts_of
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import clashing, keeps_apart, keys_apart
 from gangboard.placement.members import nodes_for
 from gangboard.placement.node_snapshot import NodeSnapshot
@@ -32,7 +32,7 @@ def _in_the_way(snapshot: NodeSnapshot, shape: Shape) -> set[str]:
     could host one.
     """
     keys = set(keys_apart(shape))
-    hosts = hosts_of(snapshot, shape).eligible()
+    hosts = feasible_nodes_of(snapshot, shape).eligible()
     if not hosts.any():
         hosts = np.ones(len(snapshot), dtype=np.bool_)
     if keeps_apart(shape, shape) or any(
@@ -82,7 +82,7 @@ def apart_by_label(
 
 def _values(snapshot: NodeSnapshot, shape: Shape, key: str) -> set[str]:
     """Return the values of the label on nodes that could ever host one."""
-    places = np.flatnonzero(hosts_of(snapshot, shape).eligible()).tolist()
+    places = np.flatnonzero(feasible_nodes_of(snapshot, shape).eligible()).tolist()
     return {value for at in places if (value := snapshot[at].labels.get(key)) is not None}
 
 

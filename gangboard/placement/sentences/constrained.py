@@ -11,7 +11,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Answer, Assessment, Constraint, ShapeFit, When
 from gangboard.domain.reading.wording import names
 from gangboard.domain.verdict import Evidence
-from gangboard.placement.hosts import hosts_of
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import keeps_apart
 from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.apart import apart_by_label, shared
@@ -92,7 +92,7 @@ def _best(
         return None
     room: dict[tuple[str, ...], int] = {}
     snapshot = nodes_for(unit)
-    found = hosts_of(snapshot, shapes[0].shape)
+    found = feasible_nodes_of(snapshot, shapes[0].shape)
     caps = found.caps(when)
     for at in np.flatnonzero(found.eligible(tuple(keys))).tolist():
         values = tuple(snapshot[at].labels.get(key, "") for key in keys)

@@ -13,7 +13,7 @@ from gangboard.domain.reading.wording import count, listed, names
 from gangboard.domain.verdict import Evidence
 from gangboard.placement.amount_words import amount_of, bare
 from gangboard.placement.amounts import wanted
-from gangboard.placement.hosts import hosts_of
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import nodes_for
 from gangboard.placement.node_snapshot import Mask, NodeSnapshot
 from gangboard.placement.sentences.apart import shared
@@ -231,7 +231,7 @@ def _selecting(snapshot: NodeSnapshot, shape: Shape) -> Mask:
     bare_shape = Shape(
         shape.name, {}, shape.node_selector, shape.affinity, everywhere, near=shape.near
     )
-    return hosts_of(snapshot, bare_shape).eligible()
+    return feasible_nodes_of(snapshot, bare_shape).eligible()
 
 
 def _known(one: ShapeFit) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Assessment, ShapeFit, When
 from gangboard.placement.apart import is_beyond
-from gangboard.placement.hosts import hosts_of
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.numbers import crowd_of
 
@@ -38,7 +38,7 @@ def alone(unit: Unit, one: ShapeFit, when: When) -> int:
     """
     if unit.placing is None or unit.placing.request.domain is None:
         return one.now if when is When.NOW else one.empty
-    now, empty, *_ = hosts_of(nodes_for(unit), one.shape).summary(unit_keys(unit))
+    now, empty, *_ = feasible_nodes_of(nodes_for(unit), one.shape).summary(unit_keys(unit))
     return now if when is When.NOW else empty
 
 

@@ -13,7 +13,7 @@ from gangboard.domain.placing import Assessment, Cause, Filter, ShapeFit, When
 from gangboard.domain.reading.wording import count, is_or_are, listed
 from gangboard.placement.amount_words import amount_of, bare
 from gangboard.placement.amounts import wanted
-from gangboard.placement.hosts import hosts_of
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import nodes_for
 from gangboard.placement.node_snapshot import Whole, total
 from gangboard.placement.sentences.how_many import alone, how_many_fit, some_fit, unit_keys
@@ -137,7 +137,7 @@ def find_lack(
 def _free(unit: Unit, one: ShapeFit, resource: str, when: When) -> Whole:
     """Return what is free of a resource on each eligible node of a shape; overfull ones have 0."""
     snapshot = nodes_for(unit)
-    mask = hosts_of(snapshot, one.shape).eligible(unit_keys(unit))
+    mask = feasible_nodes_of(snapshot, one.shape).eligible(unit_keys(unit))
     found: Whole = np.maximum(snapshot.stock(resource).free(when)[mask], 0)
     return found
 

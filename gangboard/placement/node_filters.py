@@ -26,7 +26,7 @@ from gangboard.placement.matching import (
 from gangboard.placement.node_snapshot import NAME, Mask, NodeSnapshot, Whole
 
 
-class Sieve:
+class NodeFilters:
     """What each filter says of all nodes about one shape."""
 
     def __init__(self, snapshot: NodeSnapshot, shape: Shape) -> None:

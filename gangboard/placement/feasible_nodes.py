@@ -13,23 +13,23 @@ from gangboard.domain.placing import Constraint, Eligibility, Excluded, Filter, 
 from gangboard.placement.amounts import wanted
 from gangboard.placement.eligibility import EXAMPLES, UNLIMITED, ranked
 from gangboard.placement.matching import keeps_apart, keys_apart
+from gangboard.placement.node_filters import NodeFilters, has_label
 from gangboard.placement.node_snapshot import SAFE, Mask, NodeSnapshot, Whole, total
-from gangboard.placement.sieve import Sieve, has_label
 
 MOST_KEPT = 600
-"""Shapes whose hosts are kept: with 5,000 nodes each takes about a tenth of a megabyte."""
+"""Shapes whose feasible nodes are kept: with 5,000 nodes each takes about a tenth of a megabyte."""
 Saturated = tuple[tuple[str, int, tuple[str, ...]], ...]
 Summary = tuple[int, int, int, Saturated]
 
 
-class Hosts:
+class FeasibleNodes:
     """Which nodes can host a pod of one shape, and how many pods of it fit on each."""
 
     def __init__(self, snapshot: NodeSnapshot, shape: Shape) -> None:
         self._snapshot = snapshot
         self._shape = shape
         self._asked = wanted(shape)
-        self._sieve = Sieve(snapshot, shape)
+        self._node_filters = NodeFilters(snapshot, shape)
         self._caps: dict[When, Whole] = {}
         self._sums: dict[When, int] = {}
         self._orders: dict[When, tuple[Whole, Whole, Whole]] = {}
@@ -40,15 +40,15 @@ class Hosts:
 
     def eligible(self, keys: Sequence[str] = ()) -> Mask:
         """Return the nodes that no filter excludes."""
-        return self._sieve.eligible(keys)
+        return self._node_filters.eligible(keys)
 
     def only_unreadable(self, keys: Sequence[str]) -> Mask:
         """Return the nodes that might be eligible if their amounts could be read."""
-        return self._sieve.only_unreadable(keys)
+        return self._node_filters.only_unreadable(keys)
 
     def first_unreadable(self, at: int) -> str:
         """Return the first requested resource of a node that could not be read."""
-        return self._sieve.first_unreadable(at)
+        return self._node_filters.first_unreadable(at)
 
     # Why the others not
 
@@ -59,7 +59,7 @@ class Hosts:
             excluded: dict[Filter, Excluded] = {}
             details: dict[Filter, Counter[str]] = {}
             hit: dict[Filter, Mask] = {}
-            for why, detail, mask in self._sieve.filters(keys):
+            for why, detail, mask in self._node_filters.filters(keys):
                 here = left & mask
                 if not here.any():
                     continue
@@ -93,7 +93,7 @@ class Hosts:
         """Return how many pods fit on each node, 0 on those that are not eligible."""
         if when not in self._caps:
             caps = np.where(self.eligible(), self._by_amounts(when), 0)
-            caps[self._sieve.ports_taken(when) | self._sieve.apart_taken(when)] = 0
+            caps[self._node_filters.ports_taken(when) | self._node_filters.apart_taken(when)] = 0
             if self._shape.host_ports or keeps_apart(self._shape, self._shape):
                 caps = np.minimum(caps, 1)
             for key in keys_apart(self._shape):
@@ -153,8 +153,8 @@ class Hosts:
         left = mask & (self.caps(When.NOW) == 0)
         found: list[tuple[str, int, tuple[str, ...]]] = []
         limits: list[tuple[str, Mask]] = [
-            (Constraint.HOST_PORTS, self._sieve.ports_taken(When.NOW)),
-            (Constraint.APART, self._sieve.apart_taken(When.NOW)),
+            (Constraint.HOST_PORTS, self._node_filters.ports_taken(When.NOW)),
+            (Constraint.APART, self._node_filters.apart_taken(When.NOW)),
         ]
         for resource in sorted(self._asked):
             short = self._snapshot.stock(resource).now < self._asked[resource]
@@ -168,8 +168,8 @@ class Hosts:
         return tuple(sorted(found, key=lambda one: (-one[1], one[0])))
 
 
-def hosts_of(snapshot: NodeSnapshot, shape: Shape) -> Hosts:
-    """Return the hosts of a shape, worked out once for all shapes that ask the same."""
+def feasible_nodes_of(snapshot: NodeSnapshot, shape: Shape) -> FeasibleNodes:
+    """Return the feasible nodes of a shape, worked out once for all shapes that ask the same."""
     asked = (
         tuple(wanted(shape).items()),
         tuple(sorted(shape.node_selector.items())),
@@ -180,10 +180,10 @@ def hosts_of(snapshot: NodeSnapshot, shape: Shape) -> Hosts:
         shape.matched,
         shape.near,
     )
-    kept: dict[Hashable, Hosts] = snapshot.cache.setdefault("hosts", {})
+    kept: dict[Hashable, FeasibleNodes] = snapshot.cache.setdefault("feasible nodes", {})
     found = kept.get(asked)
     if found is None:
         while len(kept) >= MOST_KEPT:
             kept.pop(next(iter(kept)))
-        found = kept[asked] = Hosts(snapshot, shape)
+        found = kept[asked] = FeasibleNodes(snapshot, shape)
     return found

@@ -11,12 +11,12 @@ import numpy as np
 from gangboard.domain.capacity import ClusterRoom, Load, Resident, Shape
 from gangboard.domain.placing import When
 from gangboard.placement.amounts import taken, wanted
-from gangboard.placement.hosts import MOST_KEPT, Hosts
+from gangboard.placement.feasible_nodes import MOST_KEPT, FeasibleNodes
 from gangboard.placement.node_snapshot import Mask, NodeSnapshot, Whole, whole
 
 _FEW = 4
 """Less than one load in so many: then these are asked one by one, and no column is made."""
-_KEY = "tenants"
+_KEY = "running gangs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Gains:
     """Who makes how many places, in which topology domain."""
 
     owners: Whole
-    """Places in `Tenants.all`."""
+    """Places in `RunningGangs.all`."""
     domains: Whole
     places: Whole
 
@@ -57,27 +57,29 @@ class Shares:
             self._held[place] = sums
         return self._held[place]
 
-    def gains(self, snapshot: NodeSnapshot, hosts: Hosts, shape: Shape, codes: Whole) -> Gains:
+    def gains(
+        self, snapshot: NodeSnapshot, feasible: FeasibleNodes, shape: Shape, codes: Whole
+    ) -> Gains:
         """Return how many pods of a shape more fit in a domain when one of them alone is away.
 
-        `hosts` are of `snapshot`, `codes` is the domain of each of its nodes, -1 for none. Of several
+        `feasible` is of `snapshot`, `codes` is the domain of each of its nodes, -1 for none. Of several
         together the sum is a guess: two on one node can make the same place, or one place that
         neither makes alone.
         """
         # With the snapshot, which a gang with members on nodes has of its own: it goes with the trial.
         kept: dict[Hashable, Gains] = snapshot.cache.setdefault(("gains", self), {})
-        place = hosts, codes.tobytes()
+        place = feasible, codes.tobytes()
         if place not in kept:
             while len(kept) >= MOST_KEPT:
                 kept.pop(next(iter(kept)))
-            kept[place] = self._worked_out(snapshot, hosts, shape, codes)
+            kept[place] = self._worked_out(snapshot, feasible, shape, codes)
         return kept[place]
 
     def _worked_out(
-        self, snapshot: NodeSnapshot, hosts: Hosts, shape: Shape, codes: Whole
+        self, snapshot: NodeSnapshot, feasible: FeasibleNodes, shape: Shape, codes: Whole
     ) -> Gains:
-        now = hosts.caps(When.NOW)
-        eligible = hosts.eligible() & (codes >= 0) & (hosts.caps(When.EMPTY) > now)
+        now = feasible.caps(When.NOW)
+        eligible = feasible.eligible() & (codes >= 0) & (feasible.caps(When.EMPTY) > now)
         here = np.flatnonzero(eligible[self._nodes])
         then: Whole | None = None
         # Devices first: they leave the fewest to be looked at.
@@ -109,7 +111,7 @@ class Shares:
         return column if here is None else column[here]
 
 
-class Tenants(Shares):
+class RunningGangs(Shares):
     """All residents that somebody could suspend, in the order in which the room names them."""
 
     def __init__(self, room: ClusterRoom, snapshot: NodeSnapshot) -> None:
@@ -122,10 +124,10 @@ class Tenants(Shares):
         self.priorities = np.array([one.priority for one in self.all], dtype=np.int64)
 
 
-def tenants_of(room: ClusterRoom, snapshot: NodeSnapshot) -> Tenants:
-    """Return the residents of a room, worked out once for each room."""
+def running_gangs_of(room: ClusterRoom, snapshot: NodeSnapshot) -> RunningGangs:
+    """Return the running gangs of a room, worked out once for each room."""
     if _KEY not in room.cache:
-        room.cache[_KEY] = Tenants(room, snapshot)
+        room.cache[_KEY] = RunningGangs(room, snapshot)
     found = room.cache[_KEY]
-    assert isinstance(found, Tenants)  # noqa: S101 - the key is ours
+    assert isinstance(found, RunningGangs)  # noqa: S101 - the key is ours
     return found
