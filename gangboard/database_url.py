@@ -8,10 +8,14 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from gangboard.env import SettingError, keep_private
 
+SCHEMES = ("sqlite", "postgres", "postgresql")
+"""What a database's address begins with."""
+
 
 def database_settings(url: str) -> dict[str, Any]:
     """Return Django's settings for `sqlite:///PATH` or `postgresql://user:password@host:port/name`.
 
+    The address is one that `read_address` lets pass with `SCHEMES`.
     SQLite: write-ahead log, transactions that take the write lock at once (so that two writers
     wait for each other instead of failing half-way), 20 s patience. Raises SettingError.
     """
@@ -35,22 +39,18 @@ def database_settings(url: str) -> dict[str, Any]:
                 "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
             },
         }
-    if parts.scheme in {"postgres", "postgresql"}:
-        return {
-            "ENGINE": "django.db.backends.postgresql",
-            "NAME": unquote(parts.path).lstrip("/"),
-            "USER": unquote(parts.username or ""),
-            "PASSWORD": unquote(parts.password or ""),
-            "HOST": unquote(parts.hostname or ""),
-            "PORT": str(parts.port or ""),
-            "OPTIONS": {
-                "connect_timeout": 5,
-                # A worker that was stopped inside a transaction must not keep its lease row locked
-                # for longer than the lease: whoever takes over would wait for it.
-                "options": "-c idle_in_transaction_session_timeout=10s",
-                **dict(parse_qsl(parts.query)),
-            },
-        }
-    raise SettingError(
-        f"DATABASE_URL begins with {parts.scheme!r}; it must begin with sqlite:/// or postgresql://"
-    )
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path).lstrip("/"),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": unquote(parts.hostname or ""),
+        "PORT": str(parts.port or ""),
+        "OPTIONS": {
+            "connect_timeout": 5,
+            # A worker that was stopped inside a transaction must not keep its lease row locked
+            # for longer than the lease: whoever takes over would wait for it.
+            "options": "-c idle_in_transaction_session_timeout=10s",
+            **dict(parse_qsl(parts.query)),
+        },
+    }

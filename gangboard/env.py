@@ -6,12 +6,14 @@ Every variable of gangboard goes through here, so `manage.py print_settings` can
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 T = TypeVar("T")
 
@@ -57,15 +59,78 @@ def read_text(name: str, default: str, meaning: str) -> str:
     return value
 
 
-def read_address(name: str, default: str, meaning: str) -> str:
-    """Return an address that may hold a password: from NAME, or the file that NAME_FILE names."""
+def read_address(name: str, default: str, meaning: str, *, schemes: tuple[str, ...]) -> str:
+    """Return an address that may hold a password: from NAME, or the file that NAME_FILE names.
+
+    It is the default, or begins with one of `schemes`. Raises SettingError, which repeats no part of it.
+    """
     raw = os.environ.get(name)
     file = os.environ.get(f"{name}_FILE")
     if raw is None and file:
         raw = _read_file(name, file)
     value = default if raw is None else raw
+    if value != default:
+        _check_address(name, value, schemes)
     _record(name, f"{meaning} ({name}_FILE names a file instead)", hide_secrets(value), raw)
     return value
+
+
+def _check_address(name: str, address: str, schemes: tuple[str, ...]) -> None:
+    """Refuse what others would take apart elsewhere: they put the pieces into their errors."""
+    scheme, found, _ = address.partition("://")
+    if not found or scheme.lower() not in schemes:
+        *others, last = (f"{one}://" for one in schemes)
+        raise SettingError(
+            f"{name} must begin with {', '.join(others)} or {last} (what it begins with is not "
+            "shown: it may be a secret)"
+        )
+    if not _can_be_taken_apart(address):
+        raise SettingError(
+            f"{name} cannot be taken apart into user, password, host, port and path (it is not shown: "
+            "it may hold a password). In a user, a password or a query write @ as %40, : as %3A, / as %2F, "
+            "? as %3F, # as %23, [ as %5B, ] as %5D and % as %25"
+        )
+
+
+def _can_be_taken_apart(address: str) -> bool:
+    """Whether the port is a number, and every @ stands before the host where there is one."""
+    if any(one in address for one in "\t\r\n"):
+        return False  # they would be dropped in silence
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        return False
+    after_host = address.partition("://")[2][len(parts.netloc) :]
+    return port != 0 and not (parts.netloc and "@" in after_host)
+
+
+_WORD = re.compile(r"\S+")
+_USER = re.compile(r"://[^\s/?#@:]*:")
+_VALUE = re.compile(r"""([?&][\w.-]+=)(?:\\.|[^\s&#"'\\])+""")
+"""A name of a query, and its value as it stands in JSON and quotes too."""
+_SECRET_NAMES = ("password", "passwd", "secret", "token", "api_key", "apikey")
+
+
+def hide_passwords(text: str) -> str:
+    """Return a text without the passwords of the addresses in it: of users, and in query strings.
+
+    What has no blank and ends with an `@` may all be one password; rather too much is hidden.
+    """
+    return _VALUE.sub(_without_value, _WORD.sub(_without_password, text))
+
+
+def _without_password(found: re.Match[str]) -> str:
+    word = found[0]
+    user, end = _USER.search(word), word.rfind("@")
+    if user is None or end < user.end():
+        return word
+    return f"{word[: user.end()]}(hidden){word[end:]}"
+
+
+def _without_value(found: re.Match[str]) -> str:
+    name = found[1].lower()
+    return f"{found[1]}(hidden)" if any(word in name for word in _SECRET_NAMES) else found[0]
 
 
 def hide_secrets(address: str) -> str:
@@ -86,10 +151,14 @@ def hide_secrets(address: str) -> str:
 
 
 def _read_file(name: str, file: str) -> str:
+    """Return what a file holds. The SettingError does not repeat its name: it may be the secret itself."""
     try:
         return Path(file).read_text(encoding="utf-8").strip()
     except OSError as error:
-        raise SettingError(f"{name}_FILE is {file!r}: {error.strerror}") from error
+        why = str(error.strerror)
+    except UnicodeDecodeError:
+        why = "it is not UTF-8"
+    raise SettingError(f"the file that {name}_FILE names cannot be read: {why}")
 
 
 def read_bool(name: str, *, default: bool, meaning: str) -> bool:

@@ -41,8 +41,11 @@ class LineFormatter(structlog.stdlib.ProcessorFormatter):
         )
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return one line for one event, tracebacks included, that a terminal shows as it is."""
-        return one_line(super().format(record))
+        """Return one line for one event, tracebacks included, that a terminal shows as it is.
+
+        No password of an address is in it, whoever has written it.
+        """
+        return env.hide_passwords(one_line(super().format(record)))
 
 
 class Brief(logging.Filter):

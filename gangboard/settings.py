@@ -9,7 +9,7 @@ from cryptography.fernet import Fernet
 from django.core.management.utils import get_random_secret_key
 
 from gangboard import env
-from gangboard.database_url import database_settings
+from gangboard.database_url import SCHEMES, database_settings
 from gangboard.serving.bodies import LARGEST_BODY
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -56,13 +56,17 @@ DATABASES = {
             "DATABASE_URL",
             f"sqlite:///{STATE_DIR / 'gangboard.sqlite3'}",
             "sqlite:///PATH or postgresql://user:password@host/name",
+            schemes=SCHEMES,
         )
     )
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env.read_address(
-    "REDIS_URL", "", "Redis for the task queue; a folder serves when empty"
+    "REDIS_URL",
+    "",
+    "Redis for the task queue; a folder serves when empty",
+    schemes=("redis", "rediss", "redis+socket"),
 )
 POLL_WINDOW = env.read_number(
     "GANGBOARD_POLL_WINDOW", 10, "seconds for which a poll holds a cluster", least=1, most=300

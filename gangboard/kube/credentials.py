@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from gangboard.kube.errors import CredentialError, clean_text
 from gangboard.kube.files import read_small_file
@@ -133,18 +133,21 @@ def in_cluster(directory: Path = SERVICE_ACCOUNT) -> Credentials:
 
 
 def _checked_server(server: str) -> str:
-    """The address without a slash at the end. Refuses anything but plain https."""
-    shown = clean_text(server, 200)
+    """The address without a slash at the end. Refuses anything but plain https.
+
+    What may be a secret is not repeated: a user with a password, and what stands in a query.
+    """
     if not server.isascii() or any(character.isspace() for character in server):
         raise CredentialError("The server address has characters that do not belong there.")
     try:
         parts = urlsplit(server)
         usable = bool(parts.hostname) and parts.port != 0
-    except ValueError as error:
-        raise CredentialError(
-            "The server address is not an address (https://host:port)."
-        ) from error
-    _refuse_secrets(parts)
+    except ValueError:
+        # Its text would repeat what stands for the port, which may be the beginning of a password.
+        raise CredentialError("The server address is not an address (https://host:port).") from None
+    if "@" in server:
+        raise CredentialError("The server address must not hold a user name or password.")
+    shown = clean_text(server.partition("?")[0].partition("#")[0], 200)
     if parts.scheme != "https":
         raise CredentialError(
             f"The server {shown} is not https; credentials are never sent unencrypted."
@@ -152,9 +155,3 @@ def _checked_server(server: str) -> str:
     if not usable or parts.query or parts.fragment or not server.isprintable():
         raise CredentialError(f"The server {shown} is not of the form https://host:port.")
     return server.rstrip("/")
-
-
-def _refuse_secrets(parts: SplitResult) -> None:
-    if parts.username is not None or parts.password is not None:
-        # Not repeated: it may hold a password.
-        raise CredentialError("The server address must not hold a user name or password.")

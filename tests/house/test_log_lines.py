@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 
@@ -41,3 +42,22 @@ def test_nothing_forges_a_line_or_moves_the_cursor(nasty: str) -> None:
 
 def test_what_people_write_stays() -> None:
     assert "Größe 8 → 6 GPUs" in line_of("Größe 8 → 6 GPUs")
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize(
+    "password", ["sesame", "ses@me", 'ses"ame', "ses\\ame", "ses/a?m#e", "ses\name"]
+)
+def test_no_password_of_an_address_is_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, password: str, as_json: bool
+) -> None:
+    monkeypatch.setattr("gangboard.logs.JSON_LINES", as_json)
+    address = f"redis://ann:{password}@redis/0"
+    found = line_of(f"to {address} now", ValueError(address), broker=address)
+    assert "ses" not in found
+    assert found.count("redis://ann:(hidden)@redis/0") >= 2
+    asked = line_of("asked", None, url='https://h/?token=ses"ame&x=1')
+    assert "ses" not in asked
+    if as_json:
+        assert json.loads(found)["broker"] == "redis://ann:(hidden)@redis/0"
+        assert json.loads(asked)["url"].startswith("https://h/?token=(hidden)")

@@ -262,6 +262,19 @@ def test_print_settings_names_every_variable_and_hides_secrets(tmp_path: Path) -
     assert source.count("env.read_") == len(printed)
 
 
+@pytest.mark.parametrize("variable", ["DATABASE_URL", "REDIS_URL"])
+@pytest.mark.parametrize("address", ["{scheme}://u:ses/ame@h/0", "{scheme}://u:1/ses@h/0", "ses"])
+def test_an_address_that_cannot_be_taken_apart_ends_the_process_without_its_password(
+    tmp_path: Path, variable: str, address: str
+) -> None:
+    scheme = "redis" if variable == "REDIS_URL" else "postgresql"
+    value = address.format(scheme=scheme)
+    done = manage("check", GANGBOARD_STATE=str(tmp_path), **{variable: value})
+    assert done.returncode == 1
+    assert f"SettingError: {variable} " in done.stderr
+    assert not re.search(r"'ses|ses/|ses@", done.stderr)
+
+
 def test_a_setting_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     done = manage("print_settings", GANGBOARD_STATE=str(tmp_path), GANGBOARD_POLL_SLOTS="many")
     assert done.returncode == 1
