@@ -27,12 +27,12 @@ from gangboard.placement.advice_nodes import free_room, uncordon
 from gangboard.placement.advice_others import suspend_gangs
 from gangboard.placement.advice_size import lower_quorum, lower_size
 from gangboard.placement.leaving import nodes_to_free
-from gangboard.placement.trial import Trial
+from gangboard.placement.what_if import WhatIf
 
 MOST = 3
 _SILENT = frozenset({Cause.FITS, Cause.TOO_FEW_PODS, Cause.CANNOT_TELL})
 
-Maker = Callable[[Trial], Iterable[Advice]]
+Maker = Callable[[WhatIf], Iterable[Advice]]
 
 # In the order in which a person would rather do them: what costs nobody anything first.
 _BY_NODES: tuple[Maker, ...] = (
@@ -67,18 +67,18 @@ def advise(unit: Unit) -> tuple[Advice, ...]:
     placing = unit.placing
     if placing is None or placing.assessment is None or placing.assessment.cause in _SILENT:
         return ()
-    trial = Trial(unit, placing.request, placing.assessment, nodes_to_free(unit))
+    what_if = WhatIf(unit, placing.request, placing.assessment, nodes_to_free(unit))
     is_topology = Constraint.TOPOLOGY in placing.assessment.constraints
-    going = deletions(trial)
-    waits = wait_for_deletions(trial, going) if going is not None else None
+    going = deletions(what_if)
+    waits = wait_for_deletions(what_if, going) if going is not None else None
     if waits is not None:
         return (waits,)
     found: list[Advice] = []
     for maker in _BY_TOPOLOGY if is_topology else _BY_NODES:
         if going is not None and maker in _OF_ROOM:
-            found += counting_on(trial, going, maker(going.trial))
+            found += counting_on(what_if, going, maker(going.what_if))
         else:
-            found += maker(trial)
+            found += maker(what_if)
         if len(found) >= MOST:
             break
     return tuple(found[:MOST])

@@ -22,7 +22,7 @@ from gangboard.placement.advice_words import node_names, shown, then_fits
 from gangboard.placement.endings import End, Endings, clock, endings_of
 from gangboard.placement.leaving import lacking, nodes_without, where
 from gangboard.placement.node_snapshot import Mask, NodeSnapshot
-from gangboard.placement.trial import Trial, node_ref, without_needless
+from gangboard.placement.what_if import WhatIf, node_ref, without_needless
 
 MOST_ENDED = 64
 """Ends that are counted on together; nobody waits for more."""
@@ -35,71 +35,71 @@ class Deletions:
     """Pods that are being deleted where members could go."""
 
     ends: tuple[End, ...]
-    trial: Trial
+    what_if: WhatIf
     """The unit on the nodes without them."""
 
 
 # Deletions
 
 
-def deletions(trial: Trial) -> Deletions | None:
+def deletions(what_if: WhatIf) -> Deletions | None:
     """Return what is being deleted, where that changes anything for the members."""
-    endings = endings_of(trial.unit.facts.room, trial.snapshot)
+    endings = endings_of(what_if.unit.facts.room, what_if.snapshot)
     if not endings.all:
         return None
-    going = endings.to_come(trial.unit.now, trial.own_uid, deleted=True)
+    going = endings.to_come(what_if.unit.now, what_if.own_uid, deleted=True)
     if not going.any():
         return None
-    here = where(trial)
+    here = where(what_if)
     there = np.flatnonzero(going & (endings.held(PODS, here) > 0))
     if not len(there):
         return None
-    assessment = trial.assessment
+    assessment = what_if.assessment
     totals = tuple(
         replace(one, free=one.free + int(endings.held(one.resource, here)[going].sum()))
         for one in assessment.totals
     )
-    later = Trial(
-        trial.unit,
-        trial.request,
+    later = WhatIf(
+        what_if.unit,
+        what_if.request,
         replace(assessment, totals=totals),
-        _snapshot_without(trial, endings, going),
+        _snapshot_without(what_if, endings, going),
     )
     return Deletions(tuple(endings.all[at] for at in there.tolist()), later)
 
 
-def _snapshot_without(trial: Trial, endings: Endings, going: Mask) -> NodeSnapshot:
+def _snapshot_without(what_if: WhatIf, endings: Endings, going: Mask) -> NodeSnapshot:
     """Return the nodes without what is being deleted, made once for all gangs that ask for them."""
-    cache, key = trial.snapshot.cache, ("without", going.tobytes())
+    cache, key = what_if.snapshot.cache, ("without", going.tobytes())
     if key not in cache:
         parts = [endings.all[at].ending.loads for at in np.flatnonzero(going).tolist()]
-        cache[key] = trial.snapshot.changed(nodes_without(trial, parts))
+        cache[key] = what_if.snapshot.changed(nodes_without(what_if, parts))
     found: NodeSnapshot = cache[key]
     return found
 
 
-def wait_for_deletions(trial: Trial, found: Deletions) -> Advice | None:
+def wait_for_deletions(what_if: WhatIf, found: Deletions) -> Advice | None:
     """Say when what is being deleted has gone, where that is enough."""
-    if not found.trial.frees():
+    if not found.what_if.frees():
         return None
-    some = _first_enough(trial, found.ends) or found.ends
-    pods, names = _on_nodes(trial, some)
+    some = _first_enough(what_if, found.ends) or found.ends
+    pods, names = _on_nodes(what_if, some)
     last = max(one.ending.told for one in some)
     return Advice(
         Change.WAIT_FOR_END,
         f"Wait: {count(pods, 'pod')} on {node_names(names)} will be gone by "
-        f"{clock(last, trial.unit.now)}; {then_fits(trial)}.",
+        f"{clock(last, what_if.unit.now)}; {then_fits(what_if)}.",
         named=_refs(names),
         at=max(one.ending.at for one in some),
         until=min(one.ending.told for one in some),
     )
 
 
-def counting_on(trial: Trial, found: Deletions, advised: Iterable[Advice]) -> Iterator[Advice]:
+def counting_on(what_if: WhatIf, found: Deletions, advised: Iterable[Advice]) -> Iterator[Advice]:
     """Add to advice that was worked out without what is being deleted that it counts on that."""
-    pods, names = _on_nodes(trial, found.ends)
+    pods, names = _on_nodes(what_if, found.ends)
     first = min(one.ending.told for one in found.ends)
-    last = clock(max(one.ending.told for one in found.ends), trial.unit.now)
+    last = clock(max(one.ending.told for one in found.ends), what_if.unit.now)
     verb = is_or_are(pods)
     clause = (
         f", once {count(pods, 'pod')} on {node_names(names)} that {verb} being deleted {verb} gone "
@@ -115,13 +115,13 @@ def counting_on(trial: Trial, found: Deletions, advised: Iterable[Advice]) -> It
         )
 
 
-def _on_nodes(trial: Trial, ends: Iterable[End]) -> tuple[int, list[str]]:
+def _on_nodes(what_if: WhatIf, ends: Iterable[End]) -> tuple[int, list[str]]:
     """Return how many pods these are on nodes where members could go, and the names of the nodes."""
     pods: Counter[str] = Counter()
     for one in ends:
         for name, load in one.ending.loads.items():
             pods[name] += load.pods
-    names = [trial.snapshot.names[at] for at in np.flatnonzero(where(trial)).tolist()]
+    names = [what_if.snapshot.names[at] for at in np.flatnonzero(where(what_if)).tolist()]
     names = [name for name in names if pods[name]]
     return sum(pods[name] for name in names), names
 
@@ -133,29 +133,29 @@ def _refs(names: Sequence[str]) -> tuple[ObjectRef, ...]:
 # Deadlines
 
 
-def wait_for_end(trial: Trial) -> Iterator[Advice]:
+def wait_for_end(what_if: WhatIf) -> Iterator[Advice]:
     """Name the pods whose deadlines come first, where their end is enough."""
-    endings = endings_of(trial.unit.facts.room, trial.snapshot)
+    endings = endings_of(what_if.unit.facts.room, what_if.snapshot)
     if not endings.all:
         return
-    held = endings.held(trial.deciding, where(trial))
-    coming = endings.to_come(trial.unit.now, trial.own_uid, deleted=False)
+    held = endings.held(what_if.deciding, where(what_if))
+    coming = endings.to_come(what_if.unit.now, what_if.own_uid, deleted=False)
     ends = [
         (endings.all[at], int(held[at]))
         for at in np.flatnonzero(coming & (held > 0))[:MOST_ENDED].tolist()
-        if endings.all[at].resident.root != trial.own_uid
+        if endings.all[at].resident.root != what_if.own_uid
     ]
     sums = list(accumulate(amount for _, amount in ends))
-    first = bisect_left(sums, lacking(trial))
+    first = bisect_left(sums, lacking(what_if))
     if first >= len(ends):
         return
-    some = _first_enough(trial, [one for one, _ in ends[: first + MOST_TRIED]], first + 1)
-    if some and trial.frees(changed=_without(trial, some)):
-        yield _told(trial, some)
+    some = _first_enough(what_if, [one for one, _ in ends[: first + MOST_TRIED]], first + 1)
+    if some and what_if.frees(changed=_without(what_if, some)):
+        yield _told(what_if, some)
 
 
-def _told(trial: Trial, some: Sequence[End]) -> Advice:
-    now, last = trial.unit.now, max(one.ending.told for one in some)
+def _told(what_if: WhatIf, some: Sequence[End]) -> Advice:
+    now, last = what_if.unit.now, max(one.ending.told for one in some)
     whose = {one.resident.root: one.resident for one in some}
     residents = list(whose.values())
     named = shown(residents)
@@ -171,7 +171,7 @@ def _told(trial: Trial, some: Sequence[End]) -> Advice:
         Change.WAIT_FOR_END,
         f"Wait for {listed(texts)}, which {'ends' if is_one else 'end'} "
         f"{'at' if len(some) == 1 else 'by'} {clock(last, now)} at the latest "
-        f"({'its' if is_one else 'their'} {deadlines}): {then_fits(trial)}.",
+        f"({'its' if is_one else 'their'} {deadlines}): {then_fits(what_if)}.",
         gangs=tuple(one.ref for one in named),
         at=max(one.ending.at for one in some),
         until=min(one.ending.told for one in some),
@@ -200,18 +200,18 @@ def _pods(one: Resident, some: Sequence[End]) -> int:
 # How many
 
 
-def _first_enough(trial: Trial, ends: Sequence[End], fewest: int = 1) -> tuple[End, ...]:
+def _first_enough(what_if: WhatIf, ends: Sequence[End], fewest: int = 1) -> tuple[End, ...]:
     """Return those of the ends, the first first, that are enough at the earliest time.
 
     At least the `fewest` first of them are needed. Nothing where all are not enough. Left out is
     what ends before that and does not help.
     """
-    if not ends or not trial.fits(changed=_without(trial, ends)):
+    if not ends or not what_if.fits(changed=_without(what_if, ends)):
         return ()
     low, high = min(fewest, len(ends)), len(ends)
     while low < high:
         middle = (low + high) // 2
-        if trial.fits(changed=_without(trial, ends[:middle])):
+        if what_if.fits(changed=_without(what_if, ends[:middle])):
             high = middle
         else:
             low = middle + 1
@@ -219,7 +219,7 @@ def _first_enough(trial: Trial, ends: Sequence[End], fewest: int = 1) -> tuple[E
     low, high = 0, len(some) - 1
     while low < high:
         middle = (low + high + 1) // 2
-        if trial.fits(changed=_without(trial, some[middle:])):
+        if what_if.fits(changed=_without(what_if, some[middle:])):
             low = middle
         else:
             high = middle - 1
@@ -229,10 +229,10 @@ def _first_enough(trial: Trial, ends: Sequence[End], fewest: int = 1) -> tuple[E
 
     def are_enough(ends: Sequence[End]) -> bool:
         # The last one is what makes it enough.
-        return trial.fits(changed=_without(trial, (*ends, last)))
+        return what_if.fits(changed=_without(what_if, (*ends, last)))
 
     return *without_needless(before, are_enough), last
 
 
-def _without(trial: Trial, ends: Iterable[End]) -> dict[str, NodeRoom]:
-    return nodes_without(trial, [one.ending.loads for one in ends])
+def _without(what_if: WhatIf, ends: Iterable[End]) -> dict[str, NodeRoom]:
+    return nodes_without(what_if, [one.ending.loads for one in ends])

@@ -17,8 +17,8 @@ from gangboard.placement.advice_labels import select_another
 from gangboard.placement.advice_size import job_of, most_that_fit, so_many
 from gangboard.placement.advice_words import marked, then_fits
 from gangboard.placement.matching import untolerated
-from gangboard.placement.trial import Trial
 from gangboard.placement.ways import V1_36, Target, way_of
+from gangboard.placement.what_if import WhatIf
 
 MOST_TAINTS = 3
 _OF_CONTROLLERS = (
@@ -50,36 +50,36 @@ no network or no volumes."""
 # Taints
 
 
-def tolerate(trial: Trial) -> Iterator[Advice]:
+def tolerate(what_if: WhatIf) -> Iterator[Advice]:
     """Name the one taint whose toleration is enough, on the most nodes.
 
     Not of a JobSet of which other pods wait as well: it is made anew as a whole.
     """
-    if _target(trial) is Target.JOBSET and _others_wait(trial.unit):
+    if _target(what_if) is Target.JOBSET and _others_wait(what_if.unit):
         return
-    for taint, count in _taints(trial).most_common(MOST_TAINTS):
-        request = _tolerating(trial.request, taint)
-        if not trial.frees(request=request):
+    for taint, count in _taints(what_if).most_common(MOST_TAINTS):
+        request = _tolerating(what_if.request, taint)
+        if not what_if.frees(request=request):
             continue
-        way = way_of(Change.TOLERATE, _target(trial), trial.unit.facts.kubernetes)
+        way = way_of(Change.TOLERATE, _target(what_if), what_if.unit.facts.kubernetes)
         where = "1 node" if count == 1 else f"{count} nodes"
         yield Advice(
             Change.TOLERATE,
-            marked(f"Tolerate the taint {taint} of {where}: {then_fits(trial)}", way),
+            marked(f"Tolerate the taint {taint} of {where}: {then_fits(what_if)}", way),
             way=way,
             taint=taint,
         )
         return
 
 
-def select(trial: Trial) -> Iterator[Advice]:
+def select(what_if: WhatIf) -> Iterator[Advice]:
     """Say which values of a label there are that the members select with one that no node has.
 
     Not of a JobSet of which other pods wait as well: it is made anew as a whole.
     """
-    target = _target(trial)
-    if not (target is Target.JOBSET and _others_wait(trial.unit)):
-        yield from select_another(trial, target)
+    target = _target(what_if)
+    if not (target is Target.JOBSET and _others_wait(what_if.unit)):
+        yield from select_another(what_if, target)
 
 
 def _others_wait(unit: Unit) -> bool:
@@ -89,15 +89,15 @@ def _others_wait(unit: Unit) -> bool:
     )
 
 
-def _taints(trial: Trial) -> Counter[Taint]:
+def _taints(what_if: WhatIf) -> Counter[Taint]:
     """Return the taints that keep members away and that people set, by number of nodes."""
-    kinds = trial.snapshot.kinds()
+    kinds = what_if.snapshot.kinds()
     numbers = np.bincount(kinds.codes, minlength=len(kinds.nodes)).tolist()
     found: Counter[Taint] = Counter()
     for kind, number in zip(kinds.nodes, numbers, strict=True):
         here = {
             taint
-            for party in trial.parties
+            for party in what_if.parties
             for taint in untolerated(kind, party.shape)
             if not taint.key.startswith(_OF_CONTROLLERS) and not taint.key.endswith(_OF_AGENTS)
         }
@@ -120,38 +120,38 @@ def _tolerating(request: GangRequest, taint: Taint) -> GangRequest:
 # How it wants to be placed
 
 
-def drop_topology(trial: Trial) -> Iterator[Advice]:
+def drop_topology(what_if: WhatIf) -> Iterator[Advice]:
     """Say that it fits without its topology constraint, which is proven by the assessment."""
-    if trial.assessment.constraints != (Constraint.TOPOLOGY,):
+    if what_if.assessment.constraints != (Constraint.TOPOLOGY,):
         return
-    free_of_it = replace(trial.request, topology_keys=(), domain=None)
-    if not trial.frees(request=free_of_it):
+    free_of_it = replace(what_if.request, topology_keys=(), domain=None)
+    if not what_if.frees(request=free_of_it):
         return
-    target = Target.GANG_JOB if trial.unit.jobs else Target.POD_GROUP
-    way = way_of(Change.DROP_TOPOLOGY, target, trial.unit.facts.kubernetes)
-    keys = names(trial.request.topology_keys)
+    target = Target.GANG_JOB if what_if.unit.jobs else Target.POD_GROUP
+    way = way_of(Change.DROP_TOPOLOGY, target, what_if.unit.facts.kubernetes)
+    keys = names(what_if.request.topology_keys)
     yield Advice(
         Change.DROP_TOPOLOGY,
-        marked(f"Drop the constraint to one {keys}: {then_fits(trial)}", way),
+        marked(f"Drop the constraint to one {keys}: {then_fits(what_if)}", way),
         way=way,
     )
 
 
-def opt_out(trial: Trial) -> Iterator[Advice]:
+def opt_out(what_if: WhatIf) -> Iterator[Advice]:
     """Say how a Job gets out of the gang that 1.36 makes of it unasked, where some members fit.
 
     1.36 makes one of every Indexed Job with `completions` = `parallelism` > 1 (k8s-gang-api.md §5.1).
     Where the group has its quorum already, the others are placed one by one in it, too.
     """
-    unit = trial.unit
-    if trial.request.quorum is None:
+    unit = what_if.unit
+    if what_if.request.quorum is None:
         return
     if unit.facts.kubernetes != V1_36 or unit.group is None or len(unit.jobs) != 1:
         return
-    job = job_of(trial, unit.group)
-    if job is None or job.gang_request is not None or not trial.is_one_shape:
+    job = job_of(what_if, unit.group)
+    if job is None or job.gang_request is not None or not what_if.is_one_shape:
         return
-    fitting = most_that_fit(trial)
+    fitting = most_that_fit(what_if)
     if fitting < 1:
         return
     way = way_of(Change.OPT_OUT, Target.UNASKED_GANG_JOB, unit.facts.kubernetes)
@@ -168,8 +168,8 @@ def opt_out(trial: Trial) -> Iterator[Advice]:
     )
 
 
-def _target(trial: Trial) -> Target:
-    unit = trial.unit
+def _target(what_if: WhatIf) -> Target:
+    unit = what_if.unit
     if unit.owner.meta.ref.kind == "JobSet":
         return Target.JOBSET
     if unit.jobs:

@@ -18,8 +18,8 @@ from gangboard.placement.amounts import pod_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import nodes_for, request_of
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.trial import Trial
 from gangboard.placement.ways import Target, way_of
+from gangboard.placement.what_if import WhatIf
 
 MOST_TRIED = 3
 """Sizes that are tried, from what fits of the part alone downwards."""
@@ -27,16 +27,16 @@ MOST_WORK = 10_000
 """Pods times Jobs: each Job that waits asks, and each time all pods of the JobSet are looked at."""
 
 
-def lower_size_of_jobset(trial: Trial) -> Iterator[Advice]:
+def lower_size_of_jobset(what_if: WhatIf) -> Iterator[Advice]:
     """Say with how many Jobs of the unit's part, or with how large ones, all of the JobSet fits.
 
     Only for a plain JobSet of which all pods are there: those that are still to come cannot be
     asked what they need.
     """
-    found = _anew(trial)
+    found = _anew(what_if)
     if found is None:
         return
-    when, part = trial.moment, found.part
+    when, part = what_if.moment, found.part
     of_jobs = part.replicas > 1 and found.fits_alone(when) >= part.pods
     size, now = found.largest(of_jobs, when), found.largest(of_jobs, When.NOW)
     if size <= now:
@@ -44,14 +44,14 @@ def lower_size_of_jobset(trial: Trial) -> Iterator[Advice]:
     if not size:
         return
     before = part.replicas if of_jobs else part.pods
-    way = way_of(Change.SIZE, Target.JOBSET, trial.unit.facts.kubernetes)
+    way = way_of(Change.SIZE, Target.JOBSET, what_if.unit.facts.kubernetes)
     fields = ("replicas",) if of_jobs else sized(found.job)
     each = "" if of_jobs or part.replicas == 1 else " of each Job"
     yield Advice(
         Change.SIZE,
         marked(
             f"Lower the {names(fields)} of replicatedJobs[{part.name}] of "
-            f"{label(trial.unit.owner.meta.ref)} from {before} to {size}: that many{each} "
+            f"{label(what_if.unit.owner.meta.ref)} from {before} to {size}: that many{each} "
             f"{fit_when(when, now)}",
             way,
         ),
@@ -65,7 +65,7 @@ def lower_size_of_jobset(trial: Trial) -> Iterator[Advice]:
 class _Anew:
     """A JobSet without a node for any of its pods, and the nodes without them."""
 
-    trial: Trial
+    what_if: WhatIf
     job: Owner
     """One whose pods wait."""
     part: Part
@@ -76,7 +76,7 @@ class _Anew:
 
     def fits_alone(self, when: When) -> int:
         """Return how many pods of the part fit, if there were no others of the JobSet."""
-        return feasible_nodes_of(self._snapshot(when), self.trial.shape).most(when)
+        return feasible_nodes_of(self._snapshot(when), self.what_if.shape).most(when)
 
     def largest(self, of_jobs: bool, when: When) -> int:
         """Return the largest number of Jobs of the part, or of pods of each, with which all fits."""
@@ -92,25 +92,25 @@ class _Anew:
     def _snapshot(self, when: When) -> NodeSnapshot:
         # Its own pods do not stay when it is made anew.
         now = when is When.NOW
-        return self.trial.snapshot.changed(self.changed) if now else nodes_for(self.trial.unit)
+        return self.what_if.snapshot.changed(self.changed) if now else nodes_for(self.what_if.unit)
 
     def _fits(self, jobs: int, pods: int, when: When) -> bool:
         """Whether all of the JobSet fits with so many Jobs of so many pods in the part."""
         kept = [pod for _, own in sorted(self.jobs.items())[:jobs] for pod in own[:pods]]
         unit = replace(
-            self.trial.unit,
+            self.what_if.unit,
             pods=(*self.others, *kept),
-            jobs=self.trial.unit.facts.jobs,
+            jobs=self.what_if.unit.facts.jobs,
             group=None,
             quorum=None,
         )
-        then = Trial(unit, request_of(unit), self.trial.assessment, self._snapshot(when))
+        then = WhatIf(unit, request_of(unit), self.what_if.assessment, self._snapshot(when))
         return then.frees() if when is When.NOW else then.frees_empty(then.request.size)
 
 
-def _anew(trial: Trial) -> _Anew | None:
+def _anew(what_if: WhatIf) -> _Anew | None:
     """Return the JobSet as it is when it was made anew; None where that cannot be told."""
-    unit = trial.unit
+    unit = what_if.unit
     facts, job = unit.facts, _job_that_waits(unit)
     if job is None:
         return None
@@ -121,7 +121,7 @@ def _anew(trial: Trial) -> _Anew | None:
     own = by_part[part.name]
     if any((pod.requests, pod.needs) != (own[0].requests, own[0].needs) for pod in own):
         return None
-    changed = _without(trial, facts.pods)
+    changed = _without(what_if, facts.pods)
     if changed is None:
         return None
     jobs: dict[str, list[Pod]] = {}
@@ -129,7 +129,7 @@ def _anew(trial: Trial) -> _Anew | None:
         maker = pod.meta.controller
         jobs.setdefault(maker.uid if maker is not None else "", []).append(_free(pod))
     others = [_free(pod) for name, pods in by_part.items() if name != part.name for pod in pods]
-    return _Anew(trial, job, part, jobs, others, changed)
+    return _Anew(what_if, job, part, jobs, others, changed)
 
 
 def _job_that_waits(unit: Unit) -> Owner | None:
@@ -185,7 +185,7 @@ def _free(pod: Pod) -> Pod:
     return replace(pod, node="") if pod.node else pod
 
 
-def _without(trial: Trial, pods: Sequence[Pod]) -> Mapping[str, NodeRoom] | None:
+def _without(what_if: WhatIf, pods: Sequence[Pod]) -> Mapping[str, NodeRoom] | None:
     """Return the nodes on which they are, without what they ask for there; None for more than that.
 
     Ports, and rules about other pods, are not worked out anew.
@@ -198,7 +198,7 @@ def _without(trial: Trial, pods: Sequence[Pod]) -> Mapping[str, NodeRoom] | None
         if pod.node:
             placed.setdefault(pod.node, []).append(pod)
     changed = {}
-    snapshot = nodes_for(trial.unit)
+    snapshot = nodes_for(what_if.unit)
     for name, there in placed.items():
         at = snapshot.place(name)
         if at is None:

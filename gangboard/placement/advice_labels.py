@@ -13,8 +13,8 @@ from gangboard.domain.placing import Answer, Cause, When
 from gangboard.domain.reading.wording import listed
 from gangboard.placement.advice_words import marked, then_fit_when_empty, then_fits
 from gangboard.placement.fits import fits
-from gangboard.placement.trial import STEPS, Trial
 from gangboard.placement.ways import Target, way_of
+from gangboard.placement.what_if import STEPS, WhatIf
 
 MOST_VALUES = 8
 """Values of a label that are tried, those first that most nodes have."""
@@ -29,23 +29,25 @@ class _Wish:
     value: str
 
 
-def select_another(trial: Trial, target: Target) -> Iterator[Advice]:
+def select_another(what_if: WhatIf, target: Target) -> Iterator[Advice]:
     """Name the values of the selected label with which the members fit: now, else on empty nodes."""
-    if trial.assessment.cause is not Cause.NO_ELIGIBLE_NODE:
+    if what_if.assessment.cause is not Cause.NO_ELIGIBLE_NODE:
         return
-    wish = _only_wish(trial)
+    wish = _only_wish(what_if)
     if wish is None:
         return
-    tried = {value: _selecting(trial.request, wish, value) for value in _values(trial, wish.key)}
-    found = [value for value, request in tried.items() if trial.frees(request=request)]
+    tried = {
+        value: _selecting(what_if.request, wish, value) for value in _values(what_if, wish.key)
+    }
+    found = [value for value, request in tried.items() if what_if.frees(request=request)]
     now = bool(found)
     if not now:
-        found = [value for value, request in tried.items() if _fits_when_empty(trial, request)]
+        found = [value for value, request in tried.items() if _fits_when_empty(what_if, request)]
     if not found:
         return
-    way = way_of(Change.SELECT, target, trial.unit.facts.kubernetes)
+    way = way_of(Change.SELECT, target, what_if.unit.facts.kubernetes)
     others = listed([f"{wish.key}={value}" for value in found[:_SHOWN]]).replace(" and ", " or ")
-    then = then_fits(trial) if now else then_fit_when_empty(trial)
+    then = then_fits(what_if) if now else then_fit_when_empty(what_if)
     text = f"Select {others} instead of {wish.key}={wish.value}, which no node has: {then}"
     yield Advice(
         Change.SELECT,
@@ -57,22 +59,22 @@ def select_another(trial: Trial, target: Target) -> Iterator[Advice]:
     )
 
 
-def _only_wish(trial: Trial) -> _Wish | None:
+def _only_wish(what_if: WhatIf) -> _Wish | None:
     """Return the one label that is selected with a value that no node has; None for several."""
     found = {
         _Wish(key, value)
-        for party in trial.parties
+        for party in what_if.parties
         for key, value in party.shape.node_selector.items()
-        if value not in trial.snapshot.labels(key).places
+        if value not in what_if.snapshot.labels(key).places
     }
     return found.pop() if len(found) == 1 else None
 
 
-def _values(trial: Trial, key: str) -> list[str]:
+def _values(what_if: WhatIf, key: str) -> list[str]:
     """Return the values of a label that nodes have, those of most nodes first; no names of nodes."""
     if key == HOSTNAME:
         return []
-    texts = trial.snapshot.labels(key)
+    texts = what_if.snapshot.labels(key)
     counts = np.bincount(texts.codes, minlength=len(texts.places)).tolist()
     found = [(-counts[at], value) for value, at in texts.places.items() if value is not None]
     return [value for _, value in sorted(found)[:MOST_VALUES]]
@@ -88,6 +90,6 @@ def _selecting(request: GangRequest, wish: _Wish, value: str) -> GangRequest:
     return replace(request, parties=tuple(map(changed, request.parties)))
 
 
-def _fits_when_empty(trial: Trial, request: GangRequest) -> bool:
-    found = fits(request, trial.snapshot, When.EMPTY, request.needed, steps=STEPS)
+def _fits_when_empty(what_if: WhatIf, request: GangRequest) -> bool:
+    found = fits(request, what_if.snapshot, When.EMPTY, request.needed, steps=STEPS)
     return found.answer is Answer.YES

@@ -17,7 +17,7 @@ from gangboard.placement.eligibility import filters, is_eligible, pods_that_fit
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import CORDON, keys_apart
 from gangboard.placement.node_snapshot import NodeSnapshot, Whole
-from gangboard.placement.trial import Freed, Trial, node_ref, without_needless
+from gangboard.placement.what_if import Freed, WhatIf, node_ref, without_needless
 
 MOST_CORDONS = 50
 EMPTIED = (1, 2, 3, 6)
@@ -27,39 +27,39 @@ MOST_HALVINGS = 20
 # Free room
 
 
-def free_room(trial: Trial) -> Iterator[Advice]:
+def free_room(what_if: WhatIf) -> Iterator[Advice]:
     """Say how much must become free on how few nodes, where that could happen at all."""
-    if trial.assessment.empty.answer is not Answer.YES:
+    if what_if.assessment.empty.answer is not Answer.YES:
         return
-    freed = least(trial)
-    if not freed or _may_unbalance(trial, freed):
+    freed = least(what_if)
+    if not freed or _may_unbalance(what_if, freed):
         return
-    if not trial.frees(changed=_with_room(trial, freed)):
+    if not what_if.frees(changed=_with_room(what_if, freed)):
         return
     names = sorted(freed)
     yield Advice(
         Change.FREE_ROOM,
-        f"Free {room_of(freed)}: {then_fits(trial)}.",
+        f"Free {room_of(freed)}: {then_fits(what_if)}.",
         nodes=tuple(node_ref(name) for name in names),
         named=tuple(node_ref(name) for name in shown(names)),
         free=freed,
     )
 
 
-def least(trial: Trial) -> Freed:
-    """Return the least that must become free, worked out once for each trial; nothing for unknown."""
-    if trial.freed is None:
-        one = trial.is_one_shape and not (trial.shape.spread or keys_apart(trial.shape))
-        trial.freed = cheapest(trial) if one else _least_for_several(trial)
-    return trial.freed
+def least(what_if: WhatIf) -> Freed:
+    """Return the least that must become free, worked out once for each what-if; nothing for unknown."""
+    if what_if.freed is None:
+        one = what_if.is_one_shape and not (what_if.shape.spread or keys_apart(what_if.shape))
+        what_if.freed = cheapest(what_if) if one else _least_for_several(what_if)
+    return what_if.freed
 
 
-def _may_unbalance(trial: Trial, freed: Freed) -> bool:
+def _may_unbalance(what_if: WhatIf, freed: Freed) -> bool:
     """Whether pods that count for topology spread could be those that leave."""
-    spread = trial.shape.spread
+    spread = what_if.shape.spread
     if spread is None:
         return False
-    loads = [(trial.node(name).now, trial.node(name).staying) for name in freed]
+    loads = [(what_if.node(name).now, what_if.node(name).staying) for name in freed]
     term = spread.counted
     return any(now.matched.get(term, 0) > stay.matched.get(term, 0) for now, stay in loads)
 
@@ -70,52 +70,52 @@ def _shortage(node: NodeRoom, amounts: Mapping[str, int]) -> dict[str, int]:
     return {name: amount for name, amount in lacking.items() if amount > 0}
 
 
-def _least_for_several(trial: Trial) -> Freed:
+def _least_for_several(what_if: WhatIf) -> Freed:
     """Empty one node after the other until all fit, then give back what was not needed."""
     emptied: dict[str, NodeRoom] = {}
-    for node in _worth_emptying(trial):
+    for node in _worth_emptying(what_if):
         emptied[node.name] = replace(node, now=node.staying)
-        if len(emptied) in EMPTIED and trial.fits(changed=emptied):
+        if len(emptied) in EMPTIED and what_if.fits(changed=emptied):
             break
     else:
         return {}
-    return _halved(trial, _asked_by(trial, _needed(trial, emptied)))
+    return _halved(what_if, _asked_by(what_if, _needed(what_if, emptied)))
 
 
-def _needed(trial: Trial, changed: Mapping[str, NodeRoom]) -> dict[str, NodeRoom]:
+def _needed(what_if: WhatIf, changed: Mapping[str, NodeRoom]) -> dict[str, NodeRoom]:
     """Return the changed nodes, by name, without those that need not be."""
 
     def only(names: Sequence[str]) -> dict[str, NodeRoom]:
         return {name: changed[name] for name in names}
 
-    return only(without_needless(sorted(changed), lambda names: trial.fits(changed=only(names))))
+    return only(without_needless(sorted(changed), lambda names: what_if.fits(changed=only(names))))
 
 
-def _asked_by(trial: Trial, emptied: Mapping[str, NodeRoom]) -> Freed:
+def _asked_by(what_if: WhatIf, emptied: Mapping[str, NodeRoom]) -> Freed:
     """Return what a placement on the emptied nodes wants more than they have free now."""
-    asked = {party.shape.name: wanted(party.shape) for party in trial.parties}
+    asked = {party.shape.name: wanted(party.shape) for party in what_if.parties}
     freed: Freed = {}
-    for name, counts in trial.fit(changed=emptied).placement.items():
+    for name, counts in what_if.fit(changed=emptied).placement.items():
         if name not in emptied:
             continue
         sums: dict[str, int] = {}
         for shape, count in counts.items():
             for resource, amount in asked[shape].items():
                 sums[resource] = sums.get(resource, 0) + amount * count
-        shortage = _shortage(trial.node(name), sums)
+        shortage = _shortage(what_if.node(name), sums)
         if shortage:
             freed[name] = shortage
     return freed
 
 
-def _halved(trial: Trial, freed: Freed) -> Freed:
+def _halved(what_if: WhatIf, freed: Freed) -> Freed:
     """Take half of it for as long as half is enough: another placement may want less."""
     for _ in range(MOST_HALVINGS):
         half = {
             name: {resource: amount // 2 for resource, amount in amounts.items()}
             for name, amounts in freed.items()
         }
-        if not trial.fits(changed=_with_room(trial, half)):
+        if not what_if.fits(changed=_with_room(what_if, half)):
             return freed
         freed = {
             name: {resource: amount for resource, amount in amounts.items() if amount}
@@ -125,26 +125,26 @@ def _halved(trial: Trial, freed: Freed) -> Freed:
     return freed
 
 
-def _worth_emptying(trial: Trial) -> list[NodeRoom]:
+def _worth_emptying(what_if: WhatIf) -> list[NodeRoom]:
     """Return eligible nodes by how many members they gain when emptied, then by what leaves."""
-    gain: Whole = np.zeros(len(trial.snapshot), dtype=np.int64)
-    for party in trial.parties:
-        feasible = feasible_nodes_of(trial.snapshot, party.shape)
+    gain: Whole = np.zeros(len(what_if.snapshot), dtype=np.int64)
+    for party in what_if.parties:
+        feasible = feasible_nodes_of(what_if.snapshot, party.shape)
         empty = np.minimum(feasible.caps(When.EMPTY), party.count)
         now = np.minimum(feasible.caps(When.NOW), party.count)
         gain = np.maximum(gain, empty - now)
     there = np.flatnonzero(gain > 0)
-    stock = trial.snapshot.stock(trial.deciding)
+    stock = what_if.snapshot.stock(what_if.deciding)
     leaves = (stock.empty - stock.now)[there]
     order = np.lexsort((leaves, -gain[there]))[: EMPTIED[-1]]
-    return [trial.snapshot.nodes[at] for at in there[order].tolist()]
+    return [what_if.snapshot.nodes[at] for at in there[order].tolist()]
 
 
-def _with_room(trial: Trial, freed: Freed) -> dict[str, NodeRoom]:
+def _with_room(what_if: WhatIf, freed: Freed) -> dict[str, NodeRoom]:
     """Return the nodes with that much more free on them."""
     changed = {}
     for name, amounts in freed.items():
-        node = trial.node(name)
+        node = what_if.node(name)
         load = node.now
         taken = {
             resource: amount - amounts.get(resource, 0) for resource, amount in load.amounts.items()
@@ -157,29 +157,29 @@ def _with_room(trial: Trial, freed: Freed) -> dict[str, NodeRoom]:
 # Cordons
 
 
-def uncordon(trial: Trial) -> Iterator[Advice]:
+def uncordon(what_if: WhatIf) -> Iterator[Advice]:
     """Say which cordoned nodes would be enough, the fewest."""
-    opened = _cordoned(trial)
+    opened = _cordoned(what_if)
     if not opened:
         return
-    chosen = _fewest(trial, opened)
-    if not chosen or not trial.frees(changed=chosen):
+    chosen = _fewest(what_if, opened)
+    if not chosen or not what_if.frees(changed=chosen):
         return
     names = sorted(chosen)
     yield Advice(
         Change.UNCORDON,
-        f"Uncordon {node_names(names)}: {then_fits(trial)}.",
+        f"Uncordon {node_names(names)}: {then_fits(what_if)}.",
         nodes=tuple(node_ref(name) for name in names),
         named=tuple(node_ref(name) for name in shown(names)),
     )
 
 
-def _cordoned(trial: Trial) -> dict[str, NodeRoom]:
+def _cordoned(what_if: WhatIf) -> dict[str, NodeRoom]:
     """Return the nodes that only their cordon keeps from some shape, as they would be without."""
-    keys = trial.request.topology_keys
+    keys = what_if.request.topology_keys
     found = {}
-    for node in _with_cordon(trial.snapshot):
-        for party in trial.parties:
+    for node in _with_cordon(what_if.snapshot):
+        for party in what_if.parties:
             if {one for one, _ in filters(node, party.shape, keys)} == {Filter.CORDON}:
                 taints = tuple(taint for taint in node.taints if taint.key != CORDON)
                 found[node.name] = replace(node, taints=taints, unschedulable=False)
@@ -200,39 +200,39 @@ def _with_cordon(snapshot: NodeSnapshot) -> tuple[NodeRoom, ...]:
     return found
 
 
-def _fewest(trial: Trial, opened: Mapping[str, NodeRoom]) -> dict[str, NodeRoom]:
+def _fewest(what_if: WhatIf, opened: Mapping[str, NodeRoom]) -> dict[str, NodeRoom]:
     """Return the fewest of the nodes that are enough, those with the most places first."""
     best: dict[str, NodeRoom] = {}
-    for here in _by_domain(trial, opened):
-        ranked = sorted(here, key=lambda node: (-_places(trial, node), node.name))[:MOST_CORDONS]
+    for here in _by_domain(what_if, opened):
+        ranked = sorted(here, key=lambda node: (-_places(what_if, node), node.name))[:MOST_CORDONS]
         chosen: dict[str, NodeRoom] = {}
         for node in ranked:
             if best and len(chosen) + 1 >= len(best):
                 break
             chosen[node.name] = node
-            if trial.fits(changed=chosen):
-                best = _needed(trial, chosen)
+            if what_if.fits(changed=chosen):
+                best = _needed(what_if, chosen)
                 break
     return best
 
 
-def _by_domain(trial: Trial, opened: Mapping[str, NodeRoom]) -> Iterator[list[NodeRoom]]:
+def _by_domain(what_if: WhatIf, opened: Mapping[str, NodeRoom]) -> Iterator[list[NodeRoom]]:
     """Yield the nodes that could be opened, those of one topology domain together."""
     found: dict[tuple[str, ...], list[NodeRoom]] = {}
     for node in opened.values():
-        values = tuple(node.labels.get(key, "") for key in trial.request.topology_keys)
+        values = tuple(node.labels.get(key, "") for key in what_if.request.topology_keys)
         found.setdefault(values, []).append(node)
     for values in sorted(found):
-        if trial.request.domain in (None, values):
+        if what_if.request.domain in (None, values):
             yield found[values]
 
 
-def _places(trial: Trial, node: NodeRoom) -> int:
+def _places(what_if: WhatIf, node: NodeRoom) -> int:
     return max(
         (
             pods_that_fit(node, party.shape, When.NOW)[0]
-            for party in trial.parties
-            if is_eligible(node, party.shape, trial.request.topology_keys)
+            for party in what_if.parties
+            if is_eligible(node, party.shape, what_if.request.topology_keys)
         ),
         default=0,
     )

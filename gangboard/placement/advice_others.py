@@ -19,7 +19,7 @@ from gangboard.placement.amounts import taken
 from gangboard.placement.leaving import lacking, nodes_without, where
 from gangboard.placement.node_snapshot import Mask, Whole
 from gangboard.placement.running_gangs import RunningGangs, running_gangs_of
-from gangboard.placement.trial import Trial, without_needless
+from gangboard.placement.what_if import WhatIf, without_needless
 
 MOST_GANGS = 3
 MOST_SEARCHED = 4
@@ -35,12 +35,12 @@ class _Candidate:
     """Of the deciding resource on nodes where members can go, in scheduler units."""
 
 
-def suspend_gangs(trial: Trial) -> Iterator[Advice]:
+def suspend_gangs(what_if: WhatIf) -> Iterator[Advice]:
     """Name the fewest running gangs of lower or equal priority that make room, at most three."""
-    if trial.assessment.empty.answer is not Answer.YES:
+    if what_if.assessment.empty.answer is not Answer.YES:
         return
-    chosen = _by_places(trial) if _adds_up(trial) else ()
-    chosen = chosen or _by_search(trial)
+    chosen = _by_places(what_if) if _adds_up(what_if) else ()
+    chosen = chosen or _by_search(what_if)
     if not chosen:
         return
     whom = listed(
@@ -52,74 +52,72 @@ def suspend_gangs(trial: Trial) -> Iterator[Advice]:
     )
     yield Advice(
         Change.SUSPEND_GANGS,
-        f"Suspend {whom}, which {_what_they_hold(trial, chosen)}: {then_fits(trial)}.",
+        f"Suspend {whom}, which {_what_they_hold(what_if, chosen)}: {then_fits(what_if)}.",
         gangs=tuple(one.resident.ref for one in chosen),
     )
 
 
-def _what_they_hold(trial: Trial, chosen: Sequence[_Candidate]) -> str:
+def _what_they_hold(what_if: WhatIf, chosen: Sequence[_Candidate]) -> str:
     """Return `holds 8 nvidia.com/gpu`; where it holds more than can be used, what it frees of it.
 
     Who decides whom to stop reads the amount as its size.
     """
     held = sum(one.held for one in chosen)
     loads = chain.from_iterable(one.resident.loads.values() for one in chosen)
-    is_all = held == sum(taken(load, trial.deciding) for load in loads)
+    is_all = held == sum(taken(load, what_if.deciding) for load in loads)
     verb = plural(len(chosen), "hold" if is_all else "free")
-    text = f"{verb} {amount_of(trial.deciding, held)}{' together' if len(chosen) > 1 else ''}"
+    text = f"{verb} {amount_of(what_if.deciding, held)}{' together' if len(chosen) > 1 else ''}"
     if is_all:
         return text
-    return (
-        f"{text} on nodes that the waiting {'pod' if trial.request.size == 1 else 'pods'} could use"
-    )
+    return f"{text} on nodes that the waiting {'pod' if what_if.request.size == 1 else 'pods'} could use"
 
 
-def _adds_up(trial: Trial) -> bool:
+def _adds_up(what_if: WhatIf) -> bool:
     """Whether the places on each node can simply be added: one shape that shares nodes freely."""
-    shape = trial.shape
+    shape = what_if.shape
     bound = shape.host_ports or shape.apart or shape.matched or shape.spreads or shape.unsupported
-    return trial.is_one_shape and not bound
+    return what_if.is_one_shape and not bound
 
 
-def _priority(trial: Trial) -> int:
-    found = [pod.priority for pod in trial.unit.unplaced if pod.priority is not None]
+def _priority(what_if: WhatIf) -> int:
+    found = [pod.priority for pod in what_if.unit.unplaced if pod.priority is not None]
     return max(found, default=0)
 
 
-def _allowed(trial: Trial, running: RunningGangs) -> Mask:
+def _allowed(what_if: WhatIf, running: RunningGangs) -> Mask:
     """Return which of them may be asked to go: nobody of higher priority, and not the gang itself."""
-    own = trial.own_uid
-    allowed: Mask = running.priorities <= _priority(trial)
+    own = what_if.own_uid
+    allowed: Mask = running.priorities <= _priority(what_if)
     if own in running.places:
         allowed = allowed.copy()
         allowed[running.places[own]] = False
     return allowed
 
 
-def _held(trial: Trial, running: RunningGangs) -> Whole:
+def _held(what_if: WhatIf, running: RunningGangs) -> Whole:
     """Return how much of the deciding resource each holds on nodes where members can go."""
-    return running.held(trial.deciding, where(trial))
+    return running.held(what_if.deciding, where(what_if))
 
 
-def _by_places(trial: Trial) -> tuple[_Candidate, ...]:
+def _by_places(what_if: WhatIf) -> tuple[_Candidate, ...]:
     """Choose by the places that each makes: the fewest gangs, then those that hold the least."""
-    running = running_gangs_of(trial.unit.facts.room, trial.snapshot)
+    running = running_gangs_of(what_if.unit.facts.room, what_if.snapshot)
     if not running.all:
         return ()
-    codes, missing = trial.missing_by_domain()
-    gains = running.gains(trial.snapshot, trial.feasible, trial.shape, codes)
-    may = np.flatnonzero(_allowed(trial, running)[gains.owners])
+    codes, missing = what_if.missing_by_domain()
+    gains = running.gains(what_if.snapshot, what_if.feasible, what_if.shape, codes)
+    may = np.flatnonzero(_allowed(what_if, running)[gains.owners])
     owners, domains, places = gains.owners[may], gains.domains[may], gains.places[may]
     enough = np.flatnonzero(places >= missing[domains])
     if len(enough):
-        held = _held(trial, running)
+        held = _held(what_if, running)
         best = enough[np.lexsort((owners[enough], held[owners[enough]]))[0]]
         return (_Candidate(running.all[owners[best]], int(held[owners[best]])),)
     for some in _several(owners, domains, places, missing):
-        held = _held(trial, running)
+        held = _held(what_if, running)
         found = tuple(_Candidate(running.all[at], int(held[at])) for at in some)
-        if _fits_without(trial, found):
-            return without_needless(found, partial(_fits_without, trial))
+        if _fits_without(what_if, found):
+            return without_needless(found, partial(_fits_without, what_if))
     return ()
 
 
@@ -143,14 +141,14 @@ def _several(
                 return
 
 
-def _by_search(trial: Trial) -> tuple[_Candidate, ...]:
+def _by_search(what_if: WhatIf) -> tuple[_Candidate, ...]:
     """Try a few that hold enough alone, the least first, then the two and three largest."""
-    running = running_gangs_of(trial.unit.facts.room, trial.snapshot)
+    running = running_gangs_of(what_if.unit.facts.room, what_if.snapshot)
     if not running.all:
         return ()
-    held = _held(trial, running)
-    least = lacking(trial)
-    there = np.flatnonzero((held > 0) & _allowed(trial, running))
+    held = _held(what_if, running)
+    least = lacking(what_if)
+    there = np.flatnonzero((held > 0) & _allowed(what_if, running))
     if int(np.sort(held[there])[-MOST_GANGS:].sum()) < least:
         return ()
     order = there[np.lexsort((running.priorities[there], held[there]))]
@@ -159,20 +157,20 @@ def _by_search(trial: Trial) -> tuple[_Candidate, ...]:
     tried += [order[-size:].tolist() for size in range(2, MOST_GANGS + 1) if len(order) >= size]
     for places in tried:
         some = tuple(_Candidate(running.all[at], int(held[at])) for at in places)
-        if sum(one.held for one in some) >= least and _fits_without(trial, some):
-            fewest = without_needless(some, partial(_fits_without, trial))
-            if _frees_without(trial, fewest):
+        if sum(one.held for one in some) >= least and _fits_without(what_if, some):
+            fewest = without_needless(some, partial(_fits_without, what_if))
+            if _frees_without(what_if, fewest):
                 return fewest
     return ()
 
 
-def _fits_without(trial: Trial, some: Sequence[_Candidate]) -> bool:
-    return bool(some) and trial.fits(changed=_nodes_without(trial, some))
+def _fits_without(what_if: WhatIf, some: Sequence[_Candidate]) -> bool:
+    return bool(some) and what_if.fits(changed=_nodes_without(what_if, some))
 
 
-def _frees_without(trial: Trial, some: Sequence[_Candidate]) -> bool:
-    return trial.frees(changed=_nodes_without(trial, some))
+def _frees_without(what_if: WhatIf, some: Sequence[_Candidate]) -> bool:
+    return what_if.frees(changed=_nodes_without(what_if, some))
 
 
-def _nodes_without(trial: Trial, some: Sequence[_Candidate]) -> dict[str, NodeRoom]:
-    return nodes_without(trial, [one.resident.kept for one in some])
+def _nodes_without(what_if: WhatIf, some: Sequence[_Candidate]) -> dict[str, NodeRoom]:
+    return nodes_without(what_if, [one.resident.kept for one in some])

@@ -13,8 +13,8 @@ from gangboard.placement.advice_jobset import lower_size_of_jobset
 from gangboard.placement.advice_words import fit_when, marked, sized
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import on_nodes
-from gangboard.placement.trial import Trial
 from gangboard.placement.ways import Target, way_of
+from gangboard.placement.what_if import WhatIf
 
 _INDEX = "batch.kubernetes.io/job-completion-index"
 MOST_FEWER = 4
@@ -22,19 +22,19 @@ MOST_FEWER = 4
 ONLY_IN_SOME_ORDERS = "only in some orders"
 
 
-def lower_quorum(trial: Trial) -> Iterator[Advice]:
+def lower_quorum(what_if: WhatIf) -> Iterator[Advice]:
     """Say to which number the quorum of a group that somebody set must go down."""
-    unit, group = trial.unit, trial.unit.group
+    unit, group = what_if.unit, what_if.unit.group
     if group is None or unit.quorum is None or group.policy is not Policy.GANG:
         return
     placed = len(on_nodes(unit))
     if placed >= unit.quorum:
         return
-    target = _who_sets_quorum(trial, group)
-    when, most, now = _most_then(trial)
-    fitting = _most_in_any_order(trial, most, when)
+    target = _who_sets_quorum(what_if, group)
+    when, most, now = _most_then(what_if)
+    fitting = _most_in_any_order(what_if, most, when)
     if when is When.EMPTY and fitting <= now:
-        when, most, fitting = When.NOW, now, _most_in_any_order(trial, now, When.NOW)
+        when, most, fitting = When.NOW, now, _most_in_any_order(what_if, now, When.NOW)
     quorum = placed + fitting
     if target is None or fitting < 1 or quorum >= unit.quorum:
         return
@@ -42,8 +42,8 @@ def lower_quorum(trial: Trial) -> Iterator[Advice]:
     found = so_many(fitting, when, now)
     if fitting < most:
         found += f" whichever the scheduler takes first, {most} {ONLY_IN_SOME_ORDERS}"
-    what = f"Lower the quorum of {_label_of_quorum(trial, group, target)} from {unit.quorum}"
-    job = job_of(trial, group)
+    what = f"Lower the quorum of {_label_of_quorum(what_if, group, target)} from {unit.quorum}"
+    job = job_of(what_if, group)
     if job is not None and job.gang_request is not None and job.gang_request.derived:
         what = f"Set minCount of {label(job.meta.ref)}, which has none,"
     yield Advice(
@@ -55,18 +55,18 @@ def lower_quorum(trial: Trial) -> Iterator[Advice]:
     )
 
 
-def _label_of_quorum(trial: Trial, group: Group, target: Target) -> str:
+def _label_of_quorum(what_if: WhatIf, group: Group, target: Target) -> str:
     if target is Target.GANG_JOB:
-        return label(trial.unit.jobs[0].meta.ref)
+        return label(what_if.unit.jobs[0].meta.ref)
     if target is Target.WORKLOAD:
-        return label_of_group(trial.unit.group_name)
+        return label_of_group(what_if.unit.group_name)
     return label(group.meta.ref)
 
 
-def _most_in_any_order(trial: Trial, most: int, when: When) -> int:
+def _most_in_any_order(what_if: WhatIf, most: int, when: When) -> int:
     """Return how many the scheduler places whichever it takes first; 0 where that is not found."""
     for number in range(most, max(0, most - MOST_FEWER), -1):
-        if trial.frees(target=number) if when is When.NOW else trial.frees_empty(number):
+        if what_if.frees(target=number) if when is When.NOW else what_if.frees_empty(number):
             return number
     return 0
 
@@ -77,45 +77,45 @@ def so_many(number: int, when: When = When.NOW, now: int = 0) -> str:
     return f"1 pod fits{found.removeprefix('fit')}" if number == 1 else f"{number} pods {found}"
 
 
-def _who_sets_quorum(trial: Trial, group: Group) -> Target | None:
+def _who_sets_quorum(what_if: WhatIf, group: Group) -> Target | None:
     """Return where the number stands or could; None where only the size of a Job decides it."""
     controller = group.meta.controller
     if controller is None or controller.kind == "Workload":
-        is_135 = trial.unit.facts.gang_api_version == "v1alpha1"
+        is_135 = what_if.unit.facts.gang_api_version == "v1alpha1"
         return Target.WORKLOAD if is_135 else Target.POD_GROUP
-    job = job_of(trial, group)
-    if job is None or job.meta.ref.uid != trial.own_uid or job.gang_request is None:
+    job = job_of(what_if, group)
+    if job is None or job.meta.ref.uid != what_if.own_uid or job.gang_request is None:
         return None
     return Target.GANG_JOB if job.gang_request.quorum is not None else None
 
 
-def job_of(trial: Trial, group: Group) -> Owner | None:
+def job_of(what_if: WhatIf, group: Group) -> Owner | None:
     """Return the Job of the unit that made its group; None where something else did."""
     controller = group.meta.controller
     uid = controller.uid if controller is not None else ""
-    return next((job for job in trial.unit.jobs if job.meta.ref.uid == uid), None)
+    return next((job for job in what_if.unit.jobs if job.meta.ref.uid == uid), None)
 
 
-def lower_size(trial: Trial) -> Iterator[Advice]:
+def lower_size(what_if: WhatIf) -> Iterator[Advice]:
     """Say at which size a Job or JobSet, whose pods are all alike, would be whole: the largest.
 
     Now; where its size is more than the nodes take when empty, then.
     """
-    unit = trial.unit
-    if not trial.is_one_shape or unit.strangers:
+    unit = what_if.unit
+    if not what_if.is_one_shape or unit.strangers:
         return
     if unit.owner.meta.ref.kind == "JobSet":
-        yield from lower_size_of_jobset(trial)
+        yield from lower_size_of_jobset(what_if)
         return
     if len(unit.jobs) != 1:
         return
     job = unit.jobs[0]
-    target = _who_is_resized(trial, job)
+    target = _who_is_resized(what_if, job)
     if target is None:
         return
-    when, most, now = _most_then(trial)
+    when, most, now = _most_then(what_if)
     size = len(unit.placed) + most
-    if size < 1 or size >= (job.parallelism or 0) or not _keeps_its_pods(trial, job, size):
+    if size < 1 or size >= (job.parallelism or 0) or not _keeps_its_pods(what_if, job, size):
         return
     way = way_of(Change.SIZE, target, unit.facts.kubernetes)
     fields = sized(job)
@@ -135,16 +135,16 @@ def lower_size(trial: Trial) -> Iterator[Advice]:
     )
 
 
-def _who_is_resized(trial: Trial, job: Owner) -> Target | None:
+def _who_is_resized(what_if: WhatIf, job: Owner) -> Target | None:
     """Return as what the Job is made smaller; None where somebody else keeps its size or its quorum."""
-    unit, group, maker = trial.unit, trial.unit.group, job.meta.controller
-    if job.meta.ref.uid != trial.own_uid or job.managed_by or job.delegated_template:
+    unit, group, maker = what_if.unit, what_if.unit.group, job.meta.controller
+    if job.meta.ref.uid != what_if.own_uid or job.managed_by or job.delegated_template:
         return None
     if maker is not None and maker.kind != "CronJob":
         return None
     if unit.quorum is None:
         return Target.JOB if group is not None or not unit.group_name else None
-    if group is None or group.entry is not None or job_of(trial, group) is None:
+    if group is None or group.entry is not None or job_of(what_if, group) is None:
         return None
     asked = job.gang_request
     quorums = {unit.quorum, asked.quorum if asked is not None else unit.quorum}
@@ -153,34 +153,34 @@ def _who_is_resized(trial: Trial, job: Owner) -> Target | None:
     return Target.GANG_JOB if asked is not None else Target.UNASKED_GANG_JOB
 
 
-def _keeps_its_pods(trial: Trial, job: Owner, size: int) -> bool:
+def _keeps_its_pods(what_if: WhatIf, job: Owner, size: int) -> bool:
     """Whether no pod with a node or that is done goes: with the completions go the last indexes."""
     if "completions" not in sized(job):
         return True
     kept = {str(index) for index in range(size)}
     return not job.succeeded_pods and all(
-        pod.labels.get(_INDEX) in kept for pod in trial.unit.placed
+        pod.labels.get(_INDEX) in kept for pod in what_if.unit.placed
     )
 
 
-def _most_then(trial: Trial) -> tuple[When, int, int]:
+def _most_then(what_if: WhatIf) -> tuple[When, int, int]:
     """Return what a size is lowered for, the largest number that fits then, and what fits now."""
-    now = most_that_fit(trial)
-    most = most_that_fit(trial, When.EMPTY) if trial.moment is When.EMPTY else now
+    now = most_that_fit(what_if)
+    most = most_that_fit(what_if, When.EMPTY) if what_if.moment is When.EMPTY else now
     return (When.EMPTY, most, now) if most > now else (When.NOW, now, now)
 
 
-def most_that_fit(trial: Trial, when: When = When.NOW) -> int:
+def most_that_fit(what_if: WhatIf, when: When = When.NOW) -> int:
     """Return the largest number of waiting members of which it is proven that they fit."""
-    low, high = 0, max(0, min(trial.request.needed, trial.request.size) - 1)
+    low, high = 0, max(0, min(what_if.request.needed, what_if.request.size) - 1)
     alone = sum(
-        min(party.count, feasible_nodes_of(trial.snapshot, party.shape).most(when))
-        for party in trial.parties
+        min(party.count, feasible_nodes_of(what_if.snapshot, party.shape).most(when))
+        for party in what_if.parties
     )
     high = middle = min(high, alone)
     while low < high:
         # What each shape finds by itself is the bound, and often what they find together.
-        if trial.fits(target=middle) if when is When.NOW else trial.fits_empty(middle):
+        if what_if.fits(target=middle) if when is When.NOW else what_if.fits_empty(middle):
             low = middle
         else:
             high = middle - 1

@@ -10,7 +10,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.placing import When
 from gangboard.domain.reading.wording import listed
 from gangboard.placement.amount_words import amount_of
-from gangboard.placement.trial import Trial
+from gangboard.placement.what_if import WhatIf
 
 Named = TypeVar("Named")
 
@@ -84,14 +84,14 @@ def fit_when(when: When, now: int) -> str:
     return "fit now" if when is When.NOW else f"fit when empty, {now or 'none'} now"
 
 
-def then_fits(trial: Trial) -> str:
+def then_fits(what_if: WhatIf) -> str:
     """Return `then all 8 pods fit`, `then the 6 of 8 pods that its quorum needs fit`."""
-    needed, size = trial.request.needed, trial.request.size
+    needed, size = what_if.request.needed, what_if.request.size
     if needed >= size:
         return "then the pod fits" if size == 1 else f"then all {size} pods fit"
     return f"then the {needed} of {size} pods that its quorum needs fit"
 
 
-def then_fit_when_empty(trial: Trial) -> str:
+def then_fit_when_empty(what_if: WhatIf) -> str:
     """Return `then all 8 pods fit when empty`: once what can leave those nodes has left."""
-    return f"{then_fits(trial)} when empty"
+    return f"{then_fits(what_if)} when empty"

@@ -16,7 +16,7 @@ from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import nodes_for, waiting
 from gangboard.placement.neighbours import Matcher, fewer, matcher, more
 from gangboard.placement.node_snapshot import Mask, NodeSnapshot
-from gangboard.placement.trial import Trial
+from gangboard.placement.what_if import WhatIf
 
 
 def nodes_to_free(unit: Unit) -> NodeSnapshot:
@@ -56,30 +56,30 @@ def _with(load: Load, pods: Sequence[Pod], matched: Matcher) -> Load:
     )
 
 
-def where(trial: Trial) -> Mask:
+def where(what_if: WhatIf) -> Mask:
     """Return the nodes that could host a member."""
-    keys = trial.request.topology_keys
+    keys = what_if.request.topology_keys
     masks = [
-        feasible_nodes_of(trial.snapshot, party.shape).eligible(keys) for party in trial.parties
+        feasible_nodes_of(what_if.snapshot, party.shape).eligible(keys) for party in what_if.parties
     ]
     found: Mask = np.logical_or.reduce(masks)
     return found
 
 
-def lacking(trial: Trial) -> int:
+def lacking(what_if: WhatIf) -> int:
     """Return how much of the deciding resource is missing in total: at least so much must go."""
-    for total in trial.assessment.totals:
-        if total.resource == trial.deciding:
+    for total in what_if.assessment.totals:
+        if total.resource == what_if.deciding:
             return max(1, total.needed - total.free)
     return 1
 
 
-def nodes_without(trial: Trial, parts: Iterable[Mapping[str, Load]]) -> dict[str, NodeRoom]:
+def nodes_without(what_if: WhatIf, parts: Iterable[Mapping[str, Load]]) -> dict[str, NodeRoom]:
     """Return the nodes, by name, from which these parts have gone, without them."""
     changed: dict[str, NodeRoom] = {}
     for part in parts:
         for name, load in part.items():
-            node = changed.get(name) or trial.find(name)
+            node = changed.get(name) or what_if.find(name)
             if node is not None:
                 changed[name] = without(node, load)
     return changed

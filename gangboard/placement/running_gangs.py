@@ -66,7 +66,7 @@ class Shares:
         together the sum is a guess: two on one node can make the same place, or one place that
         neither makes alone.
         """
-        # With the snapshot, which a gang with members on nodes has of its own: it goes with the trial.
+        # With the snapshot, which a gang with members on nodes has of its own: it goes with the what-if.
         kept: dict[Hashable, Gains] = snapshot.cache.setdefault(("gains", self), {})
         place = feasible, codes.tobytes()
         if place not in kept:

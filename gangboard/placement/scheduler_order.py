@@ -33,7 +33,7 @@ _LEAST = {_CPU: 100, _MEMORY: 200 * 1024**2}
 """What a pod that asks for none counts for in scores (pkg/scheduler/util/pod_resources.go)."""
 
 
-def is_found_in_turn(request: GangRequest, snapshot: NodeSnapshot, target: int) -> bool:
+def is_found_in_scheduler_order(request: GangRequest, snapshot: NodeSnapshot, target: int) -> bool:
     """Whether `target` members are placed in every order that is played."""
     parties = [party for party in request.parties if party.count]
     groups = list(_groups(request, snapshot, parties, target))

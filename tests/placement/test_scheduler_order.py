@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from gangboard.domain.capacity import HOSTNAME, GangRequest, Load, NodeRoom, Party, Shape
-from gangboard.placement.in_turn import is_found_in_turn, work_of
 from gangboard.placement.node_snapshot import NodeSnapshot
+from gangboard.placement.scheduler_order import is_found_in_scheduler_order, work_of
 from tests.placement.making import S, port
 
 GIB = 1024**3
@@ -31,7 +31,7 @@ def found(
     nodes: Sequence[NodeRoom], *parties: tuple[Shape, int], keys: tuple[str, ...] = ()
 ) -> bool:
     request = GangRequest(tuple(Party(*one) for one in parties), topology_keys=keys)
-    return is_found_in_turn(request, NodeSnapshot(nodes), request.size)
+    return is_found_in_scheduler_order(request, NodeSnapshot(nodes), request.size)
 
 
 def test_small_pods_that_are_spread_keep_a_large_one_out() -> None:

@@ -17,19 +17,19 @@ from gangboard.placement.domains import domains_of
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from gangboard.placement.feasible_nodes import FeasibleNodes, feasible_nodes_of
 from gangboard.placement.fits import fits
-from gangboard.placement.in_turn import is_found_in_turn, work_of
 from gangboard.placement.matching import is_about_values
 from gangboard.placement.node_snapshot import NodeSnapshot, Whole
+from gangboard.placement.scheduler_order import is_found_in_scheduler_order, work_of
 
 STEPS = 2_000
-"""Of the search, for one trial: advice that is hard to check is not given."""
+"""Of the search, for one what-if: advice that is hard to check is not given."""
 MOST_HOSTS = 32
-"""Nodes for each shape that a trial of several shapes looks at: what fits on some fits on all, but for
+"""Nodes for each shape that a what-if of several shapes looks at: what fits on some fits on all, but for
 what concerns all nodes of a domain."""
 SPARE_HOSTS = 8
 """More of them, for what another shape takes or a change takes away."""
 MOST_SCORES = 5_000
-"""Nodes that are scored for a pod, in all plays of one trial together: some 20 ms."""
+"""Nodes that are scored for a pod, in all plays of one what-if together: some 20 ms."""
 _OF_ROOM = frozenset(
     {Cause.TOO_LARGE, Cause.SHORT, Cause.OCCUPIED, Cause.FRAGMENTED, Cause.CONSTRAINED}
 )
@@ -41,7 +41,7 @@ Freed = dict[str, dict[str, int]]
 
 
 @dataclass(slots=True)
-class Trial:
+class WhatIf:
     """One unit whose members do not fit, and what would be different."""
 
     unit: Unit
@@ -53,8 +53,8 @@ class Trial:
     """The least that must become free, once somebody has worked it out."""
     _asked: Mapping[str, int] | None = None
     _feasible: FeasibleNodes | None = None
-    _near: tuple[int, ...] | None = None
-    _near_snapshot: NodeSnapshot | None = None
+    _best: tuple[int, ...] | None = None
+    _best_snapshot: NodeSnapshot | None = None
     _scores: int = MOST_SCORES
 
     def __post_init__(self) -> None:
@@ -163,11 +163,11 @@ class Trial:
             return self.fits_empty(target)
         if self._must_see_all(self.request):
             return False  # all nodes would have to be played on
-        there = self._nearest(When.EMPTY)
+        there = self._find_best(When.EMPTY)
         nodes = [
             replace(node, now=node.staying) for node in map(self.snapshot.nodes.__getitem__, there)
         ]
-        return Trial(self.unit, self.request, self.assessment, NodeSnapshot(nodes)).frees(
+        return WhatIf(self.unit, self.request, self.assessment, NodeSnapshot(nodes)).frees(
             target=target
         )
 
@@ -190,16 +190,16 @@ class Trial:
         if fits(request, snapshot, When.NOW, target, steps=STEPS).answer is not Answer.YES:
             return False
         self._scores -= work_of(request, snapshot)
-        return self._scores >= 0 and is_found_in_turn(request, snapshot, target)
+        return self._scores >= 0 and is_found_in_scheduler_order(request, snapshot, target)
 
     def _snapshot_for(self, request: GangRequest, changed: Mapping[str, NodeRoom]) -> NodeSnapshot:
         if request is not self.request or self.is_one_shape or self._must_see_all(request):
             return self.snapshot.changed(changed) if changed else self.snapshot
         if changed:
-            return NodeSnapshot(self._near_nodes(changed))
-        if self._near_snapshot is None:
-            self._near_snapshot = NodeSnapshot(self._near_nodes(changed))
-        return self._near_snapshot
+            return NodeSnapshot(self._best_nodes(changed))
+        if self._best_snapshot is None:
+            self._best_snapshot = NodeSnapshot(self._best_nodes(changed))
+        return self._best_snapshot
 
     def _must_see_all(self, request: GangRequest) -> bool:
         """Whether what fits on some nodes alone may not fit on them beside all the others."""
@@ -250,15 +250,15 @@ class Trial:
             eligible = is_eligible(node, self.shape, self.request.topology_keys, asked)
         return pods_that_fit(node, self.shape, When.NOW, asked)[0] - before if eligible else -before
 
-    def _near_nodes(self, changed: Mapping[str, NodeRoom]) -> Iterable[NodeRoom]:
+    def _best_nodes(self, changed: Mapping[str, NodeRoom]) -> Iterable[NodeRoom]:
         """Return the nodes with the most places for each shape, and those that are changed."""
-        if self._near is None:
-            self._near = self._nearest(When.NOW)
-        near = set(self._near) | {self.place(name) for name in changed}
+        if self._best is None:
+            self._best = self._find_best(When.NOW)
+        chosen = set(self._best) | {self.place(name) for name in changed}
         names = self.snapshot.names
-        return [changed.get(names[at], self.snapshot.nodes[at]) for at in sorted(near)]
+        return [changed.get(names[at], self.snapshot.nodes[at]) for at in sorted(chosen)]
 
-    def _nearest(self, when: When) -> tuple[int, ...]:
+    def _find_best(self, when: When) -> tuple[int, ...]:
         found: set[int] = set()
         for party in self.parties:
             caps = feasible_nodes_of(self.snapshot, party.shape).caps(when)
