@@ -26,7 +26,7 @@ from gangboard.placement.advice_gang import (
 from gangboard.placement.advice_nodes import free_room, uncordon
 from gangboard.placement.advice_others import suspend_gangs
 from gangboard.placement.advice_size import lower_quorum, lower_size
-from gangboard.placement.leaving import nodes_to_free
+from gangboard.placement.pod_removal import nodes_to_free
 from gangboard.placement.what_if import WhatIf
 
 MOST = 3

@@ -20,8 +20,8 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.reading.wording import count, is_or_are, listed
 from gangboard.placement.advice_words import node_names, shown, then_fits
 from gangboard.placement.endings import End, Endings, clock, endings_of
-from gangboard.placement.leaving import lacking, nodes_without, where
 from gangboard.placement.node_snapshot import Mask, NodeSnapshot
+from gangboard.placement.pod_removal import lacking, nodes_without, where
 from gangboard.placement.what_if import WhatIf, node_ref, without_needless
 
 MOST_ENDED = 64

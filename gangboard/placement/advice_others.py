@@ -16,8 +16,8 @@ from gangboard.domain.reading.wording import listed, plural
 from gangboard.placement.advice_words import then_fits
 from gangboard.placement.amount_words import amount_of
 from gangboard.placement.amounts import taken
-from gangboard.placement.leaving import lacking, nodes_without, where
 from gangboard.placement.node_snapshot import Mask, Whole
+from gangboard.placement.pod_removal import lacking, nodes_without, where
 from gangboard.placement.running_gangs import RunningGangs, running_gangs_of
 from gangboard.placement.what_if import WhatIf, without_needless
 

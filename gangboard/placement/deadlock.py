@@ -9,8 +9,8 @@ from gangboard.domain.capacity import GangRequest, Load, NodeRoom, Resident
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Answer, When
 from gangboard.placement.fits import fits
-from gangboard.placement.leaving import without
 from gangboard.placement.neighbours import more
+from gangboard.placement.pod_removal import without
 
 _RIVALS = 10
 """Half-placed gangs that are looked at, the ones that hold most of the gang's nodes first."""

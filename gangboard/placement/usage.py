@@ -9,7 +9,7 @@ from gangboard.domain.capacity import ClusterRoom, Load, NodeRoom, PodTerm, Resi
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
 from gangboard.placement.neighbours import Neighbours
-from gangboard.placement.tally import Sum, Taken, Tally, same_but_counts, taken_of, terms_of
+from gangboard.placement.node_info import NodeInfo, Sum, Taken, same_but_counts, taken_of, terms_of
 
 Residents = Callable[[], Sequence[Resident]]
 
@@ -33,7 +33,7 @@ class Usage:
         self._terms: dict[str, tuple[PodTerm, ...]] = {}
         """Of pods that are not finished, with a node or without; none that has none."""
         self._neighbours = Neighbours()
-        self._tallies: dict[str, Tally] = {}
+        self._infos: dict[str, NodeInfo] = {}
         self._rooms: dict[str, NodeRoom] = {}
         self._stale: set[str] = set()
         """Known nodes whose entry in `_rooms` is out of date."""
@@ -72,12 +72,12 @@ class Usage:
         if taken is None:
             return seen
         self._taken[uid] = taken
-        tally = self._tallies.get(taken.node)
-        if tally is None:
-            tally = self._tallies[taken.node] = Tally()
-        tally.uids.add(uid)
-        tally.count(taken, 1)
-        tally.match(taken, self._neighbours.put(pod), 1)
+        info = self._infos.get(taken.node)
+        if info is None:
+            info = self._infos[taken.node] = NodeInfo()
+        info.uids.add(uid)
+        info.count(taken, 1)
+        info.match(taken, self._neighbours.put(pod), 1)
         return self._touch(taken.node) or seen
 
     def remove_pod(self, uid: str) -> bool:
@@ -91,9 +91,9 @@ class Usage:
             return False
         self._taken[uid] = new
         terms = [term for term in self._neighbours.matched(uid) if term.is_count]
-        tally = self._tallies[new.node]
-        tally.match(old, terms, -1)
-        tally.match(new, terms, 1)
+        info = self._infos[new.node]
+        info.match(old, terms, -1)
+        info.match(new, terms, 1)
         return bool(terms) and self._touch(new.node)
 
     def _leave(self, uid: str) -> bool:
@@ -101,12 +101,12 @@ class Usage:
         taken = self._taken.pop(uid, None)
         if taken is None:
             return False
-        tally = self._tallies[taken.node]
-        tally.uids.discard(uid)
-        tally.count(taken, -1)
-        tally.match(taken, self._neighbours.remove(uid), -1)
-        if not tally.uids:
-            del self._tallies[taken.node]
+        info = self._infos[taken.node]
+        info.uids.discard(uid)
+        info.count(taken, -1)
+        info.match(taken, self._neighbours.remove(uid), -1)
+        if not info.uids:
+            del self._infos[taken.node]
         return self._touch(taken.node)
 
     def _carry(self, uid: str, terms: tuple[PodTerm, ...]) -> bool:
@@ -131,14 +131,14 @@ class Usage:
         seen = False
         for uid in uids:
             taken = self._taken[uid]
-            self._tallies[taken.node].match(taken, (term,), sign)
+            self._infos[taken.node].match(taken, (term,), sign)
             seen |= self._touch(taken.node)
         return seen
 
     def pods_on(self, node: str) -> frozenset[str]:
         """Return the uids of the pods that take room on a node, nominated ones included."""
-        tally = self._tallies.get(node)
-        return frozenset(tally.uids) if tally else frozenset()
+        info = self._infos.get(node)
+        return frozenset(info.uids) if info else frozenset()
 
     def load_of(self, uids: Collection[str]) -> Mapping[str, Load]:
         """Return what these pods take together on each known node."""
@@ -167,7 +167,7 @@ class Usage:
     def _current(self) -> tuple[NodeRoom, ...]:
         """Return every node as it is now, built anew where something has changed."""
         for name in self._stale:
-            self._rooms[name] = _filled(self._nodes[name], self._tallies.get(name))
+            self._rooms[name] = _filled(self._nodes[name], self._infos.get(name))
         self._stale.clear()
         if self._all is None:
             self._all = tuple(self._rooms[name] for name in sorted(self._rooms))
@@ -196,8 +196,8 @@ def _bare(node: Node) -> NodeRoom:
     )
 
 
-def _filled(bare: NodeRoom, tally: Tally | None) -> NodeRoom:
-    if tally is None:
+def _filled(bare: NodeRoom, info: NodeInfo | None) -> NodeRoom:
+    if info is None:
         return bare
     return NodeRoom(
         name=bare.name,
@@ -206,7 +206,7 @@ def _filled(bare: NodeRoom, tally: Tally | None) -> NodeRoom:
         unschedulable=bare.unschedulable,
         ready=bare.ready,
         allocatable=bare.allocatable,
-        now=tally.now.load(),
-        staying=tally.staying.load(),
-        unreadable=bare.unreadable.union(tally.unread) if tally.unread else bare.unreadable,
+        now=info.now.load(),
+        staying=info.staying.load(),
+        unreadable=bare.unreadable.union(info.unread) if info.unread else bare.unreadable,
     )

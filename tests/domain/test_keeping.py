@@ -17,8 +17,8 @@ from gangboard.domain import resources
 from gangboard.domain.capacity import HostPort
 from gangboard.domain.keeping import kept, weigh
 from gangboard.domain.reading import scheduler_text
-from gangboard.placement import tally
-from gangboard.placement.sentences import said
+from gangboard.placement import node_info
+from gangboard.placement.sentences import scheduler_message
 
 MIB = 1024 * 1024
 LONG = "x" * MIB
@@ -65,11 +65,13 @@ HOSTILE: dict[str, tuple[Callable[[int], object], int, int]] = {
         17,
     ),
     "a text that is read": (
-        lambda number: said._read(f"0/4 nodes are available: 4 {number:>8}" + "\U0001f600" * 4000),
+        lambda number: scheduler_message._read(
+            f"0/4 nodes are available: 4 {number:>8}" + "\U0001f600" * 4000
+        ),
         1500,
         34,  # the text as it came, and the cleaned one
     ),
-    "requests": (lambda number: tally._amounts(((f"{LONG}{number}", Decimal(1)),)), 120, 34),
+    "requests": (lambda number: node_info._amounts(((f"{LONG}{number}", Decimal(1)),)), 120, 34),
 }
 
 

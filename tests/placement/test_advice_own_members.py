@@ -13,10 +13,10 @@ from gangboard.domain.capacity import ClusterRoom, Load, NodeRoom, Taint
 from gangboard.domain.facts import Unit
 from gangboard.placement.advice import advise
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.leaving import nodes_to_free
 from gangboard.placement.members import request_of
 from gangboard.placement.node_snapshot import snapshot_of
 from gangboard.placement.placing import placing
+from gangboard.placement.pod_removal import nodes_to_free
 from gangboard.placement.running_gangs import running_gangs_of
 from tests.diagnosis.building import (
     a_group,

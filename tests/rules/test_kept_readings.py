@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gangboard.domain.reading import scheduler_text
-from gangboard.placement.sentences import said
+from gangboard.placement.sentences import scheduler_message
 
 LONG = 100_000
 
@@ -12,7 +12,7 @@ def kept() -> int:
     """How much all caches of the two modules hold."""
     caches = (
         one
-        for module in (scheduler_text, said)
+        for module in (scheduler_text, scheduler_message)
         for one in vars(module).values()
         if hasattr(one, "cache_info")
     )
@@ -24,13 +24,13 @@ def test_a_long_text_is_read_and_not_kept() -> None:
     for letter in "äöü":
         text = f"0/4 nodes are available: 4 {letter * LONG}"
         assert scheduler_text.clean(text) == text
-        assert said._read(text) is None
+        assert scheduler_message._read(text) is None
     assert kept() == before
 
 
 def test_a_short_text_is_read_once() -> None:
     text = "0/4 nodes are available: 4 node(s) had no available disk of test_kept_readings."
     assert scheduler_text.clean(text) is scheduler_text.clean(text)
-    first = said._read(text)
+    first = scheduler_message._read(text)
     assert first is not None
-    assert said._read(text) is first
+    assert scheduler_message._read(text) is first

@@ -17,13 +17,18 @@ from gangboard.placement.assess import relaxed
 from gangboard.placement.devices import without_devices
 from gangboard.placement.fits import fits
 from gangboard.placement.members import nodes_for
-from gangboard.placement.sentences.claims import claimed
 from gangboard.placement.sentences.constrained import code_of_constraint, constrained
 from gangboard.placement.sentences.excluded import code_of_excluded, excluded
 from gangboard.placement.sentences.numbers import crowd_of
 from gangboard.placement.sentences.obstacle import Obstacle, node_ref
 from gangboard.placement.sentences.room import code_of_room, lack_of_room
-from gangboard.placement.sentences.said import CLAIM, VOLUME, said_of_nodes, said_of_pods
+from gangboard.placement.sentences.scheduler_message import (
+    CLAIM,
+    VOLUME,
+    message_about_nodes,
+    message_about_pods,
+)
+from gangboard.placement.sentences.unusable_claims import unusable_claims
 from gangboard.placement.spreads import several_of
 
 _SHOWN = 3
@@ -78,7 +83,7 @@ def obstacle(unit: Unit, code: str = "") -> Obstacle | None:
     placing = unit.placing
     if placing is None:
         return None
-    held = claimed(unit)
+    held = unusable_claims(unit)
     if held is not None and not _is_refused(unit):
         return held if code in ("", held.code) else None
     assessment = placing.assessment
@@ -96,7 +101,7 @@ def explains_error(unit: Unit) -> bool:
     """Whether it is known why an attempt ended in an error, and there is a rule that says it."""
     if obstacle(unit, "no-nodes") is not None:
         return True
-    return claimed(unit) is not None and obstacle(unit) is not None
+    return unusable_claims(unit) is not None and obstacle(unit) is not None
 
 
 def _is_refused(unit: Unit) -> bool:
@@ -140,7 +145,7 @@ def _find(
 
 def _of_pods(unit: Unit) -> Obstacle | None:
     """Return what turns pods away before any node is looked at: what was seen before what is said."""
-    seen, told = claimed(unit), said_of_pods(unit)
+    seen, told = unusable_claims(unit), message_about_pods(unit)
     if seen is None or (told is not None and told.blocked and not seen.blocked):
         return told
     return seen
@@ -153,7 +158,7 @@ def _is_blocked(assessment: Assessment) -> bool:
 
 def _open(unit: Unit, placing: Placing, assessment: Assessment) -> Obstacle | None:
     """Return what is in the way although the amounts fit, as far as that can be told."""
-    told = said_of_nodes(unit)
+    told = message_about_nodes(unit)
     if retry_due(unit) is not None:
         # The last word stays where it was one that room can change.
         return _just_now(assessment, told.code if told is not None else "insufficient-resources")

@@ -17,7 +17,7 @@ from gangboard.domain.reading.scheduler_text import group_refusal, rejected_pods
 from gangboard.domain.reading.wording import count, names, plural
 from gangboard.domain.verdict import Evidence
 from gangboard.placement.sentences.obstacle import Obstacle
-from gangboard.placement.sentences.said import CLAIM, VOLUME, together
+from gangboard.placement.sentences.scheduler_message import CLAIM, VOLUME, together
 
 _SHOWN = 3
 _PASSING = frozenset({Trouble.UNMADE, Trouble.UNBOUND})
@@ -55,7 +55,7 @@ _UNMADE = {
 _Named = Mapping[ClaimName, Sequence[Pod]]
 
 
-def claimed(unit: Unit) -> Obstacle | None:
+def unusable_claims(unit: Unit) -> Obstacle | None:
     """Return which claims keep members from being placed: of several troubles one that stays."""
     if not unit.facts.claims:
         return None

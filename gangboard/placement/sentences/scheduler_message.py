@@ -185,12 +185,12 @@ class _Reading:
     """On how many nodes; 0 when no node matters."""
 
 
-def said_of_pods(unit: Unit) -> Obstacle | None:
+def message_about_pods(unit: Unit) -> Obstacle | None:
     """Return an obstacle that turns pods away before any node is looked at."""
     return _told(unit, of_nodes=False)
 
 
-def said_of_nodes(unit: Unit) -> Obstacle | None:
+def message_about_nodes(unit: Unit) -> Obstacle | None:
     """Return an obstacle that the scheduler finds on nodes; of several the one on most of them."""
     return _told(unit, of_nodes=True)
 

@@ -76,7 +76,7 @@ class Sum:
 
 
 @dataclass(slots=True)
-class Tally:
+class NodeInfo:
     """The pods of one node, whether the node is known or not."""
 
     uids: set[str] = field(default_factory=set)
