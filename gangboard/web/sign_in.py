@@ -17,10 +17,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from gangboard.peers import client_address, network_of
 from gangboard.readmodels.ages import duration_text
 from gangboard.store import authentication
-from gangboard.web.password_turns import password_turns
+from gangboard.web.password_throttle import password_throttle
 
 SOON = 2
-"""Seconds after which a turn may be free."""
+"""Seconds after which a slot may be free."""
 MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
@@ -35,8 +35,8 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         return _form(request, back_to)
     name = request.POST.get("name", "").replace("\x00", "")[:150]
     sender = network_of(client_address(request.META))
-    # Nobody waits for a transaction here, and a flood writes no more than its turns allow.
-    with password_turns.turn(sender) as taken:
+    # Nobody waits for a transaction here, and a flood writes no more than its slots allow.
+    with password_throttle.slot(sender) as taken:
         if not taken:
             sentence = "Too many people sign in at this moment. Try again in a few seconds."
             return _later(_form(request, back_to, sentence, name=name, status=503), SOON)

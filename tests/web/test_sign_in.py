@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from gangboard.store import authentication
-from gangboard.web.password_turns import MOST_OF_ONE, password_turns
+from gangboard.web.password_throttle import MOST_OF_ONE, password_throttle
 from tests.personas import PASSWORD, Person, make_owner
 
 pytestmark = pytest.mark.django_db
@@ -119,14 +119,14 @@ def test_no_more_passwords_are_looked_at_than_there_are_turns(
     anonymous: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_owner()
-    monkeypatch.setattr("gangboard.web.password_turns.PATIENCE", 0.01)
+    monkeypatch.setattr("gangboard.web.password_throttle.PATIENCE", 0.01)
 
     def never(*_: object, **__: object) -> None:
-        raise AssertionError("a password was looked at without a turn")
+        raise AssertionError("a password was looked at without a slot")
 
     with ExitStack() as held:
         for _ in range(MOST_OF_ONE):
-            assert held.enter_context(password_turns.turn("127.0.0.1"))
+            assert held.enter_context(password_throttle.slot("127.0.0.1"))
         with monkeypatch.context() as patched:
             patched.setattr("django.contrib.auth.authenticate", never)
             response = anonymous.post("/sign-in/", {"name": "olga", "password": PASSWORD})

@@ -1,4 +1,4 @@
-"""Few passwords are looked at at once, and one sender never has all turns."""
+"""Few passwords are looked at at once, and one sender never has all slots."""
 
 from __future__ import annotations
 
@@ -7,46 +7,52 @@ from contextlib import ExitStack
 
 import pytest
 
-from gangboard.web import password_turns
-from gangboard.web.password_turns import MOST, MOST_OF_ONE, WAITING, WAITING_OF_ONE, PasswordTurns
+from gangboard.web import password_throttle
+from gangboard.web.password_throttle import (
+    MOST,
+    MOST_OF_ONE,
+    WAITING,
+    WAITING_OF_ONE,
+    PasswordThrottle,
+)
 
 
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits in vain for longer than it takes to see that."""
-    monkeypatch.setattr(password_turns, "PATIENCE", 0.05)
+    monkeypatch.setattr(password_throttle, "PATIENCE", 0.05)
 
 
-def test_one_sender_leaves_turns_for_the_others() -> None:
-    turns = PasswordTurns()
+def test_one_sender_leaves_slots_for_the_others() -> None:
+    throttle = PasswordThrottle()
     with ExitStack() as held:
-        own = [held.enter_context(turns.turn("flood")) for _ in range(MOST_OF_ONE + 3)]
+        own = [held.enter_context(throttle.slot("flood")) for _ in range(MOST_OF_ONE + 3)]
         assert own == [True] * MOST_OF_ONE + [False] * 3
-        assert held.enter_context(turns.turn("ada"))
-    with turns.turn("flood") as again:
-        assert again, "turns come back"
+        assert held.enter_context(throttle.slot("ada"))
+    with throttle.slot("flood") as again:
+        assert again, "slots come back"
 
 
-def test_there_are_no_more_turns_than_that_for_all_together() -> None:
-    turns = PasswordTurns()
+def test_there_are_no_more_slots_than_that_for_all_together() -> None:
+    throttle = PasswordThrottle()
     with ExitStack() as held:
-        taken = [held.enter_context(turns.turn(f"sender {n}")) for n in range(MOST + 2)]
+        taken = [held.enter_context(throttle.slot(f"sender {n}")) for n in range(MOST + 2)]
         assert taken == [True] * MOST + [False] * 2
 
 
 def test_who_waits_is_next_and_few_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(password_turns, "PATIENCE", 20.0)
-    turns, outcomes, lock = PasswordTurns(), [], threading.Lock()
+    monkeypatch.setattr(password_throttle, "PATIENCE", 20.0)
+    throttle, outcomes, lock = PasswordThrottle(), [], threading.Lock()
     asked = threading.Semaphore(0)
 
     def sign_in(sender: str) -> None:
         asked.release()
-        with turns.turn(sender) as taken, lock:
+        with throttle.slot(sender) as taken, lock:
             outcomes.append(taken)
 
     with ExitStack() as held:
         for _ in range(MOST_OF_ONE):
-            held.enter_context(turns.turn("flood"))
+            held.enter_context(throttle.slot("flood"))
         threads = [threading.Thread(target=sign_in, args=("flood",)) for _ in range(30)]
         for thread in threads:
             thread.start()
@@ -64,10 +70,10 @@ def test_who_waits_is_next_and_few_wait(monkeypatch: pytest.MonkeyPatch) -> None
     assert WAITING_OF_ONE < WAITING
 
 
-def test_a_turn_ends_with_an_error_too() -> None:
-    turns = PasswordTurns()
+def test_a_slot_ends_with_an_error_too() -> None:
+    throttle = PasswordThrottle()
     for _ in range(MOST_OF_ONE * 2):
-        with pytest.raises(ZeroDivisionError), turns.turn("ada"):
+        with pytest.raises(ZeroDivisionError), throttle.slot("ada"):
             raise ZeroDivisionError
-    with turns.turn("ada") as taken:
+    with throttle.slot("ada") as taken:
         assert taken

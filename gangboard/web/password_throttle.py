@@ -12,15 +12,15 @@ from contextlib import contextmanager
 
 MOST = 4
 MOST_OF_ONE = 2
-"""Of one sender: a flood from there leaves turns for everybody else."""
+"""Of one sender: a flood from there leaves slots for everybody else."""
 WAITING = 16
 WAITING_OF_ONE = 4
 PATIENCE = 3.0
-"""Seconds; whoever waits for a turn holds a thread."""
+"""Seconds; whoever waits for a slot holds a thread."""
 
 
-class PasswordTurns:
-    """Gives turns to senders, some at once and a few waiting."""
+class PasswordThrottle:
+    """Gives slots to senders, some at once and a few waiting."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -28,8 +28,8 @@ class PasswordTurns:
         self._waiting: Counter[str] = Counter()
 
     @contextmanager
-    def turn(self, sender: str) -> Iterator[bool]:
-        """Hold a turn until the end of the block; False where there was none in time."""
+    def slot(self, sender: str) -> Iterator[bool]:
+        """Hold a slot until the end of the block; yields False where none was free in time."""
         taken = self._take(sender)
         try:
             yield taken
@@ -65,5 +65,5 @@ def _less(counter: Counter[str], sender: str) -> None:
         del counter[sender]
 
 
-password_turns = PasswordTurns()
-"""Those of this process."""
+password_throttle = PasswordThrottle()
+"""The one of this process."""
