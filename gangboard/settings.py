@@ -106,7 +106,7 @@ MIDDLEWARE = [
     # First, so that refusals of the others carry the headers too.
     "gangboard.web.security.SecurityHeadersMiddleware",
     # Before sessions: who asks is looked up in the turn too.
-    "gangboard.web.turns.LiveTurnsMiddleware",
+    "gangboard.web.live.throttle.LiveTurnsMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

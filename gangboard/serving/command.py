@@ -2,7 +2,7 @@
 
 WEB_SERVER = (
     "gangboard.asgi:application",
-    # All open pages wait in one process; see `web.waiting`.
+    # All open pages wait in one process; see `web.live.notifier`.
     *("--interface", "asginl", "--workers", "1", "--loop", "asyncio"),
     # One connection carries one request at a time.
     *("--http", "1", "--no-ws"),

@@ -25,7 +25,6 @@ from gangboard.readmodels.actions import action_row, actions_page, export_rows
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
-from gangboard.web import live
 from gangboard.web.action_tabs import tabs
 from gangboard.web.addresses import (
     Address,
@@ -38,8 +37,9 @@ from gangboard.web.addresses import (
 from gangboard.web.auth import signed_in
 from gangboard.web.exports import Formats, send_file
 from gangboard.web.layout import layout_parts, render_page
+from gangboard.web.live.fragments import Part, Rows
+from gangboard.web.live.views import wait_for_updates
 from gangboard.web.pagination import PAGE_SIZE, paginate
-from gangboard.web.parts import Part, Rows
 
 FORMATS: Formats[ActionRow] = {
     "csv": ("text/csv; charset=utf-8", csv_lines),
@@ -80,7 +80,7 @@ def actions_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
         return _page(viewer, address, timezone.now())
 
-    return live.answer(request, viewer, address.live, read)
+    return wait_for_updates(request, viewer, address.live, read)
 
 
 @signed_in
@@ -112,7 +112,7 @@ def action_news(request: HttpRequest, viewer: Viewer, action_id: str) -> HttpRes
         row = action_row(viewer=viewer, action_id=action_id)
         return () if row is None else _action_page(viewer, row, timezone.now())
 
-    return live.answer(request, viewer, _action_live(action_id), read)
+    return wait_for_updates(request, viewer, _action_live(action_id), read)
 
 
 @signed_in

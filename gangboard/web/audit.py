@@ -17,14 +17,14 @@ from gangboard.readmodels.actions import audit_export_rows, audit_page
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
-from gangboard.web import live
 from gangboard.web.action_tabs import tabs
 from gangboard.web.addresses import Address, make_select, read_address, select_cluster
 from gangboard.web.auth import signed_in
 from gangboard.web.exports import Formats, send_file
 from gangboard.web.layout import layout_parts, render_page
+from gangboard.web.live.fragments import Part, Rows
+from gangboard.web.live.views import wait_for_updates
 from gangboard.web.pagination import PAGE_SIZE, paginate
-from gangboard.web.parts import Part, Rows
 
 FORMATS: Formats[AuditRow] = {
     "csv": ("text/csv; charset=utf-8", audit_csv_lines),
@@ -74,7 +74,7 @@ def audit_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
         return _page(viewer, address, timezone.now())
 
-    return live.answer(request, viewer, address.live, read)
+    return wait_for_updates(request, viewer, address.live, read)
 
 
 @signed_in

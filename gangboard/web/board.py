@@ -20,12 +20,12 @@ from gangboard.readmodels.tiles import Tile
 from gangboard.readmodels.unseen import Unseen, find_unread
 from gangboard.readmodels.words import reason_title
 from gangboard.store.access import Viewer
-from gangboard.web import live
 from gangboard.web.addresses import Address, make_select, read_board_address
 from gangboard.web.auth import signed_in
 from gangboard.web.layout import layout_parts, render_page
+from gangboard.web.live.fragments import Part, Rows
+from gangboard.web.live.views import wait_for_updates
 from gangboard.web.pagination import paginate
-from gangboard.web.parts import Part, Rows
 
 _COLUMNS = (
     ("Status", "health", "column-status"),
@@ -91,7 +91,7 @@ def board_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
         return _read(viewer, address, timezone.now())[1]
 
-    return live.answer(request, viewer, address.live, read)
+    return wait_for_updates(request, viewer, address.live, read)
 
 
 def _read(

@@ -14,11 +14,11 @@ from gangboard.readmodels.capacity import Capacity, ClusterRow, read_capacity
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
-from gangboard.web import live
 from gangboard.web.addresses import Address, make_select, read_address, select_cluster
 from gangboard.web.auth import signed_in
 from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.parts import Part, Rows
+from gangboard.web.live.fragments import Part, Rows
+from gangboard.web.live.views import wait_for_updates
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def capacity_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
         now = timezone.now()
         return _page(viewer, address, read_freshness(viewer=viewer, now=now), now)[1]
 
-    return live.answer(request, viewer, address.live, read)
+    return wait_for_updates(request, viewer, address.live, read)
 
 
 def _page(

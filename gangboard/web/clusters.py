@@ -15,10 +15,10 @@ from gangboard.readmodels.clusters import ClusterState, cluster_detail, find_slo
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
-from gangboard.web import live
 from gangboard.web.auth import signed_in
 from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.parts import Part, Rows
+from gangboard.web.live.fragments import Part, Rows
+from gangboard.web.live.views import wait_for_updates
 
 
 @signed_in
@@ -46,7 +46,7 @@ def clusters_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
         return _page(viewer, timezone.now())
 
-    return live.answer(request, viewer, reverse("clusters-news"), read)
+    return wait_for_updates(request, viewer, reverse("clusters-news"), read)
 
 
 @signed_in
@@ -77,7 +77,7 @@ def cluster_news(request: HttpRequest, viewer: Viewer, name: str) -> HttpRespons
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
         return _detail_page(viewer, name, timezone.now())
 
-    return live.answer(request, viewer, reverse("cluster-news", args=[name]), read)
+    return wait_for_updates(request, viewer, reverse("cluster-news", args=[name]), read)
 
 
 def _page(viewer: Viewer, now: datetime) -> tuple[Part | Rows, ...]:

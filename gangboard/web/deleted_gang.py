@@ -15,9 +15,9 @@ from gangboard.readmodels.history import make_strip
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.past import GoneGang, Past, gone_gang
 from gangboard.store.access import Viewer
-from gangboard.web import live
 from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.parts import Part, Rows
+from gangboard.web.live.fragments import Part, Rows
+from gangboard.web.live.views import wait_for_updates
 
 DELETED = "gone"
 """Parameter with which an open page of a deleted gang asks for news."""
@@ -63,7 +63,7 @@ def deleted_gang_news(request: HttpRequest, viewer: Viewer, gang_id: str) -> Htt
         is_back = gang_detail(viewer=viewer, gang_id=gang_id, now=now) is not None
         return () if gang is None or is_back else _page(viewer, gang, now)
 
-    return live.answer(request, viewer, _live(gang_id), read)
+    return wait_for_updates(request, viewer, _live(gang_id), read)
 
 
 def _live(gang_id: str) -> str:

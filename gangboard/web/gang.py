@@ -15,12 +15,12 @@ from gangboard.readmodels.gang_page import GangDetail, gang_detail
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.members import MemberBlock
 from gangboard.store.access import Viewer
-from gangboard.web import live
 from gangboard.web.auth import signed_in
 from gangboard.web.deleted_gang import DELETED, deleted_gang_news, past_part, show_deleted_gang
 from gangboard.web.gang_actions import history_part, jobs_part, owner_part, reactions_part
 from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.parts import Part, Rows
+from gangboard.web.live.fragments import Part, Rows
+from gangboard.web.live.views import wait_for_updates
 
 
 @signed_in
@@ -56,7 +56,7 @@ def gang_news(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpRespons
         # An open page loads itself anew when the gang's row goes.
         return () if detail is None else _page(viewer, detail, now)
 
-    return live.answer(request, viewer, _live(gang_id), read)
+    return wait_for_updates(request, viewer, _live(gang_id), read)
 
 
 def _live(gang_id: str) -> str:

@@ -10,7 +10,7 @@ from gangboard.readmodels.action_rows import ActionRow, OfferRow
 from gangboard.readmodels.gang_page import GangDetail, JobRow
 from gangboard.readmodels.printable import printable
 from gangboard.web.forms import element_key
-from gangboard.web.parts import Part
+from gangboard.web.live.fragments import Part
 from gangboard.web.preview import Note, notes
 
 NOT_OVER = "An action on it is not over yet."

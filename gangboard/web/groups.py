@@ -13,12 +13,12 @@ from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.groups import GroupFilters, GroupPage, group_kinds, list_groups
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
-from gangboard.web import live
 from gangboard.web.addresses import Address, make_select, read_address, select_cluster
 from gangboard.web.auth import signed_in
 from gangboard.web.layout import layout_parts, render_page
+from gangboard.web.live.fragments import Part, Rows
+from gangboard.web.live.views import wait_for_updates
 from gangboard.web.pagination import PAGE_SIZE, paginate
-from gangboard.web.parts import Part, Rows
 
 
 @signed_in
@@ -55,7 +55,7 @@ def groups_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
         return _page(viewer, address, timezone.now())
 
-    return live.answer(request, viewer, address.live, read)
+    return wait_for_updates(request, viewer, address.live, read)
 
 
 def _page(viewer: Viewer, address: Address[GroupFilters], now: datetime) -> tuple[Part | Rows, ...]:

@@ -19,14 +19,14 @@ from gangboard.readmodels.holds import holds as read_holds
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.offers import no_right
 from gangboard.store.access import Viewer
-from gangboard.web import live
 from gangboard.web.action_tabs import tabs
 from gangboard.web.addresses import Address, read_address, select_cluster
 from gangboard.web.auth import signed_in
 from gangboard.web.forms import element_key
 from gangboard.web.layout import layout_parts, render_page
+from gangboard.web.live.fragments import Part, Rows
+from gangboard.web.live.views import wait_for_updates
 from gangboard.web.pagination import PAGE_SIZE, paginate
-from gangboard.web.parts import Part, Rows
 
 
 @signed_in
@@ -61,7 +61,7 @@ def holds_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
         return _page(viewer, address, timezone.now())
 
-    return live.answer(request, viewer, address.live, read)
+    return wait_for_updates(request, viewer, address.live, read)
 
 
 def _page(viewer: Viewer, address: Address[HoldFilters], now: datetime) -> tuple[Part | Rows, ...]:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.liveness import Liveness, read_liveness
 from gangboard.store.access import Viewer
-from gangboard.web.parts import Part, Rows, write_version
+from gangboard.web.live.fragments import Part, Rows, write_version
 
 NAVIGATION = (
     ("board", "Board"),

@@ -17,11 +17,11 @@ from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.offers import jobs_on_node
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
-from gangboard.web import live
 from gangboard.web.addresses import read_text
 from gangboard.web.auth import signed_in
 from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.parts import Part, Rows
+from gangboard.web.live.fragments import Part, Rows
+from gangboard.web.live.views import wait_for_updates
 
 
 @signed_in
@@ -54,7 +54,7 @@ def node_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
         return _page(viewer, cluster, name, timezone.now())
 
-    return live.answer(request, viewer, _live(cluster, name), read)
+    return wait_for_updates(request, viewer, _live(cluster, name), read)
 
 
 def _live(cluster: str, node: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from gangboard.readmodels.cursors import CursorError
 from gangboard.web.addresses import Address
-from gangboard.web.parts import Part
+from gangboard.web.live.fragments import Part
 
 PAGE_SIZE = 100
 """Rows of one page."""

@@ -22,10 +22,10 @@ from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
-from gangboard.web import live
 from gangboard.web.auth import signed_in
 from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.parts import Part, Rows, write_version
+from gangboard.web.live.fragments import Part, Rows, write_version
+from gangboard.web.live.views import wait_for_updates
 
 STATUS = {
     Fault.INVALID: 400,
@@ -99,7 +99,7 @@ def progress_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
         return _dialog(found, timezone.now()) if found.rows else ()
 
     address = f"{reverse('asked-news')}?{urlencode(pairs)}"
-    return live.answer(request, viewer, address, read, element="live-asked", personal=True)
+    return wait_for_updates(request, viewer, address, read, element="live-asked", personal=True)
 
 
 @signed_in
@@ -117,7 +117,9 @@ def batch_news(request: HttpRequest, viewer: Viewer, batch: str) -> HttpResponse
     def read(viewer: Viewer) -> Sequence[Part | Rows]:
         return _page(viewer, batch, timezone.now())
 
-    return live.answer(request, viewer, reverse("batch-news", args=[batch]), read, personal=True)
+    return wait_for_updates(
+        request, viewer, reverse("batch-news", args=[batch]), read, personal=True
+    )
 
 
 @signed_in

@@ -15,7 +15,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from gangboard.readmodels.news import Moment
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, Gang
-from gangboard.web import live, waiting
+from gangboard.web.live import views as live_views
+from gangboard.web.live.notifier import Notifier
 from tests import personas
 from tests.factories import (
     make_cluster,
@@ -94,7 +95,7 @@ def anonymous() -> Client:
 
 
 @pytest.fixture
-def own_notifier(monkeypatch: pytest.MonkeyPatch) -> Iterator[waiting.Notifier]:
+def own_notifier(monkeypatch: pytest.MonkeyPatch) -> Iterator[Notifier]:
     """A notifier that never sees anything: pages wait a moment only, and share no reading."""
     end = threading.Event()
 
@@ -102,9 +103,9 @@ def own_notifier(monkeypatch: pytest.MonkeyPatch) -> Iterator[waiting.Notifier]:
         end.wait()
         return Moment()
 
-    quiet = waiting.Notifier(look)
-    monkeypatch.setattr(live, "notifier", quiet)
-    monkeypatch.setattr(live, "WAIT", 0.2)
+    quiet = Notifier(look)
+    monkeypatch.setattr(live_views, "notifier", quiet)
+    monkeypatch.setattr(live_views, "WAIT", 0.2)
     yield quiet
     end.set()
 

@@ -27,9 +27,10 @@ from gangboard.readmodels.news import Moment
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Gang, Grant, Heartbeat
 from gangboard.store.people import disable_user
-from gangboard.web import live, parts, shared, waiting
-from gangboard.web import turns as turns_module
-from gangboard.web.turns import Turns
+from gangboard.web.live import cache, fragments, throttle
+from gangboard.web.live import views as live_views
+from gangboard.web.live.notifier import Notifier, TooManyWaiting
+from gangboard.web.live.throttle import Turns
 from tests.factories import make_gang, make_gangs
 from tests.personas import Person
 from tests.web.conftest import World
@@ -210,12 +211,12 @@ def test_above_the_bound_pages_are_told_to_ask_again(
 
 
 def test_who_has_too_many_pages_open_asks_again_and_nobody_else_does(
-    owner: Person, reader: Person, world: World, own_notifier: waiting.Notifier
+    owner: Person, reader: Person, world: World, own_notifier: Notifier
 ) -> None:
     for number in range(300):
         try:
             own_notifier.enter(reader.user.pk, f"tab {number}", most=300)
-        except waiting.TooManyWaiting:
+        except TooManyWaiting:
             break
     again = first_question(reader.client, "/").ask(reader.client)
     assert (again.status_code, again["X-Live-Again"]) == (204, "2")
@@ -225,11 +226,11 @@ def test_who_has_too_many_pages_open_asks_again_and_nobody_else_does(
 
 
 def test_a_page_that_waits_lets_others_work(
-    owner: Person, world: World, own_notifier: waiting.Notifier, monkeypatch: pytest.MonkeyPatch
+    owner: Person, world: World, own_notifier: Notifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     only = Turns(1, 5.0)
-    monkeypatch.setattr(live, "turns", only)
-    monkeypatch.setattr(turns_module, "turns", only)
+    monkeypatch.setattr(live_views, "turns", only)
+    monkeypatch.setattr(throttle, "turns", only)
     worked = threading.Event()
 
     def work() -> None:
@@ -247,7 +248,7 @@ def test_a_page_that_waits_lets_others_work(
 
 
 def test_a_crash_while_reading_gives_the_place_back(
-    owner: Person, world: World, own_notifier: waiting.Notifier, monkeypatch: pytest.MonkeyPatch
+    owner: Person, world: World, own_notifier: Notifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     question = first_question(owner.client, "/")
 
@@ -266,12 +267,12 @@ class TestNotifier:
     OWNER = Viewer(1, "olga", (Scope(None, "", "admin"),))
     READER = Viewer(2, "rene", (Scope(1, "research", "viewer"),))
 
-    def make(self) -> tuple[waiting.Notifier, dict[int, tuple[int, Level]]]:
+    def make(self) -> tuple[Notifier, dict[int, tuple[int, Level]]]:
         clusters = {1: (1, Level.LIVE), 2: (1, Level.LIVE)}
-        return waiting.Notifier(lambda: Moment(dict(clusters), ())), clusters
+        return Notifier(lambda: Moment(dict(clusters), ())), clusters
 
     def wait_in_thread(
-        self, notifier: waiting.Notifier, viewer: Viewer, page: str, timeout: float
+        self, notifier: Notifier, viewer: Viewer, page: str, timeout: float
     ) -> tuple[threading.Thread, list[bool]]:
         answers: list[bool] = []
         ticket = notifier.enter(1, page, most=10)
@@ -327,7 +328,7 @@ class TestNotifier:
             woken.append(threading.current_thread().name)
             return ""
 
-        monkeypatch.setattr(waiting, "position_in", look)
+        monkeypatch.setattr("gangboard.web.live.notifier.position_in", look)
         tickets = [notifier.enter(1, f"other {number}", most=10) for number in range(8)]
         time.sleep(0.3)
         assert woken == []
@@ -343,7 +344,7 @@ class TestNotifier:
         for number in range(20):
             notifier.enter(1, f"tab {number}", most=300)
         for number in range(20, 300):
-            with pytest.raises(waiting.TooManyWaiting):
+            with pytest.raises(TooManyWaiting):
                 notifier.enter(1, f"tab {number}", most=300)
         assert notifier.waiting == 20
         notifier.enter(1, "tab 3", most=300)
@@ -355,18 +356,20 @@ class TestNotifier:
     def test_the_bound_holds(self) -> None:
         notifier, _ = self.make()
         notifier.enter(1, "a", most=1)
-        with pytest.raises(waiting.TooManyWaiting):
+        with pytest.raises(TooManyWaiting):
             notifier.enter(2, "b", most=1)
 
 
 class TestVersion:
     def test_a_version_knows_its_own_page(self) -> None:
         page = (
-            parts.Part("a", "x.html", {}, ("shown",)),
-            parts.Rows("b", (parts.Part("c", "x.html", {}, 1), parts.Part("d", "x.html", {}, 1))),
+            fragments.Part("a", "x.html", {}, ("shown",)),
+            fragments.Rows(
+                "b", (fragments.Part("c", "x.html", {}, 1), fragments.Part("d", "x.html", {}, 1))
+            ),
         )
-        known = parts.read_version(parts.write_version(page, 1_793_000_000_123))
-        assert not parts.find_news(page, known)
+        known = fragments.read_version(fragments.write_version(page, 1_793_000_000_123))
+        assert not fragments.find_news(page, known)
         assert known.read_at == 1_793_000_000_123
         assert len(known.marks) == 4, "equal contents of different elements differ"
 
@@ -375,22 +378,22 @@ class TestManyParts:
     """Whatever a page shows, its version is short, and a browser comes to show the same."""
 
     @staticmethod
-    def page(shown: Mapping[str, object], top: object = "top") -> shared.Page:
-        rows = tuple(parts.Part(name, "x.html", {}, value) for name, value in shown.items())
-        return (parts.Part("top", "x.html", {}, top), parts.Rows("rows", rows))
+    def page(shown: Mapping[str, object], top: object = "top") -> cache.Page:
+        rows = tuple(fragments.Part(name, "x.html", {}, value) for name, value in shown.items())
+        return (fragments.Part("top", "x.html", {}, top), fragments.Rows("rows", rows))
 
     @pytest.mark.parametrize("number", [100, 478, 479, 1_000, 20_000])
     def test_any_page_fits(self, number: int) -> None:
         page = self.page({f"block-{n}": n for n in range(number)})
-        text = parts.write_version(page, 1_793_000_000_123)
-        assert len(text) <= parts.LONGEST_VERSION
-        assert not parts.find_news(page, parts.read_version(text))
+        text = fragments.write_version(page, 1_793_000_000_123)
+        assert len(text) <= fragments.LONGEST_VERSION
+        assert not fragments.find_news(page, fragments.read_version(text))
 
     def test_one_change_among_1000_is_sent_with_a_few_others(self) -> None:
         shown: dict[str, object] = {f"block-{n}": n for n in range(1_000)}
-        known = parts.read_version(parts.write_version(self.page(shown), 1))
+        known = fragments.read_version(fragments.write_version(self.page(shown), 1))
         for name in shown:
-            news = parts.find_news(self.page({**shown, name: "new"}), known)
+            news = fragments.find_news(self.page({**shown, name: "new"}), known)
             sent = [part.id for rows in news.rows for part in rows.parts]
             assert name in sent
             assert len(sent) <= 12, "about two of a thousand are in one drawer of 480"
@@ -399,7 +402,7 @@ class TestManyParts:
     def test_a_browser_comes_to_show_the_page(
         self, monkeypatch: pytest.MonkeyPatch, most: int
     ) -> None:
-        monkeypatch.setattr(parts, "MOST_MARKS", most)
+        monkeypatch.setattr(fragments, "MOST_MARKS", most)
         rest = random.Random(most)
         browser: dict[str, object] = {}
         order: list[str] = []
@@ -407,21 +410,21 @@ class TestManyParts:
         for _ in range(300):
             names = rest.sample([f"r{n}" for n in range(30)], rest.randint(0, 25))
             page = self.page({name: rest.randint(0, 2) for name in names}, rest.randint(0, 2))
-            news = parts.find_news(page, parts.read_version(version))
+            news = fragments.find_news(page, fragments.read_version(version))
             browser |= {part.id: part.shown for part in news.parts}
             for rows in news.rows:
                 browser |= {part.id: part.shown for part in rows.parts}
                 order = list(rows.order) if rows.order is not None else order
             top, rows_ = page
-            assert isinstance(top, parts.Part)
-            assert isinstance(rows_, parts.Rows)
+            assert isinstance(top, fragments.Part)
+            assert isinstance(rows_, fragments.Rows)
             assert browser["top"] == top.shown
             assert [(name, browser[name]) for name in order] == [
                 (part.id, part.shown) for part in rows_.parts
             ]
             # What has left is no longer there to be shown again.
             browser = {name: browser[name] for name in ["top", *order]}
-            version = parts.write_version(page, 1)
+            version = fragments.write_version(page, 1)
 
 
 def kept_bytes(root: object) -> int:
@@ -441,8 +444,8 @@ def kept_bytes(root: object) -> int:
 def test_what_a_browser_sends_is_not_kept(
     owner: Person, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    readings = shared.Readings()
-    monkeypatch.setattr(live, "readings", readings)
+    readings = cache.Readings()
+    monkeypatch.setattr(live_views, "readings", readings)
     rest = random.Random(5)
 
     def ask(length: int) -> None:
@@ -462,110 +465,110 @@ class TestReadings:
     """Readings are shared, and never older than what the browser has."""
 
     PAGE = (
-        parts.Part("a", "x.html", {}, "shown"),
-        parts.Rows("b", tuple(parts.Part(f"b-{n}", "x.html", {}, n) for n in range(40))),
+        fragments.Part("a", "x.html", {}, "shown"),
+        fragments.Rows("b", tuple(fragments.Part(f"b-{n}", "x.html", {}, n) for n in range(40))),
     )
 
     def get(
-        self, readings: shared.Readings, position: str, read_at: int = 0, key: str = "page"
-    ) -> tuple[shared.Reading, bool]:
+        self, readings: cache.Readings, position: str, read_at: int = 0, key: str = "page"
+    ) -> tuple[cache.Reading, bool]:
         """Return the reading, and whether the page was read for it."""
         read: list[bool] = []
 
-        def read_page() -> shared.Page:
+        def read_page() -> cache.Page:
             read.append(True)
             return self.PAGE
 
-        version = parts.Version(frozenset(), read_at)
+        version = fragments.Version(frozenset(), read_at)
         return readings.get(key, position, version, read_page), bool(read)
 
     def test_one_reading_for_all_at_the_same_position(self) -> None:
-        readings = shared.Readings()
+        readings = cache.Readings()
         first, read = self.get(readings, "p1")
         assert read
         assert self.get(readings, "p1") == (first, False)
 
     def test_read_again_when_the_position_moved(self) -> None:
-        readings = shared.Readings()
+        readings = cache.Readings()
         self.get(readings, "p1")
         assert self.get(readings, "p2")[1]
 
     def test_read_again_for_a_browser_that_has_seen_more(self) -> None:
-        readings = shared.Readings()
+        readings = cache.Readings()
         first, _ = self.get(readings, "p1")
         assert self.get(readings, "p1", read_at=first.read_at + 1)[1]
 
     def test_nothing_is_shared_before_the_first_look(self) -> None:
-        readings = shared.Readings()
+        readings = cache.Readings()
         self.get(readings, "")
         assert self.get(readings, "")[1]
 
     def test_pages_do_not_mix(self) -> None:
-        readings = shared.Readings()
+        readings = cache.Readings()
         self.get(readings, "p1", key="one")
         assert self.get(readings, "p1", key="other")[1]
 
     def test_the_same_news_are_rendered_once(self) -> None:
-        reading, _ = self.get(shared.Readings(), "p1")
+        reading, _ = self.get(cache.Readings(), "p1")
         rendered: list[int] = []
 
         def render() -> bytes:
             rendered.append(1)
             return b"news"
 
-        old, new = parts.Version(), parts.Version(frozenset({self.PAGE[0].fingerprint}))
+        old, new = fragments.Version(), fragments.Version(frozenset({self.PAGE[0].fingerprint}))
         assert [reading.answer(version, render) for version in (old, old, new)] == [b"news"] * 3
         assert len(rendered) == 2
 
     def test_what_is_unknown_in_a_version_makes_no_other_answer(self) -> None:
-        reading, _ = self.get(shared.Readings(), "p1")
+        reading, _ = self.get(cache.Readings(), "p1")
         for number in range(100):
             junk = frozenset({number.to_bytes(6, "big")})
-            assert reading.answer(parts.Version(junk), lambda: b"all of it") == b"all of it"
+            assert reading.answer(fragments.Version(junk), lambda: b"all of it") == b"all of it"
         assert kept_bytes(reading) - kept_bytes(self.PAGE) < 10_000
 
     def test_who_knows_everything_and_more_is_told_nothing(self) -> None:
-        reading, _ = self.get(shared.Readings(), "p1")
-        known = parts.Version(reading.marks | {b"others"})
+        reading, _ = self.get(cache.Readings(), "p1")
+        known = fragments.Version(reading.marks | {b"others"})
         assert reading.answer(known, lambda: b"news") is None
 
     def test_all_pages_and_answers_have_one_bound_in_bytes(self) -> None:
         """Each of 20,000 browsers knows another part of one of many pages: 40 MB in all."""
         bound = 1_000_000
-        readings = shared.Readings(bound)
+        readings = cache.Readings(bound)
         rest = random.Random(5)
-        marks = sorted(parts.marks_of(self.PAGE).values())
+        marks = sorted(fragments.marks_of(self.PAGE).values())
         for number in range(20_000):
             reading, _ = self.get(readings, "p1", key=f"page {number // 500}")
-            version = parts.Version(frozenset(rest.sample(marks, 20)))
+            version = fragments.Version(frozenset(rest.sample(marks, 20)))
             readings.answer(reading, version, lambda: b"x" * 2_000)
         assert kept_bytes(readings) - kept_bytes(self.PAGE) < bound * 1.2
         reading, read = self.get(readings, "p1", key="page 39")
         assert not read, "the latest one stays"
 
     def test_one_answer_larger_than_all_that_may_be_kept(self) -> None:
-        readings = shared.Readings(100_000)
+        readings = cache.Readings(100_000)
         reading, _ = self.get(readings, "p1")
         for _ in range(2):
-            answer = readings.answer(reading, parts.Version(), lambda: b"x" * 1_000_000)
+            answer = readings.answer(reading, fragments.Version(), lambda: b"x" * 1_000_000)
             assert answer is not None
             assert len(answer) == 1_000_000
         assert kept_bytes(readings) < 100_000
 
     def test_a_page_that_cannot_be_read_leaves_no_more_than_others(self) -> None:
-        readings = shared.Readings()
+        readings = cache.Readings()
 
-        def fail() -> shared.Page:
+        def fail() -> cache.Page:
             raise LookupError
 
         for number in range(1_000):
             with pytest.raises(LookupError):
-                readings.get(f"{number}{'x' * 1_000}", "p1", parts.Version(), fail)
+                readings.get(f"{number}{'x' * 1_000}", "p1", fragments.Version(), fail)
         assert kept_bytes(readings) < 1_000_000
 
     def test_old_pages_are_forgotten(self) -> None:
-        readings = shared.Readings()
-        for number in range(shared.MOST_PAGES + 1):
+        readings = cache.Readings()
+        for number in range(cache.MOST_PAGES + 1):
             self.get(readings, "p1", key=f"page {number}")
         assert self.get(readings, "p1", key="page 0")[1]
 
@@ -574,7 +577,7 @@ def test_people_with_other_roles_never_share(
     owner: Person,
     reader: Person,
     world: World,
-    own_notifier: waiting.Notifier,
+    own_notifier: Notifier,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(own_notifier, "position", lambda viewer: "the same for both")
@@ -584,4 +587,4 @@ def test_people_with_other_roles_never_share(
 
 
 def test_the_wait_is_shorter_than_what_proxies_allow() -> None:
-    assert turns_module.FALL_BACK == "2"
+    assert throttle.FALL_BACK == "2"

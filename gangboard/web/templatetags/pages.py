@@ -17,7 +17,7 @@ from gangboard.readmodels.ages import age_text
 from gangboard.readmodels.step_words import step_face
 from gangboard.readmodels.words import Face
 from gangboard.web.forms import Named, element_key, write_target
-from gangboard.web.parts import Part
+from gangboard.web.live.fragments import Part
 
 register = template.Library()
 

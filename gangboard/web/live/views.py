@@ -13,10 +13,10 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from gangboard.store.access import Viewer, viewer_of
-from gangboard.web.parts import Part, Rows, Version, find_news, read_version, write_version
-from gangboard.web.shared import Page, Reading, readings
-from gangboard.web.turns import FALL_BACK, turns
-from gangboard.web.waiting import Ticket, TooManyWaiting, notifier
+from gangboard.web.live.cache import Page, Reading, readings
+from gangboard.web.live.fragments import Part, Rows, Version, find_news, read_version, write_version
+from gangboard.web.live.notifier import Ticket, TooManyWaiting, notifier
+from gangboard.web.live.throttle import FALL_BACK, turns
 
 WAIT = 25.0
 """Seconds after which a page without news is told so; proxies cut silence at 30 or 60."""
@@ -64,7 +64,7 @@ class _Question:
         return render_to_string("live/news.html", context).encode()
 
 
-def answer(
+def wait_for_updates(
     request: HttpRequest,
     viewer: Viewer,
     address: str,
@@ -73,7 +73,7 @@ def answer(
     element: str = "live",
     personal: bool = False,
 ) -> HttpResponse:
-    """Wait for news of the page and return them; 204 when there are none.
+    """Wait for updates of the page and return them; 204 when there are none.
 
     `address` is that of this request; `personal` pages are not shared by people of equal roles.
     """

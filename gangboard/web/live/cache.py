@@ -16,7 +16,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
-from gangboard.web.parts import Part, Rows, Version, marks_of
+from gangboard.web.live.fragments import Part, Rows, Version, marks_of
 
 Page = Sequence[Part | Rows]
 MOST_PAGES = 128

@@ -11,8 +11,8 @@ import pytest
 from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 
-from gangboard.web import turns as module
-from gangboard.web.turns import LiveTurnsMiddleware, Turns
+from gangboard.web.live import throttle as module
+from gangboard.web.live.throttle import LiveTurnsMiddleware, Turns
 
 SOON = 5.0
 """Seconds that a test waits for what must come."""
