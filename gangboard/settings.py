@@ -105,8 +105,8 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     # First, so that refusals of the others carry the headers too.
     "gangboard.web.security.SecurityHeadersMiddleware",
-    # Before sessions: who asks is looked up in the turn too.
-    "gangboard.web.live.throttle.LiveTurnsMiddleware",
+    # Before sessions: who asks is looked up in the slot too.
+    "gangboard.web.live.throttle.LiveThrottleMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

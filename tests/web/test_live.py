@@ -30,7 +30,7 @@ from gangboard.store.people import disable_user
 from gangboard.web.live import cache, fragments, throttle
 from gangboard.web.live import views as live_views
 from gangboard.web.live.notifier import Notifier, TooManyWaiting
-from gangboard.web.live.throttle import Turns
+from gangboard.web.live.throttle import Throttle
 from tests.factories import make_gang, make_gangs
 from tests.personas import Person
 from tests.web.conftest import World
@@ -228,18 +228,18 @@ def test_who_has_too_many_pages_open_asks_again_and_nobody_else_does(
 def test_a_page_that_waits_lets_others_work(
     owner: Person, world: World, own_notifier: Notifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    only = Turns(1, 5.0)
-    monkeypatch.setattr(live_views, "turns", only)
-    monkeypatch.setattr(throttle, "turns", only)
+    only = Throttle(1, 5.0)
+    monkeypatch.setattr(live_views, "live_throttle", only)
+    monkeypatch.setattr(throttle, "live_throttle", only)
     worked = threading.Event()
 
     def work() -> None:
-        with only.taken():
+        with only.acquired():
             worked.set()
 
     def wait(*_: object) -> bool:
         threading.Thread(target=work).start()
-        assert worked.wait(2), "the waiting request keeps its turn"
+        assert worked.wait(2), "the waiting request keeps its slot"
         return False
 
     monkeypatch.setattr(own_notifier, "wait", wait)

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 
 from gangboard.web.live import throttle as module
-from gangboard.web.live.throttle import LiveTurnsMiddleware, Turns
+from gangboard.web.live.throttle import LiveThrottleMiddleware, Throttle
 
 SOON = 5.0
 """Seconds that a test waits for what must come."""
@@ -29,17 +29,17 @@ def in_thread(work: Callable[[], object]) -> Future[object]:
 
 
 class Worker:
-    """Holds a turn until it is told to go on."""
+    """Holds a slot until it is told to go on."""
 
-    def __init__(self, turns: Turns) -> None:
-        self.has_turn = threading.Event()
+    def __init__(self, throttle: Throttle) -> None:
+        self.has_slot = threading.Event()
         self.go_on = threading.Event()
-        self._turns = turns
+        self._throttle = throttle
         self.running = in_thread(self._work)
 
     def _work(self) -> None:
-        with self._turns.taken():
-            self.has_turn.set()
+        with self._throttle.acquired():
+            self.has_slot.set()
             assert self.go_on.wait(SOON)
 
     def end(self) -> None:
@@ -48,72 +48,72 @@ class Worker:
 
 
 def test_so_many_work_at_a_time_and_then_the_next() -> None:
-    turns = Turns(2, SOON)
-    first, second = Worker(turns), Worker(turns)
-    assert first.has_turn.wait(SOON)
-    assert second.has_turn.wait(SOON)
-    third = Worker(turns)
-    assert not third.has_turn.wait(A_WHILE)
+    throttle = Throttle(2, SOON)
+    first, second = Worker(throttle), Worker(throttle)
+    assert first.has_slot.wait(SOON)
+    assert second.has_slot.wait(SOON)
+    third = Worker(throttle)
+    assert not third.has_slot.wait(A_WHILE)
     first.end()
-    assert third.has_turn.wait(SOON)
+    assert third.has_slot.wait(SOON)
     second.end()
     third.end()
 
 
 def test_who_only_waits_lets_others_work_and_queues_again() -> None:
-    turns = Turns(1, SOON)
-    with turns.taken():
-        with turns.given_back():
-            other = Worker(turns)
-            assert other.has_turn.wait(SOON)
+    throttle = Throttle(1, SOON)
+    with throttle.acquired():
+        with throttle.released():
+            other = Worker(throttle)
+            assert other.has_slot.wait(SOON)
             other.end()
-            another = Worker(turns)
-            assert another.has_turn.wait(SOON)
+            another = Worker(throttle)
+            assert another.has_slot.wait(SOON)
             began = time.monotonic()
             threading.Timer(A_WHILE, another.go_on.set).start()
         assert time.monotonic() - began >= A_WHILE, "it goes on only when the other one has ended"
-        late = Worker(turns)
-        assert not late.has_turn.wait(A_WHILE), "this thread works again"
+        late = Worker(throttle)
+        assert not late.has_slot.wait(A_WHILE), "this thread works again"
     late.end()
 
 
 def test_who_came_first_is_the_next() -> None:
-    turns = Turns(1, SOON)
-    with turns.taken():
-        first = Worker(turns)
-        assert not first.has_turn.wait(A_WHILE), "it queues"
+    throttle = Throttle(1, SOON)
+    with throttle.acquired():
+        first = Worker(throttle)
+        assert not first.has_slot.wait(A_WHILE), "it queues"
         threading.Timer(A_WHILE, first.go_on.set).start()
-        with turns.given_back():
+        with throttle.released():
             pass
-        # This thread asked again at once, and got its turn when the first had ended, not before.
+        # This thread asked again at once, and got its slot when the first had ended, not before.
         assert first.go_on.is_set()
     first.end()
 
 
-def test_a_turn_that_does_not_come_is_done_without() -> None:
+def test_a_slot_that_does_not_come_is_done_without() -> None:
     patience = 1.0
-    turns = Turns(1, patience)
-    stuck = Worker(turns)
-    assert stuck.has_turn.wait(SOON)
+    throttle = Throttle(1, patience)
+    stuck = Worker(throttle)
+    assert stuck.has_slot.wait(SOON)
     began = time.monotonic()
-    with turns.taken(), turns.given_back():
+    with throttle.acquired(), throttle.released():
         assert patience * 0.9 <= time.monotonic() - began < SOON
     stuck.end()
     # What was not taken was not given back either: there is still one, and only one.
-    one = Worker(turns)
-    assert one.has_turn.wait(patience / 2), "the turn is lost"
-    another = Worker(turns)
-    assert not another.has_turn.wait(patience / 2), "a turn was made"
+    one = Worker(throttle)
+    assert one.has_slot.wait(patience / 2), "the slot is lost"
+    another = Worker(throttle)
+    assert not another.has_slot.wait(patience / 2), "a slot was made"
     one.end()
     another.end()
 
 
-def test_a_crash_gives_the_turn_back() -> None:
-    turns = Turns(1, SOON)
-    with pytest.raises(LookupError), turns.taken():
+def test_a_crash_gives_the_slot_back() -> None:
+    throttle = Throttle(1, SOON)
+    with pytest.raises(LookupError), throttle.acquired():
         raise LookupError
-    after = Worker(turns)
-    assert after.has_turn.wait(SOON)
+    after = Worker(throttle)
+    assert after.has_slot.wait(SOON)
     after.end()
 
 
@@ -121,17 +121,17 @@ def test_a_crash_gives_the_turn_back() -> None:
 def test_only_what_open_pages_ask_queues(
     monkeypatch: pytest.MonkeyPatch, path: str, queues: bool
 ) -> None:
-    turns = Turns(1, SOON)
-    monkeypatch.setattr(module, "turns", turns)
+    throttle = Throttle(1, SOON)
+    monkeypatch.setattr(module, "live_throttle", throttle)
     answered = threading.Event()
 
     def answer(_: HttpRequest) -> HttpResponse:
         answered.set()
         return HttpResponse()
 
-    middleware = LiveTurnsMiddleware(answer)
-    busy = Worker(turns)
-    assert busy.has_turn.wait(SOON)
+    middleware = LiveThrottleMiddleware(answer)
+    busy = Worker(throttle)
+    assert busy.has_slot.wait(SOON)
     asking = in_thread(lambda: middleware(RequestFactory().get(path)))
     assert answered.wait(A_WHILE if queues else SOON) is not queues
     busy.end()
@@ -140,17 +140,17 @@ def test_only_what_open_pages_ask_queues(
 
 
 def test_one_session_does_not_hold_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    turns = Turns(1, SOON)
-    monkeypatch.setattr(module, "turns", turns)
-    middleware = LiveTurnsMiddleware(lambda _: HttpResponse())
+    throttle = Throttle(1, SOON)
+    monkeypatch.setattr(module, "live_throttle", throttle)
+    middleware = LiveThrottleMiddleware(lambda _: HttpResponse())
 
     def ask(session: str) -> Future[object]:
         request = RequestFactory().get("/live/board/")
         request.COOKIES["sessionid"] = session
         return in_thread(lambda: middleware(request))
 
-    busy = Worker(turns)
-    assert busy.has_turn.wait(SOON)
+    busy = Worker(throttle)
+    assert busy.has_slot.wait(SOON)
     queued = [ask("one") for _ in range(module.MOST_OF_ONE)]
     time.sleep(A_WHILE)
     for _ in range(100):

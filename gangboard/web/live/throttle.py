@@ -2,7 +2,7 @@
 
 When something moves, all open pages ask at once. Threads of one process compute one at a time anyway;
 a hundred that try take the interpreter from each other at every query, and so all of them are late.
-In turns the first answers are out while the last ones still queue. Nobody queues more than some
+With few at a time the first answers are out while the last ones still queue. Nobody queues more than some
 pages: each holds a thread, and whoever has all of them keeps everybody else out.
 """
 
@@ -19,7 +19,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 MOST = 3
 """More than one: while one waits for the database, another computes."""
 PATIENCE = 5.0
-"""Seconds to wait for a turn, then it goes on without: a query that hangs must not stop what needs
+"""Seconds to wait for a slot, then it goes on without: a query that hangs must not stop what needs
 another one."""
 MOST_OF_ONE = 40
 """Requests of one session that wait, queue or are answered: twice what may wait for news, as a page
@@ -30,7 +30,7 @@ LONGEST_SESSION = 64
 _LIVE = "/live/"
 
 
-class Turns:
+class Throttle:
     """Lets a few threads work at a time; who came first is the next.
 
     A `threading.Semaphore` does not say who is: whoever comes along as one becomes free takes it, and with
@@ -38,7 +38,7 @@ class Turns:
     """
 
     def __init__(self, most: int, patience: float) -> None:
-        """`patience`: seconds that a thread waits for its turn at most."""
+        """`patience`: seconds that a thread waits for its slot at most."""
         self._lock = threading.Lock()
         self._free = most
         self._queue: deque[threading.Event] = deque()
@@ -46,25 +46,25 @@ class Turns:
         self._held = threading.local()
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
-        """Do the block in a turn."""
-        self._take()
+    def acquired(self) -> Iterator[None]:
+        """Do the block in a slot."""
+        self._acquire()
         try:
             yield
         finally:
-            self._give_back()
+            self._release()
 
     @contextmanager
-    def given_back(self) -> Iterator[None]:
+    def released(self) -> Iterator[None]:
         """Let others work during the block, in which this thread only waits."""
-        had_one = self._give_back()
+        had_one = self._release()
         try:
             yield
         finally:
             if had_one:
-                self._take()
+                self._acquire()
 
-    def _take(self) -> None:
+    def _acquire(self) -> None:
         mine = threading.Event()
         with self._lock:
             if self._free:
@@ -77,12 +77,12 @@ class Turns:
                 # It may have come just now.
                 if not mine.is_set():
                     self._queue.remove(mine)
-        self._held.turn = mine.is_set()
+        self._held.slot = mine.is_set()
 
-    def _give_back(self) -> bool:
-        had_one: bool = getattr(self._held, "turn", False)
+    def _release(self) -> bool:
+        had_one: bool = getattr(self._held, "slot", False)
         if had_one:
-            self._held.turn = False
+            self._held.slot = False
             with self._lock:
                 if self._queue:
                     self._queue.popleft().set()
@@ -91,33 +91,33 @@ class Turns:
         return had_one
 
 
-turns = Turns(MOST, PATIENCE)
-"""Those of this process."""
+live_throttle = Throttle(MOST, PATIENCE)
+"""The one of this process."""
 
 
-class LiveTurnsMiddleware:
-    """Answers what open pages ask in turns, and everything else as it comes."""
+class LiveThrottleMiddleware:
+    """Answers the requests of open pages a few at a time, and everything else as it comes."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
         self._lock = threading.Lock()
-        self._asking: Counter[str] = Counter()
+        self._requests: Counter[str] = Counter()
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Return the view's answer, or tell the page to ask again."""
         if not request.path_info.startswith(_LIVE):
             return self.get_response(request)
-        # By the cookie: who it is costs queries, and only what has a turn may make them.
+        # By the cookie: who it is costs queries, and only what has a slot may make them.
         session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")[:LONGEST_SESSION]
         with self._lock:
-            if self._asking[session] >= MOST_OF_ONE:
+            if self._requests[session] >= MOST_OF_ONE:
                 return HttpResponse(status=204, headers={"X-Live-Again": FALL_BACK})
-            self._asking[session] += 1
+            self._requests[session] += 1
         try:
-            with turns.taken():
+            with live_throttle.acquired():
                 return self.get_response(request)
         finally:
             with self._lock:
-                self._asking[session] -= 1
-                if not self._asking[session]:
-                    del self._asking[session]
+                self._requests[session] -= 1
+                if not self._requests[session]:
+                    del self._requests[session]

@@ -16,7 +16,7 @@ from gangboard.store.access import Viewer, viewer_of
 from gangboard.web.live.cache import Page, Reading, readings
 from gangboard.web.live.fragments import Part, Rows, Version, find_news, read_version, write_version
 from gangboard.web.live.notifier import Ticket, TooManyWaiting, notifier
-from gangboard.web.live.throttle import FALL_BACK, turns
+from gangboard.web.live.throttle import FALL_BACK, live_throttle
 
 WAIT = 25.0
 """Seconds after which a page without news is told so; proxies cut silence at 30 or 60."""
@@ -101,7 +101,7 @@ def _wait(question: _Question, viewer: Viewer, ticket: Ticket) -> HttpResponse:
         if response is not None:
             return response
         connection.close()
-        with turns.given_back():
+        with live_throttle.released():
             moved = notifier.wait(ticket, viewer, seen, deadline - time.monotonic())
         if not moved:
             return HttpResponse(status=204)
