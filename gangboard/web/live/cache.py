@@ -1,4 +1,4 @@
-"""One reading of a page, and one rendering of its news, for everybody who looks at the same.
+"""A cache: one reading of a page, and one rendering of its updates, for everybody who sees the same.
 
 When something moves, all open pages ask at once; most of them show the same page to people who may
 see the same. Without this the cost of a change would grow with the number of open pages.
@@ -36,7 +36,7 @@ def now_in_ms() -> int:
 
 
 @dataclass(eq=False, slots=True)
-class Reading:
+class CachedPage:
     """A page as it was read once."""
 
     page: Page
@@ -62,7 +62,7 @@ class Reading:
         self.page_bytes = sum(_AROUND + part.length * _PER_CHARACTER for part in parts)
 
     def answer(self, known: Version, render: Callable[[], bytes]) -> bytes | None:
-        """Return what a browser with that version is told; None when it has everything."""
+        """Return what a browser with that version is told; None if it has everything."""
         missing = self.marks - known.marks
         if not missing:
             return None
@@ -84,37 +84,37 @@ class Reading:
 
 
 @dataclass(eq=False, slots=True)
-class _Place:
-    """Where the reading of one page is kept; who reads it holds the lock, all others wait."""
+class _Entry:
+    """Where one page is kept; who reads it holds the lock, all others wait."""
 
     key_bytes: int
     lock: threading.Lock = field(default_factory=threading.Lock)
-    reading: Reading | None = None
+    page: CachedPage | None = None
 
     @property
     def bytes(self) -> int:
-        kept = self.reading
+        kept = self.page
         return self.key_bytes + (kept.page_bytes + kept.answers_bytes if kept is not None else 0)
 
 
-class Readings:
-    """The latest reading of each page that is open somewhere."""
+class PageCache:
+    """Keeps the latest reading of each page that is open somewhere."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
-        self._places: OrderedDict[Hashable, _Place] = OrderedDict()
+        self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
 
     def get(
         self, key: Hashable, position: str, known: Version, read: Callable[[], Page]
-    ) -> Reading:
+    ) -> CachedPage:
         """Return a reading of the page that is not older than its position and the browser's own.
 
         `key` tells the page and what its viewer may see. An empty position shares nothing.
         """
-        place = self._place(key)
-        with place.lock:
-            kept = place.reading
+        entry = self._entry(key)
+        with entry.lock:
+            kept = entry.page
             if (
                 kept is not None
                 and position
@@ -123,38 +123,40 @@ class Readings:
             ):
                 return kept
             read_at = now_in_ms()
-            reading = place.reading = Reading(
+            cached = entry.page = CachedPage(
                 read(), position, read_at, self._most_bytes // _OF_ONE_PAGE
             )
         with self._lock:
-            self._forget()
-        return reading
+            self._evict()
+        return cached
 
-    def answer(self, reading: Reading, known: Version, render: Callable[[], bytes]) -> bytes | None:
-        """Return what a browser with that version is told of a reading; None: it has everything."""
-        before = reading.answers_bytes
-        found = reading.answer(known, render)
-        if reading.answers_bytes > before:
+    def answer(
+        self, cached: CachedPage, known: Version, render: Callable[[], bytes]
+    ) -> bytes | None:
+        """Return what a browser with that version is told of a page; None if it has everything."""
+        before = cached.answers_bytes
+        found = cached.answer(known, render)
+        if cached.answers_bytes > before:
             with self._lock:
-                self._forget()
+                self._evict()
         return found
 
-    def _place(self, key: Hashable) -> _Place:
+    def _entry(self, key: Hashable) -> _Entry:
         with self._lock:
-            place = self._places.get(key)
-            if place is None:
-                place = self._places[key] = _Place(_AROUND + len(repr(key)))
-            self._places.move_to_end(key)
-            self._forget()
-            return place
+            entry = self._entries.get(key)
+            if entry is None:
+                entry = self._entries[key] = _Entry(_AROUND + len(repr(key)))
+            self._entries.move_to_end(key)
+            self._evict()
+            return entry
 
-    def _forget(self) -> None:
-        """Forget pages, the one that was asked for longest ago first, until the rest may stay."""
-        kept = sum(place.bytes for place in self._places.values())
-        while kept > self._most_bytes or len(self._places) > MOST_PAGES:
-            _, oldest = self._places.popitem(last=False)
+    def _evict(self) -> None:
+        """Evict pages, the one that was asked for longest ago first, until the rest may stay."""
+        kept = sum(entry.bytes for entry in self._entries.values())
+        while kept > self._most_bytes or len(self._entries) > MOST_PAGES:
+            _, oldest = self._entries.popitem(last=False)
             kept -= oldest.bytes
 
 
-readings = Readings()
-"""Those of this process."""
+page_cache = PageCache()
+"""The one of this process."""

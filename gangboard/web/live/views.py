@@ -13,7 +13,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from gangboard.store.access import Viewer, viewer_of
-from gangboard.web.live.cache import Page, Reading, readings
+from gangboard.web.live.cache import CachedPage, Page, page_cache
 from gangboard.web.live.fragments import Part, Rows, Version, find_news, read_version, write_version
 from gangboard.web.live.notifier import Ticket, TooManyWaiting, notifier
 from gangboard.web.live.throttle import FALL_BACK, live_throttle
@@ -24,41 +24,41 @@ VERSION = "X-Live-Version"
 """Header with the version that the page shows."""
 LONGEST_TAB = 64
 
-Read = Callable[[Viewer], Sequence[Part | Rows]]
+ReadPage = Callable[[Viewer], Sequence[Part | Rows]]
 """Reads the page as it is now. An empty sequence: there is no such page (any more)."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
+class _UpdateRequest:
     """What one open page asks."""
 
     request: HttpRequest
     known: Version
     address: str
-    read: Read
+    read: ReadPage
     element: str
     """Id of the element that asks, which the answer replaces."""
     personal: bool
     """Whether two people with the same roles may see different things on it."""
 
-    def ask(self, viewer: Viewer, position: str) -> HttpResponse | None:
+    def respond(self, viewer: Viewer, position: str) -> HttpResponse | None:
         """Return the answer as things are now, None when the browser shows everything."""
         whose = viewer.user_id if self.personal else None
-        reading = readings.get(
+        cached = page_cache.get(
             (whose, viewer.scopes, self.address), position, self.known, lambda: self.read(viewer)
         )
-        if not reading.page:
+        if not cached.page:
             return HttpResponse(status=204, headers={"HX-Refresh": "true"})
-        body = readings.answer(reading, self.known, lambda: self._render(reading))
+        body = page_cache.answer(cached, self.known, lambda: self._render(cached))
         return None if body is None else HttpResponse(body)
 
-    def _render(self, reading: Reading) -> bytes:
-        page: Page = reading.page
+    def _render(self, cached: CachedPage) -> bytes:
+        page: Page = cached.page
         context = {
             "news": find_news(page, self.known),
             "live": self.address,
             "live_id": self.element,
-            "version": write_version(page, reading.read_at),
+            "version": write_version(page, cached.read_at),
             "now": timezone.now(),
         }
         return render_to_string("live/news.html", context).encode()
@@ -68,7 +68,7 @@ def wait_for_updates(
     request: HttpRequest,
     viewer: Viewer,
     address: str,
-    read: Read,
+    read: ReadPage,
     *,
     element: str = "live",
     personal: bool = False,
@@ -78,26 +78,26 @@ def wait_for_updates(
     `address` is that of this request; `personal` pages are not shared by people of equal roles.
     """
     known = read_version(request.headers.get(VERSION, ""))
-    question = _Question(request, known, address, read, element, personal)
+    update = _UpdateRequest(request, known, address, read, element, personal)
     tab = request.headers.get("X-Tab", "")[:LONGEST_TAB] or str(id(request))
     try:
         ticket = notifier.enter(viewer.user_id, tab, most=settings.WAITERS)
     except TooManyWaiting:
-        found = question.ask(viewer, notifier.position(viewer))
+        found = update.respond(viewer, notifier.position(viewer))
         return found or HttpResponse(status=204, headers={"X-Live-Again": FALL_BACK})
     try:
-        return _wait(question, viewer, ticket)
+        return _wait(update, viewer, ticket)
     finally:
         notifier.leave(ticket)
 
 
-def _wait(question: _Question, viewer: Viewer, ticket: Ticket) -> HttpResponse:
+def _wait(update: _UpdateRequest, viewer: Viewer, ticket: Ticket) -> HttpResponse:
     deadline = time.monotonic() + WAIT
     roles = notifier.roles
     while True:
         # Before reading: what is committed after this wakes us, what was before is read.
         seen = notifier.position(viewer)
-        response = question.ask(viewer, seen)
+        response = update.respond(viewer, seen)
         if response is not None:
             return response
         connection.close()
@@ -106,4 +106,4 @@ def _wait(question: _Question, viewer: Viewer, ticket: Ticket) -> HttpResponse:
         if not moved:
             return HttpResponse(status=204)
         if notifier.roles != roles:
-            roles, viewer = notifier.roles, viewer_of(question.request.user)
+            roles, viewer = notifier.roles, viewer_of(update.request.user)
