@@ -36,8 +36,8 @@ from gangboard.web.addresses import (
 )
 from gangboard.web.auth import signed_in
 from gangboard.web.exports import Formats, send_file
-from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.live.fragments import Part, Rows
+from gangboard.web.layout import layout_fragments, render_page
+from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live.views import wait_for_updates
 from gangboard.web.pagination import PAGE_SIZE, paginate
 
@@ -77,7 +77,7 @@ def actions_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the Actions page."""
     address = read_address("actions", ActionFilters, request.GET)
 
-    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         return _page(viewer, address, timezone.now())
 
     return wait_for_updates(request, viewer, address.live, read)
@@ -108,7 +108,7 @@ def action(request: HttpRequest, viewer: Viewer, action_id: str) -> HttpResponse
 def action_news(request: HttpRequest, viewer: Viewer, action_id: str) -> HttpResponse:
     """Answer the waiting request of an action's page."""
 
-    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         row = action_row(viewer=viewer, action_id=action_id)
         return () if row is None else _action_page(viewer, row, timezone.now())
 
@@ -149,27 +149,29 @@ def _action_live(action_id: str) -> str:
 
 def _page(
     viewer: Viewer, address: Address[ActionFilters], now: datetime
-) -> tuple[Part | Rows, ...]:
+) -> tuple[Fragment | FragmentList, ...]:
     def read(cursor: str) -> ActionPage:
         return actions_page(viewer=viewer, filters=address.filters, cursor=cursor, limit=PAGE_SIZE)
 
     found, pager = paginate(address, read)
     nothing = {"empty": not found.rows, "filtered": bool(address.pairs)}
     return (
-        *layout_parts(read_freshness(viewer=viewer, now=now), read_liveness(now=now)),
-        Rows("action-rows", tuple(_row(row) for row in found.rows)),
-        Part("nothing", "actions/nothing.html", nothing, tuple(nothing.values())),
+        *layout_fragments(read_freshness(viewer=viewer, now=now), read_liveness(now=now)),
+        FragmentList("action-rows", tuple(_row(row) for row in found.rows)),
+        Fragment("nothing", "actions/nothing.html", nothing, tuple(nothing.values())),
         pager,
     )
 
 
-def _row(row: ActionRow) -> Part:
-    return Part(f"a-{row.id}", "actions/row.html", {"row": row}, row)
+def _row(row: ActionRow) -> Fragment:
+    return Fragment(f"a-{row.id}", "actions/row.html", {"row": row}, row)
 
 
-def _action_page(viewer: Viewer, row: ActionRow, now: datetime) -> tuple[Part | Rows, ...]:
+def _action_page(
+    viewer: Viewer, row: ActionRow, now: datetime
+) -> tuple[Fragment | FragmentList, ...]:
     return (
-        *layout_parts(read_freshness(viewer=viewer, now=now), read_liveness(now=now)),
-        Part("outcome", "actions/outcome.html", {"row": row}, row),
-        Part("requests", "actions/requests.html", {"row": row}, (row.steps, row.is_final)),
+        *layout_fragments(read_freshness(viewer=viewer, now=now), read_liveness(now=now)),
+        Fragment("outcome", "actions/outcome.html", {"row": row}, row),
+        Fragment("requests", "actions/requests.html", {"row": row}, (row.steps, row.is_final)),
     )

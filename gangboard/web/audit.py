@@ -21,8 +21,8 @@ from gangboard.web.action_tabs import tabs
 from gangboard.web.addresses import Address, make_select, read_address, select_cluster
 from gangboard.web.auth import signed_in
 from gangboard.web.exports import Formats, send_file
-from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.live.fragments import Part, Rows
+from gangboard.web.layout import layout_fragments, render_page
+from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live.views import wait_for_updates
 from gangboard.web.pagination import PAGE_SIZE, paginate
 
@@ -71,7 +71,7 @@ def audit_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the page."""
     address = read_address("audit", AuditFilters, request.GET)
 
-    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         return _page(viewer, address, timezone.now())
 
     return wait_for_updates(request, viewer, address.live, read)
@@ -93,20 +93,24 @@ def export(request: HttpRequest, viewer: Viewer, ending: str) -> HttpResponseBas
     )
 
 
-def _page(viewer: Viewer, address: Address[AuditFilters], now: datetime) -> tuple[Part | Rows, ...]:
+def _page(
+    viewer: Viewer, address: Address[AuditFilters], now: datetime
+) -> tuple[Fragment | FragmentList, ...]:
     def read(cursor: str) -> AuditPage:
         return audit_page(viewer=viewer, filters=address.filters, cursor=cursor, limit=PAGE_SIZE)
 
     found, pager = paginate(address, read)
     return (
-        *layout_parts(read_freshness(viewer=viewer, now=now), read_liveness(now=now)),
-        Rows(
+        *layout_fragments(read_freshness(viewer=viewer, now=now), read_liveness(now=now)),
+        FragmentList(
             "audit-rows",
             tuple(
-                Part(f"line-{row.id}", "actions/audit_row.html", {"row": row}, row)
+                Fragment(f"line-{row.id}", "actions/audit_row.html", {"row": row}, row)
                 for row in found.rows
             ),
         ),
-        Part("nothing", "actions/audit_nothing.html", {"empty": not found.rows}, not found.rows),
+        Fragment(
+            "nothing", "actions/audit_nothing.html", {"empty": not found.rows}, not found.rows
+        ),
         pager,
     )

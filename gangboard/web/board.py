@@ -22,8 +22,8 @@ from gangboard.readmodels.words import reason_title
 from gangboard.store.access import Viewer
 from gangboard.web.addresses import Address, make_select, read_board_address
 from gangboard.web.auth import signed_in
-from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.live.fragments import Part, Rows
+from gangboard.web.layout import layout_fragments, render_page
+from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live.views import wait_for_updates
 from gangboard.web.pagination import paginate
 
@@ -88,7 +88,7 @@ def board_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the Board's waiting request."""
     address = read_board_address(request.GET)
 
-    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         return _read(viewer, address, timezone.now())[1]
 
     return wait_for_updates(request, viewer, address.live, read)
@@ -96,7 +96,7 @@ def board_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 
 def _read(
     viewer: Viewer, address: Address[GangFilters], now: datetime
-) -> tuple[Board, tuple[Part | Rows, ...]]:
+) -> tuple[Board, tuple[Fragment | FragmentList, ...]]:
     clusters = read_freshness(viewer=viewer, now=now)
     liveness = read_liveness(now=now)
 
@@ -110,13 +110,17 @@ def _read(
     offers = board_offers(viewer=viewer, rows=rows, clusters=clusters)
     asked = address.filters.cluster
     unread = find_unread(one for one in clusters.values() if asked in ("", one.cluster))
-    parts = (*layout_parts(clusters, liveness), *_parts(shown, address, offers, unread), pager)
-    return shown, parts
+    fragments = (
+        *layout_fragments(clusters, liveness),
+        *_fragments(shown, address, offers, unread),
+        pager,
+    )
+    return shown, fragments
 
 
-def _parts(
+def _fragments(
     shown: Board, address: Address[GangFilters], offers: Offers, unread: tuple[Unseen, ...]
-) -> tuple[Part | Rows, ...]:
+) -> tuple[Fragment | FragmentList, ...]:
     tiles = tuple(_tile(tile, address) for tile in shown.tiles)
     rest = address.without("health")
     count = {
@@ -128,20 +132,20 @@ def _parts(
     }
     nothing = {**count, "lines": bool(shown.lines), "unread": bool(unread)}
     return (
-        Part("tiles", "board/tiles.html", {"tiles": tiles, "pairs": rest}, (tiles, rest)),
-        Part("count", "board/count.html", count, tuple(count.values())),
-        Part("unread", "board/unread.html", {"unseen": unread}, unread),
-        Rows("gangs", tuple(_line(line, offers) for line in shown.lines)),
-        Part("nothing", "board/nothing.html", nothing, nothing),
+        Fragment("tiles", "board/tiles.html", {"tiles": tiles, "pairs": rest}, (tiles, rest)),
+        Fragment("count", "board/count.html", count, tuple(count.values())),
+        Fragment("unread", "board/unread.html", {"unseen": unread}, unread),
+        FragmentList("gangs", tuple(_line(line, offers) for line in shown.lines)),
+        Fragment("nothing", "board/nothing.html", nothing, nothing),
     )
 
 
-def _line(line: Line, offers: Offers) -> Part:
+def _line(line: Line, offers: Offers) -> Fragment:
     if line.row is None:
-        return Part(line.id, "board/heading.html", {"heading": line.heading}, line.shown)
+        return Fragment(line.id, "board/heading.html", {"heading": line.heading}, line.shown)
     menu = offers.get(line.row.id, ())
     context = {"row": line.row, "offers": menu}
-    return Part(line.id, "board/row.html", context, (line.shown, menu))
+    return Fragment(line.id, "board/row.html", context, (line.shown, menu))
 
 
 def _tile(tile: Tile, address: Address[GangFilters]) -> TileButton:

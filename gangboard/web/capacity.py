@@ -16,8 +16,8 @@ from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
 from gangboard.web.addresses import Address, make_select, read_address, select_cluster
 from gangboard.web.auth import signed_in
-from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.live.fragments import Part, Rows
+from gangboard.web.layout import layout_fragments, render_page
+from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live.views import wait_for_updates
 
 
@@ -61,7 +61,7 @@ def capacity_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the page."""
     address = read_address("capacity", CapacityFilters, request.GET)
 
-    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         now = timezone.now()
         return _page(viewer, address, read_freshness(viewer=viewer, now=now), now)[1]
 
@@ -73,21 +73,21 @@ def _page(
     address: Address[CapacityFilters],
     clusters: Mapping[int, Freshness],
     now: datetime,
-) -> tuple[Capacity, tuple[Part | Rows, ...]]:
+) -> tuple[Capacity, tuple[Fragment | FragmentList, ...]]:
     found = read_capacity(
         viewer=viewer, cluster=address.filters.cluster, by=address.filters.by, clusters=clusters
     )
     nothing = {"empty": not found.clusters, "filtered": bool(address.filters.cluster and clusters)}
     return found, (
-        *layout_parts(clusters, read_liveness(now=now)),
-        Rows("clusters", tuple(_cluster(row, address) for row in found.clusters)),
-        Part("nothing", "capacity/nothing.html", nothing, tuple(nothing.values())),
+        *layout_fragments(clusters, read_liveness(now=now)),
+        FragmentList("clusters", tuple(_cluster(row, address) for row in found.clusters)),
+        Fragment("nothing", "capacity/nothing.html", nothing, tuple(nothing.values())),
     )
 
 
-def _cluster(row: ClusterRow, address: Address[CapacityFilters]) -> Part:
+def _cluster(row: ClusterRow, address: Address[CapacityFilters]) -> Fragment:
     alone = address.link(cluster=row.cluster)
     context = {"row": row, "by": address.filters.by, "alone": alone}
-    return Part(
+    return Fragment(
         f"c-{row.cluster}", "capacity/cluster.html", context, (row.shown, address.filters.by)
     )

@@ -16,8 +16,8 @@ from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
 from gangboard.web.auth import signed_in
-from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.live.fragments import Part, Rows
+from gangboard.web.layout import layout_fragments, render_page
+from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live.views import wait_for_updates
 
 
@@ -43,7 +43,7 @@ def clusters(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 def clusters_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the Clusters page."""
 
-    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         return _page(viewer, timezone.now())
 
     return wait_for_updates(request, viewer, reverse("clusters-news"), read)
@@ -74,40 +74,40 @@ def cluster(request: HttpRequest, viewer: Viewer, name: str) -> HttpResponse:
 def cluster_news(request: HttpRequest, viewer: Viewer, name: str) -> HttpResponse:
     """Answer the waiting request of a cluster's page."""
 
-    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         return _detail_page(viewer, name, timezone.now())
 
     return wait_for_updates(request, viewer, reverse("cluster-news", args=[name]), read)
 
 
-def _page(viewer: Viewer, now: datetime) -> tuple[Part | Rows, ...]:
+def _page(viewer: Viewer, now: datetime) -> tuple[Fragment | FragmentList, ...]:
     liveness = read_liveness(now=now)
     states = list_clusters(viewer=viewer, now=now)
     slots = find_slots(viewer=viewer, liveness=liveness, now=now)
     return (
-        *layout_parts(read_freshness(viewer=viewer, now=now), liveness),
-        Part("slots", "clusters/slots.html", {"slots": slots}, slots),
-        Rows("clusters", tuple(_card(state) for state in states)),
-        Part("nothing", "clusters/nothing.html", {"empty": not states}, not states),
+        *layout_fragments(read_freshness(viewer=viewer, now=now), liveness),
+        Fragment("slots", "clusters/slots.html", {"slots": slots}, slots),
+        FragmentList("clusters", tuple(_card(state) for state in states)),
+        Fragment("nothing", "clusters/nothing.html", {"empty": not states}, not states),
     )
 
 
-def _detail_page(viewer: Viewer, name: str, now: datetime) -> tuple[Part | Rows, ...]:
+def _detail_page(viewer: Viewer, name: str, now: datetime) -> tuple[Fragment | FragmentList, ...]:
     state = cluster_detail(name, viewer=viewer, now=now)
     if state is None:
         return ()
     clusters = read_freshness(viewer=viewer, now=now)
     resources = tuple(replace(row, contact_at=None) for row in state.resources)
     return (
-        *layout_parts(clusters, read_liveness(now=now)),
+        *layout_fragments(clusters, read_liveness(now=now)),
         _card(state),
-        Part("outages", "clusters/outages.html", {"state": state}, state.outages),
-        Part("resources", "clusters/resources.html", {"state": state}, resources),
+        Fragment("outages", "clusters/outages.html", {"state": state}, state.outages),
+        Fragment("resources", "clusters/resources.html", {"state": state}, resources),
     )
 
 
-def _card(state: ClusterState) -> Part:
-    return Part(f"c-{state.name}", "clusters/card.html", {"state": state}, _shown(state))
+def _card(state: ClusterState) -> Fragment:
+    return Fragment(f"c-{state.name}", "clusters/card.html", {"state": state}, _shown(state))
 
 
 def _shown(state: ClusterState) -> tuple[object, ...]:

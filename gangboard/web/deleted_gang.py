@@ -15,15 +15,15 @@ from gangboard.readmodels.history import make_strip
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.past import GoneGang, Past, gone_gang
 from gangboard.store.access import Viewer
-from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.live.fragments import Part, Rows
+from gangboard.web.layout import layout_fragments, render_page
+from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live.views import wait_for_updates
 
 DELETED = "gone"
 """Parameter with which an open page of a deleted gang asks for news."""
 
 
-def past_part(past: Past, now: datetime) -> Part:
+def past_fragment(past: Past, now: datetime) -> Fragment:
     """Return the strip and the wait of a gang."""
     context = {
         "strip": make_strip(past.spans, now, past.outages),
@@ -31,7 +31,7 @@ def past_part(past: Past, now: datetime) -> Part:
         "wait": past.wait,
         "typical": past.typical,
     }
-    return Part("past", "gang/past.html", context, past.shown)
+    return Fragment("past", "gang/past.html", context, past.shown)
 
 
 def show_deleted_gang(
@@ -56,7 +56,7 @@ def show_deleted_gang(
 def deleted_gang_news(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpResponse:
     """Answer the waiting request of the page of a deleted gang."""
 
-    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         now = timezone.now()
         gang = gone_gang(viewer=viewer, gang_id=gang_id, now=now)
         # A gang that is there again has a page of its own.
@@ -70,12 +70,12 @@ def _live(gang_id: str) -> str:
     return f"{reverse('gang-news', args=[gang_id])}?{DELETED}=1"
 
 
-def _page(viewer: Viewer, gang: GoneGang, now: datetime) -> tuple[Part | Rows, ...]:
+def _page(viewer: Viewer, gang: GoneGang, now: datetime) -> tuple[Fragment | FragmentList, ...]:
     clusters = read_freshness(viewer=viewer, now=now)
     said = (gang.face, gang.code, gang.message, gang.since, gang.gone_at, gang.verdict)
     return (
-        *layout_parts(clusters, read_liveness(now=now)),
-        Part("verdict", "gang/gone_verdict.html", {"gang": gang}, said),
-        past_part(gang.past, now),
-        Part("history", "gang/history.html", {"timeline": gang.timeline}, gang.timeline),
+        *layout_fragments(clusters, read_liveness(now=now)),
+        Fragment("verdict", "gang/gone_verdict.html", {"gang": gang}, said),
+        past_fragment(gang.past, now),
+        Fragment("history", "gang/history.html", {"timeline": gang.timeline}, gang.timeline),
     )

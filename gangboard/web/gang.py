@@ -16,10 +16,15 @@ from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.members import MemberBlock
 from gangboard.store.access import Viewer
 from gangboard.web.auth import signed_in
-from gangboard.web.deleted_gang import DELETED, deleted_gang_news, past_part, show_deleted_gang
-from gangboard.web.gang_actions import history_part, jobs_part, owner_part, reactions_part
-from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.live.fragments import Part, Rows
+from gangboard.web.deleted_gang import DELETED, deleted_gang_news, past_fragment, show_deleted_gang
+from gangboard.web.gang_actions import (
+    history_fragment,
+    jobs_fragment,
+    owner_fragment,
+    reactions_fragment,
+)
+from gangboard.web.layout import layout_fragments, render_page
+from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live.views import wait_for_updates
 
 
@@ -50,7 +55,7 @@ def gang_news(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpRespons
     if DELETED in request.GET:
         return deleted_gang_news(request, viewer, gang_id)
 
-    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         now = timezone.now()
         detail = gang_detail(viewer=viewer, gang_id=gang_id, now=now)
         # An open page loads itself anew when the gang's row goes.
@@ -63,7 +68,7 @@ def _live(gang_id: str) -> str:
     return reverse("gang-news", args=[gang_id])
 
 
-def _page(viewer: Viewer, detail: GangDetail, now: datetime) -> tuple[Part | Rows, ...]:
+def _page(viewer: Viewer, detail: GangDetail, now: datetime) -> tuple[Fragment | FragmentList, ...]:
     clusters = read_freshness(viewer=viewer, now=now)
     row = detail.row
     verdict = {
@@ -74,16 +79,16 @@ def _page(viewer: Viewer, detail: GangDetail, now: datetime) -> tuple[Part | Row
     }
     shown = (row.shown, detail.verdict, detail.steps, detail.cluster_sentence)
     return (
-        *layout_parts(clusters, read_liveness(now=now)),
-        Part("verdict", "gang/verdict.html", verdict, shown),
-        _part("findings", detail.others),
-        owner_part(detail),
-        jobs_part(detail),
-        reactions_part(detail),
-        past_part(detail.past, now),
-        history_part(detail),
-        Rows("members", tuple(_block(block) for block in detail.blocks)),
-        Part(
+        *layout_fragments(clusters, read_liveness(now=now)),
+        Fragment("verdict", "gang/verdict.html", verdict, shown),
+        _fragment("findings", detail.others),
+        owner_fragment(detail),
+        jobs_fragment(detail),
+        reactions_fragment(detail),
+        past_fragment(detail.past, now),
+        history_fragment(detail),
+        FragmentList("members", tuple(_block(block) for block in detail.blocks)),
+        Fragment(
             "members-count",
             "gang/members_count.html",
             {"row": row, "members": row.members, "any": bool(detail.members)},
@@ -96,26 +101,26 @@ def _page(viewer: Viewer, detail: GangDetail, now: datetime) -> tuple[Part | Row
                 detail.members == (),
             ),
         ),
-        _part("fit", detail.fit),
+        _fragment("fit", detail.fit),
         _groups(detail),
-        _part("events", detail.events),
-        Part("facts", "gang/facts.html", {"row": row}, row.shown),
-        _part("commands", detail.commands),
+        _fragment("events", detail.events),
+        Fragment("facts", "gang/facts.html", {"row": row}, row.shown),
+        _fragment("commands", detail.commands),
     )
 
 
-def _part(name: str, items: tuple[object, ...]) -> Part:
-    return Part(name, f"gang/{name}.html", {name: items}, items)
+def _fragment(name: str, items: tuple[object, ...]) -> Fragment:
+    return Fragment(name, f"gang/{name}.html", {name: items}, items)
 
 
-def _groups(detail: GangDetail) -> Part:
+def _groups(detail: GangDetail) -> Fragment:
     shown = {
         "groups": detail.groups,
         "unseen": detail.groups_unseen,
         "no_groups": detail.no_groups,
     }
-    return Part("groups", "gang/groups.html", shown, tuple(shown.values()))
+    return Fragment("groups", "gang/groups.html", shown, tuple(shown.values()))
 
 
-def _block(block: MemberBlock) -> Part:
-    return Part(f"block-{block.key}", "gang/block.html", {"block": block}, block)
+def _block(block: MemberBlock) -> Fragment:
+    return Fragment(f"block-{block.key}", "gang/block.html", {"block": block}, block)

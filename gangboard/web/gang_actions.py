@@ -10,7 +10,7 @@ from gangboard.readmodels.action_rows import ActionRow, OfferRow
 from gangboard.readmodels.gang_page import GangDetail, JobRow
 from gangboard.readmodels.printable import printable
 from gangboard.web.forms import element_key
-from gangboard.web.live.fragments import Part
+from gangboard.web.live.fragments import Fragment
 from gangboard.web.preview import Note, notes
 
 NOT_OVER = "An action on it is not over yet."
@@ -48,7 +48,7 @@ class JobLine:
         return self.job.nodes[len(self.job.shown_nodes) :]
 
 
-def jobs_part(detail: GangDetail) -> Part:
+def jobs_fragment(detail: GangDetail) -> Fragment:
     """Return the table of Jobs."""
     lines, why_all, needs_all = _lines(detail)
     context = {
@@ -60,18 +60,18 @@ def jobs_part(detail: GangDetail) -> Part:
         "gang_id": detail.row.id,
         "cluster": detail.row.cluster,
     }
-    return Part("jobs", "gang/jobs.html", context, tuple(context.values()))
+    return Fragment("jobs", "gang/jobs.html", context, tuple(context.values()))
 
 
-def owner_part(detail: GangDetail) -> Part:
+def owner_fragment(detail: GangDetail) -> Fragment:
     """Return the button of the owner, with the action on it that is not over."""
     offer = _button(detail.actions, detail.open_action)
     last = _last(detail.history, detail.row.uid)
     context = {"offer": offer, "last": last, "why_id": "why-owner"}
-    return Part("owner", "gang/owner.html", context, tuple(context.values()))
+    return Fragment("owner", "gang/owner.html", context, tuple(context.values()))
 
 
-def reactions_part(detail: GangDetail) -> Part:
+def reactions_fragment(detail: GangDetail) -> Fragment:
     """Return what the owner will do with a suspended Job, as its own policies say."""
     found = notes(
         (job.name, [printable(text) for text in (*offer.plan.warnings, *offer.plan.reactions)])
@@ -80,13 +80,15 @@ def reactions_part(detail: GangDetail) -> Part:
     )
     shown: tuple[Note, ...] = found if any(job.uid != detail.row.uid for job in detail.jobs) else ()
     kind = detail.row.kind
-    return Part("reactions", "gang/reactions.html", {"notes": shown, "kind": kind}, (kind, shown))
+    return Fragment(
+        "reactions", "gang/reactions.html", {"notes": shown, "kind": kind}, (kind, shown)
+    )
 
 
-def history_part(detail: GangDetail) -> Part:
+def history_fragment(detail: GangDetail) -> Fragment:
     """Return what was done to the gang and its Jobs, and where its pods were and are."""
     timeline = detail.timeline
-    return Part("history", "gang/history.html", {"timeline": timeline}, timeline)
+    return Fragment("history", "gang/history.html", {"timeline": timeline}, timeline)
 
 
 def _lines(detail: GangDetail) -> tuple[tuple[JobLine, ...], str, str]:

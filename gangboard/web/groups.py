@@ -15,8 +15,8 @@ from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
 from gangboard.web.addresses import Address, make_select, read_address, select_cluster
 from gangboard.web.auth import signed_in
-from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.live.fragments import Part, Rows
+from gangboard.web.layout import layout_fragments, render_page
+from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live.views import wait_for_updates
 from gangboard.web.pagination import PAGE_SIZE, paginate
 
@@ -52,13 +52,15 @@ def groups_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the Groups page."""
     address = read_address("groups", GroupFilters, request.GET)
 
-    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         return _page(viewer, address, timezone.now())
 
     return wait_for_updates(request, viewer, address.live, read)
 
 
-def _page(viewer: Viewer, address: Address[GroupFilters], now: datetime) -> tuple[Part | Rows, ...]:
+def _page(
+    viewer: Viewer, address: Address[GroupFilters], now: datetime
+) -> tuple[Fragment | FragmentList, ...]:
     clusters = read_freshness(viewer=viewer, now=now)
     liveness = read_liveness(now=now)
 
@@ -79,12 +81,14 @@ def _page(viewer: Viewer, address: Address[GroupFilters], now: datetime) -> tupl
         "unseen": bool(found.unseen),
     }
     return (
-        *layout_parts(clusters, liveness),
-        Part("unseen", "groups/unseen.html", {"unseen": found.unseen}, found.unseen),
-        Rows(
+        *layout_fragments(clusters, liveness),
+        Fragment("unseen", "groups/unseen.html", {"unseen": found.unseen}, found.unseen),
+        FragmentList(
             "group-rows",
-            tuple(Part(f"p-{row.uid}", "groups/row.html", {"row": row}, row) for row in found.rows),
+            tuple(
+                Fragment(f"p-{row.uid}", "groups/row.html", {"row": row}, row) for row in found.rows
+            ),
         ),
-        Part("nothing", "groups/nothing.html", nothing, tuple(nothing.values())),
+        Fragment("nothing", "groups/nothing.html", nothing, tuple(nothing.values())),
         pager,
     )

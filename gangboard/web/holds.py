@@ -23,8 +23,8 @@ from gangboard.web.action_tabs import tabs
 from gangboard.web.addresses import Address, read_address, select_cluster
 from gangboard.web.auth import signed_in
 from gangboard.web.forms import element_key
-from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.live.fragments import Part, Rows
+from gangboard.web.layout import layout_fragments, render_page
+from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live.views import wait_for_updates
 from gangboard.web.pagination import PAGE_SIZE, paginate
 
@@ -58,13 +58,15 @@ def holds_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the page."""
     address = read_address("holds", HoldFilters, request.GET)
 
-    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         return _page(viewer, address, timezone.now())
 
     return wait_for_updates(request, viewer, address.live, read)
 
 
-def _page(viewer: Viewer, address: Address[HoldFilters], now: datetime) -> tuple[Part | Rows, ...]:
+def _page(
+    viewer: Viewer, address: Address[HoldFilters], now: datetime
+) -> tuple[Fragment | FragmentList, ...]:
     clusters = read_freshness(viewer=viewer, now=now)
 
     def read(cursor: str) -> HoldPage:
@@ -79,19 +81,19 @@ def _page(viewer: Viewer, address: Address[HoldFilters], now: datetime) -> tuple
         "unseen": bool(found.unseen),
     }
     return (
-        *layout_parts(clusters, read_liveness(now=now)),
-        Part("unseen", "holds/unseen.html", {"unseen": found.unseen}, found.unseen),
-        Rows("hold-rows", tuple(_row(row, viewer, clusters) for row in found.rows)),
-        Part("nothing", "holds/nothing.html", nothing, tuple(nothing.values())),
+        *layout_fragments(clusters, read_liveness(now=now)),
+        Fragment("unseen", "holds/unseen.html", {"unseen": found.unseen}, found.unseen),
+        FragmentList("hold-rows", tuple(_row(row, viewer, clusters) for row in found.rows)),
+        Fragment("nothing", "holds/nothing.html", nothing, tuple(nothing.values())),
         pager,
     )
 
 
-def _row(row: HoldRow, viewer: Viewer, clusters: Mapping[int, Freshness]) -> Part:
+def _row(row: HoldRow, viewer: Viewer, clusters: Mapping[int, Freshness]) -> Fragment:
     offer, key = _release(row, viewer, clusters), element_key(row.uid)
     # A check that says the same again is told once a minute, not with every poll.
     checked = row.checked_at and row.checked_at.replace(second=0, microsecond=0)
-    return Part(
+    return Fragment(
         f"hold-{key}",
         "holds/row.html",
         {"row": row, "offer": offer, "why_id": f"why-{key}"},

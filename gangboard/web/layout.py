@@ -14,7 +14,7 @@ from django.utils import timezone
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.liveness import Liveness, read_liveness
 from gangboard.store.access import Viewer
-from gangboard.web.live.fragments import Part, Rows, write_version
+from gangboard.web.live.fragments import Fragment, FragmentList, write_version
 
 NAVIGATION = (
     ("board", "Board"),
@@ -37,18 +37,18 @@ class NavigationItem:
     """Value of aria-current: `page` here, `true` for the section that the page is in."""
 
 
-def layout_parts(clusters: Mapping[int, Freshness], liveness: Liveness) -> tuple[Part, ...]:
-    """Return the parts that every page has."""
+def layout_fragments(clusters: Mapping[int, Freshness], liveness: Liveness) -> tuple[Fragment, ...]:
+    """Return the fragments that every page has."""
     bar = tuple(clusters.values())
     banners = liveness.banners
     return (
-        Part(
+        Fragment(
             "freshness",
             "frame/freshness.html",
             {"clusters": bar},
             tuple(cluster.shown for cluster in bar),
         ),
-        Part("banners", "frame/banners.html", {"banners": banners}, banners),
+        Fragment("banners", "frame/banners.html", {"banners": banners}, banners),
     )
 
 
@@ -58,14 +58,14 @@ def render_page(
     *,
     viewer: Viewer,
     now: datetime,
-    page: Sequence[Part | Rows],
+    page: Sequence[Fragment | FragmentList],
     section: str,
     live: str,
     context: Mapping[str, object],
     status: int = 200,
 ) -> HttpResponse:
     """Return a page. `live` is the address that it asks for news."""
-    parts = {piece.id.replace("-", "_"): piece for piece in page}
+    fragments = {piece.id.replace("-", "_"): piece for piece in page}
     return render(
         request,
         template,
@@ -73,7 +73,7 @@ def render_page(
             **context,
             "now": now,
             "viewer": viewer,
-            "parts": parts,
+            "fragments": fragments,
             "live": live,
             "version": write_version(page, int(now.timestamp() * 1000)),
             "navigation": [
@@ -102,7 +102,7 @@ def plain_page(
         template,
         viewer=viewer,
         now=now,
-        page=layout_parts(clusters, read_liveness(now=now)),
+        page=layout_fragments(clusters, read_liveness(now=now)),
         section=section,
         live="",
         context=context,

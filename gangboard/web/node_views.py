@@ -19,8 +19,8 @@ from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.web.addresses import read_text
 from gangboard.web.auth import signed_in
-from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.live.fragments import Part, Rows
+from gangboard.web.layout import layout_fragments, render_page
+from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live.views import wait_for_updates
 
 
@@ -51,7 +51,7 @@ def node_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the page."""
     cluster, name = read_text(request.GET, "cluster"), read_text(request.GET, "node")
 
-    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         return _page(viewer, cluster, name, timezone.now())
 
     return wait_for_updates(request, viewer, _live(cluster, name), read)
@@ -61,7 +61,9 @@ def _live(cluster: str, node: str) -> str:
     return f"{reverse('node-news')}?{urlencode({'cluster': cluster, 'node': node})}"
 
 
-def _page(viewer: Viewer, cluster: str, node: str, now: datetime) -> tuple[Part | Rows, ...]:
+def _page(
+    viewer: Viewer, cluster: str, node: str, now: datetime
+) -> tuple[Fragment | FragmentList, ...]:
     """Return the page; empty when the viewer sees no such cluster. A node that it does not see
     and one without Jobs of its look the same.
     """
@@ -76,6 +78,6 @@ def _page(viewer: Viewer, cluster: str, node: str, now: datetime) -> tuple[Part 
         "too_many": sum(offer.allowed for offer in offers) > MOST_AT_ONCE,
     }
     return (
-        *layout_parts(clusters, read_liveness(now=now)),
-        Part("node-jobs", "actions/node_jobs.html", state, tuple(state.values())),
+        *layout_fragments(clusters, read_liveness(now=now)),
+        Fragment("node-jobs", "actions/node_jobs.html", state, tuple(state.values())),
     )

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from gangboard.readmodels.cursors import CursorError
 from gangboard.web.addresses import Address
-from gangboard.web.live.fragments import Part
+from gangboard.web.live.fragments import Fragment
 
 PAGE_SIZE = 100
 """Rows of one page."""
@@ -25,7 +25,9 @@ class _HasNextCursor(Protocol):
 CursorPage = TypeVar("CursorPage", bound=_HasNextCursor)
 
 
-def paginate(address: Address[Any], read: Callable[[str], CursorPage]) -> tuple[CursorPage, Part]:
+def paginate(
+    address: Address[Any], read: Callable[[str], CursorPage]
+) -> tuple[CursorPage, Fragment]:
     """Return the page of the list at the cursor of the address, and the links to the others.
 
     An old link to a later page gets the first one: that is better than an error.
@@ -40,4 +42,4 @@ def paginate(address: Address[Any], read: Callable[[str], CursorPage]) -> tuple[
         "next": address.next(following) if following else "",
         "first": address.first if address.cursor else "",
     }
-    return found, Part("pager", "board/pager.html", pager, tuple(pager.values()))
+    return found, Fragment("pager", "board/pager.html", pager, tuple(pager.values()))

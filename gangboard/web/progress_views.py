@@ -23,8 +23,8 @@ from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.web.auth import signed_in
-from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.live.fragments import Part, Rows, write_version
+from gangboard.web.layout import layout_fragments, render_page
+from gangboard.web.live.fragments import Fragment, FragmentList, write_version
 from gangboard.web.live.views import wait_for_updates
 
 STATUS = {
@@ -74,7 +74,7 @@ def progress_dialog(
     context: dict[str, Any] = {
         "now": now,
         "viewer": viewer,
-        "parts": {piece.id.replace("-", "_"): piece for piece in page},
+        "fragments": {piece.id.replace("-", "_"): piece for piece in page},
         "live": f"{reverse('asked-news')}?{urlencode(pairs)}",
         "live_id": "live-asked",
         "version": write_version(page, int(now.timestamp() * 1000)),
@@ -94,7 +94,7 @@ def progress_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     action_ids = tuple(id_[:32] for id_ in request.GET.getlist("action")[:MOST_AT_ONCE])
     pairs = [("batch", batch)] if batch else [("action", id_) for id_ in action_ids]
 
-    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         found = _read(viewer, batch, action_ids)
         return _dialog(found, timezone.now()) if found.rows else ()
 
@@ -114,7 +114,7 @@ def batch(request: HttpRequest, viewer: Viewer, batch: str) -> HttpResponse:
 def batch_news(request: HttpRequest, viewer: Viewer, batch: str) -> HttpResponse:
     """Answer the waiting request of a batch's page."""
 
-    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         return _page(viewer, batch, timezone.now())
 
     return wait_for_updates(
@@ -205,14 +205,14 @@ def _title(rows: tuple[ActionRow, ...]) -> str:
     return f"{len(rows)} actions"
 
 
-def _dialog(found: BatchRow, now: datetime) -> tuple[Part | Rows, ...]:
-    """Return the parts of the dialog. The banners are in it too: it covers those of the page."""
+def _dialog(found: BatchRow, now: datetime) -> tuple[Fragment | FragmentList, ...]:
+    """Return the fragments of the dialog. The banners are in it too: it covers those of the page."""
     banners = read_liveness(now=now).banners
-    said = Part("asked-banners", "frame/banners.html", {"banners": banners}, banners)
+    said = Fragment("asked-banners", "frame/banners.html", {"banners": banners}, banners)
     return (said, *_cards(found))
 
 
-def _cards(found: BatchRow) -> tuple[Part | Rows, ...]:
+def _cards(found: BatchRow) -> tuple[Fragment | FragmentList, ...]:
     rows = found.rows
     several = len(rows) > 1
     state = {
@@ -222,17 +222,19 @@ def _cards(found: BatchRow) -> tuple[Part | Rows, ...]:
         "total": len(rows),
     }
     return (
-        Rows(
+        FragmentList(
             "asked",
-            tuple(Part(f"asked-{row.id}", "actions/card.html", {"row": row}, row) for row in rows),
+            tuple(
+                Fragment(f"asked-{row.id}", "actions/card.html", {"row": row}, row) for row in rows
+            ),
         ),
-        Part("asked-rest", "actions/rest.html", state, state),
+        Fragment("asked-rest", "actions/rest.html", state, state),
     )
 
 
-def _page(viewer: Viewer, batch: str, now: datetime) -> tuple[Part | Rows, ...]:
+def _page(viewer: Viewer, batch: str, now: datetime) -> tuple[Fragment | FragmentList, ...]:
     found = _read(viewer, batch, ())
     if not found.rows:
         return ()
     clusters = read_freshness(viewer=viewer, now=now)
-    return (*layout_parts(clusters, read_liveness(now=now)), *_cards(found))
+    return (*layout_fragments(clusters, read_liveness(now=now)), *_cards(found))

@@ -19,8 +19,8 @@ from gangboard.store.access import Viewer
 from gangboard.web.addresses import Address, make_select, read_address, select_cluster
 from gangboard.web.auth import signed_in
 from gangboard.web.forms import element_key
-from gangboard.web.layout import layout_parts, render_page
-from gangboard.web.live.fragments import Part, Rows
+from gangboard.web.layout import layout_fragments, render_page
+from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live.views import wait_for_updates
 
 
@@ -71,7 +71,7 @@ def reasons_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the page."""
     address = read_address("reasons", ReasonFilters, request.GET)
 
-    def read(viewer: Viewer) -> Sequence[Part | Rows]:
+    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         now = timezone.now()
         return _page(viewer, address, read_freshness(viewer=viewer, now=now), now)[1]
 
@@ -88,7 +88,7 @@ def _page(
     address: Address[ReasonFilters],
     clusters: Mapping[int, Freshness],
     now: datetime,
-) -> tuple[Reasons, tuple[Part | Rows, ...]]:
+) -> tuple[Reasons, tuple[Fragment | FragmentList, ...]]:
     found = read_reasons(
         viewer=viewer,
         cluster=address.filters.cluster,
@@ -113,16 +113,18 @@ def _page(
     )
     stages = tuple(_stage(stage, address) for stage in found.stages)
     return found, (
-        *layout_parts(clusters, read_liveness(now=now)),
-        Part("summary", "reasons/summary.html", summary, shown),
-        Rows("stages", stages),
+        *layout_fragments(clusters, read_liveness(now=now)),
+        Fragment("summary", "reasons/summary.html", summary, shown),
+        FragmentList("stages", stages),
     )
 
 
-def _stage(stage: StageReasons, address: Address[ReasonFilters]) -> Part:
+def _stage(stage: StageReasons, address: Address[ReasonFilters]) -> Fragment:
     lines = tuple(_line(row, address) for row in stage.rows)
     context = {"stage": stage, "lines": lines}
-    return Part(f"stage-{element_key(stage.stage)}", "reasons/stage.html", context, (stage, lines))
+    return Fragment(
+        f"stage-{element_key(stage.stage)}", "reasons/stage.html", context, (stage, lines)
+    )
 
 
 def _line(row: ReasonRow, address: Address[ReasonFilters]) -> ReasonLine:

@@ -143,7 +143,7 @@ def test_one_change_among_1000_gangs_is_at_most_10_kb(owner: Person, world: Worl
     assert 1_000 < size <= 10_000
 
 
-def test_a_change_of_a_gang_reaches_its_page_in_parts(owner: Person, world: World) -> None:
+def test_a_change_of_a_gang_reaches_its_page_in_fragments(owner: Person, world: World) -> None:
     question = first_question(owner.client, f"/gangs/{world.gang.id}/")
     Gang.objects.filter(pk=world.gang.pk).update(message="Now 4 are free.")
     page = question.ask(owner.client).content.decode()
@@ -364,38 +364,42 @@ class TestNotifier:
 class TestVersion:
     def test_a_version_knows_its_own_page(self) -> None:
         page = (
-            fragments.Part("a", "x.html", {}, ("shown",)),
-            fragments.Rows(
-                "b", (fragments.Part("c", "x.html", {}, 1), fragments.Part("d", "x.html", {}, 1))
+            fragments.Fragment("a", "x.html", {}, ("shown",)),
+            fragments.FragmentList(
+                "b",
+                (
+                    fragments.Fragment("c", "x.html", {}, 1),
+                    fragments.Fragment("d", "x.html", {}, 1),
+                ),
             ),
         )
         known = fragments.read_version(fragments.write_version(page, 1_793_000_000_123))
-        assert not fragments.find_news(page, known)
+        assert not fragments.diff_page(page, known)
         assert known.read_at == 1_793_000_000_123
         assert len(known.marks) == 4, "equal contents of different elements differ"
 
 
-class TestManyParts:
+class TestManyFragments:
     """Whatever a page shows, its version is short, and a browser comes to show the same."""
 
     @staticmethod
     def page(shown: Mapping[str, object], top: object = "top") -> Page:
-        rows = tuple(fragments.Part(name, "x.html", {}, value) for name, value in shown.items())
-        return (fragments.Part("top", "x.html", {}, top), fragments.Rows("rows", rows))
+        rows = tuple(fragments.Fragment(name, "x.html", {}, value) for name, value in shown.items())
+        return (fragments.Fragment("top", "x.html", {}, top), fragments.FragmentList("rows", rows))
 
     @pytest.mark.parametrize("number", [100, 478, 479, 1_000, 20_000])
     def test_any_page_fits(self, number: int) -> None:
         page = self.page({f"block-{n}": n for n in range(number)})
         text = fragments.write_version(page, 1_793_000_000_123)
         assert len(text) <= fragments.LONGEST_VERSION
-        assert not fragments.find_news(page, fragments.read_version(text))
+        assert not fragments.diff_page(page, fragments.read_version(text))
 
     def test_one_change_among_1000_is_sent_with_a_few_others(self) -> None:
         shown: dict[str, object] = {f"block-{n}": n for n in range(1_000)}
         known = fragments.read_version(fragments.write_version(self.page(shown), 1))
         for name in shown:
-            news = fragments.find_news(self.page({**shown, name: "new"}), known)
-            sent = [part.id for rows in news.rows for part in rows.parts]
+            diff = fragments.diff_page(self.page({**shown, name: "new"}), known)
+            sent = [fragment.id for rows in diff.lists for fragment in rows.fragments]
             assert name in sent
             assert len(sent) <= 12, "about two of a thousand are in one drawer of 480"
 
@@ -411,17 +415,17 @@ class TestManyParts:
         for _ in range(300):
             names = rest.sample([f"r{n}" for n in range(30)], rest.randint(0, 25))
             page = self.page({name: rest.randint(0, 2) for name in names}, rest.randint(0, 2))
-            news = fragments.find_news(page, fragments.read_version(version))
-            browser |= {part.id: part.shown for part in news.parts}
-            for rows in news.rows:
-                browser |= {part.id: part.shown for part in rows.parts}
+            diff = fragments.diff_page(page, fragments.read_version(version))
+            browser |= {fragment.id: fragment.shown for fragment in diff.fragments}
+            for rows in diff.lists:
+                browser |= {fragment.id: fragment.shown for fragment in rows.fragments}
                 order = list(rows.order) if rows.order is not None else order
             top, rows_ = page
-            assert isinstance(top, fragments.Part)
-            assert isinstance(rows_, fragments.Rows)
+            assert isinstance(top, fragments.Fragment)
+            assert isinstance(rows_, fragments.FragmentList)
             assert browser["top"] == top.shown
             assert [(name, browser[name]) for name in order] == [
-                (part.id, part.shown) for part in rows_.parts
+                (fragment.id, fragment.shown) for fragment in rows_.fragments
             ]
             # What has left is no longer there to be shown again.
             browser = {name: browser[name] for name in ["top", *order]}
@@ -466,8 +470,10 @@ class TestPageCache:
     """Readings are shared, and never older than what the browser has."""
 
     PAGE = (
-        fragments.Part("a", "x.html", {}, "shown"),
-        fragments.Rows("b", tuple(fragments.Part(f"b-{n}", "x.html", {}, n) for n in range(40))),
+        fragments.Fragment("a", "x.html", {}, "shown"),
+        fragments.FragmentList(
+            "b", tuple(fragments.Fragment(f"b-{n}", "x.html", {}, n) for n in range(40))
+        ),
     )
 
     def get(

@@ -16,9 +16,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
-from gangboard.web.live.fragments import Part, Rows, Version, marks_of
+from gangboard.web.live.fragments import Fragment, FragmentList, Version, marks_of
 
-Page = Sequence[Part | Rows]
+Page = Sequence[Fragment | FragmentList]
 MOST_PAGES = 128
 MOST_BYTES = 64 * 1024 * 1024
 """Of all pages and answers that are kept."""
@@ -54,12 +54,12 @@ class CachedPage:
 
     def __post_init__(self) -> None:
         self.marks = frozenset(marks_of(self.page).values())
-        parts = [
-            part
+        fragments = [
+            fragment
             for piece in self.page
-            for part in (piece.parts if isinstance(piece, Rows) else (piece,))
+            for fragment in (piece.fragments if isinstance(piece, FragmentList) else (piece,))
         ]
-        self.page_bytes = sum(_AROUND + part.length * _PER_CHARACTER for part in parts)
+        self.page_bytes = sum(_AROUND + fragment.length * _PER_CHARACTER for fragment in fragments)
 
     def answer(self, known: Version, render: Callable[[], bytes]) -> bytes | None:
         """Return what a browser with that version is told; None if it has everything."""

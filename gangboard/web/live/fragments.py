@@ -1,6 +1,6 @@
-"""A page is made of parts. Each knows what it shows, so a live page is sent only what is new.
+"""A page is made of fragments. Each knows what it shows, so a live page is sent only what is new.
 
-A page's version is the set of the marks of its parts: the browser sends it back, and what is not
+A page's version is the set of the marks of its fragments: the browser sends it back, and what is not
 in it is what the browser does not have. A forged or broken version gets a complete answer.
 """
 
@@ -17,14 +17,14 @@ from django.template.loader import render_to_string
 SIZE = 6
 """Bytes of a fingerprint, and of a mark."""
 MOST_MARKS = 480
-"""Marks of one version: a page with more parts gets one for several of them."""
+"""Marks of one version: a page with more fragments gets one for several of them."""
 LONGEST_VERSION = 4_000
 """Characters: it travels in a header, and proxies take 8 KB for all of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One element that is replaced as a whole; its template's root element has the part's id."""
+class Fragment:
+    """One element that is replaced as a whole; its template's root element has the fragment's id."""
 
     id: str
     template: str
@@ -42,58 +42,58 @@ class Part:
         object.__setattr__(self, "fingerprint", _digest(text))
         object.__setattr__(self, "length", len(text))
 
-    def render(self, frame: Mapping[str, object]) -> str:
-        """Return its HTML. `frame` is what every template may use, such as `now`."""
-        return render_to_string(self.template, {**frame, **self.context, "part_id": self.id})
+    def render(self, base: Mapping[str, object]) -> str:
+        """Return its HTML. `base` is what every template may use, such as `now`."""
+        return render_to_string(self.template, {**base, **self.context, "fragment_id": self.id})
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """An element whose children are parts that come, go and move."""
+class FragmentList:
+    """An element whose children are fragments that come, go and move."""
 
     id: str
-    parts: tuple[Part, ...]
+    fragments: tuple[Fragment, ...]
     fingerprint: bytes = field(init=False, repr=False)
     """Changes with the order and the number of children, not with what is in them."""
 
     def __post_init__(self) -> None:
-        ids = [part.id for part in self.parts]
+        ids = [fragment.id for fragment in self.fragments]
         object.__setattr__(self, "fingerprint", _digest(repr((self.id, ids))))
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class Diff:
     """What a page has to be told."""
 
-    parts: tuple[Part, ...] = ()
-    rows: tuple[RowsNews, ...] = ()
+    fragments: tuple[Fragment, ...] = ()
+    lists: tuple[ListDiff, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.parts or self.rows)
+        return bool(self.fragments or self.lists)
 
 
 @dataclass(frozen=True, slots=True)
-class RowsNews:
+class ListDiff:
     """New or changed children of one element; the order when children came, went or moved."""
 
     id: str
     order: tuple[str, ...] | None
-    parts: tuple[Part, ...] = field(default_factory=tuple)
+    fragments: tuple[Fragment, ...] = field(default_factory=tuple)
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What a browser shows: which parts, and when they were read."""
+    """What a browser shows: which fragments, and when they were read."""
 
     marks: frozenset[bytes] = frozenset()
     read_at: int = 0
     """Milliseconds since 1970."""
 
 
-def marks_of(page: Iterable[Part | Rows]) -> Mapping[bytes, bytes]:
+def marks_of(page: Iterable[Fragment | FragmentList]) -> Mapping[bytes, bytes]:
     """Return by which mark a version knows each fingerprint of a page: at most MOST_MARKS of them.
 
-    It is the fingerprint itself, unless there are too many parts. Then those whose ids fall into
+    It is the fingerprint itself, unless there are too many fragments. Then those whose ids fall into
     the same drawer share a mark, and are sent together when one of them has changed.
     """
     pieces = list(_pieces(page))
@@ -107,7 +107,7 @@ def marks_of(page: Iterable[Part | Rows]) -> Mapping[bytes, bytes]:
     }
 
 
-def write_version(page: Iterable[Part | Rows], read_at: int) -> str:
+def write_version(page: Iterable[Fragment | FragmentList], read_at: int) -> str:
     """Return the version of a page: opaque, and of no use for anything but a comparison."""
     marks = b"".join(sorted(set(marks_of(page).values())))
     return base64.urlsafe_b64encode(read_at.to_bytes(SIZE, "big") + marks).decode()
@@ -127,31 +127,33 @@ def read_version(text: str) -> Version:
     return Version(marks, int.from_bytes(raw[:SIZE], "big"))
 
 
-def find_news(page: Sequence[Part | Rows], version: Version) -> News:
+def diff_page(page: Sequence[Fragment | FragmentList], version: Version) -> Diff:
     """Return what of the page is not in the version that the browser has."""
     known = {print_ for print_, mark in marks_of(page).items() if mark in version.marks}
-    parts: list[Part] = []
-    rows: list[RowsNews] = []
+    fragments: list[Fragment] = []
+    lists: list[ListDiff] = []
     for piece in page:
-        if isinstance(piece, Part):
+        if isinstance(piece, Fragment):
             if piece.fingerprint not in known:
-                parts.append(piece)
+                fragments.append(piece)
             continue
-        changed = tuple(part for part in piece.parts if part.fingerprint not in known)
+        changed = tuple(
+            fragment for fragment in piece.fragments if fragment.fingerprint not in known
+        )
         moved = piece.fingerprint not in known
         if changed or moved:
-            order = tuple(part.id for part in piece.parts) if moved else None
-            rows.append(RowsNews(piece.id, order, changed))
-    return News(tuple(parts), tuple(rows))
+            order = tuple(fragment.id for fragment in piece.fragments) if moved else None
+            lists.append(ListDiff(piece.id, order, changed))
+    return Diff(tuple(fragments), tuple(lists))
 
 
-def _pieces(page: Iterable[Part | Rows]) -> Iterator[tuple[str, bytes]]:
+def _pieces(page: Iterable[Fragment | FragmentList]) -> Iterator[tuple[str, bytes]]:
     """Return id and fingerprint of everything on a page."""
     for piece in page:
         yield piece.id, piece.fingerprint
-        if isinstance(piece, Rows):
-            for part in piece.parts:
-                yield part.id, part.fingerprint
+        if isinstance(piece, FragmentList):
+            for fragment in piece.fragments:
+                yield fragment.id, fragment.fingerprint
 
 
 def _digest(text: str) -> bytes:

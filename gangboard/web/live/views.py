@@ -14,7 +14,14 @@ from django.utils import timezone
 
 from gangboard.store.access import Viewer, viewer_of
 from gangboard.web.live.cache import CachedPage, Page, page_cache
-from gangboard.web.live.fragments import Part, Rows, Version, find_news, read_version, write_version
+from gangboard.web.live.fragments import (
+    Fragment,
+    FragmentList,
+    Version,
+    diff_page,
+    read_version,
+    write_version,
+)
 from gangboard.web.live.notifier import Ticket, TooManyWaiting, notifier
 from gangboard.web.live.throttle import FALL_BACK, live_throttle
 
@@ -24,7 +31,7 @@ VERSION = "X-Live-Version"
 """Header with the version that the page shows."""
 LONGEST_TAB = 64
 
-ReadPage = Callable[[Viewer], Sequence[Part | Rows]]
+ReadPage = Callable[[Viewer], Sequence[Fragment | FragmentList]]
 """Reads the page as it is now. An empty sequence: there is no such page (any more)."""
 
 
@@ -55,13 +62,13 @@ class _UpdateRequest:
     def _render(self, cached: CachedPage) -> bytes:
         page: Page = cached.page
         context = {
-            "news": find_news(page, self.known),
+            "diff": diff_page(page, self.known),
             "live": self.address,
             "live_id": self.element,
             "version": write_version(page, cached.read_at),
             "now": timezone.now(),
         }
-        return render_to_string("live/news.html", context).encode()
+        return render_to_string("live/updates.html", context).encode()
 
 
 def wait_for_updates(

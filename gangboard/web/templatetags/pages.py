@@ -1,4 +1,4 @@
-"""What the templates need beyond printing and looping: ages, numbers, parts of a page."""
+"""What the templates need beyond printing and looping: ages, numbers, fragments of a page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gangboard.readmodels.ages import age_text
 from gangboard.readmodels.step_words import step_face
 from gangboard.readmodels.words import Face
 from gangboard.web.forms import Named, element_key, write_target
-from gangboard.web.live.fragments import Part
+from gangboard.web.live.fragments import Fragment
 
 register = template.Library()
 
@@ -51,12 +51,12 @@ def number(value: float | None) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def part(context: dict[str, Any], piece: Part) -> SafeString:
-    """Print a part of the page; the live answer prints it the same way."""
-    frame: dict[str, object] = {
+def fragment(context: dict[str, Any], piece: Fragment) -> SafeString:
+    """Print a fragment of the page; the live answer prints it the same way."""
+    base: dict[str, object] = {
         name: context[name] for name in ("now", "viewer", "csrf_token") if name in context
     }
-    return mark_safe(piece.render(frame))  # noqa: S308  # the part's own template escaped it
+    return mark_safe(piece.render(base))  # noqa: S308  # the fragment's own template escaped it
 
 
 @register.filter
