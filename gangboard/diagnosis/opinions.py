@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from gangboard.diagnosis import registry
-from gangboard.domain.capacity import GangRequest
+from gangboard.domain.capacity import PlacementRequest
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.placing import Placing
@@ -49,7 +49,7 @@ def with_placing(unit: Unit, arithmetic: Arithmetic, crashes: list[Finding]) -> 
     # As with a rule: a defect in the arithmetic must not silence what else is known.
     except Exception as error:  # noqa: BLE001
         crashes.append(_crash("The arithmetic of placement", Stage.PLACEMENT, unit, error))
-        found = Placing(GangRequest(()), why="a defect of gangboard in the arithmetic")
+        found = Placing(PlacementRequest(()), why="a defect of gangboard in the arithmetic")
     return unit if found is None else replace(unit, placing=found)
 
 

@@ -305,7 +305,7 @@ class Party:
 
 
 @dataclass(frozen=True, slots=True)
-class GangRequest:
+class PlacementRequest:
     """The members that still want a node, to be placed together."""
 
     parties: tuple[Party, ...]

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from gangboard.domain.capacity import GangRequest, Shape
+from gangboard.domain.capacity import PlacementRequest, Shape
 
 
 class When(StrEnum):
@@ -159,7 +159,7 @@ class Total:
 class Assessment:
     """All that arithmetic has to say of one gang."""
 
-    request: GangRequest
+    request: PlacementRequest
     cause: Cause
     now: Fit
     """For the quorum, or for all without one."""
@@ -202,7 +202,7 @@ class ShapeFit:
 class Placing:
     """What arithmetic has to say of the members of one unit that wait for a node."""
 
-    request: GangRequest
+    request: PlacementRequest
     assessment: Assessment | None = None
     """None: nothing could be asked; `why` says why."""
     shapes: tuple[ShapeFit, ...] = ()

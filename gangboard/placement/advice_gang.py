@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from gangboard.domain.advice import Advice, Change
-from gangboard.domain.capacity import GangRequest, Party, Taint, Toleration
+from gangboard.domain.capacity import Party, PlacementRequest, Taint, Toleration
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Constraint
 from gangboard.domain.reading.wording import names
@@ -105,7 +105,7 @@ def _taints(what_if: WhatIf) -> Counter[Taint]:
     return found
 
 
-def _tolerating(request: GangRequest, taint: Taint) -> GangRequest:
+def _tolerating(request: PlacementRequest, taint: Taint) -> PlacementRequest:
     more = Toleration(taint.key, "Equal", taint.value, taint.effect)
     parties = tuple(
         Party(

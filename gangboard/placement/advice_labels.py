@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gangboard.domain.advice import Advice, Change
-from gangboard.domain.capacity import HOSTNAME, GangRequest, Party
+from gangboard.domain.capacity import HOSTNAME, Party, PlacementRequest
 from gangboard.domain.placing import Answer, Cause, When
 from gangboard.domain.reading.wording import listed
 from gangboard.placement.advice_words import marked, then_fit_when_empty, then_fits
@@ -80,7 +80,7 @@ def _values(what_if: WhatIf, key: str) -> list[str]:
     return [value for _, value in sorted(found)[:MOST_VALUES]]
 
 
-def _selecting(request: GangRequest, wish: _Wish, value: str) -> GangRequest:
+def _selecting(request: PlacementRequest, wish: _Wish, value: str) -> PlacementRequest:
     def changed(party: Party) -> Party:
         selector = party.shape.node_selector
         if selector.get(wish.key) != wish.value:
@@ -90,6 +90,6 @@ def _selecting(request: GangRequest, wish: _Wish, value: str) -> GangRequest:
     return replace(request, parties=tuple(map(changed, request.parties)))
 
 
-def _fits_when_empty(what_if: WhatIf, request: GangRequest) -> bool:
+def _fits_when_empty(what_if: WhatIf, request: PlacementRequest) -> bool:
     found = fits(request, what_if.snapshot, When.EMPTY, request.needed, steps=STEPS)
     return found.answer is Answer.YES

@@ -17,10 +17,10 @@ import numpy as np
 
 from gangboard.domain.capacity import (
     HOSTNAME,
-    GangRequest,
     Load,
     NodeRoom,
     Party,
+    PlacementRequest,
     PodTerm,
     Shape,
     Terms,
@@ -40,7 +40,7 @@ class Apart:
     key: str
 
 
-def apart_of(request: GangRequest) -> Apart | None:
+def apart_of(request: PlacementRequest) -> Apart | None:
     """Return what of a request is worked out here; None where members do not keep each other away."""
     parties = [party for party in request.parties if party.count > 0]
     if len(parties) != 1 or request.topology_keys:
@@ -50,7 +50,7 @@ def apart_of(request: GangRequest) -> Apart | None:
     return Apart(party, keys[0]) if len(keys) == 1 and party.shape.spread is None else None
 
 
-def is_beyond(request: GangRequest) -> bool:
+def is_beyond(request: PlacementRequest) -> bool:
     """Whether members keep each other away in a way that is not worked out."""
     parties = [party for party in request.parties if party.count > 0]
     alike = any(party.count > 1 and keys_apart(party.shape) for party in parties)

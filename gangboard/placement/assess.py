@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from gangboard.domain.capacity import PODS, GangRequest, NodeRoom, Party, Shape
+from gangboard.domain.capacity import PODS, NodeRoom, Party, PlacementRequest, Shape
 from gangboard.domain.placing import Answer, Assessment, Cause, Constraint, Fit, Total, When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.apart import lifted
@@ -21,7 +21,11 @@ from gangboard.placement.totals import shortest_of_any, totals
 
 
 def assess(
-    request: GangRequest, nodes: Sequence[NodeRoom], *, steps: int = BUDGET, plain: bool = False
+    request: PlacementRequest,
+    nodes: Sequence[NodeRoom],
+    *,
+    steps: int = BUDGET,
+    plain: bool = False,
 ) -> Assessment:
     """Return whether the members fit now and without the pods that can leave, and if not, why.
 
@@ -60,12 +64,12 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    request: GangRequest
+    request: PlacementRequest
     nodes: Sequence[NodeRoom]
     steps: int
     plain: bool
 
-    def ask(self, when: When, target: int, request: GangRequest | None = None) -> Fit:
+    def ask(self, when: When, target: int, request: PlacementRequest | None = None) -> Fit:
         asked = self.request if request is None else request
         return fits(asked, self.nodes, when, target, steps=self.steps, plain=self.plain)
 
@@ -176,7 +180,7 @@ class _Question:
         return found[0] if len(found) == 1 else ""
 
 
-def _present(request: GangRequest) -> tuple[Constraint, ...]:
+def _present(request: PlacementRequest) -> tuple[Constraint, ...]:
     shapes = [party.shape for party in request.parties if party.count]
     there = {
         Constraint.TOPOLOGY: bool(request.topology_keys),
@@ -187,13 +191,13 @@ def _present(request: GangRequest) -> tuple[Constraint, ...]:
     return tuple(one for one in Constraint if there[one])
 
 
-def _is_spread(request: GangRequest) -> bool:
+def _is_spread(request: PlacementRequest) -> bool:
     return spread_of(request) is not None or several_of(request) is not None
 
 
 def relaxed(
-    request: GangRequest, constraints: Sequence[Constraint], resource: str = ""
-) -> GangRequest:
+    request: PlacementRequest, constraints: Sequence[Constraint], resource: str = ""
+) -> PlacementRequest:
     """Return the same request without some constraints and a resource, as far as it is worked out.
 
     What is not worked out (`Shape.unsupported`) is left out too: the trial is about the rest.

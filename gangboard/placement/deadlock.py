@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from gangboard.domain.capacity import GangRequest, Load, NodeRoom, Resident
+from gangboard.domain.capacity import Load, NodeRoom, PlacementRequest, Resident
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Answer, When
 from gangboard.placement.fits import fits
@@ -57,8 +57,10 @@ def _rivals(residents: Iterable[Resident], own: Resident, hosts: set[str]) -> li
     return [one for _, one in ranked[:_RIVALS]]
 
 
-def _holds(nodes: Sequence[NodeRoom], request: GangRequest, own: Resident, rival: Resident) -> bool:
-    theirs = GangRequest(rival.waits)
+def _holds(
+    nodes: Sequence[NodeRoom], request: PlacementRequest, own: Resident, rival: Resident
+) -> bool:
+    theirs = PlacementRequest(rival.waits)
     alone = [_with_only(node, (own, rival)) for node in nodes]
     return (
         _answer(theirs, nodes) is Answer.NO
@@ -69,7 +71,7 @@ def _holds(nodes: Sequence[NodeRoom], request: GangRequest, own: Resident, rival
     )
 
 
-def _answer(request: GangRequest, nodes: Sequence[NodeRoom]) -> Answer:
+def _answer(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> Answer:
     return fits(request, nodes, When.NOW, request.needed).answer
 
 

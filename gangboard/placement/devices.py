@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gangboard.domain.capacity import GangRequest, Party, Shape, Toleration
+from gangboard.domain.capacity import Party, PlacementRequest, Shape, Toleration
 from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.scheduler_text import node_reasons, sayings
@@ -61,7 +61,7 @@ def _is_compared(unit: Unit, resource: str, pods: Sequence[Pod] | None) -> bool:
     )
 
 
-def without_devices(request: GangRequest) -> GangRequest:
+def without_devices(request: PlacementRequest) -> PlacementRequest:
     """Return the same request without what `may_be_served` has named in its shapes."""
     return replace(
         request,

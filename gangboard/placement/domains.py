@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gangboard.domain.capacity import HOSTNAME, GangRequest, Party
+from gangboard.domain.capacity import HOSTNAME, Party, PlacementRequest
 from gangboard.domain.placing import Answer, Fit, When
 from gangboard.placement.feasible_nodes import FeasibleNodes, feasible_nodes_of
 from gangboard.placement.filling import fill
@@ -46,7 +46,7 @@ def domains_of(snapshot: NodeSnapshot, keys: tuple[str, ...]) -> Domains:
 
 
 def fit_in_some_domain(
-    snapshot: NodeSnapshot, request: GangRequest, when: When, target: int, budget: Budget
+    snapshot: NodeSnapshot, request: PlacementRequest, when: When, target: int, budget: Budget
 ) -> Fit:
     """Return whether at least `target` of the members go into one domain; all nodes without keys."""
     parties = [party for party in request.parties if party.count > 0]
@@ -129,7 +129,7 @@ def _of_one(snapshot: NodeSnapshot, party: Party, when: When, target: int) -> Fi
     return Fit(Answer.YES, {snapshot.names[at]: {name: chosen[at]} for at in sorted(chosen)})
 
 
-def hosts_share_names(snapshot: NodeSnapshot, request: GangRequest) -> bool:
+def hosts_share_names(snapshot: NodeSnapshot, request: PlacementRequest) -> bool:
     """Whether pods that must be on different hosts could be kept apart by something else than nodes.
 
     They are kept apart by a label of the nodes, which every node that could host one must have for
@@ -151,7 +151,7 @@ def hosts_share_names(snapshot: NodeSnapshot, request: GangRequest) -> bool:
     return bool(empty[hosts].any()) or bool((times[texts.codes[hosts]] > 1).any())
 
 
-def first_unreadable(snapshot: NodeSnapshot, request: GangRequest) -> str:
+def first_unreadable(snapshot: NodeSnapshot, request: PlacementRequest) -> str:
     """Name the first node that might host a member if its amounts could be read."""
     if not snapshot.sparse().unreadable:
         return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from gangboard.domain.capacity import ANTI_AFFINITY, HOSTNAME, SPREAD, GangRequest, NodeRoom
+from gangboard.domain.capacity import ANTI_AFFINITY, HOSTNAME, SPREAD, NodeRoom, PlacementRequest
 from gangboard.domain.placing import Answer, Filter, Fit, When
 from gangboard.placement.apart import (
     apart_of,
@@ -32,7 +32,7 @@ Domains = dict[tuple[str, ...], list[NodeRoom]]
 
 
 def fits(
-    request: GangRequest,
+    request: PlacementRequest,
     nodes: Sequence[NodeRoom],
     when: When,
     target: int,
@@ -63,13 +63,13 @@ def fits(
     return _beyond(request, found) if found.answer is Answer.YES else found
 
 
-def _not_understood(request: GangRequest) -> list[str]:
+def _not_understood(request: PlacementRequest) -> list[str]:
     """Return what makes every answer unsafe."""
     parties = [party for party in request.parties if party.count > 0]
     return sorted({name for party in parties for name in undecidable(party.shape)})
 
 
-def _beyond(request: GangRequest, found: Fit) -> Fit:
+def _beyond(request: PlacementRequest, found: Fit) -> Fit:
     """Return that it fits only if nothing is asked for that is not worked out."""
     parties = [party for party in request.parties if party.count > 0]
     found_names = {name for party in parties for name in party.shape.unsupported}
@@ -95,7 +95,7 @@ def _safely(shares_names: bool, ask: Callable[[], Fit], unreadable: Callable[[],
 
 
 def _fits(
-    request: GangRequest, nodes: Sequence[NodeRoom], when: When, target: int, budget: Budget
+    request: PlacementRequest, nodes: Sequence[NodeRoom], when: When, target: int, budget: Budget
 ) -> Fit:
     snapshot = as_snapshot(nodes)
 
@@ -122,7 +122,7 @@ def _fits(
 
 
 def _fits_plainly(
-    request: GangRequest,
+    request: PlacementRequest,
     nodes: Sequence[NodeRoom],
     when: When,
     target: int,
@@ -152,7 +152,7 @@ def _fits_plainly(
     )
 
 
-def domains(request: GangRequest, nodes: Sequence[NodeRoom]) -> Domains:
+def domains(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> Domains:
     """Return the nodes by the values of the topology keys; nodes without a key are in none.
 
     Without keys all nodes are one domain. Where members have chosen a domain, only that one counts.
@@ -167,7 +167,7 @@ def domains(request: GangRequest, nodes: Sequence[NodeRoom]) -> Domains:
     return found
 
 
-def _share_names(request: GangRequest, nodes: Sequence[NodeRoom]) -> bool:
+def _share_names(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> bool:
     """Whether pods that must be on different hosts could be told apart by something else than nodes."""
     apart = [
         party.shape for party in request.parties if party.count and is_about_hosts(party.shape)
@@ -177,7 +177,7 @@ def _share_names(request: GangRequest, nodes: Sequence[NodeRoom]) -> bool:
     return any(not node.labels.get(HOSTNAME) or names[node.labels[HOSTNAME]] > 1 for node in hosts)
 
 
-def _unreadable(request: GangRequest, nodes: Sequence[NodeRoom]) -> str:
+def _unreadable(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> str:
     """Name a node that might host a member if its amounts could be read."""
     for node in sorted((one for one in nodes if one.unreadable), key=lambda one: one.name):
         for party in request.parties:

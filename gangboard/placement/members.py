@@ -11,11 +11,11 @@ from gangboard.domain.capacity import (
     AFFINITY,
     ANTI_AFFINITY,
     SPREAD,
-    GangRequest,
     Load,
     Needs,
     NodeRoom,
     Party,
+    PlacementRequest,
     PodTerm,
     Shape,
     Spread,
@@ -48,7 +48,7 @@ def waiting(unit: Unit) -> tuple[Pod, ...]:
     )
 
 
-def request_of(unit: Unit) -> GangRequest:
+def request_of(unit: Unit) -> PlacementRequest:
     """Return what the waiting members ask for, as one question.
 
     The quorum is what is left of it for them. Without one (pod by pod, a basic group), and where
@@ -60,7 +60,7 @@ def request_of(unit: Unit) -> GangRequest:
     domain, unclear = _domain(unit, keys)
     also = (*unclear, *_siblings(unit))
     parties = _parties(unit, pods, also, alone=not keys)
-    return GangRequest(parties, _quorum(unit), keys, domain, _whose(unit, pods))
+    return PlacementRequest(parties, _quorum(unit), keys, domain, _whose(unit, pods))
 
 
 def _whose(unit: Unit, pods: Sequence[Pod]) -> str:

@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain, permutations
 
-from gangboard.domain.capacity import GangRequest, Party
+from gangboard.domain.capacity import Party, PlacementRequest
 from gangboard.domain.placing import When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.domains import domains_of
@@ -33,7 +33,9 @@ _LEAST = {_CPU: 100, _MEMORY: 200 * 1024**2}
 """What a pod that asks for none counts for in scores (pkg/scheduler/util/pod_resources.go)."""
 
 
-def is_found_in_scheduler_order(request: GangRequest, snapshot: NodeSnapshot, target: int) -> bool:
+def is_found_in_scheduler_order(
+    request: PlacementRequest, snapshot: NodeSnapshot, target: int
+) -> bool:
     """Whether `target` members are placed in every order that is played."""
     parties = [party for party in request.parties if party.count]
     groups = list(_groups(request, snapshot, parties, target))
@@ -43,7 +45,7 @@ def is_found_in_scheduler_order(request: GangRequest, snapshot: NodeSnapshot, ta
     )
 
 
-def work_of(request: GangRequest, snapshot: NodeSnapshot) -> int:
+def work_of(request: PlacementRequest, snapshot: NodeSnapshot) -> int:
     """Return how often a node is scored at the least, over all orders that are played."""
     parties = [party for party in request.parties if party.count]
     hosts = [
@@ -54,7 +56,7 @@ def work_of(request: GangRequest, snapshot: NodeSnapshot) -> int:
 
 
 def _groups(
-    request: GangRequest, snapshot: NodeSnapshot, parties: Sequence[Party], target: int
+    request: PlacementRequest, snapshot: NodeSnapshot, parties: Sequence[Party], target: int
 ) -> Iterator[list[int]]:
     """Yield the nodes of each topology domain that has room for enough; all nodes without one."""
     if not request.topology_keys:

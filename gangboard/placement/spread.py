@@ -18,7 +18,7 @@ from heapq import heapify, heappop, heapreplace
 
 import numpy as np
 
-from gangboard.domain.capacity import GangRequest, NodeRoom, Party, PodTerm, Shape, Spread
+from gangboard.domain.capacity import NodeRoom, Party, PlacementRequest, PodTerm, Shape, Spread
 from gangboard.domain.placing import Answer, Fit, When
 from gangboard.placement.domains import domains_of
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
@@ -57,7 +57,7 @@ class Spreading:
         return self.party.shape
 
 
-def spread_of(request: GangRequest) -> Spreading | None:
+def spread_of(request: PlacementRequest) -> Spreading | None:
     """Return what of a request is worked out here; None where it has no constraint, or more."""
     parties = [party for party in request.parties if party.count > 0]
     if len(parties) != 1 or request.topology_keys:

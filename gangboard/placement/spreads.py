@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gangboard.domain.capacity import GangRequest, NodeRoom, Party, Spread
+from gangboard.domain.capacity import NodeRoom, Party, PlacementRequest, Spread
 from gangboard.domain.placing import When
 from gangboard.placement.domains import domains_of
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
@@ -26,7 +26,7 @@ from gangboard.placement.node_snapshot import Mask, NodeSnapshot, Whole
 from gangboard.placement.spread import is_counted, matching
 
 
-def several_of(request: GangRequest) -> Party | None:
+def several_of(request: PlacementRequest) -> Party | None:
     """Return the equal pods of a request that have several constraints; None where it is otherwise."""
     parties = [party for party in request.parties if party.count > 0]
     if len(parties) != 1 or request.topology_keys:

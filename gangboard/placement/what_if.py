@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gangboard.domain.capacity import GangRequest, NodeRoom, Party, Shape
+from gangboard.domain.capacity import NodeRoom, Party, PlacementRequest, Shape
 from gangboard.domain.facts import Unit
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.placing import Answer, Assessment, Cause, Fit, When
@@ -45,7 +45,7 @@ class WhatIf:
     """One unit whose members do not fit, and what would be different."""
 
     unit: Unit
-    request: GangRequest
+    request: PlacementRequest
     assessment: Assessment
     snapshot: NodeSnapshot
     parties: tuple[Party, ...] = ()
@@ -127,7 +127,7 @@ class WhatIf:
     def fits(
         self,
         changed: Mapping[str, NodeRoom] = _NO_CHANGE,
-        request: GangRequest | None = None,
+        request: PlacementRequest | None = None,
         target: int | None = None,
     ) -> bool:
         """Whether it is proven that the members fit after the change.
@@ -145,7 +145,7 @@ class WhatIf:
     def fit(
         self,
         changed: Mapping[str, NodeRoom] = _NO_CHANGE,
-        request: GangRequest | None = None,
+        request: PlacementRequest | None = None,
         target: int | None = None,
     ) -> Fit:
         """Return whether they fit after the change, with a placement."""
@@ -177,7 +177,7 @@ class WhatIf:
     def frees(
         self,
         changed: Mapping[str, NodeRoom] = _NO_CHANGE,
-        request: GangRequest | None = None,
+        request: PlacementRequest | None = None,
         target: int | None = None,
     ) -> bool:
         """Whether they fit after the change and the scheduler comes upon a placement by itself."""
@@ -192,7 +192,9 @@ class WhatIf:
         self._scores -= work_of(request, snapshot)
         return self._scores >= 0 and is_found_in_scheduler_order(request, snapshot, target)
 
-    def _snapshot_for(self, request: GangRequest, changed: Mapping[str, NodeRoom]) -> NodeSnapshot:
+    def _snapshot_for(
+        self, request: PlacementRequest, changed: Mapping[str, NodeRoom]
+    ) -> NodeSnapshot:
         if request is not self.request or self.is_one_shape or self._must_see_all(request):
             return self.snapshot.changed(changed) if changed else self.snapshot
         if changed:
@@ -201,7 +203,7 @@ class WhatIf:
             self._best_snapshot = NodeSnapshot(self._best_nodes(changed))
         return self._best_snapshot
 
-    def _must_see_all(self, request: GangRequest) -> bool:
+    def _must_see_all(self, request: PlacementRequest) -> bool:
         """Whether what fits on some nodes alone may not fit on them beside all the others."""
         return bool(request.topology_keys) or any(
             is_about_values(party.shape) for party in self.parties

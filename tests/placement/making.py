@@ -9,11 +9,11 @@ from typing import Any
 
 from gangboard.domain.capacity import (
     HOSTNAME,
-    GangRequest,
     HostPort,
     Load,
     NodeRoom,
     Party,
+    PlacementRequest,
     PodTerm,
     Requirement,
     Shape,
@@ -48,9 +48,9 @@ def shape(name: str = "worker", gpu: int | str = 0, **more: Any) -> Shape:
     return Shape(name, {GPU: Decimal(gpu)} if Decimal(gpu) else {}, **more)
 
 
-def gang(count: int, one: Shape, quorum: int | None = None, **more: Any) -> GangRequest:
+def gang(count: int, one: Shape, quorum: int | None = None, **more: Any) -> PlacementRequest:
     """A gang of one shape."""
-    return GangRequest((Party(one, count),), quorum, **more)
+    return PlacementRequest((Party(one, count),), quorum, **more)
 
 
 def term(app: str, namespace: str = "team-a") -> PodTerm:

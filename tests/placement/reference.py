@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
 
-from gangboard.domain.capacity import GangRequest, Load, NodeRoom, Shape, Spread
+from gangboard.domain.capacity import Load, NodeRoom, PlacementRequest, Shape, Spread
 from gangboard.domain.placing import When
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from tests.placement.making import R
@@ -56,7 +56,7 @@ def _are_apart_by_rack(
     return True
 
 
-def ways(request: GangRequest, nodes: Sequence[NodeRoom]) -> Iterator[list[list[Shape]]]:
+def ways(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> Iterator[list[list[Shape]]]:
     pods = [party.shape for party in request.parties for _ in range(party.count)]
     for places in product(range(len(nodes) + 1), repeat=len(pods)):
         hosted: list[list[Shape]] = [[] for _ in nodes]
@@ -67,7 +67,7 @@ def ways(request: GangRequest, nodes: Sequence[NodeRoom]) -> Iterator[list[list[
 
 
 def works(
-    request: GangRequest, nodes: Sequence[NodeRoom], hosted: list[list[Shape]], when: When
+    request: PlacementRequest, nodes: Sequence[NodeRoom], hosted: list[list[Shape]], when: When
 ) -> bool:
     used = {node.labels["rack"] for node, pods in zip(nodes, hosted, strict=True) if pods}
     if request.topology_keys and len(used) > 1:
@@ -80,7 +80,7 @@ def works(
     )
 
 
-def reference(request: GangRequest, nodes: Sequence[NodeRoom], when: When) -> int:
+def reference(request: PlacementRequest, nodes: Sequence[NodeRoom], when: When) -> int:
     """Return the largest number of members that can be placed at once."""
     return max(
         sum(map(len, hosted))
@@ -90,7 +90,7 @@ def reference(request: GangRequest, nodes: Sequence[NodeRoom], when: When) -> in
 
 
 def witness(
-    request: GangRequest, nodes: Sequence[NodeRoom], placement: Mapping[str, Mapping[str, int]]
+    request: PlacementRequest, nodes: Sequence[NodeRoom], placement: Mapping[str, Mapping[str, int]]
 ) -> list[list[Shape]]:
     named = {party.shape.name: party.shape for party in request.parties}
     assert placement.keys() <= {node.name for node in nodes}

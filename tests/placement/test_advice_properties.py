@@ -16,11 +16,11 @@ from gangboard.domain.capacity import (
     PODS,
     ClusterRoom,
     Ending,
-    GangRequest,
     Load,
     Needs,
     NodeRoom,
     Party,
+    PlacementRequest,
     Resident,
     Toleration,
 )
@@ -117,7 +117,7 @@ def _ending(draw: st.DrawFn, gang: Resident) -> Resident:
     return replace(gang, ends=(end,), by_suspending=rest)
 
 
-def asked(unit: Unit) -> GangRequest:
+def asked(unit: Unit) -> PlacementRequest:
     assert unit.placing is not None
     return unit.placing.request
 
@@ -160,7 +160,7 @@ def _freed(node: NodeRoom, amounts: Mapping[str, int]) -> NodeRoom:
     return replace(node, now=now)
 
 
-def placed(request: GangRequest, nodes: Sequence[NodeRoom], when: When = When.NOW) -> int:
+def placed(request: PlacementRequest, nodes: Sequence[NodeRoom], when: When = When.NOW) -> int:
     """Return the most that fit, by trying everything; a cordoned node takes no pod, and keeps its own."""
     there = [
         replace(one, allocatable={**one.allocatable, PODS: 0}) if CORDON in one.taints else one
@@ -169,7 +169,7 @@ def placed(request: GangRequest, nodes: Sequence[NodeRoom], when: When = When.NO
     return reference(request, there, when)
 
 
-def _tolerating(request: GangRequest) -> GangRequest:
+def _tolerating(request: PlacementRequest) -> PlacementRequest:
     more = (Toleration(TAINT.key, "Exists"),)
     parties = tuple(
         Party(replace(party.shape, tolerations=more), party.count) for party in request.parties

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from gangboard.domain.capacity import GangRequest, Party, Shape, Taint
+from gangboard.domain.capacity import Party, PlacementRequest, Shape, Taint
 from gangboard.domain.placing import Answer, Assessment, Cause, Constraint, Total, When
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
@@ -127,10 +127,10 @@ def test_a_topology_that_waits() -> None:
     assert (found.cause, found.empty.answer) == (Cause.CONSTRAINED, Answer.YES)
 
 
-def mixed(workers: int, drivers: int = 1) -> GangRequest:
+def mixed(workers: int, drivers: int = 1) -> PlacementRequest:
     driver = Shape("driver", {"cpu": Decimal(6)})
     worker = Shape("worker", {"cpu": Decimal(3), GPU: Decimal(2)})
-    return GangRequest((Party(driver, drivers), Party(worker, workers)))
+    return PlacementRequest((Party(driver, drivers), Party(worker, workers)))
 
 
 def test_different_shapes_together() -> None:
@@ -148,7 +148,7 @@ def test_a_driver_with_room_does_not_hide_that_workers_lack_it() -> None:
     nodes = [node("g0", used=0, labels={"pool": "gpu"}), node("c0", gpu=0), node("c1", gpu=0)]
     worker = Shape("worker", {"cpu": Decimal(5)}, node_selector={"pool": "gpu"})
     driver = Shape("driver", {"cpu": Decimal(1)})
-    found = assess(GangRequest((Party(worker, 2), Party(driver, 1))), nodes)
+    found = assess(PlacementRequest((Party(worker, 2), Party(driver, 1))), nodes)
     assert told(found) == (Cause.TOO_LARGE, "cpu")
 
 
@@ -211,7 +211,7 @@ def test_more_ways_than_the_budget_is_no_answer() -> None:
 
 def test_work_does_not_grow_with_nodes_that_are_alike() -> None:
     driver, worker = (party.shape for party in mixed(1).parties)
-    request = GangRequest((Party(driver, 30), Party(worker, 61)))
+    request = PlacementRequest((Party(driver, 30), Party(worker, 61)))
     # 30 nodes for drivers, 31 for workers: one node short, which no sum and no bound shows.
     few = fits(request, [node(f"n{at}") for at in range(60)], When.NOW, 91)
     assert (few.answer, few.steps < 20_000) == (Answer.NO, True)

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from gangboard.domain.capacity import (
     HOSTNAME,
-    GangRequest,
     HostPort,
     Load,
     NodeRoom,
     Party,
+    PlacementRequest,
     Requirement,
     Shape,
     Spread,
@@ -176,13 +176,13 @@ def odd_shape(random: Random, name: str = "s") -> Shape:
 KEYS: list[tuple[str, ...]] = [(), (), ("rack",), ("rack", "pool")]
 
 
-def odd_gang(random: Random) -> GangRequest:
+def odd_gang(random: Random) -> PlacementRequest:
     counts = [random.choice([0, 1, 2, 3, 5, 8]) for _ in range(random.choice([1, 1, 2, 3]))]
     parties = tuple(Party(odd_shape(random, f"s{at}"), count) for at, count in enumerate(counts))
     keys = random.choice(KEYS)
     chosen = tuple("ax"[: len(keys)]) if random.random() < 0.2 and keys else None
     quorum = random.randint(0, sum(counts) + 1) if random.random() < 0.4 else None
-    return GangRequest(parties, quorum, keys, chosen)
+    return PlacementRequest(parties, quorum, keys, chosen)
 
 
 @settings(max_examples=300, deadline=None)
@@ -210,7 +210,7 @@ def test_each_node_is_judged_as_when_it_is_asked_alone(random: Random) -> None:
     }
 
 
-def is_right(found: Fit, other: Fit, request: GangRequest, nodes: Sequence[NodeRoom]) -> None:
+def is_right(found: Fit, other: Fit, request: PlacementRequest, nodes: Sequence[NodeRoom]) -> None:
     """The same answer; a placement is checked by asking for nothing else on these nodes."""
     assert (found.answer, found.why, found.but_for) == (other.answer, other.why, other.but_for)
     if found.answer is not Answer.YES:
@@ -226,9 +226,12 @@ def is_right(found: Fit, other: Fit, request: GangRequest, nodes: Sequence[NodeR
             if party.shape.name in counts
         )
         when = When.NOW
-        if fits(GangRequest(parties), alone, when, placed[name], plain=True).answer is Answer.NO:
+        if (
+            fits(PlacementRequest(parties), alone, when, placed[name], plain=True).answer
+            is Answer.NO
+        ):
             when = When.EMPTY
-        again = fits(GangRequest(parties), alone, when, placed[name], plain=True)
+        again = fits(PlacementRequest(parties), alone, when, placed[name], plain=True)
         assert again.answer is Answer.YES
 
 
@@ -266,7 +269,7 @@ def test_a_changed_snapshot_is_a_snapshot_of_the_changed_nodes(random: Random) -
     )
 
 
-def crowd(random: Random) -> tuple[GangRequest, list[NodeRoom]]:
+def crowd(random: Random) -> tuple[PlacementRequest, list[NodeRoom]]:
     """Several members of two or three shapes that stand in each other's way on many nodes."""
     asked = random.sample(
         [(cpu, gpu) for cpu in (1, 2, 3) for gpu in range(5)], random.choice([2, 3])
@@ -290,7 +293,7 @@ def crowd(random: Random) -> tuple[GangRequest, list[NodeRoom]]:
         )
         for at, (cpu, gpu) in enumerate(sizes * random.randint(1, 3))
     ]
-    return GangRequest(parties), nodes
+    return PlacementRequest(parties), nodes
 
 
 @settings(max_examples=60, deadline=None)
@@ -363,7 +366,7 @@ def test_drivers_and_workers_on_a_thousand_different_nodes() -> None:
     worker = Shape("worker", {"cpu": Decimal(3), GPU: Decimal(2), "memory": Decimal(1000)})
 
     def asked(drivers: int, workers: int) -> Answer:
-        request = GangRequest((Party(driver, drivers), Party(worker, workers)))
+        request = PlacementRequest((Party(driver, drivers), Party(worker, workers)))
         return fits(request, nodes, When.NOW, request.size).answer
 
     assert asked(400, 1200) is Answer.YES

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from gangboard.domain.capacity import (
     HOSTNAME,
-    GangRequest,
     HostPort,
     Load,
     NodeRoom,
     Party,
+    PlacementRequest,
     PodTerm,
     Shape,
     Taint,
@@ -95,11 +95,11 @@ def shapes(draw: st.DrawFn, name: str) -> Shape:
 
 
 @st.composite
-def gangs(draw: st.DrawFn) -> GangRequest:
+def gangs(draw: st.DrawFn) -> PlacementRequest:
     counts = draw(st.sampled_from([(1,), (3,), (5,), (1, 2), (2, 3), (1, 4), (1, 2, 2)]))
     parties = tuple(Party(draw(shapes(f"s{at}")), count) for at, count in enumerate(counts))
     quorum = draw(st.one_of(st.none(), st.integers(1, sum(counts))))
-    return GangRequest(parties, quorum, ("rack",) if draw(st.integers(0, 3)) == 3 else ())
+    return PlacementRequest(parties, quorum, ("rack",) if draw(st.integers(0, 3)) == 3 else ())
 
 
 @st.composite
@@ -114,7 +114,7 @@ def clusters(draw: st.DrawFn) -> list[NodeRoom]:
 @settings(max_examples=150, deadline=None)
 @given(gangs(), clusters(), st.sampled_from(When))
 def test_agrees_with_trying_everything(
-    request: GangRequest, nodes: list[NodeRoom], when: When
+    request: PlacementRequest, nodes: list[NodeRoom], when: When
 ) -> None:
     most = reference(request, nodes, when)
     event(f"all fit: {most == request.size}")
@@ -135,7 +135,7 @@ def test_agrees_with_trying_everything(
 
 
 @st.composite
-def tight(draw: st.DrawFn) -> tuple[GangRequest, list[NodeRoom]]:
+def tight(draw: st.DrawFn) -> tuple[PlacementRequest, list[NodeRoom]]:
     """Two or three shapes on nodes that they nearly fill."""
     counts = draw(st.sampled_from([(2, 2), (2, 3), (1, 2, 2), (2, 1, 2)]))
     parties = tuple(
@@ -169,12 +169,12 @@ def tight(draw: st.DrawFn) -> tuple[GangRequest, list[NodeRoom]]:
         )
         for at in range(share)
     ]
-    return GangRequest(parties), nodes
+    return PlacementRequest(parties), nodes
 
 
 @settings(max_examples=100, deadline=None)
 @given(tight())
-def test_the_search_alone_is_exact(case: tuple[GangRequest, list[NodeRoom]]) -> None:
+def test_the_search_alone_is_exact(case: tuple[PlacementRequest, list[NodeRoom]]) -> None:
     request, nodes = case
     most = reference(request, nodes, When.NOW)
     event(f"all fit: {most == request.size}")
@@ -196,7 +196,7 @@ def test_the_search_alone_is_exact(case: tuple[GangRequest, list[NodeRoom]]) -> 
 @settings(max_examples=80, deadline=None)
 @given(gangs(), clusters(), rooms("more"))
 def test_a_node_more_and_a_pod_less_never_hurt(
-    request: GangRequest, nodes: list[NodeRoom], more: NodeRoom
+    request: PlacementRequest, nodes: list[NodeRoom], more: NodeRoom
 ) -> None:
     # What is on it may keep members from the other nodes of its rack.
     assume(R not in {*more.now.apart, *more.now.matched})
@@ -212,7 +212,7 @@ def test_a_node_more_and_a_pod_less_never_hurt(
 @settings(max_examples=80, deadline=None)
 @given(gangs(), clusters(), st.booleans())
 def test_neither_order_nor_grouping_matters(
-    request: GangRequest, nodes: list[NodeRoom], backwards: bool
+    request: PlacementRequest, nodes: list[NodeRoom], backwards: bool
 ) -> None:
     found = fits(request, nodes, When.NOW, request.needed)
     assert fits(request, nodes, When.NOW, request.needed, group=False).answer is found.answer
@@ -240,7 +240,7 @@ def test_room_of_one_shape_is_where_one_pod_more_does_not_fit(
 
 @settings(max_examples=80, deadline=None)
 @given(gangs(), clusters())
-def test_a_cause_says_what_is_so(request: GangRequest, nodes: list[NodeRoom]) -> None:
+def test_a_cause_says_what_is_so(request: PlacementRequest, nodes: list[NodeRoom]) -> None:
     found = assess(request, nodes)
     event(found.cause)
     now = reference(request, nodes, When.NOW) >= request.needed

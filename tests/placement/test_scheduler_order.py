@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from gangboard.domain.capacity import HOSTNAME, GangRequest, Load, NodeRoom, Party, Shape
+from gangboard.domain.capacity import HOSTNAME, Load, NodeRoom, Party, PlacementRequest, Shape
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.scheduler_order import is_found_in_scheduler_order, work_of
 from tests.placement.making import S, port
@@ -30,7 +30,7 @@ def cpus(name: str, cores: str, **more: object) -> Shape:
 def found(
     nodes: Sequence[NodeRoom], *parties: tuple[Shape, int], keys: tuple[str, ...] = ()
 ) -> bool:
-    request = GangRequest(tuple(Party(*one) for one in parties), topology_keys=keys)
+    request = PlacementRequest(tuple(Party(*one) for one in parties), topology_keys=keys)
     return is_found_in_scheduler_order(request, NodeSnapshot(nodes), request.size)
 
 
@@ -78,7 +78,7 @@ def test_orders_are_few_whatever_the_shapes() -> None:
     def played(*counts: int) -> int:
         """Pods in all orders together: without nodes there is nothing else to do."""
         parties = tuple(Party(cpus(f"s{at}", "1"), count) for at, count in enumerate(counts))
-        return work_of(GangRequest(parties), NodeSnapshot(()))
+        return work_of(PlacementRequest(parties), NodeSnapshot(()))
 
     assert played(1, 1) == 3 * 2
     assert played(1, 64) == 2 * 65

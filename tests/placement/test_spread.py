@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from gangboard.domain.capacity import (
     HOSTNAME,
-    GangRequest,
     HostPort,
     Load,
     NodeRoom,
     Party,
+    PlacementRequest,
     Shape,
     Spread,
     Taint,
@@ -86,7 +86,7 @@ def test_agrees_with_every_order_of_placing(
     ends = spread_ends(one, count, nodes, when)
     (total,) = {sum(end) for end in ends}  # no order gets stuck before another
     event(f"placed: {total} of {count}")
-    request = GangRequest((Party(one, count),))
+    request = PlacementRequest((Party(one, count),))
     for target in range(1, count + 1):
         found = fits(request, nodes, when, target, plain=plain)
         assert found.answer is (Answer.YES if target <= total else Answer.NO)
@@ -177,7 +177,7 @@ def test_it_is_the_cause_and_without_it_they_fit() -> None:
 @pytest.mark.parametrize("plain", [False, True])
 def test_with_other_shapes_or_in_one_domain_nobody_can_tell(plain: bool) -> None:
     nodes = zoned(a=[4], b=[4])
-    two = GangRequest((Party(spread(), 2), Party(shape("driver"), 1)))
+    two = PlacementRequest((Party(spread(), 2), Party(shape("driver"), 1)))
     one_zone = gang(2, spread(), topology_keys=(ZONE,))
     for request in (two, one_zone):
         found = fits(request, nodes, When.NOW, 2, plain=plain)

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from gangboard.domain.capacity import HOSTNAME, GangRequest, Load, NodeRoom, Party, Shape, Spread
+from gangboard.domain.capacity import (
+    HOSTNAME,
+    Load,
+    NodeRoom,
+    Party,
+    PlacementRequest,
+    Shape,
+    Spread,
+)
 from gangboard.domain.placing import Answer, Cause, Constraint, When
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
@@ -58,7 +66,7 @@ def test_no_order_of_placing_comes_to_more(
 ) -> None:
     one = replace(one, spreads=spreads)
     most = max(sum(end) for end in spread_ends(one, count, nodes, when))
-    request = GangRequest((Party(one, count),))
+    request = PlacementRequest((Party(one, count),))
     refused = [
         target
         for target in range(1, count + 1)
