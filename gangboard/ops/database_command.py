@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import Error
 
+from gangboard.ops.printing import PrintingCommand
 from gangboard.store.schema import is_migrated
 
 
-class DatabaseCommand(BaseCommand):
+class DatabaseCommand(PrintingCommand):
     """Base of all commands that read or write what gangboard keeps."""
 
     def execute(self, *args: Any, **options: Any) -> str | None:

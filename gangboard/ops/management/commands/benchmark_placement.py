@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from gangboard.ops.placement_benchmark import (
     ALL_SECONDS,
@@ -14,12 +14,13 @@ from gangboard.ops.placement_benchmark import (
     sample,
 )
 from gangboard.ops.placement_fleet import make_fleet
+from gangboard.ops.printing import PrintingCommand
 
 FULL = {"nodes": 5000, "pods": 50_000, "gangs": 1000, "shapes": 220}
 """The size for which the limits of time are meant."""
 
 
-class Command(BaseCommand):
+class Command(PrintingCommand):
     help = (
         "Make a large cluster in memory, judge its waiting gangs as a poll does, and print the CPU "
         "that it took. Exits with 1 when it takes too long, or when the plain, slow way gives "

@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
+
+from gangboard.ops.printing import PrintingCommand
 
 
-class Command(BaseCommand):
+class Command(PrintingCommand):
     help = "Not used: manage.py create_user NAME --role admin makes an admin."
     requires_system_checks = ()
 

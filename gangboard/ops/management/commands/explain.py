@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
+from gangboard.logs import one_line
 from gangboard.ops.database_command import DatabaseCommand
 from gangboard.readmodels import explain
 from gangboard.readmodels.freshness import read_freshness
@@ -50,7 +51,7 @@ class Command(DatabaseCommand):
         if detail is None or freshness is None:
             raise CommandError("the gang was deleted while it was looked up")
         for line in explain.explain(detail, freshness=freshness, now=now):
-            self.stdout.write(_wrapped(line))
+            self.stdout.write(_wrapped(one_line(line)))
 
 
 def _address(text: str) -> explain.Address:

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from gangboard.domain.reading.wording import count
+from gangboard.logs import one_line
 from gangboard.ops.database_command import DatabaseCommand
 from gangboard.polling.poll import PollReport, poll_once
 from gangboard.polling.session import resources
@@ -37,7 +38,7 @@ class Command(DatabaseCommand):
         if not reports:
             self.stdout.write("There is no cluster to poll; add one with manage.py add_cluster.")
         for report in reports:
-            self.stdout.write(_line(report))
+            self.stdout.write(one_line(_line(report)))
         failed = [report.cluster for report in reports if not report.ok]
         partly = [report.cluster for report in reports if report.ok and not _is_whole(report)]
         faults = [f"could not look at {', '.join(failed)}"] if failed else []

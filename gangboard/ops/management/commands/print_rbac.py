@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from gangboard.actions.permissions.names import Wanted
 from gangboard.actions.permissions.printing import yaml_text
+from gangboard.ops.printing import PrintingCommand
 from gangboard.store import clusters, levers
 
 
-class Command(BaseCommand):
+class Command(PrintingCommand):
     help = (
         "Print what gangboard needs in a cluster, for kubectl apply -f -: the accounts of the reader "
         "and the actor with their roles, the Hold and its policy, and the policies that limit the "

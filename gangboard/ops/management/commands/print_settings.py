@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
 from gangboard import env
+from gangboard.ops.printing import PrintingCommand
 
 
-class Command(BaseCommand):
+class Command(PrintingCommand):
     help = "Print every environment variable that is read: its value, whether it is set, what it is for."
     requires_system_checks = ()
 

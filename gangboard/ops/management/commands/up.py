@@ -3,14 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from gangboard.kube.errors import CredentialError
 from gangboard.ops.launch import LaunchError, launch
+from gangboard.ops.printing import PrintingCommand
 from gangboard.store.clusters import ClusterError
 
 
-class Command(BaseCommand):
+class Command(PrintingCommand):
     help = (
         "Run everything on this machine: web server, poll worker, beat and, where no cluster is "
         "configured, two simulated clusters. Prints the address and a one-time sign-in link on the "
