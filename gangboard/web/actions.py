@@ -73,7 +73,7 @@ def actions(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 
 @signed_in
 @require_GET
-def actions_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def actions_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the Actions page."""
     address = read_address("actions", ActionFilters, request.GET)
 
@@ -105,7 +105,7 @@ def action(request: HttpRequest, viewer: Viewer, action_id: str) -> HttpResponse
 
 @signed_in
 @require_GET
-def action_news(request: HttpRequest, viewer: Viewer, action_id: str) -> HttpResponse:
+def action_updates(request: HttpRequest, viewer: Viewer, action_id: str) -> HttpResponse:
     """Answer the waiting request of an action's page."""
 
     def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
@@ -144,7 +144,7 @@ def _selects(filters: ActionFilters, clusters: Mapping[int, Freshness]) -> tuple
 
 
 def _action_live(action_id: str) -> str:
-    return reverse("action-news", args=[action_id])
+    return reverse("action-updates", args=[action_id])
 
 
 def _page(

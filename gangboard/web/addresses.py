@@ -76,7 +76,7 @@ class Address(Generic[Filters]):
     """The state of a page: what it is narrowed to and, in a long list, where it stands."""
 
     page: str
-    """Name of its route; with `-news` behind it that of its waiting request."""
+    """Name of its route; with `-updates` behind it that of its waiting request."""
     filters: Filters
     pairs: Pairs
     """The filters as pairs of a query, without those that are not set."""
@@ -91,7 +91,11 @@ class Address(Generic[Filters]):
     def live(self) -> str:
         """Return the address of the waiting request: the state and the place in the list."""
         query = urlencode([*self.pairs, *([("cursor", self.cursor)] if self.cursor else [])])
-        return f"{reverse(f'{self.page}-news')}?{query}" if query else reverse(f"{self.page}-news")
+        return (
+            f"{reverse(f'{self.page}-updates')}?{query}"
+            if query
+            else reverse(f"{self.page}-updates")
+        )
 
     def next(self, cursor: str) -> str:
         """Return the address of the page of the list that a cursor begins."""

@@ -67,7 +67,7 @@ def _events(viewer: Viewer) -> tuple[str, ...]:
 
 @signed_in
 @require_GET
-def audit_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def audit_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the page."""
     address = read_address("audit", AuditFilters, request.GET)
 

@@ -84,7 +84,7 @@ def board(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 
 @signed_in
 @require_GET
-def board_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def board_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the Board's waiting request."""
     address = read_board_address(request.GET)
 

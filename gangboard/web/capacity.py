@@ -57,7 +57,7 @@ def capacity(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 
 @signed_in
 @require_GET
-def capacity_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def capacity_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the page."""
     address = read_address("capacity", CapacityFilters, request.GET)
 

@@ -33,20 +33,20 @@ def clusters(request: HttpRequest, viewer: Viewer) -> HttpResponse:
         now=now,
         page=_page(viewer, now),
         section="clusters",
-        live=reverse("clusters-news"),
+        live=reverse("clusters-updates"),
         context={},
     )
 
 
 @signed_in
 @require_GET
-def clusters_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def clusters_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the Clusters page."""
 
     def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         return _page(viewer, timezone.now())
 
-    return wait_for_updates(request, viewer, reverse("clusters-news"), read)
+    return wait_for_updates(request, viewer, reverse("clusters-updates"), read)
 
 
 @signed_in
@@ -64,20 +64,20 @@ def cluster(request: HttpRequest, viewer: Viewer, name: str) -> HttpResponse:
         now=now,
         page=page,
         section="clusters",
-        live=reverse("cluster-news", args=[name]),
+        live=reverse("cluster-updates", args=[name]),
         context={"name": name, "card": page[2]},
     )
 
 
 @signed_in
 @require_GET
-def cluster_news(request: HttpRequest, viewer: Viewer, name: str) -> HttpResponse:
+def cluster_updates(request: HttpRequest, viewer: Viewer, name: str) -> HttpResponse:
     """Answer the waiting request of a cluster's page."""
 
     def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         return _detail_page(viewer, name, timezone.now())
 
-    return wait_for_updates(request, viewer, reverse("cluster-news", args=[name]), read)
+    return wait_for_updates(request, viewer, reverse("cluster-updates", args=[name]), read)
 
 
 def _page(viewer: Viewer, now: datetime) -> tuple[Fragment | FragmentList, ...]:

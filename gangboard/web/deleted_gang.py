@@ -20,7 +20,7 @@ from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live.views import wait_for_updates
 
 DELETED = "gone"
-"""Parameter with which an open page of a deleted gang asks for news."""
+"""Parameter with which an open page of a deleted gang asks for updates."""
 
 
 def past_fragment(past: Past, now: datetime) -> Fragment:
@@ -53,7 +53,7 @@ def show_deleted_gang(
     )
 
 
-def deleted_gang_news(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpResponse:
+def deleted_gang_updates(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpResponse:
     """Answer the waiting request of the page of a deleted gang."""
 
     def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
@@ -67,7 +67,7 @@ def deleted_gang_news(request: HttpRequest, viewer: Viewer, gang_id: str) -> Htt
 
 
 def _live(gang_id: str) -> str:
-    return f"{reverse('gang-news', args=[gang_id])}?{DELETED}=1"
+    return f"{reverse('gang-updates', args=[gang_id])}?{DELETED}=1"
 
 
 def _page(viewer: Viewer, gang: GoneGang, now: datetime) -> tuple[Fragment | FragmentList, ...]:

@@ -16,7 +16,12 @@ from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.members import MemberBlock
 from gangboard.store.access import Viewer
 from gangboard.web.auth import signed_in
-from gangboard.web.deleted_gang import DELETED, deleted_gang_news, past_fragment, show_deleted_gang
+from gangboard.web.deleted_gang import (
+    DELETED,
+    deleted_gang_updates,
+    past_fragment,
+    show_deleted_gang,
+)
 from gangboard.web.gang_actions import (
     history_fragment,
     jobs_fragment,
@@ -50,10 +55,10 @@ def gang(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpResponse:
 
 @signed_in
 @require_GET
-def gang_news(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpResponse:
+def gang_updates(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpResponse:
     """Answer the waiting request of a gang's page."""
     if DELETED in request.GET:
-        return deleted_gang_news(request, viewer, gang_id)
+        return deleted_gang_updates(request, viewer, gang_id)
 
     def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         now = timezone.now()
@@ -65,7 +70,7 @@ def gang_news(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpRespons
 
 
 def _live(gang_id: str) -> str:
-    return reverse("gang-news", args=[gang_id])
+    return reverse("gang-updates", args=[gang_id])
 
 
 def _page(viewer: Viewer, detail: GangDetail, now: datetime) -> tuple[Fragment | FragmentList, ...]:

@@ -48,7 +48,7 @@ def groups(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 
 @signed_in
 @require_GET
-def groups_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def groups_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the Groups page."""
     address = read_address("groups", GroupFilters, request.GET)
 

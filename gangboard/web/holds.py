@@ -54,7 +54,7 @@ def holds(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 
 @signed_in
 @require_GET
-def holds_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def holds_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the page."""
     address = read_address("holds", HoldFilters, request.GET)
 

@@ -64,7 +64,7 @@ def render_page(
     context: Mapping[str, object],
     status: int = 200,
 ) -> HttpResponse:
-    """Return a page. `live` is the address that it asks for news."""
+    """Return a page. `live` is the address that it asks for updates."""
     fragments = {piece.id.replace("-", "_"): piece for piece in page}
     return render(
         request,

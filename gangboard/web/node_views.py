@@ -47,7 +47,7 @@ def node(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 
 @signed_in
 @require_GET
-def node_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def node_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the page."""
     cluster, name = read_text(request.GET, "cluster"), read_text(request.GET, "node")
 
@@ -58,7 +58,7 @@ def node_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 
 
 def _live(cluster: str, node: str) -> str:
-    return f"{reverse('node-news')}?{urlencode({'cluster': cluster, 'node': node})}"
+    return f"{reverse('node-updates')}?{urlencode({'cluster': cluster, 'node': node})}"
 
 
 def _page(

@@ -75,7 +75,7 @@ def progress_dialog(
         "now": now,
         "viewer": viewer,
         "fragments": {piece.id.replace("-", "_"): piece for piece in page},
-        "live": f"{reverse('asked-news')}?{urlencode(pairs)}",
+        "live": f"{reverse('progress-updates')}?{urlencode(pairs)}",
         "live_id": "live-asked",
         "version": write_version(page, int(now.timestamp() * 1000)),
         "title": _title(found.rows),
@@ -88,7 +88,7 @@ def progress_dialog(
 
 @signed_in
 @require_GET
-def progress_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def progress_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the dialog."""
     batch = request.GET.get("batch", "")[:32]
     action_ids = tuple(id_[:32] for id_ in request.GET.getlist("action")[:MOST_AT_ONCE])
@@ -98,7 +98,7 @@ def progress_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
         found = _read(viewer, batch, action_ids)
         return _dialog(found, timezone.now()) if found.rows else ()
 
-    address = f"{reverse('asked-news')}?{urlencode(pairs)}"
+    address = f"{reverse('progress-updates')}?{urlencode(pairs)}"
     return wait_for_updates(request, viewer, address, read, element="live-asked", personal=True)
 
 
@@ -111,14 +111,14 @@ def batch(request: HttpRequest, viewer: Viewer, batch: str) -> HttpResponse:
 
 @signed_in
 @require_GET
-def batch_news(request: HttpRequest, viewer: Viewer, batch: str) -> HttpResponse:
+def batch_updates(request: HttpRequest, viewer: Viewer, batch: str) -> HttpResponse:
     """Answer the waiting request of a batch's page."""
 
     def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         return _page(viewer, batch, timezone.now())
 
     return wait_for_updates(
-        request, viewer, reverse("batch-news", args=[batch]), read, personal=True
+        request, viewer, reverse("batch-updates", args=[batch]), read, personal=True
     )
 
 
@@ -186,7 +186,7 @@ def batch_page(
         now=now,
         page=page,
         section="actions",
-        live=reverse("batch-news", args=[batch]),
+        live=reverse("batch-updates", args=[batch]),
         context={"batch": batch, "refused": refused, "sentence": sentence},
         status=status,
     )

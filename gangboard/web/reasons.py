@@ -67,7 +67,7 @@ def reasons(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 
 @signed_in
 @require_GET
-def reasons_news(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def reasons_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Answer the waiting request of the page."""
     address = read_address("reasons", ReasonFilters, request.GET)
 

@@ -1,4 +1,4 @@
-"""Requests that wait until there is news: one notifier thread for all of them.
+"""Requests that wait until there are updates: one notifier thread for all of them.
 
 A waiting request holds a thread and never a database connection.
 """

@@ -22,7 +22,7 @@ PATIENCE = 5.0
 """Seconds to wait for a slot, then it goes on without: a query that hangs must not stop what needs
 another one."""
 MOST_OF_ONE = 40
-"""Requests of one session that wait, queue or are answered: twice what may wait for news, as a page
+"""Requests of one session that wait, queue or are answered: twice what may wait for updates, as a page
 that asks anew is there twice for a moment."""
 FALL_BACK = "2"
 """Seconds between two questions of a page that may not wait."""

@@ -26,7 +26,7 @@ from gangboard.web.live.notifier import Ticket, TooManyWaiting, notifier
 from gangboard.web.live.throttle import FALL_BACK, live_throttle
 
 WAIT = 25.0
-"""Seconds after which a page without news is told so; proxies cut silence at 30 or 60."""
+"""Seconds after which a page without updates is told so; proxies cut silence at 30 or 60."""
 VERSION = "X-Live-Version"
 """Header with the version that the page shows."""
 LONGEST_TAB = 64
