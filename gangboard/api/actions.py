@@ -12,15 +12,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gangboard.actions import service
-from gangboard.api.action_json import (
+from gangboard.api.errors import NOT_FOUND, RefusedRequest
+from gangboard.api.fields import problems
+from gangboard.api.parameters import ActionQuery, AskQuery, Query, read_query
+from gangboard.api.serializers.actions import (
     ActionListSerializer,
     ActionRequestSerializer,
     ActionSerializer,
     PlanSerializer,
 )
-from gangboard.api.errors import NOT_FOUND, RefusedRequest
-from gangboard.api.fields import problems
-from gangboard.api.parameters import ActionQuery, AskQuery, Query, read_query
 from gangboard.api.views import ReadView, next_url
 from gangboard.domain.action import Target, Verb
 from gangboard.readmodels.actions import ActionFilters, CursorError, action_row, actions_page

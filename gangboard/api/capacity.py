@@ -6,9 +6,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.capacity_json import CapacityListSerializer, ClusterCapacitySerializer
 from gangboard.api.fields import problems
 from gangboard.api.parameters import CapacityQuery, read_query
+from gangboard.api.serializers.capacity import CapacityListSerializer, ClusterCapacitySerializer
 from gangboard.api.views import ReadView
 from gangboard.readmodels.capacity import read_capacity
 from gangboard.readmodels.freshness import read_freshness

@@ -7,10 +7,10 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.cluster_json import ClusterListSerializer, ClusterSerializer
 from gangboard.api.errors import NOT_FOUND
 from gangboard.api.fields import problems
 from gangboard.api.parameters import Query, read_query
+from gangboard.api.serializers.clusters import ClusterListSerializer, ClusterSerializer
 from gangboard.api.views import ReadView
 from gangboard.readmodels.clusters import cluster_detail, list_clusters
 

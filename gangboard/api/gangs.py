@@ -9,13 +9,13 @@ from rest_framework.response import Response
 
 from gangboard.api.errors import NOT_FOUND
 from gangboard.api.fields import problems
-from gangboard.api.gang_json import (
+from gangboard.api.parameters import GangQuery, Query, read_query
+from gangboard.api.serializers.deleted_gangs import serialize_deleted_gang
+from gangboard.api.serializers.gangs import (
     GangDetailSerializer,
     GangListSerializer,
     GangSerializer,
 )
-from gangboard.api.gone_json import gone_json
-from gangboard.api.parameters import GangQuery, Query, read_query
 from gangboard.api.views import ReadView, next_url
 from gangboard.readmodels.cursors import CursorError
 from gangboard.readmodels.gang_page import gang_detail
@@ -61,5 +61,5 @@ class GangView(ReadView):
             return Response(GangDetailSerializer(found).data)
         gone = gone_gang(viewer=viewer, gang_id=gang_id, now=now)
         if gone is not None:
-            return Response(gone_json(gone))
+            return Response(serialize_deleted_gang(gone))
         raise NotFound(NOT_FOUND)

@@ -9,12 +9,12 @@ from rest_framework.response import Response
 
 from gangboard.api.errors import NOT_FOUND
 from gangboard.api.fields import problems
-from gangboard.api.group_json import (
+from gangboard.api.parameters import GroupQuery, Query, read_query
+from gangboard.api.serializers.groups import (
     GroupListSerializer,
     GroupWithGangSerializer,
     UnseenGroupsSerializer,
 )
-from gangboard.api.parameters import GroupQuery, Query, read_query
 from gangboard.api.views import ReadView, next_url
 from gangboard.readmodels.cursors import CursorError
 from gangboard.readmodels.groups import GroupFilters, group_detail, list_groups

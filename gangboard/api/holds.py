@@ -7,9 +7,13 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.action_json import HoldListSerializer, HoldSerializer, UnseenHoldsSerializer
 from gangboard.api.fields import problems
 from gangboard.api.parameters import HoldQuery, read_query
+from gangboard.api.serializers.actions import (
+    HoldListSerializer,
+    HoldSerializer,
+    UnseenHoldsSerializer,
+)
 from gangboard.api.views import ReadView, next_url
 from gangboard.readmodels.cursors import CursorError
 from gangboard.readmodels.holds import HoldFilters, holds

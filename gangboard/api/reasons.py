@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from gangboard.api.fields import problems
 from gangboard.api.parameters import ReasonQuery, read_query
-from gangboard.api.reason_json import ReasonsSerializer
+from gangboard.api.serializers.reasons import ReasonsSerializer
 from gangboard.api.views import ReadView
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.reasons import read_reasons

@@ -6,9 +6,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.cluster_json import SummarySerializer
 from gangboard.api.fields import problems
 from gangboard.api.parameters import Query, read_query
+from gangboard.api.serializers.clusters import SummarySerializer
 from gangboard.api.views import ReadView
 from gangboard.readmodels.summary import summary
 

@@ -1,10 +1,10 @@
-"""The JSON of a gang of which only its history is left."""
+"""The JSON of a deleted gang, of which only its history is left."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from gangboard.api.gang_json import MORE, GangDetailSerializer, GangSerializer
+from gangboard.api.serializers.gangs import MORE, GangDetailSerializer, GangSerializer
 from gangboard.readmodels.past import GoneGang
 
 _KEPT = (
@@ -21,7 +21,7 @@ _NOT_ANY_MORE: dict[str, Any] = {
 """What is so of everything that is gone: nothing can be done to it, and none of its pods waits."""
 
 
-def gone_json(gang: GoneGang) -> dict[str, Any]:
+def serialize_deleted_gang(gang: GoneGang) -> dict[str, Any]:
     """Return every key of `gangs/{id}/`; what nobody knows any more is null."""
     fields = GangDetailSerializer().fields
     kept = {name: (fields[name], fields[name].get_attribute(gang)) for name in _KEPT}

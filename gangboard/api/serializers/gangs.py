@@ -6,11 +6,11 @@ from typing import Any
 
 from rest_framework import serializers
 
-from gangboard.api.action_json import OfferSerializer
 from gangboard.api.fields import ChoiceOrNullField, PageSerializer, TimeField, WordField
-from gangboard.api.fit_json import FitSerializer
-from gangboard.api.group_json import GroupSerializer, UnseenGroupsSerializer
 from gangboard.api.parameters import HEALTHS, STAGES
+from gangboard.api.serializers.actions import OfferSerializer
+from gangboard.api.serializers.fit import FitSerializer
+from gangboard.api.serializers.groups import GroupSerializer, UnseenGroupsSerializer
 from gangboard.readmodels.gang_page import GangDetail
 
 

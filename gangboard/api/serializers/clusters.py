@@ -8,7 +8,7 @@ from typing import Any
 from rest_framework import serializers
 
 from gangboard.api.fields import PageSerializer, QuantityField, TimeField, WordField
-from gangboard.api.reason_json import UnseenClusterSerializer
+from gangboard.api.serializers.reasons import UnseenClusterSerializer
 from gangboard.readmodels.clusters import ResourceRow
 from gangboard.readmodels.summary import Tally
 

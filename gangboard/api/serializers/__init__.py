@@ -1,0 +1,1 @@
+"""JSON of the API, field by field: one module for each subject."""
