@@ -157,8 +157,8 @@ PodTerms = Mapping[PodTerm, int]
 class Terms:
     """The terms of anti-affinity that some pods have, and those that some match."""
 
-    apart: frozenset[PodTerm] = frozenset()
-    matched: frozenset[PodTerm] = frozenset()
+    anti_affinity: frozenset[PodTerm] = frozenset()
+    matched_terms: frozenset[PodTerm] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,13 +230,13 @@ class Shape:
     """Required node affinity, any of the terms; None when it has none. No term matches no node."""
     tolerations: tuple[Toleration, ...] = ()
     host_ports: frozenset[HostPort] = frozenset()
-    apart: frozenset[PodTerm] = frozenset()
+    anti_affinity: frozenset[PodTerm] = frozenset()
     """Required anti-affinity that it has: it shares no node, or no value of another label of nodes,
     with pods that match. Where it matches itself, a node or value takes one only."""
-    matched: frozenset[PodTerm] = frozenset()
+    matched_terms: frozenset[PodTerm] = frozenset()
     """Such terms that it matches, of its gang and of pods with a node: pods that have one of them
     keep it away."""
-    near: PodTerm | None = None
+    pod_affinity: PodTerm | None = None
     """Required affinity to pods that are there: its nodes have the label, and the value of a node with
     such a pod. Else it is in `unsupported`: where members without a node could be such pods elsewhere."""
     spreads: tuple[Spread, ...] = ()
@@ -263,9 +263,9 @@ class Load:
     """Sum over the pods, each in scheduler units. `pods` is not in it."""
     pods: int = 0
     host_ports: frozenset[HostPort] = frozenset()
-    apart: PodTerms = field(default_factory=dict)
+    anti_affinity: PodTerms = field(default_factory=dict)
     """The terms of anti-affinity that these have, those that are not exact included."""
-    matched: PodTerms = field(default_factory=dict)
+    matched_terms: PodTerms = field(default_factory=dict)
     """The exact terms that these match: anti-affinity by host of all pods of the cluster; of pods
     without a node also that by other labels unless it is open, affinity, and topology spread."""
 

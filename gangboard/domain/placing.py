@@ -8,7 +8,7 @@ Which cause of waiting is told by what, for one unit (`Placing` and its `Assessm
 | no matching node | cause NO_ELIGIBLE_NODE: what the owner asked for leaves no node |
 | untolerated taint | the same, and TAINT took most of the nodes that it leaves; which: `excluded[…].details` |
 | nodes unschedulable | the same with CORDON or NOT_READY; with UNSAID where nothing else is known to be in the way |
-| port conflict, anti-affinity | the same with HOST_PORT or APART; or cause CONSTRAINED with HOST_PORTS or APART in `constraints` |
+| port conflict, anti-affinity | the same with HOST_PORT or ANTI_AFFINITY; or cause CONSTRAINED with HOST_PORTS or ANTI_AFFINITY in `constraints` |
 | topology does not fit | cause CONSTRAINED with TOPOLOGY in `constraints` |
 | spread constraints | cause CONSTRAINED with SPREAD in `constraints` |
 | node pod limit | cause SHORT, OCCUPIED, FRAGMENTED or TOO_LARGE, `deciding` is `pods` |
@@ -55,7 +55,7 @@ class Filter(StrEnum):
     """
 
     SELECTOR = "node selector or required node affinity"
-    NEAR = "not near a pod that it must be near"
+    POD_AFFINITY = "not near a pod that it must be near"
     """Required affinity to pods that are there: another value of the label than theirs, or none."""
     TOPOLOGY_LABEL = "no label of the topology key"
     MISSING_RESOURCE = "does not have a requested resource"
@@ -66,7 +66,7 @@ class Filter(StrEnum):
     NOT_READY = "taint of a node that is not ready"
     TAINT = "untolerated taint"
     HOST_PORT = "host port held by a pod that stays"
-    APART = "kept away by a pod that stays"
+    ANTI_AFFINITY = "kept away by a pod that stays"
     UNREADABLE = "amount that could not be read"
 
 
@@ -75,7 +75,7 @@ class Constraint(StrEnum):
 
     TOPOLOGY = "topology"
     HOST_PORTS = "host ports"
-    APART = "required anti-affinity"
+    ANTI_AFFINITY = "required anti-affinity"
     SPREAD = "topology spread"
 
 

@@ -15,7 +15,7 @@ from gangboard.placement.amounts import free, wanted
 from gangboard.placement.cheapest import cheapest
 from gangboard.placement.eligibility import filters, is_eligible, pods_that_fit
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.matching import CORDON, keys_apart
+from gangboard.placement.matching import CORDON, one_per_domain_keys
 from gangboard.placement.node_snapshot import NodeSnapshot, Whole
 from gangboard.placement.what_if import Freed, WhatIf, node_ref, without_needless
 
@@ -49,7 +49,9 @@ def free_room(what_if: WhatIf) -> Iterator[Advice]:
 def least(what_if: WhatIf) -> Freed:
     """Return the least that must become free, worked out once for each what-if; nothing for unknown."""
     if what_if.freed is None:
-        one = what_if.is_one_shape and not (what_if.shape.spread or keys_apart(what_if.shape))
+        one = what_if.is_one_shape and not (
+            what_if.shape.spread or one_per_domain_keys(what_if.shape)
+        )
         what_if.freed = cheapest(what_if) if one else _least_for_several(what_if)
     return what_if.freed
 
@@ -61,7 +63,9 @@ def _may_unbalance(what_if: WhatIf, freed: Freed) -> bool:
         return False
     loads = [(what_if.node(name).now, what_if.node(name).staying) for name in freed]
     term = spread.counted
-    return any(now.matched.get(term, 0) > stay.matched.get(term, 0) for now, stay in loads)
+    return any(
+        now.matched_terms.get(term, 0) > stay.matched_terms.get(term, 0) for now, stay in loads
+    )
 
 
 def _shortage(node: NodeRoom, amounts: Mapping[str, int]) -> dict[str, int]:

@@ -75,7 +75,13 @@ def _what_they_hold(what_if: WhatIf, chosen: Sequence[_Candidate]) -> str:
 def _adds_up(what_if: WhatIf) -> bool:
     """Whether the places on each node can simply be added: one shape that shares nodes freely."""
     shape = what_if.shape
-    bound = shape.host_ports or shape.apart or shape.matched or shape.spreads or shape.unsupported
+    bound = (
+        shape.host_ports
+        or shape.anti_affinity
+        or shape.matched_terms
+        or shape.spreads
+        or shape.unsupported
+    )
     return what_if.is_one_shape and not bound
 
 

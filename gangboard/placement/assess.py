@@ -9,7 +9,7 @@ from decimal import Decimal
 from gangboard.domain.capacity import PODS, NodeRoom, Party, PlacementRequest, Shape
 from gangboard.domain.placing import Answer, Assessment, Cause, Constraint, Fit, Total, When
 from gangboard.placement.amounts import wanted
-from gangboard.placement.apart import lifted
+from gangboard.placement.anti_affinity import lifted
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.fits import fits
@@ -185,7 +185,9 @@ def _present(request: PlacementRequest) -> tuple[Constraint, ...]:
     there = {
         Constraint.TOPOLOGY: bool(request.topology_keys),
         Constraint.HOST_PORTS: any(shape.host_ports for shape in shapes),
-        Constraint.APART: any(shape.apart or shape.matched for shape in shapes),
+        Constraint.ANTI_AFFINITY: any(
+            shape.anti_affinity or shape.matched_terms for shape in shapes
+        ),
         Constraint.SPREAD: _is_spread(request),
     }
     return tuple(one for one in Constraint if there[one])
@@ -212,8 +214,12 @@ def relaxed(
             one,
             requests=requests,
             host_ports=frozenset() if Constraint.HOST_PORTS in constraints else one.host_ports,
-            apart=frozenset() if Constraint.APART in constraints else one.apart,
-            matched=frozenset() if Constraint.APART in constraints else one.matched,
+            anti_affinity=frozenset()
+            if Constraint.ANTI_AFFINITY in constraints
+            else one.anti_affinity,
+            matched_terms=frozenset()
+            if Constraint.ANTI_AFFINITY in constraints
+            else one.matched_terms,
             spreads=one.spreads if keeps_spread else (),
             unsupported=(),
         )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gangboard.domain.placing import When
-from gangboard.placement.matching import keeps_apart, ports_clash
+from gangboard.placement.matching import has_host_anti_affinity, ports_clash
 from gangboard.placement.node_snapshot import Mask, Whole, total
 from gangboard.placement.what_if import Freed, WhatIf
 
@@ -81,7 +81,7 @@ def _promising(what_if: WhatIf, mask: Mask, missing: int) -> Whole:
     if missing <= 0:
         return there[:0]
     shape = what_if.shape
-    if shape.host_ports or shape.apart or shape.matched:
+    if shape.host_ports or shape.anti_affinity or shape.matched_terms:
         there = there[
             np.array([not _is_barred(what_if, at) for at in there.tolist()], dtype=np.bool_)
         ]
@@ -95,7 +95,7 @@ def _promising(what_if: WhatIf, mask: Mask, missing: int) -> Whole:
 def _is_barred(what_if: WhatIf, at: int) -> bool:
     load = what_if.snapshot.nodes[at].now
     shape = what_if.shape
-    return keeps_apart(shape, load) or ports_clash(shape.host_ports, load.host_ports)
+    return has_host_anti_affinity(shape, load) or ports_clash(shape.host_ports, load.host_ports)
 
 
 class _Rows:

@@ -9,7 +9,7 @@ from gangboard.domain.capacity import Amounts, NodeRoom, Party, Shape
 from gangboard.domain.placing import When
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
-from gangboard.placement.matching import keeps_apart, ports_clash
+from gangboard.placement.matching import has_host_anti_affinity, ports_clash
 
 Vector = tuple[int, ...]
 
@@ -34,7 +34,7 @@ class Problem:
     """Per shape, how many pods there are."""
     requests: tuple[Vector, ...]
     """Per shape and resource, in scheduler units."""
-    apart: frozenset[tuple[int, int]]
+    conflicts: frozenset[tuple[int, int]]
     """Pairs of different shapes that cannot share a node."""
     classes: tuple[NodeClass, ...]
 
@@ -48,7 +48,8 @@ class Problem:
             if used > amount:
                 return False
         return not any(
-            max(pair) < len(config) and config[pair[0]] and config[pair[1]] for pair in self.apart
+            max(pair) < len(config) and config[pair[0]] and config[pair[1]]
+            for pair in self.conflicts
         )
 
 
@@ -82,7 +83,7 @@ def problem(
         tuple(party.shape.name for party in parties),
         counts,
         requests,
-        apart_pairs([party.shape for party in parties]),
+        conflicting_pairs([party.shape for party in parties]),
         tuple(
             NodeClass(room, caps, tuple(classes[caps, room, own]))
             for caps, room, own in sorted(classes)
@@ -99,13 +100,13 @@ def _caps(node: NodeRoom, parties: Sequence[Party], asked: Sequence[Amounts], wh
     )
 
 
-def apart_pairs(shapes: Sequence[Shape]) -> frozenset[tuple[int, int]]:
+def conflicting_pairs(shapes: Sequence[Shape]) -> frozenset[tuple[int, int]]:
     """Return which of the shapes cannot share a node: the smaller place first."""
     return frozenset(
         (low, high)
         for high, one in enumerate(shapes)
         for low, other in enumerate(shapes[:high])
-        if keeps_apart(one, other) or ports_clash(one.host_ports, other.host_ports)
+        if has_host_anti_affinity(one, other) or ports_clash(one.host_ports, other.host_ports)
     )
 
 

@@ -95,6 +95,6 @@ def _more(load: Load, part: Load) -> Load:
         {name: load.amounts.get(name, 0) + part.amounts.get(name, 0) for name in sorted(names)},
         load.pods + part.pods,
         load.host_ports | part.host_ports,
-        more(load.apart, part.apart),
-        more(load.matched, part.matched),
+        more(load.anti_affinity, part.anti_affinity),
+        more(load.matched_terms, part.matched_terms),
     )

@@ -1,6 +1,6 @@
 """Which nodes could ever host a pod of a shape, and how many pods of it fit on each.
 
-A node knows nothing of others: what pods in its zone keep away is seen where it is `apart.lifted`.
+A node knows nothing of others: what pods in its zone keep away is seen where it is `anti_affinity.lifted`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from gangboard.placement.amounts import free, wanted
 from gangboard.placement.matching import (
     CORDON,
     NOT_READY,
-    is_near,
+    has_host_anti_affinity,
     is_selected,
-    keeps_apart,
-    keys_apart,
+    one_per_domain_keys,
     ports_clash,
+    satisfies_pod_affinity,
     untolerated,
 )
 
@@ -46,8 +46,8 @@ def filters(
     asked = wanted(shape) if asked is None else asked
     if not is_selected(node, shape):
         yield Filter.SELECTOR, ""
-    if not is_near(node, shape):
-        yield Filter.NEAR, ""
+    if not satisfies_pod_affinity(node, shape):
+        yield Filter.POD_AFFINITY, ""
     for key in topology_keys:
         if key not in node.labels:
             yield Filter.TOPOLOGY_LABEL, key
@@ -67,8 +67,8 @@ def filters(
             yield Filter.TAINT, str(taint)
     if ports_clash(shape.host_ports, node.staying.host_ports):
         yield Filter.HOST_PORT, ""
-    if keeps_apart(shape, node.staying):
-        yield Filter.APART, ""
+    if has_host_anti_affinity(shape, node.staying):
+        yield Filter.ANTI_AFFINITY, ""
     for resource in sorted(node.unreadable & asked.keys()):
         yield Filter.UNREADABLE, resource
 
@@ -132,8 +132,8 @@ def pods_that_fit(
     load = node.now if when is When.NOW else node.staying
     if ports_clash(shape.host_ports, load.host_ports):
         return 0, Constraint.HOST_PORTS
-    if keeps_apart(shape, load):
-        return 0, Constraint.APART
+    if has_host_anti_affinity(shape, load):
+        return 0, Constraint.ANTI_AFFINITY
     count, limit = min(
         (
             (max(0, free(node, resource, when)) // amount, resource)
@@ -144,7 +144,8 @@ def pods_that_fit(
     if count > 1 and shape.host_ports:
         return 1, Constraint.HOST_PORTS
     if count > 1 and (
-        keeps_apart(shape, shape) or any(key in node.labels for key in keys_apart(shape))
+        has_host_anti_affinity(shape, shape)
+        or any(key in node.labels for key in one_per_domain_keys(shape))
     ):
-        return 1, Constraint.APART
+        return 1, Constraint.ANTI_AFFINITY
     return count, limit

@@ -12,7 +12,7 @@ from gangboard.domain.capacity import Shape
 from gangboard.domain.placing import Constraint, Eligibility, Excluded, Filter, When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.eligibility import EXAMPLES, UNLIMITED, ranked
-from gangboard.placement.matching import keeps_apart, keys_apart
+from gangboard.placement.matching import has_host_anti_affinity, one_per_domain_keys
 from gangboard.placement.node_filters import NodeFilters, has_label
 from gangboard.placement.node_snapshot import SAFE, Mask, NodeSnapshot, Whole, total
 
@@ -93,10 +93,12 @@ class FeasibleNodes:
         """Return how many pods fit on each node, 0 on those that are not eligible."""
         if when not in self._caps:
             caps = np.where(self.eligible(), self._by_amounts(when), 0)
-            caps[self._node_filters.ports_taken(when) | self._node_filters.apart_taken(when)] = 0
-            if self._shape.host_ports or keeps_apart(self._shape, self._shape):
+            caps[
+                self._node_filters.ports_taken(when) | self._node_filters.anti_affinity_taken(when)
+            ] = 0
+            if self._shape.host_ports or has_host_anti_affinity(self._shape, self._shape):
                 caps = np.minimum(caps, 1)
-            for key in keys_apart(self._shape):
+            for key in one_per_domain_keys(self._shape):
                 caps = np.where(has_label(self._snapshot, key), np.minimum(caps, 1), caps)
             self._caps[when] = caps
         return self._caps[when]
@@ -154,7 +156,7 @@ class FeasibleNodes:
         found: list[tuple[str, int, tuple[str, ...]]] = []
         limits: list[tuple[str, Mask]] = [
             (Constraint.HOST_PORTS, self._node_filters.ports_taken(When.NOW)),
-            (Constraint.APART, self._node_filters.apart_taken(When.NOW)),
+            (Constraint.ANTI_AFFINITY, self._node_filters.anti_affinity_taken(When.NOW)),
         ]
         for resource in sorted(self._asked):
             short = self._snapshot.stock(resource).now < self._asked[resource]
@@ -176,9 +178,9 @@ def feasible_nodes_of(snapshot: NodeSnapshot, shape: Shape) -> FeasibleNodes:
         shape.affinity,
         shape.tolerations,
         shape.host_ports,
-        shape.apart,
-        shape.matched,
-        shape.near,
+        shape.anti_affinity,
+        shape.matched_terms,
+        shape.pod_affinity,
     )
     kept: dict[Hashable, FeasibleNodes] = snapshot.cache.setdefault("feasible nodes", {})
     found = kept.get(asked)

@@ -18,7 +18,7 @@ import numpy as np
 from gangboard.domain.capacity import Party
 from gangboard.domain.placing import Answer, Fit, When
 from gangboard.placement.amounts import wanted
-from gangboard.placement.classes import Vector, apart_pairs
+from gangboard.placement.classes import Vector, conflicting_pairs
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_snapshot import SAFE, Mask, NodeSnapshot, Whole, total
 from gangboard.placement.packing import (
@@ -45,7 +45,7 @@ class Table:
     counts: list[int]
     requests: list[list[int]]
     """For each shape what one pod takes of each resource."""
-    apart: frozenset[tuple[int, int]]
+    conflicts: frozenset[tuple[int, int]]
     """Pairs of shapes that cannot share a node."""
     places: Whole
     """Of the nodes in the snapshot."""
@@ -116,7 +116,7 @@ def _table(
         if most > SAFE:
             free = free.astype(object)
         room.append(np.clip(free, 0, most))
-    pairs = apart_pairs([party.shape for party in parties])
+    pairs = conflicting_pairs([party.shape for party in parties])
     return Table(counts, requests, pairs, places, caps[:, places], room)
 
 
@@ -194,7 +194,7 @@ def _quick(table: Table, target: int) -> Placed | None:
 
 def _beside(table: Table, shape: int, at: int, taken: Sequence[int]) -> int:
     """Return how many pods of a shape go on a node beside those that are there already."""
-    if any(shape in pair and taken[pair[0] + pair[1] - shape] for pair in table.apart):
+    if any(shape in pair and taken[pair[0] + pair[1] - shape] for pair in table.conflicts):
         return 0
     most = int(table.caps[shape, at])
     for resource, amount in enumerate(table.requests[shape]):
@@ -239,7 +239,7 @@ def _easy(table: Table) -> Mask:
             if one[resource]:
                 used = used + table.caps[shape].astype(column.dtype) * one[resource]
         found &= used <= column
-    for low, high in table.apart:
+    for low, high in table.conflicts:
         found &= (table.caps[low] == 0) | (table.caps[high] == 0)
     return found
 
@@ -292,7 +292,7 @@ def _most(table: Table, last: int, others: Sequence[int], one: Sequence[int]) ->
     possible = np.ones(len(table.places), dtype=np.bool_)
     for at in there:
         possible &= table.caps[at] >= counts[at]
-    if any(a in there and b in there for a, b in table.apart):
+    if any(a in there and b in there for a, b in table.conflicts):
         possible[:] = False
     most = table.caps[last].copy()
     for resource, column in enumerate(table.room):
@@ -301,6 +301,6 @@ def _most(table: Table, last: int, others: Sequence[int], one: Sequence[int]) ->
         if table.requests[last][resource]:
             fit = np.maximum(left, 0) // table.requests[last][resource]
             most = np.minimum(most, fit).astype(np.int64)
-    if any(last in pair and pair[0] + pair[1] - last in there for pair in table.apart):
+    if any(last in pair and pair[0] + pair[1] - last in there for pair in table.conflicts):
         most[:] = 0
     return np.where(possible, most, -1)

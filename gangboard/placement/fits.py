@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 
 from gangboard.domain.capacity import ANTI_AFFINITY, HOSTNAME, SPREAD, NodeRoom, PlacementRequest
 from gangboard.domain.placing import Answer, Filter, Fit, When
-from gangboard.placement.apart import (
-    apart_of,
-    fit_apart,
-    fit_apart_plainly,
-    is_beyond,
+from gangboard.placement.anti_affinity import (
+    fit_one_per_domain,
+    fit_one_per_domain_plainly,
+    is_anti_affinity_unsupported,
     lifted,
+    one_per_domain_of,
 )
 from gangboard.placement.classes import problem
 from gangboard.placement.domains import (
@@ -75,7 +75,7 @@ def _beyond(request: PlacementRequest, found: Fit) -> Fit:
     found_names = {name for party in parties for name in party.shape.unsupported}
     if spread_of(request) is None and any(party.shape.spreads for party in parties):
         found_names.add(SPREAD)
-    if is_beyond(request):
+    if is_anti_affinity_unsupported(request):
         found_names.add(ANTI_AFFINITY)
     names = tuple(sorted(found_names))
     if not names:
@@ -106,9 +106,9 @@ def _fits(
         several = several_of(request)
         if several is not None and most_by_all(snapshot, several, when) < target:
             return Fit(Answer.NO)
-        apart = apart_of(request)
-        if apart is not None:
-            return fit_apart(snapshot, apart, when, target)
+        exclusive = one_per_domain_of(request)
+        if exclusive is not None:
+            return fit_one_per_domain(snapshot, exclusive, when, target)
         return fit_in_some_domain(snapshot, request, when, target, budget)
 
     return _safely(
@@ -136,9 +136,9 @@ def _fits_plainly(
         several = several_of(request)
         if several is not None and most_by_all_plainly(nodes, several, when) < target:
             return Fit(Answer.NO)
-        apart = apart_of(request)
-        if apart is not None:
-            return fit_apart_plainly(nodes, apart, when, target)
+        exclusive = one_per_domain_of(request)
+        if exclusive is not None:
+            return fit_one_per_domain_plainly(nodes, exclusive, when, target)
         tried = (
             pack(problem(request.parties, members, when, group=group), target, budget)
             for _, members in sorted(domains(request, nodes).items())
@@ -169,11 +169,11 @@ def domains(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> Domains:
 
 def _share_names(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> bool:
     """Whether pods that must be on different hosts could be told apart by something else than nodes."""
-    apart = [
+    by_host = [
         party.shape for party in request.parties if party.count and is_about_hosts(party.shape)
     ]
     names = Counter(node.labels.get(HOSTNAME, "") for node in nodes)
-    hosts = [node for node in nodes if any(is_eligible(node, shape) for shape in apart)]
+    hosts = [node for node in nodes if any(is_eligible(node, shape) for shape in by_host)]
     return any(not node.labels.get(HOSTNAME) or names[node.labels[HOSTNAME]] > 1 for node in hosts)
 
 

@@ -120,26 +120,29 @@ def _is_every(port: HostPort) -> bool:
     return port.address in ("", "0.0.0.0")  # noqa: S104 - a word of the API, nothing is bound
 
 
-def keeps_apart(one: Shape, other: Shape | Load) -> bool:
+def has_host_anti_affinity(one: Shape, other: Shape | Load) -> bool:
     """Whether pods of a shape share no host with these: with itself, a node takes one only.
 
     A term of anti-affinity works both ways: its pod shares no host with pods that match it,
     whatever their own terms, and they share none with it (plugins/interpodaffinity, 1.35 to 1.37).
-    Terms by other labels of nodes are not asked here, see `apart`.
+    Terms by other labels of nodes are not asked here, see `anti_affinity`.
     """
     return any(term.is_by_host for term in clashing(one, other))
 
 
-def is_near(node: NodeRoom, shape: Shape) -> bool:
-    """Whether the pods are there near which a shape must be, on a node that tells all of its place."""
-    if shape.near is None:
+def satisfies_pod_affinity(node: NodeRoom, shape: Shape) -> bool:
+    """Whether a node has a pod that required affinity of a shape asks for; nodes are `lifted`."""
+    if shape.pod_affinity is None:
         return True
-    return any(term.is_by_host for term in node.now.matched if term == shape.near)
+    return any(term.is_by_host for term in node.now.matched_terms if term == shape.pod_affinity)
 
 
 def is_about_hosts(shape: Shape) -> bool:
     """Whether a term by host is about pods of a shape, its own or another's."""
-    return any(term.is_by_host for term in (*shape.apart, *shape.matched, *_near(shape)))
+    return any(
+        term.is_by_host
+        for term in (*shape.anti_affinity, *shape.matched_terms, *_pod_affinity_terms(shape))
+    )
 
 
 def is_about_values(shape: Shape) -> bool:
@@ -147,22 +150,22 @@ def is_about_values(shape: Shape) -> bool:
 
     Then a pod on one node closes other nodes: none of them can be looked at without the others.
     """
-    return any(not term.is_by_host for term in (*shape.apart, *shape.matched))
+    return any(not term.is_by_host for term in (*shape.anti_affinity, *shape.matched_terms))
 
 
-def _near(shape: Shape) -> tuple[PodTerm, ...]:
-    return () if shape.near is None else (shape.near,)
+def _pod_affinity_terms(shape: Shape) -> tuple[PodTerm, ...]:
+    return () if shape.pod_affinity is None else (shape.pod_affinity,)
 
 
-def keys_apart(shape: Shape) -> tuple[str, ...]:
+def one_per_domain_keys(shape: Shape) -> tuple[str, ...]:
     """Return the labels of nodes, the host's name not among them, of which a value takes one only."""
-    own = (term for term in shape.apart if term in shape.matched)
+    own = (term for term in shape.anti_affinity if term in shape.matched_terms)
     return tuple(sorted({term.topology_key for term in own if not term.is_by_host}))
 
 
 def clashing(one: Shape, other: Shape | Load | Terms) -> Iterator[PodTerm]:
     """Yield the terms of either that are about the other, as the other has them."""
-    if one.apart:
-        yield from (term for term in other.matched if term in one.apart)
-    if one.matched:
-        yield from (term for term in other.apart if term in one.matched)
+    if one.anti_affinity:
+        yield from (term for term in other.matched_terms if term in one.anti_affinity)
+    if one.matched_terms:
+        yield from (term for term in other.anti_affinity if term in one.matched_terms)

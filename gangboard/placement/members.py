@@ -149,17 +149,17 @@ def _parties(
         is_open = any(_may_count_more(unit, spread, pods) for spread in spreads)
         if len(kinds) > 1 or not alone or is_open:
             spreads = ()
-        near = needs.near
-        if near is not None and _may_come(unit, near):
-            near = None
-        shape = shape_of(name, dict(requests), needs, unsupported, terms, spreads, near)
+        pod_affinity = needs.near
+        if pod_affinity is not None and _may_come(unit, pod_affinity):
+            pod_affinity = None
+        shape = shape_of(name, dict(requests), needs, unsupported, terms, spreads, pod_affinity)
         served = may_be_served(unit, shape, members)
         shape = replace(shape, undecidable=(*shape.undecidable, *served)) if served else shape
         parties[name] = Party(shape, len(members))
     return tuple(parties[name] for name in sorted(parties))
 
 
-def _may_come(unit: Unit, near: PodTerm) -> bool:
+def _may_come(unit: Unit, pod_affinity: PodTerm) -> bool:
     """Whether pods of the gang that have no node yet can take what others must be near elsewhere.
 
     Where such pods are there already, members that must be near them themselves follow them.
@@ -167,14 +167,16 @@ def _may_come(unit: Unit, near: PodTerm) -> bool:
     coming = [
         pod
         for pod in (*unit.facts.pods, *unit.strangers)
-        if pod.is_live and not pod.is_placed and near.matches(pod.meta.ref.namespace, pod.labels)
+        if pod.is_live
+        and not pod.is_placed
+        and pod_affinity.matches(pod.meta.ref.namespace, pod.labels)
     ]
-    if not coming or any(pod.needs.near != near for pod in coming):
+    if not coming or any(pod.needs.near != pod_affinity for pod in coming):
         return bool(coming)
     snapshot = snapshot_of(unit.facts.room)
     return not any(
-        near in load.matched and near.topology_key in snapshot[at].labels
-        for at, load in snapshot.sparse().apart_now.items()
+        pod_affinity in load.matched_terms and pod_affinity.topology_key in snapshot[at].labels
+        for at, load in snapshot.sparse().terms_now.items()
     )
 
 
@@ -193,7 +195,7 @@ def _may_count_more(unit: Unit, spread: Spread, pods: Sequence[Pod]) -> bool:
     """
     snapshot = snapshot_of(unit.facts.room)
     term = spread.counted.of_nominated
-    number = sum(load.matched.get(term, 0) for load in snapshot.sparse().apart_now.values())
+    number = sum(load.matched_terms.get(term, 0) for load in snapshot.sparse().terms_now.values())
     own = [
         pod for pod in pods if pod.nominated_node and snapshot.place(pod.nominated_node) is not None
     ]
@@ -210,17 +212,17 @@ def shape_of(
     requests: Mapping[str, Decimal],
     needs: Needs,
     unsupported: tuple[str, ...],
-    matched: frozenset[PodTerm] = NO_TERMS,
+    matched_terms: frozenset[PodTerm] = NO_TERMS,
     spreads: tuple[Spread, ...] = (),
-    near: PodTerm | None = None,
+    pod_affinity: PodTerm | None = None,
 ) -> Shape:
     """Return one pod's requests and needs as a shape.
 
-    `matched` are the terms of anti-affinity that it matches: its gang's, and those of pods with a
-    node. Of one that is not exact nobody can tell here which nodes it takes away. `spreads` and `near`
+    `matched_terms` are the terms of anti-affinity that it matches: its gang's, and those of pods with a
+    node. Of one that is not exact nobody can tell here which nodes it takes away. `spreads` and `pod_affinity`
     are its constraints and its affinity where those can be worked out.
     """
-    if needs.near is not None and near is None:
+    if needs.near is not None and pod_affinity is None:
         unsupported = (*unsupported, AFFINITY)
     if needs.spreads and not spreads:
         unsupported = (*unsupported, SPREAD)
@@ -230,7 +232,7 @@ def shape_of(
     if any(term.is_open for term in needs.anti_affinity):
         # Whom it keeps away by its own rule is not known; who keeps it away is.
         unsupported = (*unsupported, ANTI_AFFINITY)
-    if not all(term.is_exact for term in matched.difference(needs.anti_affinity)):
+    if not all(term.is_exact for term in matched_terms.difference(needs.anti_affinity)):
         unsupported = (*unsupported, OF_OTHERS)
     return Shape(
         name,
@@ -240,8 +242,8 @@ def shape_of(
         needs.tolerations,
         needs.host_ports,
         frozenset(term for term in needs.anti_affinity if term.is_exact),
-        frozenset(term for term in matched if term.is_exact),
-        near,
+        frozenset(term for term in matched_terms if term.is_exact),
+        pod_affinity,
         spreads,
         tuple(dict.fromkeys(unsupported)),
         needs.undecidable,
@@ -287,7 +289,7 @@ def nodes_for(unit: Unit) -> NodeSnapshot:
             beside = [pod for pod in members if pod.node == name]
             gone = Counter(term for pod in pods for term in matched(pod))
             less = _less(snapshot[at].now, pods, beside)
-            less = replace(less, matched=fewer(less.matched, gone))
+            less = replace(less, matched_terms=fewer(less.matched_terms, gone))
             changed[name] = replace(snapshot[at], now=less)
     return snapshot.changed(changed)
 
@@ -298,11 +300,11 @@ def _less(load: Load, pods: Sequence[Pod], beside: Sequence[Pod]) -> Load:
         taken.update(pod_amounts(pod.requests))
     ports = {port for pod in pods for port in pod.needs.host_ports}
     ports -= {port for pod in beside for port in pod.needs.host_ports}
-    apart = Counter(term for pod in pods for term in pod.needs.anti_affinity)
+    anti_affinity = Counter(term for pod in pods for term in pod.needs.anti_affinity)
     return Load(
         {name: max(0, amount - taken[name]) for name, amount in load.amounts.items()},
         max(0, load.pods - len(pods)),
         load.host_ports - ports,
-        fewer(load.apart, apart),
-        load.matched,
+        fewer(load.anti_affinity, anti_affinity),
+        load.matched_terms,
     )

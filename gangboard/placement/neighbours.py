@@ -200,8 +200,8 @@ class Neighbours:
 def matcher(room: ClusterRoom, pods: Iterable[Pod]) -> Matcher:
     """Return what says which terms a pod matches: of those with a node in a room, and of these."""
     if _KEY not in room.cache:
-        loads = snapshot_of(room).sparse().apart_now.values()
-        room.cache[_KEY] = TermIndex({term for load in loads for term in load.apart})
+        loads = snapshot_of(room).sparse().terms_now.values()
+        room.cache[_KEY] = TermIndex({term for load in loads for term in load.anti_affinity})
     there = room.cache[_KEY]
     assert isinstance(there, TermIndex)  # noqa: S101 - the key is ours
     own = TermIndex({term for pod in pods for term in pod.needs.anti_affinity})

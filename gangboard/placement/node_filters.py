@@ -18,8 +18,8 @@ from gangboard.placement.matching import (
     NAME_FIELD,
     NOT_READY,
     clashing,
+    has_host_anti_affinity,
     is_tainted,
-    keeps_apart,
     ports_clash,
     untolerated,
 )
@@ -60,10 +60,10 @@ class NodeFilters:
         if "readable" not in self._kept:
             found = (
                 self._selected()
-                & self._near()
+                & self._pod_affinity()
                 & self._tolerated()
                 & ~self.ports_taken(When.EMPTY)
-                & ~self.apart_taken(When.EMPTY)
+                & ~self.anti_affinity_taken(When.EMPTY)
                 & ~self._silent()
             )
             for resource, amount in self._asked.items():
@@ -99,19 +99,19 @@ class NodeFilters:
         self._kept["selected"] = found
         return found
 
-    def _near(self) -> Mask:
-        """Match required affinity to pods as `matching.is_near`: those that can leave count, too."""
-        term = self._shape.near
+    def _pod_affinity(self) -> Mask:
+        """Match required affinity to pods as `matching.satisfies_pod_affinity`: those that can leave count, too."""
+        term = self._shape.pod_affinity
         if term is None:
             return self._all()
         if term.is_by_host:
-            there = self._snapshot.sparse().apart_now
-            return self._at(at for at, load in there.items() if term in load.matched)
+            there = self._snapshot.sparse().terms_now
+            return self._at(at for at, load in there.items() if term in load.matched_terms)
         domains = self._snapshot.terms(When.NOW).items()
         values = [
             value
             for (key, value), terms in domains
-            if key == term.topology_key and term in terms.matched
+            if key == term.topology_key and term in terms.matched_terms
         ]
         return self._snapshot.labels(term.topology_key).among(values)
 
@@ -189,13 +189,15 @@ class NodeFilters:
             return self._none()
         return self._at(at for at, others in taken.items() if ports_clash(ports, others))
 
-    def _apart_clashes(self, taken: Mapping[int, Load]) -> Mask:
-        return self._at(at for at, load in taken.items() if keeps_apart(self._shape, load))
+    def _anti_affinity_clashes(self, taken: Mapping[int, Load]) -> Mask:
+        return self._at(
+            at for at, load in taken.items() if has_host_anti_affinity(self._shape, load)
+        )
 
     def filters(self, keys: Sequence[str]) -> Iterator[tuple[Filter, str, Mask]]:
         """Yield which nodes each filter excludes, in the order of `eligibility.filters`."""
         yield Filter.SELECTOR, "", ~self._selected()
-        yield Filter.NEAR, "", ~self._near()
+        yield Filter.POD_AFFINITY, "", ~self._pod_affinity()
         for key in keys:
             yield Filter.TOPOLOGY_LABEL, key, ~has_label(self._snapshot, key)
         silent = self._silent()
@@ -210,7 +212,7 @@ class NodeFilters:
         for why in (Filter.CORDON, Filter.NOT_READY, Filter.TAINT):
             yield from self._tainted(why, codes, taints)
         yield Filter.HOST_PORT, "", self.ports_taken(When.EMPTY)
-        yield Filter.APART, "", self.apart_taken(When.EMPTY)
+        yield Filter.ANTI_AFFINITY, "", self.anti_affinity_taken(When.EMPTY)
         for resource in sorted(self._asked):
             yield Filter.UNREADABLE, resource, self._unread(resource)
 
@@ -232,12 +234,14 @@ class NodeFilters:
         sparse = self._snapshot.sparse()
         return self._port_clashes(sparse.ports_now if when is When.NOW else sparse.ports_staying)
 
-    def apart_taken(self, when: When) -> Mask:
+    def anti_affinity_taken(self, when: When) -> Mask:
         """Return the nodes where a pod keeps it away, on the node or with the same value of a label."""
-        if not (self._shape.apart or self._shape.matched):
+        if not (self._shape.anti_affinity or self._shape.matched_terms):
             return self._none()
         sparse = self._snapshot.sparse()
-        found = self._apart_clashes(sparse.apart_now if when is When.NOW else sparse.apart_staying)
+        found = self._anti_affinity_clashes(
+            sparse.terms_now if when is When.NOW else sparse.terms_staying
+        )
         for (key, value), terms in self._snapshot.terms(when).items():
             if any(clashing(self._shape, terms)):
                 found |= self._snapshot.labels(key).among((value,))

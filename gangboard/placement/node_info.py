@@ -23,7 +23,7 @@ class Taken:
     node: str
     amounts: Amounts
     host_ports: frozenset[HostPort]
-    apart: tuple[PodTerm, ...]
+    anti_affinity: tuple[PodTerm, ...]
     unread: tuple[str, ...]
     stays: bool
     bound: bool
@@ -46,8 +46,8 @@ class Sum:
     amounts: dict[str, int] = field(default_factory=dict)
     pods: int = 0
     host_ports: dict[HostPort, int] = field(default_factory=dict)
-    apart: dict[PodTerm, int] = field(default_factory=dict)
-    matched: dict[PodTerm, int] = field(default_factory=dict)
+    anti_affinity: dict[PodTerm, int] = field(default_factory=dict)
+    matched_terms: dict[PodTerm, int] = field(default_factory=dict)
 
     def count(self, taken: Taken, sign: int) -> None:
         """Add a pod (1) or take it away (-1)."""
@@ -56,13 +56,13 @@ class Sum:
             _count(self.amounts, resource, sign * amount)
         for port in taken.host_ports:
             _count(self.host_ports, port, sign)
-        for term in taken.apart:
-            _count(self.apart, term, sign)
+        for term in taken.anti_affinity:
+            _count(self.anti_affinity, term, sign)
 
     def match(self, taken: Taken, terms: Iterable[PodTerm], sign: int) -> None:
         """Note that a pod matches these terms (1), or no longer (-1)."""
         for term in taken.told(terms):
-            _count(self.matched, term, sign)
+            _count(self.matched_terms, term, sign)
 
     def load(self) -> Load:
         """Return it as it is now."""
@@ -70,8 +70,8 @@ class Sum:
             dict(self.amounts),
             self.pods,
             frozenset(self.host_ports),
-            dict(self.apart),
-            dict(self.matched),
+            dict(self.anti_affinity),
+            dict(self.matched_terms),
         )
 
 
@@ -122,8 +122,8 @@ def terms_of(pod: Pod) -> tuple[PodTerm, ...]:
     if pod.node:
         return tuple(term for term in terms if term.is_by_host or not term.is_exact)
     terms = tuple(term for term in terms if not term.is_open)
-    near = () if needs.near is None else (needs.near,)
-    return (*terms, *near, *(spread.counted for spread in needs.spreads))
+    pod_affinity = () if needs.near is None else (needs.near,)
+    return (*terms, *pod_affinity, *(spread.counted for spread in needs.spreads))
 
 
 def taken_of(pod: Pod) -> Taken | None:
@@ -135,7 +135,7 @@ def taken_of(pod: Pod) -> Taken | None:
         node=sys.intern(node),
         amounts=_amounts(tuple(pod.requests.items())),
         host_ports=pod.needs.host_ports,
-        apart=pod.needs.anti_affinity,
+        anti_affinity=pod.needs.anti_affinity,
         unread=pod.unread_requests,
         stays=pod.stays,
         bound=pod.is_placed,

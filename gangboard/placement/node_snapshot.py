@@ -114,9 +114,9 @@ class SparseNodeData:
 
     ports_now: Mapping[int, frozenset[HostPort]]
     ports_staying: Mapping[int, frozenset[HostPort]]
-    apart_now: Mapping[int, Load]
+    terms_now: Mapping[int, Load]
     """Where pods have or match a term of anti-affinity."""
-    apart_staying: Mapping[int, Load]
+    terms_staying: Mapping[int, Load]
     unreadable: Mapping[int, frozenset[str]]
     silent: frozenset[int]
     """The nodes that have not said what they offer."""
@@ -223,7 +223,7 @@ class NodeSnapshot(Sequence[NodeRoom]):
         place = ("terms", when)
         if place not in self.cache:
             sparse = self.sparse()
-            loads = sparse.apart_now if when is When.NOW else sparse.apart_staying
+            loads = sparse.terms_now if when is When.NOW else sparse.terms_staying
             self.cache[place] = terms_by_domain(
                 (self.nodes[at].labels, load) for at, load in loads.items()
             )
@@ -247,16 +247,19 @@ def terms_by_domain(
 
     `places` are labels of nodes, and what is on each.
     """
-    apart: defaultdict[tuple[str, str], set[PodTerm]] = defaultdict(set)
-    matched: defaultdict[tuple[str, str], set[PodTerm]] = defaultdict(set)
+    anti_affinity: defaultdict[tuple[str, str], set[PodTerm]] = defaultdict(set)
+    matched_terms: defaultdict[tuple[str, str], set[PodTerm]] = defaultdict(set)
     for labels, load in places:
-        for terms, found in ((load.apart, apart), (load.matched, matched)):
+        for terms, found in (
+            (load.anti_affinity, anti_affinity),
+            (load.matched_terms, matched_terms),
+        ):
             for term in terms:
                 if not term.is_by_host and term.is_exact and term.topology_key in labels:
                     found[term.topology_key, labels[term.topology_key]].add(term)
-    pairs = sorted({*apart, *matched})
+    pairs = sorted({*anti_affinity, *matched_terms})
     return {
-        pair: Terms(frozenset(apart.get(pair, ())), frozenset(matched.get(pair, ())))
+        pair: Terms(frozenset(anti_affinity.get(pair, ())), frozenset(matched_terms.get(pair, ())))
         for pair in pairs
     }
 
@@ -350,7 +353,7 @@ def _kinds(nodes: Sequence[NodeRoom]) -> Kinds:
 
 def _sparse(nodes: Iterable[tuple[int, NodeRoom]]) -> SparseNodeData:
     ports_now, ports_staying = {}, {}
-    apart_now, apart_staying = {}, {}
+    terms_now, terms_staying = {}, {}
     unreadable = {}
     silent = set()
     for at, node in nodes:
@@ -360,14 +363,14 @@ def _sparse(nodes: Iterable[tuple[int, NodeRoom]]) -> SparseNodeData:
             ports_now[at] = node.now.host_ports
         if node.staying.host_ports:
             ports_staying[at] = node.staying.host_ports
-        if node.now.apart or node.now.matched:
-            apart_now[at] = node.now
-        if node.staying.apart or node.staying.matched:
-            apart_staying[at] = node.staying
+        if node.now.anti_affinity or node.now.matched_terms:
+            terms_now[at] = node.now
+        if node.staying.anti_affinity or node.staying.matched_terms:
+            terms_staying[at] = node.staying
         if node.unreadable:
             unreadable[at] = node.unreadable
     return SparseNodeData(
-        ports_now, ports_staying, apart_now, apart_staying, unreadable, frozenset(silent)
+        ports_now, ports_staying, terms_now, terms_staying, unreadable, frozenset(silent)
     )
 
 
@@ -380,8 +383,8 @@ def _sparse_instead(base: SparseNodeData, rows: Mapping[int, NodeRoom]) -> Spars
     return SparseNodeData(
         part(base.ports_now, new.ports_now),
         part(base.ports_staying, new.ports_staying),
-        part(base.apart_now, new.apart_now),
-        part(base.apart_staying, new.apart_staying),
+        part(base.terms_now, new.terms_now),
+        part(base.terms_staying, new.terms_staying),
         part(base.unreadable, new.unreadable),
         base.silent.difference(rows) | new.silent,
     )

@@ -148,7 +148,7 @@ def _quick(small: Problem, target: int) -> Chain | None:
 
 def _more(small: Problem, shape: int, config: list[int], room: list[int], most: int) -> int:
     """Return how many pods of a shape go on a node beside those that are there already."""
-    for pair in small.apart:
+    for pair in small.conflicts:
         if shape in pair and config[pair[0] + pair[1] - shape]:
             return 0
     amounts = small.requests[shape]

@@ -10,7 +10,7 @@ from gangboard.domain.capacity import Party, Spread
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Cause, Constraint, Placing, ShapeFit, When
 from gangboard.domain.reading.retry import last_refusal
-from gangboard.placement.apart import most_apart
+from gangboard.placement.anti_affinity import most_one_per_domain
 from gangboard.placement.assess import assess
 from gangboard.placement.domains import domains_of
 from gangboard.placement.eligibility import EXAMPLES
@@ -78,8 +78,8 @@ def _within(
 
 def _apart(found: ShapeFit, snapshot: NodeSnapshot) -> ShapeFit:
     """Return the same with what pods leave of the numbers that keep each other out of a zone."""
-    now = most_apart(snapshot, found.shape, When.NOW)
-    empty = most_apart(snapshot, found.shape, When.EMPTY)
+    now = most_one_per_domain(snapshot, found.shape, When.NOW)
+    empty = most_one_per_domain(snapshot, found.shape, When.EMPTY)
     return found if now is None or empty is None else replace(found, now=now, empty=empty)
 
 

@@ -51,8 +51,8 @@ def _with(load: Load, pods: Sequence[Pod], matched: Matcher) -> Load:
         dict(amounts),
         load.pods + len(pods),
         load.host_ports.union(port for pod in pods for port in pod.needs.host_ports),
-        more(load.apart, Counter(term for pod in pods for term in pod.needs.anti_affinity)),
-        more(load.matched, Counter(term for pod in pods for term in matched(pod))),
+        more(load.anti_affinity, Counter(term for pod in pods for term in pod.needs.anti_affinity)),
+        more(load.matched_terms, Counter(term for pod in pods for term in matched(pod))),
     )
 
 
@@ -93,7 +93,7 @@ def without(node: NodeRoom, gone: Load) -> NodeRoom:
         amounts,
         load.pods - gone.pods,
         (load.host_ports - gone.host_ports) | node.staying.host_ports,
-        fewer(load.apart, gone.apart),
-        fewer(load.matched, gone.matched),
+        fewer(load.anti_affinity, gone.anti_affinity),
+        fewer(load.matched_terms, gone.matched_terms),
     )
     return replace(node, now=left)

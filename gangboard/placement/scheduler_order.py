@@ -19,7 +19,7 @@ from gangboard.domain.placing import When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.matching import keeps_apart, ports_clash
+from gangboard.placement.matching import has_host_anti_affinity, ports_clash
 from gangboard.placement.node_snapshot import NodeSnapshot
 
 MOST_PERMUTED = 3
@@ -144,7 +144,7 @@ class _Play:
             return False
         own = self._parties[shape].shape
         return not any(
-            keeps_apart(own, other) or ports_clash(own.host_ports, other.host_ports)
+            has_host_anti_affinity(own, other) or ports_clash(own.host_ports, other.host_ports)
             for other in (self._parties[one].shape for one in self._beside[at])
         )
 

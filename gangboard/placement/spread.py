@@ -123,9 +123,9 @@ def domains_by(snapshot: NodeSnapshot, shape: Shape, spread: Spread, when: When)
 def matching(snapshot: NodeSnapshot, term: PodTerm, when: When) -> Iterator[tuple[int, int]]:
     """Yield the nodes with pods that a constraint counts, and how many."""
     sparse = snapshot.sparse()
-    for at, load in (sparse.apart_now if when is When.NOW else sparse.apart_staying).items():
-        if term in load.matched:
-            yield at, load.matched[term]
+    for at, load in (sparse.terms_now if when is When.NOW else sparse.terms_staying).items():
+        if term in load.matched_terms:
+            yield at, load.matched_terms[term]
 
 
 def closed(snapshot: NodeSnapshot, shape: Shape, spread: Spread) -> Mask:
@@ -148,7 +148,7 @@ def fit_spread_plainly(nodes: Sequence[NodeRoom], asked: Spreading, when: When, 
             continue
         value = node.labels[spread.topology_key]
         load = node.now if when is When.NOW else node.staying
-        there[value] = there.get(value, 0) + load.matched.get(spread.counted, 0)
+        there[value] = there.get(value, 0) + load.matched_terms.get(spread.counted, 0)
         here = places.setdefault(value, {})
         count = pods_that_fit(node, shape, when)[0] if is_eligible(node, shape) else 0
         if count:

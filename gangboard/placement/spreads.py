@@ -73,7 +73,7 @@ def most_by_all_plainly(nodes: Sequence[NodeRoom], party: Party, when: When) -> 
         for node in labelled:
             if is_counted(node, shape, spread):
                 load = node.now if when is When.NOW else node.staying
-                number = load.matched.get(spread.counted, 0)
+                number = load.matched_terms.get(spread.counted, 0)
                 there[node.labels[key]] = there.get(node.labels[key], 0) + number
         order = {value: at for at, value in enumerate(there)}
         rules.append(_Rule(spread, np.array(list(there.values()), dtype=np.int64)))

@@ -137,7 +137,7 @@ class WhatIf:
         if request is None and self.is_one_shape:
             wanted_now = self.request.needed if target is None else target
             shape = self.shape
-            if shape.unsupported or shape.apart or shape.matched or shape.spreads:
+            if shape.unsupported or shape.anti_affinity or shape.matched_terms or shape.spreads:
                 return self.fit(changed, request, target).answer is Answer.YES
             return self.most(changed) >= wanted_now
         return self.fit(changed, request, target).answer is Answer.YES

@@ -26,9 +26,9 @@ from gangboard.domain.capacity import (
 from gangboard.domain.placing import When
 from gangboard.domain.resources import is_accelerator
 from gangboard.placement.amounts import base_units
-from gangboard.placement.apart import most_apart
+from gangboard.placement.anti_affinity import most_one_per_domain
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.matching import keys_apart, undecidable
+from gangboard.placement.matching import one_per_domain_keys, undecidable
 from gangboard.placement.members import shape_of, unread_text
 from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of, total
 from gangboard.polling.judged import Judged, PodKind
@@ -159,7 +159,7 @@ def _fit(room: ClusterRoom, kind: PodKind, waiting: int) -> ShapeCapacity:
     shape = shape_of("", dict(kind.requests), kind.needs, unsupported, kind.matched)
     unclear = undecidable(shape)
     unsupported = shape.unsupported
-    if len(keys_apart(shape)) > 1:
+    if len(one_per_domain_keys(shape)) > 1:
         unsupported = (*unsupported, ANTI_AFFINITY)
     snapshot = snapshot_of(room)
     return ShapeCapacity(
@@ -174,8 +174,8 @@ def _fit(room: ClusterRoom, kind: PodKind, waiting: int) -> ShapeCapacity:
 
 
 def _most(snapshot: NodeSnapshot, shape: Shape, when: When) -> int:
-    apart = most_apart(snapshot, shape, when)
-    return total(feasible_nodes_of(snapshot, shape).caps(when)) if apart is None else apart
+    most = most_one_per_domain(snapshot, shape, when)
+    return total(feasible_nodes_of(snapshot, shape).caps(when)) if most is None else most
 
 
 def _where(kind: PodKind) -> str:

@@ -15,7 +15,7 @@ from gangboard.readmodels.quantities import quantity_text
 _CONSTRAINTS = {
     Constraint.TOPOLOGY: "outside the topology domain of its members",
     Constraint.HOST_PORTS: "host port is taken",
-    Constraint.APART: "kept away by a pod that is there",
+    Constraint.ANTI_AFFINITY: "kept away by a pod that is there",
     Constraint.SPREAD: "topology spread lets no more pods in",
 }
 _OPEN, _FULL, _NEVER = "running", "waiting", "unknown"

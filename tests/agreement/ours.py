@@ -78,7 +78,7 @@ def _by_pod(unit: Unit, placement: Mapping[str, Mapping[str, int]]) -> dict[str,
     """Return pod → node for a placement by shapes."""
     assert unit.placing is not None
     parties = unit.placing.request.parties
-    terms = frozenset(term for party in parties for term in party.shape.matched)
+    terms = frozenset(term for party in parties for term in party.shape.matched_terms)
     waiting = {
         party.shape.name: [pod for pod in unit.unplaced if _is_of(pod, party.shape, terms)]
         for party in unit.placing.request.parties
@@ -107,8 +107,8 @@ def _is_of(pod: Pod, shape: Shape, terms: frozenset[PodTerm]) -> bool:
         shape.affinity,
         shape.tolerations,
         shape.host_ports,
-        shape.apart,
-        shape.matched,
+        shape.anti_affinity,
+        shape.matched_terms,
     )
 
 

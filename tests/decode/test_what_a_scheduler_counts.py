@@ -196,7 +196,7 @@ def test_a_node_takes_one_pod_of_each_set_that_is_apart(
     assert len(first) == len(third) == 1
     assert first == second != third
     (room,) = usage_of(client, where).room().nodes
-    assert room.now.apart == room.now.matched == dict.fromkeys((*first, *third), 1)
+    assert room.now.anti_affinity == room.now.matched_terms == dict.fromkeys((*first, *third), 1)
 
 
 def test_a_term_is_about_every_pod_of_its_namespaces_with_such_labels(
@@ -231,11 +231,11 @@ def test_a_term_is_about_every_pod_of_its_namespaces_with_such_labels(
     first, second = usage.room().nodes
     names = f"{where}/app notin (mine)", f"{elsewhere}/app notin (mine)"
     every = "/app notin (mine) and namespaces with any labels"
-    assert {term.name: count for term, count in first.now.apart.items()} == {names[0]: 2}
-    assert {term.name: count for term, count in first.now.matched.items()} == {
+    assert {term.name: count for term, count in first.now.anti_affinity.items()} == {names[0]: 2}
+    assert {term.name: count for term, count in first.now.matched_terms.items()} == {
         names[1]: 1, every: 1
     }  # fmt: skip
-    assert {term.name: count for term, count in second.now.apart.items()} == {names[1]: 1}
-    assert {term.name: count for term, count in second.now.matched.items()} == {
+    assert {term.name: count for term, count in second.now.anti_affinity.items()} == {names[1]: 1}
+    assert {term.name: count for term, count in second.now.matched_terms.items()} == {
         names[0]: 1, every: 1
     }  # fmt: skip

@@ -38,7 +38,7 @@ def accepts(node: NodeRoom, load: Load, pods: Sequence[Shape]) -> bool:
 
 def _may_not_meet(one: Shape | Load, other: Shape | Load) -> bool:
     """Whether a term by host that one has is about the other."""
-    return any(term in other.matched and term != R for term in one.apart)
+    return any(term in other.matched_terms and term != R for term in one.anti_affinity)
 
 
 def _are_apart_by_rack(
@@ -51,7 +51,7 @@ def _are_apart_by_rack(
         old = [nodes[at].now if when is When.NOW else nodes[at].staying for at in here]
         pairs: list[tuple[Shape | Load, Shape | Load]] = [*permutations(new, 2)]
         pairs += [pair for pod in new for load in old for pair in ((pod, load), (load, pod))]
-        if any(R in one.apart and R in other.matched for one, other in pairs):
+        if any(R in one.anti_affinity and R in other.matched_terms for one, other in pairs):
             return False
     return True
 
@@ -151,7 +151,7 @@ def _is_allowed(
     for one, placed in labelled:
         if not _left_out(one, shape, spread):
             there = one.now if when is When.NOW else one.staying
-            number = there.matched.get(spread.counted, 0) + spread.counts_itself * placed
+            number = there.matched_terms.get(spread.counted, 0) + spread.counts_itself * placed
             counts[one.labels[key]] = counts.get(one.labels[key], 0) + number
     fewest = min(counts.values()) if len(counts) >= spread.min_domains else 0
     return counts[node.labels[key]] + spread.counts_itself - fewest <= spread.max_skew

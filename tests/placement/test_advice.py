@@ -137,9 +137,9 @@ def test_room_that_the_driver_may_take_from_the_worker_is_no_advice() -> None:
 def test_each_pod_that_a_term_is_about_has_to_go() -> None:
     """The node has room: two pods with the label are in the way, and one of them is not enough."""
     needs = Needs(anti_affinity=(S,))
-    there = replace(node("a", 8), now=Load({GPU: 2}, 2, matched={S: 2}))
+    there = replace(node("a", 8), now=Load({GPU: 2}, 2, matched_terms={S: 2}))
     gangs = [
-        replace(resident(name), loads={"a": Load({GPU: 1}, 1, matched={S: 1})})
+        replace(resident(name), loads={"a": Load({GPU: 1}, 1, matched_terms={S: 1})})
         for name in ("one", "two")
     ]
     found = only(

@@ -229,8 +229,8 @@ def test_suspending_frees_only_what_does_not_go_anyway() -> None:
 
 def test_a_pod_that_keeps_others_away_goes() -> None:
     needs = Needs(anti_affinity=(S,))
-    there = replace(node("a", 8), now=Load({GPU: 2}, 1, matched={S: 1}))
-    load = {"a": Load({GPU: 2}, 1, matched={S: 1})}
+    there = replace(node("a", 8), now=Load({GPU: 2}, 1, matched_terms={S: 1}))
+    load = {"a": Load({GPU: 2}, 1, matched_terms={S: 1})}
     end = Ending(NOW + timedelta(minutes=1), load, deleted=True)
     gone = replace(resident("gone"), loads=load, ends=(end,), by_suspending={})
     (found,) = advised([there], 1, 1, gone, needs=needs)

@@ -67,10 +67,10 @@ def waiting(draw: st.DrawFn) -> Unit:
             tuple(shape.node_selector.items()),
             tolerations=shape.tolerations,
             host_ports=shape.host_ports,
-            anti_affinity=tuple(shape.apart),
+            anti_affinity=tuple(shape.anti_affinity),
         )
         # The terms that are drawn are about pods of this namespace and label.
-        labels = dict(term.name.partition("/")[2].split("=") for term in shape.matched)
+        labels = dict(term.name.partition("/")[2].split("=") for term in shape.matched_terms)
         job = a_job(f"run-s{at}-0", of=jobset, pods=count)
         jobs.append(job)
         pods += pods_of(job, count, group="g", requests=shape.requests, needs=needs, labels=labels)
@@ -267,7 +267,7 @@ def test_advice_for_drawn_cases_frees_on_paper(seed: int, number: int) -> None:
 
 def test_a_pod_on_a_full_node_keeps_members_from_the_whole_rack() -> None:
     """Node c would take all three, but for a pod on b of the same rack that keeps the driver away."""
-    held = Load({"cpu": 1500}, 1, apart={R: 1})
+    held = Load({"cpu": 1500}, 1, anti_affinity={R: 1})
     nodes = (
         _in_rack("a", "1"),
         _in_rack("b", "1", now=held, staying=held),

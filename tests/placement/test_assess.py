@@ -82,10 +82,10 @@ def test_the_quorum_asks_for_more_pods_than_there_are() -> None:
 
 
 def test_five_pods_apart_on_three_usable_nodes() -> None:
-    one = shape(gpu=1, apart=frozenset({S}), matched=frozenset({S}))
+    one = shape(gpu=1, anti_affinity=frozenset({S}), matched_terms=frozenset({S}))
     tainted = node("n4", taints=(Taint("gpu", "NoSchedule"),))
     found = assess(gang(5, one, 5), [*FOUR[:3], tainted])
-    assert (found.cause, found.constraints) == (Cause.CONSTRAINED, (Constraint.APART,))
+    assert (found.cause, found.constraints) == (Cause.CONSTRAINED, (Constraint.ANTI_AFFINITY,))
     assert found.empty.answer is Answer.NO
     assert assess(gang(3, one, 3), FOUR[:3]).cause is Cause.FITS
 
@@ -97,10 +97,13 @@ def test_host_ports() -> None:
 
 def test_ports_and_anti_affinity_only_together() -> None:
     one = shape(
-        gpu=1, host_ports=frozenset({port(80)}), apart=frozenset({S}), matched=frozenset({S})
+        gpu=1,
+        host_ports=frozenset({port(80)}),
+        anti_affinity=frozenset({S}),
+        matched_terms=frozenset({S}),
     )
     found = assess(gang(5, one), FOUR)
-    assert found.constraints == (Constraint.HOST_PORTS, Constraint.APART)
+    assert found.constraints == (Constraint.HOST_PORTS, Constraint.ANTI_AFFINITY)
 
 
 def test_three_pods_of_four_devices_with_two_nodes_a_rack() -> None:
@@ -190,13 +193,13 @@ def test_an_amount_that_could_not_be_read_is_not_zero() -> None:
 
 
 def test_apart_needs_a_name_of_its_own_for_each_node() -> None:
-    one = shape(gpu=1, apart=frozenset({S}), matched=frozenset({S}))
+    one = shape(gpu=1, anti_affinity=frozenset({S}), matched_terms=frozenset({S}))
     twins = [node("n0"), node("n1", labels={"kubernetes.io/hostname": "n0"})]
     expected = "nodes do not each have their own label kubernetes.io/hostname"
     assert assess(gang(2, one), twins).why == expected
     # A node that none of them can go on may have the pod that keeps them off its namesake.
     cordoned = [node("n0"), replace(twins[1], taints=(CORDON,))]
-    kept_out = shape(gpu=1, matched=frozenset({S}))
+    kept_out = shape(gpu=1, matched_terms=frozenset({S}))
     for plain in (False, True):
         assert assess(gang(2, kept_out), cordoned, plain=plain).why == expected
         assert assess(gang(2, shape(gpu=1)), cordoned, plain=plain).cause is Cause.FITS

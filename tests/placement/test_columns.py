@@ -28,7 +28,7 @@ from gangboard.domain.capacity import (
     Toleration,
 )
 from gangboard.domain.placing import Answer, Cause, Fit, When
-from gangboard.placement.apart import lifted
+from gangboard.placement.anti_affinity import lifted
 from gangboard.placement.assess import assess
 from gangboard.placement.eligibility import eligibility, is_eligible
 from gangboard.placement.feasible_nodes import feasible_nodes_of
@@ -97,7 +97,11 @@ def merged(one: Load, other: Load) -> Load:
     pods = one.pods + other.pods
     ports = one.host_ports | other.host_ports
     return Load(
-        amounts, pods, ports, {**one.apart, **other.apart}, {**one.matched, **other.matched}
+        amounts,
+        pods,
+        ports,
+        {**one.anti_affinity, **other.anti_affinity},
+        {**one.matched_terms, **other.matched_terms},
     )
 
 
@@ -221,7 +225,7 @@ def is_right(found: Fit, other: Fit, request: PlacementRequest, nodes: Sequence[
         alone = [node for node in nodes if node.name == name]
         parties = tuple(
             # Near what it is, and how it is spread, other nodes tell.
-            Party(replace(party.shape, near=None, spreads=()), counts[party.shape.name])
+            Party(replace(party.shape, pod_affinity=None, spreads=()), counts[party.shape.name])
             for party in request.parties
             if party.shape.name in counts
         )
@@ -279,8 +283,8 @@ def crowd(random: Random) -> tuple[PlacementRequest, list[NodeRoom]]:
             Shape(
                 f"s{at}",
                 {"cpu": Decimal(cpu), GPU: Decimal(gpu)},
-                apart=frozenset({S}) if random.random() < 0.2 else frozenset(),
-                matched=frozenset({S}) if random.random() < 0.2 else frozenset(),
+                anti_affinity=frozenset({S}) if random.random() < 0.2 else frozenset(),
+                matched_terms=frozenset({S}) if random.random() < 0.2 else frozenset(),
             ),
             random.randint(1, 9),
         )
@@ -319,7 +323,9 @@ def test_members_in_each_others_way_are_placed_when_they_can_be(random: Random) 
                     )
                     assert used <= on_it.allocatable[resource]
                 here = [shapes[one].shape for one, count in counts.items() for _ in range(count)]
-                assert not any(one.apart & other.matched for one, other in permutations(here, 2))
+                assert not any(
+                    one.anti_affinity & other.matched_terms for one, other in permutations(here, 2)
+                )
             placed = [sum(one.get(at, 0) for one in found.placement.values()) for at in shapes]
             counted = [party.count for party in request.parties]
             assert all(one <= count for one, count in zip(placed, counted, strict=True))

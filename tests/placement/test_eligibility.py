@@ -121,13 +121,13 @@ def test_ports_and_anti_affinity_allow_one_per_node() -> None:
         NodeRoom(
             "n2",
             allocatable={"pods": 110},
-            now=Load({}, 1, frozenset({port(80)}), matched={S: 1}),
+            now=Load({}, 1, frozenset({port(80)}), matched_terms={S: 1}),
         ),
     ]
     web = Shape("a", host_ports=frozenset({port(80)}))
     assert shape_room(nodes, web, When.NOW).per_node == {"n1": 1, "n2": 0}
     assert shape_room(nodes, web, When.EMPTY).per_node == {"n1": 1, "n2": 1}
-    lone = Shape("a", apart=frozenset({S}), matched=frozenset({S}))
+    lone = Shape("a", anti_affinity=frozenset({S}), matched_terms=frozenset({S}))
     assert shape_room(nodes, lone, When.NOW).limits == {
         "n1": "required anti-affinity",
         "n2": "required anti-affinity",

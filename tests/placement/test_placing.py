@@ -183,7 +183,7 @@ def test_what_pods_need_goes_into_the_shape() -> None:
     shape = party.shape
     assert dict(shape.node_selector) == {"pool": "a"}
     assert shape.host_ports == {port(80)}
-    assert shape.apart == {S, T}
+    assert shape.anti_affinity == {S, T}
     assert shape.unsupported == ("volumes",)
     assert shape.undecidable == ("devices",)
 
@@ -228,7 +228,7 @@ def test_nodes_that_cannot_be_read() -> None:
 def test_members_match_the_terms_of_pods_on_nodes_and_their_own() -> None:
     """The labels of the members are what counts, whatever their own terms."""
     far = replace(T, name="team-a/app=t by zone", is_exact=False)
-    nodes = (replace(node("n0"), now=Load({}, 2, apart={S: 1, far: 1})), node("n1"))
+    nodes = (replace(node("n0"), now=Load({}, 2, anti_affinity={S: 1, far: 1})), node("n1"))
     job = a_job(pods=3)
     pods = (
         a_pod("a", of=job, labels={"app": "s"}, requests={}),
@@ -239,29 +239,29 @@ def test_members_match_the_terms_of_pods_on_nodes_and_their_own() -> None:
         party.shape
         for party in sorted(
             request_of(a_unit_of((job, *pods), nodes)).parties,
-            key=lambda party: [S in party.shape.matched, T in party.shape.matched],
+            key=lambda party: [S in party.shape.matched_terms, T in party.shape.matched_terms],
             reverse=True,
         )
     )
-    assert [set(one.matched) for one in (first, second, third)] == [{S}, {T}, set()]
-    assert [set(one.apart) for one in (first, second, third)] == [set(), set(), {T}]
+    assert [set(one.matched_terms) for one in (first, second, third)] == [{S}, {T}, set()]
+    assert [set(one.anti_affinity) for one in (first, second, third)] == [set(), set(), {T}]
     assert second.unsupported == ("anti-affinity of other pods",)
     assert first.unsupported == third.unsupported == ()
 
 
 def test_a_pod_with_a_term_keeps_members_out() -> None:
-    kept = (replace(node("n0"), now=Load({}, 1, apart={S: 1})),)
+    kept = (replace(node("n0"), now=Load({}, 1, anti_affinity={S: 1})),)
     job, group, *_ = a_gang(2, quorum=2)
     ask = {"requests": requests(gpu="1"), "of": job, "group": group}
     pods = [a_pod(f"train-{at}", labels={"app": "s"}, **ask) for at in range(2)]
     answer = found(a_unit_of((job, group, *pods), kept))
     assert cause(answer) is Cause.CONSTRAINED
     assert answer.assessment is not None
-    assert answer.assessment.constraints == (Constraint.APART,)
+    assert answer.assessment.constraints == (Constraint.ANTI_AFFINITY,)
     others = [replace(pod, labels={"app": "u"}) for pod in pods]
     assert cause(found(a_unit_of((job, group, *others), kept))) is Cause.FITS
     # Two of them share a node: nobody keeps them apart.
-    beside = (replace(node("n0"), now=Load({}, 1, apart={T: 1})),)
+    beside = (replace(node("n0"), now=Load({}, 1, anti_affinity={T: 1})),)
     assert cause(found(a_unit_of((job, group, *pods), beside))) is Cause.FITS
 
 

@@ -22,7 +22,7 @@ from gangboard.domain.capacity import (
     Toleration,
 )
 from gangboard.domain.placing import Answer, Cause, When
-from gangboard.placement.apart import is_beyond
+from gangboard.placement.anti_affinity import is_anti_affinity_unsupported
 from gangboard.placement.assess import assess
 from gangboard.placement.classes import problem
 from gangboard.placement.eligibility import eligibility
@@ -32,7 +32,7 @@ from tests.placement.making import R, S, T
 from tests.placement.reference import accepts, reference, shape_room, witness, works
 
 PORTS = [frozenset[HostPort](), frozenset({HostPort(80)}), frozenset({HostPort(80), HostPort(81)})]
-APART = [frozenset[PodTerm](), frozenset({S}), frozenset({T}), frozenset({R})]
+ANTI_AFFINITY = [frozenset[PodTerm](), frozenset({S}), frozenset({T}), frozenset({R})]
 TAINT = Taint("t", "NoSchedule")
 
 
@@ -42,8 +42,8 @@ def loads(draw: st.DrawFn) -> Load:
         {"cpu": draw(st.integers(0, 5)) * 500, "gpu": draw(st.integers(0, 2))},
         draw(st.integers(0, 2)),
         draw(st.sampled_from(PORTS[:2])),
-        dict.fromkeys(draw(st.sampled_from([*APART[:1] * 4, *APART])), 1),
-        dict.fromkeys(draw(st.sampled_from([*APART[:1] * 4, *APART])), 1),
+        dict.fromkeys(draw(st.sampled_from([*ANTI_AFFINITY[:1] * 4, *ANTI_AFFINITY])), 1),
+        dict.fromkeys(draw(st.sampled_from([*ANTI_AFFINITY[:1] * 4, *ANTI_AFFINITY])), 1),
     )
 
 
@@ -52,7 +52,11 @@ def merged(one: Load, other: Load) -> Load:
     pods = one.pods + other.pods
     ports = one.host_ports | other.host_ports
     return Load(
-        amounts, pods, ports, {**one.apart, **other.apart}, {**one.matched, **other.matched}
+        amounts,
+        pods,
+        ports,
+        {**one.anti_affinity, **other.anti_affinity},
+        {**one.matched_terms, **other.matched_terms},
     )
 
 
@@ -89,8 +93,8 @@ def shapes(draw: st.DrawFn, name: str) -> Shape:
         {"pool": "x"} if draw(st.integers(0, 3)) == 3 else {},
         tolerations=(Toleration("t", "Exists"),) if draw(st.booleans()) else (),
         host_ports=draw(st.sampled_from([*PORTS[:1] * 3, *PORTS])),
-        apart=draw(st.sampled_from([*APART[:1] * 4, *APART])),
-        matched=draw(st.sampled_from([*APART[:1] * 4, *APART])),
+        anti_affinity=draw(st.sampled_from([*ANTI_AFFINITY[:1] * 4, *ANTI_AFFINITY])),
+        matched_terms=draw(st.sampled_from([*ANTI_AFFINITY[:1] * 4, *ANTI_AFFINITY])),
     )
 
 
@@ -120,7 +124,7 @@ def test_agrees_with_trying_everything(
     event(f"all fit: {most == request.size}")
     for target in range(1, request.size + 1):
         found = fits(request, nodes, when, target)
-        if is_beyond(request):
+        if is_anti_affinity_unsupported(request):
             # What the members' own rules take away is not worked out: no placement is promised.
             assert found.answer is not Answer.YES
             assert found.answer is not Answer.NO or most < target
@@ -143,8 +147,8 @@ def tight(draw: st.DrawFn) -> tuple[PlacementRequest, list[NodeRoom]]:
             Shape(
                 f"s{at}",
                 {"cpu": Decimal(draw(st.integers(1, 3))), "gpu": Decimal(draw(st.integers(0, 3)))},
-                apart=draw(st.sampled_from([*APART[:1] * 4, *APART[:3]])),
-                matched=draw(st.sampled_from([*APART[:1] * 2, *APART[:3]])),
+                anti_affinity=draw(st.sampled_from([*ANTI_AFFINITY[:1] * 4, *ANTI_AFFINITY[:3]])),
+                matched_terms=draw(st.sampled_from([*ANTI_AFFINITY[:1] * 2, *ANTI_AFFINITY[:3]])),
             ),
             count,
         )
@@ -199,7 +203,7 @@ def test_a_node_more_and_a_pod_less_never_hurt(
     request: PlacementRequest, nodes: list[NodeRoom], more: NodeRoom
 ) -> None:
     # What is on it may keep members from the other nodes of its rack.
-    assume(R not in {*more.now.apart, *more.now.matched})
+    assume(R not in {*more.now.anti_affinity, *more.now.matched_terms})
     target = request.needed
     before = fits(request, nodes, When.NOW, target).answer
     if before is Answer.YES:
@@ -229,7 +233,7 @@ def test_room_of_one_shape_is_where_one_pod_more_does_not_fit(
     one: Shape, nodes: list[NodeRoom], when: When
 ) -> None:
     # What others of its rack are asked is not about one node.
-    one = replace(one, apart=one.apart - {R}, matched=one.matched - {R})
+    one = replace(one, anti_affinity=one.anti_affinity - {R}, matched_terms=one.matched_terms - {R})
     room = shape_room(nodes, one, when)
     for node in nodes:
         count = room.per_node.get(node.name, 0)
@@ -245,7 +249,7 @@ def test_a_cause_says_what_is_so(request: PlacementRequest, nodes: list[NodeRoom
     event(found.cause)
     now = reference(request, nodes, When.NOW) >= request.needed
     empty = reference(request, nodes, When.EMPTY) >= request.needed
-    assert (found.cause is Cause.FITS) is (now and not is_beyond(request))
+    assert (found.cause is Cause.FITS) is (now and not is_anti_affinity_unsupported(request))
     if found.cause in (Cause.SHORT, Cause.OCCUPIED, Cause.FRAGMENTED):
         assert empty
     if found.cause in (Cause.TOO_LARGE, Cause.NO_ELIGIBLE_NODE):

@@ -61,7 +61,10 @@ def test_ports_keep_shapes_apart() -> None:
 
 
 def test_a_term_of_one_shape_about_the_other_keeps_them_apart() -> None:
-    first, second = cpus("x", "1", apart=frozenset({S})), cpus("y", "1", matched=frozenset({S}))
+    first, second = (
+        cpus("x", "1", anti_affinity=frozenset({S})),
+        cpus("y", "1", matched_terms=frozenset({S})),
+    )
     assert found([host("a")], (first, 2))
     assert not found([host("a")], (first, 1), (second, 1))
     assert found([host("a"), host("b")], (first, 1), (second, 1))

@@ -35,17 +35,17 @@ EMPTY = {"cpu": 0, "gpu": 0}
 def rooms(draw: st.DrawFn, name: str) -> NodeRoom:
     labels = {HOSTNAME: name, "pool": draw(st.sampled_from("xxxy"))}
     zone = draw(st.sampled_from(["a", "b", "c", "a", "b", ""]))
-    staying = Load(EMPTY, matched={S: draw(st.integers(0, 2))} if draw(st.booleans()) else {})
+    staying = Load(EMPTY, matched_terms={S: draw(st.integers(0, 2))} if draw(st.booleans()) else {})
     more = draw(st.integers(0, 2))
     pods = draw(st.integers(0, 2))
-    number = staying.matched.get(S, 0) + more
+    number = staying.matched_terms.get(S, 0) + more
     return NodeRoom(
         name,
         labels | ({ZONE: zone} if zone else {}),
         (Taint("t", "NoSchedule"),) if draw(st.integers(0, 5)) == 5 else (),
         draw(st.integers(0, 7)) == 7,
         allocatable={"cpu": draw(st.integers(0, 3)) * 1000, "gpu": 1, "pods": 4},
-        now=Load(EMPTY, pods, matched={S: number} if number else {}),
+        now=Load(EMPTY, pods, matched_terms={S: number} if number else {}),
         staying=staying,
     )
 
@@ -67,8 +67,8 @@ def shapes(draw: st.DrawFn) -> Shape:
         {"pool": "x"} if draw(st.booleans()) else {},
         tolerations=(Toleration("t", "Exists"),) if draw(st.booleans()) else (),
         host_ports=frozenset({HostPort(80)} if draw(st.integers(0, 4)) == 4 else ()),
-        apart=frozenset({T} if draw(st.integers(0, 4)) == 4 else ()),
-        matched=frozenset({T} if draw(st.integers(0, 4)) == 4 else ()),
+        anti_affinity=frozenset({T} if draw(st.integers(0, 4)) == 4 else ()),
+        matched_terms=frozenset({T} if draw(st.integers(0, 4)) == 4 else ()),
         spreads=(spread,),
     )
 
@@ -158,7 +158,10 @@ def test_too_few_zones_are_counted_against_none() -> None:
 def test_pods_that_do_not_count_are_let_in_or_not() -> None:
     nodes = zoned(a=[4], b=[4])
     held = NodeRoom(
-        "a0", nodes[0].labels, allocatable=nodes[0].allocatable, now=Load({}, 2, matched={S: 2})
+        "a0",
+        nodes[0].labels,
+        allocatable=nodes[0].allocatable,
+        now=Load({}, 2, matched_terms={S: 2}),
     )
     assert most(spread(counts_itself=False), [held, nodes[1]]) == 4
     assert most(spread(counts_itself=False, max_skew=2), [held, nodes[1]]) == 8

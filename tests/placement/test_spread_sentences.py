@@ -27,7 +27,7 @@ def spread(key: str = ZONE, **more: Any) -> Needs:
 def in_zone(name: str, zone: str, *, used: int = 0, even: int = 0) -> NodeRoom:
     """A node of 8 cores in a zone; on it are so many pods that count."""
     made = big(name, used=used)
-    now = Load(made.now.amounts, even, matched={EVEN: even} if even else {})
+    now = Load(made.now.amounts, even, matched_terms={EVEN: even} if even else {})
     return replace(made, labels={**made.labels, ZONE: zone}, now=now)
 
 
@@ -164,7 +164,7 @@ def test_members_with_a_node_are_among_those_that_count() -> None:
 def test_others_that_are_only_nominated_may_come_to_count() -> None:
     """Own members that are nominated are placed anew with the others."""
     a, b = in_zone("a0", "a"), in_zone("b0", "b", used=8)
-    held = replace(a, now=Load(a.now.amounts, 1, matched={EVEN.of_nominated: 1}))
+    held = replace(a, now=Load(a.now.amounts, 1, matched_terms={EVEN.of_nominated: 1}))
     needs: dict[str, Any] = {"needs": spread(), "labels": LABELS, "text": SAYS}
     unit = gang(4, ONE_CORE, room_of(held, b), **needs)
     assert unit.placing is not None

@@ -139,7 +139,7 @@ def test_a_node_without_one_of_the_labels_is_no_domain_of_the_other() -> None:
 def test_pods_that_are_there_count_for_both() -> None:
     # a0 has three: with b0 and b1 empty, b takes 2 + 2 by hosts, and a none until hosts have 3.
     nodes = zoned(a=[4], b=[2, 2])
-    nodes[0] = replace(nodes[0], now=Load({}, 3, matched={S: 3}))
+    nodes[0] = replace(nodes[0], now=Load({}, 3, matched_terms={S: 3}))
     assert at_most(shape(gpu=1, spreads=BOTH), nodes) == 4
     # Without them: (2 | 2 1). A third on a0 is two more than on the last host, a fourth in b than in a.
     assert at_most(shape(gpu=1, spreads=BOTH), nodes, when=When.EMPTY) == 5

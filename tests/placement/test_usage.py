@@ -230,12 +230,12 @@ def test_a_pod_that_has_only_the_label_is_counted_as_soon_as_somebody_has_the_te
     assert only(usage).now == Load({}, 2)
     waits = pod("waits", on="", phase="Pending", terms=[S])
     assert usage.put_pod(waits)
-    assert only(usage).now == Load({}, 2, matched={S: 1})
+    assert only(usage).now == Load({}, 2, matched_terms={S: 1})
     assert usage.put_pod(pod("c", labels={"app": "s"}))
-    assert only(usage).now == Load({}, 3, matched={S: 2})
+    assert only(usage).now == Load({}, 3, matched_terms={S: 2})
     assert usage.remove_pod("uid-a")
-    assert only(usage).now == Load({}, 2, matched={S: 1})
-    assert usage.load_of(["uid-b", "uid-c"]) == {"n1": Load({}, 2, matched={S: 1})}
+    assert only(usage).now == Load({}, 2, matched_terms={S: 1})
+    assert usage.load_of(["uid-b", "uid-c"]) == {"n1": Load({}, 2, matched_terms={S: 1})}
     # It is over with the last pod that has the term.
     assert not usage.put_pod(pod("also", on="", phase="Pending", terms=[S]))
     assert not usage.remove_pod("uid-also")
@@ -246,7 +246,7 @@ def test_a_pod_that_has_only_the_label_is_counted_as_soon_as_somebody_has_the_te
 def test_a_label_that_changes_is_seen() -> None:
     usage = filled([node()], [pod("waits", on="", terms=[S]), pod("a", labels={"app": "t"})])
     assert usage.put_pod(pod("a", labels={"app": "s"}))
-    assert only(usage).now == Load({}, 1, matched={S: 1})
+    assert only(usage).now == Load({}, 1, matched_terms={S: 1})
     assert usage.put_pod(pod("a", labels={}))
     assert only(usage).now == Load({}, 1)
 
@@ -259,16 +259,16 @@ def test_the_same_labels_in_another_namespace_are_others() -> None:
 
 def test_a_term_that_is_not_by_host_is_had_by_its_pod_and_matched_by_nobody() -> None:
     usage = filled([node()], [pod("a", terms=[VAGUE], labels={"app": "s"})])
-    assert only(usage).now == Load({}, 1, apart={VAGUE: 1})
+    assert only(usage).now == Load({}, 1, anti_affinity={VAGUE: 1})
 
 
 def test_a_rule_by_zone_is_matched_while_its_pod_waits() -> None:
     usage = filled([node()], [pod("a", labels={"app": "t"})])
     assert usage.put_pod(pod("waits", on="", phase="Pending", terms=[ZONED], near=NEAR))
-    assert only(usage).now == Load({}, 1, matched={ZONED: 1, NEAR: 1})
+    assert only(usage).now == Load({}, 1, matched_terms={ZONED: 1, NEAR: 1})
     # With a node it has the rule, which others are asked about: whom it matches no longer matters.
     assert usage.put_pod(pod("waits", on="n1", terms=[ZONED], near=NEAR))
-    assert only(usage).now == Load({}, 2, apart={ZONED: 1})
+    assert only(usage).now == Load({}, 2, anti_affinity={ZONED: 1})
 
 
 def test_a_rule_by_zone_about_any_value_is_matched_by_nobody() -> None:
@@ -276,7 +276,7 @@ def test_a_rule_by_zone_about_any_value_is_matched_by_nobody() -> None:
     usage = filled([node()], [pod("a"), pod("waits", on="", phase="Pending", terms=[OPEN])])
     assert only(usage).now == Load({}, 1)
     assert usage.put_pod(pod("waits", on="n1", terms=[OPEN]))
-    assert only(usage).now == Load({}, 2, apart={OPEN: 1})
+    assert only(usage).now == Load({}, 2, anti_affinity={OPEN: 1})
 
 
 # Topology spread: who counts for a constraint of a pod that has no node yet.
@@ -286,8 +286,8 @@ def test_bound_pods_count_for_the_spread_of_one_that_waits() -> None:
     usage = filled([node()], [pod("a", labels={"app": "s"}), pod("b", labels={"app": "t"})])
     waits = pod("waits", on="", phase="Pending", counts=COUNT)
     assert usage.put_pod(waits)
-    assert only(usage).now == Load({}, 2, matched={COUNT: 1})
-    assert usage.load_of(["uid-a", "uid-b"]) == {"n1": Load({}, 2, matched={COUNT: 1})}
+    assert only(usage).now == Load({}, 2, matched_terms={COUNT: 1})
+    assert usage.load_of(["uid-a", "uid-b"]) == {"n1": Load({}, 2, matched_terms={COUNT: 1})}
     # It is over once it has a node.
     assert usage.put_pod(pod("waits", on="n1", counts=COUNT))
     assert only(usage).now == Load({}, 3)
@@ -297,9 +297,9 @@ def test_pods_that_are_deleted_or_only_nominated_do_not_count() -> None:
     # countPodsMatchSelector skips pods with a deletionTimestamp; nominated ones are on no node.
     usage = filled([node()], [pod("waits", on="", counts=COUNT)])
     usage.put_pod(pod("a", on="", nominated_node="n1", labels={"app": "s"}))
-    assert only(usage).now == Load({}, 1, matched={COUNT.of_nominated: 1})
+    assert only(usage).now == Load({}, 1, matched_terms={COUNT.of_nominated: 1})
     assert usage.put_pod(pod("a", labels={"app": "s"}))
-    assert only(usage).now == Load({}, 1, matched={COUNT: 1})
+    assert only(usage).now == Load({}, 1, matched_terms={COUNT: 1})
     assert usage.put_pod(pod("a", labels={"app": "s"}, deleted=True))
     assert only(usage).now == Load({}, 1)
     assert usage.load_of(["uid-a"]) == {"n1": Load({}, 1)}

@@ -21,7 +21,9 @@ SAYS = "0/2 nodes are available: 2 node(s) didn't match pod topology spread cons
 
 def with_pods(name: str, even: int, *, used: int = 0) -> NodeRoom:
     made = big(name, used=used)
-    return replace(made, now=Load(made.now.amounts, even, matched={EVEN: even} if even else {}))
+    return replace(
+        made, now=Load(made.now.amounts, even, matched_terms={EVEN: even} if even else {})
+    )
 
 
 def two_of_four(quorum: int) -> Unit:

@@ -138,7 +138,7 @@ def test_the_pod_that_they_must_be_beside_is_not_there() -> None:
 def test_by_zone_any_node_of_the_zone_will_do() -> None:
     zoned = Needs(near=replace(CACHE, name="near team-a/app=cache by zone", topology_key="zone"))
     here = replace(big("a", used=8), labels={"zone": "x"})
-    there = replace(here, now=replace(here.now, matched={zoned.near: 1}))  # type: ignore[dict-item] # it has one
+    there = replace(here, now=replace(here.now, matched_terms={zoned.near: 1}))  # type: ignore[dict-item] # it has one
     same, other = replace(big("b"), labels={"zone": "x"}), replace(big("c"), labels={"zone": "y"})
     short = gang(2, asks(cpu="6"), room_of(there, same, other), needs=zoned, text=NEAR_TEXT)
     assert told("insufficient-resources", short) == (
@@ -153,7 +153,7 @@ def test_by_zone_any_node_of_the_zone_will_do() -> None:
 
 
 def test_beside_a_pod_on_a_full_node() -> None:
-    full = replace(big("a", used=8), now=Load({"cpu": 8000}, 1, matched={CACHE: 1}))
+    full = replace(big("a", used=8), now=Load({"cpu": 8000}, 1, matched_terms={CACHE: 1}))
     unit = gang(2, asks(cpu="2"), room_of(full, big("b")), needs=BESIDE, text=NEAR_TEXT)
     assert first(unit) == "insufficient-resources"
 

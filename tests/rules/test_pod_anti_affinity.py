@@ -12,12 +12,12 @@ from tests.rules.waiting import big, gang, room_of, selecting, told
 RING = PodTerm("default/app=ring")
 """About every pod: nothing is selected."""
 DATABASE = PodTerm("/app=db", None, (Requirement("app", "In", ("db",)),))
-APART = Needs(anti_affinity=(RING,))
+ANTI_AFFINITY = Needs(anti_affinity=(RING,))
 SAYS = "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules."
 
 
 def test_five_pods_on_three_nodes() -> None:
-    unit = gang(5, asks(cpu="1"), room_of(*map(big, "abc")), needs=APART, text=SAYS)
+    unit = gang(5, asks(cpu="1"), room_of(*map(big, "abc")), needs=ANTI_AFFINITY, text=SAYS)
     finding = found("pod-anti-affinity", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
@@ -28,8 +28,10 @@ def test_five_pods_on_three_nodes() -> None:
 
 
 def test_enough_nodes_some_with_pods_of_the_set() -> None:
-    taken = replace(big("a"), now=Load({"cpu": 1000}, 1, matched={RING: 1}))
-    unit = gang(3, asks(cpu="1"), room_of(taken, big("b"), big("c")), needs=APART, text=SAYS)
+    taken = replace(big("a"), now=Load({"cpu": 1000}, 1, matched_terms={RING: 1}))
+    unit = gang(
+        3, asks(cpu="1"), room_of(taken, big("b"), big("c")), needs=ANTI_AFFINITY, text=SAYS
+    )
     finding = found("pod-anti-affinity", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
@@ -41,7 +43,7 @@ def test_enough_nodes_some_with_pods_of_the_set() -> None:
 def test_pods_that_only_have_the_label_are_in_the_way_of_members_with_the_rule() -> None:
     """The rule is about others: members share nodes with their like."""
     needs = Needs(anti_affinity=(DATABASE,))
-    beside = replace(big("a"), now=Load({"cpu": 1000}, 1, matched={DATABASE: 1}))
+    beside = replace(big("a"), now=Load({"cpu": 1000}, 1, matched_terms={DATABASE: 1}))
     unit = gang(9, asks(cpu="1"), room_of(beside, big("b")), needs=needs, text=SAYS)
     finding = found("pod-anti-affinity", unit)
     assert finding.health is Health.WAITING
@@ -53,7 +55,7 @@ def test_pods_that_only_have_the_label_are_in_the_way_of_members_with_the_rule()
 
 
 def test_the_rule_of_a_pod_that_runs_keeps_members_with_its_label_out() -> None:
-    kept = replace(big("a"), now=Load({"cpu": 1000}, 1, apart={DATABASE: 1}))
+    kept = replace(big("a"), now=Load({"cpu": 1000}, 1, anti_affinity={DATABASE: 1}))
     ask: dict[str, Any] = {"text": SAYS, "labels": {"app": "db"}}
     finding = found("pod-anti-affinity", gang(2, asks(cpu="1"), room_of(kept), **ask))
     assert finding.health is Health.WAITING
@@ -84,7 +86,7 @@ def test_more_members_than_zones() -> None:
 def test_a_zone_that_has_one_of_them_already() -> None:
     (term,) = EACH.anti_affinity
     nodes = (
-        in_zone("a", big("a"), matched={term: 1}),
+        in_zone("a", big("a"), matched_terms={term: 1}),
         in_zone("a", big("b")),
         in_zone("b", big("c")),
     )
@@ -99,7 +101,11 @@ def test_a_zone_that_has_one_of_them_already() -> None:
 
 def test_a_zone_with_a_pod_that_keeps_them_away() -> None:
     """Its own node has no room for it, and the others of its zone are empty."""
-    nodes = in_zone("a", big("a"), apart={ZONED: 1}), in_zone("a", big("b")), in_zone("a", big("c"))
+    nodes = (
+        in_zone("a", big("a"), anti_affinity={ZONED: 1}),
+        in_zone("a", big("b")),
+        in_zone("a", big("c")),
+    )
     unit = gang(2, asks(cpu="1"), room_of(*nodes), labels={"app": "db"})
     finding = found("pod-anti-affinity", unit)
     assert finding.health is Health.WAITING
@@ -111,7 +117,7 @@ def test_a_zone_with_a_pod_that_keeps_them_away() -> None:
 
 
 def test_a_zone_with_a_pod_that_stays() -> None:
-    here = in_zone("a", big("a"), apart={ZONED: 1})
+    here = in_zone("a", big("a"), anti_affinity={ZONED: 1})
     nodes = replace(here, staying=here.now), in_zone("a", big("b"))
     unit = gang(2, asks(cpu="1"), room_of(*nodes), labels={"app": "db"})
     finding = found("pod-anti-affinity", unit)
@@ -126,8 +132,8 @@ def test_rules_of_others_that_are_about_other_nodes_are_not_named() -> None:
     """A pod elsewhere has a rule about the same label: its rack is none of the nodes here."""
     racked = replace(DATABASE, name="/app=db by rack", topology_key="rack")
     far = replace(big("far", used=8), labels={"rack": "r"})
-    far = replace(far, now=replace(far.now, apart={racked: 1}))
-    here = replace(in_zone("a", big("a"), apart={ZONED: 1}), taints=())
+    far = replace(far, now=replace(far.now, anti_affinity={racked: 1}))
+    here = replace(in_zone("a", big("a"), anti_affinity={ZONED: 1}), taints=())
     unit = gang(
         1, asks(cpu="1"), room_of(here, far), needs=selecting(zone="a"), labels={"app": "db"}
     )
@@ -143,7 +149,10 @@ def test_a_rule_of_its_own_that_names_no_value() -> None:
     mine = PodTerm("/job-key,… by zone", None, of_job, topology_key="zone")
     theirs = replace(mine, name="another", selector=(Requirement("job-key", "NotIn", ("theirs",)),))
     needs, labels = Needs(anti_affinity=(mine,)), {"job-key": "mine"}
-    taken = in_zone("a", big("a"), apart={theirs: 1}), in_zone("b", big("b"), apart={theirs: 1})
+    taken = (
+        in_zone("a", big("a"), anti_affinity={theirs: 1}),
+        in_zone("b", big("b"), anti_affinity={theirs: 1}),
+    )
     unit = gang(1, asks(cpu="1"), room_of(*taken), needs=needs, labels=labels, text=SAYS)
     assert found("pod-anti-affinity", unit).message == (
         "1 pod must not share a value of zone with certain other pods (required anti-affinity), and "
@@ -160,10 +169,10 @@ def test_a_rule_of_its_own_that_names_no_value() -> None:
 
 def test_by_host_and_by_zone() -> None:
     nodes = (
-        in_zone("a", big("a"), apart={ZONED: 1}),
-        in_zone("b", big("b"), matched={RING: 1}),
+        in_zone("a", big("a"), anti_affinity={ZONED: 1}),
+        in_zone("b", big("b"), matched_terms={RING: 1}),
     )
-    unit = gang(1, asks(cpu="1"), room_of(*nodes), needs=APART, labels={"app": "db"})
+    unit = gang(1, asks(cpu="1"), room_of(*nodes), needs=ANTI_AFFINITY, labels={"app": "db"})
     assert found("pod-anti-affinity", unit).message == (
         "1 pod must not share a node or a value of zone with certain other pods (required "
         "anti-affinity), and 2 of the 2 nodes that could host it are near such a pod; without that it "
@@ -183,5 +192,5 @@ def test_of_what_is_not_worked_out_the_scheduler_tells() -> None:
 
 def test_twin_without_room_is_short() -> None:
     full = room_of(big("a", used=8), big("b", used=8))
-    assert first(gang(2, asks(cpu="1"), full, needs=APART)) == "insufficient-resources"
+    assert first(gang(2, asks(cpu="1"), full, needs=ANTI_AFFINITY)) == "insufficient-resources"
     assert told("exceeds-capacity", gang(9, asks(cpu="2"), room_of(big("a")), text=SAYS))

@@ -12,9 +12,9 @@ from gangboard.domain.placing import Answer, Assessment, Constraint, ShapeFit, W
 from gangboard.domain.reading.wording import names
 from gangboard.domain.verdict import Evidence
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.matching import keeps_apart
+from gangboard.placement.matching import has_host_anti_affinity
 from gangboard.placement.members import nodes_for
-from gangboard.placement.sentences.apart import apart_by_label, shared
+from gangboard.placement.sentences.anti_affinity import anti_affinity_by_label, shared
 from gangboard.placement.sentences.how_many import some_fit
 from gangboard.placement.sentences.numbers import Crowd, crowd_of, that_could_host
 from gangboard.placement.sentences.obstacle import Obstacle, node_ref
@@ -23,7 +23,7 @@ from gangboard.placement.sentences.spread import spread_out
 CODES = {
     Constraint.TOPOLOGY: "topology-does-not-fit",
     Constraint.HOST_PORTS: "port-conflict",
-    Constraint.APART: "pod-anti-affinity",
+    Constraint.ANTI_AFFINITY: "pod-anti-affinity",
     Constraint.SPREAD: "spread-constraints",
 }
 
@@ -128,13 +128,15 @@ def _ports(assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool)
 
 
 def _apart(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], is_blocked: bool) -> str:
-    of_set = [one for one in shapes if one.shape.apart or one.shape.matched]
+    of_set = [one for one in shapes if one.shape.anti_affinity or one.shape.matched_terms]
     crowd = _part(assessment, shapes, of_set)
-    by_label = apart_by_label(unit, of_set, crowd, is_blocked=is_blocked)
+    by_label = anti_affinity_by_label(unit, of_set, crowd, is_blocked=is_blocked)
     if by_label is not None:
         return by_label
     places = shared(nodes_for(unit), [one.shape for one in of_set])
-    if places != "a node" or not all(keeps_apart(one.shape, one.shape) for one in of_set):
+    if places != "a node" or not all(
+        has_host_anti_affinity(one.shape, one.shape) for one in of_set
+    ):
         return _apart_from_others(places, of_set, crowd, is_blocked)
     if crowd.number == 1:
         text = f"{crowd} must not share a node with pods like it"
@@ -164,7 +166,7 @@ def _apart_from_others(
 
 def _with_such_pods(one: ShapeFit) -> Iterator[int]:
     """Yield the number of nodes with a pod that is kept apart from these."""
-    return (number for limit, number, _ in one.saturated if limit == Constraint.APART)
+    return (number for limit, number, _ in one.saturated if limit == Constraint.ANTI_AFFINITY)
 
 
 def _part(assessment: Assessment, shapes: Sequence[ShapeFit], meant: Sequence[ShapeFit]) -> Crowd:

@@ -16,7 +16,7 @@ from gangboard.placement.amounts import wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import nodes_for
 from gangboard.placement.node_snapshot import Mask, NodeSnapshot
-from gangboard.placement.sentences.apart import shared
+from gangboard.placement.sentences.anti_affinity import shared
 from gangboard.placement.sentences.numbers import (
     Crowd,
     crowd_of,
@@ -32,7 +32,7 @@ _CODES: Mapping[Filter, str] = {
     Filter.NOT_READY: "nodes-unschedulable",
     Filter.TAINT: "untolerated-taint",
     Filter.HOST_PORT: "port-conflict",
-    Filter.APART: "pod-anti-affinity",
+    Filter.ANTI_AFFINITY: "pod-anti-affinity",
 }
 
 
@@ -168,10 +168,10 @@ def _unmatched(unit: Unit, one: ShapeFit, crowd: Crowd) -> str:
     if Filter.MISSING_RESOURCE in found:
         resource = found[Filter.MISSING_RESOURCE].details[0][0]
         asked = amount_of(resource, wanted(shape)[resource])
-        apart = (Filter.SELECTOR, Filter.NEAR, Filter.UNSAID)
-        left = sum(of.count for why, of in found.items() if why not in apart)
+        separate = (Filter.SELECTOR, Filter.POD_AFFINITY, Filter.UNSAID)
+        left = sum(of.count for why, of in found.items() if why not in separate)
         text = f"{crowd.verb('ask')} for {asked}{crowd.each}, and"
-        if not {Filter.SELECTOR, Filter.NEAR} & found.keys():
+        if not {Filter.SELECTOR, Filter.POD_AFFINITY} & found.keys():
             return f"{text} no node has any"
         if left == 1:
             return f"{text} the only node that matches {_selector(shape, crowd)} has none"
@@ -179,8 +179,8 @@ def _unmatched(unit: Unit, one: ShapeFit, crowd: Crowd) -> str:
     if Filter.TOPOLOGY_LABEL in found:
         keys = names(key for key, _ in found[Filter.TOPOLOGY_LABEL].details)
         return f"{crowd.verb('need')} a node with the label {keys}, and no node that suits has it"
-    if shape.near is not None and Filter.NEAR in found:
-        return f"{crowd.verb('need')} {_beside(shape.near)}"
+    if shape.pod_affinity is not None and Filter.POD_AFFINITY in found:
+        return f"{crowd.verb('need')} {_beside(shape.pod_affinity)}"
     return f"{crowd.verb('ask')} for {_selected(snapshot, shape)}"
 
 
@@ -229,7 +229,12 @@ def _selecting(snapshot: NodeSnapshot, shape: Shape) -> Mask:
     """Return the nodes that the owner selects, whatever they have and whatever was done to them."""
     everywhere = (Toleration(operator="Exists"),)
     bare_shape = Shape(
-        shape.name, {}, shape.node_selector, shape.affinity, everywhere, near=shape.near
+        shape.name,
+        {},
+        shape.node_selector,
+        shape.affinity,
+        everywhere,
+        pod_affinity=shape.pod_affinity,
     )
     return feasible_nodes_of(snapshot, bare_shape).eligible()
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Assessment, ShapeFit, When
-from gangboard.placement.apart import is_beyond
+from gangboard.placement.anti_affinity import is_anti_affinity_unsupported
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.numbers import crowd_of
@@ -26,7 +26,9 @@ def how_many_fit(unit: Unit, assessment: Assessment, one: ShapeFit, when: When) 
     crowd, most = crowd_of(assessment), alone(unit, one, when)
     if not 0 < most < crowd.number:
         return ""
-    is_bound = one.shape.unsupported or unit_keys(unit) or is_beyond(assessment.request)
+    is_bound = (
+        one.shape.unsupported or unit_keys(unit) or is_anti_affinity_unsupported(assessment.request)
+    )
     only = "at most" if is_bound else "only"
     return f"{only} {most} of {crowd.of} {'fits' if most == 1 else 'fit'}"
 

@@ -88,6 +88,6 @@ def that_could_host(number: int, crowd: Crowd, labels: str = "") -> str:
 
 def labels_of(shape: Shape) -> str:
     """Return `pool=gpu and rack=a`, the node selector; empty where more than that selects nodes."""
-    if shape.affinity is not None or shape.near is not None:
+    if shape.affinity is not None or shape.pod_affinity is not None:
         return ""
     return names(f"{key}={value}" for key, value in sorted(shape.node_selector.items()))

@@ -91,8 +91,8 @@ def _besides(shapes: Sequence[ShapeFit]) -> str:
 
 def _far(shapes: Sequence[ShapeFit]) -> list[str]:
     """Return `3 more nodes have another zone than …`: out of reach of what members must be near."""
-    terms = {one.shape.near for one in shapes if one.shape.near is not None}
-    number = max((_number(one, Filter.NEAR) for one in shapes), default=0)
+    terms = {one.shape.pod_affinity for one in shapes if one.shape.pod_affinity is not None}
+    number = max((_number(one, Filter.POD_AFFINITY) for one in shapes), default=0)
     if len(terms) != 1 or not number:
         return []
     (term,) = terms

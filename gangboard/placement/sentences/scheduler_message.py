@@ -25,7 +25,7 @@ from gangboard.domain.reading.wording import count, names, plural
 from gangboard.placement.sentences.obstacle import Obstacle
 
 VOLUME, CLAIM = "volume-unavailable", "claim-unavailable"
-SPREAD, APART = "spread-constraints", "pod-anti-affinity"
+SPREAD, ANTI_AFFINITY = "spread-constraints", "pod-anti-affinity"
 
 # Said before any node is looked at: (code, blocked, pattern, sentence). Room does not matter then.
 _OF_POD: tuple[tuple[str, bool, re.Pattern[str], str], ...] = (
@@ -150,12 +150,12 @@ _OF_NODES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "node(s) didn't match pod anti-affinity rules",
-        APART,
+        ANTI_AFFINITY,
         "required anti-affinity is not met",
     ),
     (
         "node(s) didn't satisfy existing pods anti-affinity rules",
-        APART,
+        ANTI_AFFINITY,
         "pods that are there keep others away by required anti-affinity",
     ),
 )

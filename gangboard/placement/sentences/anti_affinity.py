@@ -10,9 +10,9 @@ from gangboard.domain.capacity import HOSTNAME, Shape
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import ShapeFit, When
 from gangboard.domain.reading.wording import count
-from gangboard.placement.apart import values_with_room
+from gangboard.placement.anti_affinity import values_with_room
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.matching import clashing, keeps_apart, keys_apart
+from gangboard.placement.matching import clashing, has_host_anti_affinity, one_per_domain_keys
 from gangboard.placement.members import nodes_for
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.sentences.numbers import Crowd
@@ -31,12 +31,13 @@ def _in_the_way(snapshot: NodeSnapshot, shape: Shape) -> set[str]:
     Others anywhere in the cluster can have rules about them: only those count that close a node which
     could host one.
     """
-    keys = set(keys_apart(shape))
+    keys = set(one_per_domain_keys(shape))
     hosts = feasible_nodes_of(snapshot, shape).eligible()
     if not hosts.any():
         hosts = np.ones(len(snapshot), dtype=np.bool_)
-    if keeps_apart(shape, shape) or any(
-        hosts[at] and keeps_apart(shape, load) for at, load in snapshot.sparse().apart_now.items()
+    if has_host_anti_affinity(shape, shape) or any(
+        hosts[at] and has_host_anti_affinity(shape, load)
+        for at, load in snapshot.sparse().terms_now.items()
     ):
         keys.add(HOSTNAME)
     for (key, value), terms in snapshot.terms(When.NOW).items():
@@ -44,10 +45,10 @@ def _in_the_way(snapshot: NodeSnapshot, shape: Shape) -> set[str]:
             closed = snapshot.labels(key).among((value,))
             if bool((hosts & closed).any()):
                 keys.add(key)
-    return keys or {term.topology_key for term in shape.apart}
+    return keys or {term.topology_key for term in shape.anti_affinity}
 
 
-def apart_by_label(
+def anti_affinity_by_label(
     unit: Unit, meant: list[ShapeFit], crowd: Crowd, *, is_blocked: bool
 ) -> str | None:
     """Return what is said of equal pods and one label of nodes; None where it is more than that."""
@@ -60,7 +61,7 @@ def apart_by_label(
     (key,) = keys
     total = len(_values(snapshot, shape, key))
     end = ""
-    if key not in keys_apart(shape):
+    if key not in one_per_domain_keys(shape):
         text = f"{crowd} must not share a value of {key} with certain other pods"
         end = "" if is_blocked else _taken(snapshot, shape, key, crowd)
     elif crowd.number == 1:

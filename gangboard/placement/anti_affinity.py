@@ -28,53 +28,53 @@ from gangboard.domain.capacity import (
 from gangboard.domain.placing import Answer, Fit, When
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.matching import clashing, keys_apart
+from gangboard.placement.matching import clashing, one_per_domain_keys
 from gangboard.placement.node_snapshot import NodeSnapshot, terms_by_domain
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class OnePerDomain:
     """Equal pods of which each value of a label takes one."""
 
     party: Party
     key: str
 
 
-def apart_of(request: PlacementRequest) -> Apart | None:
+def one_per_domain_of(request: PlacementRequest) -> OnePerDomain | None:
     """Return what of a request is worked out here; None where members do not keep each other away."""
     parties = [party for party in request.parties if party.count > 0]
     if len(parties) != 1 or request.topology_keys:
         return None
     (party,) = parties
-    keys = keys_apart(party.shape)
-    return Apart(party, keys[0]) if len(keys) == 1 and party.shape.spread is None else None
+    keys = one_per_domain_keys(party.shape)
+    return OnePerDomain(party, keys[0]) if len(keys) == 1 and party.shape.spread is None else None
 
 
-def is_beyond(request: PlacementRequest) -> bool:
+def is_anti_affinity_unsupported(request: PlacementRequest) -> bool:
     """Whether members keep each other away in a way that is not worked out."""
     parties = [party for party in request.parties if party.count > 0]
-    alike = any(party.count > 1 and keys_apart(party.shape) for party in parties)
+    alike = any(party.count > 1 and one_per_domain_keys(party.shape) for party in parties)
     pairs = combinations([party.shape for party in parties], 2)
-    if not alike and not any(_keep_apart(one, other) for one, other in pairs):
+    if not alike and not any(_has_domain_anti_affinity(one, other) for one, other in pairs):
         return False
-    return apart_of(request) is None
+    return one_per_domain_of(request) is None
 
 
-def _keep_apart(one: Shape, other: Shape) -> bool:
+def _has_domain_anti_affinity(one: Shape, other: Shape) -> bool:
     return any(not term.is_by_host for term in clashing(one, other))
 
 
 # All nodes at once
 
 
-def fit_apart(snapshot: NodeSnapshot, asked: Apart, when: When, target: int) -> Fit:
+def fit_one_per_domain(snapshot: NodeSnapshot, asked: OnePerDomain, when: When, target: int) -> Fit:
     """Return whether at least `target` of the pods fit."""
     return _fit(asked, _places(snapshot, asked.party.shape, asked.key, when), target)
 
 
-def most_apart(snapshot: NodeSnapshot, shape: Shape, when: When) -> int | None:
+def most_one_per_domain(snapshot: NodeSnapshot, shape: Shape, when: When) -> int | None:
     """Return how many pods of a shape fit that keep each other away by one label; None for others."""
-    keys = keys_apart(shape)
+    keys = one_per_domain_keys(shape)
     if len(keys) != 1:
         return None
     return sum(number for _, number in _one_each(_places(snapshot, shape, keys[0], when)))
@@ -100,8 +100,10 @@ def _places(snapshot: NodeSnapshot, shape: Shape, key: str, when: When) -> Itera
 # Node by node
 
 
-def fit_apart_plainly(nodes: Sequence[NodeRoom], asked: Apart, when: When, target: int) -> Fit:
-    """Return the same as `fit_apart`, each node asked alone; the nodes are `lifted`."""
+def fit_one_per_domain_plainly(
+    nodes: Sequence[NodeRoom], asked: OnePerDomain, when: When, target: int
+) -> Fit:
+    """Return the same as `fit_one_per_domain`, each node asked alone; the nodes are `lifted`."""
     shape = asked.party.shape
     places = [
         (node.labels.get(asked.key), node.name, number)
@@ -130,12 +132,12 @@ def _told(load: Load, labels: Mapping[str, str], domains: Mapping[tuple[str, str
     here = [domains[pair] for pair in labels.items() if pair in domains]
     if not here:
         return load
-    apart = _by_host(term for one in here for term in one.apart)
-    matched = _by_host(term for one in here for term in one.matched)
+    anti_affinity = _by_host(term for one in here for term in one.anti_affinity)
+    matched_terms = _by_host(term for one in here for term in one.matched_terms)
     return replace(
         load,
-        apart={**_others(load.apart, apart), **apart},
-        matched={**_others(load.matched, matched), **matched},
+        anti_affinity={**_others(load.anti_affinity, anti_affinity), **anti_affinity},
+        matched_terms={**_others(load.matched_terms, matched_terms), **matched_terms},
     )
 
 
@@ -163,7 +165,7 @@ def _one_each(places: Iterable[_Place]) -> list[tuple[str, int]]:
     return [*((name, 1) for _, name in best.values()), *free]
 
 
-def _fit(asked: Apart, places: Iterable[_Place], target: int) -> Fit:
+def _fit(asked: OnePerDomain, places: Iterable[_Place], target: int) -> Fit:
     found = _one_each(places)
     if sum(number for _, number in found) < target:
         return Fit(Answer.NO)
