@@ -30,6 +30,17 @@ def client_address(meta: Mapping[str, Any]) -> str:
     return "" if found is None else str(found)
 
 
+def is_proxy(meta: Mapping[str, Any]) -> bool:
+    """Return whether who is connected may say how the browser asked (X-Forwarded-Proto).
+
+    These are `GANGBOARD_TRUSTED_PROXIES`; where none is named, whoever is on this machine.
+    """
+    found = _read(str(meta.get("REMOTE_ADDR", "")))
+    if found is None:
+        return False
+    return _is_trusted(found) if settings.TRUSTED_PROXIES else found.is_loopback
+
+
 def network_of(address: str) -> str:
     """Return what is counted as one sender: an IPv4 address, or the /64 of an IPv6 address."""
     found = _read(address)

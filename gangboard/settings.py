@@ -42,7 +42,7 @@ PUBLIC_URL = env.read_text(
 )
 TRUSTED_PROXIES = env.read_networks(
     "GANGBOARD_TRUSTED_PROXIES",
-    "networks (CIDR) of proxies in front, whose X-Forwarded-For says who asks",
+    "networks (CIDR) of proxies in front, whose X-Forwarded-For says who asks, and X-Forwarded-Proto how",
 )
 HTTPS = env.read_bool(
     "GANGBOARD_HTTPS",
@@ -103,7 +103,9 @@ INSTALLED_APPS = [
     "gangboard.web",
 ]
 MIDDLEWARE = [
-    # First, so that refusals of the others carry the headers too.
+    # Before all that asks whether a request came over https. It refuses nothing.
+    "gangboard.web.forwarded.ForwardedProtoMiddleware",
+    # Before the others, so that their refusals carry the headers too.
     "gangboard.web.security.SecurityHeadersMiddleware",
     # Before sessions: who asks is looked up in the slot too.
     "gangboard.web.live.throttle.LiveThrottleMiddleware",
@@ -168,6 +170,7 @@ SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_SSL_REDIRECT = HTTPS
 # Whoever probes is on this side of the proxy that ends TLS.
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+# Of proxies of ours only: see ForwardedProtoMiddleware.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 X_FRAME_OPTIONS = "DENY"
 

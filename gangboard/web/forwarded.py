@@ -1,0 +1,43 @@
+"""Whether a page was asked for over https: only a proxy that is ours can say so for others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponseBase
+
+from gangboard.logs import get_logger
+from gangboard.peers import is_proxy
+
+PAUSE = 600.0
+"""Seconds between two lines of the log about it: strangers can send the header too."""
+_HEADER = "HTTP_X_FORWARDED_PROTO"
+_log = get_logger(__name__)
+
+
+class ForwardedProtoMiddleware:
+    """Takes X-Forwarded-Proto out of requests that do not come from a proxy of ours."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+        self._quiet_until = 0.0
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Return the answer to the request as far as it is believed."""
+        if _HEADER in request.META and not is_proxy(request.META):
+            del request.META[_HEADER]
+            if settings.HTTPS:
+                self._tell(request.META.get("REMOTE_ADDR", ""))
+        return self.get_response(request)
+
+    def _tell(self, peer: str) -> None:
+        now = time.monotonic()
+        if now >= self._quiet_until:
+            self._quiet_until = now + PAUSE
+            _log.warning(
+                "X-Forwarded-Proto is not believed: where a proxy of yours sends it, name it in "
+                "GANGBOARD_TRUSTED_PROXIES, else its pages lead to https for ever",
+                sender=peer,
+            )

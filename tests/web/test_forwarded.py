@@ -1,0 +1,88 @@
+"""Who says that a page was asked for over https."""
+
+from __future__ import annotations
+
+import logging
+from ipaddress import ip_network
+
+import pytest
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.test import Client, RequestFactory
+
+from gangboard.web.forwarded import ForwardedProtoMiddleware
+
+NAMED = (ip_network("172.30.77.0/24"), ip_network("fd00::/8"))
+
+
+@pytest.fixture(autouse=True)
+def https(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "HTTPS", True)
+    monkeypatch.setattr(settings, "SECURE_PROXY_SSL_HEADER", ("HTTP_X_FORWARDED_PROTO", "https"))
+
+
+@pytest.mark.parametrize(
+    ("named", "peer", "believed"),
+    [
+        # None is named: a proxy on this machine, as `make run` and most plain installations have it.
+        ((), "127.0.0.1", True),
+        ((), "127.0.0.2", True),
+        ((), "::1", True),
+        ((), "::ffff:127.0.0.1", True),
+        ((), "203.0.113.7", False),
+        ((), "10.0.0.7", False),
+        ((), "", False),
+        # Some are named: nobody else.
+        (NAMED, "172.30.77.9", True),
+        (NAMED, "::ffff:172.30.77.9", True),
+        (NAMED, "fd00::9", True),
+        (NAMED, "172.30.78.9", False),
+        (NAMED, "127.0.0.1", False),
+    ],
+)
+def test_https_is_believed_of_a_proxy_of_ours_only(
+    monkeypatch: pytest.MonkeyPatch, named: tuple[object, ...], peer: str, believed: bool
+) -> None:
+    monkeypatch.setattr(settings, "TRUSTED_PROXIES", named)
+    monkeypatch.setattr(settings, "SECURE_SSL_REDIRECT", True)
+    client = Client(REMOTE_ADDR=peer, HTTP_X_FORWARDED_PROTO="https")
+    answer = client.get("/no-such-page", headers={"host": "localhost"})
+    assert (answer.status_code == 301) is not believed
+
+
+def test_the_log_says_it_once_in_a_while(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("gangboard.web.forwarded.time.monotonic", lambda: now[0])
+    seen: list[bool] = []
+
+    def view(request: HttpRequest) -> HttpResponse:
+        seen.append(request.is_secure())
+        return HttpResponse()
+
+    middleware = ForwardedProtoMiddleware(view)
+
+    def ask(peer: str) -> int:
+        caplog.clear()
+        middleware(RequestFactory().get("/", REMOTE_ADDR=peer, HTTP_X_FORWARDED_PROTO="https"))
+        return len([one for one in caplog.records if one.levelno == logging.WARNING])
+
+    assert ask("127.0.0.1") == 0
+    assert ask("203.0.113.7") == 1
+    assert "GANGBOARD_TRUSTED_PROXIES" in caplog.text
+    assert "203.0.113.7" in caplog.text
+    assert ask("203.0.113.8") == 0
+    now[0] += 599
+    assert ask("203.0.113.7") == 0
+    now[0] += 2
+    assert ask("203.0.113.7") == 1
+    assert seen == [True, False, False, False, False]
+
+
+def test_nothing_is_said_where_pages_are_not_reached_over_https(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(settings, "HTTPS", False)
+    Client(REMOTE_ADDR="203.0.113.7", HTTP_X_FORWARDED_PROTO="https").get("/no-such-page")
+    assert "X-Forwarded-Proto" not in caplog.text
