@@ -46,7 +46,7 @@ class ReadView(APIView):
 
 
 def next_url(request: Request, cursor: str | None) -> str | None:
-    """Return the address of the next page: this one with another cursor. None: there is none."""
+    """Return the address of the next page: this one with another cursor; None if there is none."""
     if cursor is None:
         return None
     query = [(name, value) for name, value in _pairs(request) if name != "cursor"]

@@ -19,7 +19,7 @@ Page = Callable[Concatenate[HttpRequest, Viewer, P], HttpResponseBase]
 
 
 def signed_in(page: Page[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
-    """Give the page its viewer; who is not signed in is sent to do so and comes back after it."""
+    """Give the page its viewer; send a person who is not signed in to sign in and come back."""
 
     @wraps(page)
     def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:

@@ -1,6 +1,6 @@
 """The confirmation of an action: as a page, and as the content of a dialog.
 
-Only here something is asked for. The form with its token is never part of what pages share.
+Actions are asked for only here. The form with its token is never part of what pages share.
 """
 
 from __future__ import annotations
@@ -26,7 +26,13 @@ from gangboard.web.auth import signed_in
 from gangboard.web.forms import ActionForm, FormError, read_until
 from gangboard.web.layout import plain_page
 from gangboard.web.preview import Note, TargetPreview, notes, preview_targets, would_hold
-from gangboard.web.progress_views import SHOWN, STATUS, RejectedTarget, batch_page, progress_dialog
+from gangboard.web.progress_views import (
+    ACT_HEADER,
+    FAULT_STATUS,
+    RejectedTarget,
+    batch_page,
+    progress_dialog,
+)
 
 THERE_IS_NONE = "There is no such object, or you may not see it."
 
@@ -47,23 +53,23 @@ class Confirmation:
 
     @property
     def selections(self) -> tuple[SelectionRow, ...]:
-        """Those with something to say of which every Job can be asked for: else it is not true."""
+        """The selections with something to say, if every Job of them can be asked for: only then it is true."""
         ready = {one.uid for one in self.ready}
         return tuple(one for one in self.judged if one.sentences and one.uids <= ready)
 
     @property
     def ready(self) -> tuple[TargetPreview, ...]:
-        """Those that can be asked for."""
+        """The objects that can be asked for."""
         return tuple(one for one in self.previews if one.allowed)
 
     @property
     def others(self) -> tuple[TargetPreview, ...]:
-        """Those that cannot, each with its reason."""
+        """The objects that cannot be asked for, each with its reason."""
         return tuple(one for one in self.previews if not one.allowed)
 
     @property
     def single(self) -> TargetPreview | None:
-        """The one object, when it is one."""
+        """The object if there is only one."""
         return self.previews[0] if len(self.previews) == 1 else None
 
     @property
@@ -73,7 +79,7 @@ class Confirmation:
 
     @property
     def what(self) -> str:
-        """What the button does it to."""
+        """What the button acts on."""
         if self.single is not None:
             return f"{self.single.kind} {self.single.name}"
         kinds = {one.kind for one in self.previews}
@@ -98,9 +104,9 @@ class Confirmation:
 
     @property
     def status(self) -> int:
-        """As what the form is answered when it is shown for the first time."""
+        """HTTP status of the form when it is shown for the first time."""
         fault = self.single.fault if self.single is not None else None
-        return STATUS.get(fault, 200) if fault is not None else 200
+        return FAULT_STATUS.get(fault, 200) if fault is not None else 200
 
 
 @signed_in
@@ -111,13 +117,13 @@ def confirm(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     try:
         form = ActionForm.read(query)
     except FormError as error:
-        return _nothing(request, viewer, str(error), 400)
+        return _render_problem(request, viewer, str(error), 400)
     if request.method == "POST":
-        return _ask(request, viewer, form)
-    return _first(request, viewer, form)
+        return _submit(request, viewer, form)
+    return _show_form(request, viewer, form)
 
 
-def _first(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpResponse:
+def _show_form(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpResponse:
     now = timezone.now()
     previews, judged = _preview(viewer, form, now)
     if all(one.fault is Fault.NOT_FOUND for one in previews):
@@ -128,47 +134,47 @@ def _first(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpRespon
         may_force=_may_force(viewer, form, previews),
         judged=judged,
     )
-    return _form(request, viewer, shown, now, shown.status)
+    return _render_form(request, viewer, shown, now, shown.status)
 
 
-def _ask(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpResponse:
+def _submit(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpResponse:
     now = timezone.now()
     try:
         until = read_until(form.until)
-        asks = [form.request_for(target, until=until) for target in form.targets]
-        if len(asks) == 1:
-            taken = service.request(viewer, asks[0], now=now)
-            return _taken(request, viewer, taken.action_id)
-        _, outcomes = service.request_many(viewer, asks, now=now)
+        action_requests = [form.request_for(target, until=until) for target in form.targets]
+        if len(action_requests) == 1:
+            accepted = service.request(viewer, action_requests[0], now=now)
+            return _show_accepted(request, viewer, accepted.action_id)
+        _, outcomes = service.request_many(viewer, action_requests, now=now)
     except FormError as error:
-        return _again(request, viewer, form, str(error), 400, now)
+        return _show_form_again(request, viewer, form, str(error), 400, now)
     except AskError as error:
         if error.fault is Fault.NOT_FOUND:
             return _missing(request, viewer)
-        status = STATUS[error.fault]
-        return _again(request, viewer, form, str(error), status, now, error.action_id)
-    return _taken_many(request, viewer, form, outcomes, now)
+        status = FAULT_STATUS[error.fault]
+        return _show_form_again(request, viewer, form, str(error), status, now, error.action_id)
+    return _show_accepted_many(request, viewer, form, outcomes, now)
 
 
-def _taken(request: HttpRequest, viewer: Viewer, action_id: str) -> HttpResponse:
+def _show_accepted(request: HttpRequest, viewer: Viewer, action_id: str) -> HttpResponse:
     if _in_dialog(request):
         return _for_dialog(progress_dialog(request, viewer, action_ids=(action_id,)))
     return _see_other(reverse("action", args=[action_id]))
 
 
-def _taken_many(
+def _show_accepted_many(
     request: HttpRequest,
     viewer: Viewer,
     form: ActionForm,
     outcomes: tuple[Outcome, ...],
     now: datetime,
 ) -> HttpResponse:
-    """Lead to the page of all of them; what was not taken is said at once, it has no page."""
+    """Lead to the page of the batch; say at once what was not taken, because that has no page."""
     action_ids = tuple(one.action_id for one in outcomes if not one.refused)
     refused = tuple(RejectedTarget.of(one) for one in outcomes if one.refused)
     if not action_ids:
         sentence = f"Nothing was asked for: {refused[0].why}" if refused else "Nothing was done."
-        return _again(request, viewer, form, sentence, 409, now)
+        return _show_form_again(request, viewer, form, sentence, 409, now)
     first = action_row(viewer=viewer, action_id=action_ids[0])
     # Sent once more with the same key it is the batch of the first time.
     batch = first.batch if first is not None else ""
@@ -181,7 +187,7 @@ def _taken_many(
     return _see_other(reverse("batch", args=[batch]))
 
 
-def _again(
+def _show_form_again(
     request: HttpRequest,
     viewer: Viewer,
     form: ActionForm,
@@ -190,10 +196,10 @@ def _again(
     now: datetime,
     action_id: str = "",
 ) -> HttpResponse:
-    """Show the form once more with what was typed, as things are now, and what was wrong."""
+    """Show the form once more: what was typed, how things are now, and what was wrong."""
     previews, judged = _preview(viewer, form, now)
     shown = Confirmation(form.with_new_key(), previews, problem, action_id, judged=judged)
-    return _form(request, viewer, shown, now, status)
+    return _render_form(request, viewer, shown, now, status)
 
 
 def _preview(
@@ -207,24 +213,26 @@ def _preview(
     return preview_targets(viewer, form, now=now, together=together), judged
 
 
-def _form(
+def _render_form(
     request: HttpRequest, viewer: Viewer, shown: Confirmation, now: datetime, status: int
 ) -> HttpResponse:
     context: dict[str, Any] = {"shown": shown, "now": now, "back": _back(shown.form)}
-    return _show(request, viewer, "actions/confirm", context, status)
+    return _render(request, viewer, "actions/confirm", context, status)
 
 
-def _nothing(request: HttpRequest, viewer: Viewer, sentence: str, status: int) -> HttpResponse:
-    return _show(request, viewer, "actions/nothing_to_ask", {"sentence": sentence}, status)
+def _render_problem(
+    request: HttpRequest, viewer: Viewer, sentence: str, status: int
+) -> HttpResponse:
+    return _render(request, viewer, "actions/nothing_to_ask", {"sentence": sentence}, status)
 
 
 def _missing(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     if not _in_dialog(request):
         raise Http404
-    return _nothing(request, viewer, THERE_IS_NONE, 404)
+    return _render_problem(request, viewer, THERE_IS_NONE, 404)
 
 
-def _show(
+def _render(
     request: HttpRequest, viewer: Viewer, name: str, context: Mapping[str, Any], status: int
 ) -> HttpResponse:
     """Return the content of the dialog, or a page around the same content."""
@@ -263,7 +271,7 @@ def _in_dialog(request: HttpRequest) -> bool:
 
 
 def _for_dialog(response: HttpResponse) -> HttpResponse:
-    response[SHOWN] = "yes"
+    response[ACT_HEADER] = "yes"
     return response
 
 

@@ -106,7 +106,7 @@ class ActionForm:
 
 
 def read_until(text: str) -> datetime | None:
-    """Return the end of a Hold as a form has it, in UTC; None for none. Raises FormError."""
+    """Return the end of a Hold from the text of a form, in UTC; None if it is empty. Raises FormError."""
     if not text:
         return None
     try:

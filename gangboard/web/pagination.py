@@ -19,7 +19,7 @@ class _HasNextCursor(Protocol):
 
     @property
     def next_cursor(self) -> str | None:
-        """Where the next ones begin; None: there are none."""
+        """Where the next page begins; None if there is none."""
 
 
 CursorPage = TypeVar("CursorPage", bound=_HasNextCursor)

@@ -27,7 +27,7 @@ from gangboard.web.layout import layout_fragments, render_page
 from gangboard.web.live.fragments import Fragment, FragmentList, write_version
 from gangboard.web.live.views import wait_for_updates
 
-STATUS = {
+FAULT_STATUS = {
     Fault.INVALID: 400,
     Fault.FORBIDDEN: 403,
     Fault.NOT_FOUND: 404,
@@ -37,7 +37,7 @@ STATUS = {
     Fault.TOO_MANY: 429,
 }
 """What a fault of the request is in HTTP."""
-SHOWN = "X-Act"
+ACT_HEADER = "X-Act"
 """Header of answers that a page shows where they belong, whatever their status is."""
 
 
@@ -131,7 +131,7 @@ def stop(request: HttpRequest, viewer: Viewer, batch: str) -> HttpResponse:
     try:
         stopped = service.stop_batch(viewer, batch, now=timezone.now())
     except AskError as error:
-        return _say(request, viewer, batch, printable(str(error)), STATUS[error.fault])
+        return _say(request, viewer, batch, printable(str(error)), FAULT_STATUS[error.fault])
     found = batch_row(viewer=viewer, batch=batch)
     if found is None:
         raise Http404
@@ -161,7 +161,7 @@ def _say(
     if not request.headers.get("HX-Request"):
         return batch_page(request, viewer, batch, sentence=sentence, status=status)
     response = render(request, "actions/said.html", {"sentence": sentence}, status=status)
-    response[SHOWN] = "yes"
+    response[ACT_HEADER] = "yes"
     return response
 
 

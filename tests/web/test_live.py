@@ -401,7 +401,7 @@ class TestManyFragments:
             diff = fragments.diff_page(self.page({**shown, name: "new"}), known)
             sent = [fragment.id for rows in diff.lists for fragment in rows.fragments]
             assert name in sent
-            assert len(sent) <= 12, "about two of a thousand are in one drawer of 480"
+            assert len(sent) <= 12, "about two of a thousand are in one bucket of 480"
 
     @pytest.mark.parametrize("most", [1, 7, 480])
     def test_a_browser_comes_to_show_the_page(

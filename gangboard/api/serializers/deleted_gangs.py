@@ -18,7 +18,7 @@ _NOT_ANY_MORE: dict[str, Any] = {
     "fit": [],
     "groups_unseen": [],
 }
-"""What is so of everything that is gone: nothing can be done to it, and none of its pods waits."""
+"""Values of every deleted gang: nothing can be done to it, and none of its pods waits."""
 
 
 def serialize_deleted_gang(gang: GoneGang) -> dict[str, Any]:

@@ -22,10 +22,10 @@ Page = Sequence[Fragment | FragmentList]
 MOST_PAGES = 128
 MOST_BYTES = 64 * 1024 * 1024
 """Of all pages and answers that are kept."""
-_OF_ONE_PAGE = 8
+_PAGE_SHARE = 8
 """The answers of one page have the eighth part of it: they do not drive out all other pages."""
-_AROUND = 256
-"""Bytes around a text that is kept."""
+_OVERHEAD = 256
+"""Bytes that a text takes besides its own."""
 _PER_CHARACTER = 3
 """Bytes that the objects of a page take for each character that it shows; two on a Board of 100 rows."""
 
@@ -59,7 +59,9 @@ class CachedPage:
             for piece in self.page
             for fragment in (piece.fragments if isinstance(piece, FragmentList) else (piece,))
         ]
-        self.page_bytes = sum(_AROUND + fragment.length * _PER_CHARACTER for fragment in fragments)
+        self.page_bytes = sum(
+            _OVERHEAD + fragment.length * _PER_CHARACTER for fragment in fragments
+        )
 
     def answer(self, known: Version, render: Callable[[], bytes]) -> bytes | None:
         """Return what a browser with that version is told; None if it has everything."""
@@ -75,12 +77,12 @@ class CachedPage:
             return found
 
     def _keep(self, key: bytes, answer: bytes) -> None:
-        if self.answers_bytes + len(answer) + _AROUND > self.most_bytes:
+        if self.answers_bytes + len(answer) + _OVERHEAD > self.most_bytes:
             self._answers.clear()
             self.answers_bytes = 0
-        if len(answer) + _AROUND <= self.most_bytes:
+        if len(answer) + _OVERHEAD <= self.most_bytes:
             self._answers[key] = answer
-            self.answers_bytes += len(answer) + _AROUND
+            self.answers_bytes += len(answer) + _OVERHEAD
 
 
 @dataclass(eq=False, slots=True)
@@ -124,7 +126,7 @@ class PageCache:
                 return kept
             read_at = now_in_ms()
             cached = entry.page = CachedPage(
-                read(), position, read_at, self._most_bytes // _OF_ONE_PAGE
+                read(), position, read_at, self._most_bytes // _PAGE_SHARE
             )
         with self._lock:
             self._evict()
@@ -145,7 +147,7 @@ class PageCache:
         with self._lock:
             entry = self._entries.get(key)
             if entry is None:
-                entry = self._entries[key] = _Entry(_AROUND + len(repr(key)))
+                entry = self._entries[key] = _Entry(_OVERHEAD + len(repr(key)))
             self._entries.move_to_end(key)
             self._evict()
             return entry

@@ -63,7 +63,7 @@ class FragmentList:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """What a page has to be told."""
+    """What a page has to be told: fragments to replace, and lists that changed."""
 
     fragments: tuple[Fragment, ...] = ()
     lists: tuple[ListDiff, ...] = ()
@@ -91,19 +91,21 @@ class Version:
 
 
 def marks_of(page: Iterable[Fragment | FragmentList]) -> Mapping[bytes, bytes]:
-    """Return by which mark a version knows each fingerprint of a page: at most MOST_MARKS of them.
+    """Return fingerprint → the mark by which a version knows it; at most MOST_MARKS marks.
 
     It is the fingerprint itself, unless there are too many fragments. Then those whose ids fall into
-    the same drawer share a mark, and are sent together when one of them has changed.
+    the same bucket share a mark, and are sent together when one of them has changed.
     """
     pieces = list(_pieces(page))
     if len(pieces) <= MOST_MARKS:
-        return {print_: print_ for _, print_ in pieces}
-    drawers: dict[int, list[bytes]] = {}
-    for name, print_ in pieces:
-        drawers.setdefault(int.from_bytes(_digest(name)) % MOST_MARKS, []).append(print_)
+        return {fingerprint: fingerprint for _, fingerprint in pieces}
+    buckets: dict[int, list[bytes]] = {}
+    for name, fingerprint in pieces:
+        buckets.setdefault(int.from_bytes(_digest(name)) % MOST_MARKS, []).append(fingerprint)
     return {
-        print_: _digest(repr(sorted(prints))) for prints in drawers.values() for print_ in prints
+        fingerprint: _digest(repr(sorted(fingerprints)))
+        for fingerprints in buckets.values()
+        for fingerprint in fingerprints
     }
 
 
@@ -114,7 +116,7 @@ def write_version(page: Iterable[Fragment | FragmentList], read_at: int) -> str:
 
 
 def read_version(text: str) -> Version:
-    """Return what a version says; nothing when it is not one, or longer than any that we write."""
+    """Return what a version says; an empty one if the text is none, or longer than any that we write."""
     if len(text) > LONGEST_VERSION:
         return Version()
     try:
@@ -129,7 +131,7 @@ def read_version(text: str) -> Version:
 
 def diff_page(page: Sequence[Fragment | FragmentList], version: Version) -> Diff:
     """Return what of the page is not in the version that the browser has."""
-    known = {print_ for print_, mark in marks_of(page).items() if mark in version.marks}
+    known = {fingerprint for fingerprint, mark in marks_of(page).items() if mark in version.marks}
     fragments: list[Fragment] = []
     lists: list[ListDiff] = []
     for piece in page:

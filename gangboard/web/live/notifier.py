@@ -20,7 +20,7 @@ from gangboard.store.access import Viewer
 POLL_INTERVAL = 0.1
 """Seconds between two looks at the positions while somebody waits."""
 MOST_OF_ONE = 20
-"""Requests of one person that may wait: who opens more pages has the others ask every 2 seconds."""
+"""Requests of one person that may wait; further pages of that person ask every 2 seconds."""
 RETRY_INTERVAL = 1.0
 """Seconds to the next look after the database has failed."""
 
@@ -59,7 +59,7 @@ class Notifier:
         return len(self._waiting)
 
     def enter(self, person: int, tab: str, *, most: int) -> Ticket:
-        """Register a request; an older one of the same page is let go. Raises TooManyWaiting.
+        """Register a request and let an older one of the same page go. Raises TooManyWaiting.
 
         `most`: requests of everybody. Nobody takes a place of somebody else, nor more than
         MOST_OF_ONE.
@@ -88,7 +88,7 @@ class Notifier:
 
     @property
     def roles(self) -> tuple[int, int]:
-        """Moves when somebody is given or loses a role."""
+        """A position that moves when somebody is given or loses a role."""
         return (0, 0) if self._moment is None else self._moment.roles
 
     def position(self, viewer: Viewer) -> str:

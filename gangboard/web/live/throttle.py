@@ -31,9 +31,9 @@ _LIVE = "/live/"
 
 
 class Throttle:
-    """Lets a few threads work at a time; who came first is the next.
+    """Lets a few threads work at a time, in the order in which they came.
 
-    A `threading.Semaphore` does not say who is: whoever comes along as one becomes free takes it, and with
+    A `threading.Semaphore` keeps no order: whoever comes along as a slot becomes free takes it, and with
     a hundred pages some of them lost each time, for seconds.
     """
 

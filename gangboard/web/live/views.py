@@ -1,4 +1,4 @@
-"""The waiting request of an open page: answered with what is new, or with 204 after a while."""
+"""Answers the waiting request of an open page: with what is new, or with 204 after a while."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from gangboard.web.live.throttle import FALL_BACK, live_throttle
 
 WAIT = 25.0
 """Seconds after which a page without updates is told so; proxies cut silence at 30 or 60."""
-VERSION = "X-Live-Version"
+VERSION_HEADER = "X-Live-Version"
 """Header with the version that the page shows."""
 LONGEST_TAB = 64
 
 ReadPage = Callable[[Viewer], Sequence[Fragment | FragmentList]]
-"""Reads the page as it is now. An empty sequence: there is no such page (any more)."""
+"""Reads the page as it is now; returns an empty sequence if there is no such page (any more)."""
 
 
 @dataclass(frozen=True, slots=True)
 class _UpdateRequest:
-    """What one open page asks."""
+    """The waiting request of one open page."""
 
     request: HttpRequest
     known: Version
@@ -49,7 +49,7 @@ class _UpdateRequest:
     """Whether two people with the same roles may see different things on it."""
 
     def respond(self, viewer: Viewer, position: str) -> HttpResponse | None:
-        """Return the answer as things are now, None when the browser shows everything."""
+        """Return the answer as things are now; None if the browser shows everything."""
         whose = viewer.user_id if self.personal else None
         cached = page_cache.get(
             (whose, viewer.scopes, self.address), position, self.known, lambda: self.read(viewer)
@@ -84,7 +84,7 @@ def wait_for_updates(
 
     `address` is that of this request; `personal` pages are not shared by people of equal roles.
     """
-    known = read_version(request.headers.get(VERSION, ""))
+    known = read_version(request.headers.get(VERSION_HEADER, ""))
     update = _UpdateRequest(request, known, address, read, element, personal)
     tab = request.headers.get("X-Tab", "")[:LONGEST_TAB] or str(id(request))
     try:
