@@ -11,7 +11,7 @@ from gangboard.decode.podspec import NULL, WireContainer, WirePodSpec
 from gangboard.decode.selectors import (
     WirePodTerm,
     WireRequirement,
-    read_near,
+    read_pod_affinity,
     read_requirements,
     read_term,
 )
@@ -141,26 +141,31 @@ def read_needs(spec: WirePlacedSpec, namespace: str, resources: Iterable[str]) -
     )
     short = sum(map(len, parts)) <= _LONGEST_SHARED
     common = _common(*parts) if short else _read_common(*parts)
-    needs, near, terms, hard = common.needs, common.near, common.apart, common.spread
+    needs, affinity, terms, hard = (
+        common.needs,
+        common.pod_affinity,
+        common.anti_affinity,
+        common.spread,
+    )
     ports = frozenset(_host_ports(spec))
     words = tuple(_more(spec))
     classes = tuple(_device_classes(resources))
-    if not (near or terms or hard or ports or words or classes):
+    if not (affinity or terms or hard or ports or words or classes):
         return needs
     spreads = read_spreads(hard, namespace)
     if hard and not spreads:
         words = (SPREAD, *words)
-    beside = read_near(near, namespace) if near else None
-    if near and beside is None:
+    pod_affinity = read_pod_affinity(affinity, namespace) if affinity else None
+    if affinity and pod_affinity is None:
         words = (AFFINITY, *words)
-    kept_apart = _anti_affinity(terms, namespace)
-    if not all(term.is_exact for term in kept_apart):
+    anti_affinity = _anti_affinity(terms, namespace)
+    if not all(term.is_exact for term in anti_affinity):
         words = (ANTI_AFFINITY, *words)
     found = replace(
         needs,
         host_ports=ports,
-        anti_affinity=kept_apart,
-        near=beside,
+        anti_affinity=anti_affinity,
+        near=pod_affinity,
         spreads=spreads,
         spread_keys=tuple(sorted({one.topology_key for one in hard})),
         unsupported=(*needs.unsupported, *words),
@@ -174,9 +179,9 @@ class _Common:
     """What pods with the same parts have in common, and terms of which each reads its own."""
 
     needs: Needs
-    near: tuple[WirePodTerm, ...]
+    pod_affinity: tuple[WirePodTerm, ...]
     """Required affinity to pods."""
-    apart: tuple[WirePodTerm, ...]
+    anti_affinity: tuple[WirePodTerm, ...]
     """Required anti-affinity."""
     spread: tuple[WireSpread, ...]
     """Hard topology spread constraints."""
@@ -191,7 +196,7 @@ def _common(selector: bytes, affinity: bytes, tolerations: bytes, spread: bytes)
 def _read_common(selector: bytes, affinity: bytes, tolerations: bytes, spread: bytes) -> _Common:
     wanted = _AFFINITY.decode(affinity) or _WireAffinity()
     hard = tuple(one for one in _SPREAD.decode(spread) or () if one.is_hard)
-    near, anti = wanted.pod_affinity, wanted.pod_anti_affinity
+    pod_affinity, anti_affinity = wanted.pod_affinity, wanted.pod_anti_affinity
     needs = Needs(
         node_selector=tuple(sorted((_SELECTOR.decode(selector) or {}).items())),
         affinity=_terms(wanted.node_affinity),
@@ -199,8 +204,8 @@ def _read_common(selector: bytes, affinity: bytes, tolerations: bytes, spread: b
     )
     return _Common(
         needs,
-        tuple((near.required if near is not None else None) or ()),
-        tuple((anti.required if anti is not None else None) or ()),
+        tuple((pod_affinity.required if pod_affinity is not None else None) or ()),
+        tuple((anti_affinity.required if anti_affinity is not None else None) or ()),
         hard,
     )
 

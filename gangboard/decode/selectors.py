@@ -74,7 +74,7 @@ def read_term(term: WirePodTerm, selector: WireLabelSelector, namespace: str) ->
     )
 
 
-def read_near(terms: Sequence[WirePodTerm], namespace: str) -> PodTerm | None:
+def read_pod_affinity(terms: Sequence[WirePodTerm], namespace: str) -> PodTerm | None:
     """Return the pods near which a pod must be, those that match all of its terms of affinity.
 
     None where the terms go by several labels of nodes, or are about more than can be known. Source:

@@ -20,7 +20,7 @@ from gangboard.domain.reading.holding import idle_holds
 from gangboard.domain.reading.retry import retry_due
 from gangboard.domain.verdict import Finding, Verdict
 from gangboard.placement.fit_rows import fit_rows
-from gangboard.placement.placing import placing
+from gangboard.placement.unit_placement import placing_of
 
 _SYMPTOM = 4
 """A symptom waits for another unit, whose finding is nearer to the cause."""
@@ -28,7 +28,7 @@ _SYMPTOM = 4
 _OF_THE_GANG = frozenset({"job-suspended", "queue-evaluating"})
 
 
-def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing) -> Verdict:
+def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing_of) -> Verdict:
     """Return the verdict on a gang, with everything that explains it.
 
     The first gang rule that finds something decides. Otherwise each unit gets the first override

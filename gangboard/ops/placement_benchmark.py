@@ -23,7 +23,7 @@ from gangboard.domain.verdict import Verdict
 from gangboard.ops.placement_fleet import NOW, Fleet, Gang
 from gangboard.placement.assess import assess as place
 from gangboard.placement.eligibility import EXAMPLES, eligibility, pods_that_fit
-from gangboard.placement.placing import nodes_for, placing, request_of
+from gangboard.placement.unit_placement import nodes_for, placing_of, request_of
 from gangboard.polling.room import RoomKeeper
 
 ALL_SECONDS = 5.0
@@ -108,7 +108,7 @@ class Bench:
         for gang in gangs:
             facts = _facts(gang, room)
             plain = _Plain()
-            slow = assess(facts, arithmetic=plain.placing)
+            slow = assess(facts, arithmetic=plain.placing_of)
             if plain.gave_up:
                 undecided += 1
             elif slow == assess(facts):
@@ -127,9 +127,9 @@ class _Plain:
     def __init__(self) -> None:
         self.gave_up = False
 
-    def placing(self, unit: Unit) -> Placing | None:
-        """Return the same as `placement.placing`."""
-        quick = placing(unit)
+    def placing_of(self, unit: Unit) -> Placing | None:
+        """Return the same as `unit_placement.placing_of`."""
+        quick = placing_of(unit)
         if quick is None:
             return None
         request, nodes = request_of(unit), tuple(nodes_for(unit))

@@ -16,7 +16,7 @@ from gangboard.domain.capacity import PODS, ClusterRoom, Resident
 from gangboard.domain.facts import Unit
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.pod import Pod
-from gangboard.placement.placing import placing
+from gangboard.placement.unit_placement import placing_of
 from gangboard.placement.usage import Usage
 from tests.agreement import objects
 from tests.agreement.arena import Look
@@ -41,7 +41,7 @@ class Misfits:
         """Return the gang of a PodGroup as advice gets it."""
         unit = self._reading.unit(group)
         unit = replace(unit, facts=replace(unit.facts, room=self._room))
-        return replace(unit, placing=placing(unit))
+        return replace(unit, placing=placing_of(unit))
 
 
 def room_with_gangs(look: Look) -> ClusterRoom:

@@ -21,7 +21,7 @@ from gangboard.domain.node import Node
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.placement.advice import advise
-from gangboard.placement.placing import placing
+from gangboard.placement.unit_placement import placing_of
 from gangboard.polling.room import RoomKeeper
 from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.nodes import make_nodes, node
@@ -157,7 +157,7 @@ class Scene:
             kubernetes=self.minor,
         )
         (unit,) = units(facts)
-        return replace(unit, placing=placing(unit))
+        return replace(unit, placing=placing_of(unit))
 
 
 def _room(nodes: Iterable[Node], things: Sequence[Pod | Owner | Group]) -> ClusterRoom:

@@ -15,7 +15,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.placement.placing import placing
+from gangboard.placement.unit_placement import placing_of
 from tests.agreement.advice_cases import room_with_gangs
 from tests.agreement.arena import GANGS, Look
 from tests.agreement.jobs import BATCH
@@ -71,7 +71,7 @@ class Gangs:
             room=self._room,
             kubernetes=(1, 37),
         )
-        return [replace(unit, placing=placing(unit)) for unit in units(facts)]
+        return [replace(unit, placing=placing_of(unit)) for unit in units(facts)]
 
     def _groups_of(self, pods: Iterable[Pod]) -> list[Group]:
         named = {pod.group_name for pod in pods}

@@ -16,7 +16,7 @@ from gangboard.domain.capacity import ClusterRoom, PodTerm, Shape
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Answer
 from gangboard.domain.pod import Pod
-from gangboard.placement.placing import placing
+from gangboard.placement.unit_placement import placing_of
 from gangboard.placement.usage import Usage
 from tests.agreement.arena import Look
 from tests.decode.reading import model
@@ -58,7 +58,7 @@ class Reading:
         root = model(GROUPS["podgroups.scheduling.k8s.io"], dict(group), "v1beta1")
         facts = assemble(root, self._members.get(root.meta.ref.name, []), now=datetime.now(UTC))
         (unit,) = units(replace(facts, room=self.room, kubernetes=(1, 37)))
-        return replace(unit, placing=placing(unit))
+        return replace(unit, placing=placing_of(unit))
 
 
 def ours(reading: Reading, group: Mapping[str, Any]) -> Ours:

@@ -14,8 +14,8 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import GangRequest
 from gangboard.placement.advice import advise
-from gangboard.placement.placing import placing
 from gangboard.placement.sentences.finding import advice_of
+from gangboard.placement.unit_placement import placing_of
 from tests.diagnosis.building import a_group, a_job, a_jobset, pods_of, requests
 from tests.placement.making import CORDON, GPU, S, node
 from tests.rules.asking import unit_of
@@ -43,7 +43,7 @@ def waiting(
         objects.append(a_group(quorum=quorum, of=job, topology_keys=keys))
     room = ClusterRoom(tuple(sorted(nodes, key=lambda one: one.name)), residents=lambda: residents)
     unit = unit_of(job, *objects, facts={"room": room, "kubernetes": minor})
-    return replace(unit, placing=placing(unit))
+    return replace(unit, placing=placing_of(unit))
 
 
 def resident(name: str, priority: int = 0, kind: str = "Job", **gpus: int) -> Resident:
@@ -98,7 +98,7 @@ def test_what_is_to_be_freed_is_enough_as_it_is_written() -> None:
     job = a_job("train", pods=1, requests=requests(memory="1500000000"))
     facts = {"room": ClusterRoom((full,)), "kubernetes": (1, 37)}
     unit = unit_of(job, *pods_of(job, 1), facts=facts)
-    found = only(advise(replace(unit, placing=placing(unit))), Change.FREE_ROOM)
+    found = only(advise(replace(unit, placing=placing_of(unit))), Change.FREE_ROOM)
     assert found.text == "Free 1.4Gi of memory on node a: then the pod fits."
 
 
@@ -188,7 +188,7 @@ def driver_and_worker(cpu_on_a: int) -> Unit:
     room = ClusterRoom((a, node("b", 4, 3)))
     facts = {"room": room, "kubernetes": (1, 37)}
     unit = unit_of(jobset, driver, workers, *pods, a_group("tree", quorum=2), facts=facts)
-    return replace(unit, placing=placing(unit))
+    return replace(unit, placing=placing_of(unit))
 
 
 def test_the_fewest_cordons_are_lifted() -> None:
@@ -348,7 +348,7 @@ def test_no_advice_where_the_arithmetic_cannot_tell() -> None:
     assert advise(waiting([node("a", 4, 4), node("b", 4)], 2, 4, quorum=2, needs=unclear)) == ()
     blind = waiting([], 2, 4, quorum=2)
     blind = replace(blind, facts=replace(blind.facts, room=ClusterRoom(why="nodes: forbidden")))
-    assert advise(replace(blind, placing=placing(blind))) == ()
+    assert advise(replace(blind, placing=placing_of(blind))) == ()
 
 
 def test_what_fits_needs_no_advice() -> None:

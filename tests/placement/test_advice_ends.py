@@ -12,7 +12,7 @@ from gangboard.domain.capacity import Ending, Load, Needs, NodeRoom, Resident
 from gangboard.domain.facts import Unit
 from gangboard.domain.verdict import NAMED_IN_ADVICE
 from gangboard.placement.advice import advise
-from gangboard.placement.placing import placing
+from gangboard.placement.unit_placement import placing_of
 from gangboard.rules.placement.insufficient_resources import RULE
 from tests.diagnosis.building import NOW
 from tests.placement.making import CORDON, GPU, S, node
@@ -262,7 +262,7 @@ def test_a_finding_with_a_known_end_is_judged_again_when_it_must_have_come() -> 
 def later(unit: Unit, minutes: float) -> Unit:
     facts = replace(unit.facts, now=NOW + timedelta(minutes=minutes))
     unit = replace(unit, facts=facts)
-    return replace(unit, placing=placing(unit))
+    return replace(unit, placing=placing_of(unit))
 
 
 def test_what_was_worked_out_about_a_room_is_not_believed_for_longer() -> None:

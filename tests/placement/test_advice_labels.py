@@ -7,7 +7,7 @@ from dataclasses import replace
 from gangboard.domain.advice import Advice, Change, Way
 from gangboard.domain.capacity import HOSTNAME, ClusterRoom, Needs, NodeRoom
 from gangboard.placement.advice import advise
-from gangboard.placement.placing import placing
+from gangboard.placement.unit_placement import placing_of
 from tests.diagnosis.building import a_job, pods_of, requests
 from tests.placement.making import node
 from tests.rules.asking import unit_of
@@ -23,7 +23,7 @@ def told(*nodes: NodeRoom, **selected: str) -> list[Advice]:
     needs = Needs(node_selector=tuple(sorted((selected or {"model": "b200"}).items())))
     room = ClusterRoom(tuple(nodes))
     unit = unit_of(job, *pods_of(job, 2, needs=needs), facts={"room": room, "kubernetes": (1, 37)})
-    found = advise(replace(unit, placing=placing(unit)))
+    found = advise(replace(unit, placing=placing_of(unit)))
     return [one for one in found if one.change is Change.SELECT]
 
 

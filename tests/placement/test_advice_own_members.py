@@ -15,9 +15,9 @@ from gangboard.placement.advice import advise
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import request_of
 from gangboard.placement.node_snapshot import snapshot_of
-from gangboard.placement.placing import placing
 from gangboard.placement.pod_removal import nodes_to_free
 from gangboard.placement.running_gangs import running_gangs_of
+from gangboard.placement.unit_placement import placing_of
 from tests.diagnosis.building import (
     a_group,
     a_job,
@@ -48,7 +48,7 @@ def work_list(*nodes: NodeRoom) -> Unit:
     waits = a_pod("train-1", of=job, requests=GPUS)
     facts = {"room": ClusterRoom(nodes), "kubernetes": (1, 37)}
     unit = unit_of(job, runs, waits, facts=facts)
-    return replace(unit, placing=placing(unit))
+    return replace(unit, placing=placing_of(unit))
 
 
 def test_nobody_is_told_to_take_away_a_pod_of_the_gang() -> None:
@@ -88,7 +88,7 @@ def jobset(*, others_wait: bool) -> Unit:
         jobs=(first,),
         pods=(a_pod("run-w-0-0", of=first, requests=GPUS),),
     )
-    return replace(unit, placing=placing(unit))
+    return replace(unit, placing=placing_of(unit))
 
 
 def test_a_jobset_that_is_made_anew_as_a_whole_tolerates_for_all_that_wait() -> None:
@@ -119,7 +119,7 @@ def at_quorum(*, others: int = 0, unasked: bool = False) -> Unit:
         "strangers": strangers,
     }
     unit = unit_of(job, group, *run, *own[len(run) :], facts=facts, strangers=strangers)
-    return replace(unit, placing=placing(unit))
+    return replace(unit, placing=placing_of(unit))
 
 
 def test_a_quorum_that_is_met_is_not_lowered() -> None:
@@ -139,7 +139,7 @@ def test_a_quorum_that_is_not_met_counts_those_with_a_node() -> None:
     unit = at_quorum(others=2)
     assert unit.group is not None
     unit = replace(unit, quorum=6, group=replace(unit.group, quorum=6))
-    unit = replace(unit, placing=placing(unit))
+    unit = replace(unit, placing=placing_of(unit))
     found = only(advise(unit), Change.QUORUM)
     assert found.text == "Lower the quorum of PodGroup ring from 6 to 5: 1 pod fits now (in place)."
 

@@ -30,7 +30,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.placing import When
 from gangboard.domain.pod import Pod
 from gangboard.placement.advice import advise
-from gangboard.placement.placing import placing
+from gangboard.placement.unit_placement import placing_of
 from tests.agreement.advice_cases import on_paper, taken
 from tests.agreement.drawing import make_case
 from tests.agreement.reckoning import most
@@ -80,7 +80,7 @@ def waiting(draw: st.DrawFn) -> Unit:
     residents = _residents(draw, nodes)
     room = ClusterRoom(nodes, residents=lambda: residents)
     unit = unit_of(jobset, *jobs, *pods, group, facts={"room": room, "kubernetes": (1, 37)})
-    return replace(unit, placing=placing(unit))
+    return replace(unit, placing=placing_of(unit))
 
 
 def _residents(draw: st.DrawFn, nodes: Sequence[NodeRoom]) -> list[Resident]:
@@ -240,7 +240,7 @@ def test_no_advice_where_nothing_is_proven(unit: Unit, why: str) -> None:
         unit = _asking(unit, lambda needs: replace(needs, unsupported=("volumes",)))
     if why == "undecidable":
         unit = _asking(unit, lambda needs: replace(needs, undecidable=("claims",)))
-    assert advise(replace(unit, placing=placing(unit))) == ()
+    assert advise(replace(unit, placing=placing_of(unit))) == ()
 
 
 def _asking(unit: Unit, more: Callable[[Needs], Needs]) -> Unit:
@@ -283,7 +283,7 @@ def test_a_pod_on_a_full_node_keeps_members_from_the_whole_rack() -> None:
     ]
     facts = {"room": ClusterRoom(nodes), "kubernetes": (1, 37)}
     unit = unit_of(jobset, driver, workers, *pods, a_group("g", quorum=3), facts=facts)
-    unit = replace(unit, placing=placing(unit))
+    unit = replace(unit, placing=placing_of(unit))
     (one,) = [one for one in advise(unit) if one.change is Change.UNCORDON]
     assert one.text == "Uncordon node d: then all 3 pods fit."
 
@@ -305,7 +305,7 @@ def test_an_amount_is_never_more_than_what_can_leave() -> None:
     job = a_job("train", pods=2, requests={"cpu": Decimal("0.1")})
     facts = {"room": ClusterRoom((node,)), "kubernetes": (1, 37)}
     unit = unit_of(job, *pods_of(job, 2, group="g"), a_group("g", quorum=2, of=job), facts=facts)
-    unit = replace(unit, placing=placing(unit))
+    unit = replace(unit, placing=placing_of(unit))
     (one,) = [one for one in advise(unit) if one.change is Change.FREE_ROOM]
     assert one.free == {"a": {PODS: 2}}
     assert one.text == "Free 2 pods on node a: then all 2 pods fit."

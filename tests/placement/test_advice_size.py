@@ -16,7 +16,7 @@ from gangboard.domain.group import Group, Policy, WorkloadEntry
 from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.pod import Pod
 from gangboard.placement.advice import advise
-from gangboard.placement.placing import placing
+from gangboard.placement.unit_placement import placing_of
 from tests.diagnosis.building import (
     a_group,
     a_job,
@@ -57,7 +57,7 @@ def told(
 
 
 def advised(unit: Unit, *changes: Change) -> list[Advice]:
-    unit = replace(unit, placing=placing(unit))
+    unit = replace(unit, placing=placing_of(unit))
     return [one for one in advise(unit) if one.change in changes]
 
 

@@ -18,8 +18,8 @@ from gangboard.placement.eligibility import eligibility
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.fit_rows import fit_rows
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.placing import placing
 from gangboard.placement.sentences.cause import obstacle
+from gangboard.placement.unit_placement import placing_of
 from gangboard.placement.usage import Usage
 from tests.decode.reading import model, read, with_identity
 from tests.placement.making import CORDON, GPU, node, shape
@@ -135,7 +135,7 @@ def test_a_node_whose_amounts_could_not_be_read_has_said_something() -> None:
     broken, problem = read(NODE, with_identity({"status": status}, "n0", namespace=""))
     assert problem is not None
     unit = waiting(broken)
-    answer = placing(unit)
+    answer = placing_of(unit)
     assert answer is not None
     (one,) = answer.shapes
     assert list(one.eligibility.excluded) == [Filter.UNREADABLE]

@@ -13,7 +13,7 @@ from gangboard.diagnosis.registry import unit_rules
 from gangboard.domain.facts import Unit
 from gangboard.domain.owner import Dependency
 from gangboard.domain.verdict import UnitMemory
-from gangboard.placement.placing import placing
+from gangboard.placement.unit_placement import placing_of
 from tests.diagnosis.building import (
     NOW,
     a_container,
@@ -129,7 +129,7 @@ def units(draw: Any) -> Unit:
         missing_jobs=tuple(missing_jobs),
         memory=UnitMemory(created_since=since, whole_at=whole),
     )
-    return replace(unit, placing=placing(unit))
+    return replace(unit, placing=placing_of(unit))
 
 
 @given(units())

@@ -9,7 +9,7 @@ from typing import Any
 from gangboard.domain.capacity import ClusterRoom, HostPort, Load, Needs, NodeRoom, Resident
 from gangboard.domain.facts import Unit
 from gangboard.domain.verdict import Finding
-from gangboard.placement.placing import placing
+from gangboard.placement.unit_placement import placing_of
 from tests.diagnosis.building import Made, a_condition, a_group, a_job, a_pod, ago
 from tests.diagnosis.building import placed as said_of_group
 from tests.placement.making import GPU
@@ -119,7 +119,7 @@ def mixed(
 
 
 def with_room(unit: Unit) -> Unit:
-    return replace(unit, placing=placing(unit))
+    return replace(unit, placing=placing_of(unit))
 
 
 def fitting_for(unit: Unit, seconds: float = 60) -> Unit:

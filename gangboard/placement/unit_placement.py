@@ -19,10 +19,10 @@ from gangboard.placement.members import nodes_for, request_of, waiting
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.spread import closed, most_in
 
-__all__ = ["nodes_for", "placing", "request_of"]
+__all__ = ["nodes_for", "placing_of", "request_of"]
 
 
-def placing(unit: Unit) -> Placing | None:
+def placing_of(unit: Unit) -> Placing | None:
     """Return whether and where the waiting members of a unit fit; None when none waits for a node."""
     if not waiting(unit):
         return None
@@ -55,7 +55,9 @@ def shape_fit(
     if domain is not None:
         return _within(found, snapshot, keys, domain)
     spread = party.shape.spread
-    return _spread_out(found, snapshot, spread) if spread is not None else _apart(found, snapshot)
+    return (
+        _spread_out(found, snapshot, spread) if spread is not None else _exclusive(found, snapshot)
+    )
 
 
 def _within(
@@ -76,7 +78,7 @@ def _within(
     return replace(found, now=now, empty=empty, open_nodes=open_nodes, saturated=saturated)
 
 
-def _apart(found: ShapeFit, snapshot: NodeSnapshot) -> ShapeFit:
+def _exclusive(found: ShapeFit, snapshot: NodeSnapshot) -> ShapeFit:
     """Return the same with what pods leave of the numbers that keep each other out of a zone."""
     now = most_one_per_domain(snapshot, found.shape, When.NOW)
     empty = most_one_per_domain(snapshot, found.shape, When.EMPTY)

@@ -13,8 +13,8 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Answer, Cause, Constraint, Placing, ShapeFit
 from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.placement.fit_rows import fit_rows
-from gangboard.placement.placing import nodes_for, placing, request_of
 from gangboard.placement.sentences.excluded import code_of_excluded, homeless
+from gangboard.placement.unit_placement import nodes_for, placing_of, request_of
 from tests.diagnosis.building import (
     NOW,
     a_group,
@@ -50,7 +50,7 @@ def a_unit_of(objects: tuple[Any, ...], nodes: tuple[NodeRoom, ...] = FOUR, **fa
 
 
 def found(unit: Unit) -> Placing:
-    answer = placing(unit)
+    answer = placing_of(unit)
     assert answer is not None
     return answer
 
@@ -69,7 +69,7 @@ def only(answer: Placing) -> ShapeFit:
 
 
 def test_nobody_waits() -> None:
-    assert placing(a_unit_of(a_gang(0, on=("n0", "n1")))) is None
+    assert placing_of(a_unit_of(a_gang(0, on=("n0", "n1")))) is None
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_nobody_waits() -> None:
 )
 def test_such_a_pod_does_not_wait(pod: dict[str, Any]) -> None:
     job = a_job(pods=1)
-    assert placing(a_unit_of((job, a_pod(of=job, **pod)))) is None
+    assert placing_of(a_unit_of((job, a_pod(of=job, **pod)))) is None
 
 
 def test_all_that_wait_are_one_question() -> None:
@@ -318,7 +318,7 @@ def test_the_fit_table_of_members_whose_rack_is_chosen() -> None:
     job, group, *pods = a_gang(1, quorum=2, ask="4", on=("n2",))
     group = replace(a_group(quorum=2, of=job), topology_keys=("rack",))
     unit = a_unit_of((job, group, *pods), nodes)
-    (row,) = fit_rows(replace(unit, placing=placing(unit)))
+    (row,) = fit_rows(replace(unit, placing=placing_of(unit)))
     assert (row.fits_now, row.fits_empty, row.open_nodes, row.nodes) == (1, 2, 1, 6)
     assert row.saturated == (
         FitReason("topology", 2, "", ("n0", "n1")),
@@ -486,7 +486,7 @@ def test_the_node_fit_table() -> None:
     unit = a_unit_of(
         a_gang(6, quorum=6, ask="3", requests={GPU: Decimal(3), "cpu": Decimal("0.50")}), nodes
     )
-    (row,) = fit_rows(replace(unit, placing=placing(unit)))
+    (row,) = fit_rows(replace(unit, placing=placing_of(unit)))
     assert row == FitRow(
         unit="train-group",
         shape="train",
