@@ -36,7 +36,7 @@ def test_both_ways_give_the_same_verdicts() -> None:
 def test_a_verdict_that_differs_is_a_miss_with_the_name_of_its_gang(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(placement_benchmark._Plain, "placing", lambda *_: None)
+    monkeypatch.setattr(placement_benchmark._Plain, "placing_of", lambda *_: None)
     with pytest.raises(CommandError, match="the plain way differs for waits-"):
         run(*SMALL, "--compared", "3")
 
