@@ -207,7 +207,8 @@ class Needs:
     anti_affinity: tuple[PodTerm, ...] = ()
     """Its required terms, by name; other pods are subject to those that are not exact, too."""
     near: PodTerm | None = None
-    """Required affinity to pods, by one label of nodes. None: it has none, or what is `unsupported`."""
+    """Required affinity to pods, by one label of nodes: `Shape.pod_affinity`. Pods are stored with this
+    name of the field. None: it has none, or what is `unsupported`."""
     spreads: tuple[Spread, ...] = ()
     """All its constraints, without `counts_itself`. Empty: it has none, or what is `unsupported`."""
     spread_keys: tuple[str, ...] = ()
@@ -234,8 +235,8 @@ class Shape:
     """Required anti-affinity that it has: it shares no node, or no value of another label of nodes,
     with pods that match. Where it matches itself, a node or value takes one only."""
     matched_terms: frozenset[PodTerm] = frozenset()
-    """Such terms that it matches, of its gang and of pods with a node: pods that have one of them
-    keep it away."""
+    """Terms of anti-affinity that it matches, of its gang and of pods with a node: pods that have one of
+    them keep it away."""
     pod_affinity: PodTerm | None = None
     """Required affinity to pods that are there: its nodes have the label, and the value of a node with
     such a pod. Else it is in `unsupported`: where members without a node could be such pods elsewhere."""

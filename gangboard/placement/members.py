@@ -219,8 +219,8 @@ def shape_of(
     """Return one pod's requests and needs as a shape.
 
     `matched_terms` are the terms of anti-affinity that it matches: its gang's, and those of pods with a
-    node. Of one that is not exact nobody can tell here which nodes it takes away. `spreads` and `pod_affinity`
-    are its constraints and its affinity where those can be worked out.
+    node. Nobody can tell here which nodes a term takes away that is not exact. `spreads` and
+    `pod_affinity` are its constraints and its affinity where those can be worked out.
     """
     if needs.near is not None and pod_affinity is None:
         unsupported = (*unsupported, AFFINITY)

@@ -100,7 +100,7 @@ class NodeFilters:
         return found
 
     def _pod_affinity(self) -> Mask:
-        """Match required affinity to pods as `matching.satisfies_pod_affinity`: those that can leave count, too."""
+        """Match as `matching.satisfies_pod_affinity`: pods that can leave count, too."""
         term = self._shape.pod_affinity
         if term is None:
             return self._all()

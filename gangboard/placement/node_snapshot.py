@@ -1,7 +1,7 @@
-"""The nodes of a cluster as columns: what many questions about all of them are answered from.
+"""The nodes of a cluster as columns, which answer many questions about all of them.
 
-A column is made when it is asked for first and kept. Whole numbers only: 64 bits where every amount
-fits with room to spare, Python's own integers where one does not.
+A column is made when somebody asks for it first, and is kept. Whole numbers only: 64 bits where
+every amount fits with room to spare, Python's own integers where one does not.
 """
 
 from __future__ import annotations

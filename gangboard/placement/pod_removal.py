@@ -1,4 +1,4 @@
-"""Where members could go, and how nodes are once some of what is on them has left."""
+"""Nodes once some of the pods on them are gone, and where members could go."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the scheduler comes upon a placement that there is: it takes pod after pod, none back.
+"""Whether the scheduler finds a placement that exists: it places pod after pod and takes none back.
 
 A gang of several shapes can fit and yet be refused: a small pod that was put on the emptiest node can
 be in the way of a large one (podGroupSchedulingDefaultAlgorithm in pkg/scheduler, 1.37). Which pod
@@ -23,7 +23,7 @@ from gangboard.placement.matching import has_host_anti_affinity, ports_clash
 from gangboard.placement.node_snapshot import NodeSnapshot
 
 MOST_PERMUTED = 3
-"""Shapes of which every order is played; of more, one order and its reverse."""
+"""Every order of up to so many shapes is played; one order and its reverse of more."""
 MOST_ALTERNATED = 32
 """Members that are also played in turns, one of each shape after the other."""
 MARGIN = 6

@@ -1,8 +1,8 @@
 """Claims that members name and cannot use, as they were looked up: the scheduler does not always say it.
 
-Of a Job on 1.37 it says `error in "DynamicResources" PodGroupPostFilter plugins: not found` whatever is
-wrong with a PersistentVolumeClaim. A pod whose ResourceClaim is not there it holds back before it tries
-(PreEnqueue of DynamicResources) and says nothing. Both observed, the latter on 1.35 to 1.37.
+On 1.37 it says `error in "DynamicResources" PodGroupPostFilter plugins: not found` of a Job, whatever is
+wrong with a PersistentVolumeClaim. It holds back a pod whose ResourceClaim is not there before it tries
+(PreEnqueue of DynamicResources), and says nothing. Both observed, the latter on 1.35 to 1.37.
 """
 
 from __future__ import annotations
