@@ -22,7 +22,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
-from gangboard.store import actions, chores
+from gangboard.store import actions, chore_locks
 from gangboard.store.audit import audit
 from gangboard.store.grounds import HOLDS
 from gangboard.store.models import Action, Cluster, ResourceState
@@ -124,7 +124,7 @@ def inspect_all(
     while. Empty where somebody else is at it.
     """
     found: dict[str, ActionState] = {}
-    with chores.holding(cluster_id, CHORE, clock) as held:
+    with chore_locks.lock_chore(cluster_id, CHORE, clock) as held:
         if held is None:
             return {}
         until = clock.monotonic() + TURN_SECONDS

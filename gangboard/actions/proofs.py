@@ -17,7 +17,7 @@ from gangboard.domain.action import Lever
 from gangboard.domain.hold import Hold
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
-from gangboard.store import actions, chores
+from gangboard.store import actions, chore_locks
 from gangboard.store.grounds import HOLDS
 from gangboard.store.models import Cluster, HoldCheck, WatchedObject
 from gangboard.store.objects import unpack
@@ -63,7 +63,7 @@ def prove_all(
     One worker at a time does it, and stops where the cluster does not answer: what that keeps from being
     proved is not known, and has its turn first after a while. Empty where somebody else is at it.
     """
-    with chores.holding(cluster_id, CHORE, clock) as held:
+    with chore_locks.lock_chore(cluster_id, CHORE, clock) as held:
         cluster = Cluster.objects.filter(pk=cluster_id).first()
         if held is None or cluster is None:
             return {}
@@ -96,7 +96,7 @@ class _Turn:
     cluster: Cluster
     door: Door
     clock: Clock
-    held: chores.Held
+    held: chore_locks.ChoreLock
 
 
 def _prove_in_turn(turn: _Turn, due: list[Hold]) -> dict[str, bool | None]:

@@ -16,7 +16,7 @@ from gangboard.actions.waking import wake
 from gangboard.diagnosis.policy.plan import plan
 from gangboard.domain.action import ActionState, Plan
 from gangboard.domain.silence import why_closed
-from gangboard.store import actions, attempts, grounds
+from gangboard.store import actions, grounds, rate_limits
 from gangboard.store.access import Viewer
 from gangboard.store.actions import DatabaseClock, RealDatabaseClock
 from gangboard.store.audit import audit
@@ -302,7 +302,9 @@ def request_many(
 
 def _count(viewer: Viewer, number: int) -> None:
     """Count requests of a person, refused ones too. Raises AskError (TOO_MANY): none is taken."""
-    tried = attempts.take("act", viewer.user_id, most=MOST_A_MINUTE, window=MINUTE, number=number)
+    tried = rate_limits.take(
+        "act", viewer.user_id, most=MOST_A_MINUTE, window=MINUTE, number=number
+    )
     if tried.wait:
         left = max(MOST_A_MINUTE - tried.number, 0)
         raise AskError(
@@ -386,7 +388,7 @@ def begin_export(viewer: Viewer, sentence: str, *, now: datetime) -> int:
 
     `end_export` ends it; one whose process has died ends by itself.
     """
-    tried = attempts.take("export", viewer.user_id, most=1, window=LONGEST_EXPORT)
+    tried = rate_limits.take("export", viewer.user_id, most=1, window=LONGEST_EXPORT)
     if not tried.wait:
         audit("export", sentence, at=now, actor=viewer.name, source=viewer.address)
     return tried.wait
@@ -394,4 +396,4 @@ def begin_export(viewer: Viewer, sentence: str, *, now: datetime) -> int:
 
 def end_export(viewer: Viewer) -> None:
     """Let this person begin another export."""
-    attempts.forget_attempts("export", viewer.user_id)
+    rate_limits.reset_rate_limit("export", viewer.user_id)

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from gangboard.store.forgetting import forget, forget_sessions
+from gangboard.store.batched_deletes import delete_expired_sessions, delete_in_batches
 from gangboard.store.heartbeats import forget_dead
 from gangboard.store.history import forget_spans
 from gangboard.store.models import AccessToken, Attempts, Gang, Outage, SignInLink
@@ -26,12 +26,12 @@ def clean_up() -> None:
     that still holds is kept, however old it is. Each in pieces, so that no poll waits for it long.
     """
     now = timezone.now()
-    forget(Gang.objects.filter(gone_at__lt=Now() - GONE_GANGS))
-    forget_sessions(ended_before=now)
-    forget(SignInLink.objects.filter(expires_at__lt=now - OVER))
-    forget(AccessToken.objects.filter(expires_at__lt=now - OVER))
-    forget(Attempts.objects.filter(ends_at__lte=now))
+    delete_in_batches(Gang.objects.filter(gone_at__lt=Now() - GONE_GANGS))
+    delete_expired_sessions(ended_before=now)
+    delete_in_batches(SignInLink.objects.filter(expires_at__lt=now - OVER))
+    delete_in_batches(AccessToken.objects.filter(expires_at__lt=now - OVER))
+    delete_in_batches(Attempts.objects.filter(ends_at__lte=now))
     forget_dead()
     oldest = now - timedelta(days=settings.HISTORY_DAYS)
     forget_spans(ended_before=oldest)
-    forget(Outage.objects.filter(ended_at__lt=oldest))
+    delete_in_batches(Outage.objects.filter(ended_at__lt=oldest))

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db import transaction
 
-from gangboard.store import chain
+from gangboard.store import audit_chain
 from gangboard.store.models import Action, AuditEntry, AuditHead, Cluster
 
 LONGEST_SENTENCE = 4000
@@ -65,7 +65,7 @@ def audit(
     with transaction.atomic():
         head = _locked_head()
         row["number"] = head.number + 1
-        digest = chain.digest_of(head.digest, row)
+        digest = audit_chain.digest_of(head.digest, row)
         AuditEntry.objects.create(**row, digest=digest)
         AuditHead.objects.filter(pk=head.pk).update(number=row["number"], digest=digest)
 
@@ -111,7 +111,7 @@ def _follow(seen: Verified, noted: tuple[int, str] | None) -> Verified:
     if seen.broken:
         return seen
     rows = AuditEntry.objects.filter(number__gt=seen.rows).order_by("number")
-    for row in rows.values(*chain.FIELDS, "digest").iterator(chunk_size=_AT_ONCE):
+    for row in rows.values(*audit_chain.FIELDS, "digest").iterator(chunk_size=_AT_ONCE):
         broken = _mismatch(row, seen)
         if (
             not broken
@@ -132,7 +132,7 @@ def _mismatch(row: dict[str, Any], seen: Verified) -> str:
         return f"Row {first} is missing."
     if first < last:
         return f"Rows {first} to {last} are missing."
-    if chain.digest_of(seen.digest, row) == row["digest"]:
+    if audit_chain.digest_of(seen.digest, row) == row["digest"]:
         return ""
     before = f", or row {seen.rows} was." if seen.rows else "."
     return f"Row {row['number']} ({row['event']}, {row['at']:%Y-%m-%d %H:%M:%S} UTC) was changed{before}"

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from gangboard.store import attempts
+from gangboard.store import rate_limits
 from gangboard.store.models import AccessToken, SignInLink
 from gangboard.store.people import (
     GANGBOARD,
@@ -198,19 +198,21 @@ def revoke_tokens(*, name: str, by: str = GANGBOARD) -> int:
     return len(rows)
 
 
-def try_password(*, name: str, place: str) -> attempts.Tried:
+def try_password(*, name: str, place: str) -> rate_limits.RateLimitResult:
     """Count an attempt before its password is looked at; `wait` says whether it may be.
 
     Counting first keeps simultaneous attempts within the limit too. `place` is where it comes from:
     somebody else's wrong passwords from elsewhere, or for other names from here, keep nobody out.
     Counted whether or not there is such a user.
     """
-    return attempts.take(*_password(name, place), most=PASSWORDS_OF_PLACE, window=PASSWORD_WINDOW)
+    return rate_limits.take(
+        *_password(name, place), most=PASSWORDS_OF_PLACE, window=PASSWORD_WINDOW
+    )
 
 
 def forget_passwords(*, name: str, place: str) -> None:
     """After a right password the name starts from zero there."""
-    attempts.forget_attempts(*_password(name, place))
+    rate_limits.reset_rate_limit(*_password(name, place))
 
 
 def _password(name: str, place: str) -> tuple[str, ...]:
@@ -258,7 +260,7 @@ def record_refused_token(token: str, *, source: str, sender: str) -> None:
     no more than FAILURES_ON_RECORD lines, and for a flood how many they are. Apart from failed
     sign-ins: a program with an old token hides no wrong password. The secret is not written down.
     """
-    total = attempts.take("refused tokens", most=_ENDLESS, window=FAILURE_WINDOW).number
+    total = rate_limits.take("refused tokens", most=_ENDLESS, window=FAILURE_WINDOW).number
     if total in _ROUND:
         sentence = f"{total:,} requests with tokens that are not valid were refused within an hour."
         record("token-refused", sentence, SOMEBODY, "", source=source)
@@ -268,7 +270,7 @@ def record_refused_token(token: str, *, source: str, sender: str) -> None:
     rows = AccessToken.objects.select_related("user")
     row = rows.filter(pk=shown.removeprefix("gb_")).first() if shown else None
     key = ("refused token", sender, row.pk if row else "")
-    number = attempts.take(*key, most=_ENDLESS, window=FAILURE_WINDOW).number
+    number = rate_limits.take(*key, most=_ENDLESS, window=FAILURE_WINDOW).number
     if number not in _OF_A_SERIES or _is_full("lines on refused tokens"):
         return
     sentence = _refusal(row, token, shown)
@@ -280,7 +282,7 @@ def record_refused_token(token: str, *, source: str, sender: str) -> None:
 
 
 def _is_full(lines: str) -> bool:
-    return attempts.take(lines, most=FAILURES_ON_RECORD, window=FAILURE_WINDOW).wait > 0
+    return rate_limits.take(lines, most=FAILURES_ON_RECORD, window=FAILURE_WINDOW).wait > 0
 
 
 def _refusal(row: AccessToken | None, token: str, shown: str) -> str:
@@ -298,7 +300,7 @@ def _refusal(row: AccessToken | None, token: str, shown: str) -> str:
 
 def _is_on_record(source: str, *, worth: bool) -> bool:
     """Count a failure; write down how many they are when they are 1,000, 10,000 and so on."""
-    tried = attempts.take("failed sign-ins", most=_ENDLESS, window=FAILURE_WINDOW)
+    tried = rate_limits.take("failed sign-ins", most=_ENDLESS, window=FAILURE_WINDOW)
     if tried.number in _ROUND:
         sentence = f"{tried.number:,} sign-ins have failed within an hour, this one among them."
         record("sign-in-failed", sentence, SOMEBODY, "", source=source)

@@ -15,7 +15,7 @@ from django.db.models import Q
 from django.db.models.functions import Greatest
 
 from gangboard.domain.verdict import Finding
-from gangboard.store.forgetting import forget
+from gangboard.store.batched_deletes import delete_in_batches
 from gangboard.store.models import Gang, VerdictSpan
 
 CHUNK = 500
@@ -114,7 +114,9 @@ def end_spans(cluster_id: int, uids: Sequence[str], *, at: datetime) -> None:
 
 def forget_spans(*, ended_before: datetime) -> int:
     """Delete the spans that ended before a time, some at a time; return how many."""
-    return forget(VerdictSpan.objects.filter(ended_at__lt=ended_before).order_by("ended_at"))
+    return delete_in_batches(
+        VerdictSpan.objects.filter(ended_at__lt=ended_before).order_by("ended_at")
+    )
 
 
 def _latest_spans(gang_ids: Sequence[str]) -> dict[str, VerdictSpan]:

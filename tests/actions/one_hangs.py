@@ -158,7 +158,7 @@ def play(healthy: Site, hangs: Site) -> dict[str, Any]:
         _routed(workers, tasks.inspect),
         # What hangs here hangs for longer than any deadline.
         mock.patch("gangboard.store.actions.LEASE_SECONDS", LONGEST * 4),
-        mock.patch("gangboard.store.chores.LEASE_SECONDS", LONGEST * 4),
+        mock.patch("gangboard.store.chore_locks.LEASE_SECONDS", LONGEST * 4),
     ):
         try:
             for _ in range(SWEEPS):

@@ -16,7 +16,7 @@ from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Meta
 from gangboard.kube.errors import KubeError
 from gangboard.kube.writing import Answer
-from gangboard.store import actions, chores
+from gangboard.store import actions, chore_locks
 from gangboard.store.models import Action, Chore, Cluster, HoldCheck, LeverRecord
 from tests.actions.site import QuickClock
 from tests.factories import make_cluster, make_ref, store_object
@@ -140,8 +140,8 @@ def test_a_prover_that_was_stopped_past_its_lease_ends(cluster: Cluster, gate: G
 
     def oversleep() -> None:
         gate.meanwhile = lambda: None
-        gate.clock.advance(chores.LEASE_SECONDS + 1)
-        with chores.holding(cluster.pk, proofs.CHORE, gate.clock) as taken:
+        gate.clock.advance(chore_locks.LEASE_SECONDS + 1)
+        with chore_locks.lock_chore(cluster.pk, proofs.CHORE, gate.clock) as taken:
             assert taken is not None
             # As if the other were still at it when this one wakes up.
             Chore.objects.update(holder="another")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.store.forgetting import FORGOTTEN_AT_ONCE
+from gangboard.store.batched_deletes import DELETE_BATCH
 from gangboard.store.gangs import Detail, pack_detail
 from gangboard.store.history import (
     end_spans,
@@ -310,9 +310,9 @@ class TestForgetting:
             if field.attname not in ("id", "ended_at")
         }
         VerdictSpan.objects.bulk_create(
-            VerdictSpan(**columns, ended_at=NOON) for _ in range(FORGOTTEN_AT_ONCE + 3)
+            VerdictSpan(**columns, ended_at=NOON) for _ in range(DELETE_BATCH + 3)
         )
-        assert forget_spans(ended_before=NOON + MINUTE) == FORGOTTEN_AT_ONCE + 3
+        assert forget_spans(ended_before=NOON + MINUTE) == DELETE_BATCH + 3
         assert VerdictSpan.objects.count() == 1
 
 

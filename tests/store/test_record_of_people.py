@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from gangboard.ops.who import command_author
-from gangboard.store import attempts, authentication, clusters, people
+from gangboard.store import authentication, clusters, people, rate_limits
 from gangboard.store.audit import verify
 from gangboard.store.models import AccessToken, Attempts, AuditEntry
 from tests.personas import PASSWORD, Person, make_owner
@@ -230,7 +230,7 @@ def test_a_flood_of_failures_fills_no_disk(monkeypatch: pytest.MonkeyPatch) -> N
     found = [sentence for *_, sentence in lines()]
     assert len(found) == 6
     assert found[5] == "1,000 sign-ins have failed within an hour, this one among them."
-    attempts.forget_attempts("failed sign-ins")  # an hour later
+    rate_limits.reset_rate_limit("failed sign-ins")  # an hour later
     authentication.record_failed_sign_in(name="u", source="", number=1)
     assert len(lines()) == 7
 

@@ -10,7 +10,7 @@ import django.db.models.deletion
 from django.db import migrations, models
 
 from gangboard.store.audit_guard import guard
-from gangboard.store.chain import FIELDS, digest_of
+from gangboard.store.audit_chain import FIELDS, digest_of
 
 AT_ONCE = 1000
 

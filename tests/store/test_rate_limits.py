@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from gangboard.store import attempts
+from gangboard.store import rate_limits
 from gangboard.store.models import Attempts
 
 pytestmark = pytest.mark.django_db
@@ -18,16 +18,17 @@ MINUTE = timedelta(minutes=1)
 def waits(*numbers: int, most: int, what: str = "x") -> list[bool]:
     """Take these numbers one after the other; return which had to wait."""
     return [
-        attempts.take(what, most=most, window=MINUTE, number=number).wait > 0 for number in numbers
+        rate_limits.take(what, most=most, window=MINUTE, number=number).wait > 0
+        for number in numbers
     ]
 
 
 def test_what_is_above_the_limit_waits_for_the_end_of_the_window() -> None:
     assert waits(1, 1, 1, 1, most=3) == [False, False, False, True]
-    tried = attempts.take("x", most=3, window=MINUTE)
+    tried = rate_limits.take("x", most=3, window=MINUTE)
     assert (tried.number, 55 <= tried.wait <= 60) == (3, True)
     Attempts.objects.update(ends_at=timezone.now())
-    assert attempts.take("x", most=3, window=MINUTE) == attempts.Tried(1, 0)
+    assert rate_limits.take("x", most=3, window=MINUTE) == rate_limits.RateLimitResult(1, 0)
 
 
 def test_several_at_once_are_taken_together_or_not_at_all() -> None:
@@ -38,19 +39,19 @@ def test_each_kind_and_each_person_counts_alone() -> None:
     assert waits(1, most=1, what="a") == [False]
     assert waits(1, most=1, what="b") == [False]
     assert waits(1, most=1, what="a") == [True]
-    attempts.forget_attempts("a")
+    rate_limits.reset_rate_limit("a")
     assert waits(1, most=1, what="a") == [False]
 
 
 def test_neighbouring_words_are_not_run_together() -> None:
-    attempts.take("ab", "c", most=1, window=MINUTE)
-    assert attempts.take("a", "bc", most=1, window=MINUTE).wait == 0
+    rate_limits.take("ab", "c", most=1, window=MINUTE)
+    assert rate_limits.take("a", "bc", most=1, window=MINUTE).wait == 0
 
 
 def test_a_flood_of_new_names_makes_no_table_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "MOST_ROWS", 20)
-    monkeypatch.setattr(attempts, "_AT_ONCE", 5)
+    monkeypatch.setattr(rate_limits, "MOST_ROWS", 20)
+    monkeypatch.setattr(rate_limits, "_AT_ONCE", 5)
     for number in range(100):
-        assert attempts.take("x", number, most=1, window=MINUTE).wait == 0
+        assert rate_limits.take("x", number, most=1, window=MINUTE).wait == 0
         assert Attempts.objects.count() <= 20
-    assert attempts.take("x", 99, most=1, window=MINUTE).wait > 0, "the newest stay"
+    assert rate_limits.take("x", 99, most=1, window=MINUTE).wait > 0, "the newest stay"

@@ -1,4 +1,4 @@
-"""How often somebody has tried something lately: wrong passwords, requests to act, exports.
+"""Rate limits: how often somebody has tried something lately (wrong passwords, actions, exports).
 
 A limit is kept exactly, however many try at the same moment: what is counted is a conditional update
 of one row. Rows last no longer than their window, and there are never more than MOST_ROWS.
@@ -23,8 +23,8 @@ _AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """What came of one attempt."""
+class RateLimitResult:
+    """What the limit said to one attempt."""
 
     number: int
     """How many were counted within the window that runs now, this one included if it was."""
@@ -32,7 +32,7 @@ class Tried:
     """Seconds until the next is counted; 0: this one was."""
 
 
-def take(*what: object, most: int, window: timedelta, number: int = 1) -> Tried:
+def take(*what: object, most: int, window: timedelta, number: int = 1) -> RateLimitResult:
     """Count `number` attempts at `what`, all of them or, where that were more than `most`, none.
 
     `what` says the kind of attempt and whose it is; only a hash of it is stored. The window begins
@@ -52,10 +52,10 @@ def take(*what: object, most: int, window: timedelta, number: int = 1) -> Tried:
             counted = room.update(number=F("number") + number)
         row = rows.get()
     wait = 0 if counted else max(1, math.ceil((row.ends_at - now).total_seconds()))
-    return Tried(row.number, wait)
+    return RateLimitResult(row.number, wait)
 
 
-def forget_attempts(*what: object) -> None:
+def reset_rate_limit(*what: object) -> None:
     """Begin to count from zero."""
     Attempts.objects.filter(key=_key(what)).delete()
 

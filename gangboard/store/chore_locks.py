@@ -1,8 +1,8 @@
-"""What one worker at a time does for a cluster: proving its Holds, inspecting what was verified.
+"""Locks on chores, which one worker at a time does for a cluster: proving Holds, inspecting actions.
 
-A chore is held as a cluster is, by a row with an expiry by the clock of the database, and it can rest: a
-cluster that does not answer is left alone for a while. Nothing is fenced: two that do the same chore,
-one of them stopped past its lease, write the same kind of observation.
+A lock is a row with an expiry by the clock of the database, as the lease of a cluster is. A chore can
+rest: a cluster that does not answer is left alone for a while. Nothing is fenced: two workers that do the
+same chore, one of them stopped past its lock's expiry, write the same kind of observation.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ LEASE_SECONDS = 30.0
 
 
 @dataclass(slots=True)
-class Held:
-    """A chore that is ours for now."""
+class ChoreLock:
+    """The lock on a chore that this process holds for now."""
 
     cluster_id: int
     name: str
@@ -54,17 +54,17 @@ class Held:
 
 
 @contextmanager
-def holding(cluster_id: int, name: str, clock: DatabaseClock) -> Iterator[Held | None]:
-    """Hold a chore of a cluster; yields None where somebody does it, it rests, or the cluster is gone."""
+def lock_chore(cluster_id: int, name: str, clock: DatabaseClock) -> Iterator[ChoreLock | None]:
+    """Lock a chore of a cluster; yields None where somebody does it, it rests, or the cluster is gone."""
     if not Cluster.objects.filter(pk=cluster_id).exists():
         yield None
         return
     Chore.objects.get_or_create(cluster_id=cluster_id, name=name)
-    held = Held(cluster_id, name, clock)
-    if not held._take():
+    lock = ChoreLock(cluster_id, name, clock)
+    if not lock._take():
         yield None
         return
     try:
-        yield held
+        yield lock
     finally:
-        held._release()
+        lock._release()

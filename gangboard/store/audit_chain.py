@@ -1,4 +1,4 @@
-"""The chain of the audit: each row has the hash of the row before it and of what itself says.
+"""The hash chain of the audit: each row has the hash of the row before it and of its own content.
 
 Whoever changes or removes a row behind the product's back has to write all later rows anew, and
 whoever has noted a later head sees that.
