@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from gangboard.diagnosis.attempts import current_uids, natural
-from gangboard.diagnosis.entries import entry_groups
+from gangboard.diagnosis.bare_objects import as_owner
 from gangboard.diagnosis.links import WORKLOAD, Linked
-from gangboard.diagnosis.roots import as_owner
+from gangboard.diagnosis.workload_entries import entry_groups
 from gangboard.domain.autoscaling import NOT_SEEN, Autoscaling
 from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.claims import NO_TROUBLE, Claims

@@ -9,11 +9,18 @@ from datetime import datetime
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.attempts import natural
 from gangboard.diagnosis.counting import count_members, remember, request_texts, weight
-from gangboard.diagnosis.opinions import RANKS, Arithmetic, Opinion, first, judge, with_placing
-from gangboard.diagnosis.states import job_states, member_states
-from gangboard.diagnosis.together import asked_about, told_of_the_whole
+from gangboard.diagnosis.job_states import job_states, member_states
+from gangboard.diagnosis.running_units import RUNNING, running_finding
+from gangboard.diagnosis.ungrouped_workers import fit_table_units, merge_waiting_workers
+from gangboard.diagnosis.unit_findings import (
+    HEALTH_RANKS,
+    Arithmetic,
+    UnitFinding,
+    evaluate_unit,
+    first,
+    with_placing,
+)
 from gangboard.diagnosis.units import units
-from gangboard.diagnosis.whole import RUNNING, told_together
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.holding import idle_holds
@@ -42,15 +49,19 @@ def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing_of) -> Verdict:
     decided = first(registry.gang_rules(), facts, crashes)
     if decided is None:
         parts = tuple(with_placing(unit, arithmetic, crashes) for unit in parts)
-    opinions = [Opinion(decided)] if decided else [judge(unit, crashes) for unit in parts]
-    by_unit = {one.unit.name: one.finding for one in opinions if one.unit is not None}
-    opinions, whole = told_of_the_whole(facts, opinions, arithmetic, crashes)
-    opinions += [Opinion(crash) for crash in crashes]
-    ranked = sorted(_tell_running_together(facts, opinions, len(parts)), key=_rank)
+    unit_findings = (
+        [UnitFinding(decided)] if decided else [evaluate_unit(unit, crashes) for unit in parts]
+    )
+    by_unit = {one.unit.name: one.finding for one in unit_findings if one.unit is not None}
+    unit_findings, whole = merge_waiting_workers(facts, unit_findings, arithmetic, crashes)
+    unit_findings += [UnitFinding(crash) for crash in crashes]
+    ranked = sorted(_tell_running_together(facts, unit_findings, len(parts)), key=_rank)
     findings = _with_idle_holds(
         facts,
         _without_repeats(
-            finding for opinion in ranked for finding in (opinion.finding, *opinion.behind)
+            finding
+            for unit_finding in ranked
+            for finding in (unit_finding.finding, *unit_finding.behind)
         ),
     )
     dues = (*(finding.recheck_at for finding in findings), *map(retry_due, parts))
@@ -69,30 +80,32 @@ def assess(facts: GangFacts, *, arithmetic: Arithmetic = placing_of) -> Verdict:
         priority_value=_priority_value(facts),
         restarts=restarts,
         max_restarts=max_restarts,
-        fit=tuple(row for unit in asked_about(parts, whole) for row in fit_rows(unit)),
+        fit=tuple(row for unit in fit_table_units(parts, whole) for row in fit_rows(unit)),
     )
 
 
-def _tell_running_together(facts: GangFacts, opinions: list[Opinion], total: int) -> list[Opinion]:
-    """Return the opinions with one for all units that run."""
+def _tell_running_together(
+    facts: GangFacts, unit_findings: list[UnitFinding], total: int
+) -> list[UnitFinding]:
+    """Return the unit findings with one for all units that run."""
     running = [
         (one.unit, one.finding)
-        for one in opinions
+        for one in unit_findings
         if one.unit is not None and one.finding.code == RUNNING and not one.behind
     ]
     if not running:
-        return opinions
-    rest = [one for one in opinions if one.finding.code != RUNNING or one.behind]
-    return [*rest, Opinion(told_together(facts, running, total))]
+        return unit_findings
+    rest = [one for one in unit_findings if one.finding.code != RUNNING or one.behind]
+    return [*rest, UnitFinding(running_finding(facts, running, total))]
 
 
-def _rank(opinion: Opinion) -> tuple[int, float, float, tuple[tuple[str, int], ...]]:
+def _rank(unit_finding: UnitFinding) -> tuple[int, float, float, tuple[tuple[str, int], ...]]:
     """Return the sort key: worst health, then the larger request, then the name."""
-    finding = opinion.finding
-    rank = RANKS[finding.health]
+    finding = unit_finding.finding
+    rank = HEALTH_RANKS[finding.health]
     if finding.symptom:
         rank = max(rank, _SYMPTOM)
-    accelerators, cores = weight(opinion.unit) if opinion.unit is not None else (0, 0)
+    accelerators, cores = weight(unit_finding.unit) if unit_finding.unit is not None else (0, 0)
     return rank, -float(accelerators), -float(cores), natural(finding.unit)
 
 

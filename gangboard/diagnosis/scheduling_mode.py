@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from gangboard.diagnosis.entries import takes_pods
+from gangboard.diagnosis.workload_entries import takes_pods
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.group import Group, Policy, label_of_group, read_entry
 from gangboard.domain.owner import Owner

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from gangboard.diagnosis.attempts import natural, pods_by_job
-from gangboard.diagnosis.entries import takes_pods
+from gangboard.diagnosis.bare_objects import group_size
 from gangboard.diagnosis.links import COMPOSITE, POD_GROUP, WORKLOAD
-from gangboard.diagnosis.roots import group_size
+from gangboard.diagnosis.workload_entries import takes_pods
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.objects import Controller

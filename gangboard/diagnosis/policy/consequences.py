@@ -2,7 +2,7 @@
 
 Read from JobSet's own policies (jobset-kueue.md §2 and JobSet v0.12's controllers): it counts a Job
 as suspended by `spec.suspend`, restarts by making all Jobs anew, and deletes unfinished Jobs when it
-ends. What to think about before the click is in `cautions`.
+ends. What to think about before the click is in `job_warnings`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from gangboard.diagnosis.policy import together
+from gangboard.diagnosis.policy import multi_job_consequences
 from gangboard.diagnosis.policy.decision import Wish
 from gangboard.diagnosis.policy.phrases import moment, pods_deleted, pods_made
 from gangboard.diagnosis.policy.survey import Survey, asks_for_pods, is_paused, seats_of
@@ -42,7 +42,7 @@ def of_suspend(survey: Survey, job: Owner, lever: Lever, wish: Wish) -> tuple[st
     if survey.owner.policies is not None:
         found += _failure(survey, job, lever, wish.chosen)
     if not wish.chosen:
-        found += together.success(survey, (job,), lever)
+        found += multi_job_consequences.success(survey, (job,), lever)
     if survey.is_queued:
         found.append(_quota(survey))
     return tuple(found)
@@ -188,4 +188,4 @@ def _act(survey: Survey, job: Owner, lever: Lever, action: str) -> str:
 
 
 def _lost(job: Owner) -> str:
-    return together.lost((job,))
+    return multi_job_consequences.lost((job,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from gangboard.diagnosis.policy import owners, refusals, resuming, suspending
+from gangboard.diagnosis.policy import owner_decisions, refusals, resuming, suspending
 from gangboard.diagnosis.policy.decision import Decision, Wish
 from gangboard.diagnosis.policy.refusals import Refusal
 from gangboard.diagnosis.policy.steps import HoldOrder
@@ -95,7 +95,7 @@ def _meta_of(found: Survey, uid: str) -> Meta | None:
 def _decide(found: Survey, wish: Wish, uid: str) -> Decision | Refusal:
     job = found.jobs.get(uid)
     if job is None:
-        return owners.decide(found, wish)
+        return owner_decisions.decide(found, wish)
     decide = suspending.decide if wish.verb is Verb.SUSPEND else resuming.decide
     return decide(found, job, wish)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from gangboard.diagnosis.policy import cautions, consequences, refusals, steps
+from gangboard.diagnosis.policy import consequences, job_warnings, refusals, steps
 from gangboard.diagnosis.policy.decision import PROVED_SECONDS, Decision, Wish, shown, watch
 from gangboard.diagnosis.policy.refusals import Refusal
 from gangboard.diagnosis.policy.steps import Change
@@ -56,8 +56,8 @@ def _release(survey: Survey, job: Owner, wish: Wish, holds: tuple[Hold, ...]) ->
         watch_seconds=PROVED_SECONDS,
         reactions=consequences.of_release(survey, job, refused.why if refused else "", only=only),
         warnings=(
-            *cautions.about_holders(holds, wish.order.by),
-            *(() if only else cautions.of_resume(survey, job)),
+            *job_warnings.about_holders(holds, wish.order.by),
+            *(() if only else job_warnings.of_resume(survey, job)),
         ),
     )
 
@@ -91,8 +91,8 @@ def _unpause(survey: Survey, job: Owner, wish: Wish) -> Decision:
         watch_seconds=watch(job.grace_seconds),
         reactions=consequences.of_resume(survey, job),
         warnings=(
-            *cautions.about_switched_off(wish.levers),
-            *cautions.of_resume(survey, job),
+            *job_warnings.about_switched_off(wish.levers),
+            *job_warnings.of_resume(survey, job),
         ),
     )
 
@@ -115,5 +115,5 @@ def _plain_resume(survey: Survey, job: Owner, wish: Wish) -> Decision:
         after={"spec.suspend": "false"},
         watch_seconds=watch(job.grace_seconds),
         reactions=consequences.of_resume(survey, job),
-        warnings=cautions.of_resume(survey, job),
+        warnings=job_warnings.of_resume(survey, job),
     )

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.diagnosis.policy import together
+from gangboard.diagnosis.policy import multi_job_consequences
 from gangboard.diagnosis.policy.plan import all_offers
 from gangboard.diagnosis.policy.survey import survey
 from gangboard.domain.action import ClusterLevers, Ground, Lever, Plan, Verb
@@ -42,11 +42,13 @@ def of_selection(
     lever = next((plans[job.meta.ref.uid].lever for job in jobs), None)
     if lever is None:
         return None
-    sentences = together.warnings(found, jobs, lever) + together.success(found, jobs, lever)
+    sentences = multi_job_consequences.warnings(
+        found, jobs, lever
+    ) + multi_job_consequences.success(found, jobs, lever)
     if sentences and levers.forced and not found.is_native(levers):
-        sentences = (together.while_it_lasts(found), *sentences)
+        sentences = (multi_job_consequences.while_it_lasts(found), *sentences)
     whole = None
-    if together.stops_all(found, jobs, lever):
+    if multi_job_consequences.stops_all(found, jobs, lever):
         plan = plans[owner]
         # An owner whose Jobs are suspended one by one is no better off than these Jobs.
         whole = plan if plan.allowed and plan.lever is not Lever.NATIVE else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from gangboard.diagnosis.policy import cautions, consequences, refusals, steps
+from gangboard.diagnosis.policy import consequences, job_warnings, refusals, steps
 from gangboard.diagnosis.policy.decision import (
     PROVED_SECONDS,
     Decision,
@@ -143,8 +143,8 @@ def _hold(survey: Survey, job: Owner, wish: Wish) -> Decision:
             *consequences.of_suspend(survey, job, Lever.HOLD, wish),
         ),
         warnings=(
-            *cautions.about_hold(survey, wish.levers),
-            *cautions.of_suspend(survey, job, Lever.HOLD, wish.chosen),
+            *job_warnings.about_hold(survey, wish.levers),
+            *job_warnings.of_suspend(survey, job, Lever.HOLD, wish.chosen),
         ),
     )
 
@@ -172,8 +172,8 @@ def _pause(survey: Survey, job: Owner, wish: Wish) -> Decision:
         watch_seconds=watch(job.grace_seconds),
         reactions=consequences.of_suspend(survey, job, Lever.PARALLELISM, wish),
         warnings=(
-            *cautions.about_claim(survey, wish.levers),
-            *cautions.of_suspend(survey, job, Lever.PARALLELISM, wish.chosen),
+            *job_warnings.about_claim(survey, wish.levers),
+            *job_warnings.of_suspend(survey, job, Lever.PARALLELISM, wish.chosen),
         ),
     )
 
@@ -189,7 +189,7 @@ def _plain(survey: Survey, job: Owner, wish: Wish) -> Decision:
         watch_seconds=watch(job.grace_seconds),
         reactions=consequences.of_suspend(survey, job, Lever.NATIVE, wish),
         warnings=(
-            *(() if native else cautions.about_force(survey, job, wish.levers)),
-            *cautions.of_suspend(survey, job, Lever.NATIVE, wish.chosen),
+            *(() if native else job_warnings.about_force(survey, job, wish.levers)),
+            *job_warnings.of_suspend(survey, job, Lever.NATIVE, wish.chosen),
         ),
     )

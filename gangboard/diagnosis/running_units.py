@@ -1,4 +1,4 @@
-"""What is said of the units that run: one sentence for all of them, not one for each."""
+"""The one finding about all units that run, instead of one for each of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from gangboard.domain.verdict import Evidence, Finding
 RUNNING = "running"
 
 
-def told_together(facts: GangFacts, running: Sequence[tuple[Unit, Finding]], total: int) -> Finding:
+def running_finding(
+    facts: GangFacts, running: Sequence[tuple[Unit, Finding]], total: int
+) -> Finding:
     """Return the one finding for the units that run, `total` being the number of all units."""
     first = running[0][1]
     if total == 1:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gangboard.diagnosis.engine import assess
-from gangboard.diagnosis.together import MOST_KINDS
+from gangboard.diagnosis.ungrouped_workers import MOST_KINDS
 from gangboard.domain.capacity import ClusterRoom, Needs, NodeRoom
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.group import Group

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gangboard.diagnosis.policy import refusals, together
+from gangboard.diagnosis.policy import multi_job_consequences, refusals
+from gangboard.diagnosis.policy.multi_job_consequences import STATE
 from gangboard.diagnosis.policy.phrases import moment
 from gangboard.diagnosis.policy.survey import Survey, is_paused
-from gangboard.diagnosis.policy.together import STATE
 from gangboard.domain.action import ClusterLevers, Lever, PolicyState
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
@@ -49,7 +49,7 @@ def about_force(survey: Survey, job: Owner, levers: ClusterLevers) -> tuple[str,
     cost = f"its {count(pods, 'pod')} {is_or_are(pods)}" if pods else "its pods are"
     undone = (
         "Forced: nothing keeps one Job alone suspended here. jobset will likely undo it "
-        f"{together.undone_when(survey)}, and {cost} deleted and replaced all the same."
+        f"{multi_job_consequences.undone_when(survey)}, and {cost} deleted and replaced all the same."
     )
     return (undone, *about_claim(survey, levers))
 
@@ -85,7 +85,7 @@ def of_suspend(
     With the uids of a selection, what is true of all of that is left to `selection`.
     """
     found = [
-        *(() if chosen else together.warnings(survey, (job,), lever)),
+        *(() if chosen else multi_job_consequences.warnings(survey, (job,), lever)),
         _coordinator(survey, job, STATE[lever]),
         _in_place(survey, job, STATE[lever], chosen),
         *_queue(survey, job, lever),

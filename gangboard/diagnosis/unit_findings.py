@@ -1,4 +1,4 @@
-"""What the rules say of one unit, and what stands behind it."""
+"""What the rules find about one unit, and the findings that explain it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Arithmetic = Callable[[Unit], Placing | None]
 
 # Worst first; 4 is for symptoms. What could not be looked at must never look better than it may be,
 # so it stands before all that goes well.
-RANKS = {
+HEALTH_RANKS = {
     Health.FAILED: 0,
     Health.BLOCKED: 1,
     Health.DEGRADED: 2,
@@ -33,8 +33,8 @@ RANKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
-    """A finding about a unit with what stands behind it."""
+class UnitFinding:
+    """A finding about a unit, with the findings that explain it."""
 
     finding: Finding
     unit: Unit | None = None
@@ -53,17 +53,17 @@ def with_placing(unit: Unit, arithmetic: Arithmetic, crashes: list[Finding]) -> 
     return unit if found is None else replace(unit, placing=found)
 
 
-def judge(unit: Unit, crashes: list[Finding]) -> Opinion:
+def evaluate_unit(unit: Unit, crashes: list[Finding]) -> UnitFinding:
     """Return the finding about one unit."""
     rules = registry.unit_rules()
     reason = first([rule for rule in rules if not rule.overrides], unit, crashes)
     lost = first([rule for rule in rules if rule.overrides], unit, crashes)
     if lost is None:
-        return Opinion(reason or _unexplained(unit), unit)
+        return UnitFinding(reason or _unexplained(unit), unit)
     if reason is None or reason.stage is Stage.RUN:
-        return Opinion(lost, unit)
+        return UnitFinding(lost, unit)
     # What brings the member back is the next step, also where the loss itself suggests none.
-    return Opinion(replace(lost, advice=lost.advice or reason.advice), unit, (reason,))
+    return UnitFinding(replace(lost, advice=lost.advice or reason.advice), unit, (reason,))
 
 
 def first(

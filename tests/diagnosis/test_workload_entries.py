@@ -7,8 +7,8 @@ from typing import Any
 
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.job_states import member_states
 from gangboard.diagnosis.kinship import Kinship
-from gangboard.diagnosis.states import member_states
 from gangboard.diagnosis.units import units
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Policy, WorkloadEntry, label_of_group, read_entry

@@ -1,4 +1,4 @@
-"""Workers without a group that wait for nodes: what is asked of all of them as one.
+"""Workers without a group that wait for nodes: one finding about all of them.
 
 The scheduler places their pods one by one, and the person asks about the gang: whether there is room for
 all that wait. What is true of each worker by itself stands in its row.
@@ -10,7 +10,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gangboard.diagnosis import registry
-from gangboard.diagnosis.opinions import RANKS, Arithmetic, Opinion, first, judge, with_placing
+from gangboard.diagnosis.unit_findings import (
+    HEALTH_RANKS,
+    Arithmetic,
+    UnitFinding,
+    evaluate_unit,
+    first,
+    with_placing,
+)
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Policy
 from gangboard.domain.health import Stage
@@ -24,48 +31,51 @@ MOST_KINDS = 16
 """Kinds of pods that are searched together; with more of them each worker is told for itself."""
 
 
-def told_of_the_whole(
-    facts: GangFacts, opinions: list[Opinion], arithmetic: Arithmetic, crashes: list[Finding]
-) -> tuple[list[Opinion], Unit | None]:
-    """Return the opinions where several workers without a group wait for nodes, and these as one unit.
+def merge_waiting_workers(
+    facts: GangFacts,
+    unit_findings: list[UnitFinding],
+    arithmetic: Arithmetic,
+    crashes: list[Finding],
+) -> tuple[list[UnitFinding], Unit | None]:
+    """Merge several workers without a group that wait for nodes: return the findings, and these as one unit.
 
-    One opinion is about all of them. What each was told for itself is behind it, without advice: that
+    One finding is about all of them. What each was told for itself is behind it, without advice: that
     is about the whole. A loss stays what it is, and its reason is that of the whole. Where the whole
     cannot be decided, or one by itself is worse off, each is told for itself (None).
     """
     rules = [rule for rule in registry.unit_rules() if rule.of_room]
     codes = frozenset(rule.code for rule in rules)
-    short = {one.unit.name for one in opinions if one.unit and _lacks_room(one, codes)}
+    short = {one.unit.name for one in unit_findings if one.unit and _lacks_room(one, codes)}
     if len(short) < 2:
-        return opinions, None
-    whole = merged(facts, _workers(opinions, short))
+        return unit_findings, None
+    whole = merge_units(facts, _workers(unit_findings, short))
     kinds = {(frozenset(pod.requests.items()), pod.needs) for pod in whole.unplaced}
     if len(kinds) > MOST_KINDS:
-        return opinions, None
+        return unit_findings, None
     whole = with_placing(whole, arithmetic, crashes)
     told = first(rules, whole, crashes) if _is_decided(whole) else None
     if told is None:
-        return opinions, None
+        return unit_findings, None
     told = replace(told, unit="")
-    found: list[Opinion] = []
+    found: list[UnitFinding] = []
     own: list[tuple[Unit, Finding]] = []
-    for one in opinions:
+    for one in unit_findings:
         if one.unit is None or one.unit.name not in short:
             found.append(one)
         elif one.finding.code in codes:
             own.append((one.unit, one.finding))
         else:
             found.append(_retold(one.unit, whole, told, crashes))
-    if any(RANKS[finding.health] < RANKS[told.health] for _, finding in own):
-        return opinions, None
+    if any(HEALTH_RANKS[finding.health] < HEALTH_RANKS[told.health] for _, finding in own):
+        return unit_findings, None
     if own:
         behind = tuple(replace(finding, advice=()) for _, finding in own)
-        found.append(Opinion(told, merged(facts, [unit for unit, _ in own]), behind))
+        found.append(UnitFinding(told, merge_units(facts, [unit for unit, _ in own]), behind))
     return found, whole
 
 
-def asked_about(units: Sequence[Unit], whole: Unit | None) -> tuple[Unit, ...]:
-    """Return the units whose waiting members the node-fit table is about: `whole` for its parts."""
+def fit_table_units(units: Sequence[Unit], whole: Unit | None) -> tuple[Unit, ...]:
+    """Return the units whose waiting members the node-fit table is about: `whole` in place of its parts."""
     if whole is None:
         return tuple(units)
     there = {pod.meta.ref.uid for pod in whole.pods}
@@ -73,7 +83,7 @@ def asked_about(units: Sequence[Unit], whole: Unit | None) -> tuple[Unit, ...]:
     return (*others, whole)
 
 
-def merged(facts: GangFacts, units: Sequence[Unit]) -> Unit:
+def merge_units(facts: GangFacts, units: Sequence[Unit]) -> Unit:
     """Return some units without a quorum as one, under the name of the owner."""
     strangers = {pod.meta.ref.uid: pod for unit in units for pod in unit.strangers}
     parts = {part.name: part for unit in units for part in unit.parts}
@@ -93,12 +103,12 @@ def merged(facts: GangFacts, units: Sequence[Unit]) -> Unit:
     )
 
 
-def _lacks_room(opinion: Opinion, codes: frozenset[str]) -> bool:
+def _lacks_room(unit_finding: UnitFinding, codes: frozenset[str]) -> bool:
     """Whether a worker waits for nodes, from the beginning or after a loss."""
-    unit = opinion.unit
+    unit = unit_finding.unit
     if unit is None or unit.placing is None or not _is_placed_alone(unit):
         return False
-    return any(one.code in codes for one in (opinion.finding, *opinion.behind))
+    return any(one.code in codes for one in (unit_finding.finding, *unit_finding.behind))
 
 
 def _is_placed_alone(unit: Unit) -> bool:
@@ -111,11 +121,11 @@ def _is_placed_alone(unit: Unit) -> bool:
     return group.policy is Policy.BASIC and not (group.topology_keys or group.parent_name)
 
 
-def _workers(opinions: Sequence[Opinion], short: set[str]) -> list[Unit]:
+def _workers(unit_findings: Sequence[UnitFinding], short: set[str]) -> list[Unit]:
     """Return all workers without a group but those whose pods wait for something else than room."""
     return [
         one.unit
-        for one in opinions
+        for one in unit_findings
         if one.unit is not None
         and _is_placed_alone(one.unit)
         and (
@@ -133,7 +143,7 @@ def _is_decided(unit: Unit) -> bool:
     return assessment is not None and assessment.cause not in _OPEN
 
 
-def _retold(unit: Unit, whole: Unit, told: Finding, crashes: list[Finding]) -> Opinion:
+def _retold(unit: Unit, whole: Unit, told: Finding, crashes: list[Finding]) -> UnitFinding:
     """Return what is said of a loss whose members are kept away together with those of others."""
-    again = judge(replace(unit, together=whole), crashes)
-    return Opinion(again.finding, unit, (told,))
+    again = evaluate_unit(replace(unit, together=whole), crashes)
+    return UnitFinding(again.finding, unit, (told,))
