@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from gangboard.diagnosis.attempts import current_uids, natural
 from gangboard.diagnosis.bare_objects import as_owner
-from gangboard.diagnosis.links import WORKLOAD, Linked
+from gangboard.diagnosis.object_links import WORKLOAD, Linked
 from gangboard.diagnosis.workload_entries import entry_groups
 from gangboard.domain.autoscaling import NOT_SEEN, Autoscaling
 from gangboard.domain.capacity import ClusterRoom
@@ -61,7 +61,7 @@ def assemble(
 ) -> GangFacts:
     """Return the facts of the gang of `root`.
 
-    `objects` are the other members by kinship, `nodes` all nodes by name, `events` those about
+    `objects` are the other members by the ownership graph, `nodes` all nodes by name, `events` those about
     any of the members, `room` what is free on all nodes, `kubernetes` the version of the server,
     `claims` what keeps its pods from using claims that they name, `suspensions` what was watched of
     `spec.suspend` by uid, `victims` pods that were preempted for a member, each with the uid of that

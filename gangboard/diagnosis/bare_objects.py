@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from gangboard.diagnosis.links import POD_GROUP, WORKLOAD, has_entries
+from gangboard.diagnosis.object_links import POD_GROUP, WORKLOAD, has_entries
 from gangboard.diagnosis.workload_entries import takes_pods
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.owner import Finish, Outcome, Owner, PodShape

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from gangboard.diagnosis.attempts import natural, pods_by_job
 from gangboard.diagnosis.bare_objects import group_size
-from gangboard.diagnosis.links import COMPOSITE, POD_GROUP, WORKLOAD
+from gangboard.diagnosis.object_links import COMPOSITE, POD_GROUP, WORKLOAD
 from gangboard.diagnosis.workload_entries import takes_pods
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Group, Policy

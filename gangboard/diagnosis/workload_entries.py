@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gangboard.diagnosis.links import CORE, POD_GROUP, has_entries
+from gangboard.diagnosis.object_links import CORE, POD_GROUP, has_entries
 from gangboard.domain.group import Group, GroupTemplate, WorkloadEntry, read_entry
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod

@@ -11,7 +11,7 @@ from random import Random
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
-from gangboard.diagnosis.kinship import Kinship
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.capacity import ClusterRoom, NodeRoom, Party
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Group
@@ -65,8 +65,8 @@ class Bench:
     def __init__(self, fleet: Fleet) -> None:
         registry.rules()  # files are read once in the life of a worker
         self._refs: dict[str, ObjectRef] = {}
-        kinship = Kinship()
-        self._room = RoomKeeper(kinship, self._refs.get)
+        graph = OwnershipGraph()
+        self._room = RoomKeeper(graph, self._refs.get)
         started = time.process_time()
         for node in fleet.nodes:
             self._room.put(node)
@@ -77,7 +77,7 @@ class Bench:
                 self._refs[thing.meta.ref.uid] = thing.meta.ref
                 if isinstance(thing, Owner):
                     self._room.put(thing)
-            kinship.put(thing)
+            graph.put(thing)
         self.taking_in = time.process_time() - started
         """Seconds of CPU for all nodes, pods and owners."""
         started = time.process_time()

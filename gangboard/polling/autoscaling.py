@@ -8,7 +8,7 @@ from datetime import datetime
 
 from gangboard.decode.node_claims import NODE_CLAIM
 from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
-from gangboard.diagnosis.kinship import Kinship
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.autoscaling import Autoscaling, NodeClaim, ProvisioningRequest
 from gangboard.domain.event import Event
 from gangboard.domain.objects import ObjectRef
@@ -28,7 +28,7 @@ class AutoscalingKeeper:
     """The NodeClaims of a cluster with the pods that Karpenter's events name them to; and its
     ProvisioningRequests with the pods that consume them."""
 
-    def __init__(self, kinship: Kinship, watched: Mapping[str, Watched]) -> None:
+    def __init__(self, kinship: OwnershipGraph, watched: Mapping[str, Watched]) -> None:
         self._kinship = kinship
         self._watched = watched
         self._claims: dict[str, NodeClaim] = {}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gangboard.decode.claims import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME_CLAIM
-from gangboard.diagnosis.kinship import Kinship
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.claims import (
     OF_VOLUMES,
     ClaimName,
@@ -46,7 +46,7 @@ class _Asking:
 class ClaimsKeeper:
     """The claims of a cluster, and the waiting pods that name them."""
 
-    def __init__(self, kinship: Kinship, watched: Mapping[str, Watched]) -> None:
+    def __init__(self, kinship: OwnershipGraph, watched: Mapping[str, Watched]) -> None:
         self._kinship = kinship
         self._watched = watched
         self._there: dict[ClaimName, VolumeClaim | ResourceClaim] = {}

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gangboard.diagnosis.kinship import Kinship
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.event import Event
 
 GONE_KEPT = 10_000
@@ -31,7 +31,7 @@ class _Link:
 class Preemptions:
     """The preemptions of one cluster, as long as the events that tell of them are kept."""
 
-    def __init__(self, kinship: Kinship) -> None:
+    def __init__(self, kinship: OwnershipGraph) -> None:
         self._kinship = kinship
         self._links: dict[str, _Link] = {}
         """By the uid of the event."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from functools import partial
 
-from gangboard.diagnosis.kinship import Kinship
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.capacity import ClusterRoom, Ending, Party, Resident, round_up
 from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
@@ -33,7 +33,7 @@ class RoomKeeper:
     be told, which gangs hold room without being whole, and what of it ends by itself.
     """
 
-    def __init__(self, kinship: Kinship, ref_of: Callable[[str], ObjectRef | None]) -> None:
+    def __init__(self, kinship: OwnershipGraph, ref_of: Callable[[str], ObjectRef | None]) -> None:
         self.version = 0
         self._kinship = kinship
         self._ref_of = ref_of

@@ -17,7 +17,7 @@ from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
 from gangboard.decode.problems import Problem
 from gangboard.diagnosis import registry
-from gangboard.diagnosis.kinship import Kinship
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.autoscaling import NodeClaim, ProvisioningRequest
 from gangboard.domain.claims import ResourceClaim, StorageClass, VolumeClaim
 from gangboard.domain.event import Event
@@ -85,7 +85,7 @@ class Session:
     """When it is asked again what the cluster serves."""
     build: Future[str | None] | None = None
     """The question which build of JobSet is served, while it waits for its answer."""
-    kinship: Kinship = field(default_factory=Kinship)
+    kinship: OwnershipGraph = field(default_factory=OwnershipGraph)
     versions: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
     """Resource key → uid → resourceVersion, to skip what has not changed."""
     names: dict[str, dict[str, tuple[str, str]]] = field(default_factory=lambda: defaultdict(dict))

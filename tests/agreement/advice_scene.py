@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
 from gangboard.diagnosis.assemble import assemble
-from gangboard.diagnosis.kinship import Kinship
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.diagnosis.registry import grouping_apis, owner_kinds
 from gangboard.diagnosis.units import units
 from gangboard.domain.advice import Advice
@@ -161,12 +161,12 @@ class Scene:
 
 
 def _room(nodes: Iterable[Node], things: Sequence[Pod | Owner | Group]) -> ClusterRoom:
-    kinship = Kinship()
-    keeper = RoomKeeper(kinship, {one.meta.ref.uid: one.meta.ref for one in things}.get)
+    graph = OwnershipGraph()
+    keeper = RoomKeeper(graph, {one.meta.ref.uid: one.meta.ref for one in things}.get)
     for one in nodes:
         keeper.put(one)
     for thing in things:
-        kinship.put(thing)
+        graph.put(thing)
         if not isinstance(thing, Group):
             keeper.put(thing)
     return keeper.at("")

@@ -1,4 +1,4 @@
-"""Captured states of real control planes, taken through kinship, assembly and rules."""
+"""Captured states of real control planes, taken through ownership graph, assembly and rules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
-from gangboard.diagnosis.kinship import Kinship
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.diagnosis.registry import grouping_apis, owner_kinds
 from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.event import Event
@@ -40,19 +40,19 @@ def verdicts(file: Path, seconds: float = 1, with_room: bool = False) -> dict[st
     """
     objects = {model.meta.ref.uid: model for model in _models(file)}
     now = max(_times(objects.values())) + timedelta(seconds=seconds)
-    kinship = Kinship()
+    graph = OwnershipGraph()
     for model in objects.values():
-        kinship.put(model)
+        graph.put(model)
     nodes = {model.meta.ref.name: model for model in objects.values() if isinstance(model, Node)}
     room = _room(objects.values()) if with_room else NO_ROOM
     found = {}
-    for root in kinship.roots():
-        members = kinship.members(root)
+    for root in graph.roots():
+        members = graph.members(root)
         facts = assemble(
             objects[root],
             [objects[uid] for uid in members if uid != root],
             now=now,
-            strangers=[objects[uid] for uid in kinship.strangers(root)],
+            strangers=[objects[uid] for uid in graph.strangers(root)],
             events=[
                 event
                 for event in objects.values()

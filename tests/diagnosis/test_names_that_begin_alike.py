@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from gangboard.actions.verify.siblings import changes
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
-from gangboard.diagnosis.kinship import Kinship
-from gangboard.diagnosis.links import Linked
+from gangboard.diagnosis.object_links import Linked
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.diagnosis.policy.survey import survey
 from gangboard.diagnosis.units import units
 from gangboard.domain.action import Ground
@@ -163,7 +163,7 @@ def test_what_belongs_to_one_owner_never_moves_to_the_other(
     names: tuple[str, str], as_jobsets: bool, random: str
 ) -> None:
     """Pods, events, groups, Holds and entries in queues, of two owners of one namespace."""
-    kinship = Kinship()
+    graph = OwnershipGraph()
     things: dict[str, list[Any]] = {}
     for name in names:
         owner = a_jobset(name, uid=f"owner-{name}") if as_jobsets else None
@@ -180,13 +180,13 @@ def test_what_belongs_to_one_owner_never_moves_to_the_other(
         ]
     event = an_event(things[names[0]][-3], "FailedScheduling", uid="event")
     for thing in [thing for name in names for thing in things[name]]:
-        kinship.put(thing)
+        graph.put(thing)
     for name in names:
         root = things[name][0].meta.ref.uid
         held = f"hold-{name}"
         own = {thing.meta.ref.uid for thing in things[name]} - ({held} if not as_jobsets else set())
-        assert set(kinship.members(root)) == own
-    assert kinship.touch_event(event) == {things[names[0]][0].meta.ref.uid}
+        assert set(graph.members(root)) == own
+    assert graph.touch_event(event) == {things[names[0]][0].meta.ref.uid}
     for name, other in (names, names[::-1]):
         job = next(one for one in things[name] if one.meta.ref.uid == f"job-{name}")
         holds = [one for found in things.values() for one in found if one.meta.ref.kind == "Hold"]

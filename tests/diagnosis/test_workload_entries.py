@@ -8,7 +8,7 @@ from typing import Any
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.job_states import member_states
-from gangboard.diagnosis.kinship import Kinship
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.diagnosis.units import units
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Policy, WorkloadEntry, label_of_group, read_entry
@@ -57,47 +57,47 @@ def test_a_name_says_workload_entry_and_replica() -> None:
     assert label_of_group("plan/workers/0") == "replica 0 of podGroup workers of Workload plan"
 
 
-# Kinship
+# Ownership graph
 
 PLAN = a_plan()
 
 
-def kin(*objects: Made) -> Kinship:
-    kinship = Kinship()
+def graph_of(*objects: Made) -> OwnershipGraph:
+    graph = OwnershipGraph()
     for thing in objects:
-        kinship.put(thing)
-    return kinship
+        graph.put(thing)
+    return graph
 
 
 def test_bare_pods_are_a_gang_with_their_workload() -> None:
     pods = bare(2, "plan/workers")
-    kinship = kin(*pods)
-    assert kinship.roots() == uids(*pods)  # nobody has made the Workload yet
-    assert kinship.put(PLAN) == uids(PLAN, *pods)
-    assert kinship.roots() == uids(PLAN)
-    assert set(kinship.members(PLAN.meta.ref.uid)) == uids(PLAN, *pods)
-    assert kinship.remove(PLAN.meta.ref.uid) == uids(PLAN, *pods)
+    graph = graph_of(*pods)
+    assert graph.roots() == uids(*pods)  # nobody has made the Workload yet
+    assert graph.put(PLAN) == uids(PLAN, *pods)
+    assert graph.roots() == uids(PLAN)
+    assert set(graph.members(PLAN.meta.ref.uid)) == uids(PLAN, *pods)
+    assert graph.remove(PLAN.meta.ref.uid) == uids(PLAN, *pods)
 
 
 def test_an_entry_that_is_not_there_still_leads_to_the_workload() -> None:
     pods = bare(2, "plan/driver")
-    assert kin(PLAN, *pods).roots() == uids(PLAN)
+    assert graph_of(PLAN, *pods).roots() == uids(PLAN)
 
 
 def test_a_workload_whose_pods_have_an_owner_is_shown_there() -> None:
     job = a_job("train", group_name="plan/workers")
-    kinship = kin(PLAN, job)
-    assert kinship.roots() == uids(job)
+    graph = graph_of(PLAN, job)
+    assert graph.roots() == uids(job)
     pods = pods_of(job, 2)
     for pod in pods:
-        kinship.put(pod)
-    assert set(kinship.members(job.meta.ref.uid)) == uids(job, PLAN, *pods)
+        graph.put(pod)
+    assert set(graph.members(job.meta.ref.uid)) == uids(job, PLAN, *pods)
 
 
 def test_a_newer_minor_is_not_read_so() -> None:
     workload = a_workload("plan", quorum=2)  # v1beta1: pods name PodGroups
     pods = bare(2, "plan/workers")
-    assert kin(workload, *pods).roots() == uids(workload, *pods)
+    assert graph_of(workload, *pods).roots() == uids(workload, *pods)
 
 
 def test_strangers_share_the_replica_and_not_only_the_workload() -> None:
@@ -105,12 +105,12 @@ def test_strangers_share_the_replica_and_not_only_the_workload() -> None:
     two = a_job("two", group_name="plan/workers/0")
     apart = a_job("apart", group_name="plan/workers/1")
     pods = {job.meta.ref.name: pods_of(job, 1) for job in (one, two, apart)}
-    kinship = kin(PLAN, one, two, apart, *(pod for found in pods.values() for pod in found))
-    assert set(kinship.strangers(one.meta.ref.uid)) == uids(*pods["two"])
-    assert kinship.strangers(apart.meta.ref.uid) == ()
+    graph = graph_of(PLAN, one, two, apart, *(pod for found in pods.values() for pod in found))
+    assert set(graph.strangers(one.meta.ref.uid)) == uids(*pods["two"])
+    assert graph.strangers(apart.meta.ref.uid) == ()
     # Nor does a pod that starts to run touch those of another replica.
     (pod,) = pods["two"]
-    assert kinship.put(replace(pod, phase="Running", node="n0")) == uids(one, two)
+    assert graph.put(replace(pod, phase="Running", node="n0")) == uids(one, two)
 
 
 # Units

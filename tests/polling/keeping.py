@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gangboard.diagnosis.kinship import Kinship
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.capacity import Resident
 from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
@@ -21,7 +21,7 @@ class Cluster:
 
     def __init__(self, *things: Node | Pod | Owner | QueueEntry) -> None:
         self.refs: dict[str, ObjectRef] = {}
-        self.kinship = Kinship()
+        self.kinship = OwnershipGraph()
         self.keeper = RoomKeeper(self.kinship, self.refs.get)
         for thing in things:
             self.put(thing)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from gangboard.diagnosis.kinship import Kinship
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.event import Event
 from gangboard.domain.objects import ObjectRef
 from gangboard.polling import preemptions
@@ -36,8 +36,8 @@ def preempted(victim: str = "uid-low-0", taker: str = "uid-urgent-0", uid: str =
     return replace(event, related=ObjectRef("", "Pod", "", "", taker))
 
 
-def joined(*things: Any) -> tuple[Kinship, Preemptions]:
-    kinship = Kinship()
+def joined(*things: Any) -> tuple[OwnershipGraph, Preemptions]:
+    kinship = OwnershipGraph()
     for thing in things:
         kinship.put(thing)
     return kinship, Preemptions(kinship)

@@ -22,14 +22,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gangboard.diagnosis.ancestry import Ancestry
-from gangboard.diagnosis.links import (
+from gangboard.diagnosis.gang_resolver import GangResolver
+from gangboard.diagnosis.object_links import (
     CORE,
     AttachmentLink,
     GroupLink,
     Link,
     Linked,
-    Links,
+    ObjectLinks,
     OwnerLink,
     Place,
     PodLink,
@@ -40,12 +40,12 @@ from gangboard.domain.event import Event
 from gangboard.domain.node import Node
 
 
-class Kinship:
+class OwnershipGraph:
     """The gangs of one cluster. A gang is named by the uid of its root object."""
 
     def __init__(self) -> None:
-        self._links = Links()
-        self._ancestry = Ancestry(self._links)
+        self._links = ObjectLinks()
+        self._resolver = GangResolver(self._links)
 
     def put(self, model: Linked | Node | Event) -> set[str]:
         """Take in the state of an object; return the roots of the gangs that it touches.
@@ -72,11 +72,11 @@ class Kinship:
 
         A group or Workload that belongs to several gangs answers with the first by name.
         """
-        return self._ancestry.root_of(uid)
+        return self._resolver.root_of(uid)
 
     def gangs_of(self, uid: str) -> set[str]:
         """Return the roots of all gangs that show an object: several for a shared group."""
-        return self._ancestry.gangs_of(uid)
+        return self._resolver.gangs_of(uid)
 
     def gangs_of_any(self, uids: Iterable[str]) -> set[str]:
         """Return the roots of all gangs that show any of these objects."""
@@ -84,18 +84,18 @@ class Kinship:
 
     def roots(self) -> set[str]:
         """Return the roots of all gangs."""
-        return self._ancestry.roots()
+        return self._resolver.roots()
 
     def members(self, root: str) -> tuple[str, ...]:
         """Return the uids of everything that belongs to a gang or is shown in it, in order.
 
         The root is among them. Nothing when there is no gang of that root.
         """
-        return self._ancestry.members(root)
+        return self._resolver.members(root)
 
     def strangers(self, root: str) -> tuple[str, ...]:
         """Return the uids of pods outside a gang that name one of its groups, in order."""
-        return self._ancestry.strangers(root)
+        return self._resolver.strangers(root)
 
     def roots_on_node(self, name: str) -> set[str]:
         """Return the roots of the gangs with a pod on a node."""
@@ -143,58 +143,58 @@ class Kinship:
         if before != after:
             self._links.drop(uid)
             self._links.put(uid, after)
-        touched = self._ancestry.gangs_of(uid)
+        touched = self._resolver.gangs_of(uid)
         if isinstance(after, PodLink):
             # A Workload of 1.35 can have many replicas; another one's members are no concern.
             is_entry = object_place(after.place) != after.place
-            touched |= (self._ancestry.sharing if is_entry else self._gangs_at)(after.place)
+            touched |= (self._resolver.sharing if is_entry else self._gangs_at)(after.place)
         return touched
 
     def _around(self, uid: str, link: Link) -> set[str]:
         """Return the gangs now of an object and of all that its coming or going can move."""
         if isinstance(link, PodLink):
-            return self._ancestry.gangs_of(uid) | self._gangs_at(link.place)
+            return self._resolver.gangs_of(uid) | self._gangs_at(link.place)
         if isinstance(link, OwnerLink):
             return self._around_owner(uid, link)
         if isinstance(link, AttachmentLink):
-            return self._ancestry.gangs_of(uid)
+            return self._resolver.gangs_of(uid)
         return self._around_group(uid, link)
 
     def _around_owner(self, uid: str, link: OwnerLink) -> set[str]:
-        links, ancestry = self._links, self._ancestry
+        links, resolver = self._links, self._resolver
         found: set[str] = set()
         places: set[Place] = set(link.templates)
         groups: set[str] = set(links.workloads_for[link.name])
-        for owner in ancestry.family(uid):
-            found |= ancestry.gangs_of(owner)
+        for owner in resolver.family(uid):
+            found |= resolver.gangs_of(owner)
             groups |= links.groups_under[owner]
             if owner in links.owners:
                 places.update(links.owners[owner].templates)
                 groups |= links.workloads_for[links.owners[owner].name]
             for pod in links.pods_under[owner]:
-                found |= ancestry.gangs_of(pod)
+                found |= resolver.gangs_of(pod)
                 places.add(links.pods[pod].place)
         for place in places:
             found |= self._gangs_at(place)
-        return found.union(*(ancestry.gangs_of(group) for group in groups))
+        return found.union(*(resolver.gangs_of(group) for group in groups))
 
     def _around_group(self, uid: str, link: GroupLink) -> set[str]:
-        links, ancestry = self._links, self._ancestry
+        links, resolver = self._links, self._resolver
         same = links.namesakes[link.name]
         near = {uid, *same, *links.children_of[link.name], *links.groups_of[link.name]}
         for one in (link, *(links.groups[other] for other in same)):
-            parent = ancestry.parent_of(one)
+            parent = resolver.parent_of(one)
             if parent is not None:
-                near.update(ancestry.chain(parent))
-            workload = ancestry.workload_of(one)
+                near.update(resolver.chain(parent))
+            workload = resolver.workload_of(one)
             if workload is not None:
                 near.add(workload)
         found: set[str] = set()
-        found = found.union(*(ancestry.gangs_of(one) for one in near))
+        found = found.union(*(resolver.gangs_of(one) for one in near))
         if link.name[0] == CORE:
             # Also where pods cannot name it: it can hide a namesake of 1.35, which they do name.
             pods = links.pods_naming[link.name[1:]]
-            found = found.union(*(ancestry.gangs_of(pod) for pod in pods))
+            found = found.union(*(resolver.gangs_of(pod) for pod in pods))
         return found
 
     def _gangs_at(self, place: Place) -> set[str]:
@@ -202,8 +202,8 @@ class Kinship:
         group = self._links.object_at(place) if place[2] else None
         if group is None:
             return set()
-        return self._ancestry.gangs_of(group).union(
-            *(self._ancestry.gangs_of(one) for one in self._ancestry.chain(group)[1:])
+        return self._resolver.gangs_of(group).union(
+            *(self._resolver.gangs_of(one) for one in self._resolver.chain(group)[1:])
         )
 
 

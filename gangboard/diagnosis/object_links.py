@@ -1,6 +1,6 @@
 """What connects the objects of one cluster: owner references and names, indexed both ways.
 
-Nothing is decided here; `kinship` reads gangs out of it. It holds no object of the domain: one
+Nothing is decided here; `ownership_graph` reads gangs out of it. It holds no object of the domain: one
 small tuple per object, because a cluster has 150,000 pods.
 """
 
@@ -199,7 +199,7 @@ class _Index(Generic[Key]):
                 del self._uids[key]
 
 
-class Links:
+class ObjectLinks:
     """All links of one cluster, by uid, with an index for every way to ask."""
 
     def __init__(self) -> None:

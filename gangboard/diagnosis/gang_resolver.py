@@ -1,18 +1,18 @@
-"""Reads gangs out of the links between objects: who is on top of whom, who is shown where.
+"""Resolves the gangs of objects from their links: the root of each, and the gangs that show it.
 
 Every answer is computed from the links as they are, so it is the same however they came. The rules
-are those of `kinship`.
+are those of `ownership_graph`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from gangboard.diagnosis.links import (
+from gangboard.diagnosis.object_links import (
     COMPOSITE,
     WORKLOAD,
     GroupLink,
-    Links,
+    ObjectLinks,
     Place,
     PodLink,
 )
@@ -21,10 +21,10 @@ from gangboard.diagnosis.links import (
 _USUAL_DEPTH = 4
 
 
-class Ancestry:
+class GangResolver:
     """The gangs of one cluster, by the links of its objects."""
 
-    def __init__(self, links: Links) -> None:
+    def __init__(self, links: ObjectLinks) -> None:
         self._links = links
 
     def root_of(self, uid: str) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gangboard.diagnosis.kinship import Kinship
+from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Controller
@@ -137,25 +137,25 @@ def _short(step: Model | str) -> str:
 Picture = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
 
 
-def _picture(kinship: Kinship) -> Picture:
+def _picture(graph: OwnershipGraph) -> Picture:
     """All gangs: root → its members and the strangers of its groups."""
-    return {root: (kinship.members(root), kinship.strangers(root)) for root in kinship.roots()}
+    return {root: (graph.members(root), graph.strangers(root)) for root in graph.roots()}
 
 
 @settings(max_examples=400, deadline=None)
 @given(steps)
 def test_any_order_gives_what_building_from_scratch_gives(taken: Sequence[Model | str]) -> None:
-    kinship, there = Kinship(), dict[str, Model]()
+    graph, there = OwnershipGraph(), dict[str, Model]()
     for step in taken:
-        before = _picture(kinship)
+        before = _picture(graph)
         if isinstance(step, str):
-            touched = kinship.remove(step)
+            touched = graph.remove(step)
             there.pop(step, None)
         else:
-            touched = kinship.put(step)
+            touched = graph.put(step)
             there[step.meta.ref.uid] = step
-            assert kinship.gangs_of(step.meta.ref.uid) <= touched
-        after = _picture(kinship)
+            assert graph.gangs_of(step.meta.ref.uid) <= touched
+        after = _picture(graph)
         moved = {
             root for root in before.keys() | after.keys() if before.get(root) != after.get(root)
         }
@@ -163,30 +163,30 @@ def test_any_order_gives_what_building_from_scratch_gives(taken: Sequence[Model 
             f"{moved - touched} {[_short(m) for m in taken[: taken.index(step) + 1]]}"
         )
 
-    scratch = Kinship()
+    scratch = OwnershipGraph()
     for uid in sorted(there, reverse=True):
         scratch.put(there[uid])
-    assert _picture(kinship) == _picture(scratch)
-    assert {uid: kinship.root_of(uid) for uid in ALL} == {uid: scratch.root_of(uid) for uid in ALL}
+    assert _picture(graph) == _picture(scratch)
+    assert {uid: graph.root_of(uid) for uid in ALL} == {uid: scratch.root_of(uid) for uid in ALL}
 
 
 @settings(max_examples=400, deadline=None)
 @given(steps)
 def test_every_object_is_where_its_root_says(taken: Sequence[Model | str]) -> None:
-    kinship, there = Kinship(), dict[str, Model]()
+    graph, there = OwnershipGraph(), dict[str, Model]()
     for step in taken:
         if not isinstance(step, str):
-            kinship.put(step)
+            graph.put(step)
             there[step.meta.ref.uid] = step
-    picture = _picture(kinship)
+    picture = _picture(graph)
     for root, (members, _strangers) in picture.items():
-        assert kinship.root_of(root) == root
+        assert graph.root_of(root) == root
         assert root in members
     for uid in there:
         shown_in = {root for root, (members, _) in picture.items() if uid in members}
-        assert shown_in == kinship.gangs_of(uid)
+        assert shown_in == graph.gangs_of(uid)
         assert uid not in picture or uid not in ATTACHED
-        home = kinship.root_of(uid)
+        home = graph.root_of(uid)
         assert (home is None and not shown_in) or home in shown_in
         if not isinstance(there[uid], Group):
             assert len(shown_in) <= 1
