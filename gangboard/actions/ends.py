@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from django.db import IntegrityError, transaction
 
 from gangboard.actions import known
-from gangboard.actions.asks import Ask
 from gangboard.actions.gate import OWN
+from gangboard.actions.requests import ActionRequest
 from gangboard.actions.seen_holds import Mark, read_holds
 from gangboard.actions.service import GANGBOARD, new_action
 from gangboard.domain.action import Ground, Lever, Target, Verb
@@ -48,7 +48,7 @@ def release_overdue(now: datetime, clock: DatabaseClock, seen: Collection[Mark])
             continue
         try:
             with transaction.atomic():
-                made.append(_ask(overdue, now, clock).pk)
+                made.append(_request_release(overdue, now, clock).pk)
         except IntegrityError:
             continue
     return made
@@ -95,14 +95,14 @@ def _tried_lately(overdue: Overdue, now: datetime) -> bool:
     return bool(now < last.requested_at + wait)
 
 
-def _ask(overdue: Overdue, now: datetime, clock: DatabaseClock) -> Action:
+def _request_release(overdue: Overdue, now: datetime, clock: DatabaseClock) -> Action:
     ref, cluster = overdue.job, overdue.cluster
     gang = grounds.find_gang(cluster.pk, ref.uid, known.models())
     end = overdue.until.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     target = Target(cluster.name, ref.group, ref.kind, ref.namespace, ref.name, ref.uid)
     return new_action(
         cluster,
-        Ask(Verb.RESUME, target, f"The Hold was to end at {end}.", via=OWN),
+        ActionRequest(Verb.RESUME, target, f"The Hold was to end at {end}.", via=OWN),
         now=now,
         gang=gang_id(cluster.name, gang.uid if gang is not None else ref.uid),
         user_id=None,

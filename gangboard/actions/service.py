@@ -10,8 +10,15 @@ from functools import partial
 
 from django.db import IntegrityError, transaction
 
-from gangboard.actions import asking, known
-from gangboard.actions.asks import MOST_AT_ONCE, Ask, AskError, Fault, Outcome, Taken
+from gangboard.actions import known, validation
+from gangboard.actions.requests import (
+    MOST_AT_ONCE,
+    AcceptedRequest,
+    ActionRequest,
+    RequestError,
+    RequestErrorCode,
+    RequestResult,
+)
 from gangboard.actions.waking import wake
 from gangboard.diagnosis.policy.plan import plan
 from gangboard.domain.action import ActionState, Plan
@@ -27,11 +34,11 @@ from gangboard.store.outages import SILENT_AFTER
 
 __all__ = [
     "MOST_AT_ONCE",
-    "Ask",
-    "AskError",
-    "Fault",
-    "Outcome",
-    "Taken",
+    "AcceptedRequest",
+    "ActionRequest",
+    "RequestError",
+    "RequestErrorCode",
+    "RequestResult",
     "begin_export",
     "end_export",
     "preview",
@@ -52,19 +59,23 @@ GANGBOARD = "gangboard"
 
 
 def preview(
-    viewer: Viewer, ask: Ask, *, now: datetime, chosen: frozenset[str] = frozenset()
+    viewer: Viewer,
+    action_request: ActionRequest,
+    *,
+    now: datetime,
+    chosen: frozenset[str] = frozenset(),
 ) -> Plan:
     """Say what would be done: lever, steps, who will react, warnings. Sends and stores nothing.
 
     `chosen` are the uids of the selection that it is part of and that is judged as a whole elsewhere.
-    Raises AskError. A refusal by the levers is a Plan with `why_not`, and so is one where the cluster
+    Raises RequestError. A refusal by the levers is a Plan with `why_not`, and so is one where the cluster
     is silent: what would be done is not known then, as on its pages. What is asked for nevertheless
     is taken: the act worker looks for itself.
     """
-    ask = asking.check_form(ask, now=now, reason_needed=False)
-    subject = asking.find_subject(viewer, ask)
+    action_request = validation.check_form(action_request, now=now, reason_needed=False)
+    subject = validation.find_subject(viewer, action_request)
     cluster = subject.cluster
-    found = stored_plan(cluster, ask, by=viewer.name, action="", now=now, chosen=chosen)
+    found = stored_plan(cluster, action_request, by=viewer.name, action="", now=now, chosen=chosen)
     if cluster.contact_at is not None and now - cluster.contact_at <= SILENT_AFTER:
         return found
     why_not = why_closed(cluster.name, cluster.contact_at, cluster.problem)
@@ -73,81 +84,90 @@ def preview(
 
 def stored_plan(
     cluster: Cluster,
-    ask: Ask,
+    action_request: ActionRequest,
     *,
     by: str,
     action: str,
     now: datetime,
     chosen: frozenset[str] = frozenset(),
 ) -> Plan:
-    """Return the plan from the objects as the poll saw them last. Raises AskError (NOT_FOUND)."""
-    gang = grounds.find_gang(cluster.pk, ask.target.uid, known.models())
+    """Return the plan from the objects as the poll saw them last. Raises RequestError (NOT_FOUND)."""
+    gang = grounds.find_gang(cluster.pk, action_request.target.uid, known.models())
     ground = grounds.read_ground(cluster.pk, gang, known.models()) if gang is not None else None
     if ground is None:
-        target = ask.target
-        raise AskError(
-            Fault.NOT_FOUND,
+        target = action_request.target
+        raise RequestError(
+            RequestErrorCode.NOT_FOUND,
             f"There is no {target.kind} {target.namespace}/{target.name} in cluster "
             f"{target.cluster}.",
         )
     return plan(
         ground,
-        replace(read_levers(cluster), forced=ask.forced),
-        verb=ask.verb,
-        uid=ask.target.uid,
-        until=ask.until,
+        replace(read_levers(cluster), forced=action_request.forced),
+        verb=action_request.verb,
+        uid=action_request.target.uid,
+        until=action_request.until,
         by=by,
-        reason=ask.reason,
+        reason=action_request.reason,
         action=action,
         now=now,
         chosen=chosen,
     )
 
 
-def request(viewer: Viewer, ask: Ask, *, now: datetime, clock: DatabaseClock = DATABASE) -> Taken:
+def request(
+    viewer: Viewer, action_request: ActionRequest, *, now: datetime, clock: DatabaseClock = DATABASE
+) -> AcceptedRequest:
     """Write the action, its audit entry and its place in the outbox in one transaction; wake a worker.
 
-    Raises AskError; a denial (FORBIDDEN) is audited. A lever's refusal is the action's own end.
+    Raises RequestError; a denial (FORBIDDEN) is audited. A lever's refusal is the action's own end.
     `clock` is that of the outbox: the database's own, so that a web server whose clock is wrong
     makes no action late.
     """
     _count(viewer, 1)
-    return _request(viewer, ask, batch="", now=now, clock=clock)
+    return _request(viewer, action_request, batch="", now=now, clock=clock)
 
 
-def _request(viewer: Viewer, ask: Ask, *, batch: str, now: datetime, clock: DatabaseClock) -> Taken:
-    ask = asking.check_form(ask, now=now)
-    earlier = _of_same_key(viewer, ask)
+def _request(
+    viewer: Viewer,
+    action_request: ActionRequest,
+    *,
+    batch: str,
+    now: datetime,
+    clock: DatabaseClock,
+) -> AcceptedRequest:
+    action_request = validation.check_form(action_request, now=now)
+    earlier = _of_same_key(viewer, action_request)
     if earlier is not None:
         return earlier
     try:
-        subject = asking.find_subject(viewer, ask)
-    except AskError as error:
-        if error.fault is Fault.FORBIDDEN:
-            _audit_denial(viewer, ask, str(error), now)
+        subject = validation.find_subject(viewer, action_request)
+    except RequestError as error:
+        if error.code is RequestErrorCode.FORBIDDEN:
+            _audit_denial(viewer, action_request, str(error), now)
         raise
     try:
         with transaction.atomic():
-            action = _write(viewer, ask, subject, batch, now, clock)
+            action = _write(viewer, action_request, subject, batch, now, clock)
     except IntegrityError:
-        return _met(viewer, ask, subject.cluster)
-    return Taken(action.pk, created=True)
+        return _met(viewer, action_request, subject.cluster)
+    return AcceptedRequest(action.pk, created=True)
 
 
 def _write(
     viewer: Viewer,
-    ask: Ask,
-    subject: asking.Subject,
+    action_request: ActionRequest,
+    subject: validation.Subject,
     batch: str,
     now: datetime,
     clock: DatabaseClock,
 ) -> Action:
     """Write row and audit. Raises IntegrityError: the key is used, or an action is open."""
-    gang = grounds.find_gang(subject.cluster.pk, ask.target.uid, known.models())
-    root = gang.uid if gang is not None else ask.target.uid
+    gang = grounds.find_gang(subject.cluster.pk, action_request.target.uid, known.models())
+    root = gang.uid if gang is not None else action_request.target.uid
     action = new_action(
         subject.cluster,
-        ask,
+        action_request,
         now=now,
         gang=gang_id(subject.cluster.name, root),
         user_id=viewer.user_id,
@@ -164,7 +184,7 @@ def _write(
 
 def new_action(
     cluster: Cluster,
-    ask: Ask,
+    action_request: ActionRequest,
     *,
     now: datetime,
     gang: str,
@@ -177,10 +197,10 @@ def new_action(
     clock: DatabaseClock = DATABASE,
 ) -> Action:
     """Write an action and its audit entry; belongs inside a transaction. Raises IntegrityError."""
-    target = ask.target
+    target = action_request.target
     action = Action.objects.create(
         id=uuid.uuid4().hex,
-        verb=ask.verb.value,
+        verb=action_request.verb.value,
         cluster=cluster,
         cluster_name=cluster.name,
         gang_id=gang,
@@ -190,16 +210,16 @@ def new_action(
         name=target.name,
         uid=target.uid,
         generation=target.generation,
-        reason=ask.reason,
-        until=ask.until,
-        forced=ask.forced,
+        reason=action_request.reason,
+        until=action_request.until,
+        forced=action_request.forced,
         user_id=user_id,
         actor_name=actor,
         may_act=may_act,
         token=token,
-        via=ask.via,
-        idempotency_key=ask.idempotency_key,
-        body_hash=asking.body_hash(ask),
+        via=action_request.via,
+        idempotency_key=action_request.idempotency_key,
+        body_hash=validation.body_hash(action_request),
         batch=batch,
         state=ActionState.REQUESTED.value,
         message="Waits for a worker.",
@@ -210,60 +230,67 @@ def new_action(
     actions.tell(cluster.pk)
     audit(
         "requested",
-        f"{actor} asked to {ask.verb.value} {target.kind} {target.namespace}/{target.name}: "
-        f"{ask.reason}",
+        f"{actor} asked to {action_request.verb.value} {target.kind} {target.namespace}/{target.name}: "
+        f"{action_request.reason}",
         at=now,
         actor=actor,
         action=action,
         source=source,
-        details={"via": ask.via, "forced": ask.forced, "batch": batch, "token": token},
+        details={
+            "via": action_request.via,
+            "forced": action_request.forced,
+            "batch": batch,
+            "token": token,
+        },
     )
     return action
 
 
-def _of_same_key(viewer: Viewer, ask: Ask) -> Taken | None:
-    """Return what this person's key has made before. Raises AskError (KEY_REUSED)."""
-    if not ask.idempotency_key:
+def _of_same_key(viewer: Viewer, action_request: ActionRequest) -> AcceptedRequest | None:
+    """Return what this person's key has made before. Raises RequestError (KEY_REUSED)."""
+    if not action_request.idempotency_key:
         return None
     found = Action.objects.filter(
-        user_id=viewer.user_id, idempotency_key=ask.idempotency_key
+        user_id=viewer.user_id, idempotency_key=action_request.idempotency_key
     ).first()
     if found is None:
         return None
-    if found.body_hash != asking.body_hash(ask):
-        raise AskError(
-            Fault.KEY_REUSED,
+    if found.body_hash != validation.body_hash(action_request):
+        raise RequestError(
+            RequestErrorCode.KEY_REUSED,
             f"This idempotency key was used for another request, action {found.pk}.",
             found.pk,
         )
-    return Taken(found.pk, created=False)
+    return AcceptedRequest(found.pk, created=False)
 
 
-def _met(viewer: Viewer, ask: Ask, cluster: Cluster) -> Taken:
-    """Return the same action where somebody was quicker. Raises AskError (KEY_REUSED, BUSY)."""
-    earlier = _of_same_key(viewer, ask)
+def _met(viewer: Viewer, action_request: ActionRequest, cluster: Cluster) -> AcceptedRequest:
+    """Return the same action where somebody was quicker. Raises RequestError (KEY_REUSED, BUSY)."""
+    earlier = _of_same_key(viewer, action_request)
     if earlier is not None:
         return earlier
-    target = ask.target
+    target = action_request.target
     found = Action.objects.filter(cluster=cluster, uid=target.uid, finished_at=None).first()
     if found is None:
-        raise AskError(
-            Fault.BUSY,
+        raise RequestError(
+            RequestErrorCode.BUSY,
             f"Another action on {target.kind} {target.name} has just ended: look again.",
         )
-    raise AskError(
-        Fault.BUSY,
+    raise RequestError(
+        RequestErrorCode.BUSY,
         f"{found.actor_name} asked to {found.verb} {target.kind} {target.name} already; "
         "that action is not over.",
         found.pk,
     )
 
 
-def _audit_denial(viewer: Viewer, ask: Ask, sentence: str, now: datetime) -> None:
-    target = ask.target
+def _audit_denial(
+    viewer: Viewer, action_request: ActionRequest, sentence: str, now: datetime
+) -> None:
+    target = action_request.target
     audit(
         "denied",
-        f"{viewer.name} was not let {ask.verb.value} {target.kind} "
+        f"{viewer.name} was not let {action_request.verb.value} {target.kind} "
         f"{target.namespace}/{target.name}: {sentence}",
         at=now,
         actor=viewer.name,
@@ -271,44 +298,49 @@ def _audit_denial(viewer: Viewer, ask: Ask, sentence: str, now: datetime) -> Non
         namespace=target.namespace,
         object_name=f"{target.kind}/{target.name}",
         source=viewer.address,
-        details={"via": ask.via, "token": viewer.token},
+        details={"via": action_request.via, "token": viewer.token},
     )
 
 
 def request_many(
-    viewer: Viewer, asks: Sequence[Ask], *, now: datetime, clock: DatabaseClock = DATABASE
-) -> tuple[str, tuple[Outcome, ...]]:
+    viewer: Viewer,
+    action_requests: Sequence[ActionRequest],
+    *,
+    now: datetime,
+    clock: DatabaseClock = DATABASE,
+) -> tuple[str, tuple[RequestResult, ...]]:
     """Take up to MOST_AT_ONCE requests under one batch id; each succeeds or fails by itself.
 
-    Returns (batch id, outcomes in order). Raises AskError: INVALID when there are none or too many,
+    Returns (batch id, results in order). Raises RequestError: INVALID when there are none or too many,
     TOO_MANY when that were too many within this minute; then none is taken.
     """
-    if not 0 < len(asks) <= MOST_AT_ONCE:
-        raise AskError(
-            Fault.INVALID, f"From 1 to {MOST_AT_ONCE} objects can be chosen, not {len(asks)}."
+    if not 0 < len(action_requests) <= MOST_AT_ONCE:
+        raise RequestError(
+            RequestErrorCode.INVALID,
+            f"From 1 to {MOST_AT_ONCE} objects can be chosen, not {len(action_requests)}.",
         )
-    _count(viewer, len(asks))
+    _count(viewer, len(action_requests))
     batch = uuid.uuid4().hex
-    outcomes = []
-    for ask in asks:
+    results = []
+    for action_request in action_requests:
         try:
-            taken = _request(viewer, ask, batch=batch, now=now, clock=clock)
-        except AskError as error:
-            outcomes.append(Outcome(ask.target, error.action_id, str(error)))
+            accepted = _request(viewer, action_request, batch=batch, now=now, clock=clock)
+        except RequestError as error:
+            results.append(RequestResult(action_request.target, error.action_id, str(error)))
         else:
-            outcomes.append(Outcome(ask.target, taken.action_id))
-    return batch, tuple(outcomes)
+            results.append(RequestResult(action_request.target, accepted.action_id))
+    return batch, tuple(results)
 
 
 def _count(viewer: Viewer, number: int) -> None:
-    """Count requests of a person, refused ones too. Raises AskError (TOO_MANY): none is taken."""
+    """Count requests of a person, refused ones too. Raises RequestError (TOO_MANY): none is taken."""
     tried = rate_limits.take(
         "act", viewer.user_id, most=MOST_A_MINUTE, window=MINUTE, number=number
     )
     if tried.wait:
         left = max(MOST_A_MINUTE - tried.number, 0)
-        raise AskError(
-            Fault.TOO_MANY,
+        raise RequestError(
+            RequestErrorCode.TOO_MANY,
             f"One person can ask for {MOST_A_MINUTE} actions a minute; {left} are left for the next "
             f"{tried.wait} s.",
             wait=tried.wait,
@@ -322,7 +354,7 @@ def stop_batch(
 
     The one who asked for the batch may do this, and operators of the objects' namespaces. Actions
     that a worker has begun see it before their next request: at most the one under way goes out.
-    Raises AskError (FORBIDDEN, TOO_MANY), and audits it, for who sees some and may stop none.
+    Raises RequestError (FORBIDDEN, TOO_MANY), and audits it, for who sees some and may stop none.
     """
     if not batch or "\x00" in batch:
         return 0
@@ -362,10 +394,10 @@ def _may_stop(viewer: Viewer, action: Action) -> bool:
     )
 
 
-def _not_stopped(viewer: Viewer, action: Action, now: datetime) -> AskError:
+def _not_stopped(viewer: Viewer, action: Action, now: datetime) -> RequestError:
     """Write down that somebody may not stop a batch, of which this is the first action.
 
-    It counts as a request: nobody fills the record with refusals. Raises AskError (TOO_MANY).
+    It counts as a request: nobody fills the record with refusals. Raises RequestError (TOO_MANY).
     """
     _count(viewer, 1)
     sentence = (
@@ -380,7 +412,7 @@ def _not_stopped(viewer: Viewer, action: Action, now: datetime) -> AskError:
         actor=viewer.name,
         action=action,
     )
-    return AskError(Fault.FORBIDDEN, sentence)
+    return RequestError(RequestErrorCode.FORBIDDEN, sentence)
 
 
 def begin_export(viewer: Viewer, sentence: str, *, now: datetime) -> int:

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from gangboard.actions import service
 from gangboard.api.errors import NOT_FOUND, RefusedRequest
 from gangboard.api.fields import problems
-from gangboard.api.parameters import ActionQuery, AskQuery, Query, read_query
+from gangboard.api.parameters import ActionQuery, ActionRequestQuery, Query, read_query
 from gangboard.api.serializers.actions import (
     ActionListSerializer,
     ActionRequestSerializer,
@@ -29,13 +29,13 @@ LONGEST_KEY = 200
 LARGEST_BODY = 16_384
 """Bytes; the longest names and reason have less than 8,000."""
 _STATUSES = {
-    service.Fault.INVALID: 400,
-    service.Fault.FORBIDDEN: 403,
-    service.Fault.NOT_FOUND: 404,
-    service.Fault.MOVED_ON: 409,
-    service.Fault.BUSY: 409,
-    service.Fault.KEY_REUSED: 422,
-    service.Fault.TOO_MANY: 429,
+    service.RequestErrorCode.INVALID: 400,
+    service.RequestErrorCode.FORBIDDEN: 403,
+    service.RequestErrorCode.NOT_FOUND: 404,
+    service.RequestErrorCode.MOVED_ON: 409,
+    service.RequestErrorCode.BUSY: 409,
+    service.RequestErrorCode.KEY_REUSED: 422,
+    service.RequestErrorCode.TOO_MANY: 429,
 }
 _KEY = OpenApiParameter(
     "Idempotency-Key",
@@ -70,7 +70,7 @@ class ActionListView(ReadView):
 
     @extend_schema(
         operation_id="request_action",
-        parameters=[AskQuery, _KEY],
+        parameters=[ActionRequestQuery, _KEY],
         request=ActionRequestSerializer,
         responses={
             200: OpenApiResponse(PlanSerializer, "Only with `dry_run=true`: what would be done."),
@@ -84,19 +84,19 @@ class ActionListView(ReadView):
     )
     def post(self, request: Request) -> Response:
         """Ask to suspend or resume one object: a Job of a JobSet, or an owner as a whole."""
-        query = read_query(request, AskQuery)
-        ask = _read_ask(request)
+        query = read_query(request, ActionRequestQuery)
+        action_request = _read_action_request(request)
         try:
             if query["dry_run"]:
-                plan = service.preview(self.viewer(), ask, now=self.now())
+                plan = service.preview(self.viewer(), action_request, now=self.now())
                 return Response(PlanSerializer(plan).data)
-            taken = service.request(self.viewer(), ask, now=self.now())
-        except service.AskError as error:
+            accepted = service.request(self.viewer(), action_request, now=self.now())
+        except service.RequestError as error:
             raise _refused(error) from error
-        row = action_row(viewer=self.viewer(), action_id=taken.action_id)
+        row = action_row(viewer=self.viewer(), action_id=accepted.action_id)
         if row is None:  # the right to see it was taken away in between
             raise NotFound(NOT_FOUND)
-        where = request.build_absolute_uri(reverse("api-action", args=[taken.action_id]))
+        where = request.build_absolute_uri(reverse("api-action", args=[accepted.action_id]))
         return Response(
             ActionSerializer(row).data,
             status=status.HTTP_202_ACCEPTED,
@@ -119,7 +119,7 @@ class ActionView(ReadView):
         return Response(ActionSerializer(found).data)
 
 
-def _read_ask(request: Request) -> service.Ask:
+def _read_action_request(request: Request) -> service.ActionRequest:
     """Return what is asked for. Raises an APIException, for fields with a sentence per field."""
     if int(request.META.get("CONTENT_LENGTH") or 0) > LARGEST_BODY:
         raise RefusedRequest(413, f"A request has at most {LARGEST_BODY} bytes.")
@@ -130,7 +130,7 @@ def _read_ask(request: Request) -> service.Ask:
     body = ActionRequestSerializer(data=data)
     body.is_valid(raise_exception=True)
     asked: dict[str, Any] = body.validated_data
-    return service.Ask(
+    return service.ActionRequest(
         verb=Verb(asked["verb"]),
         target=Target(**asked["target"]),
         reason=asked["reason"],
@@ -150,9 +150,9 @@ def _read_key(request: Request) -> str:
     return key
 
 
-def _refused(error: service.AskError) -> RefusedRequest:
+def _refused(error: service.RequestError) -> RefusedRequest:
     # Missing and forbidden objects alike: one sentence, whatever the service knows.
-    missing = error.fault is service.Fault.NOT_FOUND
+    missing = error.code is service.RequestErrorCode.NOT_FOUND
     detail = NOT_FOUND if missing else str(error)
     action_id = "" if missing else error.action_id
-    return RefusedRequest(_STATUSES[error.fault], detail, action_id, wait=error.wait)
+    return RefusedRequest(_STATUSES[error.code], detail, action_id, wait=error.wait)

@@ -130,7 +130,7 @@ class CapacityQuery(Query):
     )
 
 
-class AskQuery(Query):
+class ActionRequestQuery(Query):
     """The query of a request to act."""
 
     dry_run = serializers.BooleanField(

@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from gangboard.actions import service
-from gangboard.actions.service import AskError, Fault, Outcome
+from gangboard.actions.service import RequestError, RequestErrorCode, RequestResult
 from gangboard.domain.action import Verb
 from gangboard.readmodels.actions import action_row
 from gangboard.readmodels.selections import SelectionRow, judge_selections
@@ -28,7 +28,7 @@ from gangboard.web.layout import plain_page
 from gangboard.web.preview import Note, TargetPreview, notes, preview_targets, would_hold
 from gangboard.web.progress_views import (
     ACT_HEADER,
-    FAULT_STATUS,
+    STATUS_OF_CODE,
     RejectedTarget,
     batch_page,
     progress_dialog,
@@ -105,8 +105,8 @@ class Confirmation:
     @property
     def status(self) -> int:
         """HTTP status of the form when it is shown for the first time."""
-        fault = self.single.fault if self.single is not None else None
-        return FAULT_STATUS.get(fault, 200) if fault is not None else 200
+        error_code = self.single.error_code if self.single is not None else None
+        return STATUS_OF_CODE.get(error_code, 200) if error_code is not None else 200
 
 
 @signed_in
@@ -126,7 +126,7 @@ def confirm(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 def _show_form(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpResponse:
     now = timezone.now()
     previews, judged = _preview(viewer, form, now)
-    if all(one.fault is Fault.NOT_FOUND for one in previews):
+    if all(one.error_code is RequestErrorCode.NOT_FOUND for one in previews):
         return _missing(request, viewer)
     shown = Confirmation(
         form.with_new_key(),
@@ -145,15 +145,15 @@ def _submit(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpRespo
         if len(action_requests) == 1:
             accepted = service.request(viewer, action_requests[0], now=now)
             return _show_accepted(request, viewer, accepted.action_id)
-        _, outcomes = service.request_many(viewer, action_requests, now=now)
+        _, results = service.request_many(viewer, action_requests, now=now)
     except FormError as error:
         return _show_form_again(request, viewer, form, str(error), 400, now)
-    except AskError as error:
-        if error.fault is Fault.NOT_FOUND:
+    except RequestError as error:
+        if error.code is RequestErrorCode.NOT_FOUND:
             return _missing(request, viewer)
-        status = FAULT_STATUS[error.fault]
+        status = STATUS_OF_CODE[error.code]
         return _show_form_again(request, viewer, form, str(error), status, now, error.action_id)
-    return _show_accepted_many(request, viewer, form, outcomes, now)
+    return _show_accepted_many(request, viewer, form, results, now)
 
 
 def _show_accepted(request: HttpRequest, viewer: Viewer, action_id: str) -> HttpResponse:
@@ -166,12 +166,12 @@ def _show_accepted_many(
     request: HttpRequest,
     viewer: Viewer,
     form: ActionForm,
-    outcomes: tuple[Outcome, ...],
+    results: tuple[RequestResult, ...],
     now: datetime,
 ) -> HttpResponse:
     """Lead to the page of the batch; say at once what was not taken, because that has no page."""
-    action_ids = tuple(one.action_id for one in outcomes if not one.refused)
-    refused = tuple(RejectedTarget.of(one) for one in outcomes if one.refused)
+    action_ids = tuple(one.action_id for one in results if not one.refused)
+    refused = tuple(RejectedTarget.of(one) for one in results if one.refused)
     if not action_ids:
         sentence = f"Nothing was asked for: {refused[0].why}" if refused else "Nothing was done."
         return _show_form_again(request, viewer, form, sentence, 409, now)
@@ -253,7 +253,7 @@ def _may_force(viewer: Viewer, form: ActionForm, previews: tuple[TargetPreview, 
     """Whether to offer an admin a lever that is not proved, where every proved one is refused."""
     if form.forced or form.verb is not Verb.SUSPEND:
         return False
-    if any(one.allowed or one.fault is not None for one in previews):
+    if any(one.allowed or one.error_code is not None for one in previews):
         return False
     now = timezone.now()
     # Who is admin where the objects are is asked there, as for the API.

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from gangboard.actions.service import MOST_AT_ONCE, Ask
+from gangboard.actions.service import MOST_AT_ONCE, ActionRequest
 from gangboard.domain.action import Target, Verb
 from gangboard.readmodels.action_rows import ActionRow, OfferRow
 
@@ -87,10 +87,10 @@ class ActionForm:
         ]
         return urlencode(pairs)
 
-    def request_for(self, target: Target, *, until: datetime | None = None) -> Ask:
+    def request_for(self, target: Target, *, until: datetime | None = None) -> ActionRequest:
         """Return the request for one object. Several share a key, each with its uid behind it."""
         key = self.key if len(self.targets) == 1 or not self.key else f"{self.key}.{target.uid}"
-        return Ask(
+        return ActionRequest(
             verb=self.verb,
             target=target,
             reason=self.reason,

@@ -8,7 +8,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from gangboard.actions import service
-from gangboard.actions.service import AskError, Fault
+from gangboard.actions.service import RequestError, RequestErrorCode
 from gangboard.domain.action import Lever, Plan, Step, Target
 from gangboard.readmodels.action_words import LEVER_LABELS
 from gangboard.readmodels.offers import printable_lines
@@ -61,7 +61,7 @@ class TargetPreview:
     """What has changed since the page from which this was asked."""
     action_id: str = ""
     """The action that stands in the way."""
-    fault: Fault | None = None
+    error_code: RequestErrorCode | None = None
     changes: tuple[FieldChange, ...] = ()
     steps: tuple[StepPreview, ...] = ()
     reactions: tuple[str, ...] = ()
@@ -117,15 +117,15 @@ def _preview_target(
     try:
         plan = service.preview(viewer, form.request_for(target), now=now, chosen=chosen)
         return _from_plan(target, plan)
-    except AskError as error:
-        if error.fault is not Fault.MOVED_ON or target.generation is None:
+    except RequestError as error:
+        if error.code is not RequestErrorCode.MOVED_ON or target.generation is None:
             return _from_error(target, error)
         moved = error
     # Whether the object itself is still the one that the person meant, and what is true of it now.
     here = replace(target, generation=None)
     try:
         plan = service.preview(viewer, form.request_for(here), now=now, chosen=chosen)
-    except AskError as error:
+    except RequestError as error:
         return _from_error(target, error)
     return replace(_from_plan(here, plan), moved=printable(str(moved)))
 
@@ -151,12 +151,12 @@ def _from_plan(target: Target, plan: Plan) -> TargetPreview:
     )
 
 
-def _from_error(target: Target, error: AskError) -> TargetPreview:
+def _from_error(target: Target, error: RequestError) -> TargetPreview:
     return replace(
         _named(target),
         why_not=printable(str(error)),
         action_id=error.action_id,
-        fault=error.fault,
+        error_code=error.code,
     )
 
 

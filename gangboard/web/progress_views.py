@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from gangboard.actions import service
-from gangboard.actions.service import MOST_AT_ONCE, AskError, Fault, Outcome
+from gangboard.actions.service import MOST_AT_ONCE, RequestError, RequestErrorCode, RequestResult
 from gangboard.readmodels.action_rows import ActionRow, BatchRow
 from gangboard.readmodels.actions import action_row, batch_row
 from gangboard.readmodels.freshness import read_freshness
@@ -27,16 +27,16 @@ from gangboard.web.layout import layout_fragments, render_page
 from gangboard.web.live.fragments import Fragment, FragmentList, write_version
 from gangboard.web.live.views import wait_for_updates
 
-FAULT_STATUS = {
-    Fault.INVALID: 400,
-    Fault.FORBIDDEN: 403,
-    Fault.NOT_FOUND: 404,
-    Fault.MOVED_ON: 409,
-    Fault.BUSY: 409,
-    Fault.KEY_REUSED: 422,
-    Fault.TOO_MANY: 429,
+STATUS_OF_CODE = {
+    RequestErrorCode.INVALID: 400,
+    RequestErrorCode.FORBIDDEN: 403,
+    RequestErrorCode.NOT_FOUND: 404,
+    RequestErrorCode.MOVED_ON: 409,
+    RequestErrorCode.BUSY: 409,
+    RequestErrorCode.KEY_REUSED: 422,
+    RequestErrorCode.TOO_MANY: 429,
 }
-"""What a fault of the request is in HTTP."""
+"""What an error of the request is in HTTP."""
 ACT_HEADER = "X-Act"
 """Header of answers that a page shows where they belong, whatever their status is."""
 
@@ -51,11 +51,11 @@ class RejectedTarget:
     """The action that stands in the way, or empty."""
 
     @classmethod
-    def of(cls, outcome: Outcome) -> Self:
+    def of(cls, result: RequestResult) -> Self:
         """Return it, fit to print."""
-        target = outcome.target
+        target = result.target
         name = printable(f"{target.kind} {target.name}")
-        return cls(name, printable(outcome.refused), outcome.action_id)
+        return cls(name, printable(result.refused), result.action_id)
 
 
 def progress_dialog(
@@ -130,8 +130,8 @@ def stop(request: HttpRequest, viewer: Viewer, batch: str) -> HttpResponse:
         raise Http404
     try:
         stopped = service.stop_batch(viewer, batch, now=timezone.now())
-    except AskError as error:
-        return _say(request, viewer, batch, printable(str(error)), FAULT_STATUS[error.fault])
+    except RequestError as error:
+        return _say(request, viewer, batch, printable(str(error)), STATUS_OF_CODE[error.code])
     found = batch_row(viewer=viewer, batch=batch)
     if found is None:
         raise Http404

@@ -22,7 +22,7 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 
 from gangboard.actions import service  # noqa: E402
-from gangboard.actions.service import Ask, AskError  # noqa: E402
+from gangboard.actions.service import ActionRequest, RequestError  # noqa: E402
 from gangboard.simulator import Simulator  # noqa: E402
 from gangboard.store.access import viewer_of  # noqa: E402
 from gangboard.store.models import Action, AuditEntry, Grant  # noqa: E402
@@ -57,20 +57,22 @@ def at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
         return list(pool.map(closing, calls))
 
 
-def click(site: Site, user: User, ask: Ask) -> tuple[str, str]:
-    """Return the id of the action that was made or that is in the way, and `made` or the fault."""
+def click(site: Site, user: User, action_request: ActionRequest) -> tuple[str, str]:
+    """Return the id of the action that was made or that is in the way, and `made` or the code of the error."""
     try:
-        taken = service.request(viewer_of(user), ask, now=site.clock.now(), clock=site.clock)
-    except AskError as error:
-        return error.action_id, error.fault.value
-    return taken.action_id, "made" if taken.created else "same"
+        accepted = service.request(
+            viewer_of(user), action_request, now=site.clock.now(), clock=site.clock
+        )
+    except RequestError as error:
+        return error.action_id, error.code.value
+    return accepted.action_id, "made" if accepted.created else "same"
 
 
 def one_key(site: Site) -> dict[str, object]:
     """Twenty clicks with one key, twenty with others, twenty workers at what they have made."""
-    ask = site.ask(idempotency_key="k")
-    same = at_once([lambda: click(site, site.user, ask)] * CLICKS)
-    keys = [replace(ask, idempotency_key=f"k{number}") for number in range(CLICKS)]
+    action_request = site.action_request(idempotency_key="k")
+    same = at_once([lambda: click(site, site.user, action_request)] * CLICKS)
+    keys = [replace(action_request, idempotency_key=f"k{number}") for number in range(CLICKS)]
     others = at_once([partial(click, site, site.user, other) for other in keys])
     ids = {found for found, _ in same + others}
     at_once([lambda: site.engine().finish(same[0][0])] * CLICKS)
@@ -94,8 +96,8 @@ def opposite(site: Site) -> dict[str, object]:
     before = len(site.wire.writes("patch", "jobs"))
     lost, named, ended, sent = 0, 0, 0, 0
     for _ in range(ROUNDS):
-        suspend = partial(click, site, site.user, site.ask("suspend"))
-        resume = partial(click, site, other, site.ask("resume"))
+        suspend = partial(click, site, site.user, site.action_request("suspend"))
+        resume = partial(click, site, other, site.action_request("resume"))
         found = at_once([suspend, resume])
         made = [action for action, how in found if how == "made"]
         named += sum(how == "busy" and action in made for action, how in found)

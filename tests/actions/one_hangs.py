@@ -147,7 +147,7 @@ def main() -> None:
 def play(healthy: Site, hangs: Site) -> dict[str, Any]:
     hanging, workers, clock = Hanging(hangs.cluster.server), Workers(), RealClock()
     names = [f"{JOBSET}-workers-{HELD + number}" for number in range(CLICKED)]
-    clicks = [hangs.ask(name=name) for name in names]
+    clicks = [hangs.action_request(name=name) for name in names]
     sweep: Callable[[], None] = tasks.sweep
     with (
         hanging.wrap("merge_patch"),
@@ -163,15 +163,15 @@ def play(healthy: Site, hangs: Site) -> dict[str, Any]:
         try:
             for _ in range(SWEEPS):
                 sweep()
-            _, outcomes = service.request_many(hangs.viewer, clicks, now=clock.now(), clock=clock)
-            for outcome in outcomes:
-                workers.order(waking.QUEUE, tasks.advance, outcome.action_id)
+            _, results = service.request_many(hangs.viewer, clicks, now=clock.now(), clock=clock)
+            for result in results:
+                workers.order(waking.QUEUE, tasks.advance, result.action_id)
             _until(lambda: sum(hanging.waiting.values()) >= 8)
             swept = threading.Event()
             workers.order(waking.QUEUE, sweep)
             workers.order(waking.QUEUE, swept.set)
             clicked = service.request(
-                healthy.viewer, healthy.ask(), now=clock.now(), clock=clock
+                healthy.viewer, healthy.action_request(), now=clock.now(), clock=clock
             ).action_id
             workers.order(waking.QUEUE, tasks.advance, clicked)
             _until(lambda: Action.objects.get(pk=clicked).finished_at is not None)

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 
 from gangboard.actions import service
 from gangboard.actions.engine import Engine
-from gangboard.actions.service import Ask
+from gangboard.actions.service import ActionRequest
 from gangboard.domain.action import Target, Verb
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.polling.poll import poll_once
@@ -161,7 +161,9 @@ class Site:
 
     # Acting
 
-    def ask(self, verb: str = "suspend", name: str = WORKER, **more: Any) -> Ask:
+    def action_request(
+        self, verb: str = "suspend", name: str = WORKER, **more: Any
+    ) -> ActionRequest:
         """Return a request about an object as it is now."""
         if name == JOBSET:
             found, kind, group = self.jobset(), "JobSet", "jobset.x-k8s.io"
@@ -177,12 +179,17 @@ class Site:
             more.pop("uid", meta["uid"]),
             more.pop("generation", meta["generation"]),
         )
-        return Ask(**{"verb": Verb(verb), "target": target, "reason": "the loss explodes", **more})
+        return ActionRequest(
+            **{"verb": Verb(verb), "target": target, "reason": "the loss explodes", **more}
+        )
 
     def request(self, verb: str = "suspend", name: str = WORKER, **more: Any) -> str:
         """Ask and return the id of the action."""
         return service.request(
-            self.viewer, self.ask(verb, name, **more), now=self.clock.now(), clock=self.clock
+            self.viewer,
+            self.action_request(verb, name, **more),
+            now=self.clock.now(),
+            clock=self.clock,
         ).action_id
 
     def engine(self, **more: Any) -> Engine:

@@ -30,7 +30,7 @@ def ask_for_independent(site: Site) -> None:
 
 
 def preview(site: Site, name: str = WORKER) -> Any:
-    return service.preview(site.viewer, site.ask(name=name), now=site.clock.now())
+    return service.preview(site.viewer, site.action_request(name=name), now=site.clock.now())
 
 
 @pytest.fixture

@@ -52,8 +52,10 @@ def by_token(site: Site) -> tuple[str, str]:
     known = authentication.find_token(token)
     assert known is not None
     viewer = viewer_of(site.user, may_act=known.may_act, token=known.id)
-    taken = service.request(viewer, site.ask(), now=site.clock.now(), clock=site.clock)
-    return token, taken.action_id
+    accepted = service.request(
+        viewer, site.action_request(), now=site.clock.now(), clock=site.clock
+    )
+    return token, accepted.action_id
 
 
 def test_a_token_that_is_valid_acts(site: Site) -> None:

@@ -10,41 +10,41 @@ import pytest
 from django.contrib.auth.models import User
 
 from gangboard.actions import service
-from gangboard.actions.service import AskError, Fault
+from gangboard.actions.service import RequestError, RequestErrorCode
 from gangboard.domain.action import Lever
 from gangboard.store.access import viewer_of
 from gangboard.store.models import Action, AuditEntry, Grant
 from tests.actions.site import NAMESPACE, WORKER, Site
 
 
-def refused(site: Site, **more: object) -> AskError:
-    with pytest.raises(AskError) as caught:
+def refused(site: Site, **more: object) -> RequestError:
+    with pytest.raises(RequestError) as caught:
         site.request(**more)  # type: ignore[arg-type]
     return caught.value
 
 
 @pytest.mark.parametrize("reason", ["", "  ", " ab ", "x" * 1025])
 def test_a_reason_is_needed(site: Site, reason: str) -> None:
-    assert refused(site, reason=reason).fault is Fault.INVALID
+    assert refused(site, reason=reason).code is RequestErrorCode.INVALID
 
 
 def test_the_end_must_make_sense(site: Site) -> None:
     now = site.clock.now()
     naive = datetime(2030, 1, 1)
     for until in (naive, now - timedelta(seconds=1), now + timedelta(days=31)):
-        assert refused(site, until=until).fault is Fault.INVALID
+        assert refused(site, until=until).code is RequestErrorCode.INVALID
     assert site.request(until=now + timedelta(hours=1))
 
 
 def test_a_request_is_written_with_its_audit(site: Site) -> None:
     before = site.cluster.data_version
-    taken = service.request(
+    accepted = service.request(
         site.viewer,
-        site.ask(reason="  the loss \n explodes "),
+        site.action_request(reason="  the loss \n explodes "),
         now=site.clock.now(),
         clock=site.clock,
     )
-    action = Action.objects.get(pk=taken.action_id)
+    action = Action.objects.get(pk=accepted.action_id)
     assert (action.state, action.reason, action.actor_name) == (
         "requested",
         "the loss explodes",
@@ -63,30 +63,36 @@ def test_a_request_is_written_with_its_audit(site: Site) -> None:
 
 def test_the_same_key_is_the_same_action(site: Site) -> None:
     first = service.request(
-        site.viewer, site.ask(idempotency_key="k"), now=site.clock.now(), clock=site.clock
+        site.viewer,
+        site.action_request(idempotency_key="k"),
+        now=site.clock.now(),
+        clock=site.clock,
     )
     again = service.request(
-        site.viewer, site.ask(idempotency_key="k"), now=site.clock.now(), clock=site.clock
+        site.viewer,
+        site.action_request(idempotency_key="k"),
+        now=site.clock.now(),
+        clock=site.clock,
     )
     assert (first.action_id, first.created, again.created) == (again.action_id, True, False)
     error = refused(site, idempotency_key="k", reason="another reason")
-    assert (error.fault, error.action_id) == (Fault.KEY_REUSED, first.action_id)
+    assert (error.code, error.action_id) == (RequestErrorCode.KEY_REUSED, first.action_id)
     assert Action.objects.count() == 1
 
 
 def test_the_same_key_after_the_object_moved_on_is_still_the_same_action(site: Site) -> None:
-    ask = site.ask(idempotency_key="k")
-    first = service.request(site.viewer, ask, now=site.clock.now(), clock=site.clock)
+    action_request = site.action_request(idempotency_key="k")
+    first = service.request(site.viewer, action_request, now=site.clock.now(), clock=site.clock)
     site.engine().finish(first.action_id)
     site.poll()
-    again = service.request(site.viewer, ask, now=site.clock.now(), clock=site.clock)
-    assert again == service.Taken(first.action_id, created=False)
+    again = service.request(site.viewer, action_request, now=site.clock.now(), clock=site.clock)
+    assert again == service.AcceptedRequest(first.action_id, created=False)
 
 
 def test_one_open_action_per_object(site: Site) -> None:
     first = site.request()
     error = refused(site, verb="resume")
-    assert (error.fault, error.action_id) == (Fault.BUSY, first)
+    assert (error.code, error.action_id) == (RequestErrorCode.BUSY, first)
     assert "olga" in str(error)
     assert site.request(name="train-workers-1")
 
@@ -97,18 +103,18 @@ def test_what_the_viewer_may_not_see_is_not_there(site: Site) -> None:
     hidden = refused(site)
     Grant.objects.all().delete()
     Grant.objects.create(user=site.user, role="operator", cluster=site.cluster, namespace="")
-    missing = site.ask()
+    missing = site.action_request()
     missing = replace(missing, target=replace(missing.target, name="no-such"))
-    with pytest.raises(AskError) as caught:
+    with pytest.raises(RequestError) as caught:
         service.request(site.viewer, missing, now=site.clock.now(), clock=site.clock)
-    assert hidden.fault is caught.value.fault is Fault.NOT_FOUND
+    assert hidden.code is caught.value.code is RequestErrorCode.NOT_FOUND
     assert str(hidden).replace(WORKER, "") == str(caught.value).replace("no-such", "")
     assert not AuditEntry.objects.filter(event="denied").exists()
 
 
 def test_a_viewer_is_denied_and_that_is_audited(site: Site) -> None:
     Grant.objects.update(role="viewer")
-    assert refused(site).fault is Fault.FORBIDDEN
+    assert refused(site).code is RequestErrorCode.FORBIDDEN
     entry = AuditEntry.objects.get(event="denied")
     assert (entry.actor_name, entry.namespace, entry.object_name) == (
         "olga",
@@ -120,29 +126,31 @@ def test_a_viewer_is_denied_and_that_is_audited(site: Site) -> None:
 
 def test_a_read_only_token_is_denied(site: Site) -> None:
     viewer = viewer_of(site.user, may_act=False)
-    with pytest.raises(AskError) as caught:
-        service.request(viewer, site.ask(), now=site.clock.now(), clock=site.clock)
-    assert caught.value.fault is Fault.FORBIDDEN
+    with pytest.raises(RequestError) as caught:
+        service.request(viewer, site.action_request(), now=site.clock.now(), clock=site.clock)
+    assert caught.value.code is RequestErrorCode.FORBIDDEN
     assert AuditEntry.objects.filter(event="denied").count() == 1
 
 
 def test_only_admins_may_force(site: Site) -> None:
-    assert refused(site, forced=True).fault is Fault.FORBIDDEN
+    assert refused(site, forced=True).code is RequestErrorCode.FORBIDDEN
     Grant.objects.update(role="admin")
     assert site.request(forced=True)
 
 
 def test_unknown_kinds_are_invalid(site: Site) -> None:
-    ask = site.ask()
-    ask = replace(ask, target=replace(ask.target, kind="Pod", api_group=""))
-    with pytest.raises(AskError) as caught:
-        service.request(site.viewer, ask, now=site.clock.now(), clock=site.clock)
-    assert caught.value.fault is Fault.INVALID
+    action_request = site.action_request()
+    action_request = replace(
+        action_request, target=replace(action_request.target, kind="Pod", api_group="")
+    )
+    with pytest.raises(RequestError) as caught:
+        service.request(site.viewer, action_request, now=site.clock.now(), clock=site.clock)
+    assert caught.value.code is RequestErrorCode.INVALID
 
 
 def test_a_preview_sends_and_stores_nothing(site: Site) -> None:
     site.wire.seen.clear()
-    plan = service.preview(site.viewer, site.ask(reason=""), now=site.clock.now())
+    plan = service.preview(site.viewer, site.action_request(reason=""), now=site.clock.now())
     assert (plan.allowed, plan.lever, len(plan.steps)) == (True, Lever.HOLD, 3)
     assert site.wire.seen == []
     assert Action.objects.count() == 0
@@ -151,25 +159,25 @@ def test_a_preview_sends_and_stores_nothing(site: Site) -> None:
 
 def test_a_preview_without_the_hold_says_why_not(start: Callable[..., Site]) -> None:
     site = start(hold=False)
-    plan = service.preview(site.viewer, site.ask(), now=site.clock.now())
+    plan = service.preview(site.viewer, site.action_request(), now=site.clock.now())
     assert not plan.allowed
     assert "print_rbac" in plan.needs
 
 
 def test_many_are_taken_one_by_one(site: Site) -> None:
-    asks = [
-        site.ask(),
-        site.ask(name="train-workers-1"),
-        site.ask(name="train-driver-0", generation=None, uid="gone"),
+    action_requests = [
+        site.action_request(),
+        site.action_request(name="train-workers-1"),
+        site.action_request(name="train-driver-0", generation=None, uid="gone"),
     ]
-    batch, outcomes = service.request_many(
-        site.viewer, asks, now=site.clock.now(), clock=site.clock
+    batch, results = service.request_many(
+        site.viewer, action_requests, now=site.clock.now(), clock=site.clock
     )
-    assert [bool(outcome.action_id) for outcome in outcomes] == [True, True, False]
-    assert "gone" in outcomes[2].refused
+    assert [bool(result.action_id) for result in results] == [True, True, False]
+    assert "gone" in results[2].refused
     assert Action.objects.filter(batch=batch).count() == 2
-    for wrong in ([], [site.ask()] * 51):
-        with pytest.raises(AskError):
+    for wrong in ([], [site.action_request()] * 51):
+        with pytest.raises(RequestError):
             service.request_many(site.viewer, wrong, now=site.clock.now(), clock=site.clock)
 
 
@@ -187,12 +195,12 @@ def test_one_export_of_a_person_at_a_time_and_only_what_begins_is_written_down(s
 
 
 def test_two_of_the_largest_confirmations_fit_into_a_minute_and_no_third(site: Site) -> None:
-    asks = [site.ask(uid="gone")] * service.MOST_AT_ONCE
+    action_requests = [site.action_request(uid="gone")] * service.MOST_AT_ONCE
     for _ in range(2):
-        service.request_many(site.viewer, asks, now=site.clock.now(), clock=site.clock)
-    with pytest.raises(AskError) as caught:
-        service.request_many(site.viewer, asks, now=site.clock.now(), clock=site.clock)
-    assert caught.value.fault is Fault.TOO_MANY
+        service.request_many(site.viewer, action_requests, now=site.clock.now(), clock=site.clock)
+    with pytest.raises(RequestError) as caught:
+        service.request_many(site.viewer, action_requests, now=site.clock.now(), clock=site.clock)
+    assert caught.value.code is RequestErrorCode.TOO_MANY
     assert 0 < caught.value.wait <= 60
     assert "20 are left" in str(caught.value)
     assert site.request(), "what still fits is taken"
@@ -202,19 +210,22 @@ def test_refusals_count_and_write_no_more_than_the_limit(site: Site) -> None:
     stan = viewer_of(User.objects.create_user("stan"))
     Grant.objects.create(user_id=stan.user_id, role="viewer", cluster=None, namespace="")
     stan = viewer_of(User.objects.get(username="stan"))
-    faults = []
+    codes = []
     for _ in range(service.MOST_A_MINUTE + 5):
-        with pytest.raises(AskError) as caught:
-            service.request(stan, site.ask(), now=site.clock.now(), clock=site.clock)
-        faults.append(caught.value.fault)
-    assert faults == [Fault.FORBIDDEN] * service.MOST_A_MINUTE + [Fault.TOO_MANY] * 5
+        with pytest.raises(RequestError) as caught:
+            service.request(stan, site.action_request(), now=site.clock.now(), clock=site.clock)
+        codes.append(caught.value.code)
+    assert (
+        codes
+        == [RequestErrorCode.FORBIDDEN] * service.MOST_A_MINUTE + [RequestErrorCode.TOO_MANY] * 5
+    )
     assert AuditEntry.objects.filter(event="denied").count() == service.MOST_A_MINUTE
     assert site.request(), "each person counts alone"
 
 
 def test_a_stranger_cannot_stop_a_batch(site: Site) -> None:
     batch, _ = service.request_many(
-        site.viewer, [site.ask()], now=site.clock.now(), clock=site.clock
+        site.viewer, [site.action_request()], now=site.clock.now(), clock=site.clock
     )
     stranger = viewer_of(User.objects.create_user("stan"))
     assert service.stop_batch(stranger, batch, now=site.clock.now(), clock=site.clock) == 0

@@ -1,6 +1,6 @@
 """Action safety, S11 to S13: it is looked at first, tried first, and not sent when it is late.
 
-The other cases are listed in test_safety_asking.py.
+The other cases are listed in test_safety_requests.py.
 """
 
 from __future__ import annotations

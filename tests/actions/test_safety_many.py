@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gangboard.actions import service
-from gangboard.actions.service import MOST_AT_ONCE, Ask, AskError, Fault
+from gangboard.actions.service import MOST_AT_ONCE, ActionRequest, RequestError, RequestErrorCode
 from gangboard.simulator.scripts import Fleet, Gang, NodePool, Part
 from gangboard.store import clusters
 from gangboard.store.models import Action
@@ -55,15 +55,15 @@ def many(start: Callable[..., Site]) -> Site:
 
 
 def ask_for(site: Site, names: list[str]) -> tuple[str, list[str]]:
-    batch, outcomes = service.request_many(
-        site.viewer, asks(site, names), now=site.clock.now(), clock=site.clock
+    batch, results = service.request_many(
+        site.viewer, action_requests(site, names), now=site.clock.now(), clock=site.clock
     )
-    assert [outcome.refused for outcome in outcomes] == [""] * len(names)
-    return batch, [outcome.action_id for outcome in outcomes]
+    assert [result.refused for result in results] == [""] * len(names)
+    return batch, [result.action_id for result in results]
 
 
-def asks(site: Site, names: list[str]) -> list[Ask]:
-    return [site.ask(name=name) for name in names]
+def action_requests(site: Site, names: list[str]) -> list[ActionRequest]:
+    return [site.action_request(name=name) for name in names]
 
 
 def stand_in_a_row(
@@ -99,14 +99,14 @@ def sent_after(site: Site, moment: float) -> list[str]:
 
 def test_s15_more_than_the_cap_is_refused_with_the_cap(many: Site) -> None:
     for number in (CHILDREN, MOST_AT_ONCE + 1):
-        with pytest.raises(AskError) as caught:
+        with pytest.raises(RequestError) as caught:
             service.request_many(
                 many.viewer,
-                [many.ask(name=name) for name in children(1)] * number,
+                [many.action_request(name=name) for name in children(1)] * number,
                 now=many.clock.now(),
                 clock=many.clock,
             )
-        assert caught.value.fault is Fault.INVALID
+        assert caught.value.code is RequestErrorCode.INVALID
         assert str(caught.value) == f"From 1 to 50 objects can be chosen, not {number}."
     assert Action.objects.count() == 0
 

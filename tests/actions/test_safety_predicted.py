@@ -143,4 +143,6 @@ def test_s08_what_is_predicted_comes_true(start: Callable[..., Site], situation:
 
 
 def preview(site: Site, row: Row, **more: Any) -> Any:
-    return service.preview(site.viewer, site.ask(name=row.name, **more), now=site.clock.now())
+    return service.preview(
+        site.viewer, site.action_request(name=row.name, **more), now=site.clock.now()
+    )

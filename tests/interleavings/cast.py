@@ -12,9 +12,9 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from gangboard.actions import guards, proofs, service
-from gangboard.actions.asks import Ask, AskError, Fault
 from gangboard.actions.door import KubeDoor
 from gangboard.actions.engine import Engine
+from gangboard.actions.requests import ActionRequest, RequestError, RequestErrorCode
 from gangboard.actions.sweeper import Sweeper
 from gangboard.domain.action import Target, Verb
 from gangboard.domain.owner import Owner
@@ -125,28 +125,31 @@ class Cast:
         )
         name = str(user)
         key = f"{name}-{number}"
-        ask = Ask(verb, target, "a test of gangboard", until=until, idempotency_key=key)
+        action_request = ActionRequest(
+            verb, target, "a test of gangboard", until=until, idempotency_key=key
+        )
         for _ in range(self.random.choice((1, 1, 1, 2))):  # some click twice
-            self._send(user, ask)
+            self._send(user, action_request)
             self.hub.pause("clicks")
 
-    def _send(self, user: User, ask: Ask) -> None:
-        what = f"{ask.verb} {ask.target.kind} {ask.target.name}"
+    def _send(self, user: User, action_request: ActionRequest) -> None:
+        what = f"{action_request.verb} {action_request.target.kind} {action_request.target.name}"
         try:
             taken = service.request(
-                viewer_of(user), ask, now=self.site.clock.now(), clock=Moments(self.site.clock)
+                viewer_of(user),
+                action_request,
+                now=self.site.clock.now(),
+                clock=Moments(self.site.clock),
             )
-        except AskError as error:
-            self.trace.write(str(user), f"{what}: {error.fault}: {error}")
-            if error.fault in (Fault.INVALID, Fault.KEY_REUSED):
-                self.crashes.append(
-                    f"a request that was in order was called {error.fault}: {error}"
-                )
+        except RequestError as error:
+            self.trace.write(str(user), f"{what}: {error.code}: {error}")
+            if error.code in (RequestErrorCode.INVALID, RequestErrorCode.KEY_REUSED):
+                self.crashes.append(f"a request that was in order was called {error.code}: {error}")
             return
         if taken.created:
             self.accepted.append(taken.action_id)
             self.trace.name(taken.action_id, f"A{len(self.accepted)}")
-        self.trace.write(str(user), f"{what} until {ask.until}: {taken.action_id}")
+        self.trace.write(str(user), f"{what} until {action_request.until}: {taken.action_id}")
         self.broker.give("advance", taken.action_id)
 
     # Workers

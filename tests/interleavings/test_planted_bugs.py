@@ -9,8 +9,8 @@ import pytest
 from django.db import transaction
 
 from gangboard.actions import door, leaving, service
-from gangboard.actions.asks import Taken
 from gangboard.actions.leaving import Exit
+from gangboard.actions.requests import AcceptedRequest
 from gangboard.actions.run import Run
 from gangboard.domain.action import ActionState
 from gangboard.kube.errors import KubeError, Reach
@@ -53,7 +53,7 @@ def test_a_request_that_is_sent_again_when_its_answer_is_lost(
 
 
 def test_an_action_that_is_not_due(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forget(taken: Taken) -> None:
+    def forget(taken: AcceptedRequest) -> None:
         Action.objects.filter(pk=taken.action_id).update(due_at=None)
 
     _spoil_requests(monkeypatch, forget)
@@ -65,11 +65,13 @@ def test_an_action_whose_transaction_is_lost(monkeypatch: pytest.MonkeyPatch) ->
     assert "is nowhere" in _find("every_accepted_request_ends").text()
 
 
-def _spoil_requests(monkeypatch: pytest.MonkeyPatch, spoil: Callable[[Taken], None]) -> None:
+def _spoil_requests(
+    monkeypatch: pytest.MonkeyPatch, spoil: Callable[[AcceptedRequest], None]
+) -> None:
     """Have `spoil` run in the transaction of every request, before its end."""
     request = service.request
 
-    def spoilt(*arguments: Any, **options: Any) -> Taken:
+    def spoilt(*arguments: Any, **options: Any) -> AcceptedRequest:
         with transaction.atomic():
             taken = request(*arguments, **options)
             spoil(taken)

@@ -1,4 +1,4 @@
-"""Checks of a request itself: is it complete, may this person ask it, is it about what is there."""
+"""Validates a request: is it complete, may this person make it, and does it fit the stored object."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from gangboard.actions import known
-from gangboard.actions.asks import Ask, AskError, Fault
+from gangboard.actions.requests import ActionRequest, RequestError, RequestErrorCode
 from gangboard.domain.owner import Owner
 from gangboard.store import grounds
 from gangboard.store.access import Viewer
@@ -29,10 +29,12 @@ class Subject:
     owner: Owner
 
 
-def check_form(ask: Ask, *, now: datetime, reason_needed: bool = True) -> Ask:
-    """Return the request with its reason stripped. Raises AskError (INVALID)."""
-    reason = " ".join(ask.reason.split())
-    target = ask.target
+def check_form(
+    action_request: ActionRequest, *, now: datetime, reason_needed: bool = True
+) -> ActionRequest:
+    """Return the request with its reason stripped. Raises RequestError (INVALID)."""
+    reason = " ".join(action_request.reason.split())
+    target = action_request.target
     for name, longest in _LONGEST.items():
         value = getattr(target, name)
         if "\x00" in value or len(value) > longest or (not value and name != "api_group"):
@@ -45,9 +47,12 @@ def check_form(ask: Ask, *, now: datetime, reason_needed: bool = True) -> Ask:
         raise _invalid(f"A reason of at least {SHORTEST_REASON} characters is needed.")
     if len(reason) > LONGEST_REASON or "\x00" in reason:
         raise _invalid(f"The reason has more than {LONGEST_REASON} characters.")
-    if len(ask.idempotency_key) > LONGEST_KEY or "\x00" in ask.idempotency_key:
+    if (
+        len(action_request.idempotency_key) > LONGEST_KEY
+        or "\x00" in action_request.idempotency_key
+    ):
         raise _invalid(f"The idempotency key has more than {LONGEST_KEY} characters.")
-    return replace(ask, reason=reason, until=_checked_until(ask.until, now))
+    return replace(action_request, reason=reason, until=_checked_until(action_request.until, now))
 
 
 def _checked_until(until: datetime | None, now: datetime) -> datetime | None:
@@ -66,12 +71,12 @@ def _checked_until(until: datetime | None, now: datetime) -> datetime | None:
     return until
 
 
-def find_subject(viewer: Viewer, ask: Ask) -> Subject:
+def find_subject(viewer: Viewer, action_request: ActionRequest) -> Subject:
     """Return what the request is about, as stored.
 
-    Raises AskError: NOT_FOUND for what is not there or not visible alike, FORBIDDEN, MOVED_ON.
+    Raises RequestError: NOT_FOUND for what is not there or not visible alike, FORBIDDEN, MOVED_ON.
     """
-    target = ask.target
+    target = action_request.target
     kind = known.owner_kind(target.api_group, target.kind)
     cluster = Cluster.objects.filter(name=target.cluster).first()
     found = None
@@ -80,62 +85,71 @@ def find_subject(viewer: Viewer, ask: Ask) -> Subject:
             cluster, kind.resource.key, target.namespace, target.name, known.models()
         )
     if cluster is None or not isinstance(found, Owner):
-        raise AskError(
-            Fault.NOT_FOUND,
+        raise RequestError(
+            RequestErrorCode.NOT_FOUND,
             f"There is no {target.kind} {target.namespace}/{target.name} in cluster "
             f"{target.cluster}.",
         )
-    check_rights(viewer, ask, cluster)
-    _check_same(ask, found)
+    check_rights(viewer, action_request, cluster)
+    _check_same(action_request, found)
     return Subject(cluster, found)
 
 
-def check_rights(viewer: Viewer, ask: Ask, cluster: Cluster) -> None:
-    """Raise AskError (FORBIDDEN) unless this person, with this credential, may ask for it."""
-    target = ask.target
+def check_rights(viewer: Viewer, action_request: ActionRequest, cluster: Cluster) -> None:
+    """Raise RequestError (FORBIDDEN) unless this person, with this credential, may ask for it."""
+    target = action_request.target
     where = f"namespace {target.namespace} of cluster {cluster.name}"
     if not viewer.may_act:
-        raise AskError(Fault.FORBIDDEN, f"This token may only read; acting in {where} needs more.")
+        raise RequestError(
+            RequestErrorCode.FORBIDDEN, f"This token may only read; acting in {where} needs more."
+        )
     if not viewer.may_operate(cluster.pk, target.namespace):
-        raise AskError(Fault.FORBIDDEN, f"{viewer.name} is no operator of {where}.")
-    if ask.forced and not viewer.administers(cluster.pk, target.namespace):
-        raise AskError(
-            Fault.FORBIDDEN, f"Only an admin of {where} may try a lever that is not proved."
+        raise RequestError(RequestErrorCode.FORBIDDEN, f"{viewer.name} is no operator of {where}.")
+    if action_request.forced and not viewer.administers(cluster.pk, target.namespace):
+        raise RequestError(
+            RequestErrorCode.FORBIDDEN,
+            f"Only an admin of {where} may try a lever that is not proved.",
         )
 
 
-def _check_same(ask: Ask, found: Owner) -> None:
-    target, meta = ask.target, found.meta
+def _check_same(action_request: ActionRequest, found: Owner) -> None:
+    target, meta = action_request.target, found.meta
     name = f"{target.kind} {target.name}"
     if meta.ref.uid != target.uid:
-        raise AskError(
-            Fault.MOVED_ON,
+        raise RequestError(
+            RequestErrorCode.MOVED_ON,
             f"Another object has the name {target.name} now: its uid is {meta.ref.uid}, "
             f"you saw {target.uid}.",
         )
     # One that saw a newer generation than the poll is not refused: the live look decides.
     if target.generation is not None and target.generation < meta.generation:
-        raise AskError(
-            Fault.MOVED_ON,
+        raise RequestError(
+            RequestErrorCode.MOVED_ON,
             f"{name} has changed since you looked: it is at generation {meta.generation}, "
             f"you saw {target.generation}.",
         )
 
 
-def body_hash(ask: Ask) -> str:
-    """Return what tells two requests under one key apart."""
-    target = ask.target
+def body_hash(action_request: ActionRequest) -> str:
+    """Return a hash of the request: two requests under one key differ in it."""
+    target = action_request.target
     parts: list[object] = [
-        ask.verb,
+        action_request.verb,
         target.cluster,
         target.api_group,
         target.kind,
         target.namespace,
     ]
-    parts += [target.name, target.uid, target.generation, ask.reason, ask.forced]
-    parts.append(ask.until.isoformat() if ask.until is not None else None)
+    parts += [
+        target.name,
+        target.uid,
+        target.generation,
+        action_request.reason,
+        action_request.forced,
+    ]
+    parts.append(action_request.until.isoformat() if action_request.until is not None else None)
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _invalid(sentence: str) -> AskError:
-    return AskError(Fault.INVALID, sentence)
+def _invalid(sentence: str) -> RequestError:
+    return RequestError(RequestErrorCode.INVALID, sentence)

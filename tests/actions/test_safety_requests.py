@@ -15,7 +15,7 @@ from dataclasses import replace
 import pytest
 
 from gangboard.actions import known, service
-from gangboard.actions.service import AskError, Fault
+from gangboard.actions.service import RequestError, RequestErrorCode
 from gangboard.domain.owner import Owner
 from gangboard.simulator.resources import Resource
 from gangboard.store import grounds
@@ -37,33 +37,33 @@ from tests.live.figures import tell
 KUEUE = Resource("kueue.x-k8s.io", ("v1beta2",), "workloads", "Workload", custom=True)
 
 
-def refused(site: Site, ask: service.Ask) -> AskError:
-    with pytest.raises(AskError) as caught:
-        service.request(site.viewer, ask, now=site.clock.now(), clock=site.clock)
+def refused(site: Site, action_request: service.ActionRequest) -> RequestError:
+    with pytest.raises(RequestError) as caught:
+        service.request(site.viewer, action_request, now=site.clock.now(), clock=site.clock)
     return caught.value
 
 
 def test_s02_one_key_for_two_requests(site: Site) -> None:
-    ask = site.ask(idempotency_key="k")
-    first = service.request(site.viewer, ask, now=site.clock.now(), clock=site.clock)
+    action_request = site.action_request(idempotency_key="k")
+    first = service.request(site.viewer, action_request, now=site.clock.now(), clock=site.clock)
     others = [
-        replace(ask, reason="another reason"),
-        replace(ask, verb=site.ask("resume").verb),
-        site.ask(name="train-workers-1", idempotency_key="k"),
+        replace(action_request, reason="another reason"),
+        replace(action_request, verb=site.action_request("resume").verb),
+        site.action_request(name="train-workers-1", idempotency_key="k"),
     ]
     for other in others:
         error = refused(site, other)
-        assert (error.fault, error.action_id) == (Fault.KEY_REUSED, first.action_id)
+        assert (error.code, error.action_id) == (RequestErrorCode.KEY_REUSED, first.action_id)
         assert first.action_id in str(error)
     assert Action.objects.count() == 1
 
 
 def test_s03_made_anew_before_the_click(site: Site) -> None:
-    seen = site.ask()
+    seen = site.action_request()
     site.make_anew()
     site.poll()
     error = refused(site, seen)
-    assert error.fault is Fault.MOVED_ON
+    assert error.code is RequestErrorCode.MOVED_ON
     assert "Another object has the name" in str(error)
     assert seen.target.uid in str(error)
     assert site.job()["metadata"]["uid"] in str(error)
@@ -106,8 +106,8 @@ def test_s04_both_values_are_said_when_the_spec_moved_on(site: Site) -> None:
     seen = site.job()["metadata"]["generation"]
     site.touch(WORKER, lambda job: job["spec"].update(backoffLimit=99))
     site.poll()
-    error = refused(site, site.ask(generation=seen))
-    assert error.fault is Fault.MOVED_ON
+    error = refused(site, site.action_request(generation=seen))
+    assert error.code is RequestErrorCode.MOVED_ON
     assert f"generation {seen + 1}" in str(error)
     assert f"saw {seen}" in str(error)
     assert site.wire.changes == []
@@ -201,7 +201,7 @@ def _resume_changes_no_job(site: Site, held: bool, why: str) -> None:
     """A Job that nothing holds is refused with the reason; of a held one only the Hold goes."""
     site.poll()
     site.wire.seen.clear()
-    plan = service.preview(site.viewer, site.ask("resume"), now=site.clock.now())
+    plan = service.preview(site.viewer, site.action_request("resume"), now=site.clock.now())
     action = site.act("resume")
     assert site.wire.writes("patch", "jobs") == []
     assert site.suspended()
@@ -262,9 +262,11 @@ def _ask_about_what_is_gone(site: Site) -> Action:
     stored = grounds.find_object(site.cluster, "jobs.batch", NAMESPACE, WORKER, known.models())
     assert isinstance(stored, Owner)
     meta = stored.meta
-    ask = site.ask(name="alone")
-    target = replace(ask.target, name=WORKER, uid=meta.ref.uid, generation=meta.generation)
-    taken = service.request(
-        site.viewer, replace(ask, target=target), now=site.clock.now(), clock=site.clock
+    action_request = site.action_request(name="alone")
+    target = replace(
+        action_request.target, name=WORKER, uid=meta.ref.uid, generation=meta.generation
     )
-    return site.engine().finish(taken.action_id)
+    accepted = service.request(
+        site.viewer, replace(action_request, target=target), now=site.clock.now(), clock=site.clock
+    )
+    return site.engine().finish(accepted.action_id)

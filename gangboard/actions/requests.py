@@ -1,4 +1,4 @@
-"""The words of a request to act: what is asked, what is wrong with it, what was taken."""
+"""What a request to act says, the errors that it can meet, and its answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_AT_ONCE = 50
 """Objects of one confirmation."""
 
 
-class Fault(StrEnum):
+class RequestErrorCode(StrEnum):
     """What is wrong with a request itself, before any lever is looked at."""
 
     INVALID = "invalid"
@@ -31,19 +31,21 @@ class Fault(StrEnum):
     """429: this person has asked for too much within this minute; `wait` is how long it lasts."""
 
 
-class AskError(ValueError):
+class RequestError(ValueError):
     """The request cannot be taken. The text is one sentence for the one who asked."""
 
-    def __init__(self, fault: Fault, sentence: str, action_id: str = "", *, wait: int = 0) -> None:
+    def __init__(
+        self, code: RequestErrorCode, sentence: str, action_id: str = "", *, wait: int = 0
+    ) -> None:
         super().__init__(sentence)
-        self.fault = fault
+        self.code = code
         self.action_id = action_id
         self.wait = wait
         """Seconds after which it may be asked again; 0: that is not what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ActionRequest:
     """What a person asks for. Text is checked here, not trusted."""
 
     verb: Verb
@@ -59,7 +61,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class AcceptedRequest:
     """A request that was written down, or the one that the same key had made before."""
 
     action_id: str
@@ -67,7 +69,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RequestResult:
     """One of several requests of one confirmation: taken, or why not."""
 
     target: Target
