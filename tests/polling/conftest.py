@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from gangboard.kube.credentials import read_kubeconfig
 from gangboard.polling import poll
 from gangboard.polling.poll import PollReport, poll_once
 from gangboard.polling.session import Session
+from gangboard.polling.watched import Watched
 from gangboard.polling.window import Window
 from gangboard.simulator import Simulator
 from gangboard.store.clusters import add_cluster
@@ -20,6 +22,9 @@ from gangboard.store.leases import claim, release
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
 
 HOLDER = "the test"
+BOOKMARKS = 0.1
+"""Seconds between two of a watch: so often it is told how far it is."""
+LOOK_AGAIN = 0.01
 
 
 @dataclass
@@ -43,6 +48,35 @@ class Watching:
             self._make_impatient(session)
         window = Window(session, seconds=seconds, repair_interval=900)
         window.run()
+        return window
+
+    def settle(self, *, within: float = 60.0) -> Window:
+        """Hold the cluster until all that is in it now was taken, however slow the machine is.
+
+        For clusters without faults: every served resource has to get there. Raises AssertionError.
+        """
+        target = self.simulator.store.version
+        stopping = threading.Event()
+        held = claim(self.cluster.pk, HOLDER)
+        assert held is not None
+        session = poll._session(held)
+        assert session is not None
+        window = Window(session, seconds=within, repair_interval=900, stopping=stopping)
+
+        def look() -> None:
+            while not stopping.is_set() and not _is_at(session, target):
+                time.sleep(LOOK_AGAIN)
+            stopping.set()
+
+        looking = threading.Thread(target=look, daemon=True)
+        looking.start()
+        try:
+            window.run()
+        finally:
+            stopping.set()
+            looking.join()
+        behind = [one.resource.key for one in _served(session) if not _is_known(one, target)]
+        assert not behind, f"not settled in {within:g} s: {', '.join(behind)}"
         return window
 
     def _make_impatient(self, session: Session) -> None:
@@ -74,13 +108,27 @@ class Watching:
         return WatchedObject.objects.filter(cluster=self.cluster, resource=resource).count()
 
 
+def _served(session: Session) -> list[Watched]:
+    return [one for one in session.watched.values() if one.version]
+
+
+def _is_at(session: Session, target: int) -> bool:
+    served = _served(session)
+    return bool(served) and all(_is_known(one, target) for one in served)
+
+
+def _is_known(watched: Watched, target: int) -> bool:
+    """Whether the writer has taken all of the resource up to that resourceVersion."""
+    return int(watched.resource_version or 0) >= target
+
+
 @pytest.fixture
 def watch(db: None) -> Iterator[Callable[..., Watching]]:
     """`watch(...)` starts a simulator with these arguments and adds it as a cluster."""
     started: list[Simulator] = []
 
     def start(name: str = "sim", **options: object) -> Watching:
-        simulator = Simulator(**{"story": False, **options})  # type: ignore[arg-type]
+        simulator = Simulator(**{"story": False, "bookmark_seconds": BOOKMARKS, **options})  # type: ignore[arg-type]
         started.append(simulator.start())
         credentials = read_kubeconfig(simulator.kubeconfig_text())
         cluster = add_cluster(

@@ -98,23 +98,23 @@ def test_a_claim_is_followed_until_it_is_gone_and_why_outlives_it(watch: Watch) 
     put_waiting_job(simulator)
     put_claim(simulator)
     nominate(simulator)
-    watching.window(1.0)
+    watching.settle()
     assert said(watching)[0] == "waiting-for-nodes"
     assert f"NodeClaim {NAME} is not launched yet" in said(watching)[1]
 
     put_claim(simulator, "Launched")
-    watching.window(1.0)
+    watching.settle()
     assert "its node has not registered yet" in said(watching)[1]
 
     give_up(simulator)
-    watching.window(1.0)
+    watching.settle()
     assert said(watching)[0] == "no-matching-node"
     (gone,) = said(watching, f"NodeClaim {NAME}")
     assert gone.startswith("is gone")
     assert "all requested instance types were unavailable" in gone
 
     watching.forget()
-    window = watching.window(1.0)
+    window = watching.settle()
     assert said(watching, f"NodeClaim {NAME}") == [gone]
     assert window.writer.written == 0
 
@@ -125,12 +125,12 @@ def test_nothing_is_kept_of_a_claim_once_nobody_waits_for_it(watch: Watch) -> No
     put_waiting_job(simulator)
     put_claim(simulator)
     nominate(simulator)
-    watching.window(1.0)
+    watching.settle()
     give_up(simulator)
-    watching.window(1.0)
+    watching.settle()
     assert WatchedObject.objects.filter(name="insufficientcapacityerror").exists()
     simulator.objects.delete("v1", "Pod", "waits-0", "default")
-    watching.window(1.0)
+    watching.settle()
     assert not WatchedObject.objects.filter(name="insufficientcapacityerror").exists()
     keeper = session_of(watching).autoscaling
     kept = (keeper._claims, keeper._pods, keeper._named, keeper._uids, keeper._names)
@@ -154,7 +154,7 @@ def test_forbidden_claims_make_nothing_unknown_and_when_they_are_seen_they_speak
     fault = watching.simulator.faults.forbidden(resource="nodeclaims")
     put_waiting_job(watching.simulator)
     nominate(watching.simulator)
-    watching.window(1.0)
+    watching.window(1.5)
     assert watching.state(NODE_CLAIM.key).state == "forbidden"
     assert said(watching)[0] == "waiting-for-nodes"
     assert said(watching, "NodeClaims") == [
@@ -193,25 +193,25 @@ def test_a_request_touches_the_gangs_whose_pods_consume_it(watch: Watch) -> None
     put_waiting_job(simulator)
     consume(simulator, "big")
     put_request(simulator, "Accepted")
-    watching.window(1.0)
+    watching.settle()
     assert said(watching)[0] == "waiting-for-nodes"
     assert "ProvisioningRequest big is accepted" in said(watching)[1]
 
     watching.forget()
     put_request(simulator, "Accepted", "Failed")
-    watching.window(1.0)
+    watching.settle()
     assert said(watching)[0] == "no-matching-node"
     assert said(watching, "ProvisioningRequest big") == ["has failed"]
 
     simulator.objects.delete("autoscaling.x-k8s.io/v1", "ProvisioningRequest", "big", "default")
-    watching.window(1.0)
+    watching.settle()
     assert said(watching, "ProvisioningRequest big")[0].startswith("is not there")
 
     consume(simulator, "another")
     put_request(simulator, "Accepted")
-    watching.window(1.0)
+    watching.settle()
     assert said(watching, "ProvisioningRequest another")[0].startswith("is not there")
     simulator.objects.delete("v1", "Pod", "waits-0", "default")
-    watching.window(1.0)
+    watching.settle()
     keeper = session_of(watching).autoscaling
     assert not any((keeper._consumers, keeper._consumed))

@@ -90,30 +90,30 @@ def test_a_claim_is_followed_from_missing_to_bound(watch: Watch) -> None:
     watching = watch(extra=ALL)
     simulator = watching.simulator
     put_job(simulator, DATA)
-    watching.window(1.0)
+    watching.settle()
     assert said(watching) == ("volume-unavailable", MISSING)
 
     put_data(simulator, storageClassName="fast")
-    watching.window(1.0)
+    watching.settle()
     assert said(watching) == ("volume-unavailable", UNBOUND)
 
     # The class appears, and waits for the pod: then it is not the claim.
     put_class(simulator, "WaitForFirstConsumer")
-    watching.window(1.0)
+    watching.settle()
     assert said(watching)[0] == "scheduler-error"
 
     # It is there again with a volume of its own, which has gone.
     watching.forget()
     put_data(simulator, "Lost", storageClassName="fast", volumeName="pv-7")
-    watching.window(1.0)
+    watching.settle()
     assert said(watching)[1].endswith("and its PersistentVolume pv-7 does not exist.")
 
     put_data(simulator, "Bound", storageClassName="fast", volumeName="pv-7")
-    watching.window(1.0)
+    watching.settle()
     assert said(watching)[0] == "scheduler-error"
 
     simulator.objects.delete("v1", "PersistentVolumeClaim", "data", "default")
-    watching.window(1.0)
+    watching.settle()
     assert said(watching) == ("volume-unavailable", MISSING)
 
 
@@ -122,10 +122,10 @@ def test_a_new_worker_says_the_same(watch: Watch) -> None:
     put_class(watching.simulator, "Immediate")
     put_data(watching.simulator, storageClassName="fast")
     put_job(watching.simulator, DATA)
-    watching.window(1.0)
+    watching.settle()
     assert said(watching) == ("volume-unavailable", UNBOUND)
     watching.forget()
-    window = watching.window(1.0)
+    window = watching.settle()
     assert said(watching) == ("volume-unavailable", UNBOUND)
     assert window.writer.written == 0
 
@@ -133,10 +133,10 @@ def test_a_new_worker_says_the_same(watch: Watch) -> None:
 def test_a_pod_that_is_held_back(watch: Watch) -> None:
     watching = watch(extra=ALL)
     put_job(watching.simulator, LINKS, silent=True)
-    watching.window(1.0)
+    watching.settle()
     assert said(watching) == ("claim-unavailable", NO_LINKS)
     put(watching.simulator, "resource.k8s.io/v1", "ResourceClaim", "links", spec={})
-    watching.window(1.0)
+    watching.settle()
     assert said(watching)[0] == "not-attempted"
 
 
@@ -147,7 +147,7 @@ def test_what_came_just_now_may_have_a_claim_that_comes_as_well(
     monkeypatch.setattr(claims, "SETTLING", timedelta(seconds=40))
     watching = watch(extra=ALL)
     put_job(watching.simulator, LINKS, silent=True, age=0)
-    watching.window(1.0)
+    watching.settle()
     assert said(watching)[0] == "starting"
     session, now = session_of(watching), datetime.now(UTC)
     links = ("ResourceClaim", "default", "links")
@@ -180,7 +180,7 @@ def test_who_may_not_list_them_says_nothing_of_them(
     watching = watch(extra=ALL)
     fault = watching.simulator.faults.forbidden(resource=plural)
     put_job(watching.simulator, spec, silent=silent)
-    watching.window(1.0)
+    watching.window(1.5)
     assert watching.state(key).state == "forbidden"
     assert said(watching)[0] == today
     watching.simulator.faults.remove(fault)
@@ -194,10 +194,10 @@ def test_without_classes_a_claim_of_a_class_may_wait_for_the_pod(watch: Watch) -
     watching.simulator.faults.forbidden(resource="storageclasses")
     put_data(watching.simulator, storageClassName="fast")
     put_job(watching.simulator, DATA)
-    watching.window(1.0)
+    watching.window(1.5)
     assert said(watching)[0] == "scheduler-error"
     put_data(watching.simulator, storageClassName="")
-    watching.window(1.0)
+    watching.window(1.5)
     assert said(watching) == ("volume-unavailable", UNBOUND)
 
 
@@ -213,14 +213,14 @@ def test_a_claim_that_cannot_be_read_may_be_the_one(watch: Watch) -> None:
     watching = watch(extra=ALL)
     put(watching.simulator, "v1", "PersistentVolumeClaim", "data", spec={"volumeName": 5})
     put_job(watching.simulator, DATA)
-    watching.window(1.0)
+    watching.settle()
     assert said(watching)[0] == "scheduler-error"
 
 
 def test_nothing_is_kept_of_pods_that_are_gone_or_have_a_node(watch: Watch) -> None:
     watching = watch(extra=ALL)
     put_job(watching.simulator, DATA)
-    watching.window(1.0)
+    watching.settle()
     keeper = session_of(watching).claims
     assert keeper._asking
     assert keeper._asked
@@ -229,5 +229,5 @@ def test_nothing_is_kept_of_pods_that_are_gone_or_have_a_node(watch: Watch) -> N
         pod["spec"]["nodeName"] = "n0"
 
     watching.simulator.objects.update("v1", "Pod", "waits-0", place, "default")
-    watching.window(1.0)
+    watching.settle()
     assert not any((keeper._asking, keeper._asked))

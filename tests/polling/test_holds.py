@@ -137,15 +137,15 @@ def test_a_hold_of_nobody_touches_no_gang_but_pages_show_it(watch: Watch) -> Non
 def test_a_new_worker_knows_all_of_it_from_the_store(watch: Watch) -> None:
     watching = watch(fleet="east", extra=(KUEUE,))
     watching.simulator.objects.put(an_entry(watching, "retrieval-ft", active=False))
-    watching.window(1.0)
+    watching.settle()
     before = set(Gang.objects.values_list("uid", "message", "changed_version"))
     watching.forget()
-    window = watching.window(0.5)
+    window = watching.settle()
     assert window.writer.written == 0
     assert set(Gang.objects.values_list("uid", "message", "changed_version")) == before
     assert watching.gang("retrieval-ft").code == "deactivated"
     watching.simulator.objects.delete(API, "Hold", JOB, NAMESPACE)
-    watching.window(0.5)
+    watching.settle()
     assert not job_state(watching).held
 
 

@@ -85,7 +85,7 @@ def give_devices(simulator: Simulator, name: str) -> None:
 def window_until(watching: Watching, look: Callable[[], bool]) -> None:
     """Hold the cluster for window after window until it is true. Raises AssertionError."""
     for _ in range(10):
-        watching.window(1.0)
+        watching.settle()
         if look():
             return
     raise AssertionError("did not come true")
@@ -124,7 +124,7 @@ def test_a_cluster_without_waiting_gangs_judges_nobody_when_a_node_changes(
     give_devices(watching.simulator, node_names(watching.simulator)[0])
     before = session.room.version
     window_until(watching, lambda: session.room.version > before)
-    watching.window(1.0)
+    watching.settle()
     assert judged == []
 
 
@@ -180,6 +180,6 @@ def test_a_node_made_anew_under_its_name_stays_when_the_old_one_is_seen_gone(wat
     watching.simulator.objects.put(made)
     watching.simulator.compact()
     window_until(watching, lambda: session.nodes[name].meta.ref.uid != old.meta.ref.uid)
-    watching.window(1.0)
+    watching.settle()
     assert name in {one.name for one in session.room.at("").nodes}
     assert NodeCapacity.objects.filter(name=name).exists()

@@ -51,7 +51,7 @@ def test_the_first_poll_after_the_update(
         assert {version for version, _ in rows(watching).values()} == {""}
     watching.forget()
     if as_worker:
-        watching.window(2.0)
+        watching.settle()
     else:
         watching.once()
     after = rows(watching)

@@ -79,12 +79,12 @@ def _flip(watching: Watching, job: tuple[str, str], *managers: str) -> None:
 def test_every_version_counts_however_many_come_at_once(watch: Watch) -> None:
     watching = watch()
     job = _standalone(watching)
-    watching.window(0.5)
+    watching.settle()
     _flip(watching, job, "night-saver", "day-starter", "night-saver", "day-starter")
-    watching.window(0.5)
+    watching.settle()
     assert watching.gang(job[1]).code != "controller-conflict"
     _flip(watching, job, "night-saver", "day-starter", "night-saver")
-    watching.window(0.5)
+    watching.settle()
     gang = watching.gang(job[1])
     assert (gang.code, gang.health) == ("controller-conflict", "blocked")
     assert (
@@ -92,7 +92,7 @@ def test_every_version_counts_however_many_come_at_once(watch: Watch) -> None:
     )
     assert gang.recheck_at is not None
     _flip(watching, job, "day-starter")
-    watching.window(0.5)
+    watching.settle()
     assert watching.gang(job[1]).code == "controller-conflict"
     # That its pods went may be told before it, by a watch of its own.
     told = VerdictSpan.objects.filter(name=job[1], code="controller-conflict")
@@ -102,14 +102,14 @@ def test_every_version_counts_however_many_come_at_once(watch: Watch) -> None:
 def test_a_new_worker_has_not_seen_it_and_says_so_by_its_silence(watch: Watch) -> None:
     watching = watch()
     job = _standalone(watching)
-    watching.window(0.5)
+    watching.settle()
     _flip(watching, job, *["night-saver", "day-starter"] * 3)
-    watching.window(0.5)
+    watching.settle()
     watching.forget()
-    watching.window(0.5)
+    watching.settle()
     _flip(watching, job, "night-saver")
-    watching.window(0.5)
+    watching.settle()
     assert watching.gang(job[1]).code == "suspended"
     _flip(watching, job, *["day-starter", "night-saver"] * 2)
-    watching.window(0.5)
+    watching.settle()
     assert watching.gang(job[1]).code == "controller-conflict"
