@@ -58,7 +58,6 @@ def failure_policy(scene: Scene) -> None:
             is not None
             and found["metadata"]["uid"] != before
         ),
-        timeout=30,
         what="the JobSet to restart",
     )
     scene.wait_running(1, "run-w-0")
@@ -82,10 +81,8 @@ def success_policy(scene: Scene) -> None:
     scene.hold("any", "any-w-1")
     for name in ("all", "any"):
         _finish_pods(scene, f"{name}-w-0")
-    wait(
-        lambda: _condition(scene.job("all-w-0"), "Complete"), timeout=30, what="all-w-0 to complete"
-    )
-    wait(lambda: _condition(scene.jobset("any"), "Completed"), timeout=30, what="any to complete")
+    wait(lambda: _condition(scene.job("all-w-0"), "Complete"), what="all-w-0 to complete")
+    wait(lambda: _condition(scene.jobset("any"), "Completed"), what="any to complete")
     scene.client.wait_gone("batch/v1", "Job", "any-w-1", scene.namespace)
     _stays(lambda: not _condition(scene.jobset("all"), "Completed"))
     scene.seen("all", "all-w-1")
@@ -93,7 +90,7 @@ def success_policy(scene: Scene) -> None:
     assert ended["state"] == "verified", ended
     scene.wait_running(1, "all-w-1")
     _finish_pods(scene, "all-w-1")
-    wait(lambda: _condition(scene.jobset("all"), "Completed"), timeout=30, what="all to complete")
+    wait(lambda: _condition(scene.jobset("all"), "Completed"), what="all to complete")
 
 
 def depends_on(scene: Scene) -> None:
@@ -113,7 +110,7 @@ def depends_on(scene: Scene) -> None:
         "resume", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-first-0")}
     )
     assert ended["state"] == "verified", ended
-    scene.wait_running(1, "run-second-0", timeout=60)
+    scene.wait_running(1, "run-second-0")
 
 
 def time_to_live(scene: Scene) -> None:
@@ -130,9 +127,7 @@ def time_to_live(scene: Scene) -> None:
     _warned(scene, "run-w-1", "ttlSecondsAfterFinished")
     scene.hold("run", "run-w-1")
     _finish_pods(scene, "run-w-0")
-    wait(
-        lambda: _condition(scene.job("run-w-0"), "Complete"), timeout=30, what="run-w-0 to complete"
-    )
+    wait(lambda: _condition(scene.job("run-w-0"), "Complete"), what="run-w-0 to complete")
     _stays(lambda: scene.client.find(JOBSET, "JobSet", "run", scene.namespace) is not None)
     scene.seen("run", "run-w-1")
     ended = scene.act("resume", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")})

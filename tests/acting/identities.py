@@ -38,9 +38,7 @@ def install(
     file = kubeconfig(plane, ACTOR)
     installation.manage("set_actor", cluster, "--kubeconfig", str(file))
     if holds:
-        wait(
-            lambda: _sees_hold(installation, cluster), timeout=60, what="gangboard to see the Hold"
-        )
+        wait(lambda: _sees_hold(installation, cluster), what="gangboard to see the Hold")
     return file
 
 

@@ -150,7 +150,7 @@ def relocated(scene: Scene) -> None:
         text = " ".join(entry["message"] for entry in entries)
         return all(name in text for name in old | free)
 
-    wait(told, timeout=30, what="the timeline to name both places", seen=lambda: scene.gang("run"))
+    wait(told, what="the timeline to name both places", seen=lambda: scene.gang("run"))
 
 
 def _nodes(scene: Scene, job: str) -> set[str]:

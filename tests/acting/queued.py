@@ -38,7 +38,6 @@ def _managers(obj: Json) -> set[str]:
 def _wait_suspended(scene: Scene, suspended: bool) -> None:
     wait(
         lambda: scene.jobset("run")["spec"]["suspend"] is suspended,
-        timeout=30,
         what=f"the JobSet to be suspended: {suspended}",
     )
 
@@ -180,9 +179,8 @@ def jobs_of_their_own(scene: Scene) -> None:
         what="a Workload of each Job",
     )
     assert all(scene.job(f"run-w-{index}")["spec"]["suspend"] for index in range(2))
-    gang = scene.code("run", "queue-evaluating")
-    assert gang["health"] == "waiting"
-    assert gang["message"] == f"Queue {queue} has not admitted Jobs run-w-0 and run-w-1 yet."
+    gang = scene.says("run", f"Queue {queue} has not admitted Jobs run-w-0 and run-w-1 yet.")
+    assert (gang["code"], gang["health"]) == ("queue-evaluating", "waiting")
     codes = {finding["code"] for finding in gang["findings"]}
     assert not codes & {"suspended", "job-suspended"}, codes
 

@@ -12,7 +12,7 @@ from typing import Any
 import urllib3
 
 from tests.controlplane.clearing import delete_namespace
-from tests.controlplane.client import ApiError, Client, WaitError, wait
+from tests.controlplane.client import PATIENCE, ApiError, Client, WaitError, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.nodes import delete_nodes, make_nodes, node
 from tests.controlplane.objects import JOBSET
@@ -49,9 +49,7 @@ class Scene:
         """Make the namespace, its nodes and the objects."""
         self.client.create(namespace_object(self.namespace))
         names = [f"{self.namespace}-{index}" for index in range(nodes)]
-        make_nodes(
-            self.client, [node(name, cpu=cpu, labels=self.where) for name in names], timeout=60
-        )
+        make_nodes(self.client, [node(name, cpu=cpu, labels=self.where) for name in names])
         for obj in objects:
             self.client.create(obj)
 
@@ -87,7 +85,7 @@ class Scene:
         """Return the uids of a Job's pods."""
         return {pod["metadata"]["uid"] for pod in self.pods(job)}
 
-    def wait_running(self, count: int, job: str = "", timeout: float = 60.0) -> list[Json]:
+    def wait_running(self, count: int, job: str = "", timeout: float = PATIENCE) -> list[Json]:
         """Return the ready pods once there are that many."""
 
         def look() -> list[Json] | None:
@@ -105,14 +103,14 @@ class Scene:
             found = self.installation.gangs(cluster=self.cluster, namespace=self.namespace)
             return next((gang for gang in found if gang["name"] == name), None)
 
-        row = wait(look, timeout=30, what=f"gang {name}")
+        row = wait(look, what=f"gang {name}")
         return self.installation.get(f"gangs/{row['id']}/")
 
     def shown_job(self, gang: str, name: str) -> Json | None:
         """Return a child Job as the API shows it now."""
         return next((job for job in self.gang(gang)["jobs"] if job["name"] == name), None)
 
-    def code(self, gang: str, code: str, timeout: float = 30.0) -> Json:
+    def code(self, gang: str, code: str, timeout: float = PATIENCE) -> Json:
         """Return the gang once gangboard gives that code."""
         last: list[str] = []
 
@@ -122,6 +120,17 @@ class Scene:
             return found if found["code"] == code else None
 
         return wait(look, timeout=timeout, what=f"{gang} to be {code}", seen=lambda: last[-1])
+
+    def says(self, gang: str, message: str) -> Json:
+        """Return the gang once gangboard says that of it: it sees its objects one after the other."""
+        last: list[str] = []
+
+        def look() -> Json | None:
+            found = self.gang(gang)
+            last.append(found["message"])
+            return found if found["message"] == message else None
+
+        return wait(look, what=f"it to be said of {gang}: {message}", seen=lambda: last[-1])
 
     # Acting
 
@@ -154,7 +163,7 @@ class Scene:
             found = self.gang(gang)
             return (found["uid"], found["generation"]) == (meta["uid"], meta["generation"])
 
-        wait(look, timeout=30, what=f"gangboard to see {gang} {job}")
+        wait(look, what=f"gangboard to see {gang} {job}")
 
     def ask(self, verb: str, obj: Json, *, reason: str = "a test of gangboard", **more: Any) -> str:
         """Ask for an action by the API; return its id. `more` goes into the body."""
@@ -163,7 +172,7 @@ class Scene:
         assert status == 202, (status, answer)
         return str(answer["id"])
 
-    def follow(self, action: str, timeout: float = 60.0) -> Json:
+    def follow(self, action: str, timeout: float = PATIENCE) -> Json:
         """Return an action once it has ended."""
         last: list[Json] = []
 
@@ -174,7 +183,7 @@ class Scene:
 
         return wait(look, timeout=timeout, what=f"action {action}", seen=lambda: last[-1])
 
-    def act(self, verb: str, obj: Json, *, timeout: float = 60.0, **more: Any) -> Json:
+    def act(self, verb: str, obj: Json, *, timeout: float = PATIENCE, **more: Any) -> Json:
         """Ask and follow to the end."""
         return self.follow(self.ask(verb, obj, **more), timeout)
 

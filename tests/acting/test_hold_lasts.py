@@ -133,7 +133,6 @@ def _fail_a_sibling(scene: Scene) -> None:
     scene.client.patch("v1", "Pod", pod["metadata"]["name"], note, scene.namespace)
     wait(
         lambda: scene.jobset("run")["status"].get("restarts") == 1,
-        timeout=30,
         what="the JobSet to restart",
     )
     for job in SIBLINGS:
@@ -149,7 +148,7 @@ def _held_through_suspend_of_all(scene: Scene) -> None:
             "suspend", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"}
         )
         assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
-        wait(lambda: not scene.pods(), timeout=30, what="all pods to be gone")
+        wait(lambda: not scene.pods(), what="all pods to be gone")
         scene.seen("run")
         ended = scene.act("resume", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
         assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
@@ -184,7 +183,7 @@ def _collected(scene: Scene) -> None:
     scene.hold("run", JOB)
     assert len(scene.holds()) == 1
     scene.client.delete(JOBSET, "JobSet", "run", scene.namespace)
-    wait(lambda: not scene.holds(), timeout=45, what="the Hold to be collected")
+    wait(lambda: not scene.holds(), what="the Hold to be collected")
 
 
 @pytest.mark.parametrize("minor", MINORS)

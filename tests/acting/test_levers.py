@@ -40,6 +40,9 @@ STORIES: dict[str, tuple[Callable[[Scene], None], ...]] = {
     ),
 }
 
+MOST_SECONDS = 900.0
+"""For a story, all of which play at once."""
+
 HOLDING = ("k137", "k135served", "k135map", "kueue")
 """Clusters in which the Hold is installed."""
 
@@ -89,4 +92,4 @@ def _namespace(story: Callable[[Scene], None]) -> str:
 
 @pytest.mark.parametrize("story", [_name(*case) for case in CASES])
 def test_story(playing: dict[str, Future[None]], story: str) -> None:
-    playing[story].result(timeout=240)
+    playing[story].result(timeout=MOST_SECONDS)

@@ -92,7 +92,6 @@ class Scene:
         """Return when that many have one."""
         wait(
             lambda: self.bound(of) >= count,
-            timeout=60,
             what=f"{count} pods of {of} in {self.namespace} to have a node",
             seen=self.words,
         )
@@ -116,7 +115,7 @@ class Scene:
             said = [one.get("status", {}).get("conditions") for one in groups]
             return len(self.pods()) >= pods and (bool(refused) or any(said))
 
-        wait(look, timeout=60, what=f"the gang of {self.namespace} to be refused")
+        wait(look, what=f"the gang of {self.namespace} to be refused")
 
     def still_waits(self) -> None:
         """Assert that nobody gets a node for a while."""

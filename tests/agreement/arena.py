@@ -105,7 +105,6 @@ class Arena:
         make_nodes(
             self.client,
             [node for case in batch for node in objects.node_objects(case, run)],
-            timeout=60,
         )
         made = [objects.running_pods(case, ns, run) for case in batch]
         made += [objects.members(case, ns, run) for case in batch]

@@ -111,9 +111,7 @@ class GangStage:
 
     def _make(self, cases: Sequence[JobCase]) -> None:
         ns, run = self._arena.namespace, self._arena.run
-        make_nodes(
-            self._client, [node for one in cases for node in node_objects(one, run)], timeout=60
-        )
+        make_nodes(self._client, [node for one in cases for node in node_objects(one, run)])
         for one in cases:
             self._client.create_all(objects.running_pods(one.case, ns, run))
         for one in cases:
@@ -235,13 +233,13 @@ class GangStage:
             return
         for gone in now:
             self._remove(gone)
-        wait(lambda: not self._members(by.one.name), timeout=60, what=f"{by.one.name} to be gone")
+        wait(lambda: not self._members(by.one.name), what=f"{by.one.name} to be gone")
         self._client.create_all(then)
 
     def _remove(self, obj: Json) -> None:
         address = (obj["apiVersion"], obj["kind"], obj["metadata"]["name"], self._arena.namespace)
         self._client.delete(*address, propagation="Foreground")
-        self._client.wait_gone(*address, timeout=90)
+        self._client.wait_gone(*address)
 
     def _is_whole(self, one: JobCase, wanted: int) -> bool:
         """Whether that many get nodes although one fewer was advised."""

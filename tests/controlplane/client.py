@@ -29,6 +29,9 @@ _CONTENT_TYPES: dict[str, str] = {
     "strategic": "application/strategic-merge-patch+json",
     "apply": "application/apply-patch+yaml",
 }
+PATIENCE = 180.0
+"""Seconds for which a state is waited for: a busy machine may need long, a quick one waits no longer
+than it takes."""
 _TIMEOUT = urllib3.Timeout(connect=3, read=30)
 
 
@@ -259,7 +262,7 @@ class Client:
         namespace: str | None = None,
         *,
         until: Callable[[Json], object],
-        timeout: float = 30.0,
+        timeout: float = PATIENCE,
     ) -> Json:
         """Return the object once `until` holds for it. Raises `WaitError` with its last status."""
 
@@ -283,7 +286,7 @@ class Client:
         name: str,
         namespace: str | None = None,
         *,
-        timeout: float = 45.0,
+        timeout: float = PATIENCE,
     ) -> None:
         """Return once the object does not exist any more."""
         wait(
@@ -296,7 +299,7 @@ class Client:
 def wait(
     look: Callable[[], T | None],
     *,
-    timeout: float = 30.0,
+    timeout: float = PATIENCE,
     every: float = 0.1,
     what: str = "condition",
     seen: Callable[[], object] = lambda: None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Mapping
 
-from tests.controlplane.client import Client, Json, wait
+from tests.controlplane.client import PATIENCE, Client, Json, wait
 from tests.controlplane.conditions import is_true
 from tests.controlplane.processes import SILENT_LABEL
 
@@ -104,7 +104,7 @@ def make_node(
     return make_nodes(client, [made])[0]
 
 
-def make_nodes(client: Client, nodes: Iterable[Json], *, timeout: float = 30.0) -> list[Json]:
+def make_nodes(client: Client, nodes: Iterable[Json], *, timeout: float = PATIENCE) -> list[Json]:
     """Create all of them, then wait until the last is open for pods; return them as they are."""
     made = [client.create(item) for item in nodes]
     _wait_leased(client, made, timeout)

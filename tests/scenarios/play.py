@@ -161,7 +161,7 @@ class Play:
             if (cluster, scenario.name) in self.stories
             for node in scenario.own_nodes()
         ]
-        make_nodes(self._planes[cluster].client, nodes, timeout=60)
+        make_nodes(self._planes[cluster].client, nodes)
 
     def _start(self, key: Key) -> None:
         self._played[key] = self._pool.submit(self._perform, self.stories[key])
