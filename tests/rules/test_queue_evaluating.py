@@ -115,7 +115,7 @@ def test_kueue_has_made_no_workload_for_it() -> None:
     late = suspended_job(sight="served", created_at=ago(120), health=Health.BLOCKED)
     assert late.message == (
         "Queue lq has not admitted it yet: Kueue has made no Workload for it in over 2 min, and likely "
-        "does not run."
+        "does not run or does not manage it."
     )
     assert late.recheck_at is None
     assert late.advice == (
@@ -267,7 +267,8 @@ def test_one_job_without_a_workload_blocks_those_that_wait_with_it() -> None:
     assert [one.health for one in verdict.findings] == [Health.BLOCKED]
     assert verdict.finding.message == (
         "Queue a has not admitted Job run-workers-0 yet. Queue b has not admitted Job "
-        "run-workers-1 yet: Kueue has made no Workload for it in over 2 min, and likely does not run."
+        "run-workers-1 yet: Kueue has made no Workload for it in over 2 min, and likely "
+        "does not run or does not manage it."
     )
     assert [text.partition(":")[0] for text in verdict.finding.advice] == [
         "Look whether Kueue runs and manages Job run-workers-1"

@@ -163,7 +163,7 @@ def _queue(facts: GangFacts, state: Queueing) -> str:
 def _why(facts: GangFacts, state: Queueing, it: str, is_late: bool) -> str:
     who = system(facts)
     if not state.entries:
-        late = " in over 2 min, and likely does not run" if is_late else ""
+        late = " in over 2 min, and likely does not run or does not manage it" if is_late else ""
         return f": {who} has made no Workload for {it}{late}"
     unnamed = "" if state.queue else ": no queue is named for it"
     if not is_late:
