@@ -14,7 +14,7 @@ from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.object_links import Linked
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.diagnosis.policy.survey import survey
+from gangboard.diagnosis.policy.gang_index import index_gang
 from gangboard.diagnosis.units import units
 from gangboard.domain.action import Ground
 from gangboard.domain.objects import ObjectRef
@@ -195,7 +195,9 @@ def test_what_belongs_to_one_owner_never_moves_to_the_other(
         ]
         found = hold_on(job, holds)
         assert (found.meta.ref.uid if found else "") == (f"hold-{name}" if as_jobsets else "")
-        looked = survey(Ground(things[name][0], (job,), holds=tuple(holds), entries=tuple(entries)))
+        looked = index_gang(
+            Ground(things[name][0], (job,), holds=tuple(holds), entries=tuple(entries))
+        )
         assert {entry.meta.ref.uid for entry in looked.entries} == {f"entry-{name}"}
         assert all(hold.meta.ref.uid != f"hold-{other}" for hold in looked.holds_on(job))
 

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from gangboard.diagnosis.policy import multi_job_consequences
-from gangboard.diagnosis.policy.decision import Wish
+from gangboard.diagnosis.policy.decision import DesiredAction
+from gangboard.diagnosis.policy.gang_index import GangIndex, asks_for_pods, is_paused, seats_of
 from gangboard.diagnosis.policy.phrases import moment, pods_deleted, pods_made
-from gangboard.diagnosis.policy.survey import Survey, asks_for_pods, is_paused, seats_of
 from gangboard.domain.action import ClusterLevers, Lever, PolicyState
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import FailureRule, Owner
@@ -28,29 +28,31 @@ _ONE_JOB_ACTIONS = ("RestartJob", "RestartJobAndIgnoreMaxRestarts")
 _UNLIMITED = "AndIgnoreMaxRestarts"
 
 
-def of_suspend(survey: Survey, job: Owner, lever: Lever, wish: Wish) -> tuple[str, ...]:
+def of_suspend(
+    gang: GangIndex, job: Owner, lever: Lever, desired: DesiredAction
+) -> tuple[str, ...]:
     """Say what will happen to the Job, and what its JobSet will do with it."""
-    found = [_pods(survey, job)]
+    found = [_pods(gang, job)]
     if lever is Lever.HOLD:
-        found.append(_proof(wish.levers))
+        found.append(_proof(desired.levers))
         found.append(
-            f"The Hold keeps it suspended while {survey.name} is restarted, or suspended and "
+            f"The Hold keeps it suspended while {gang.name} is restarted, or suspended and "
             f"resumed; it goes when {_parent(job)} is deleted."
         )
-    if wish.order.until is not None:
-        found.append(f"gangboard removes the Hold and resumes it at {moment(wish.order.until)}.")
-    if survey.owner.policies is not None:
-        found += _failure(survey, job, lever, wish.chosen)
-    if not wish.chosen:
-        found += multi_job_consequences.success(survey, (job,), lever)
-    if survey.is_queued:
-        found.append(_quota(survey))
+    if desired.order.until is not None:
+        found.append(f"gangboard removes the Hold and resumes it at {moment(desired.order.until)}.")
+    if gang.owner.policies is not None:
+        found += _failure(gang, job, lever, desired.chosen)
+    if not desired.chosen:
+        found += multi_job_consequences.success(gang, (job,), lever)
+    if gang.is_queued:
+        found.append(_quota(gang))
     return tuple(found)
 
 
-def of_resume(survey: Survey, job: Owner) -> tuple[str, ...]:
+def of_resume(gang: GangIndex, job: Owner) -> tuple[str, ...]:
     """Say what a resume brings: of a Job that is suspended, or else paused."""
-    wait = survey.wait_of(job)
+    wait = gang.wait_of(job)
     if wait is not None:
         return (f"{wait.why}: it starts when {wait.until}.",)
     if job.suspended and job.parallelism == 0:
@@ -68,15 +70,15 @@ def about_there(holds: Sequence[Hold]) -> tuple[str, ...]:
     )
 
 
-def of_release(survey: Survey, job: Owner, blocked: str, *, only: bool) -> tuple[str, ...]:
+def of_release(gang: GangIndex, job: Owner, blocked: str, *, only: bool) -> tuple[str, ...]:
     """Say what the removal of a Hold brings; `only`: nothing else is done, because of `blocked`."""
     if not only:
-        return of_resume(survey, job)
+        return of_resume(gang, job)
     if blocked:
         return ("Only the Hold is removed.", blocked)
     if not job.suspended:
         return (f"Only the Hold is removed: {label(job.meta.ref)} is not suspended.",)
-    wait = survey.wait_of(job)
+    wait = gang.wait_of(job)
     if wait is None:
         return ("Only the Hold is removed.",)
     return (f"Only the Hold is removed: {wait.why}, and the Job starts when {wait.until}.",)
@@ -102,9 +104,9 @@ def _parent(job: Owner) -> str:
     return f"{controller.kind} {controller.name}" if controller else "its owner"
 
 
-def _pods(survey: Survey, job: Owner) -> str:
+def _pods(gang: GangIndex, job: Owner) -> str:
     if job.suspended:
-        wait = survey.wait_of(job)
+        wait = gang.wait_of(job)
         so = f"It is suspended already ({wait.why})" if wait else "It is suspended already"
         return f"{so}: this keeps it so."
     if not asks_for_pods(job):
@@ -112,37 +114,37 @@ def _pods(survey: Survey, job: Owner) -> str:
     return pods_deleted(job.active_pods, job.grace_seconds)
 
 
-def _quota(survey: Survey) -> str:
-    if survey.is_admitted:
+def _quota(gang: GangIndex) -> str:
+    if gang.is_admitted:
         return "Its quota in Kueue stays reserved."
-    return f"Kueue reserves quota for its pods all the same when it admits {survey.name}."
+    return f"Kueue reserves quota for its pods all the same when it admits {gang.name}."
 
 
 # Failure policy
 
 
-def _failure(survey: Survey, job: Owner, lever: Lever, chosen: frozenset[str]) -> list[str]:
+def _failure(gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str]) -> list[str]:
     """Say what a failure of another Job does to this one; suspending is no failure itself.
 
     Jobs that are stopped with it do not fail either.
     """
-    if not survey.unfinished_beside(job, chosen):
+    if not gang.unfinished_beside(job, chosen):
         return []
-    owner, name = survey.owner, survey.name
+    owner, name = gang.owner, gang.name
     if owner.max_restarts is None:
         return [f"If another Job fails, {name} fails (it has no failure policy) and {_lost(job)}."]
     stopped = Counter(
-        survey.jobs[uid].part_name for uid in (chosen & survey.jobs.keys()) | {job.meta.ref.uid}
+        gang.jobs[uid].part_name for uid in (chosen & gang.jobs.keys()) | {job.meta.ref.uid}
     )
     rules = owner.policies.failure_rules if owner.policies else ()
     found = [
-        f"If {_occasion(rule)}, {_act(survey, job, lever, rule.action)}."
+        f"If {_occasion(rule)}, {_act(gang, job, lever, rule.action)}."
         for rule in rules
-        if _concerns_others(survey, stopped, rule)
+        if _concerns_others(gang, stopped, rule)
     ]
     if not any(_is_about_all(rule) for rule in rules):
         begin = "On any other failure" if found else "If another Job fails"
-        found.append(f"{begin}, {_act(survey, job, lever, 'RestartJobSet')}.")
+        found.append(f"{begin}, {_act(gang, job, lever, 'RestartJobSet')}.")
     return found
 
 
@@ -150,11 +152,11 @@ def _is_about_all(rule: FailureRule) -> bool:
     return not (rule.reasons or rule.parts or rule.patterns)
 
 
-def _concerns_others(survey: Survey, stopped: Mapping[str, int], rule: FailureRule) -> bool:
+def _concerns_others(gang: GangIndex, stopped: Mapping[str, int], rule: FailureRule) -> bool:
     """Whether a rule can be met by another Job, by part → Jobs that are stopped and do not fail."""
     if not rule.parts:
         return True
-    return any(survey.open_parts.get(part, 0) > stopped.get(part, 0) for part in rule.parts)
+    return any(gang.open_parts.get(part, 0) > stopped.get(part, 0) for part in rule.parts)
 
 
 def _occasion(rule: FailureRule) -> str:
@@ -166,8 +168,8 @@ def _occasion(rule: FailureRule) -> str:
     return f"{who} fails{' with ' if with_what else ''}{' and '.join(with_what)}"
 
 
-def _act(survey: Survey, job: Owner, lever: Lever, action: str) -> str:
-    owner, name = survey.owner, survey.name
+def _act(gang: GangIndex, job: Owner, lever: Lever, action: str) -> str:
+    owner, name = gang.owner, gang.name
     if action == "FailJobSet":
         return f"{name} fails and {_lost(job)}"
     if not action.startswith("Restart"):

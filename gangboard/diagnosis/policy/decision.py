@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from gangboard.diagnosis.policy.refusals import Refusal
+from gangboard.diagnosis.policy.refusals import PlanRefusal
 from gangboard.diagnosis.policy.steps import HoldOrder
 from gangboard.domain.action import ClusterLevers, Lever, Step, Verb
 
@@ -16,7 +16,7 @@ _WATCH_SECONDS, _WATCH_BEYOND_GRACE = 15.0, 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class DesiredAction:
     """What somebody asks for, and of which cluster."""
 
     verb: Verb
@@ -45,13 +45,13 @@ class Decision:
 class Options:
     """Reasons gathered while levers are tried, best first."""
 
-    reasons: list[Refusal] = field(default_factory=list)
+    reasons: list[PlanRefusal] = field(default_factory=list)
 
-    def refuse(self, begin: str, instead: str) -> Refusal:
+    def refuse(self, begin: str, instead: str) -> PlanRefusal:
         """Return all reasons as one sentence, and the best of what would help."""
         whys = [reason.why for reason in self.reasons] + ([instead] if instead else [])
         needs = next((reason.needs for reason in self.reasons if reason.needs), "")
-        return Refusal(f"{begin}: {'; '.join(whys)}.", needs)
+        return PlanRefusal(f"{begin}: {'; '.join(whys)}.", needs)
 
 
 def watch(grace_seconds: int) -> float:

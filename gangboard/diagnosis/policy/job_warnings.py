@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gangboard.diagnosis.policy import multi_job_consequences, refusals
+from gangboard.diagnosis.policy.gang_index import GangIndex, is_paused
 from gangboard.diagnosis.policy.multi_job_consequences import STATE
 from gangboard.diagnosis.policy.phrases import moment
-from gangboard.diagnosis.policy.survey import Survey, is_paused
 from gangboard.domain.action import ClusterLevers, Lever, PolicyState
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
@@ -20,9 +20,9 @@ _IN_PLACE = "InPlaceRestart"
 # The lever itself
 
 
-def about_hold(survey: Survey, levers: ClusterLevers) -> tuple[str, ...]:
+def about_hold(gang: GangIndex, levers: ClusterLevers) -> tuple[str, ...]:
     """Warn of what is not known of the Hold in this cluster before its proof."""
-    found = list(about_claim(survey, levers))
+    found = list(about_claim(gang, levers))
     refuted, proved = levers.hold_refuted_at, levers.hold_proved_at
     if refuted is not None and (proved is None or refuted > proved):
         found.append(f"The last proof of the Hold failed, at {moment(refuted)}.")
@@ -36,22 +36,22 @@ def about_hold(survey: Survey, levers: ClusterLevers) -> tuple[str, ...]:
     return tuple(found)
 
 
-def about_claim(survey: Survey, levers: ClusterLevers) -> tuple[str, ...]:
+def about_claim(gang: GangIndex, levers: ClusterLevers) -> tuple[str, ...]:
     """Say that a JobSet asked for independent Jobs and nobody was seen to honour it."""
-    if not survey.owner.independent_claim or levers.native_honoured:
+    if not gang.owner.independent_claim or levers.native_honoured:
         return ()
-    return (f"{refusals.claim_not_honoured(survey, levers)}.",)
+    return (f"{refusals.claim_not_honoured(gang, levers)}.",)
 
 
-def about_force(survey: Survey, job: Owner, levers: ClusterLevers) -> tuple[str, ...]:
+def about_force(gang: GangIndex, job: Owner, levers: ClusterLevers) -> tuple[str, ...]:
     """Say what a bare suspend comes to: undone after 72 to 95 ms, pods replaced (observed)."""
     pods = job.active_pods
     cost = f"its {count(pods, 'pod')} {is_or_are(pods)}" if pods else "its pods are"
     undone = (
         "Forced: nothing keeps one Job alone suspended here. jobset will likely undo it "
-        f"{multi_job_consequences.undone_when(survey)}, and {cost} deleted and replaced all the same."
+        f"{multi_job_consequences.undone_when(gang)}, and {cost} deleted and replaced all the same."
     )
-    return (undone, *about_claim(survey, levers))
+    return (undone, *about_claim(gang, levers))
 
 
 def about_switched_off(levers: ClusterLevers) -> tuple[str, ...]:
@@ -78,69 +78,69 @@ def about_holders(holds: Iterable[Hold], by: str) -> tuple[str, ...]:
 
 
 def of_suspend(
-    survey: Survey, job: Owner, lever: Lever, chosen: frozenset[str] = frozenset()
+    gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str] = frozenset()
 ) -> tuple[str, ...]:
     """Return what a person should know before this Job is stopped with this lever.
 
     With the uids of a selection, what is true of all of that is left to `selection`.
     """
     found = [
-        *(() if chosen else multi_job_consequences.warnings(survey, (job,), lever)),
-        _coordinator(survey, job, STATE[lever]),
-        _in_place(survey, job, STATE[lever], chosen),
-        *_queue(survey, job, lever),
-        *(_paused_only(survey) if lever is Lever.PARALLELISM else ()),
+        *(() if chosen else multi_job_consequences.warnings(gang, (job,), lever)),
+        _coordinator(gang, job, STATE[lever]),
+        _in_place(gang, job, STATE[lever], chosen),
+        *_queue(gang, job, lever),
+        *(_paused_only(gang) if lever is Lever.PARALLELISM else ()),
     ]
     return tuple(text for text in found if text)
 
 
-def _coordinator(survey: Survey, job: Owner, state: str) -> str:
-    policies = survey.owner.policies
+def _coordinator(gang: GangIndex, job: Owner, state: str) -> str:
+    policies = gang.owner.policies
     if policies is None or policies.coordinator != job.meta.ref.name:
         return ""
     return (
-        f"The coordinator's address of {survey.name} points at this Job: nothing answers there "
+        f"The coordinator's address of {gang.name} points at this Job: nothing answers there "
         f"while it is {state}."
     )
 
 
-def _in_place(survey: Survey, job: Owner, state: str, chosen: frozenset[str]) -> str:
+def _in_place(gang: GangIndex, job: Owner, state: str, chosen: frozenset[str]) -> str:
     """Restarted pods wait for all pods of the JobSet (in_place_restart.go, JobSet v0.12)."""
-    policies = survey.owner.policies
+    policies = gang.owner.policies
     if policies is None or policies.restart_strategy != _IN_PLACE:
         return ""
-    if not survey.unfinished_beside(job, chosen):
+    if not gang.unfinished_beside(job, chosen):
         return ""
     return (
-        f"{survey.name} restarts in place: after a failure its containers run on only when all "
-        f"{survey.owner.desired} pods are there, which they are not while {label(job.meta.ref)} is "
+        f"{gang.name} restarts in place: after a failure its containers run on only when all "
+        f"{gang.owner.desired} pods are there, which they are not while {label(job.meta.ref)} is "
         f"{state}."
     )
 
 
-def _queue(survey: Survey, job: Owner, lever: Lever) -> list[str]:
-    if survey.is_queued and lever is Lever.PARALLELISM:
+def _queue(gang: GangIndex, job: Owner, lever: Lever) -> list[str]:
+    if gang.is_queued and lever is Lever.PARALLELISM:
         return ["Kueue goes on counting it as ready: waitForPodsReady does not notice it."]
-    if survey.is_queued:
+    if gang.is_queued:
         return [
             # Observed: Kueue v0.19.2 has it on with 30m when nothing is configured, and counts the
             # pods of a held Job as not ready.
-            f"Kueue evicts the whole of {survey.name} when pods are not ready for longer than its "
+            f"Kueue evicts the whole of {gang.name} when pods are not ready for longer than its "
             f"waitForPodsReady allows (30 minutes by default since v0.19), and those of a "
             f"held Job are not."
         ]
-    if job.meta.ref.uid not in survey.queued_jobs:
+    if job.meta.ref.uid not in gang.queued_jobs:
         return []
-    name = survey.queueing[job.meta.ref.uid].queue
+    name = gang.queueing[job.meta.ref.uid].queue
     queue = f"queue {name} of Kueue" if name else "a queue of Kueue"
     return [
         f"It is in {queue} by itself: while its Workload is admitted, Kueue will try to resume it."
     ]
 
 
-def _paused_only(survey: Survey) -> tuple[str, ...]:
+def _paused_only(gang: GangIndex) -> tuple[str, ...]:
     return (
-        f"It is paused, not suspended: {survey.name} goes on counting it as ready, and an "
+        f"It is paused, not suspended: {gang.name} goes on counting it as ready, and an "
         "activeDeadlineSeconds of the Job runs on.",
     )
 
@@ -148,12 +148,12 @@ def _paused_only(survey: Survey) -> tuple[str, ...]:
 # Resuming
 
 
-def of_resume(survey: Survey, job: Owner) -> tuple[str, ...]:
+def of_resume(gang: GangIndex, job: Owner) -> tuple[str, ...]:
     """Return what a person should know before this Job runs again."""
     found = []
-    part = survey.parts.get(job.part_name)
+    part = gang.parts.get(job.part_name)
     for dependency in part.depends_on if part is not None else ():
-        on = survey.parts.get(dependency.part)
+        on = gang.parts.get(dependency.part)
         reached = reached_jobs(on, dependency) if on is not None else None
         if on is not None and reached is not None and reached < on.replicas:
             found.append(

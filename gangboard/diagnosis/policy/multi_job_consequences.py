@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from gangboard.diagnosis.policy.survey import Survey, asks_for_pods, is_paused, seats_of
+from gangboard.diagnosis.policy.gang_index import GangIndex, asks_for_pods, is_paused, seats_of
 from gangboard.domain.action import Lever
 from gangboard.domain.group import Policy, label_of_group
 from gangboard.domain.owner import Owner, Policies
@@ -24,27 +24,25 @@ Jobs = Collection[Owner]
 """Unfinished child Jobs of one gang that are stopped together; at least one."""
 
 
-def warnings(survey: Survey, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
+def warnings(gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
     """Return what to know before they are stopped; nothing that runs any more comes first."""
     found = [
-        _last_running(survey, jobs, lever),
-        *_dependents(survey, jobs, lever),
-        *_shared_groups(survey, jobs, lever),
+        _last_running(gang, jobs, lever),
+        *_dependents(gang, jobs, lever),
+        *_shared_groups(gang, jobs, lever),
     ]
     return tuple(text for text in found if text)
 
 
-def success(survey: Survey, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
+def success(gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
     """Say whether the JobSet can complete meanwhile, and what that does to them."""
-    policies = survey.owner.policies
+    policies = gang.owner.policies
     if policies is None:
         return ()
-    name, targets = survey.name, policies.success_parts
+    name, targets = gang.name, policies.success_parts
     mine = sum(not targets or job.part_name in targets for job in jobs)
     any_one = policies.success_operator == "Any"
-    rivals = (
-        sum(survey.open_parts.get(part, 0) for part in targets) if targets else survey.unfinished
-    )
+    rivals = sum(gang.open_parts.get(part, 0) for part in targets) if targets else gang.unfinished
     if mine and not (any_one and rivals > mine):
         return (
             f"{name} cannot complete while {_they_are(jobs)} {STATE[lever]} (success policy "
@@ -58,21 +56,21 @@ def success(survey: Survey, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
     )
 
 
-def stops_all(survey: Survey, jobs: Jobs, lever: Lever) -> bool:
+def stops_all(gang: GangIndex, jobs: Jobs, lever: Lever) -> bool:
     """Whether something of the gang runs now and nothing will: no Job that is left runs or will start."""
-    return _stops_what_runs(survey, jobs) and not _still_to_start(survey, jobs, lever)
+    return _stops_what_runs(gang, jobs) and not _still_to_start(gang, jobs, lever)
 
 
-def undone_when(survey: Survey) -> str:
+def undone_when(gang: GangIndex) -> str:
     """Return when a JobSet undoes a bare suspend of one of its Jobs."""
-    policies = survey.owner.policies
+    policies = gang.owner.policies
     return "once its pods are gone" if policies and policies.in_order else "within a second"
 
 
-def while_it_lasts(survey: Survey) -> str:
+def while_it_lasts(gang: GangIndex) -> str:
     """Say that a forced suspend is likely undone, with all that follows from it."""
     return (
-        f"Forced: jobset will likely undo each {undone_when(survey)}, and its pods are replaced. The "
+        f"Forced: jobset will likely undo each {undone_when(gang)}, and its pods are replaced. The "
         "rest holds only while it lasts."
     )
 
@@ -87,36 +85,36 @@ def lost(jobs: Jobs) -> str:
 # What runs
 
 
-def _stops_what_runs(survey: Survey, jobs: Jobs) -> bool:
+def _stops_what_runs(gang: GangIndex, jobs: Jobs) -> bool:
     """Whether all that runs is among them. An owner that is suspended stops the rest by itself."""
     uids = _uids(jobs)
-    return not survey.owner.suspended and bool(survey.running) and survey.running <= uids
+    return not gang.owner.suspended and bool(gang.running) and gang.running <= uids
 
 
-def _still_to_start(survey: Survey, jobs: Jobs, lever: Lever) -> list[str]:
+def _still_to_start(gang: GangIndex, jobs: Jobs, lever: Lever) -> list[str]:
     """Return the parts of other Jobs that will start by themselves: nothing stopped waits for them.
 
     A Job that is not made, or is suspended without a Hold, starts when a dependency is met or a queue
     admits it.
     """
-    uids, blocked = _uids(jobs), _blocked(survey, jobs, lever)
-    parts = {name: None for name, number in survey.absent.items() if number}
-    for uid, job in survey.jobs.items():
-        part = survey.parts.get(job.part_name)
-        waits = bool(part and part.depends_on) or survey.wait_of(job) is not None
-        stopped = not job.suspended or is_paused(job) or bool(survey.holds_on(job))
+    uids, blocked = _uids(jobs), _blocked(gang, jobs, lever)
+    parts = {name: None for name, number in gang.absent.items() if number}
+    for uid, job in gang.jobs.items():
+        part = gang.parts.get(job.part_name)
+        waits = bool(part and part.depends_on) or gang.wait_of(job) is not None
+        stopped = not job.suspended or is_paused(job) or bool(gang.holds_on(job))
         if job.finish is None and uid not in uids and waits and not stopped:
             parts[job.part_name] = None
     return [name for name in parts if name not in blocked]
 
 
-def _last_running(survey: Survey, jobs: Jobs, lever: Lever) -> str:
-    if not _stops_what_runs(survey, jobs):
+def _last_running(gang: GangIndex, jobs: Jobs, lever: Lever) -> str:
+    if not _stops_what_runs(gang, jobs):
         return ""
-    kind, name = survey.owner.meta.ref.kind, survey.name
-    if survey.unfinished == 1:
+    kind, name = gang.owner.meta.ref.kind, gang.name
+    if gang.unfinished == 1:
         return f"It is the only unfinished Job of {name}: to stop all of it, suspend the {kind}."
-    later = _still_to_start(survey, jobs, lever)
+    later = _still_to_start(gang, jobs, lever)
     if later:
         return f"All that runs of {name} is stopped; only Jobs of {names(later)} can still start."
     if len(jobs) == 1:
@@ -130,24 +128,24 @@ def _last_running(survey: Survey, jobs: Jobs, lever: Lever) -> str:
 # What waits for them
 
 
-def _dependents(survey: Survey, jobs: Jobs, lever: Lever) -> list[str]:
+def _dependents(gang: GangIndex, jobs: Jobs, lever: Lever) -> list[str]:
     """Name the parts that depend on them: those not made yet wait now, the others later.
 
     A dependency is looked at when Jobs are made and when a JobSet is resumed (depends_on.go, JobSet
     v0.12); what runs already runs on.
     """
     found, state = [], STATE[lever]
-    now = _blocked(survey, jobs, lever, only_absent=True)
-    later = {name: on for name, on in _blocked(survey, jobs, lever).items() if name not in now}
+    now = _blocked(gang, jobs, lever, only_absent=True)
+    later = {name: on for name, on in _blocked(gang, jobs, lever).items() if name not in now}
     if now:
-        number = sum(survey.absent[name] for name in now)
+        number = sum(gang.absent[name] for name in now)
         found.append(
             f"{count(number, 'Job')} of {names(now)} {is_or_are(number)} not made while "
             f"{_they_are(jobs)} {state}: {_depend(now)}."
         )
     if later and lever in _RENEWALS:
         found.append(
-            f"After {_RENEWALS[lever]} of {survey.name} the Jobs of {names(later)} do not start "
+            f"After {_RENEWALS[lever]} of {gang.name} the Jobs of {names(later)} do not start "
             f"while {_they_are(jobs)} {state}: {_depend(later)}."
         )
     return found
@@ -159,7 +157,7 @@ def _depend(blocked: dict[str, str]) -> str:
 
 
 def _blocked(
-    survey: Survey, jobs: Jobs, lever: Lever, *, only_absent: bool = False
+    gang: GangIndex, jobs: Jobs, lever: Lever, *, only_absent: bool = False
 ) -> dict[str, str]:
     """Return the parts that cannot start without these Jobs → the part of theirs it comes down to.
 
@@ -169,11 +167,11 @@ def _blocked(
     """
     chosen = Counter(job.part_name for job in jobs)
     origins = dict.fromkeys(chosen)
-    whole = {part for part, number in chosen.items() if survey.open_parts.get(part, 0) <= number}
+    whole = {part for part, number in chosen.items() if gang.open_parts.get(part, 0) <= number}
     found: dict[str, str] = {}
     waiting = [(name, name) for name in origins]
     for blocker, origin in waiting:
-        for part in survey.dependents.get(blocker, ()):
+        for part in gang.dependents.get(blocker, ()):
             unmet = any(
                 on.part == blocker
                 and (
@@ -183,7 +181,7 @@ def _blocked(
                 )
                 for on in part.depends_on
             )
-            if only_absent and not survey.absent[part.name]:
+            if only_absent and not gang.absent[part.name]:
                 continue
             if unmet and part.name != origin and part.name not in whole and part.name not in found:
                 found[part.name] = origin
@@ -194,20 +192,20 @@ def _blocked(
 # The group that they share with others
 
 
-def _shared_groups(survey: Survey, jobs: Jobs, lever: Lever) -> list[str]:
+def _shared_groups(gang: GangIndex, jobs: Jobs, lever: Lever) -> list[str]:
     shared = Counter(job.group_name for job in jobs if job.group_name)
-    return [_shared_group(survey, jobs, lever, group, own) for group, own in shared.items()]
+    return [_shared_group(gang, jobs, lever, group, own) for group, own in shared.items()]
 
 
-def _shared_group(survey: Survey, jobs: Jobs, lever: Lever, name: str, own: int) -> str:
+def _shared_group(gang: GangIndex, jobs: Jobs, lever: Lever, name: str, own: int) -> str:
     """Say what is left of a PodGroup that other Jobs name too (observed on 1.37.0).
 
     `own`: how many of the Jobs name it.
     """
-    others, state = survey.sharers.get(name, 0) - own, STATE[lever]
+    others, state = gang.sharers.get(name, 0) - own, STATE[lever]
     if others < 1:
         return ""
-    group, one = survey.groups.get(name), len(jobs) == 1
+    group, one = gang.groups.get(name), len(jobs) == 1
     who = "It shares" if one else f"{own} of them {plural(own, 'share')}"
     shares = f"{who} {label_of_group(name)} with {count(others, 'other Job')}"
     if group is None:
@@ -219,11 +217,11 @@ def _shared_group(survey: Survey, jobs: Jobs, lever: Lever, name: str, own: int)
     if group.policy is not Policy.GANG or group.quorum is None:
         return ""
     taken = sum(seats_of(job) for job in jobs if job.group_name == name and asks_for_pods(job))
-    left = survey.seats.get(name, 0) - taken
+    left = gang.seats.get(name, 0) - taken
     if left >= group.quorum:
         return ""
     renewal = _RENEWALS.get(lever)
-    later = f", and after {renewal} of {survey.name} no pod of the group is placed"
+    later = f", and after {renewal} of {gang.name} no pod of the group is placed"
     return (
         f"{shares}, whose quorum is {count(group.quorum, 'pod')}; {left} would remain. A lost "
         f"sibling can never be replaced while {'this Job is' if one else 'these Jobs are'} {state}"

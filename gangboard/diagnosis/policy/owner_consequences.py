@@ -5,91 +5,91 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gangboard.diagnosis import registry
+from gangboard.diagnosis.policy.gang_index import GangIndex, asks_for_pods, is_paused, seats_of
 from gangboard.diagnosis.policy.phrases import pods_deleted, pods_made
-from gangboard.diagnosis.policy.survey import Survey, asks_for_pods, is_paused, seats_of
 from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.reading.wording import is_or_are, label, names, sentence
 
 
-def of_suspend(survey: Survey, *, one_by_one: bool) -> tuple[str, ...]:
+def of_suspend(gang: GangIndex, *, one_by_one: bool) -> tuple[str, ...]:
     """Say what a suspend does to its pods; `one_by_one` when its Jobs are suspended each."""
-    found = [_pods_deleted(survey)]
+    found = [_pods_deleted(gang)]
     if one_by_one:
         found.append(
-            f"Its Jobs are suspended one by one, as it asks: {survey.name} itself does not count as "
+            f"Its Jobs are suspended one by one, as it asks: {gang.name} itself does not count as "
             "suspended."
         )
-    elif survey.jobs:
+    elif gang.jobs:
         found.append("Its Jobs stay, suspended; those that have finished are not touched.")
     return tuple(found)
 
 
-def of_resume(survey: Survey, *, one_by_one: bool) -> tuple[str, ...]:
+def of_resume(gang: GangIndex, *, one_by_one: bool) -> tuple[str, ...]:
     """Say what a resume does to its pods."""
-    found = [_pods_made(survey)]
+    found = [_pods_made(gang)]
     if one_by_one:
         found.append("Its Jobs are resumed one by one.")
     return tuple(found)
 
 
-def of_deactivation(survey: Survey) -> tuple[str, ...]:
+def of_deactivation(gang: GangIndex) -> tuple[str, ...]:
     """Say what Kueue does with an owner whose Workload is deactivated (jobset-kueue.md §3.5)."""
-    if not survey.is_admitted:
+    if not gang.is_admitted:
         return (
-            f"Kueue takes {survey.name} out of {_queue(survey)} until it is resumed; it has no pods "
+            f"Kueue takes {gang.name} out of {_queue(gang)} until it is resumed; it has no pods "
             "to lose.",
         )
     return (
-        f"Kueue evicts {survey.name}, suspends it and does not queue it again until it is resumed; "
-        f"its quota in {_queue(survey)} is released.",
-        _pods_deleted(survey),
+        f"Kueue evicts {gang.name}, suspends it and does not queue it again until it is resumed; "
+        f"its quota in {_queue(gang)} is released.",
+        _pods_deleted(gang),
     )
 
 
-def of_activation(survey: Survey) -> tuple[str, ...]:
+def of_activation(gang: GangIndex) -> tuple[str, ...]:
     """Say what Kueue does with an owner whose Workload is activated again."""
     return (
-        f"Kueue puts {survey.name} back into {_queue(survey)}: it may have to wait, and its pods may "
+        f"Kueue puts {gang.name} back into {_queue(gang)}: it may have to wait, and its pods may "
         "get other nodes.",
     )
 
 
 def warnings_of_queue(
-    survey: Survey, entries: tuple[QueueEntry, ...], *, active: bool
+    gang: GangIndex, entries: tuple[QueueEntry, ...], *, active: bool
 ) -> tuple[str, ...]:
     """Warn of what stays held, and of a deactivation that was Kueue's own doing."""
     own = [found for entry in entries if active and (found := _deactivated_by_kueue(entry))]
-    return (*own, *warnings(survey))
+    return (*own, *warnings(gang))
 
 
-def warnings(survey: Survey) -> tuple[str, ...]:
+def warnings(gang: GangIndex) -> tuple[str, ...]:
     """Warn of Jobs that do not follow their owner."""
     found = []
-    held = _names(job for job in survey.jobs.values() if survey.holds_on(job))
+    held = _names(job for job in gang.jobs.values() if gang.holds_on(job))
     if held:
-        found.append(f"Held Jobs stay suspended when {survey.name} is resumed: {held}.")
-    paused = _names(job for job in survey.jobs.values() if is_paused(job))
+        found.append(f"Held Jobs stay suspended when {gang.name} is resumed: {held}.")
+    paused = _names(job for job in gang.jobs.values() if is_paused(job))
     if paused:
         found.append(f"Jobs paused by parallelism 0 get no pods when it is resumed: {paused}.")
-    queued = () if survey.is_queued else survey.queued_jobs.values()
+    queued = () if gang.is_queued else gang.queued_jobs.values()
     if queued:
         found.append(
             f"{_names(queued)} {is_or_are(len(queued))} queued by Kueue on "
-            f"{'its' if len(queued) == 1 else 'their'} own: Kueue and {survey.name} may undo each "
+            f"{'its' if len(queued) == 1 else 'their'} own: Kueue and {gang.name} may undo each "
             "other."
         )
-    if survey.is_nobodys:
-        found += _taken_over(survey)
+    if gang.is_nobodys:
+        found += _taken_over(gang)
     return tuple(found)
 
 
-def _taken_over(survey: Survey) -> list[str]:
+def _taken_over(gang: GangIndex) -> list[str]:
     """Say what the queue system would do with it that is not there now."""
-    suspended, name = not survey.owner.suspended, survey.name
+    suspended, name = not gang.owner.suspended, gang.name
     return [
-        system.takes_over(name, survey.queue, suspended)
+        system.takes_over(name, gang.queue, suspended)
         for system in registry.queue_systems()
         if system.takes_over is not None
     ]
@@ -99,28 +99,26 @@ def _names(jobs: Iterable[Owner]) -> str:
     return names(job.meta.ref.name for job in jobs)
 
 
-def _queue(survey: Survey) -> str:
-    return f"queue {survey.queue}" if survey.queue else "its queue"
+def _queue(gang: GangIndex) -> str:
+    return f"queue {gang.queue}" if gang.queue else "its queue"
 
 
-def _workers(survey: Survey) -> list[Owner]:
+def _workers(gang: GangIndex) -> list[Owner]:
     """Return what makes pods: its unfinished Jobs, or the owner itself when it has none."""
-    jobs = [job for job in survey.jobs.values() if job.finish is None]
-    return jobs or [survey.owner]
+    jobs = [job for job in gang.jobs.values() if job.finish is None]
+    return jobs or [gang.owner]
 
 
-def _pods_deleted(survey: Survey) -> str:
-    workers = [job for job in _workers(survey) if asks_for_pods(job)]
+def _pods_deleted(gang: GangIndex) -> str:
+    workers = [job for job in _workers(gang) if asks_for_pods(job)]
     known = [job.active_pods for job in workers if job.active_pods is not None]
     pods = sum(known) if len(known) == len(workers) else None
-    return pods_deleted(pods, survey.owner.grace_seconds)
+    return pods_deleted(pods, gang.owner.grace_seconds)
 
 
-def _pods_made(survey: Survey) -> str:
+def _pods_made(gang: GangIndex) -> str:
     number = sum(
-        seats_of(job)
-        for job in _workers(survey)
-        if job.parallelism != 0 and not survey.holds_on(job)
+        seats_of(job) for job in _workers(gang) if job.parallelism != 0 and not gang.holds_on(job)
     )
     return pods_made(number)
 

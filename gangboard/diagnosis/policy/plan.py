@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from gangboard.diagnosis.policy import owner_decisions, refusals, resuming, suspending
-from gangboard.diagnosis.policy.decision import Decision, Wish
-from gangboard.diagnosis.policy.refusals import Refusal
+from gangboard.diagnosis.policy.decision import Decision, DesiredAction
+from gangboard.diagnosis.policy.gang_index import GangIndex, index_gang
+from gangboard.diagnosis.policy.refusals import PlanRefusal
 from gangboard.diagnosis.policy.steps import HoldOrder
-from gangboard.diagnosis.policy.survey import Survey, survey
 from gangboard.domain.action import ClusterLevers, Ground, Plan, Verb
 from gangboard.domain.objects import Meta
 
@@ -37,42 +37,42 @@ def plan(
     The same arguments give the same plan, to the byte.
     """
     order = HoldOrder(by=by, reason=reason, until=until, action=action)
-    wish = Wish(verb, levers, order, now, chosen)
-    return _plan(survey(ground, levers.queue_sight), wish, uid, with_steps=True)
+    desired = DesiredAction(verb, levers, order, now, chosen)
+    return _plan(index_gang(ground, levers.queue_sight), desired, uid, with_steps=True)
 
 
 def offers(ground: Ground, levers: ClusterLevers, uid: str, now: datetime) -> tuple[Plan, Plan]:
     """Return the plans to suspend and to resume one object, without steps: for its buttons."""
-    return _offers(survey(ground, levers.queue_sight), levers, uid, now)
+    return _offers(index_gang(ground, levers.queue_sight), levers, uid, now)
 
 
 def all_offers(
     ground: Ground, levers: ClusterLevers, now: datetime
 ) -> Mapping[str, tuple[Plan, Plan]]:
     """Return the `offers` of the owner and of each of its current Jobs, by uid, in one pass."""
-    found = survey(ground, levers.queue_sight)
-    uids = (ground.owner.meta.ref.uid, *found.jobs)
-    return {uid: _offers(found, levers, uid, now) for uid in uids}
+    gang = index_gang(ground, levers.queue_sight)
+    uids = (ground.owner.meta.ref.uid, *gang.jobs)
+    return {uid: _offers(gang, levers, uid, now) for uid in uids}
 
 
-def _offers(found: Survey, levers: ClusterLevers, uid: str, now: datetime) -> tuple[Plan, Plan]:
+def _offers(gang: GangIndex, levers: ClusterLevers, uid: str, now: datetime) -> tuple[Plan, Plan]:
     suspend, resume = (
-        _plan(found, Wish(verb, levers, _NO_ORDER, now), uid, with_steps=False)
+        _plan(gang, DesiredAction(verb, levers, _NO_ORDER, now), uid, with_steps=False)
         for verb in (Verb.SUSPEND, Verb.RESUME)
     )
     return suspend, resume
 
 
-def _plan(found: Survey, wish: Wish, uid: str, *, with_steps: bool) -> Plan:
-    meta = _meta_of(found, uid)
+def _plan(gang: GangIndex, desired: DesiredAction, uid: str, *, with_steps: bool) -> Plan:
+    meta = _meta_of(gang, uid)
     if meta is None:
-        owner = found.owner.meta
-        return _refused(wish, owner, refusals.not_of_gang(found, uid))
-    decided = refusals.cluster_closed(wish.levers) or _decide(found, wish, uid)
-    if isinstance(decided, Refusal):
-        return _refused(wish, meta, decided)
+        owner = gang.owner.meta
+        return _refused(desired, owner, refusals.not_of_gang(gang, uid))
+    decided = refusals.cluster_closed(desired.levers) or _decide(gang, desired, uid)
+    if isinstance(decided, PlanRefusal):
+        return _refused(desired, meta, decided)
     return Plan(
-        verb=wish.verb,
+        verb=desired.verb,
         subject=meta.ref,
         generation=meta.generation,
         lever=decided.lever,
@@ -85,24 +85,24 @@ def _plan(found: Survey, wish: Wish, uid: str, *, with_steps: bool) -> Plan:
     )
 
 
-def _meta_of(found: Survey, uid: str) -> Meta | None:
-    if uid == found.owner.meta.ref.uid:
-        return found.owner.meta
-    job = found.jobs.get(uid)
+def _meta_of(gang: GangIndex, uid: str) -> Meta | None:
+    if uid == gang.owner.meta.ref.uid:
+        return gang.owner.meta
+    job = gang.jobs.get(uid)
     return job.meta if job is not None else None
 
 
-def _decide(found: Survey, wish: Wish, uid: str) -> Decision | Refusal:
-    job = found.jobs.get(uid)
+def _decide(gang: GangIndex, desired: DesiredAction, uid: str) -> Decision | PlanRefusal:
+    job = gang.jobs.get(uid)
     if job is None:
-        return owner_decisions.decide(found, wish)
-    decide = suspending.decide if wish.verb is Verb.SUSPEND else resuming.decide
-    return decide(found, job, wish)
+        return owner_decisions.decide(gang, desired)
+    decide = suspending.decide if desired.verb is Verb.SUSPEND else resuming.decide
+    return decide(gang, job, desired)
 
 
-def _refused(wish: Wish, meta: Meta, refusal: Refusal) -> Plan:
+def _refused(desired: DesiredAction, meta: Meta, refusal: PlanRefusal) -> Plan:
     return Plan(
-        verb=wish.verb,
+        verb=desired.verb,
         subject=meta.ref,
         generation=meta.generation,
         why_not=refusal.why,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from shlex import quote
 
-from gangboard.diagnosis.policy.survey import Survey
+from gangboard.diagnosis.policy.gang_index import GangIndex
 from gangboard.domain.action import ClusterLevers, PolicyState, Verb
 from gangboard.domain.group import Policy
 from gangboard.domain.objects import Meta
@@ -19,154 +19,158 @@ _IMMUTABLE = "v1alpha2"
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class PlanRefusal:
     """Why not: one sentence; and what to install or switch on, or empty."""
 
     why: str
     needs: str = ""
 
 
-def not_of_gang(survey: Survey, uid: str) -> Refusal:
+def not_of_gang(gang: GangIndex, uid: str) -> PlanRefusal:
     """Refuse an object that is neither the owner nor one of its current Jobs."""
-    old = survey.old_jobs.get(uid)
+    old = gang.old_jobs.get(uid)
     if old is None:
-        return Refusal(
-            f"{survey.name} has no object with uid {uid}: another object may have its name now."
+        return PlanRefusal(
+            f"{gang.name} has no object with uid {uid}: another object may have its name now."
         )
-    return Refusal(
-        f"{label(old.meta.ref)} belongs to restart attempt {old.attempt or 'unknown'}: {survey.name} "
-        f"is at attempt {survey.owner.restarts} and deletes it."
+    return PlanRefusal(
+        f"{label(old.meta.ref)} belongs to restart attempt {old.attempt or 'unknown'}: {gang.name} "
+        f"is at attempt {gang.owner.restarts} and deletes it."
     )
 
 
-def cluster_closed(levers: ClusterLevers) -> Refusal | None:
+def cluster_closed(levers: ClusterLevers) -> PlanRefusal | None:
     """Refuse where nothing may be sent."""
     if levers.read_only:
-        return Refusal(sentence(levers.read_only))
+        return PlanRefusal(sentence(levers.read_only))
     if not levers.has_actor:
         where = f"Cluster {levers.cluster}" if levers.cluster else "This cluster"
-        return Refusal(
+        return PlanRefusal(
             f"{where} has no actor: gangboard may only read it.",
             f"manage.py set_actor {_name(levers)} --kubeconfig FILE",
         )
     return None
 
 
-def owner_out_of_reach(survey: Survey) -> Refusal | None:
+def owner_out_of_reach(gang: GangIndex) -> PlanRefusal | None:
     """Refuse an owner that is going, done, or that somebody else decides about."""
-    return _ended(survey.owner, survey.name) or _foreign(survey)
+    return _ended(gang.owner, gang.name) or _foreign(gang)
 
 
-def job_out_of_reach(survey: Survey, job: Owner) -> Refusal | None:
+def job_out_of_reach(gang: GangIndex, job: Owner) -> PlanRefusal | None:
     """Refuse a child Job that is going or done, or whose owner is out of reach."""
     name = label(job.meta.ref)
-    found = _ended(job, name) or owner_out_of_reach(survey) or _managed(job, name)
+    found = _ended(job, name) or owner_out_of_reach(gang) or _managed(job, name)
     if found is None and job.ending:
-        return Refusal(f"{name} is about to end ({job.ending}): its pods are on their way out.")
+        return PlanRefusal(f"{name} is about to end ({job.ending}): its pods are on their way out.")
     return found
 
 
-def _ended(owner: Owner, name: str) -> Refusal | None:
+def _ended(owner: Owner, name: str) -> PlanRefusal | None:
     if owner.meta.deleting_since is not None:
-        return Refusal(f"{name} is being deleted.")
+        return PlanRefusal(f"{name} is being deleted.")
     if owner.finish is None:
         return None
     succeeded = owner.finish.outcome is Outcome.SUCCEEDED
-    return Refusal(
+    return PlanRefusal(
         f"{name} has {'succeeded' if succeeded else 'failed'}: nothing of it runs any more."
     )
 
 
-def _foreign(survey: Survey) -> Refusal | None:
-    above = survey.owner.meta.controller
+def _foreign(gang: GangIndex) -> PlanRefusal | None:
+    above = gang.owner.meta.controller
     if above is not None:
-        return Refusal(f"{survey.name} is owned by {above.kind}/{above.name}; it would undo this.")
-    if survey.kind is None:
-        return Refusal(f"gangboard knows no way to suspend {survey.name}.")
-    return _managed(survey.owner, survey.name)
+        return PlanRefusal(
+            f"{gang.name} is owned by {above.kind}/{above.name}; it would undo this."
+        )
+    if gang.kind is None:
+        return PlanRefusal(f"gangboard knows no way to suspend {gang.name}.")
+    return _managed(gang.owner, gang.name)
 
 
-def _managed(owner: Owner, name: str) -> Refusal | None:
+def _managed(owner: Owner, name: str) -> PlanRefusal | None:
     if owner.managed_by == _MULTIKUEUE:
-        return Refusal(
+        return PlanRefusal(
             f"{name} mirrors a run in another cluster (MultiKueue): act in the cluster that runs it."
         )
     if owner.managed_by:
-        return Refusal(
+        return PlanRefusal(
             f"{name} is managed by {owner.managed_by} (spec.managedBy), whose way to suspend it "
             "gangboard does not know."
         )
     return None
 
 
-def generation_unknown(meta: Meta) -> Refusal | None:
+def generation_unknown(meta: Meta) -> PlanRefusal | None:
     """Refuse a patch that could not be tied to what was seen."""
     if meta.generation > 0:
         return None
-    return Refusal(
+    return PlanRefusal(
         f"The API server gives no generation for {label(meta.ref)}: a change that came in between "
         "would not be noticed."
     )
 
 
-def hold_unavailable(levers: ClusterLevers) -> Refusal | None:
+def hold_unavailable(levers: ClusterLevers) -> PlanRefusal | None:
     """Say why no Hold can be made: half a sentence. One that may be there is tried and proved."""
     needs = f"manage.py print_rbac --cluster {_name(levers)} | kubectl apply -f -"
     if levers.hold is PolicyState.MISSING:
-        return Refusal(_half(levers.hold_sentence) or "the Hold is not installed here", needs)
+        return PlanRefusal(_half(levers.hold_sentence) or "the Hold is not installed here", needs)
     if levers.hold is PolicyState.CHANGED:
         found = _half(levers.hold_sentence)
-        return Refusal(found or "the policy of the Hold was changed and is not trusted", needs)
+        return PlanRefusal(found or "the policy of the Hold was changed and is not trusted", needs)
     return None
 
 
-def parallelism_unavailable(survey: Survey, levers: ClusterLevers, job: Owner) -> Refusal | None:
+def parallelism_unavailable(
+    gang: GangIndex, levers: ClusterLevers, job: Owner
+) -> PlanRefusal | None:
     """Say why a Job cannot be paused by parallelism 0: half a sentence."""
     if not levers.parallelism:
-        return Refusal(
+        return PlanRefusal(
             "pausing by parallelism 0 is not enabled here",
             f"manage.py set_lever {_name(levers)} parallelism on",
         )
     if not job.parallelism:
-        return Refusal("it asks for no pods already (parallelism 0)")
-    gang = survey.groups.get(job.group_name) or survey.groups_of.get(job.meta.ref.uid)
-    if gang is not None and gang.policy is Policy.GANG and gang.meta.api_version == _IMMUTABLE:
+        return PlanRefusal("it asks for no pods already (parallelism 0)")
+    group = gang.groups.get(job.group_name) or gang.groups_of.get(job.meta.ref.uid)
+    if group is not None and group.policy is Policy.GANG and group.meta.api_version == _IMMUTABLE:
         # Observed on 1.36.3: 403 "cannot change parallelism for a Job referencing …".
-        return Refusal(
-            f"Kubernetes 1.36 refuses parallelism 0 for a Job of gang PodGroup {gang.meta.ref.name}"
+        return PlanRefusal(
+            f"Kubernetes 1.36 refuses parallelism 0 for a Job of gang PodGroup {group.meta.ref.name}"
         )
     return None
 
 
-def native_unavailable(survey: Survey, levers: ClusterLevers) -> Refusal | None:
+def native_unavailable(gang: GangIndex, levers: ClusterLevers) -> PlanRefusal | None:
     """Say why `spec.suspend` of a child Job alone would not stay: half a sentence."""
-    owner = survey.owner
+    owner = gang.owner
     if not owner.independent_claim:
-        return Refusal(f"{survey.name} resumes a Job that is suspended alone")
+        return PlanRefusal(f"{gang.name} resumes a Job that is suspended alone")
     if levers.native_honoured:
         return None
-    return Refusal(claim_not_honoured(survey, levers))
+    return PlanRefusal(claim_not_honoured(gang, levers))
 
 
-def claim_not_honoured(survey: Survey, levers: ClusterLevers) -> str:
+def claim_not_honoured(gang: GangIndex, levers: ClusterLevers) -> str:
     """Return what is to be said of a claim that nobody was seen to honour."""
     build = f" ({levers.build})" if levers.build else ""
     return (
-        f"{survey.name} asked for Independent ({survey.owner.independent_claim}); "
+        f"{gang.name} asked for Independent ({gang.owner.independent_claim}); "
         f"this controller{build} was not seen to honour it"
     )
 
 
-def until_misplaced(verb: Verb, name: str) -> Refusal:
+def until_misplaced(verb: Verb, name: str) -> PlanRefusal:
     """Refuse an end for anything but a new Hold."""
     if verb is Verb.RESUME:
-        return Refusal(f"Only a suspend by a Hold can have an end; {name} is to be resumed.")
-    return Refusal(f"Only a Hold can have an end; {name} would be suspended in another way.")
+        return PlanRefusal(f"Only a suspend by a Hold can have an end; {name} is to be resumed.")
+    return PlanRefusal(f"Only a Hold can have an end; {name} would be suspended in another way.")
 
 
-def nothing_to_do(state: str) -> Refusal:
+def nothing_to_do(state: str) -> PlanRefusal:
     """Refuse what is so already: `Job train is suspended already`."""
-    return Refusal(f"{state}: nothing to do.")
+    return PlanRefusal(f"{state}: nothing to do.")
 
 
 def _name(levers: ClusterLevers) -> str:

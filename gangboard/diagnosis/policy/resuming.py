@@ -5,10 +5,16 @@ from __future__ import annotations
 from functools import partial
 
 from gangboard.diagnosis.policy import consequences, job_warnings, refusals, steps
-from gangboard.diagnosis.policy.decision import PROVED_SECONDS, Decision, Wish, shown, watch
-from gangboard.diagnosis.policy.refusals import Refusal
-from gangboard.diagnosis.policy.steps import Change
-from gangboard.diagnosis.policy.survey import Survey, is_paused
+from gangboard.diagnosis.policy.decision import (
+    PROVED_SECONDS,
+    Decision,
+    DesiredAction,
+    shown,
+    watch,
+)
+from gangboard.diagnosis.policy.gang_index import GangIndex, is_paused
+from gangboard.diagnosis.policy.refusals import PlanRefusal
+from gangboard.diagnosis.policy.steps import FieldChange
 from gangboard.domain.action import Ground, Lever, Step, StepKind
 from gangboard.domain.hold import ACTION_ANNOTATION, PAUSED_PARALLELISM, Hold
 from gangboard.domain.owner import Owner
@@ -17,95 +23,97 @@ from gangboard.domain.reading.wording import label
 _PARALLELISM = ("spec", "parallelism")
 
 
-def decide(survey: Survey, job: Owner, wish: Wish) -> Decision | Refusal:
+def decide(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
     """Return how a child Job is resumed, or why it is not."""
-    name, holds = label(job.meta.ref), survey.holds_on(job)
-    if wish.order.until is not None:
-        return refusals.until_misplaced(wish.verb, name)
+    name, holds = label(job.meta.ref), gang.holds_on(job)
+    if desired.order.until is not None:
+        return refusals.until_misplaced(desired.verb, name)
     if holds:
-        return _release(survey, job, wish, holds)
-    refused = refusals.job_out_of_reach(survey, job) or refusals.generation_unknown(job.meta)
+        return _release(gang, job, desired, holds)
+    refused = refusals.job_out_of_reach(gang, job) or refusals.generation_unknown(job.meta)
     if refused is not None:
         return refused
     if is_paused(job):
-        return _unpause(survey, job, wish)
+        return _unpause(gang, job, desired)
     if not job.suspended:
         state = "asks for no pods (parallelism 0), which gangboard did not set"
         return refusals.nothing_to_do(
             f"{name} {'is not suspended' if job.parallelism != 0 else state}"
         )
-    wait = survey.wait_of(job)
+    wait = gang.wait_of(job)
     if wait is not None:
-        return Refusal(f"{wait.why}: {name} starts when {wait.until}.")
-    return _plain_resume(survey, job, wish)
+        return PlanRefusal(f"{wait.why}: {name} starts when {wait.until}.")
+    return _plain_resume(gang, job, desired)
 
 
-def _release(survey: Survey, job: Owner, wish: Wish, holds: tuple[Hold, ...]) -> Decision:
+def _release(
+    gang: GangIndex, job: Owner, desired: DesiredAction, holds: tuple[Hold, ...]
+) -> Decision:
     """Return the removal of every Hold on it, and the resume where the Job may run.
 
     Removing a Hold needs nothing of the owner, so it is possible also where nothing else is.
     """
-    refused = refusals.job_out_of_reach(survey, job) or refusals.generation_unknown(job.meta)
-    only = refused is not None or survey.wait_of(job) is not None or not job.suspended
+    refused = refusals.job_out_of_reach(gang, job) or refusals.generation_unknown(job.meta)
+    only = refused is not None or gang.wait_of(job) is not None or not job.suspended
     suspend = shown(job.suspended)
     return Decision(
         Lever.HOLD,
-        partial(_release_steps, survey.ground, job, wish, holds, only),
+        partial(_release_steps, gang.ground, job, desired, holds, only),
         before={"spec.suspend": suspend, "Hold": ", ".join(hold.meta.ref.name for hold in holds)},
         after={"spec.suspend": suspend if only else "false", "Hold": "none"},
         watch_seconds=PROVED_SECONDS,
-        reactions=consequences.of_release(survey, job, refused.why if refused else "", only=only),
+        reactions=consequences.of_release(gang, job, refused.why if refused else "", only=only),
         warnings=(
-            *job_warnings.about_holders(holds, wish.order.by),
-            *(() if only else job_warnings.of_resume(survey, job)),
+            *job_warnings.about_holders(holds, desired.order.by),
+            *(() if only else job_warnings.of_resume(gang, job)),
         ),
     )
 
 
 def _release_steps(
-    ground: Ground, job: Owner, wish: Wish, holds: tuple[Hold, ...], only: bool
+    ground: Ground, job: Owner, desired: DesiredAction, holds: tuple[Hold, ...], only: bool
 ) -> tuple[Step, ...]:
     removed = tuple(steps.delete_hold(ground, hold) for hold in holds)
-    return removed if only else removed + _resume_steps(ground, job, wish)
+    return removed if only else removed + _resume_steps(ground, job, desired)
 
 
-def _resume_steps(ground: Ground, job: Owner, wish: Wish) -> tuple[Step, ...]:
+def _resume_steps(ground: Ground, job: Owner, desired: DesiredAction) -> tuple[Step, ...]:
     return (
         steps.prove_release(ground, job),
-        steps.suspend_job(ground, job, wish.order.action, suspend=False),
+        steps.suspend_job(ground, job, desired.order.action, suspend=False),
     )
 
 
-def _unpause(survey: Survey, job: Owner, wish: Wish) -> Decision:
+def _unpause(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
     kept = job.paused_parallelism or 0
-    notes = {ACTION_ANNOTATION: wish.order.action, PAUSED_PARALLELISM: None}
+    notes = {ACTION_ANNOTATION: desired.order.action, PAUSED_PARALLELISM: None}
     return Decision(
         Lever.PARALLELISM,
         lambda: (
             steps.patch_job(
-                survey.ground, job, "Unpause", [Change(_PARALLELISM, kept, 0)], {**notes}
+                gang.ground, job, "Unpause", [FieldChange(_PARALLELISM, kept, 0)], {**notes}
             ),
         ),
         before={"spec.parallelism": "0"},
         after={"spec.parallelism": shown(kept)},
         watch_seconds=watch(job.grace_seconds),
-        reactions=consequences.of_resume(survey, job),
+        reactions=consequences.of_resume(gang, job),
         warnings=(
-            *job_warnings.about_switched_off(wish.levers),
-            *job_warnings.of_resume(survey, job),
+            *job_warnings.about_switched_off(desired.levers),
+            *job_warnings.of_resume(gang, job),
         ),
     )
 
 
-def _plain_resume(survey: Survey, job: Owner, wish: Wish) -> Decision:
+def _plain_resume(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
     """Return the resume of a Job that nothing holds: nobody undoes that.
 
     It is proved by dry run first unless its JobSet lets it be: a Hold may be there unseen.
     """
-    native = survey.is_native(wish.levers)
+    native = gang.is_native(desired.levers)
 
     def make() -> tuple[Step, ...]:
-        found = _resume_steps(survey.ground, job, wish)
+        found = _resume_steps(gang.ground, job, desired)
         return tuple(one for one in found if one.kind is StepKind.PATCH) if native else found
 
     return Decision(
@@ -114,6 +122,6 @@ def _plain_resume(survey: Survey, job: Owner, wish: Wish) -> Decision:
         before={"spec.suspend": "true"},
         after={"spec.suspend": "false"},
         watch_seconds=watch(job.grace_seconds),
-        reactions=consequences.of_resume(survey, job),
-        warnings=job_warnings.of_resume(survey, job),
+        reactions=consequences.of_resume(gang, job),
+        warnings=job_warnings.of_resume(gang, job),
     )

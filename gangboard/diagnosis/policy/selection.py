@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gangboard.diagnosis.policy import multi_job_consequences
+from gangboard.diagnosis.policy.gang_index import index_gang
 from gangboard.diagnosis.policy.plan import all_offers
-from gangboard.diagnosis.policy.survey import survey
 from gangboard.domain.action import ClusterLevers, Ground, Lever, Plan, Verb
 from gangboard.domain.owner import Owner
 
@@ -36,19 +36,19 @@ def of_selection(
     owner = ground.owner.meta.ref.uid
     if verb is not Verb.SUSPEND or owner in chosen:
         return None
-    found = survey(ground, levers.queue_sight)
+    gang = index_gang(ground, levers.queue_sight)
     plans = {uid: suspend for uid, (suspend, _) in all_offers(ground, levers, now).items()}
-    jobs = tuple(job for uid, job in found.jobs.items() if uid in chosen and plans[uid].allowed)
+    jobs = tuple(job for uid, job in gang.jobs.items() if uid in chosen and plans[uid].allowed)
     lever = next((plans[job.meta.ref.uid].lever for job in jobs), None)
     if lever is None:
         return None
-    sentences = multi_job_consequences.warnings(
-        found, jobs, lever
-    ) + multi_job_consequences.success(found, jobs, lever)
-    if sentences and levers.forced and not found.is_native(levers):
-        sentences = (multi_job_consequences.while_it_lasts(found), *sentences)
+    sentences = multi_job_consequences.warnings(gang, jobs, lever) + multi_job_consequences.success(
+        gang, jobs, lever
+    )
+    if sentences and levers.forced and not gang.is_native(levers):
+        sentences = (multi_job_consequences.while_it_lasts(gang), *sentences)
     whole = None
-    if multi_job_consequences.stops_all(found, jobs, lever):
+    if multi_job_consequences.stops_all(gang, jobs, lever):
         plan = plans[owner]
         # An owner whose Jobs are suspended one by one is no better off than these Jobs.
         whole = plan if plan.allowed and plan.lever is not Lever.NATIVE else None

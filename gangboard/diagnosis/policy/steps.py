@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-from gangboard.diagnosis.policy.survey import kind_of
+from gangboard.diagnosis.policy.gang_index import kind_of
 from gangboard.domain.action import Ground, Step, StepKind
 from gangboard.domain.hold import ACTION_ANNOTATION, HOLD_GROUP, HOLD_VERSION, Hold
 from gangboard.domain.objects import Controller, Meta, ObjectRef
@@ -34,7 +34,7 @@ _RESUME = {"spec": {"suspend": False}}
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FieldChange:
     """A field that gets another value."""
 
     path: tuple[str, ...]
@@ -134,7 +134,7 @@ def patch_job(
     ground: Ground,
     job: Owner,
     what: str,
-    changes: Iterable[Change],
+    changes: Iterable[FieldChange],
     annotations: Mapping[str, str | None],
 ) -> Step:
     """Return a JSON patch of a Job; annotations that are None are removed."""
@@ -155,13 +155,13 @@ def suspend_job(ground: Ground, job: Owner, action: str, *, suspend: bool) -> St
     A Job that is suspended already is patched too: nothing changes but the annotation, and the tests
     fail when its JobSet has resumed it in between.
     """
-    change = Change(("spec", "suspend"), suspend, job.suspended)
+    change = FieldChange(("spec", "suspend"), suspend, job.suspended)
     what = "Suspend" if suspend else "Resume"
     return patch_job(ground, job, what, [change], {ACTION_ANNOTATION: action})
 
 
 def patch_owner(
-    ground: Ground, kind: OwnerKind, what: str, change: Change, annotations: Mapping[str, str]
+    ground: Ground, kind: OwnerKind, what: str, change: FieldChange, annotations: Mapping[str, str]
 ) -> Step:
     """Return a JSON patch of the topmost owner, which is of that kind."""
     owner, ref = ground.owner, ground.owner.meta.ref
@@ -184,7 +184,7 @@ def patch_entry(ground: Ground, entry: QueueEntry, *, active: bool) -> Step:
         ref,
         "PATCH",
         _path(ref.group, version, ref.namespace, "workloads", ref.name),
-        _patch(entry.meta, [Change(("spec", "active"), active)], {}),
+        _patch(entry.meta, [FieldChange(("spec", "active"), active)], {}),
     )
 
 
@@ -194,7 +194,9 @@ def _proof(kind: StepKind, ground: Ground, job: Owner, what: str) -> Step:
     return Step(kind, name, ref, "MERGE", _job_path(ground, job), _json(_RESUME), dry_run=True)
 
 
-def _patch(meta: Meta, changes: Iterable[Change], annotations: Mapping[str, str | None]) -> str:
+def _patch(
+    meta: Meta, changes: Iterable[FieldChange], annotations: Mapping[str, str | None]
+) -> str:
     """Return the operations: all tests, then the fields, then the annotations.
 
     Where there are no annotations yet, that is tested too (a missing value equals `null` for API

@@ -1,4 +1,4 @@
-"""One gang looked through once, so that each of its 500 Jobs can be judged without going over all."""
+"""An index of one gang, so that each of its 500 Jobs can be judged without going over all."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
-    """What one gang is made of, by what is asked about it."""
+class GangIndex:
+    """The objects of one gang, indexed for the questions that are asked about them."""
 
     ground: Ground
     kind: OwnerKind | None
@@ -148,8 +148,8 @@ class Survey:
         )
 
 
-def survey(ground: Ground, queue_sight: str = NOT_KNOWN) -> Survey:
-    """Look through a gang; `queue_sight` as in `ClusterLevers`. The cost is one pass over its objects."""
+def index_gang(ground: Ground, queue_sight: str = NOT_KNOWN) -> GangIndex:
+    """Index a gang; `queue_sight` as in `ClusterLevers`. The cost is one pass over its objects."""
     owner = ground.owner
     jobs = {job.meta.ref.uid: job for job in ground.jobs if job.meta.ref.uid != owner.meta.ref.uid}
     unfinished = [job for job in jobs.values() if job.finish is None]
@@ -171,7 +171,7 @@ def survey(ground: Ground, queue_sight: str = NOT_KNOWN) -> Survey:
         holds[hold.owner_uid, hold.job_name].append(hold)
     queueing = queueing_of(owner, jobs.values(), ground.entries, queue_sight)
     groups = [group for group in ground.groups if group.meta.ref.kind == _POD_GROUP]
-    return Survey(
+    return GangIndex(
         ground=ground,
         kind=kind_of(owner.meta.ref),
         jobs=jobs,
