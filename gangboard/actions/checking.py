@@ -13,9 +13,9 @@ from gangboard.actions.run import Run
 from gangboard.decode.holds import HOLD
 from gangboard.diagnosis.policy.plan import plan
 from gangboard.domain.action import (
+    ActionContext,
     ActionState,
     ClusterLevers,
-    Ground,
     Lever,
     Plan,
     StepKind,
@@ -63,7 +63,7 @@ def check(run: Run) -> float:
     return 0.0
 
 
-def _stored_ground(run: Run, cluster: Cluster) -> Ground | None:
+def _stored_ground(run: Run, cluster: Cluster) -> ActionContext | None:
     gang = Gang.objects.filter(pk=run.action.gang_id, cluster=cluster).first()
     return grounds.read_ground(cluster.pk, gang, known.models()) if gang is not None else None
 
@@ -85,7 +85,7 @@ def _target(run: Run, live: Live) -> Seen | Exit:
     return seen
 
 
-def _plan(run: Run, ground: Ground, levers: ClusterLevers) -> Plan:
+def _plan(run: Run, ground: ActionContext, levers: ClusterLevers) -> Plan:
     action = run.action
     return plan(
         ground,
@@ -140,7 +140,7 @@ def _write(run: Run, planned: Plan) -> None:
     run.reload_steps()
 
 
-def _to_compare_with(live: Live, ground: Ground, planned: Plan) -> dict[str, Any]:
+def _to_compare_with(live: Live, ground: ActionContext, planned: Plan) -> dict[str, Any]:
     """Return what verification needs to know of the time before."""
     uid = planned.subject.uid
     own = {job.meta.ref.uid: job for job in ground.jobs if job.meta.ref.uid == uid}
@@ -175,7 +175,7 @@ def _to_compare_with(live: Live, ground: Ground, planned: Plan) -> dict[str, Any
     }
 
 
-def _found_hold(ground: Ground, planned: Plan, live: Live) -> dict[str, Any] | None:
+def _found_hold(ground: ActionContext, planned: Plan, live: Live) -> dict[str, Any] | None:
     """Return the Hold that is there already and is relied on; it is not ours to remove."""
     kinds = {step.kind for step in planned.steps}
     if planned.lever is not Lever.HOLD or planned.verb is not Verb.SUSPEND:

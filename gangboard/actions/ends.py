@@ -13,7 +13,7 @@ from gangboard.actions.gate import OWN
 from gangboard.actions.requests import ActionRequest
 from gangboard.actions.seen_holds import Mark, read_holds
 from gangboard.actions.service import GANGBOARD, new_action
-from gangboard.domain.action import Ground, Lever, Target, Verb
+from gangboard.domain.action import ActionContext, Lever, Target, Verb
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
@@ -111,7 +111,7 @@ def _request_release(overdue: Overdue, now: datetime, clock: DatabaseClock) -> A
     )
 
 
-def was_prolonged(ground: Ground, job: str, now: datetime) -> bool:
+def was_prolonged(ground: ActionContext, job: str, now: datetime) -> bool:
     """Whether the Holds on a Job do not end now any more: somebody has moved the end meanwhile."""
     holds = [hold for hold in ground.holds if hold.job_name == job]
     return bool(holds) and all(hold.until is None or hold.until > now for hold in holds)

@@ -13,7 +13,7 @@ from gangboard.domain.registry import OwnerKind, Resource
 
 @cache
 def models() -> dict[str, type[Any]]:
-    """Return resource key → class of the domain, of all that a `Ground` is made of."""
+    """Return resource key → class of the domain, of all that a `ActionContext` is made of."""
     found = [kind.resource for kind in registry.owner_kinds()]
     found += [resource for api in registry.grouping_apis() for resource in api.resources]
     found += [resource for queue in registry.queue_systems() for resource in queue.resources]

@@ -13,7 +13,7 @@ from gangboard.decode.holds import HOLD
 from gangboard.decode.page import Page, TooLargeError, build_model, read_object, read_page
 from gangboard.decode.pods import POD
 from gangboard.diagnosis.attempts import current_uids
-from gangboard.domain.action import Ground
+from gangboard.domain.action import ActionContext
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
@@ -65,7 +65,7 @@ class Live:
             return None
         return Seen(_model(resource, body, self.version(resource), Owner), json.loads(body))
 
-    def ground(self, target: Seen, stored: Ground | None) -> Ground:
+    def ground(self, target: Seen, stored: ActionContext | None) -> ActionContext:
         """Return the gang of an owner or child Job from live objects; its groups as stored."""
         chain = self._chain(target.owner)
         top = chain[-1]
@@ -78,7 +78,7 @@ class Live:
         current = current_uids(top, [*chain[:-1], *jobs])
         uids.update(job.meta.ref.uid for job in jobs)
         queued = any(one.queue for one in (top, *jobs)) or bool(stored and stored.entries)
-        return Ground(
+        return ActionContext(
             owner=top,
             jobs=tuple(job for job in jobs if job.meta.ref.uid in current),
             old_jobs=tuple(job for job in jobs if job.meta.ref.uid not in current),

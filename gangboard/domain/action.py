@@ -191,7 +191,7 @@ class ClusterLevers:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class ActionContext:
     """The objects of one gang that a decision stands on."""
 
     owner: Owner

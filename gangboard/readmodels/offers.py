@@ -14,7 +14,7 @@ from gangboard.decode.holds import HOLD
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.policy.plan import all_offers, offers
 from gangboard.diagnosis.policy.refusals import cluster_closed
-from gangboard.domain.action import ClusterLevers, Ground, Plan, Verb
+from gangboard.domain.action import ActionContext, ClusterLevers, Plan, Verb
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import JobState
@@ -149,7 +149,7 @@ def no_right(viewer: Viewer, cluster_id: int, namespace: str) -> str:
 
 @cache
 def stored_models() -> dict[str, type[Any]]:
-    """Return resource key → class of the domain, of all that a `Ground` is made of."""
+    """Return resource key → class of the domain, of all that a `ActionContext` is made of."""
     resources = [HOLD, *(kind.resource for kind in registry.owner_kinds())]
     resources += [one for api in registry.grouping_apis() for one in api.resources]
     resources += [one for queue in registry.queue_systems() for one in queue.resources]
@@ -159,7 +159,7 @@ def stored_models() -> dict[str, type[Any]]:
 def _plans(
     plans: Mapping[str, tuple[Plan, Plan]],
     one: Subject,
-    ground: Ground,
+    ground: ActionContext,
     levers: ClusterLevers,
     now: datetime,
 ) -> tuple[Plan, Plan]:

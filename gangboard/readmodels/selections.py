@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gangboard.diagnosis.policy.selection import Selection, of_selection
-from gangboard.domain.action import Ground, Target, Verb
+from gangboard.domain.action import ActionContext, Target, Verb
 from gangboard.domain.reading.wording import label, names
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.freshness import Freshness, read_freshness
@@ -68,7 +68,9 @@ def judge_selections(
     return tuple(rows)
 
 
-def _gangs(viewer: Viewer, cluster_id: int, uids: Iterable[str]) -> Iterator[tuple[Gang, Ground]]:
+def _gangs(
+    viewer: Viewer, cluster_id: int, uids: Iterable[str]
+) -> Iterator[tuple[Gang, ActionContext]]:
     """Yield each gang that the objects with these uids belong to, once, where the viewer may act."""
     left = dict.fromkeys(uids)
     while left:

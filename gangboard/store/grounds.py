@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 from gangboard.diagnosis.attempts import current_uids
-from gangboard.domain.action import Ground
+from gangboard.domain.action import ActionContext
 from gangboard.domain.group import Group
 from gangboard.domain.hold import HOLD_GROUP, Hold
 from gangboard.domain.owner import Owner
@@ -24,7 +24,7 @@ Models = Mapping[str, type[Any]]
 """Resource key → class of the domain, as the registries say."""
 
 
-def read_ground(cluster_id: int, gang: Gang, models: Models) -> Ground | None:
+def read_ground(cluster_id: int, gang: Gang, models: Models) -> ActionContext | None:
     """Return what is known of a gang now, as the poll saw it last.
 
     None: its owner is no kind that can be acted on (a bare pod or group), or it is gone. `models`
@@ -44,7 +44,7 @@ def read_ground(cluster_id: int, gang: Gang, models: Models) -> Ground | None:
         jobs = [owner]
     uids = [owner.meta.ref.uid, *(one.meta.ref.uid for one in below)]
     kept = _of_owners(cluster_id, uids, models, (Hold, QueueEntry))
-    return Ground(
+    return ActionContext(
         owner=owner,
         jobs=_by_name(job for job in jobs if job.meta.ref.uid in current),
         old_jobs=_by_name(job for job in jobs if job.meta.ref.uid not in current),

@@ -15,8 +15,8 @@ from gangboard.decode.page import build_model
 from gangboard.diagnosis.policy.plan import plan
 from gangboard.diagnosis.registry import owner_kinds
 from gangboard.domain.action import (
+    ActionContext,
     ClusterLevers,
-    Ground,
     Lever,
     Plan,
     PolicyState,
@@ -51,7 +51,7 @@ def _read(resource: Resource, found: Json) -> Any:
     return model
 
 
-def _ground(site: Site, kind: str, name: str) -> Ground:
+def _context(site: Site, kind: str, name: str) -> ActionContext:
     """Read the gang as it is at this moment, with the product's own decoders."""
     ns = site.namespace
     version = JOBSET if kind == "JobSet" else BATCH
@@ -59,7 +59,7 @@ def _ground(site: Site, kind: str, name: str) -> Ground:
     jobs = [_read(_resource("Job"), one) for one in _listed(site, BATCH, "Job")]
     found = _listed(site, "gangboard.dev/v1alpha1", "Hold") if kind == "JobSet" else ()
     holds = [_read(HOLD, one) for one in found]
-    return Ground(owner=owner, jobs=tuple(jobs), holds=tuple(holds))
+    return ActionContext(owner=owner, jobs=tuple(jobs), holds=tuple(holds))
 
 
 def _listed(site: Site, version: str, kind: str) -> list[Json]:
@@ -70,10 +70,10 @@ def _listed(site: Site, version: str, kind: str) -> list[Json]:
 def _plan(
     site: Site, verb: Verb, kind: str, name: str, child: str = "", levers: ClusterLevers = LEVERS
 ) -> Plan:
-    ground = _ground(site, kind, name)
-    subject = next((one for one in ground.jobs if one.meta.ref.name == child), ground.owner)
+    context = _context(site, kind, name)
+    subject = next((one for one in context.jobs if one.meta.ref.name == child), context.owner)
     made = plan(
-        ground,
+        context,
         levers,
         verb=verb,
         uid=subject.meta.ref.uid,

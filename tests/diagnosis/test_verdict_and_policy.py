@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.policy.plan import all_offers
-from gangboard.domain.action import ClusterLevers, Ground, Lever, Plan, PolicyState
+from gangboard.domain.action import ActionContext, ClusterLevers, Lever, Plan, PolicyState
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health
 from gangboard.domain.hold import Hold
@@ -54,7 +54,7 @@ def entries_of(draw: st.DrawFn, owner: Owner) -> tuple[QueueEntry, ...]:
 
 
 @st.composite
-def gangs(draw: st.DrawFn) -> tuple[GangFacts, Ground, ClusterLevers]:
+def gangs(draw: st.DrawFn) -> tuple[GangFacts, ActionContext, ClusterLevers]:
     fields: dict[str, Any] = {
         "suspended": draw(st.booleans()),
         "queue": draw(LABELS),
@@ -88,15 +88,15 @@ def gangs(draw: st.DrawFn) -> tuple[GangFacts, Ground, ClusterLevers]:
         queue_systems=("Kueue",),
     )
     levers = ClusterLevers(has_actor=True, hold=PolicyState.INSTALLED, queue_sight=sight)
-    return facts, Ground(owner=owner, jobs=jobs, holds=holds, entries=entries), levers
+    return facts, ActionContext(owner=owner, jobs=jobs, holds=holds, entries=entries), levers
 
 
-Case = tuple[GangFacts, Ground, ClusterLevers]
+Case = tuple[GangFacts, ActionContext, ClusterLevers]
 
 
 def _answers(case: Case) -> tuple[Verdict, dict[str, tuple[Plan, Plan]]]:
-    facts, ground, levers = case
-    return assess(facts), dict(all_offers(ground, levers, NOW))
+    facts, context, levers = case
+    return assess(facts), dict(all_offers(context, levers, NOW))
 
 
 def _owner(case: Case, offers: dict[str, tuple[Plan, Plan]]) -> tuple[Owner, Plan, Plan]:

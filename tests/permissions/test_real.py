@@ -15,7 +15,7 @@ from gangboard.actions.permissions.names import Wanted
 from gangboard.decode.page import build_model
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.policy import steps
-from gangboard.domain.action import Ground, Step
+from gangboard.domain.action import ActionContext, Step
 from gangboard.domain.owner import Owner
 from gangboard.polling.session import resources
 from tests.controlplane.client import ApiError, Client, Json
@@ -103,24 +103,24 @@ def test_the_actor_can_do_what_its_levers_need(
     assert len(actor.list("batch/v1", "Job", ns)) == 2
     actor.list("v1", "Pod", ns)
     assert actor.list("gangboard.dev/v1alpha1", "Hold", ns) == []
-    ground = Ground(owner=read(actor.get("jobset.x-k8s.io/v1alpha2", "JobSet", "run", ns)))
-    made = send(actor, steps.create_hold(ground, read(child), ORDER))
+    context = ActionContext(owner=read(actor.get("jobset.x-k8s.io/v1alpha2", "JobSet", "run", ns)))
+    made = send(actor, steps.create_hold(context, read(child), ORDER))
     assert made["spec"]["until"] == "2030-01-01T00:00:00Z"
     current = read(actor.get("batch/v1", "Job", "run-w-1", ns))
-    send(actor, steps.prove_hold(ground, current))
-    suspended = send(actor, steps.suspend_job(ground, current, "act-1", suspend=True))
+    send(actor, steps.prove_hold(context, current))
+    suspended = send(actor, steps.suspend_job(context, current, "act-1", suspend=True))
     assert suspended["spec"]["suspend"] is True
     current = read(actor.get("batch/v1", "Job", "run-w-1", ns))
-    resumed = send(actor, steps.suspend_job(ground, current, "act-2", suspend=False))
+    resumed = send(actor, steps.suspend_job(context, current, "act-2", suspend=False))
     assert resumed["metadata"]["annotations"]["gangboard.dev/action"] == "act-2"
     path = f"/apis/gangboard.dev/v1alpha1/namespaces/{ns}/holds/{made['metadata']['name']}"
     preconditions = {"preconditions": {"uid": made["metadata"]["uid"]}}
     actor.request("DELETE", path, {"apiVersion": "v1", "kind": "DeleteOptions", **preconditions})
     owner = read(actor.get("jobset.x-k8s.io/v1alpha2", "JobSet", "run", ns))
     jobsets = next(kind for kind in registry.owner_kinds() if kind.resource.kind == "JobSet")
-    change = steps.Change(("spec", "suspend"), True)
+    change = steps.FieldChange(("spec", "suspend"), True)
     patch = steps.patch_owner(
-        Ground(owner=owner), jobsets, "Suspend", change, {"gangboard.dev/action": "a"}
+        ActionContext(owner=owner), jobsets, "Suspend", change, {"gangboard.dev/action": "a"}
     )
     assert send(actor, patch)["spec"]["suspend"] is True
 

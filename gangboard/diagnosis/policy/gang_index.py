@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gangboard.diagnosis import registry
-from gangboard.domain.action import ClusterLevers, Ground, Lever
+from gangboard.domain.action import ActionContext, ClusterLevers, Lever
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Controller, ObjectRef
@@ -34,7 +34,7 @@ class Wait:
 class GangIndex:
     """The objects of one gang, indexed for the questions that are asked about them."""
 
-    ground: Ground
+    context: ActionContext
     kind: OwnerKind | None
     """Of the topmost owner; None for what is no owner, such as a bare PodGroup."""
     jobs: Mapping[str, Owner]
@@ -68,7 +68,7 @@ class GangIndex:
     @property
     def owner(self) -> Owner:
         """The topmost owner."""
-        return self.ground.owner
+        return self.context.owner
 
     @property
     def name(self) -> str:
@@ -148,10 +148,10 @@ class GangIndex:
         )
 
 
-def index_gang(ground: Ground, queue_sight: str = NOT_KNOWN) -> GangIndex:
+def index_gang(context: ActionContext, queue_sight: str = NOT_KNOWN) -> GangIndex:
     """Index a gang; `queue_sight` as in `ClusterLevers`. The cost is one pass over its objects."""
-    owner = ground.owner
-    jobs = {job.meta.ref.uid: job for job in ground.jobs if job.meta.ref.uid != owner.meta.ref.uid}
+    owner = context.owner
+    jobs = {job.meta.ref.uid: job for job in context.jobs if job.meta.ref.uid != owner.meta.ref.uid}
     unfinished = [job for job in jobs.values() if job.finish is None]
     running = [job for job in unfinished if asks_for_pods(job)]
     created = {job.meta.ref.name for job in jobs.values()}
@@ -167,15 +167,15 @@ def index_gang(ground: Ground, queue_sight: str = NOT_KNOWN) -> GangIndex:
     for job in running:
         seats[job.group_name] += seats_of(job)
     holds: dict[tuple[str, str], list[Hold]] = defaultdict(list)
-    for hold in ground.holds:
+    for hold in context.holds:
         holds[hold.owner_uid, hold.job_name].append(hold)
-    queueing = queueing_of(owner, jobs.values(), ground.entries, queue_sight)
-    groups = [group for group in ground.groups if group.meta.ref.kind == _POD_GROUP]
+    queueing = queueing_of(owner, jobs.values(), context.entries, queue_sight)
+    groups = [group for group in context.groups if group.meta.ref.kind == _POD_GROUP]
     return GangIndex(
-        ground=ground,
+        context=context,
         kind=kind_of(owner.meta.ref),
         jobs=jobs,
-        old_jobs={job.meta.ref.uid: job for job in ground.old_jobs},
+        old_jobs={job.meta.ref.uid: job for job in context.old_jobs},
         holds={key: tuple(found) for key, found in holds.items()},
         queueing=queueing,
         queued_jobs={

@@ -10,7 +10,7 @@ from gangboard.diagnosis.policy.decision import Decision, DesiredAction, shown, 
 from gangboard.diagnosis.policy.gang_index import GangIndex
 from gangboard.diagnosis.policy.refusals import PlanRefusal
 from gangboard.diagnosis.policy.steps import FieldChange
-from gangboard.domain.action import Ground, Lever, Step, Verb
+from gangboard.domain.action import ActionContext, Lever, Step, Verb
 from gangboard.domain.hold import ACTION_ANNOTATION
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
@@ -55,7 +55,7 @@ def _by_queue(gang: GangIndex, desired: DesiredAction) -> Decision | PlanRefusal
     tell = consequences.of_activation if active else consequences.of_deactivation
     return Decision(
         Lever.KUEUE,
-        lambda: tuple(steps.patch_entry(gang.ground, one, active=active) for one in changed),
+        lambda: tuple(steps.patch_entry(gang.context, one, active=active) for one in changed),
         before=_fields(changed, active=not active),
         after=_fields(changed, active=active),
         watch_seconds=watch(gang.owner.grace_seconds),
@@ -102,7 +102,7 @@ def _one_by_one(gang: GangIndex, desired: DesiredAction) -> Decision | PlanRefus
     tell = consequences.of_suspend if suspend else consequences.of_resume
     return Decision(
         Lever.NATIVE,
-        partial(_patches, gang.ground, changed, desired),
+        partial(_patches, gang.context, changed, desired),
         before=dict.fromkeys(fields, shown(not suspend)),
         after=dict.fromkeys(fields, shown(suspend)),
         watch_seconds=watch(max(job.grace_seconds for job in changed)),
@@ -111,10 +111,12 @@ def _one_by_one(gang: GangIndex, desired: DesiredAction) -> Decision | PlanRefus
     )
 
 
-def _patches(ground: Ground, jobs: tuple[Owner, ...], desired: DesiredAction) -> tuple[Step, ...]:
+def _patches(
+    context: ActionContext, jobs: tuple[Owner, ...], desired: DesiredAction
+) -> tuple[Step, ...]:
     suspend = desired.verb is Verb.SUSPEND
     return tuple(
-        steps.suspend_job(ground, job, desired.order.action, suspend=suspend) for job in jobs
+        steps.suspend_job(context, job, desired.order.action, suspend=suspend) for job in jobs
     )
 
 
@@ -137,7 +139,7 @@ def _by_field(gang: GangIndex, kind: OwnerKind, desired: DesiredAction) -> Decis
         Lever.SUSPEND,
         lambda: (
             steps.patch_owner(
-                gang.ground,
+                gang.context,
                 kind,
                 "Suspend" if suspend else "Resume",
                 change,

@@ -10,14 +10,14 @@ from gangboard.diagnosis.policy.decision import Decision, DesiredAction
 from gangboard.diagnosis.policy.gang_index import GangIndex, index_gang
 from gangboard.diagnosis.policy.refusals import PlanRefusal
 from gangboard.diagnosis.policy.steps import HoldOrder
-from gangboard.domain.action import ClusterLevers, Ground, Plan, Verb
+from gangboard.domain.action import ActionContext, ClusterLevers, Plan, Verb
 from gangboard.domain.objects import Meta
 
 _NO_ORDER = HoldOrder(by="", reason="", until=None, action="")
 
 
 def plan(
-    ground: Ground,
+    context: ActionContext,
     levers: ClusterLevers,
     *,
     verb: Verb,
@@ -38,20 +38,22 @@ def plan(
     """
     order = HoldOrder(by=by, reason=reason, until=until, action=action)
     desired = DesiredAction(verb, levers, order, now, chosen)
-    return _plan(index_gang(ground, levers.queue_sight), desired, uid, with_steps=True)
+    return _plan(index_gang(context, levers.queue_sight), desired, uid, with_steps=True)
 
 
-def offers(ground: Ground, levers: ClusterLevers, uid: str, now: datetime) -> tuple[Plan, Plan]:
+def offers(
+    context: ActionContext, levers: ClusterLevers, uid: str, now: datetime
+) -> tuple[Plan, Plan]:
     """Return the plans to suspend and to resume one object, without steps: for its buttons."""
-    return _offers(index_gang(ground, levers.queue_sight), levers, uid, now)
+    return _offers(index_gang(context, levers.queue_sight), levers, uid, now)
 
 
 def all_offers(
-    ground: Ground, levers: ClusterLevers, now: datetime
+    context: ActionContext, levers: ClusterLevers, now: datetime
 ) -> Mapping[str, tuple[Plan, Plan]]:
     """Return the `offers` of the owner and of each of its current Jobs, by uid, in one pass."""
-    gang = index_gang(ground, levers.queue_sight)
-    uids = (ground.owner.meta.ref.uid, *gang.jobs)
+    gang = index_gang(context, levers.queue_sight)
+    uids = (context.owner.meta.ref.uid, *gang.jobs)
     return {uid: _offers(gang, levers, uid, now) for uid in uids}
 
 

@@ -15,7 +15,7 @@ from gangboard.diagnosis.policy.decision import (
 from gangboard.diagnosis.policy.gang_index import GangIndex, is_paused
 from gangboard.diagnosis.policy.refusals import PlanRefusal
 from gangboard.diagnosis.policy.steps import FieldChange
-from gangboard.domain.action import Ground, Lever, Step, StepKind
+from gangboard.domain.action import ActionContext, Lever, Step, StepKind
 from gangboard.domain.hold import ACTION_ANNOTATION, PAUSED_PARALLELISM, Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.wording import label
@@ -58,7 +58,7 @@ def _release(
     suspend = shown(job.suspended)
     return Decision(
         Lever.HOLD,
-        partial(_release_steps, gang.ground, job, desired, holds, only),
+        partial(_release_steps, gang.context, job, desired, holds, only),
         before={"spec.suspend": suspend, "Hold": ", ".join(hold.meta.ref.name for hold in holds)},
         after={"spec.suspend": suspend if only else "false", "Hold": "none"},
         watch_seconds=PROVED_SECONDS,
@@ -71,16 +71,16 @@ def _release(
 
 
 def _release_steps(
-    ground: Ground, job: Owner, desired: DesiredAction, holds: tuple[Hold, ...], only: bool
+    context: ActionContext, job: Owner, desired: DesiredAction, holds: tuple[Hold, ...], only: bool
 ) -> tuple[Step, ...]:
-    removed = tuple(steps.delete_hold(ground, hold) for hold in holds)
-    return removed if only else removed + _resume_steps(ground, job, desired)
+    removed = tuple(steps.delete_hold(context, hold) for hold in holds)
+    return removed if only else removed + _resume_steps(context, job, desired)
 
 
-def _resume_steps(ground: Ground, job: Owner, desired: DesiredAction) -> tuple[Step, ...]:
+def _resume_steps(context: ActionContext, job: Owner, desired: DesiredAction) -> tuple[Step, ...]:
     return (
-        steps.prove_release(ground, job),
-        steps.suspend_job(ground, job, desired.order.action, suspend=False),
+        steps.prove_release(context, job),
+        steps.suspend_job(context, job, desired.order.action, suspend=False),
     )
 
 
@@ -91,7 +91,7 @@ def _unpause(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
         Lever.PARALLELISM,
         lambda: (
             steps.patch_job(
-                gang.ground, job, "Unpause", [FieldChange(_PARALLELISM, kept, 0)], {**notes}
+                gang.context, job, "Unpause", [FieldChange(_PARALLELISM, kept, 0)], {**notes}
             ),
         ),
         before={"spec.parallelism": "0"},
@@ -113,7 +113,7 @@ def _plain_resume(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decisi
     native = gang.is_native(desired.levers)
 
     def make() -> tuple[Step, ...]:
-        found = _resume_steps(gang.ground, job, desired)
+        found = _resume_steps(gang.context, job, desired)
         return tuple(one for one in found if one.kind is StepKind.PATCH) if native else found
 
     return Decision(

@@ -9,7 +9,7 @@ from datetime import datetime
 from gangboard.diagnosis.policy import multi_job_consequences
 from gangboard.diagnosis.policy.gang_index import index_gang
 from gangboard.diagnosis.policy.plan import all_offers
-from gangboard.domain.action import ClusterLevers, Ground, Lever, Plan, Verb
+from gangboard.domain.action import ActionContext, ClusterLevers, Lever, Plan, Verb
 from gangboard.domain.owner import Owner
 
 
@@ -26,18 +26,22 @@ class Selection:
 
 
 def of_selection(
-    ground: Ground, levers: ClusterLevers, chosen: Collection[str], verb: Verb, now: datetime
+    context: ActionContext,
+    levers: ClusterLevers,
+    chosen: Collection[str],
+    verb: Verb,
+    now: datetime,
 ) -> Selection | None:
     """Judge the chosen uids of a gang as a whole.
 
     None where there is nothing to say of a set: a resume, the owner itself among them, or none that
     can be stopped. Of a lever that is forced it is said first that it likely does not last.
     """
-    owner = ground.owner.meta.ref.uid
+    owner = context.owner.meta.ref.uid
     if verb is not Verb.SUSPEND or owner in chosen:
         return None
-    gang = index_gang(ground, levers.queue_sight)
-    plans = {uid: suspend for uid, (suspend, _) in all_offers(ground, levers, now).items()}
+    gang = index_gang(context, levers.queue_sight)
+    plans = {uid: suspend for uid, (suspend, _) in all_offers(context, levers, now).items()}
     jobs = tuple(job for uid, job in gang.jobs.items() if uid in chosen and plans[uid].allowed)
     lever = next((plans[job.meta.ref.uid].lever for job in jobs), None)
     if lever is None:

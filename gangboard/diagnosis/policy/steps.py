@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gangboard.diagnosis.policy.gang_index import kind_of
-from gangboard.domain.action import Ground, Step, StepKind
+from gangboard.domain.action import ActionContext, Step, StepKind
 from gangboard.domain.hold import ACTION_ANNOTATION, HOLD_GROUP, HOLD_VERSION, Hold
 from gangboard.domain.objects import Controller, Meta, ObjectRef
 from gangboard.domain.owner import Owner
@@ -59,7 +59,7 @@ def hold_name(job_name: str, action: str) -> str:
     return f"{job_name[: _MAX_NAME - _DIGITS - 1].rstrip('-.')}-{digest}"
 
 
-def create_hold(ground: Ground, job: Owner, order: HoldOrder) -> Step:
+def create_hold(context: ActionContext, job: Owner, order: HoldOrder) -> Step:
     """Return the creation of a Hold on a child Job, owned by the Job's controller.
 
     Raises ValueError for a Job that no controller owns: the policy would never match it.
@@ -75,7 +75,7 @@ def create_hold(ground: Ground, job: Owner, order: HoldOrder) -> Step:
     if order.until is not None:
         spec["until"] = order.until.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     body = {
-        "apiVersion": f"{HOLD_GROUP}/{_hold_version(ground)}",
+        "apiVersion": f"{HOLD_GROUP}/{_hold_version(context)}",
         "kind": "Hold",
         "metadata": {
             "name": name,
@@ -85,7 +85,7 @@ def create_hold(ground: Ground, job: Owner, order: HoldOrder) -> Step:
             # The garbage collector sweeps the Hold with the JobSet.
             "ownerReferences": [
                 {
-                    "apiVersion": _parent_version(ground, job),
+                    "apiVersion": _parent_version(context, job),
                     "kind": controller.kind,
                     "name": controller.name,
                     "uid": controller.uid,
@@ -101,22 +101,22 @@ def create_hold(ground: Ground, job: Owner, order: HoldOrder) -> Step:
         f"Create Hold {name}",
         ObjectRef(HOLD_GROUP, "Hold", job_ref.namespace, name, ""),
         "POST",
-        _path(HOLD_GROUP, _hold_version(ground), job_ref.namespace, "holds"),
+        _path(HOLD_GROUP, _hold_version(context), job_ref.namespace, "holds"),
         _json(body),
     )
 
 
-def prove_hold(ground: Ground, job: Owner) -> Step:
+def prove_hold(context: ActionContext, job: Owner) -> Step:
     """Return the dry run that must come back suspended (observed: 30 to 55 ms after the Hold)."""
-    return _proof(StepKind.PROVE_HOLD, ground, job, "is turned back")
+    return _proof(StepKind.PROVE_HOLD, context, job, "is turned back")
 
 
-def prove_release(ground: Ground, job: Owner) -> Step:
+def prove_release(context: ActionContext, job: Owner) -> Step:
     """Return the dry run that must come back un-suspended (observed: 10 to 30 ms later)."""
-    return _proof(StepKind.PROVE_RELEASE, ground, job, "is let through")
+    return _proof(StepKind.PROVE_RELEASE, context, job, "is let through")
 
 
-def delete_hold(ground: Ground, hold: Hold) -> Step:
+def delete_hold(context: ActionContext, hold: Hold) -> Step:
     """Return the removal of this very Hold; one made anew under its name stays."""
     ref = hold.meta.ref
     options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": ref.uid}}
@@ -125,13 +125,13 @@ def delete_hold(ground: Ground, hold: Hold) -> Step:
         f"Remove Hold {ref.name}",
         ref,
         "DELETE",
-        _path(HOLD_GROUP, _hold_version(ground), ref.namespace, "holds", ref.name),
+        _path(HOLD_GROUP, _hold_version(context), ref.namespace, "holds", ref.name),
         _json(options),
     )
 
 
 def patch_job(
-    ground: Ground,
+    context: ActionContext,
     job: Owner,
     what: str,
     changes: Iterable[FieldChange],
@@ -144,12 +144,12 @@ def patch_job(
         f"{what} {label(job.meta.ref)}",
         job.meta.ref,
         "PATCH",
-        _job_path(ground, job),
+        _job_path(context, job),
         body,
     )
 
 
-def suspend_job(ground: Ground, job: Owner, action: str, *, suspend: bool) -> Step:
+def suspend_job(context: ActionContext, job: Owner, action: str, *, suspend: bool) -> Step:
     """Return the patch of `spec.suspend`, which API servers fill in for every Job.
 
     A Job that is suspended already is patched too: nothing changes but the annotation, and the tests
@@ -157,27 +157,31 @@ def suspend_job(ground: Ground, job: Owner, action: str, *, suspend: bool) -> St
     """
     change = FieldChange(("spec", "suspend"), suspend, job.suspended)
     what = "Suspend" if suspend else "Resume"
-    return patch_job(ground, job, what, [change], {ACTION_ANNOTATION: action})
+    return patch_job(context, job, what, [change], {ACTION_ANNOTATION: action})
 
 
 def patch_owner(
-    ground: Ground, kind: OwnerKind, what: str, change: FieldChange, annotations: Mapping[str, str]
+    context: ActionContext,
+    kind: OwnerKind,
+    what: str,
+    change: FieldChange,
+    annotations: Mapping[str, str],
 ) -> Step:
     """Return a JSON patch of the topmost owner, which is of that kind."""
-    owner, ref = ground.owner, ground.owner.meta.ref
-    version = ground.api_versions.get(kind.resource.key) or owner.meta.api_version
+    owner, ref = context.owner, context.owner.meta.ref
+    version = context.api_versions.get(kind.resource.key) or owner.meta.api_version
     path = _path(ref.group, version, ref.namespace, kind.resource.plural, ref.name)
     body = _patch(owner.meta, [change], annotations)
     return Step(StepKind.PATCH, f"{what} {label(ref)}", ref, "PATCH", path, body)
 
 
-def patch_entry(ground: Ground, entry: QueueEntry, *, active: bool) -> Step:
+def patch_entry(context: ActionContext, entry: QueueEntry, *, active: bool) -> Step:
     """Return a JSON patch of `spec.active` of a Workload of Kueue.
 
     The value itself is not tested: `active` may be absent, which means true. The generation says it.
     """
     ref = entry.meta.ref
-    version = ground.api_versions.get(_WORKLOADS) or entry.meta.api_version
+    version = context.api_versions.get(_WORKLOADS) or entry.meta.api_version
     return Step(
         StepKind.PATCH,
         f"{'Activate' if active else 'Deactivate'} {label(ref)} of Kueue",
@@ -188,10 +192,10 @@ def patch_entry(ground: Ground, entry: QueueEntry, *, active: bool) -> Step:
     )
 
 
-def _proof(kind: StepKind, ground: Ground, job: Owner, what: str) -> Step:
+def _proof(kind: StepKind, context: ActionContext, job: Owner, what: str) -> Step:
     ref = job.meta.ref
     name = f"Prove by dry run that a resume of {label(ref)} {what}"
-    return Step(kind, name, ref, "MERGE", _job_path(ground, job), _json(_RESUME), dry_run=True)
+    return Step(kind, name, ref, "MERGE", _job_path(context, job), _json(_RESUME), dry_run=True)
 
 
 def _patch(
@@ -241,14 +245,14 @@ def _path(group: str, version: str, namespace: str, plural: str, name: str = "")
     return "/" + "/".join(quote(part, safe="") for part in parts)
 
 
-def _job_path(ground: Ground, job: Owner) -> str:
+def _job_path(context: ActionContext, job: Owner) -> str:
     ref = job.meta.ref
-    version = ground.api_versions.get(_JOBS) or job.meta.api_version
+    version = context.api_versions.get(_JOBS) or job.meta.api_version
     return _path(ref.group, version, ref.namespace, "jobs", ref.name)
 
 
-def _hold_version(ground: Ground) -> str:
-    return ground.api_versions.get(_HOLDS) or HOLD_VERSION
+def _hold_version(context: ActionContext) -> str:
+    return context.api_versions.get(_HOLDS) or HOLD_VERSION
 
 
 def _controller(job: Owner) -> Controller:
@@ -257,13 +261,13 @@ def _controller(job: Owner) -> Controller:
     return job.meta.controller
 
 
-def _parent_version(ground: Ground, job: Owner) -> str:
+def _parent_version(context: ActionContext, job: Owner) -> str:
     """Return the apiVersion of the object that controls a child Job."""
     controller = _controller(job)
     kind = kind_of(controller)
-    version = ground.api_versions.get(kind.resource.key, "") if kind else ""
-    if not version and controller.uid == ground.owner.meta.ref.uid:
-        version = ground.owner.meta.api_version
+    version = context.api_versions.get(kind.resource.key, "") if kind else ""
+    if not version and controller.uid == context.owner.meta.ref.uid:
+        version = context.owner.meta.api_version
     if not version and kind is not None:
         version = kind.resource.versions[0]
     return f"{controller.group}/{version}"

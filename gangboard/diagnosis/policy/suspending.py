@@ -18,7 +18,7 @@ from gangboard.diagnosis.policy.gang_index import GangIndex, is_paused, kind_of
 from gangboard.diagnosis.policy.phrases import moment
 from gangboard.diagnosis.policy.refusals import PlanRefusal
 from gangboard.diagnosis.policy.steps import FieldChange
-from gangboard.domain.action import ClusterLevers, Ground, Lever, Step
+from gangboard.domain.action import ActionContext, ClusterLevers, Lever, Step
 from gangboard.domain.hold import ACTION_ANNOTATION, PAUSED_PARALLELISM
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.wording import label
@@ -134,7 +134,7 @@ def _hold(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
     name = there[0].meta.ref.name if there else made
     return Decision(
         Lever.HOLD,
-        partial(_hold_steps, gang.ground, job, desired, not there),
+        partial(_hold_steps, gang.context, job, desired, not there),
         before={"spec.suspend": shown(job.suspended), "Hold": name if there else "none"},
         after={"spec.suspend": "true", "Hold": name},
         watch_seconds=PROVED_SECONDS,
@@ -150,13 +150,13 @@ def _hold(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
 
 
 def _hold_steps(
-    ground: Ground, job: Owner, desired: DesiredAction, create: bool
+    context: ActionContext, job: Owner, desired: DesiredAction, create: bool
 ) -> tuple[Step, ...]:
-    patch = steps.suspend_job(ground, job, desired.order.action, suspend=True)
-    proof = steps.prove_hold(ground, job)
+    patch = steps.suspend_job(context, job, desired.order.action, suspend=True)
+    proof = steps.prove_hold(context, job)
     if not create:
         return (proof, patch)
-    return (steps.create_hold(ground, job, desired.order), proof, patch)
+    return (steps.create_hold(context, job, desired.order), proof, patch)
 
 
 def _pause(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
@@ -166,7 +166,7 @@ def _pause(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
         Lever.PARALLELISM,
         lambda: (
             steps.patch_job(
-                gang.ground, job, "Pause", [FieldChange(_PARALLELISM, 0, kept)], {**notes}
+                gang.context, job, "Pause", [FieldChange(_PARALLELISM, 0, kept)], {**notes}
             ),
         ),
         before={"spec.parallelism": shown(kept)},
@@ -185,7 +185,7 @@ def _plain(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
     native = gang.is_native(desired.levers)
     return Decision(
         Lever.NATIVE,
-        lambda: (steps.suspend_job(gang.ground, job, desired.order.action, suspend=True),),
+        lambda: (steps.suspend_job(gang.context, job, desired.order.action, suspend=True),),
         before={"spec.suspend": "false"},
         after={"spec.suspend": "true"},
         watch_seconds=watch(job.grace_seconds),

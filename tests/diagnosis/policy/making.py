@@ -1,4 +1,4 @@
-"""Grounds for decisions: a JobSet of three Jobs on a cluster where the Hold is installed."""
+"""Action contexts for decisions: a JobSet of three Jobs on a cluster where the Hold is installed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gangboard.diagnosis.policy.plan import plan
-from gangboard.domain.action import ClusterLevers, Ground, Plan, PolicyState, Verb
+from gangboard.domain.action import ActionContext, ClusterLevers, Plan, PolicyState, Verb
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Condition
 from gangboard.domain.owner import Owner, Policies
@@ -27,7 +27,7 @@ def a_trio(**fields: Any) -> Owner:
     return a_jobset("trio", a_part("w", jobs=3, pods=2), **given)
 
 
-def a_ground(owner: Owner | None = None, *changed: Owner, **fields: Any) -> Ground:
+def a_context(owner: Owner | None = None, *changed: Owner, **fields: Any) -> ActionContext:
     """The gang of a JobSet, its child Jobs running; `changed` take the place of those named alike."""
     owner = owner or a_trio()
     given = {job.meta.ref.name: job for job in child_jobs(owner)}
@@ -35,7 +35,7 @@ def a_ground(owner: Owner | None = None, *changed: Owner, **fields: Any) -> Grou
     jobs = tuple(
         replace(job, meta=replace(job.meta, annotated=True, generation=4)) for job in given.values()
     )
-    return Ground(owner=owner, jobs=fields.pop("jobs", jobs), **fields)
+    return ActionContext(owner=owner, jobs=fields.pop("jobs", jobs), **fields)
 
 
 def a_child(owner: Owner, name: str, **fields: Any) -> Owner:
@@ -47,10 +47,10 @@ def a_child(owner: Owner, name: str, **fields: Any) -> Owner:
     return replace(job, meta=replace(job.meta, **meta), **fields)
 
 
-def a_standalone(**fields: Any) -> Ground:
+def a_standalone(**fields: Any) -> ActionContext:
     """A Job of four pods that nobody owns; it is its own only Job."""
     job = a_job("train", pods=4, **fields)
-    return Ground(owner=job, jobs=(job,))
+    return ActionContext(owner=job, jobs=(job,))
 
 
 def a_hold(job: str = "trio-w-1", owner: str = "trio", **fields: Any) -> Hold:
@@ -73,11 +73,15 @@ def an_entry(owner: str = "trio", **fields: Any) -> QueueEntry:
 
 
 def ask(
-    ground: Ground, name: str, verb: Verb | str, levers: ClusterLevers = READY, **fields: Any
+    context: ActionContext,
+    name: str,
+    verb: Verb | str,
+    levers: ClusterLevers = READY,
+    **fields: Any,
 ) -> Plan:
     """Plan for the object of that name, as a page would ask."""
     given = {"by": "ann", "reason": "rack 7 is serviced", "action": "a-1", "now": NOW, **fields}
-    return plan(ground, levers, verb=Verb(verb), uid=f"uid-{name}", **given)
+    return plan(context, levers, verb=Verb(verb), uid=f"uid-{name}", **given)
 
 
 def bodies(found: Plan) -> list[Any]:

@@ -21,7 +21,7 @@ from tests.diagnosis.policy.making import (
     READY,
     WITHOUT,
     a_child,
-    a_ground,
+    a_context,
     a_trio,
     ask,
     text,
@@ -32,7 +32,7 @@ NO_RESTART = "JobSet trio fails ({}) and Job trio-w-1 is deleted."
 
 
 def _said(owner: Owner, levers: ClusterLevers = READY, name: str = "trio-w-1") -> str:
-    found = ask(a_ground(owner), name, "suspend", levers)
+    found = ask(a_context(owner), name, "suspend", levers)
     assert found.allowed, found.why_not
     return text(found)
 
@@ -129,7 +129,7 @@ SUCCESSES = [
 @pytest.mark.parametrize(("policies", "sentence"), SUCCESSES)
 def test_the_success_policy_and_the_ttl_are_said(policies: Policies, sentence: str) -> None:
     owner = a_jobset("ft", a_part("driver"), a_part("w"), policies=policies)
-    assert sentence in ask(a_ground(owner), "ft-w-0", "suspend").reactions
+    assert sentence in ask(a_context(owner), "ft-w-0", "suspend").reactions
 
 
 def _chain(*, made: tuple[str, ...], status: str = "Ready", origin: str = "dependsOn") -> Any:
@@ -141,8 +141,8 @@ def _chain(*, made: tuple[str, ...], status: str = "Ready", origin: str = "depen
         a_part("eval", depends_on=(Dependency("workers", status, origin),)),
         policies=Policies(in_order=origin == "startupPolicy"),
     )
-    ground = a_ground(owner)
-    return replace(ground, jobs=tuple(job for job in ground.jobs if job.part_name in made))
+    context = a_context(owner)
+    return replace(context, jobs=tuple(job for job in context.jobs if job.part_name in made))
 
 
 ABSENT = (
@@ -193,7 +193,7 @@ def test_the_coordinator_is_warned_of() -> None:
 def test_the_last_running_job_is_warned_of() -> None:
     owner = a_trio()
     stopped = [a_child(owner, name, suspended=True) for name in ("trio-w-0", "trio-w-2")]
-    found = ask(a_ground(owner, *stopped), "trio-w-1", "suspend")
+    found = ask(a_context(owner, *stopped), "trio-w-1", "suspend")
     assert (
         "It is the last Job of JobSet trio that is not stopped: nothing of it will run, while the "
         "JobSet does not count as suspended."
@@ -203,7 +203,7 @@ def test_the_last_running_job_is_warned_of() -> None:
 
 def test_of_a_single_job_the_whole_is_suspended_instead() -> None:
     owner = a_jobset("one", a_part("w", pods=4), policies=Policies(), max_restarts=2)
-    found = ask(a_ground(owner), "one-w-0", "suspend")
+    found = ask(a_context(owner), "one-w-0", "suspend")
     assert (
         "It is the only unfinished Job of JobSet one: to stop all of it, suspend the JobSet."
     ) in found.warnings
@@ -223,8 +223,8 @@ def test_a_shared_group_that_can_not_be_full_again(
     levers: ClusterLevers, claim: str, state: str, later: str
 ) -> None:
     """Observed on 1.37.0: the replacement of a lost sibling is never scheduled."""
-    ground = _sharing(a_trio(independent_claim=claim), quorum=6)
-    found = ask(ground, "trio-w-1", "suspend", levers)
+    context = _sharing(a_trio(independent_claim=claim), quorum=6)
+    found = ask(context, "trio-w-1", "suspend", levers)
     assert (
         "It shares PodGroup ring with 2 other Jobs, whose quorum is 6 pods; 4 would remain. A lost "
         f"sibling can never be replaced while this Job is {state}{later}."
@@ -232,8 +232,8 @@ def test_a_shared_group_that_can_not_be_full_again(
 
 
 def _sharing(owner: Owner, quorum: int | None, **group: Any) -> Any:
-    ground = a_ground(owner, groups=(a_group("ring", quorum=quorum, **group),))
-    return replace(ground, jobs=tuple(replace(job, group_name="ring") for job in ground.jobs))
+    context = a_context(owner, groups=(a_group("ring", quorum=quorum, **group),))
+    return replace(context, jobs=tuple(replace(job, group_name="ring") for job in context.jobs))
 
 
 @pytest.mark.parametrize(("quorum", "group"), [(4, {}), (None, {}), (6, {"policy": Policy.BASIC})])
@@ -243,9 +243,9 @@ def test_a_shared_group_that_stays_full_is_no_matter(quorum: int | None, group: 
 
 
 def test_finished_siblings_count_for_no_quorum() -> None:
-    ground = _sharing(a_trio(), quorum=4)
-    done = replace(ground.jobs[0], finish=succeeded(), succeeded_pods=2)
-    found = ask(replace(ground, jobs=(done, *ground.jobs[1:])), "trio-w-1", "suspend")
+    context = _sharing(a_trio(), quorum=4)
+    done = replace(context.jobs[0], finish=succeeded(), succeeded_pods=2)
+    found = ask(replace(context, jobs=(done, *context.jobs[1:])), "trio-w-1", "suspend")
     assert "with 1 other Job, whose quorum is 4 pods; 2 would remain" in text(found)
 
 
@@ -273,7 +273,7 @@ def test_when_a_forced_suspend_is_undone(in_order: bool, when: str) -> None:
 
 
 def test_the_end_of_a_hold_is_said() -> None:
-    found = ask(a_ground(), "trio-w-1", "suspend", until=NOW + timedelta(hours=6))
+    found = ask(a_context(), "trio-w-1", "suspend", until=NOW + timedelta(hours=6))
     assert "gangboard removes the Hold and resumes it at 2026-11-21 18:00 UTC." in found.reactions
 
 

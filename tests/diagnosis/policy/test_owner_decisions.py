@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.action import Ground, Lever, StepKind
+from gangboard.domain.action import ActionContext, Lever, StepKind
 from gangboard.domain.objects import Condition
 from gangboard.domain.owner import Owner
 from tests.diagnosis.building import a_group, a_jobset, a_part, succeeded
@@ -16,7 +16,7 @@ from tests.diagnosis.policy.making import (
     NATIVE,
     READY,
     a_child,
-    a_ground,
+    a_context,
     a_hold,
     a_standalone,
     a_trio,
@@ -29,14 +29,14 @@ from tests.diagnosis.policy.making import (
 WORKLOAD = "/apis/kueue.x-k8s.io/v1beta2/namespaces/team-a/workloads/jobset-trio-1a2b3"
 
 
-def _queued(owner: Owner | None = None, **entry: Any) -> Ground:
-    return a_ground(owner or a_trio(queue="lq"), entries=(an_entry(**entry),))
+def _queued(owner: Owner | None = None, **entry: Any) -> ActionContext:
+    return a_context(owner or a_trio(queue="lq"), entries=(an_entry(**entry),))
 
 
 def test_a_jobset_is_suspended_by_its_own_field() -> None:
     owner = a_trio(generation=9)
     owner = replace(owner, meta=replace(owner.meta, annotated=True))
-    found = ask(a_ground(owner), "trio", "suspend")
+    found = ask(a_context(owner), "trio", "suspend")
     assert found.lever is Lever.SUSPEND
     (step,), (operations,) = found.steps, bodies(found)
     assert step.path == "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team-a/jobsets/trio"
@@ -59,7 +59,7 @@ def test_a_jobset_is_suspended_by_its_own_field() -> None:
 def test_a_jobset_is_resumed_by_its_own_field_and_held_jobs_stay() -> None:
     owner = a_trio(suspended=True)
     jobs = [a_child(owner, name, suspended=True) for name in ("trio-w-0", "trio-w-1", "trio-w-2")]
-    found = ask(a_ground(owner, *jobs, holds=(a_hold(),)), "trio", "resume")
+    found = ask(a_context(owner, *jobs, holds=(a_hold(),)), "trio", "resume")
     (operations,) = bodies(found)
     assert operations[2] == {"op": "test", "path": "/spec/suspend", "value": True}
     assert {"op": "add", "path": "/spec/suspend", "value": False} in operations
@@ -91,8 +91,8 @@ def test_pods_that_nobody_counts_are_not_counted() -> None:
 
 def test_what_is_no_owner_has_no_lever() -> None:
     group = a_group("ring", quorum=4)
-    ground = Ground(owner=Owner(meta=group.meta, desired=4), groups=(group,))
-    found = ask(ground, "ring", "suspend")
+    context = ActionContext(owner=Owner(meta=group.meta, desired=4), groups=(group,))
+    found = ask(context, "ring", "suspend")
     assert found.why_not == "gangboard knows no way to suspend PodGroup ring."
 
 
@@ -120,10 +120,10 @@ def test_kueue_is_asked_where_it_manages_the_owner(labelled: bool) -> None:
 
 def test_kueue_queues_it_again() -> None:
     evicted = Condition("Evicted", "True", "Deactivated", "The workload is deactivated")
-    ground = _queued(
+    context = _queued(
         a_trio(queue="lq", suspended=True), active=False, admitted=False, conditions=(evicted,)
     )
-    found = ask(ground, "trio", "resume")
+    found = ask(context, "trio", "resume")
     assert bodies(found)[0][-1] == {"op": "add", "path": "/spec/active", "value": True}
     assert found.reactions == (
         "Kueue puts JobSet trio back into queue lq: it may have to wait, and its pods may get "
@@ -136,8 +136,8 @@ def test_a_deactivation_by_kueue_itself_is_said() -> None:
     evicted = Condition(
         "Evicted", "True", "DeactivatedDueToRequeuingLimitExceeded", "The workload is deactivated"
     )
-    ground = _queued(a_trio(queue="lq", suspended=True), active=False, conditions=(evicted,))
-    assert ask(ground, "trio", "resume").warnings == (
+    context = _queued(a_trio(queue="lq", suspended=True), active=False, conditions=(evicted,))
+    assert ask(context, "trio", "resume").warnings == (
         "Kueue deactivated Workload jobset-trio-1a2b3 itself "
         "(DeactivatedDueToRequeuingLimitExceeded): The workload is deactivated.",
     )
@@ -154,35 +154,35 @@ def test_every_workload_of_the_owner_is_patched_once() -> None:
     """One of each group of a LeaderWorkerSet; finished and deactivated ones are left alone."""
     done = an_entry(name="w-done", conditions=(Condition("Finished", "True", "OutOfSync"),))
     entries = (an_entry(name="w-0"), an_entry(name="w-1"), an_entry(name="w-off", active=False))
-    ground = a_ground(a_trio(queue="lq"), entries=(*entries, done))
-    found = ask(ground, "trio", "suspend")
+    context = a_context(a_trio(queue="lq"), entries=(*entries, done))
+    found = ask(context, "trio", "suspend")
     assert [step.subject.name for step in found.steps] == ["w-0", "w-1"]
 
 
 def test_served_versions_of_kueue_are_followed() -> None:
-    ground = replace(_queued(), api_versions={"workloads.kueue.x-k8s.io": "v1beta1"})
-    assert "/kueue.x-k8s.io/v1beta1/" in ask(ground, "trio", "suspend").steps[0].path
+    context = replace(_queued(), api_versions={"workloads.kueue.x-k8s.io": "v1beta1"})
+    assert "/kueue.x-k8s.io/v1beta1/" in ask(context, "trio", "suspend").steps[0].path
 
 
 def test_independent_jobs_are_suspended_one_by_one() -> None:
     owner = a_trio(independent_claim=CLAIM)
     stopped = a_child(owner, "trio-w-0", suspended=True)
     done = a_child(owner, "trio-w-2", finish=succeeded())
-    ground = a_ground(owner, stopped, done)
-    found = ask(ground, "trio", "suspend", NATIVE)
+    context = a_context(owner, stopped, done)
+    found = ask(context, "trio", "suspend", NATIVE)
     assert found.lever is Lever.NATIVE
     assert [step.subject.name for step in found.steps] == ["trio-w-1"]
     assert found.before == {"Job trio-w-1 spec.suspend": "false"}
-    resume = ask(ground, "trio", "resume", NATIVE)
+    resume = ask(context, "trio", "resume", NATIVE)
     assert [step.subject.name for step in resume.steps] == ["trio-w-0"]
-    held = replace(ground, holds=(a_hold("trio-w-0"),))
+    held = replace(context, holds=(a_hold("trio-w-0"),))
     assert ask(held, "trio", "resume", NATIVE).why_not == (
         "JobSet trio has no Job to resume: nothing to do."
     )
 
 
 def test_a_claim_alone_changes_nothing_for_the_owner() -> None:
-    found = ask(a_ground(a_trio(independent_claim=CLAIM)), "trio", "suspend", READY)
+    found = ask(a_context(a_trio(independent_claim=CLAIM)), "trio", "suspend", READY)
     assert found.lever is Lever.SUSPEND
 
 
@@ -195,7 +195,7 @@ def test_jobs_that_do_not_follow_are_named() -> None:
     owner = a_jobset("many", a_part("w", jobs=5))
     queued = a_child(owner, "many-w-4", queue="lq")
     paused = a_child(owner, "many-w-1", parallelism=0, paused_parallelism=2, active_pods=0)
-    found = ask(a_ground(owner, queued, paused), "many", "suspend")
+    found = ask(a_context(owner, queued, paused), "many", "suspend")
     assert "Jobs paused by parallelism 0 get no pods when it is resumed: many-w-1." in text(found)
     assert (
         "many-w-4 is queued by Kueue on its own: Kueue and JobSet many may undo each other."
@@ -206,7 +206,7 @@ NOT_SERVED = replace(READY, queue_sight="not-served")
 
 
 def test_what_names_a_queue_that_nobody_serves_is_resumed_by_its_own_field() -> None:
-    found = ask(a_ground(a_trio(queue="lq", suspended=True)), "trio", "resume", NOT_SERVED)
+    found = ask(a_context(a_trio(queue="lq", suspended=True)), "trio", "resume", NOT_SERVED)
     assert (found.lever, found.why_not) == (Lever.SUSPEND, "")
     assert (found.before, found.after) == ({"spec.suspend": "true"}, {"spec.suspend": "false"})
     assert found.warnings == (
@@ -216,7 +216,7 @@ def test_what_names_a_queue_that_nobody_serves_is_resumed_by_its_own_field() -> 
 
 
 def test_what_names_a_queue_that_nobody_serves_is_suspended_by_its_own_field() -> None:
-    found = ask(a_ground(a_trio(queue="lq")), "trio", "suspend", NOT_SERVED)
+    found = ask(a_context(a_trio(queue="lq")), "trio", "suspend", NOT_SERVED)
     assert found.lever is Lever.SUSPEND
     assert found.warnings == (
         "If Kueue is installed here later, it takes JobSet trio into queue lq, and starts it when "
@@ -226,8 +226,8 @@ def test_what_names_a_queue_that_nobody_serves_is_suspended_by_its_own_field() -
 
 @pytest.mark.parametrize("sight", ["", "served"])
 def test_where_a_queue_may_be_served_nothing_is_done_behind_its_back(sight: str) -> None:
-    ground = a_ground(a_trio(queue="lq", suspended=True))
-    found = ask(ground, "trio", "resume", replace(READY, queue_sight=sight))
+    context = a_context(a_trio(queue="lq", suspended=True))
+    found = ask(context, "trio", "resume", replace(READY, queue_sight=sight))
     assert found.lever is None
     assert "queue lq of Kueue" in found.why_not
 
@@ -239,17 +239,17 @@ def test_an_entry_left_over_from_a_queue_that_is_not_served_any_more_counts_for_
 
 def test_a_child_in_a_queue_that_nobody_serves_waits_for_its_jobset_alone() -> None:
     owner = a_trio(queue="lq", suspended=True)
-    ground = a_ground(owner, a_child(owner, "trio-w-1", suspended=True))
-    assert ask(ground, "trio-w-1", "resume", NOT_SERVED).why_not == (
+    context = a_context(owner, a_child(owner, "trio-w-1", suspended=True))
+    assert ask(context, "trio-w-1", "resume", NOT_SERVED).why_not == (
         "JobSet trio is suspended: Job trio-w-1 starts when the JobSet does."
     )
-    assert ask(ground, "trio-w-1", "resume").why_not == (
+    assert ask(context, "trio-w-1", "resume").why_not == (
         "JobSet trio is suspended, and may wait in queue lq: Job trio-w-1 starts when the JobSet does."
     )
 
 
 def test_active_in_no_named_queue() -> None:
-    ground = _queued(a_trio(suspended=True), admitted=False, queue="")
-    assert ask(ground, "trio", "resume").why_not == (
+    context = _queued(a_trio(suspended=True), admitted=False, queue="")
+    assert ask(context, "trio", "resume").why_not == (
         "JobSet trio is active in Kueue and waits: nothing to do."
     )

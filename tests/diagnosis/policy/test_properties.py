@@ -12,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gangboard.diagnosis.policy.plan import all_offers, offers
-from gangboard.domain.action import ClusterLevers, Ground, Lever, Plan, PolicyState, StepKind, Verb
+from gangboard.domain.action import (
+    ActionContext,
+    ClusterLevers,
+    Lever,
+    Plan,
+    PolicyState,
+    StepKind,
+    Verb,
+)
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Dependency, Finish, Outcome, Owner, Policies
 from gangboard.simulator.patches import PatchError, json_patch
@@ -75,7 +83,7 @@ def owners(draw: st.DrawFn) -> Owner:
 
 
 @st.composite
-def grounds(draw: st.DrawFn) -> Ground:
+def contexts(draw: st.DrawFn) -> ActionContext:
     owner = draw(owners())
     jobs = []
     for job in child_jobs(owner):
@@ -100,7 +108,7 @@ def grounds(draw: st.DrawFn) -> Ground:
         )
     entry = an_entry("run", active=draw(st.booleans()), admitted=draw(st.booleans()))
     held = draw(st.lists(st.sampled_from(NAMES[1:]), max_size=2))
-    return Ground(
+    return ActionContext(
         owner=owner,
         jobs=tuple(jobs),
         groups=draw(st.sampled_from([(), (a_group("ring", quorum=5),)])),
@@ -110,7 +118,7 @@ def grounds(draw: st.DrawFn) -> Ground:
 
 
 plans = st.tuples(
-    grounds(),
+    contexts(),
     levers(),
     st.sampled_from(NAMES),
     st.sampled_from(Verb),
@@ -118,9 +126,9 @@ plans = st.tuples(
 )
 
 
-def _ask(case: Any) -> tuple[Ground, ClusterLevers, Plan]:
-    ground, cluster, name, verb, until = case
-    return ground, cluster, ask(ground, name, verb, cluster, until=until)
+def _ask(case: Any) -> tuple[ActionContext, ClusterLevers, Plan]:
+    context, cluster, name, verb, until = case
+    return context, cluster, ask(context, name, verb, cluster, until=until)
 
 
 @given(plans)
@@ -162,9 +170,9 @@ def test_every_change_is_tested_for_uid_and_generation_first(case: Any) -> None:
 
 @given(plans)
 def test_the_field_of_what_kueue_manages_is_never_written(case: Any) -> None:
-    ground, cluster, found = _ask(case)
+    context, cluster, found = _ask(case)
     served = cluster.queue_sight != "not-served"
-    managed = served and (ground.owner.queue or ground.entries)
+    managed = served and (context.owner.queue or context.entries)
     written = {step.subject.kind for step in found.steps if step.kind is StepKind.PATCH}
     if managed:
         assert "JobSet" not in written
@@ -175,8 +183,8 @@ def test_the_field_of_what_kueue_manages_is_never_written(case: Any) -> None:
 
 @given(plans)
 def test_a_job_alone_is_suspended_only_behind_a_proof_or_where_it_is_honoured(case: Any) -> None:
-    ground, cluster, found = _ask(case)
-    honoured = cluster.native_honoured and ground.owner.independent_claim
+    context, cluster, found = _ask(case)
+    honoured = cluster.native_honoured and context.owner.independent_claim
     if found.verb is Verb.SUSPEND and found.subject.kind == "Job" and found.lever is Lever.NATIVE:
         assert honoured or (cluster.forced and any("Forced" in one for one in found.warnings))
     kinds = [step.kind for step in found.steps]
@@ -197,9 +205,9 @@ def test_an_end_is_taken_for_holds_only(case: Any) -> None:
 
 @given(plans)
 def test_a_hold_can_always_be_removed(case: Any) -> None:
-    ground, cluster, name, _, _ = case
-    there = {hold.job_name: hold for hold in ground.holds}
-    found = ask(ground, name, "resume", cluster)
+    context, cluster, name, _, _ = case
+    there = {hold.job_name: hold for hold in context.holds}
+    found = ask(context, name, "resume", cluster)
     if name in there and cluster.has_actor and not cluster.read_only:
         assert found.allowed
         assert found.steps[0].kind is StepKind.DELETE_HOLD
@@ -208,9 +216,9 @@ def test_a_hold_can_always_be_removed(case: Any) -> None:
 
 @given(plans)
 def test_patches_do_what_the_plan_says_and_nothing_to_what_moved_on(case: Any) -> None:
-    ground, _, found = _ask(case)
+    context, _, found = _ask(case)
     for step in found.steps:
-        job = next((job for job in ground.jobs if job.meta.ref == step.subject), None)
+        job = next((job for job in context.jobs if job.meta.ref == step.subject), None)
         if step.kind is not StepKind.PATCH or job is None:
             continue
         wire = _wire(job)
@@ -236,12 +244,12 @@ def _wire(job: Owner) -> dict[str, Any]:
     return {"metadata": metadata, "spec": spec}
 
 
-@given(grounds(), levers())
-def test_offers_are_the_plans_without_steps(ground: Ground, cluster: ClusterLevers) -> None:
-    every = all_offers(ground, cluster, NOW)
+@given(contexts(), levers())
+def test_offers_are_the_plans_without_steps(context: ActionContext, cluster: ClusterLevers) -> None:
+    every = all_offers(context, cluster, NOW)
     assert every.keys() == {f"uid-{name}" for name in NAMES}
     for uid, both in every.items():
-        assert both == offers(ground, cluster, uid, NOW)
+        assert both == offers(context, cluster, uid, NOW)
         for offer in both:
-            whole = ask(ground, uid.removeprefix("uid-"), offer.verb, cluster, by="", action="")
+            whole = ask(context, uid.removeprefix("uid-"), offer.verb, cluster, by="", action="")
             assert offer == replace(whole, steps=())

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.action import ClusterLevers, Ground, Plan, PolicyState, Verb
+from gangboard.domain.action import ActionContext, ClusterLevers, Plan, PolicyState, Verb
 from gangboard.domain.objects import Controller
 from tests.diagnosis.building import NOW, ago, failed, succeeded
 from tests.diagnosis.policy.making import (
@@ -17,7 +17,7 @@ from tests.diagnosis.policy.making import (
     READY,
     WITHOUT,
     a_child,
-    a_ground,
+    a_context,
     a_hold,
     a_standalone,
     a_trio,
@@ -38,46 +38,46 @@ def _refused(found: Plan) -> str:
     return found.why_not
 
 
-def _child(**fields: Any) -> Ground:
-    return a_ground(TRIO, a_child(TRIO, "trio-w-1", **fields))
+def _child(**fields: Any) -> ActionContext:
+    return a_context(TRIO, a_child(TRIO, "trio-w-1", **fields))
 
 
 CASES = [
-    # (what, ground, object, verb, the whole sentence)
+    # (what, context, object, verb, the whole sentence)
     ("finished", _child(finish=succeeded()), "trio-w-1", "suspend",
      "Job trio-w-1 has succeeded: nothing of it runs any more."),
     ("failed", _child(finish=failed()), "trio-w-1", "suspend",
      "Job trio-w-1 has failed: nothing of it runs any more."),
-    ("its JobSet failed", a_ground(a_trio(finish=failed())), "trio-w-1", "suspend",
+    ("its JobSet failed", a_context(a_trio(finish=failed())), "trio-w-1", "suspend",
      "JobSet trio has failed: nothing of it runs any more."),
-    ("JobSet succeeded", a_ground(a_trio(finish=succeeded())), "trio", "suspend",
+    ("JobSet succeeded", a_context(a_trio(finish=succeeded())), "trio", "suspend",
      "JobSet trio has succeeded: nothing of it runs any more."),
     ("being deleted", _child(deleting_since=ago(3)), "trio-w-1", "suspend",
      "Job trio-w-1 is being deleted."),
-    ("its JobSet is being deleted", a_ground(a_trio(deleting_since=ago(3))), "trio-w-0", "suspend",
+    ("its JobSet is being deleted", a_context(a_trio(deleting_since=ago(3))), "trio-w-0", "suspend",
      "JobSet trio is being deleted."),
     ("ending", _child(ending="BackoffLimitExceeded"), "trio-w-1", "suspend",
      "Job trio-w-1 is about to end (BackoffLimitExceeded): its pods are on their way out."),
-    ("unknown owner above", a_ground(a_trio(of=ABOVE)), "trio", "suspend",
+    ("unknown owner above", a_context(a_trio(of=ABOVE)), "trio", "suspend",
      "JobSet trio is owned by Workflow/nightly; it would undo this."),
-    ("unknown owner above, a child", a_ground(a_trio(of=ABOVE)), "trio-w-0", "suspend",
+    ("unknown owner above, a child", a_context(a_trio(of=ABOVE)), "trio-w-0", "suspend",
      "JobSet trio is owned by Workflow/nightly; it would undo this."),
     ("Job of a CronJob", a_standalone(of=Controller("batch", "CronJob", "daily", "u")), "train",
      "suspend", "Job train is owned by CronJob/daily; it would undo this."),
-    ("mirror", a_ground(a_trio(managed_by=MULTIKUEUE)), "trio", "suspend",
+    ("mirror", a_context(a_trio(managed_by=MULTIKUEUE)), "trio", "suspend",
      "JobSet trio mirrors a run in another cluster (MultiKueue): act in the cluster that runs it."),
-    ("mirror, a child", a_ground(a_trio(managed_by=MULTIKUEUE)), "trio-w-2", "suspend",
+    ("mirror, a child", a_context(a_trio(managed_by=MULTIKUEUE)), "trio-w-2", "suspend",
      "JobSet trio mirrors a run in another cluster (MultiKueue): act in the cluster that runs it."),
-    ("managed by another", a_ground(a_trio(managed_by="acme.io/runner")), "trio", "suspend",
+    ("managed by another", a_context(a_trio(managed_by="acme.io/runner")), "trio", "suspend",
      "JobSet trio is managed by acme.io/runner (spec.managedBy), whose way to suspend it gangboard "
      "does not know."),
     ("Job managed by another", a_standalone(managed_by="acme.io/runner"), "train", "suspend",
      "Job train is managed by acme.io/runner (spec.managedBy), whose way to suspend it gangboard "
      "does not know."),
-    ("JobSet suspended", a_ground(a_trio(suspended=True)), "trio", "suspend",
+    ("JobSet suspended", a_context(a_trio(suspended=True)), "trio", "suspend",
      "JobSet trio is suspended already: nothing to do."),
-    ("JobSet runs", a_ground(), "trio", "resume", "JobSet trio is not suspended: nothing to do."),
-    ("Job runs", a_ground(), "trio-w-0", "resume",
+    ("JobSet runs", a_context(), "trio", "resume", "JobSet trio is not suspended: nothing to do."),
+    ("Job runs", a_context(), "trio-w-0", "resume",
      "Job trio-w-0 is not suspended: nothing to do."),
     ("standalone suspended", a_standalone(suspended=True), "train", "suspend",
      "Job train is suspended already: nothing to do."),
@@ -88,44 +88,46 @@ CASES = [
     ("made without pods", _child(parallelism=0), "trio-w-1", "resume",
      "Job trio-w-1 asks for no pods (parallelism 0), which gangboard did not set: nothing to do."),
     ("resume under a suspended JobSet",
-     a_ground(a_trio(suspended=True), a_child(TRIO, "trio-w-1", suspended=True)), "trio-w-1",
+     a_context(a_trio(suspended=True), a_child(TRIO, "trio-w-1", suspended=True)), "trio-w-1",
      "resume", "JobSet trio is suspended: Job trio-w-1 starts when the JobSet does."),
     ("resume under a queued JobSet",
-     a_ground(a_trio(suspended=True, queue="lq"), a_child(TRIO, "trio-w-1", suspended=True),
+     a_context(a_trio(suspended=True, queue="lq"), a_child(TRIO, "trio-w-1", suspended=True),
               entries=(an_entry(admitted=False),)), "trio-w-1", "resume",
      "Kueue has not admitted JobSet trio: Job trio-w-1 starts when the JobSet does."),
-    ("no generation", a_ground(TRIO, jobs=(a_child(TRIO, "trio-w-1", generation=0),)), "trio-w-1",
+    ("no generation", a_context(TRIO, jobs=(a_child(TRIO, "trio-w-1", generation=0),)), "trio-w-1",
      "suspend", "The API server gives no generation for Job trio-w-1: a change that came in between "
      "would not be noticed."),
-    ("queue without a Workload", a_ground(a_trio(queue="lq")), "trio", "suspend",
+    ("queue without a Workload", a_context(a_trio(queue="lq")), "trio", "suspend",
      "JobSet trio is in queue lq of Kueue, which undoes a change of spec.suspend, and no Workload of "
      "Kueue is known for it: it is not made yet, or may not be read."),
-    ("deactivated", a_ground(a_trio(queue="lq", suspended=True), entries=(an_entry(active=False),)),
+    ("deactivated", a_context(a_trio(queue="lq", suspended=True), entries=(an_entry(active=False),)),
      "trio", "suspend", "JobSet trio is deactivated in Kueue already: nothing to do."),
     ("waits in its queue",
-     a_ground(a_trio(queue="lq", suspended=True), entries=(an_entry(admitted=False),)), "trio",
+     a_context(a_trio(queue="lq", suspended=True), entries=(an_entry(admitted=False),)), "trio",
      "resume", "JobSet trio is active in Kueue and waits in queue lq: nothing to do."),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("ground", "name", "verb", "why"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+    ("context", "name", "verb", "why"),
+    [case[1:] for case in CASES],
+    ids=[case[0] for case in CASES],
 )
-def test_is_refused_in_these_words(ground: Ground, name: str, verb: str, why: str) -> None:
-    assert _refused(ask(ground, name, verb)) == why
+def test_is_refused_in_these_words(context: ActionContext, name: str, verb: str, why: str) -> None:
+    assert _refused(ask(context, name, verb)) == why
 
 
 def test_a_job_of_an_old_attempt_is_named() -> None:
     owner = a_trio(restarts=2)
     old = a_child(TRIO, "trio-w-1", attempt="1")
-    found = ask(a_ground(owner, jobs=(), old_jobs=(old,)), "trio-w-1", "suspend")
+    found = ask(a_context(owner, jobs=(), old_jobs=(old,)), "trio-w-1", "suspend")
     assert _refused(found) == (
         "Job trio-w-1 belongs to restart attempt 1: JobSet trio is at attempt 2 and deletes it."
     )
 
 
 def test_another_object_may_have_the_name_now() -> None:
-    why = _refused(ask(a_ground(), "recreated", "suspend"))
+    why = _refused(ask(a_context(), "recreated", "suspend"))
     assert "uid-recreated" in why
     assert "another object may have its name" in why
 
@@ -147,7 +149,7 @@ def test_a_closed_cluster_refuses_everything(
     levers: ClusterLevers, why: str, needs: str, name: str
 ) -> None:
     for verb in Verb:
-        found = ask(a_ground(), name, verb, levers)
+        found = ask(a_context(), name, verb, levers)
         assert (_refused(found), found.needs) == (why, needs)
 
 
@@ -174,13 +176,13 @@ LEVERLESS = [
 def test_without_a_lever_it_says_which_and_what_to_install(
     levers: ClusterLevers, claim: str, reasons: str, needs: str
 ) -> None:
-    found = ask(a_ground(a_trio(independent_claim=claim)), "trio-w-1", "suspend", levers)
+    found = ask(a_context(a_trio(independent_claim=claim)), "trio-w-1", "suspend", levers)
     assert _refused(found) == ALONE + reasons + INSTEAD
     assert found.needs == needs
 
 
 def test_the_whole_is_not_offered_where_it_is_suspended() -> None:
-    why = _refused(ask(a_ground(a_trio(suspended=True)), "trio-w-1", "suspend", WITHOUT))
+    why = _refused(ask(a_context(a_trio(suspended=True)), "trio-w-1", "suspend", WITHOUT))
     assert "the whole of" not in why
 
 
@@ -189,7 +191,7 @@ def test_an_end_is_for_holds_only() -> None:
     paused = replace(WITHOUT, parallelism=True)
     sentence = "Only a Hold can have an end; {} would be suspended in another way."
     for levers, name in ((paused, "trio-w-1"), (READY, "trio")):
-        found = ask(a_ground(), name, "suspend", levers, until=later)
+        found = ask(a_context(), name, "suspend", levers, until=later)
         what = "JobSet trio" if name == "trio" else "Job trio-w-1"
         assert _refused(found) == sentence.format(what)
     held = replace(_child(suspended=True), holds=(a_hold(),))
@@ -198,14 +200,14 @@ def test_an_end_is_for_holds_only() -> None:
 
 
 def test_an_end_lies_ahead() -> None:
-    assert ask(a_ground(), "trio-w-1", "suspend", until=NOW + timedelta(seconds=1)).allowed
-    why = _refused(ask(a_ground(), "trio-w-1", "suspend", until=NOW))
+    assert ask(a_context(), "trio-w-1", "suspend", until=NOW + timedelta(seconds=1)).allowed
+    why = _refused(ask(a_context(), "trio-w-1", "suspend", until=NOW))
     assert why == "The end 2026-11-21 12:00 UTC is past: a Hold needs a later one."
 
 
 def test_a_hold_that_is_there_gets_no_other_end() -> None:
     later = NOW + timedelta(hours=1)
-    there = a_ground(holds=(a_hold(until=later),))
+    there = a_context(holds=(a_hold(until=later),))
     assert ask(there, "trio-w-1", "suspend", until=later).allowed
     why = _refused(ask(there, "trio-w-1", "suspend", until=later + timedelta(hours=1)))
     assert "Hold trio-w-1-h" in why

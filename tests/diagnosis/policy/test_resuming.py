@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.action import ClusterLevers, Ground, Lever, PolicyState, StepKind
+from gangboard.domain.action import ActionContext, ClusterLevers, Lever, PolicyState, StepKind
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Dependency, Owner
 from tests.diagnosis.building import a_jobset, a_part, ago, failed
@@ -17,7 +17,7 @@ from tests.diagnosis.policy.making import (
     READY,
     WITHOUT,
     a_child,
-    a_ground,
+    a_context,
     a_hold,
     a_trio,
     an_entry,
@@ -38,9 +38,9 @@ RESUME = [
 ]
 
 
-def _held(owner: Owner = TRIO, **fields: Any) -> Ground:
+def _held(owner: Owner = TRIO, **fields: Any) -> ActionContext:
     child = a_child(TRIO, "trio-w-1", **{"suspended": True, **fields})
-    return a_ground(owner, child, holds=(a_hold(),))
+    return a_context(owner, child, holds=(a_hold(),))
 
 
 @pytest.mark.parametrize("levers", [READY, WITHOUT, replace(READY, hold=PolicyState.CHANGED)])
@@ -84,11 +84,11 @@ RELEASES = [
 
 
 @pytest.mark.parametrize(
-    ("ground", "says"), [case[1:] for case in RELEASES], ids=[case[0] for case in RELEASES]
+    ("context", "says"), [case[1:] for case in RELEASES], ids=[case[0] for case in RELEASES]
 )
-def test_only_the_hold_is_removed(ground: Ground, says: str) -> None:
+def test_only_the_hold_is_removed(context: ActionContext, says: str) -> None:
     """Its removal is never refused for what the owner is; the Job is left as it is."""
-    found = ask(ground, "trio-w-1", "resume")
+    found = ask(context, "trio-w-1", "resume")
     assert [step.kind for step in found.steps] == [StepKind.DELETE_HOLD]
     assert found.before["spec.suspend"] == found.after["spec.suspend"]
     assert says in found.reactions
@@ -96,19 +96,19 @@ def test_only_the_hold_is_removed(ground: Ground, says: str) -> None:
 
 def test_every_hold_on_the_job_is_removed() -> None:
     """Somebody made one by hand beside ours: with one left the Job would stay suspended."""
-    ground = replace(
+    context = replace(
         _held(), holds=(a_hold(), a_hold(name="by-hand", by="bob", reason="do not touch"))
     )
-    found = ask(ground, "trio-w-1", "resume")
+    found = ask(context, "trio-w-1", "resume")
     assert [step.subject.name for step in found.steps[:2]] == ["trio-w-1-h", "by-hand"]
     assert len(found.steps) == 4
     assert "Hold by-hand was made by bob: “do not touch”" in found.warnings
-    assert not ask(ground, "trio-w-1", "resume", by="bob").warnings
+    assert not ask(context, "trio-w-1", "resume", by="bob").warnings
 
 
 def test_a_pause_is_taken_back_to_the_kept_number() -> None:
     child = a_child(TRIO, "trio-w-1", parallelism=0, desired=0, paused_parallelism=2)
-    found = ask(a_ground(TRIO, child), "trio-w-1", "resume", replace(READY, parallelism=True))
+    found = ask(a_context(TRIO, child), "trio-w-1", "resume", replace(READY, parallelism=True))
     assert found.lever is Lever.PARALLELISM
     (operations,) = bodies(found)
     assert operations[2:] == [
@@ -120,15 +120,15 @@ def test_a_pause_is_taken_back_to_the_kept_number() -> None:
     assert found.watch_seconds == 40
     assert found.warnings == ()
     assert "Its 2 pods are made" in text(found)
-    off = ask(a_ground(TRIO, child), "trio-w-1", "resume")
+    off = ask(a_context(TRIO, child), "trio-w-1", "resume")
     assert off.allowed
     assert "not enabled here any more" in text(off)
 
 
 def test_a_left_over_annotation_is_no_pause() -> None:
     child = a_child(TRIO, "trio-w-1", parallelism=2, paused_parallelism=2)
-    assert not ask(a_ground(TRIO, child), "trio-w-1", "resume").allowed
-    assert ask(a_ground(TRIO, child), "trio-w-1", "suspend").allowed
+    assert not ask(a_context(TRIO, child), "trio-w-1", "resume").allowed
+    assert ask(a_context(TRIO, child), "trio-w-1", "suspend").allowed
 
 
 def test_held_and_paused_takes_two_resumes() -> None:
@@ -144,7 +144,7 @@ def test_held_and_paused_takes_two_resumes() -> None:
 def test_a_job_whose_hold_was_deleted_by_hand_is_proved_and_resumed() -> None:
     """Nothing resumes it by itself until something touches it (observed for 15 s)."""
     child = a_child(TRIO, "trio-w-1", suspended=True, held_by="gone")
-    found = ask(a_ground(TRIO, child), "trio-w-1", "resume")
+    found = ask(a_context(TRIO, child), "trio-w-1", "resume")
     assert found.lever is Lever.NATIVE
     assert [step.kind for step in found.steps] == [StepKind.PROVE_RELEASE, StepKind.PATCH]
     assert bodies(found)[1] == RESUME
@@ -152,8 +152,8 @@ def test_a_job_whose_hold_was_deleted_by_hand_is_proved_and_resumed() -> None:
 
 def test_a_native_job_is_resumed_by_its_field() -> None:
     owner = a_trio(independent_claim=CLAIM)
-    ground = a_ground(owner, a_child(owner, "trio-w-1", suspended=True))
-    found = ask(ground, "trio-w-1", "resume", NATIVE)
+    context = a_context(owner, a_child(owner, "trio-w-1", suspended=True))
+    found = ask(context, "trio-w-1", "resume", NATIVE)
     assert (found.lever, bodies(found)) == (Lever.NATIVE, [RESUME])
 
 
@@ -165,10 +165,10 @@ def test_a_resume_before_its_dependency_is_warned_of() -> None:
         a_part("workers", depends_on=(Dependency("driver", "Ready"),)),
     )
     child = a_child(owner, "ft-workers-0", suspended=True)
-    ground = a_ground(owner, child, holds=(a_hold("ft-workers-0", "ft"),))
+    context = a_context(owner, child, holds=(a_hold("ft-workers-0", "ft"),))
     assert (
         "workers should wait until driver is Ready, and 0 of 1 Jobs are: it starts all the same."
-        in ask(ground, "ft-workers-0", "resume").warnings
+        in ask(context, "ft-workers-0", "resume").warnings
     )
 
 
@@ -194,15 +194,15 @@ OWN = an_entry("trio-w-1", name="job-trio-w-1-9f8e7", admitted=False, conditions
 def test_a_job_that_a_queue_of_its_own_keeps_is_not_resumed(own: Any, why: str) -> None:
     """Kueue would suspend it again at once (jobset-kueue.md §3.5)."""
     job = a_child(TRIO, "trio-w-1", suspended=True, queue="lq")
-    ground = a_ground(TRIO, job, entries=own)
-    assert ask(ground, "trio-w-1", "resume").why_not == why
-    held = replace(ground, holds=(a_hold(),))
+    context = a_context(TRIO, job, entries=own)
+    assert ask(context, "trio-w-1", "resume").why_not == why
+    held = replace(context, holds=(a_hold(),))
     found = ask(held, "trio-w-1", "resume")
     assert [step.kind for step in found.steps] == [StepKind.DELETE_HOLD]
     assert found.reactions[0].startswith("Only the Hold is removed: ")
 
 
 def test_where_no_queue_is_served_a_label_keeps_no_job_from_being_resumed() -> None:
-    ground = a_ground(TRIO, a_child(TRIO, "trio-w-1", suspended=True, queue="lq"))
-    found = ask(ground, "trio-w-1", "resume", replace(READY, queue_sight="not-served"))
+    context = a_context(TRIO, a_child(TRIO, "trio-w-1", suspended=True, queue="lq"))
+    found = ask(context, "trio-w-1", "resume", replace(READY, queue_sight="not-served"))
     assert found.lever is Lever.NATIVE

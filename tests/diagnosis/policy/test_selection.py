@@ -12,7 +12,7 @@ import pytest
 
 from gangboard.diagnosis.policy.plan import plan
 from gangboard.diagnosis.policy.selection import Selection, of_selection
-from gangboard.domain.action import ClusterLevers, Ground, Lever, Verb
+from gangboard.domain.action import ActionContext, ClusterLevers, Lever, Verb
 from gangboard.domain.owner import Dependency, FailureRule, Owner, Policies
 from tests.diagnosis.building import NOW, a_group, a_jobset, a_part, succeeded
 from tests.diagnosis.policy.making import (
@@ -21,7 +21,7 @@ from tests.diagnosis.policy.making import (
     READY,
     WITHOUT,
     a_child,
-    a_ground,
+    a_context,
     a_hold,
     a_standalone,
     a_trio,
@@ -36,32 +36,32 @@ TRIO = ("trio-w-0", "trio-w-1", "trio-w-2")
 
 
 def judge(
-    ground: Ground, *names: str, levers: ClusterLevers = READY, verb: Verb = Verb.SUSPEND
+    context: ActionContext, *names: str, levers: ClusterLevers = READY, verb: Verb = Verb.SUSPEND
 ) -> Selection | None:
-    return of_selection(ground, levers, {f"uid-{name}" for name in names}, verb, NOW)
+    return of_selection(context, levers, {f"uid-{name}" for name in names}, verb, NOW)
 
 
-def said(ground: Ground, *names: str, levers: ClusterLevers = READY) -> tuple[str, ...]:
-    found = judge(ground, *names, levers=levers)
+def said(context: ActionContext, *names: str, levers: ClusterLevers = READY) -> tuple[str, ...]:
+    found = judge(context, *names, levers=levers)
     assert found is not None
     return found.sentences
 
 
-def is_whole(ground: Ground, *names: str, levers: ClusterLevers = READY) -> bool:
-    found = judge(ground, *names, levers=levers)
+def is_whole(context: ActionContext, *names: str, levers: ClusterLevers = READY) -> bool:
+    found = judge(context, *names, levers=levers)
     return found is not None and found.whole is not None
 
 
 class TestNothingRuns:
     def test_all_jobs_of_a_gang_come_first_and_the_owner_is_offered(self) -> None:
-        found = judge(a_ground(), *TRIO)
+        found = judge(a_context(), *TRIO)
         assert found is not None
         assert found.sentences[0] == NOTHING_RUNS
         assert found.whole is not None
         assert (found.whole.lever, found.whole.subject.name) == (Lever.SUSPEND, "trio")
 
     def test_all_but_one_leave_one_that_runs(self) -> None:
-        found = judge(a_ground(), "trio-w-0", "trio-w-2")
+        found = judge(a_context(), "trio-w-0", "trio-w-2")
         assert found is not None
         assert "will run" not in " ".join(found.sentences)
         assert found.whole is None
@@ -73,30 +73,30 @@ class TestNothingRuns:
     )
     def test_a_job_that_does_not_run_need_not_be_chosen(self, fields: dict[str, Any]) -> None:
         owner = a_trio()
-        ground = a_ground(owner, a_child(owner, "trio-w-1", **fields))
-        assert NOTHING_RUNS in said(ground, "trio-w-0", "trio-w-2")
-        assert is_whole(ground, "trio-w-0", "trio-w-2")
-        assert "will run" not in " ".join(said(ground, "trio-w-0"))
+        context = a_context(owner, a_child(owner, "trio-w-1", **fields))
+        assert NOTHING_RUNS in said(context, "trio-w-0", "trio-w-2")
+        assert is_whole(context, "trio-w-0", "trio-w-2")
+        assert "will run" not in " ".join(said(context, "trio-w-0"))
 
     def test_a_held_job_does_not_run(self) -> None:
         owner = a_trio()
-        ground = a_ground(owner, a_child(owner, "trio-w-1", suspended=True), holds=(a_hold(),))
-        assert NOTHING_RUNS in said(ground, "trio-w-0", "trio-w-2")
+        context = a_context(owner, a_child(owner, "trio-w-1", suspended=True), holds=(a_hold(),))
+        assert NOTHING_RUNS in said(context, "trio-w-0", "trio-w-2")
 
     def test_where_nothing_runs_already_nothing_stops(self) -> None:
         owner = a_trio(suspended=True)
         stopped = [a_child(owner, name, suspended=True) for name in TRIO]
-        assert "will run" not in " ".join(said(a_ground(owner, *stopped), *TRIO))
-        assert not is_whole(a_ground(owner, *stopped), *TRIO)
+        assert "will run" not in " ".join(said(a_context(owner, *stopped), *TRIO))
+        assert not is_whole(a_context(owner, *stopped), *TRIO)
 
     def test_jobs_of_a_suspended_owner_stop_anyway(self) -> None:
         owner = a_trio(suspended=True)
-        assert "will run" not in " ".join(said(a_ground(owner), *TRIO))
+        assert "will run" not in " ".join(said(a_context(owner), *TRIO))
 
     def test_what_is_not_made_yet_and_waits_for_nothing_chosen_can_still_start(self) -> None:
         owner = a_jobset("ft", a_part("w", jobs=2), a_part("eval"))
-        ground = a_ground(owner)
-        made = replace(ground, jobs=tuple(job for job in ground.jobs if job.part_name == "w"))
+        context = a_context(owner)
+        made = replace(context, jobs=tuple(job for job in context.jobs if job.part_name == "w"))
         found = judge(made, "ft-w-0", "ft-w-1")
         assert found is not None
         assert found.sentences[0] == (
@@ -112,34 +112,34 @@ class TestNothingRuns:
         owner = a_jobset(
             "ft", a_part("w"), a_part("eval", depends_on=(Dependency("w", status),)), a_part("x")
         )
-        ground = a_ground(
+        context = a_context(
             owner,
             a_child(owner, "ft-eval-0", suspended=True),
             a_child(owner, "ft-x-0", finish=succeeded()),
         )
         pausing = replace(WITHOUT, parallelism=True)
-        can_start = "can still start" in " ".join(said(ground, "ft-w-0", levers=pausing))
+        can_start = "can still start" in " ".join(said(context, "ft-w-0", levers=pausing))
         assert can_start is starts
-        assert "can still start" not in " ".join(said(ground, "ft-w-0"))
+        assert "can still start" not in " ".join(said(context, "ft-w-0"))
 
 
 class TestOwner:
     def test_is_offered_by_its_queue(self) -> None:
-        ground = a_ground(a_trio(queue="lq"), entries=(an_entry(),))
-        found = judge(ground, *TRIO)
+        context = a_context(a_trio(queue="lq"), entries=(an_entry(),))
+        found = judge(context, *TRIO)
         assert found is not None
         assert found.whole is not None
         assert found.whole.lever is Lever.KUEUE
 
     def test_is_not_offered_where_it_cannot_be_suspended(self) -> None:
-        ground = a_ground(a_trio(queue="lq"))
-        assert NOTHING_RUNS in said(ground, *TRIO)
-        assert not is_whole(ground, *TRIO), "its Workload is not known"
+        context = a_context(a_trio(queue="lq"))
+        assert NOTHING_RUNS in said(context, *TRIO)
+        assert not is_whole(context, *TRIO), "its Workload is not known"
 
     def test_is_no_better_where_its_jobs_are_suspended_one_by_one(self) -> None:
-        ground = a_ground(a_trio(independent_claim=CLAIM))
-        assert NOTHING_RUNS in said(ground, *TRIO, levers=NATIVE)
-        assert not is_whole(ground, *TRIO, levers=NATIVE)
+        context = a_context(a_trio(independent_claim=CLAIM))
+        assert NOTHING_RUNS in said(context, *TRIO, levers=NATIVE)
+        assert not is_whole(context, *TRIO, levers=NATIVE)
 
 
 class TestForced:
@@ -155,40 +155,40 @@ class TestForced:
         ("in_order", "when"), [(False, "within a second"), (True, "once its pods are gone")]
     )
     def test_is_judged_as_a_set_and_said_not_to_last(self, in_order: bool, when: str) -> None:
-        ground = a_ground(a_trio(policies=Policies(in_order=in_order)))
-        sentences = said(ground, *TRIO, levers=self.FORCED)
+        context = a_context(a_trio(policies=Policies(in_order=in_order)))
+        sentences = said(context, *TRIO, levers=self.FORCED)
         assert sentences[:2] == (self.SHORT.format(when), NOTHING_RUNS)
-        assert is_whole(ground, *TRIO, levers=self.FORCED), "the owner's own lever lasts"
+        assert is_whole(context, *TRIO, levers=self.FORCED), "the owner's own lever lasts"
 
     def test_of_some_nothing_stops(self) -> None:
-        found = judge(a_ground(), "trio-w-0", "trio-w-2", levers=self.FORCED)
+        found = judge(a_context(), "trio-w-0", "trio-w-2", levers=self.FORCED)
         assert found is not None
         assert NOTHING_RUNS not in found.sentences
         assert found.whole is None
 
     def test_where_the_jobset_leaves_its_jobs_alone_it_lasts(self) -> None:
-        ground = a_ground(a_trio(independent_claim=CLAIM))
-        sentences = said(ground, *TRIO, levers=replace(NATIVE, forced=True))
+        context = a_context(a_trio(independent_claim=CLAIM))
+        sentences = said(context, *TRIO, levers=replace(NATIVE, forced=True))
         assert sentences[0] == NOTHING_RUNS
 
 
 class TestNothingToSay:
     def test_of_a_resume(self) -> None:
-        assert judge(a_ground(), *TRIO, verb=Verb.RESUME) is None
+        assert judge(a_context(), *TRIO, verb=Verb.RESUME) is None
 
     def test_where_the_owner_is_chosen_too(self) -> None:
-        assert judge(a_ground(), "trio", *TRIO) is None
+        assert judge(a_context(), "trio", *TRIO) is None
         assert judge(a_standalone(), "train") is None
 
     def test_where_none_can_be_stopped(self) -> None:
-        assert judge(a_ground(), *TRIO, levers=WITHOUT) is None
-        assert judge(a_ground(), "another") is None
+        assert judge(a_context(), *TRIO, levers=WITHOUT) is None
+        assert judge(a_context(), "another") is None
 
     def test_those_that_cannot_be_stopped_are_not_counted(self) -> None:
         """One of them is going: it runs on until it is gone."""
         owner = a_trio()
-        ground = a_ground(owner, a_child(owner, "trio-w-1", deleting_since=NOW))
-        found = judge(ground, *TRIO)
+        context = a_context(owner, a_child(owner, "trio-w-1", deleting_since=NOW))
+        found = judge(context, *TRIO)
         assert found is not None
         assert [job.meta.ref.name for job in found.jobs] == ["trio-w-0", "trio-w-2"]
         assert NOTHING_RUNS not in found.sentences
@@ -220,7 +220,7 @@ def test_success_is_judged_for_the_set(
     policies: Policies, chosen: tuple[str, ...], sentence: str
 ) -> None:
     owner = a_jobset("ft", a_part("driver"), a_part("w", jobs=2), policies=policies)
-    assert sentence in said(a_ground(owner), *chosen)
+    assert sentence in said(a_context(owner), *chosen)
 
 
 def _chain() -> Owner:
@@ -234,7 +234,7 @@ def _chain() -> Owner:
 
 
 def test_only_jobs_outside_that_wait_for_the_set_are_named() -> None:
-    found = " ".join(said(a_ground(_chain()), "ft-driver-0", "ft-workers-0", "ft-workers-1"))
+    found = " ".join(said(a_context(_chain()), "ft-driver-0", "ft-workers-0", "ft-workers-1"))
     assert (
         "After a restart or a resume of JobSet ft the Jobs of eval do not start while they are "
         "held: eval depends on workers."
@@ -243,13 +243,13 @@ def test_only_jobs_outside_that_wait_for_the_set_are_named() -> None:
 
 
 def test_a_part_of_which_some_jobs_are_outside_is_named() -> None:
-    found = " ".join(said(a_ground(_chain()), "ft-driver-0", "ft-workers-0"))
+    found = " ".join(said(a_context(_chain()), "ft-driver-0", "ft-workers-0"))
     assert "the Jobs of workers and eval do not start while they are held" in found
 
 
-def _sharing(quorum: int) -> Ground:
-    ground = a_ground(a_trio(), groups=(a_group("ring", quorum=quorum),))
-    return replace(ground, jobs=tuple(replace(job, group_name="ring") for job in ground.jobs))
+def _sharing(quorum: int) -> ActionContext:
+    context = a_context(a_trio(), groups=(a_group("ring", quorum=quorum),))
+    return replace(context, jobs=tuple(replace(job, group_name="ring") for job in context.jobs))
 
 
 def test_a_shared_group_is_judged_by_all_that_leave_it() -> None:
@@ -269,7 +269,7 @@ class TestEachOfThem:
 
     def _said(self, owner: Owner, name: str, *chosen: str) -> str:
         found = plan(
-            a_ground(owner), READY, verb=Verb.SUSPEND, uid=f"uid-{name}", by="ann", reason="r",
+            a_context(owner), READY, verb=Verb.SUSPEND, uid=f"uid-{name}", by="ann", reason="r",
             action="a-1", now=NOW, chosen=frozenset(f"uid-{one}" for one in chosen),
         )  # fmt: skip
         assert found.allowed
