@@ -18,7 +18,6 @@ from gangboard.domain.verdict import (
     Scheduling,
 )
 from gangboard.store.gangs import Detail, gang_id, pack_detail
-from gangboard.store.history import shape_of
 from gangboard.store.models import (
     Cluster,
     Gang,
@@ -29,6 +28,7 @@ from gangboard.store.models import (
     WatchedObject,
 )
 from gangboard.store.objects import owner_uid, pack
+from gangboard.store.verdict_spans import shape_of
 
 NOW = datetime(2026, 11, 21, 10, 0, 0, tzinfo=UTC)
 """The time of every test that does not need the real one."""

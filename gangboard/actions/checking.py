@@ -26,7 +26,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.holding import hold_on
 from gangboard.domain.reading.wording import label
-from gangboard.store import grounds
+from gangboard.store import action_context
 from gangboard.store.levers import read_levers
 from gangboard.store.models import ActionStep, Cluster, Gang
 
@@ -47,7 +47,7 @@ def check(run: Run) -> float:
             return leave(run, _refused(f"Cluster {cluster.name} has no actor.", ""))
         why = _plan(run, stored, levers)
         return leave(run, _refused(why.why_not, why.needs))
-    versions = stored.api_versions if stored else grounds.served_versions(cluster.pk)
+    versions = stored.api_versions if stored else action_context.served_versions(cluster.pk)
     live = Live(run.door, versions)
     found = _target(run, live)
     if isinstance(found, Exit):
@@ -65,7 +65,11 @@ def check(run: Run) -> float:
 
 def _stored_ground(run: Run, cluster: Cluster) -> ActionContext | None:
     gang = Gang.objects.filter(pk=run.action.gang_id, cluster=cluster).first()
-    return grounds.read_ground(cluster.pk, gang, known.models()) if gang is not None else None
+    return (
+        action_context.read_action_context(cluster.pk, gang, known.models())
+        if gang is not None
+        else None
+    )
 
 
 def _target(run: Run, live: Live) -> Seen | Exit:

@@ -17,7 +17,7 @@ from gangboard.domain.action import ActionContext, Lever, Target, Verb
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
-from gangboard.store import grounds
+from gangboard.store import action_context
 from gangboard.store.actions import DatabaseClock, is_read_only
 from gangboard.store.gangs import gang_id
 from gangboard.store.models import Action, Cluster
@@ -76,7 +76,7 @@ def _overdue(now: datetime, seen: Collection[Mark]) -> Iterator[Overdue]:
 
 def _job(cluster: Cluster, hold: Hold) -> Owner | None:
     """Return the Job that a Hold is about, or None: then the Hold does nothing."""
-    found = grounds.find_object(
+    found = action_context.find_object(
         cluster, "jobs.batch", hold.meta.ref.namespace, hold.job_name, known.models()
     )
     if not isinstance(found, Owner) or found.meta.controller is None:
@@ -97,7 +97,7 @@ def _tried_lately(overdue: Overdue, now: datetime) -> bool:
 
 def _request_release(overdue: Overdue, now: datetime, clock: DatabaseClock) -> Action:
     ref, cluster = overdue.job, overdue.cluster
-    gang = grounds.find_gang(cluster.pk, ref.uid, known.models())
+    gang = action_context.find_gang(cluster.pk, ref.uid, known.models())
     end = overdue.until.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     target = Target(cluster.name, ref.group, ref.kind, ref.namespace, ref.name, ref.uid)
     return new_action(

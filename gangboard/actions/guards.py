@@ -23,8 +23,8 @@ from gangboard.domain.queue import QueueEntry
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
 from gangboard.store import actions, chore_locks
+from gangboard.store.action_context import HOLDS
 from gangboard.store.audit import audit
-from gangboard.store.grounds import HOLDS
 from gangboard.store.models import Action, Cluster, ResourceState
 from gangboard.store.objects import read_objects
 

@@ -18,7 +18,7 @@ from gangboard.domain.hold import Hold
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
 from gangboard.store import actions, chore_locks
-from gangboard.store.grounds import HOLDS
+from gangboard.store.action_context import HOLDS
 from gangboard.store.models import Cluster, HoldCheck, WatchedObject
 from gangboard.store.objects import unpack
 from gangboard.store.proofs import doubt, forget_checks, note_lever, save_check

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gangboard.domain.hold import Hold
-from gangboard.store.grounds import HOLDS
+from gangboard.store.action_context import HOLDS
 from gangboard.store.models import WatchedObject
 from gangboard.store.objects import BATCH, unpack
 

@@ -23,7 +23,7 @@ from gangboard.actions.waking import wake
 from gangboard.diagnosis.policy.plan import plan
 from gangboard.domain.action import ActionState, Plan
 from gangboard.domain.silence import why_closed
-from gangboard.store import actions, grounds, rate_limits
+from gangboard.store import action_context, actions, rate_limits
 from gangboard.store.access import Viewer
 from gangboard.store.actions import DatabaseClock, RealDatabaseClock
 from gangboard.store.audit import audit
@@ -92,8 +92,12 @@ def stored_plan(
     chosen: frozenset[str] = frozenset(),
 ) -> Plan:
     """Return the plan from the objects as the poll saw them last. Raises RequestError (NOT_FOUND)."""
-    gang = grounds.find_gang(cluster.pk, action_request.target.uid, known.models())
-    ground = grounds.read_ground(cluster.pk, gang, known.models()) if gang is not None else None
+    gang = action_context.find_gang(cluster.pk, action_request.target.uid, known.models())
+    ground = (
+        action_context.read_action_context(cluster.pk, gang, known.models())
+        if gang is not None
+        else None
+    )
     if ground is None:
         target = action_request.target
         raise RequestError(
@@ -163,7 +167,7 @@ def _write(
     clock: DatabaseClock,
 ) -> Action:
     """Write row and audit. Raises IntegrityError: the key is used, or an action is open."""
-    gang = grounds.find_gang(subject.cluster.pk, action_request.target.uid, known.models())
+    gang = action_context.find_gang(subject.cluster.pk, action_request.target.uid, known.models())
     root = gang.uid if gang is not None else action_request.target.uid
     action = new_action(
         subject.cluster,

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from gangboard.actions import known
 from gangboard.actions.requests import ActionRequest, RequestError, RequestErrorCode
 from gangboard.domain.owner import Owner
-from gangboard.store import grounds
+from gangboard.store import action_context
 from gangboard.store.access import Viewer
 from gangboard.store.models import Cluster
 
@@ -81,7 +81,7 @@ def find_subject(viewer: Viewer, action_request: ActionRequest) -> Subject:
     cluster = Cluster.objects.filter(name=target.cluster).first()
     found = None
     if cluster is not None and kind is not None and viewer.sees(cluster.pk, target.namespace):
-        found = grounds.find_object(
+        found = action_context.find_object(
             cluster, kind.resource.key, target.namespace, target.name, known.models()
         )
     if cluster is None or not isinstance(found, Owner):

@@ -18,9 +18,9 @@ from gangboard.api.serializers.gangs import (
 )
 from gangboard.api.views import ReadView, next_url
 from gangboard.readmodels.cursors import CursorError
+from gangboard.readmodels.gang_history import find_deleted_gang
 from gangboard.readmodels.gang_page import gang_detail
 from gangboard.readmodels.gangs import GangFilters, list_gangs
-from gangboard.readmodels.past import gone_gang
 
 
 class GangListView(ReadView):
@@ -59,7 +59,7 @@ class GangView(ReadView):
         found = gang_detail(viewer=viewer, gang_id=gang_id, now=now)
         if found is not None:
             return Response(GangDetailSerializer(found).data)
-        gone = gone_gang(viewer=viewer, gang_id=gang_id, now=now)
+        gone = find_deleted_gang(viewer=viewer, gang_id=gang_id, now=now)
         if gone is not None:
             return Response(serialize_deleted_gang(gone))
         raise NotFound(NOT_FOUND)

@@ -36,7 +36,6 @@ from gangboard.polling.sight import (
     why_no_room,
 )
 from gangboard.store.gangs import unpack_memory
-from gangboard.store.history import end_spans, record_verdicts
 from gangboard.store.models import Gang
 from gangboard.store.objects import read_objects
 from gangboard.store.observations import (
@@ -46,6 +45,7 @@ from gangboard.store.observations import (
     save_gangs,
     writing,
 )
+from gangboard.store.verdict_spans import end_spans, record_verdicts
 
 GANGS_AT_ONCE = 100
 PENDING_AT_ONCE = 25

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from gangboard.store.batched_deletes import delete_expired_sessions, delete_in_batches
 from gangboard.store.heartbeats import forget_dead
-from gangboard.store.history import forget_spans
 from gangboard.store.models import AccessToken, Attempts, Gang, Outage, SignInLink
+from gangboard.store.verdict_spans import delete_old_spans
 
 GONE_GANGS = timedelta(hours=1)
 """Long enough for every open page to have noticed."""
@@ -33,5 +33,5 @@ def clean_up() -> None:
     delete_in_batches(Attempts.objects.filter(ends_at__lte=now))
     forget_dead()
     oldest = now - timedelta(days=settings.HISTORY_DAYS)
-    forget_spans(ended_before=oldest)
+    delete_old_spans(ended_before=oldest)
     delete_in_batches(Outage.objects.filter(ended_at__lt=oldest))

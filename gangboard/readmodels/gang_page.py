@@ -10,11 +10,11 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import JobState
 from gangboard.readmodels.action_rows import ActionRow, OfferRow
 from gangboard.readmodels.actions import actions_of_gang
-from gangboard.readmodels.discretion import Discretion, unnamed
 from gangboard.readmodels.events import EventRow, recent_events
 from gangboard.readmodels.findings import FindingRow, finding_row
 from gangboard.readmodels.fit import FitShape, fit_shapes
 from gangboard.readmodels.freshness import Freshness, read_freshness
+from gangboard.readmodels.gang_history import GangHistory, read_gang_history
 from gangboard.readmodels.gangs import GangRow, build_row
 from gangboard.readmodels.group_sight import UnseenGroups
 from gangboard.readmodels.groups import GroupRow, groups_by_uid
@@ -22,8 +22,8 @@ from gangboard.readmodels.kubectl import Command, commands_for
 from gangboard.readmodels.last_look import finding_then, member_then
 from gangboard.readmodels.members import MemberBlock, MemberRow, make_blocks, member_row
 from gangboard.readmodels.offers import gang_offers, job_subject, owner_subject
-from gangboard.readmodels.past import Past, gang_past
 from gangboard.readmodels.printable import printable
+from gangboard.readmodels.redaction import Redactor, redact
 from gangboard.readmodels.steps import Step, make_steps
 from gangboard.readmodels.timeline import TimelineRow, make_timeline
 from gangboard.readmodels.words import Face, face_of, past_sentence
@@ -111,7 +111,7 @@ class GangDetail:
     """The last actions on the owner and its Jobs, the newest first."""
     fit: tuple[FitShape, ...] = ()
     """Where its waiting pods could go; none when none waits for a node."""
-    past: Past = field(default_factory=Past)
+    past: GangHistory = field(default_factory=GangHistory)
     """What was said of it before, and how long it waited."""
     groups_unseen: tuple[UnseenGroups, ...] = ()
     """Kinds of groups that cannot be looked at in its cluster: it may have more than `groups`."""
@@ -184,8 +184,8 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
         return None
     detail = unpack_detail(bytes(gang.detail))
     nodes = frozenset(member.node for member in detail.members if member.node)
-    discretion = Discretion(viewer, gang.cluster_id, gang.name, nodes)
-    hidden = discretion.hidden_refs(detail.findings)
+    redactor = Redactor(viewer, gang.cluster_id, gang.name, nodes)
+    hidden = redactor.hidden_refs(detail.findings)
     row = build_row(gang, viewer=viewer, clusters=clusters, now=now)
     history = actions_of_gang(viewer=viewer, gang_id=gang.pk)
     subjects = (owner_subject(gang), *(job_subject(job) for job in detail.jobs))
@@ -194,7 +194,9 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
     groups = groups_by_uid(uids, viewer=viewer, cluster=cluster)
     found = GangDetail(
         row=row,
-        findings=tuple(finding_row(discretion.finding(item, hidden)) for item in detail.findings),
+        findings=tuple(
+            finding_row(redactor.redact_finding(item, hidden)) for item in detail.findings
+        ),
         jobs=tuple(
             replace(
                 _job(job, hidden, own=gang.name),
@@ -213,7 +215,7 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
         actions=offers.get(gang.uid, ()),
         history=history,
         fit=_fit(detail, gang, viewer, cluster),
-        past=gang_past(viewer=viewer, gang=gang, cluster=cluster, now=now),
+        past=read_gang_history(viewer=viewer, gang=gang, cluster=cluster, now=now),
     )
     return _then(found) if row.members_were else found
 
@@ -261,7 +263,7 @@ def _job(job: JobState, hidden: tuple[ObjectRef, ...], *, own: str) -> JobRow:
         mode=printable(job.scheduling.mode),
         mode_label=printable(job.scheduling.label),
         mode_reason=printable(job.scheduling.reason),
-        message=printable(unnamed(job.finding.message, hidden, own=own)) if job.finding else "",
+        message=printable(redact(job.finding.message, hidden, own=own)) if job.finding else "",
         hold=printable(job.hold),
         held_since=job.held_since,
         held_by=printable(job.held_by),

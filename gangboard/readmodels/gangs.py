@@ -10,7 +10,6 @@ from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import Members
 from gangboard.readmodels.cursors import CursorError, read_page
-from gangboard.readmodels.discretion import hidden_in_detail, of_use, unnamed
 from gangboard.readmodels.freshness import (
     Freshness,
     Level,
@@ -28,6 +27,7 @@ from gangboard.readmodels.gang_query import (
 )
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.quantities import quantity_text
+from gangboard.readmodels.redaction import hidden_refs_in_detail, redact, redact_advice
 from gangboard.readmodels.words import NOT_OBSERVED, NOT_OBSERVED_TITLE, Face, face_of
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
@@ -174,7 +174,7 @@ def build_row(
         failed=gang.failed,
         held=gang.held,
     )
-    message = printable(unnamed(gang.message, hidden, own=gang.name))
+    message = printable(redact(gang.message, hidden, own=gang.name))
     known = gang.health != Health.UNKNOWN
     row = GangRow(
         id=gang.id,
@@ -192,7 +192,7 @@ def build_row(
         code=printable(gang.code),
         title=printable(gang.title),
         message=message,
-        advice=tuple(map(printable, of_use(map(str, gang.advice), hidden, own=gang.name))),
+        advice=tuple(map(printable, redact_advice(map(str, gang.advice), hidden, own=gang.name))),
         members=members,
         requests={printable(name): printable(str(value)) for name, value in gang.requests.items()},
         queue=printable(gang.queue),
@@ -243,7 +243,7 @@ def _unlisted(gang: Gang) -> Freshness:
 def _hidden(gang: Gang, viewer: Viewer) -> tuple[ObjectRef, ...]:
     if viewer.sees_cluster(gang.cluster_id):
         return ()
-    return hidden_in_detail(viewer, gang.cluster_id, bytes(gang.detail))
+    return hidden_refs_in_detail(viewer, gang.cluster_id, bytes(gang.detail))
 
 
 def _bar(members: Members) -> Bar:

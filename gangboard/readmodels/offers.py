@@ -24,7 +24,7 @@ from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.gangs import GangRow
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
-from gangboard.store.grounds import read_ground
+from gangboard.store.action_context import read_action_context
 from gangboard.store.levers import read_all_levers, read_levers
 from gangboard.store.models import Cluster, Gang
 
@@ -79,7 +79,7 @@ def gang_offers(
     why_not = no_right(viewer, gang.cluster_id, gang.namespace) or cluster.why_closed
     if why_not:
         return {one.ref.uid: desk.closed(one, why_not) for one in every}
-    ground = read_ground(gang.cluster_id, gang, stored_models())
+    ground = read_action_context(gang.cluster_id, gang, stored_models())
     if ground is None:
         unknown = f"gangboard knows no way to suspend {gang.kind} {gang.name}."
         return {one.ref.uid: desk.closed(one, unknown) for one in every}

@@ -15,7 +15,7 @@ from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.offers import gang_offers, no_right, owner_subject, stored_models
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
-from gangboard.store.grounds import find_gang, read_ground
+from gangboard.store.action_context import find_gang, read_action_context
 from gangboard.store.levers import read_levers
 from gangboard.store.models import Action, Cluster, Gang
 
@@ -79,7 +79,7 @@ def _gangs(
         gang = find_gang(cluster_id, uid, stored_models())
         if gang is None or no_right(viewer, cluster_id, gang.namespace):
             continue
-        ground = read_ground(cluster_id, gang, stored_models())
+        ground = read_action_context(cluster_id, gang, stored_models())
         if ground is None:
             continue
         for job in (ground.owner, *ground.jobs, *ground.old_jobs):

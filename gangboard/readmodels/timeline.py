@@ -10,8 +10,8 @@ from gangboard.domain.action import ActionState, Verb
 from gangboard.domain.health import Health
 from gangboard.readmodels.action_rows import ActionRow
 from gangboard.readmodels.ages import duration_text
-from gangboard.readmodels.history import SpanRow
 from gangboard.readmodels.outages import OutageRow
+from gangboard.readmodels.verdict_spans import SpanRow
 from gangboard.readmodels.words import Face, face_of
 
 MOST_NODES = 8

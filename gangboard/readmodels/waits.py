@@ -168,7 +168,7 @@ class Likeness:
     cluster_id: int
     queue: str
     shape: str
-    """As store.history.shape_of; empty: not known, so nothing is like it."""
+    """As store.verdict_spans.shape_of; empty: not known, so nothing is like it."""
     desired: int
 
 

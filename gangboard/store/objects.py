@@ -41,7 +41,7 @@ def unpack(data: bytes, model: type[T]) -> T:
 
 
 def owner_uid(model: object) -> str | None:
-    """Return the uid of whose an object is: what `store.grounds` finds it by.
+    """Return the uid of whose an object is: what `store.action_context` finds it by.
 
     An owner is its controller's, a Hold the JobSet's, an entry in a queue the owner's that waits in it.
     None: of nobody, or of another kind of object.

@@ -10,10 +10,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.gang_history import DeletedGang, GangHistory, find_deleted_gang
 from gangboard.readmodels.gang_page import gang_detail
-from gangboard.readmodels.history import make_strip
 from gangboard.readmodels.liveness import read_liveness
-from gangboard.readmodels.past import GoneGang, Past, gone_gang
+from gangboard.readmodels.verdict_spans import make_strip
 from gangboard.store.access import Viewer
 from gangboard.web.layout import layout_fragments, render_page
 from gangboard.web.live.fragments import Fragment, FragmentList
@@ -23,7 +23,7 @@ DELETED = "gone"
 """Parameter with which an open page of a deleted gang asks for updates."""
 
 
-def past_fragment(past: Past, now: datetime) -> Fragment:
+def past_fragment(past: GangHistory, now: datetime) -> Fragment:
     """Return the strip and the wait of a gang."""
     context = {
         "strip": make_strip(past.spans, now, past.outages),
@@ -38,7 +38,7 @@ def show_deleted_gang(
     request: HttpRequest, viewer: Viewer, gang_id: str, now: datetime
 ) -> HttpResponse:
     """Show what is left of a deleted gang; one without a past and one that may not be seen look the same."""
-    gang = gone_gang(viewer=viewer, gang_id=gang_id, now=now)
+    gang = find_deleted_gang(viewer=viewer, gang_id=gang_id, now=now)
     if gang is None:
         raise Http404
     return render_page(
@@ -58,7 +58,7 @@ def deleted_gang_updates(request: HttpRequest, viewer: Viewer, gang_id: str) -> 
 
     def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         now = timezone.now()
-        gang = gone_gang(viewer=viewer, gang_id=gang_id, now=now)
+        gang = find_deleted_gang(viewer=viewer, gang_id=gang_id, now=now)
         # A gang that is there again has a page of its own.
         is_back = gang_detail(viewer=viewer, gang_id=gang_id, now=now) is not None
         return () if gang is None or is_back else _page(viewer, gang, now)
@@ -70,7 +70,7 @@ def _live(gang_id: str) -> str:
     return f"{reverse('gang-updates', args=[gang_id])}?{DELETED}=1"
 
 
-def _page(viewer: Viewer, gang: GoneGang, now: datetime) -> tuple[Fragment | FragmentList, ...]:
+def _page(viewer: Viewer, gang: DeletedGang, now: datetime) -> tuple[Fragment | FragmentList, ...]:
     clusters = read_freshness(viewer=viewer, now=now)
     said = (gang.face, gang.code, gang.message, gang.since, gang.gone_at, gang.verdict)
     return (

@@ -18,7 +18,7 @@ from gangboard.actions import known, service
 from gangboard.actions.service import RequestError, RequestErrorCode
 from gangboard.domain.owner import Owner
 from gangboard.simulator.resources import Resource
-from gangboard.store import grounds
+from gangboard.store import action_context
 from gangboard.store.models import Action
 from tests.actions.site import (
     BATCH,
@@ -259,7 +259,9 @@ def test_s10_each_has_its_own_sentence(
 
 def _ask_about_what_is_gone(site: Site) -> Action:
     """The poll has not noticed yet."""
-    stored = grounds.find_object(site.cluster, "jobs.batch", NAMESPACE, WORKER, known.models())
+    stored = action_context.find_object(
+        site.cluster, "jobs.batch", NAMESPACE, WORKER, known.models()
+    )
     assert isinstance(stored, Owner)
     meta = stored.meta
     action_request = site.action_request(name="alone")

@@ -17,8 +17,8 @@ from gangboard.readmodels.waits import (
     typical_wait,
 )
 from gangboard.store.access import Scope, Viewer
-from gangboard.store.history import shape_of
 from gangboard.store.models import Cluster, Gang
+from gangboard.store.verdict_spans import shape_of
 from tests.factories import NOW, VERDICTS, make_cluster, make_gang, make_history
 
 pytestmark = pytest.mark.django_db

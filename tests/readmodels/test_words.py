@@ -7,8 +7,8 @@ import pytest
 from gangboard.domain.health import Health
 from gangboard.readmodels import words
 from gangboard.readmodels.ages import duration_text
+from gangboard.readmodels.data_versions import position
 from gangboard.readmodels.liveness import read_liveness
-from gangboard.readmodels.news import position
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.quantities import quantity_text
 from gangboard.store.access import Scope, Viewer

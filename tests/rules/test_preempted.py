@@ -8,7 +8,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import UnitMemory
-from gangboard.readmodels.discretion import unnamed
+from gangboard.readmodels.redaction import redact
 from tests.diagnosis.building import a_job, a_pod, ago, an_event
 from tests.placement.making import CORDON, node
 from tests.rules import texts
@@ -80,7 +80,7 @@ def test_a_gang_that_the_viewer_may_not_see_is_not_named() -> None:
     memory = UnitMemory(preempted_at=ago(30), preempted_by=(USURPER,))
     finding = found("preempted", low(memory=memory))
     hidden = tuple(one.source for one in finding.evidence if one.source == USURPER)
-    assert unnamed(finding.message, hidden, own="low").startswith(
+    assert redact(finding.message, hidden, own="low").startswith(
         "Its pods were preempted by a gang you may not see, and 2 pods wait: "
     )
 

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from gangboard.readmodels.news import Moment
+from gangboard.readmodels.data_versions import DataVersions
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, Gang
 from gangboard.web.live import views as live_views
@@ -99,9 +99,9 @@ def own_notifier(monkeypatch: pytest.MonkeyPatch) -> Iterator[Notifier]:
     """A notifier that never sees anything: pages wait a moment only, and share no reading."""
     end = threading.Event()
 
-    def look() -> Moment:
+    def look() -> DataVersions:
         end.wait()
-        return Moment()
+        return DataVersions()
 
     quiet = Notifier(look)
     monkeypatch.setattr(live_views, "notifier", quiet)

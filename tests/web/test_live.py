@@ -22,8 +22,8 @@ from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
+from gangboard.readmodels.data_versions import DataVersions
 from gangboard.readmodels.freshness import Level
-from gangboard.readmodels.news import Moment
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Gang, Grant, Heartbeat
 from gangboard.store.people import disable_user
@@ -270,7 +270,7 @@ class TestNotifier:
 
     def make(self) -> tuple[Notifier, dict[int, tuple[int, Level]]]:
         clusters = {1: (1, Level.LIVE), 2: (1, Level.LIVE)}
-        return Notifier(lambda: Moment(dict(clusters), ())), clusters
+        return Notifier(lambda: DataVersions(dict(clusters), ())), clusters
 
     def wait_in_thread(
         self, notifier: Notifier, viewer: Viewer, page: str, timeout: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gangboard.api.serializers.gangs import MORE, GangDetailSerializer, GangSerializer
-from gangboard.readmodels.past import GoneGang
+from gangboard.readmodels.gang_history import DeletedGang
 
 _KEPT = (
     *("id", "cluster", "api_group", "kind", "namespace", "name", "uid", "queue", "created_at"),
@@ -21,7 +21,7 @@ _NOT_ANY_MORE: dict[str, Any] = {
 """Values of every deleted gang: nothing can be done to it, and none of its pods waits."""
 
 
-def serialize_deleted_gang(gang: GoneGang) -> dict[str, Any]:
+def serialize_deleted_gang(gang: DeletedGang) -> dict[str, Any]:
     """Return every key of `gangs/{id}/`; what nobody knows any more is null."""
     fields = GangDetailSerializer().fields
     kept = {name: (fields[name], fields[name].get_attribute(gang)) for name in _KEPT}

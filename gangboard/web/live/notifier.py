@@ -14,7 +14,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from django.utils import timezone
 
 from gangboard.logs import get_logger
-from gangboard.readmodels.news import Moment, position_in, read_moment
+from gangboard.readmodels.data_versions import DataVersions, position_in, read_data_versions
 from gangboard.store.access import Viewer
 
 POLL_INTERVAL = 0.1
@@ -44,13 +44,13 @@ class Ticket:
 class Notifier:
     """Looks at the positions for all waiting requests of this process."""
 
-    def __init__(self, read: Callable[[], Moment]) -> None:
+    def __init__(self, read: Callable[[], DataVersions]) -> None:
         self._read = read
         lock = threading.Lock()
         self._changed = threading.Condition(lock)
         self._joined = threading.Condition(lock)
         self._waiting: dict[tuple[int, str], Ticket] = {}
-        self._moment: Moment | None = None
+        self._data_versions: DataVersions | None = None
         self._thread: threading.Thread | None = None
 
     @property
@@ -89,19 +89,21 @@ class Notifier:
     @property
     def roles(self) -> tuple[int, int]:
         """A position that moves when somebody is given or loses a role."""
-        return (0, 0) if self._moment is None else self._moment.roles
+        return (0, 0) if self._data_versions is None else self._data_versions.roles
 
     def position(self, viewer: Viewer) -> str:
         """Return the viewer's position as last seen; take it before reading what it stands for."""
-        return "" if self._moment is None else position_in(self._moment, viewer=viewer)
+        return (
+            "" if self._data_versions is None else position_in(self._data_versions, viewer=viewer)
+        )
 
     def wait(self, ticket: Ticket, viewer: Viewer, seen: str, timeout: float) -> bool:
         """Wait until the viewer's position is not `seen`; False when time is up or superseded."""
         deadline = time.monotonic() + timeout
         with self._changed:
             while not ticket.superseded:
-                moment = self._moment
-                if moment is not None and position_in(moment, viewer=viewer) != seen:
+                versions = self._data_versions
+                if versions is not None and position_in(versions, viewer=viewer) != seen:
                     return True
                 left = deadline - time.monotonic()
                 if left <= 0:
@@ -121,17 +123,17 @@ class Notifier:
     def _look(self) -> float:
         """Read the positions, tell the waiters when they moved; return seconds to the next look."""
         try:
-            moment = self._read()
+            versions = self._read()
         except (DatabaseError, InterfaceError) as error:
             log.warning("the positions could not be read", error=str(error))
             connection.close()
             return RETRY_INTERVAL
-        if moment != self._moment:
+        if versions != self._data_versions:
             with self._changed:
-                self._moment = moment
+                self._data_versions = versions
                 self._changed.notify_all()
         return POLL_INTERVAL
 
 
-notifier = Notifier(lambda: read_moment(now=timezone.now()))
+notifier = Notifier(lambda: read_data_versions(now=timezone.now()))
 """The one of this process; its thread starts with the first waiting request."""

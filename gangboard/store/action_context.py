@@ -1,4 +1,4 @@
-"""The stored objects of one gang that a decision about acting stands on. No pods: it is cheap."""
+"""The stored objects of one gang that the policy of actions needs. No pods: it is cheap."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Models = Mapping[str, type[Any]]
 """Resource key → class of the domain, as the registries say."""
 
 
-def read_ground(cluster_id: int, gang: Gang, models: Models) -> ActionContext | None:
+def read_action_context(cluster_id: int, gang: Gang, models: Models) -> ActionContext | None:
     """Return what is known of a gang now, as the poll saw it last.
 
     None: its owner is no kind that can be acted on (a bare pod or group), or it is gone. `models`

@@ -16,8 +16,8 @@ from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Controller, Meta, ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
-from gangboard.store import grounds, objects
-from gangboard.store.grounds import find_gang, find_object, read_ground
+from gangboard.store import action_context, objects
+from gangboard.store.action_context import find_gang, find_object, read_action_context
 from gangboard.store.models import Cluster, ResourceState, WatchedObject
 from tests.factories import make_cluster, make_gang, store_object
 
@@ -64,7 +64,7 @@ def cluster() -> Cluster:
 
 def test_a_jobset(cluster: Cluster) -> None:
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
-    ground = read_ground(cluster.pk, gang, models())
+    ground = read_action_context(cluster.pk, gang, models())
     assert ground is not None
     assert ground.owner.meta.ref.uid == "js"
     assert [job.meta.ref.uid for job in ground.jobs] == ["j0"]
@@ -77,14 +77,14 @@ def test_a_jobset(cluster: Cluster) -> None:
 def test_a_standalone_job_is_its_own_only_job(cluster: Cluster) -> None:
     store_object(cluster, JOBS, Owner(meta("batch", "Job", "alone", "a")))
     gang = make_gang(cluster, "alone", uid="a", kind="Job", api_group="batch")
-    ground = read_ground(cluster.pk, gang, models())
+    ground = read_action_context(cluster.pk, gang, models())
     assert ground is not None
     assert [job.meta.ref.uid for job in ground.jobs] == ["a"]
 
 
 def test_what_is_no_owner_has_no_ground(cluster: Cluster) -> None:
     gang = make_gang(cluster, "gone", uid="gone")
-    assert read_ground(cluster.pk, gang, models()) is None
+    assert read_action_context(cluster.pk, gang, models()) is None
 
 
 def test_the_gang_of_a_child_job(cluster: Cluster) -> None:
@@ -108,7 +108,7 @@ def test_what_else_is_in_the_namespace_is_not_read(
 ) -> None:
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
     with CaptureQueriesContext(connection) as alone:
-        read_ground(cluster.pk, gang, models())
+        read_action_context(cluster.pk, gang, models())
     for number in range(60):
         uid = f"other-{number}"
         hold = Hold(meta("gangboard.dev", "Hold", f"h-{uid}", f"h-{uid}"), "train-w-0", uid)
@@ -124,9 +124,9 @@ def test_what_else_is_in_the_namespace_is_not_read(
         unpacked.append(found := objects.unpack(data, model))
         return found
 
-    monkeypatch.setattr(grounds, "unpack", count)
+    monkeypatch.setattr(action_context, "unpack", count)
     with CaptureQueriesContext(connection) as crowded:
-        ground = read_ground(cluster.pk, gang, models())
+        ground = read_action_context(cluster.pk, gang, models())
     assert ground is not None
     assert [hold.meta.ref.uid for hold in ground.holds] == ["h0"]
     # The JobSet's two Jobs, its Hold and its entry.
@@ -137,7 +137,7 @@ def test_what_else_is_in_the_namespace_is_not_read(
 def test_a_child_is_known_by_its_controller_whatever_it_is_called(cluster: Cluster) -> None:
     store_object(cluster, JOBS, Owner(meta("batch", "Job", "shortened-8f3a", "odd", "js")))
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
-    ground = read_ground(cluster.pk, gang, models())
+    ground = read_action_context(cluster.pk, gang, models())
     assert ground is not None
     assert {job.meta.ref.uid for job in (*ground.jobs, *ground.old_jobs)} == {"j0", "j1", "odd"}
 
@@ -149,7 +149,7 @@ def test_children_of_children_and_a_circle_of_owners(cluster: Cluster) -> None:
         store_object(cluster, JOBSETS, model)
     store_object(cluster, JOBS, Owner(meta("batch", "Job", "top-m-0", "bottom", "middle")))
     gang = make_gang(cluster, "top", uid="top", namespace=NAMESPACE)
-    ground = read_ground(cluster.pk, gang, models())
+    ground = read_action_context(cluster.pk, gang, models())
     assert ground is not None
     assert {job.meta.ref.uid for job in (*ground.jobs, *ground.old_jobs)} == {"bottom"}
 
@@ -160,7 +160,7 @@ def test_more_children_than_one_query_takes(cluster: Cluster) -> None:
     last = Hold(meta("gangboard.dev", "Hold", "last", "last"), "w", f"w-{objects.BATCH}")
     store_object(cluster, HOLDS, last)
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
-    ground = read_ground(cluster.pk, gang, models())
+    ground = read_action_context(cluster.pk, gang, models())
     assert ground is not None
     assert {hold.meta.ref.uid for hold in ground.holds} == {"h0", "last"}
 

@@ -1,4 +1,4 @@
-"""What was said of a gang, and when: as a list, and as one strip."""
+"""The verdicts of one gang over time: as a list of spans, and as one strip."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.readmodels.ages import duration_text
-from gangboard.readmodels.discretion import hidden_in_detail, unnamed
 from gangboard.readmodels.outages import OutageRow, cut
 from gangboard.readmodels.printable import printable
+from gangboard.readmodels.redaction import hidden_refs_in_detail, redact
 from gangboard.readmodels.waits import Stretch
 from gangboard.readmodels.words import NOT_OBSERVED_TITLE, Face, face_of
 from gangboard.store.access import Viewer
@@ -105,7 +105,7 @@ def read_spans(*, viewer: Viewer, gang_id: str) -> Spans:
 def _row(span: VerdictSpan, viewer: Viewer) -> SpanRow:
     hidden: tuple[ObjectRef, ...] = ()
     if not viewer.sees_cluster(span.cluster_id):
-        hidden = hidden_in_detail(viewer, span.cluster_id, bytes(span.findings))
+        hidden = hidden_refs_in_detail(viewer, span.cluster_id, bytes(span.findings))
     return SpanRow(
         began_at=span.began_at,
         ended_at=span.ended_at,
@@ -114,7 +114,7 @@ def _row(span: VerdictSpan, viewer: Viewer) -> SpanRow:
         stage=span.stage,
         code=printable(span.code),
         title=printable(span.title),
-        message=printable(unnamed(span.message, hidden, own=span.name)),
+        message=printable(redact(span.message, hidden, own=span.name)),
         last=span.last,
     )
 

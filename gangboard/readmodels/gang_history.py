@@ -1,4 +1,4 @@
-"""The past of a gang: its verdicts and its wait, also when nothing else is left of it."""
+"""The history of a gang: its verdicts and its wait, also when the gang is deleted."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gangboard.readmodels.actions import actions_of_gang
-from gangboard.readmodels.discretion import Discretion
 from gangboard.readmodels.findings import FindingRow, finding_row
 from gangboard.readmodels.freshness import Freshness, read_freshness
-from gangboard.readmodels.history import SpanRow, read_spans
 from gangboard.readmodels.outages import OutageRow, read_outages, with_outages
 from gangboard.readmodels.printable import printable
+from gangboard.readmodels.redaction import Redactor
 from gangboard.readmodels.timeline import TimelineRow, make_timeline
+from gangboard.readmodels.verdict_spans import SpanRow, read_spans
 from gangboard.readmodels.waits import Likeness, Typical, Wait, make_wait, typical_wait
 from gangboard.readmodels.words import Face
 from gangboard.store.access import Viewer
-from gangboard.store.history import shape_of, unpack_said
 from gangboard.store.models import Gang, VerdictSpan
+from gangboard.store.verdict_spans import shape_of, unpack_span_detail
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class GangHistory:
     """What was said of a gang and how long it waited."""
 
     spans: tuple[SpanRow, ...] = ()
@@ -41,8 +41,8 @@ class Past:
         return (self.spans, self.more, self.outages, self.wait is None, self.typical)
 
     @property
-    def with_wait(self) -> Past | None:
-        """The past itself where there was a wait: for who prints the wait as one thing."""
+    def with_wait(self) -> GangHistory | None:
+        """The history itself where there was a wait: for callers that print the wait as one thing."""
         return None if self.wait is None else self
 
     @property
@@ -53,8 +53,8 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True)
-class GoneGang:
-    """A gang of which only its history is left."""
+class DeletedGang:
+    """A deleted gang, of which only its history is left."""
 
     id: str
     cluster: str
@@ -75,7 +75,7 @@ class GoneGang:
     since: datetime
     gone_at: datetime | None
     verdict: FindingRow | None
-    past: Past
+    past: GangHistory
     timeline: tuple[TimelineRow, ...]
 
     @property
@@ -94,15 +94,17 @@ class GoneGang:
         return self.gone_at or self.since
 
 
-def gang_past(*, viewer: Viewer, gang: Gang, cluster: Freshness, now: datetime) -> Past:
-    """Return the past of a gang that is stored."""
+def read_gang_history(
+    *, viewer: Viewer, gang: Gang, cluster: Freshness, now: datetime
+) -> GangHistory:
+    """Return the history of a gang that is stored."""
     shape = shape_of(gang.requests, gang.desired)
     like = Likeness(gang.cluster_id, gang.queue, shape, gang.desired)
-    return _past(viewer, gang.pk, cluster, gang.created_at, like, now)
+    return _history(viewer, gang.pk, cluster, gang.created_at, like, now)
 
 
-def gone_gang(*, viewer: Viewer, gang_id: str, now: datetime) -> GoneGang | None:
-    """Return what is left of a gang whose row is gone; None when nothing is or the viewer may not see it."""
+def find_deleted_gang(*, viewer: Viewer, gang_id: str, now: datetime) -> DeletedGang | None:
+    """Return what is left of a deleted gang; None when nothing is or the viewer may not see it."""
     if "\x00" in gang_id:  # the one character that PostgreSQL refuses
         return None
     found = VerdictSpan.objects.filter(viewer.gang_filter(), gang_id=gang_id)
@@ -113,9 +115,9 @@ def gone_gang(*, viewer: Viewer, gang_id: str, now: datetime) -> GoneGang | None
     if cluster is None:
         return None
     like = Likeness(last.cluster_id, last.queue, last.shape, last.desired)
-    past = _past(viewer, gang_id, cluster, last.created_at, like, now)
-    newest = past.spans[0]
-    return GoneGang(
+    history = _history(viewer, gang_id, cluster, last.created_at, like, now)
+    newest = history.spans[0]
+    return DeletedGang(
         id=gang_id,
         cluster=cluster.cluster,
         api_group=printable(last.api_group),
@@ -134,28 +136,28 @@ def gone_gang(*, viewer: Viewer, gang_id: str, now: datetime) -> GoneGang | None
         since=newest.began_at,
         gone_at=last.ended_at,
         verdict=_verdict(last, viewer),
-        past=past,
+        past=history,
         timeline=make_timeline(
-            actions_of_gang(viewer=viewer, gang_id=gang_id), {}, past.spans, past.outages
+            actions_of_gang(viewer=viewer, gang_id=gang_id), {}, history.spans, history.outages
         ),
     )
 
 
-def _past(
+def _history(
     viewer: Viewer,
     gang_id: str,
     cluster: Freshness,
     created_at: datetime | None,
     like: Likeness,
     now: datetime,
-) -> Past:
+) -> GangHistory:
     spans = read_spans(viewer=viewer, gang_id=gang_id)
     outages = read_outages(viewer=viewer, clusters=(cluster,))[cluster.cluster_id]
     wait = make_wait(with_outages(spans.oldest, outages), created_at, now)
     typical = None
     if wait is not None:
         typical = typical_wait(viewer=viewer, like=like, gang_id=gang_id)
-    return Past(spans.newest, spans.more, _meanwhile(spans.newest, outages), wait, typical)
+    return GangHistory(spans.newest, spans.more, _meanwhile(spans.newest, outages), wait, typical)
 
 
 def _meanwhile(spans: tuple[SpanRow, ...], outages: tuple[OutageRow, ...]) -> tuple[OutageRow, ...]:
@@ -171,8 +173,8 @@ def _meanwhile(spans: tuple[SpanRow, ...], outages: tuple[OutageRow, ...]) -> tu
 
 
 def _verdict(span: VerdictSpan, viewer: Viewer) -> FindingRow | None:
-    said = unpack_said(bytes(span.findings))
-    discretion = Discretion(viewer, span.cluster_id, span.name, said.own_nodes)
-    hidden = discretion.hidden_refs(said.findings)
-    found = (finding_row(discretion.finding(finding, hidden)) for finding in said.findings)
+    detail = unpack_span_detail(bytes(span.findings))
+    redactor = Redactor(viewer, span.cluster_id, span.name, detail.own_nodes)
+    hidden = redactor.hidden_refs(detail.findings)
+    found = (finding_row(redactor.redact_finding(finding, hidden)) for finding in detail.findings)
     return next(found, None)

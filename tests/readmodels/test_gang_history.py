@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.readmodels.gang_history import DeletedGang, find_deleted_gang
 from gangboard.readmodels.gang_page import GangDetail, gang_detail
-from gangboard.readmodels.history import MOST_SPANS, SpanRow, make_strip
-from gangboard.readmodels.past import GoneGang, gone_gang
+from gangboard.readmodels.verdict_spans import MOST_SPANS, SpanRow, make_strip
 from gangboard.readmodels.waits import Typical
 from gangboard.readmodels.words import face_of
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
-from gangboard.store.history import end_spans, record_verdicts
 from gangboard.store.models import Cluster, Gang
+from gangboard.store.verdict_spans import end_spans, record_verdicts
 from tests.factories import (
     NOW,
     make_cluster,
@@ -53,8 +53,8 @@ def read(viewer: Viewer, gang: Gang) -> GangDetail:
     return detail
 
 
-def read_gone(viewer: Viewer, gang: Gang) -> GoneGang:
-    found = gone_gang(viewer=viewer, gang_id=gang.pk, now=NOW)
+def read_gone(viewer: Viewer, gang: Gang) -> DeletedGang:
+    found = find_deleted_gang(viewer=viewer, gang_id=gang.pk, now=NOW)
     assert found is not None
     return found
 
@@ -334,10 +334,10 @@ class TestGone:
         Gang.objects.all().delete()
         elsewhere = Viewer(4, "vera", (Scope(cluster.pk, "vision", "viewer"),))
         for viewer in (stranger, elsewhere):
-            assert gone_gang(viewer=viewer, gang_id=gang.pk, now=NOW) is None
+            assert find_deleted_gang(viewer=viewer, gang_id=gang.pk, now=NOW) is None
         for id_ in ("no-such", "a\x00b"):
-            assert gone_gang(viewer=owner, gang_id=id_, now=NOW) is None
-        assert gone_gang(viewer=owner, gang_id=gang.pk, now=NOW) is not None
+            assert find_deleted_gang(viewer=owner, gang_id=id_, now=NOW) is None
+        assert find_deleted_gang(viewer=owner, gang_id=gang.pk, now=NOW) is not None
 
     def test_within_the_first_hour_it_is_shown_as_it_was(
         self, owner: Viewer, cluster: Cluster

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gangboard.domain.objects import ObjectRef
-from gangboard.readmodels.discretion import of_use, unnamed
+from gangboard.readmodels.redaction import redact, redact_advice
 
 GANG = "a gang you may not see"
 NODE = "a node you may not see"
@@ -37,7 +37,7 @@ def node(name: str) -> ObjectRef:
     ],
 )
 def test_a_hidden_name_is_not_left(text: str, ref: ObjectRef, told: str) -> None:
-    assert unnamed(text, (ref,), own="train") == told
+    assert redact(text, (ref,), own="train") == told
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_hidden_name_is_not_left(text: str, ref: ObjectRef, told: str) -> None
 )
 def test_several_hidden_names_are_told_at_once(text: str, told: str) -> None:
     hidden = (job("train"), node("n7"), node("n8"))
-    assert unnamed(text, hidden, own="mine") == told
+    assert redact(text, hidden, own="mine") == told
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_several_hidden_names_are_told_at_once(text: str, told: str) -> None:
     ],
 )
 def test_what_only_looks_like_it_stays(text: str, ref: ObjectRef) -> None:
-    assert unnamed(text, (ref,), own="train") == text
+    assert redact(text, (ref,), own="train") == text
 
 
 END = "{} 12:12 UTC at the latest ({}): then all 4 pods fit."
@@ -100,7 +100,7 @@ def test_who_waits_need_not_see_for_what(text: str, told: str) -> None:
     hidden = (job("train"), job("two"), node("n7"), node("n8"))
     suspend = "Suspend Job team-b/train (priority 0), which holds 16 GPUs: then the pod fits."
     freed = "Free 4 cpu on n7, once 3 pods on n8 that are being deleted are gone."
-    assert of_use((text, suspend, freed, "Lower it to 4."), hidden, own="mine") == (
+    assert redact_advice((text, suspend, freed, "Lower it to 4."), hidden, own="mine") == (
         told,
         "Lower it to 4.",
     )

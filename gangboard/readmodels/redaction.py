@@ -1,4 +1,4 @@
-"""Names of what a viewer may not see are not printed, also where a sentence about its gang has them.
+"""Redaction: names of objects that a viewer may not see are taken out of the texts about a gang.
 
 Rules keep references in the evidence of a finding; here they become names or are taken out.
 """
@@ -19,8 +19,8 @@ from gangboard.store.access import Viewer
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """What discretion needs of a stored Detail; the decoder skips everything else."""
+class _StoredDetail:
+    """What redaction needs of a stored Detail; the decoder skips everything else."""
 
     findings: tuple[Finding, ...] = ()
     members: tuple[_Member, ...] = ()
@@ -31,11 +31,11 @@ class _Member:
     node: str = ""
 
 
-_decoder = msgspec.msgpack.Decoder(_Part)
+_decoder = msgspec.msgpack.Decoder(_StoredDetail)
 
 
 @dataclass(frozen=True, slots=True)
-class Discretion:
+class Redactor:
     """What may be named to one viewer in the texts about one gang."""
 
     viewer: Viewer
@@ -63,38 +63,40 @@ class Discretion:
         }
         return tuple(sorted(hidden, key=lambda ref: (-len(ref.name), ref.namespace, ref.name)))
 
-    def finding(self, finding: Finding, hidden: tuple[ObjectRef, ...]) -> Finding:
-        """Return the finding with the hidden objects unnamed, and without advice about them."""
+    def redact_finding(self, finding: Finding, hidden: tuple[ObjectRef, ...]) -> Finding:
+        """Return the finding without the names of hidden objects and without advice about them."""
         if not hidden:
             return finding
         return replace(
             finding,
-            message=self.told(finding.message, hidden),
-            advice=of_use(finding.advice, hidden, own=self.own),
-            evidence=tuple(self._evidence(item, hidden) for item in finding.evidence),
+            message=self.redact_text(finding.message, hidden),
+            advice=redact_advice(finding.advice, hidden, own=self.own),
+            evidence=tuple(self._redact_evidence(item, hidden) for item in finding.evidence),
         )
 
-    def told(self, text: str, hidden: tuple[ObjectRef, ...]) -> str:
-        """Return the text with the hidden objects unnamed."""
-        return unnamed(text, hidden, own=self.own)
+    def redact_text(self, text: str, hidden: tuple[ObjectRef, ...]) -> str:
+        """Return the text without the names of hidden objects."""
+        return redact(text, hidden, own=self.own)
 
-    def _evidence(self, item: Evidence, hidden: tuple[ObjectRef, ...]) -> Evidence:
+    def _redact_evidence(self, item: Evidence, hidden: tuple[ObjectRef, ...]) -> Evidence:
         source = item.source
         if source is not None and not self.may_name(source):
-            return Evidence(self.told(item.label, hidden), stand_in(source), None)
-        return Evidence(self.told(item.label, hidden), self.told(item.value, hidden), source)
+            return Evidence(self.redact_text(item.label, hidden), placeholder(source), None)
+        return Evidence(
+            self.redact_text(item.label, hidden), self.redact_text(item.value, hidden), source
+        )
 
 
-def hidden_in_detail(viewer: Viewer, cluster_id: int, detail: bytes) -> tuple[ObjectRef, ...]:
+def hidden_refs_in_detail(viewer: Viewer, cluster_id: int, detail: bytes) -> tuple[ObjectRef, ...]:
     """Return what a stored Detail names and the viewer may not read."""
     if not detail:
         return ()
     part = _decoder.decode(detail)
     own_nodes = frozenset(member.node for member in part.members if member.node)
-    return Discretion(viewer, cluster_id, "", own_nodes).hidden_refs(part.findings)
+    return Redactor(viewer, cluster_id, "", own_nodes).hidden_refs(part.findings)
 
 
-def stand_in(ref: ObjectRef) -> str:
+def placeholder(ref: ObjectRef) -> str:
     """Return what is printed in place of the name."""
     if ref.kind == "Node":
         return "a node you may not see"
@@ -103,39 +105,41 @@ def stand_in(ref: ObjectRef) -> str:
     return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun or 'object'} you may not see"
 
 
-def of_use(advice: Iterable[str], hidden: tuple[ObjectRef, ...], *, own: str) -> tuple[str, ...]:
-    """Return the advice that names nothing hidden: nobody can suspend what he may not see.
+def redact_advice(
+    advice: Iterable[str], hidden: tuple[ObjectRef, ...], *, own: str
+) -> tuple[str, ...]:
+    """Return the advice that names no hidden object: nobody can suspend what he may not see.
 
-    To wait nobody has to see for what: that advice stays, without the names.
+    Advice to wait stays, without the names: nobody has to see what it waits for.
     """
-    told = ((text, unnamed(text, hidden, own=own)) for text in advice)
-    return tuple(new for text, new in told if new == text or text.startswith(TO_WAIT))
+    redacted = ((text, redact(text, hidden, own=own)) for text in advice)
+    return tuple(new for text, new in redacted if new == text or text.startswith(TO_WAIT))
 
 
-def unnamed(text: str, hidden: tuple[ObjectRef, ...], *, own: str) -> str:
+def redact(text: str, hidden: tuple[ObjectRef, ...], *, own: str) -> str:
     """Return the text with every mention of the objects replaced.
 
     `own`: the name of the gang that the text is about. Alone it always means that gang.
     """
     for ref in hidden:
         if ref.name:
-            text = _mention(ref, own).sub(stand_in(ref), text)
-    for one in sorted({stand_in(ref) for ref in hidden}):
-        text = _together(text, one)
+            text = _mention_pattern(ref, own).sub(placeholder(ref), text)
+    for one in sorted({placeholder(ref) for ref in hidden}):
+        text = _merge_placeholders(text, one)
     return text
 
 
-def _together(text: str, one: str) -> str:
+def _merge_placeholders(text: str, one: str) -> str:
     """Return the text with `a pod you may not see and a pod you may not see` as `pods you may not see`."""
     _, noun, rest = one.split(" ", 2)
     return re.sub(rf"(?:{noun}s )?{one}(?:(?:, | and ){one})+", f"{noun}s {rest}", text)
 
 
-def _mention(ref: ObjectRef, own: str) -> re.Pattern[str]:
+def _mention_pattern(ref: ObjectRef, own: str) -> re.Pattern[str]:
     """Return how sentences and quoted texts name an object; its kind goes with the name.
 
-    Who is of another namespace is `namespace/name`; alone a name is what the reader's own objects
-    have. What has no namespace is named alone, but a number or the gang's own name is not a mention.
+    An object of another namespace is `namespace/name`; a name alone is that of an object of the reader's
+    own. A cluster-scoped object is named alone, but a number or the gang's own name is not a mention.
     """
     kind, name = rf"(?i:{re.escape(ref.kind)})[ /]", re.escape(ref.name)
     if ref.namespace:

@@ -18,14 +18,14 @@ from gangboard.domain.health import Health
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.store.batched_deletes import DELETE_BATCH
 from gangboard.store.gangs import Detail, pack_detail
-from gangboard.store.history import (
+from gangboard.store.models import Cluster, Gang, VerdictSpan
+from gangboard.store.verdict_spans import (
+    delete_old_spans,
     end_spans,
-    forget_spans,
     record_verdicts,
     shape_of,
-    unpack_said,
+    unpack_span_detail,
 )
-from gangboard.store.models import Cluster, Gang, VerdictSpan
 from tests.factories import make_cluster, make_finding, make_gang, make_members, make_ref
 
 pytestmark = pytest.mark.django_db
@@ -202,7 +202,7 @@ class TestWhatIsKept:
         story = Story(cluster, detail=detail)
         story.say(WAITING, NOON)
         (span,) = story.spans()
-        said = unpack_said(bytes(span.findings))
+        said = unpack_span_detail(bytes(span.findings))
         assert said.findings == (finding,)
         assert said.own_nodes == {"gpu-01"}
 
@@ -295,9 +295,9 @@ class TestForgetting:
         story = Story(cluster)
         for minute, verdict in enumerate((WAITING, RUNNING, WAITING)):
             story.say(verdict, NOON + minute * MINUTE)
-        assert forget_spans(ended_before=NOON + 1.5 * MINUTE) == 1
+        assert delete_old_spans(ended_before=NOON + 1.5 * MINUTE) == 1
         assert story.told() == [("running", 1, 2), ("waiting", 2, None)]
-        assert forget_spans(ended_before=NOON + timedelta(days=900)) == 1
+        assert delete_old_spans(ended_before=NOON + timedelta(days=900)) == 1
         assert story.told() == [("waiting", 2, None)]
 
     def test_many_go_in_batches(self, cluster: Cluster) -> None:
@@ -312,7 +312,7 @@ class TestForgetting:
         VerdictSpan.objects.bulk_create(
             VerdictSpan(**columns, ended_at=NOON) for _ in range(DELETE_BATCH + 3)
         )
-        assert forget_spans(ended_before=NOON + MINUTE) == DELETE_BATCH + 3
+        assert delete_old_spans(ended_before=NOON + MINUTE) == DELETE_BATCH + 3
         assert VerdictSpan.objects.count() == 1
 
 
@@ -385,5 +385,5 @@ def test_a_finding_without_evidence_is_kept_too(cluster: Cluster) -> None:
     gang = make_gang(cluster, detail=Detail((finding,)))
     row = stored(gang, detail=pack_detail(Detail((finding,))))
     record_verdicts([row], {}, at=NOON)
-    said = unpack_said(bytes(VerdictSpan.objects.get().findings))
+    said = unpack_span_detail(bytes(VerdictSpan.objects.get().findings))
     assert (said.findings, said.own_nodes) == ((finding,), frozenset())

@@ -1,4 +1,4 @@
-"""Verdicts in the order of time: spans that begin and end on change only."""
+"""Spans of verdicts: each begins and ends when the verdict of its gang changes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SpanDetail:
     """What a span keeps of the gang's Detail, in the Detail's own form.
 
     The finding of the verdict alone, and of the nodes on which the gang's pods were those that the
@@ -45,7 +45,7 @@ class Said:
 
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(Said)
+_decoder = msgspec.msgpack.Decoder(SpanDetail)
 
 
 def shape_of(requests: Mapping[str, str], desired: int) -> str:
@@ -67,9 +67,9 @@ def shape_of(requests: Mapping[str, str], desired: int) -> str:
     return hashlib.blake2b("\n".join(each).encode(), digest_size=16).hexdigest()
 
 
-def unpack_said(data: bytes) -> Said:
-    """Return the finding of a span's verdict as it was said first, if it was kept."""
-    return _decoder.decode(data) if data else Said()
+def unpack_span_detail(data: bytes) -> SpanDetail:
+    """Return what a span keeps of its gang's Detail: empty where nothing was kept."""
+    return _decoder.decode(data) if data else SpanDetail()
 
 
 def record_verdicts(
@@ -112,7 +112,7 @@ def end_spans(cluster_id: int, uids: Sequence[str], *, at: datetime) -> None:
         )
 
 
-def forget_spans(*, ended_before: datetime) -> int:
+def delete_old_spans(*, ended_before: datetime) -> int:
     """Delete the spans that ended before a time, some at a time; return how many."""
     return delete_in_batches(
         VerdictSpan.objects.filter(ended_at__lt=ended_before).order_by("ended_at")
@@ -175,19 +175,19 @@ def _span(row: Mapping[str, Any], began_at: datetime) -> VerdictSpan:
                 *("queue", "desired", "accelerators"),
             )
         },
-        findings=_said(bytes(row["detail"])),
+        findings=_pack_span_detail(bytes(row["detail"])),
         shape=shape_of(row["requests"], row["desired"]),
         began_at=began_at,
     )
 
 
-def _said(detail: bytes) -> bytes:
+def _pack_span_detail(detail: bytes) -> bytes:
     if not detail:
         return b""
     whole = _decoder.decode(detail)
     findings = whole.findings[:1]
     named = set(_nodes(findings)) & {member.node for member in whole.members}
-    return _encoder.encode(Said(findings, tuple(_Member(node) for node in sorted(named))))
+    return _encoder.encode(SpanDetail(findings, tuple(_Member(node) for node in sorted(named))))
 
 
 def _nodes(findings: Iterable[Finding]) -> Iterable[str]:
