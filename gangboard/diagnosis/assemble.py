@@ -38,7 +38,7 @@ def assemble(
     objects: Iterable[Linked],
     *,
     now: datetime,
-    strangers: Iterable[Pod] = (),
+    foreign_pods: Iterable[Pod] = (),
     events: Iterable[Event] = (),
     nodes: Mapping[str, Node] = _NO_NODES,
     nodes_known: bool = True,
@@ -77,7 +77,7 @@ def assemble(
     pods = _ordered(thing for thing in kept if isinstance(thing, Pod))
     all_groups = _ordered(thing for thing in kept if isinstance(thing, Group))
     workloads = tuple(group for group in all_groups if group.meta.ref.kind == WORKLOAD)
-    others = _ordered(strangers)
+    others = _ordered(foreign_pods)
     groups = (
         *(group for group in all_groups if group.meta.ref.kind != WORKLOAD),
         *entry_groups(workloads, owners, pods, others, root.meta.ref.uid),
@@ -92,7 +92,7 @@ def assemble(
         groups=groups,
         workloads=workloads,
         pods=pods,
-        strangers=others,
+        foreign_pods=others,
         events=_newest_first(event for event in events if event.regarding.uid not in gone),
         nodes={pod.node: nodes[pod.node] for pod in (*pods, *others) if pod.node in nodes},
         nodes_known=nodes_known,

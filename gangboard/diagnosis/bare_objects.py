@@ -16,7 +16,7 @@ def as_owner(
     root: Owner | Pod | Group,
     groups: Sequence[Group],
     pods: Sequence[Pod],
-    strangers: Sequence[Pod],
+    foreign_pods: Sequence[Pod],
 ) -> Owner:
     """Return the root as an owner. `groups` and `pods` are all of its gang, the root included."""
     if isinstance(root, Owner):
@@ -27,21 +27,21 @@ def as_owner(
         meta=root.meta,
         desired=_template_size(root)
         if root.meta.ref.kind == WORKLOAD and not has_entries(root)
-        else sum(group_size(group, pods, strangers) for group in _units_of(root, groups)),
+        else sum(group_size(group, pods, foreign_pods) for group in _units_of(root, groups)),
         shapes=tuple(PodShape(1, pod.requests) for pod in pods),
-        finish=_finish_of_group(root, groups, pods, strangers),
+        finish=_finish_of_group(root, groups, pods, foreign_pods),
         priority_class=_only_class(pods),
     )
 
 
-def group_size(group: Group, pods: Sequence[Pod], strangers: Sequence[Pod]) -> int:
+def group_size(group: Group, pods: Sequence[Pod], foreign_pods: Sequence[Pod]) -> int:
     """Return how many pods a group nobody owns should have: those that exist, at least its quorum.
 
     Pods of other gangs in the same group count towards the quorum.
     """
     name = group.name
     own = sum(pod.group_name == name for pod in pods)
-    others = sum(pod.group_name == name for pod in strangers)
+    others = sum(pod.group_name == name for pod in foreign_pods)
     return max(own, quorum_of(group) - others)
 
 
@@ -103,13 +103,13 @@ def _exit_text(pod: Pod) -> str:
 
 
 def _finish_of_group(
-    root: Group, groups: Sequence[Group], pods: Sequence[Pod], strangers: Sequence[Pod]
+    root: Group, groups: Sequence[Group], pods: Sequence[Pod], foreign_pods: Sequence[Pod]
 ) -> Finish | None:
     """Return the end of a group whose pods nobody replaces: all have finished, none is missing."""
     if any(pod.is_live for pod in pods) or all(pod.is_terminating for pod in pods):
         return None
     units = _units_of(root, groups)
-    if sum(group_size(group, pods, strangers) for group in units) > len(pods):
+    if sum(group_size(group, pods, foreign_pods) for group in units) > len(pods):
         return None
     ends = [finish.at for pod in pods if (finish := _finish_of_pod(pod)) and finish.at]
     at: datetime | None = max(ends, default=None)

@@ -82,7 +82,7 @@ class GangResolver:
             pods |= self._bare_pods(group, root)
         return tuple(sorted({*owners, *pods, *groups, *self._attached(owners, pods)}))
 
-    def strangers(self, root: str) -> tuple[str, ...]:
+    def foreign_pods(self, root: str) -> tuple[str, ...]:
         """Return the uids of pods outside a gang that name one of its groups, in order."""
         links = self._links
         members = self.members(root)

@@ -93,9 +93,9 @@ class OwnershipGraph:
         """
         return self._resolver.members(root)
 
-    def strangers(self, root: str) -> tuple[str, ...]:
+    def foreign_pods(self, root: str) -> tuple[str, ...]:
         """Return the uids of pods outside a gang that name one of its groups, in order."""
-        return self._resolver.strangers(root)
+        return self._resolver.foreign_pods(root)
 
     def roots_on_node(self, name: str) -> set[str]:
         """Return the roots of the gangs with a pod on a node."""

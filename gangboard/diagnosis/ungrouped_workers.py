@@ -85,7 +85,7 @@ def fit_table_units(units: Sequence[Unit], whole: Unit | None) -> tuple[Unit, ..
 
 def merge_units(facts: GangFacts, units: Sequence[Unit]) -> Unit:
     """Return some units without a quorum as one, under the name of the owner."""
-    strangers = {pod.meta.ref.uid: pod for unit in units for pod in unit.strangers}
+    foreign_pods = {pod.meta.ref.uid: pod for unit in units for pod in unit.foreign_pods}
     parts = {part.name: part for unit in units for part in unit.parts}
     return Unit(
         facts=facts,
@@ -96,7 +96,7 @@ def merge_units(facts: GangFacts, units: Sequence[Unit]) -> Unit:
         jobs=tuple(job for unit in units for job in unit.jobs),
         parts=tuple(parts.values()),
         pods=tuple(pod for unit in units for pod in unit.pods),
-        strangers=tuple(strangers.values()),
+        foreign_pods=tuple(foreign_pods.values()),
         held=sum(unit.held for unit in units),
         missing_jobs=tuple(name for unit in units for name in unit.missing_jobs),
         events=facts.events,

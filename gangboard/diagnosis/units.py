@@ -170,17 +170,17 @@ class _Division:
 
     def _group_unit(self, name: str) -> Unit:
         share, group = self._in_group[name], self._groups.get(name)
-        strangers = tuple(pod for pod in self._facts.strangers if pod.group_name == name)
+        foreign_pods = tuple(pod for pod in self._facts.foreign_pods if pod.group_name == name)
         made = [job.meta.ref.name for job in share.jobs] + [job for job, _ in share.missing]
         bare = self._pods_without_job(share)
-        is_of_job = len(made) == 1 and not bare and not strangers
+        is_of_job = len(made) == 1 and not bare and not foreign_pods
         unit = self._unit(made[0] if is_of_job else name, "Job" if is_of_job else "group", share)
         is_gang = group is not None and group.policy is Policy.GANG
         return replace(
             unit,
             desired=unit.desired + self._size_of_bare(share, group, bare),
             quorum=group.quorum if group is not None and is_gang else None,
-            strangers=strangers,
+            foreign_pods=foreign_pods,
             group=group,
             group_name=name,
         )
@@ -194,7 +194,7 @@ class _Division:
             return max(0, owner.desired - len(self._rest))
         if group is None or owner.meta.ref.kind not in (COMPOSITE, WORKLOAD):
             return len(bare)
-        return group_size(group, self._facts.pods, self._facts.strangers)
+        return group_size(group, self._facts.pods, self._facts.foreign_pods)
 
     def _pods_without_job(self, share: _Share) -> list[Pod]:
         jobs = {_uid(job) for job in share.jobs}

@@ -25,7 +25,7 @@ def entry_groups(
     workloads: Sequence[Group],
     owners: Iterable[Owner],
     pods: Sequence[Pod],
-    strangers: Iterable[Pod],
+    foreign_pods: Iterable[Pod],
     root: str,
 ) -> tuple[Group, ...]:
     """Return the groups without objects of one gang, by name; none where no Workload is of 1.35.
@@ -43,7 +43,7 @@ def entry_groups(
     found = {entry for name in named if (entry := read_entry(name)) is not None}
     for workload in known:
         if workload.meta.ref.uid == root:
-            taken = named.union(pod.group_name for pod in strangers)
+            taken = named.union(pod.group_name for pod in foreign_pods)
             found.update(_unnamed(workload, taken))
     groups = (_group(by_name.get(entry.workload), entry) for entry in found)
     return tuple(sorted((group for group in groups if group), key=lambda group: group.name))

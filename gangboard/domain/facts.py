@@ -63,7 +63,7 @@ class GangFacts:
     workloads: tuple[Group, ...] = ()
     pods: tuple[Pod, ...] = ()
     """Pods of the current attempt."""
-    strangers: tuple[Pod, ...] = ()
+    foreign_pods: tuple[Pod, ...] = ()
     """Pods of other gangs that share one of its groups: the scheduler counts them too."""
     events: tuple[Event, ...] = ()
     nodes: Mapping[str, Node] = field(default_factory=dict)
@@ -136,7 +136,7 @@ class Unit:
     parts: tuple[Part, ...] = ()
     """Parts of the owner whose pods belong here, their child Jobs made or not."""
     pods: tuple[Pod, ...] = ()
-    strangers: tuple[Pod, ...] = ()
+    foreign_pods: tuple[Pod, ...] = ()
     group: Group | None = None
     group_name: str = ""
     """The PodGroup, or the entry of a Workload (`WorkloadEntry.name`), that its pods name, there or

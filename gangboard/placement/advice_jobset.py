@@ -157,7 +157,7 @@ def _is_plain(unit: Unit, part: Part) -> bool:
     if unit.group is None and unit.group_name:
         is_known = False
     kept = jobset.meta.controller is not None or jobset.managed_by or jobset.restarting
-    return unasked and not asks and is_known and not kept and not facts.strangers
+    return unasked and not asks and is_known and not kept and not facts.foreign_pods
 
 
 def _pods_by_part(unit: Unit) -> Mapping[str, Sequence[Pod]] | None:

@@ -102,7 +102,7 @@ def lower_size(what_if: WhatIf) -> Iterator[Advice]:
     Now; where its size is more than the nodes take when empty, then.
     """
     unit = what_if.unit
-    if not what_if.is_one_shape or unit.strangers:
+    if not what_if.is_one_shape or unit.foreign_pods:
         return
     if unit.owner.meta.ref.kind == "JobSet":
         yield from lower_size_of_jobset(what_if)

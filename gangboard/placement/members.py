@@ -43,7 +43,7 @@ def waiting(unit: Unit) -> tuple[Pod, ...]:
     """
     return tuple(
         pod
-        for pod in (*unit.pods, *unit.strangers)
+        for pod in (*unit.pods, *unit.foreign_pods)
         if pod.is_live and not pod.is_terminating and not pod.is_placed and not pod.gates
     )
 
@@ -79,7 +79,7 @@ def on_nodes(unit: Unit) -> list[Pod]:
     (assignedPods in pkg/scheduler/backend/cache/podgroupstate.go, 1.36 and 1.37; on 1.35
     AssignedPods of the WorkloadManager).
     """
-    return [pod for pod in (*unit.pods, *unit.strangers) if pod.is_live and pod.is_placed]
+    return [pod for pod in (*unit.pods, *unit.foreign_pods) if pod.is_live and pod.is_placed]
 
 
 def _quorum(unit: Unit) -> int | None:
@@ -166,7 +166,7 @@ def _may_come(unit: Unit, pod_affinity: PodTerm) -> bool:
     """
     coming = [
         pod
-        for pod in (*unit.facts.pods, *unit.strangers)
+        for pod in (*unit.facts.pods, *unit.foreign_pods)
         if pod.is_live
         and not pod.is_placed
         and pod_affinity.matches(pod.meta.ref.namespace, pod.labels)

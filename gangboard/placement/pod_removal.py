@@ -26,7 +26,7 @@ def nodes_to_free(unit: Unit) -> NodeSnapshot:
     """
     snapshot = nodes_for(unit)
     there: dict[str, list[Pod]] = {}
-    members = {pod.meta.ref.uid: pod for pod in (*unit.facts.pods, *unit.strangers)}
+    members = {pod.meta.ref.uid: pod for pod in (*unit.facts.pods, *unit.foreign_pods)}
     for pod in members.values():
         if pod.is_live and pod.is_placed and not pod.is_terminating and not pod.stays:
             there.setdefault(pod.node, []).append(pod)

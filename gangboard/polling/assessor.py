@@ -247,7 +247,7 @@ class Assessor:
     ) -> Iterable[GangFacts]:
         session = self._session
         members = {root: session.kinship.members(root) for root in roots}
-        strangers = {root: session.kinship.strangers(root) for root in roots}
+        foreign_pods = {root: session.kinship.foreign_pods(root) for root in roots}
         claims = {root: session.autoscaling.subjects(members[root]) for root in roots}
         makers = {root: session.kinship.makers(members[root]) for root in roots}
         events = {
@@ -258,7 +258,7 @@ class Assessor:
         wanted = {
             uid
             for root in roots
-            for uid in (root, *members[root], *strangers[root], *events[root], *victims[root])
+            for uid in (root, *members[root], *foreign_pods[root], *events[root], *victims[root])
         }
         discovery = session.discovery
         kubernetes = kubernetes_minor(discovery.server_version) if discovery is not None else None
@@ -274,7 +274,7 @@ class Assessor:
             yield assemble(
                 objects[root],
                 [objects[uid] for uid in members[root] if uid in objects and uid != root],
-                strangers=[objects[uid] for uid in strangers[root] if uid in objects],
+                foreign_pods=[objects[uid] for uid in foreign_pods[root] if uid in objects],
                 events=[
                     event for uid in events[root] if isinstance(event := objects.get(uid), Event)
                 ],

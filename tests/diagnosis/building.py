@@ -354,7 +354,7 @@ def a_unit(facts: GangFacts, **fields: Any) -> Unit:
         "jobs": facts.jobs,
         "parts": facts.owner.parts,
         "pods": facts.pods,
-        "strangers": facts.strangers,
+        "foreign_pods": facts.foreign_pods,
         "group": group,
         "group_name": group.meta.ref.name if group else named,
         "held": held,

@@ -52,7 +52,7 @@ def verdicts(file: Path, seconds: float = 1, with_room: bool = False) -> dict[st
             objects[root],
             [objects[uid] for uid in members if uid != root],
             now=now,
-            strangers=[objects[uid] for uid in graph.strangers(root)],
+            foreign_pods=[objects[uid] for uid in graph.foreign_pods(root)],
             events=[
                 event
                 for event in objects.values()

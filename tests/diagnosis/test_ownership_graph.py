@@ -141,8 +141,8 @@ def test_a_group_whose_pods_all_have_owners_belongs_to_those() -> None:
     assert graph.root_of(uid(group)) == uid(one)
     assert uid(group) in members(graph, one)
     assert uid(group) in members(graph, two)
-    assert set(graph.strangers(uid(one))) == {uid(pod) for pod in pods[2:]}
-    assert set(graph.strangers(uid(two))) == {uid(pod) for pod in pods[:2]}
+    assert set(graph.foreign_pods(uid(one))) == {uid(pod) for pod in pods[2:]}
+    assert set(graph.foreign_pods(uid(two))) == {uid(pod) for pod in pods[:2]}
 
 
 def test_a_change_of_a_stranger_touches_the_gang_that_shares_its_group() -> None:
@@ -161,8 +161,8 @@ def test_a_group_with_one_bare_pod_is_a_gang_and_still_shown_with_the_job() -> N
     assert graph.roots() == {uid(job), uid(group)}
     assert members(graph, group) == {uid(group), uid(bare)}
     assert members(graph, job) == {uid(job), uid(group), *map(uid, owned)}
-    assert set(graph.strangers(uid(group))) == set(map(uid, owned))
-    assert set(graph.strangers(uid(job))) == {uid(bare)}
+    assert set(graph.foreign_pods(uid(group))) == set(map(uid, owned))
+    assert set(graph.foreign_pods(uid(job))) == {uid(bare)}
 
 
 def test_templates_attach_a_group_before_there_are_pods() -> None:

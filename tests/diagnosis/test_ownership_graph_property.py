@@ -138,8 +138,8 @@ Picture = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
 
 
 def _picture(graph: OwnershipGraph) -> Picture:
-    """All gangs: root → its members and the strangers of its groups."""
-    return {root: (graph.members(root), graph.strangers(root)) for root in graph.roots()}
+    """All gangs: root → its members and the foreign pods of its groups."""
+    return {root: (graph.members(root), graph.foreign_pods(root)) for root in graph.roots()}
 
 
 @settings(max_examples=400, deadline=None)

@@ -168,11 +168,14 @@ def test_a_dropped_scheduling_group_leaves_the_job_alone() -> None:
 def test_strangers_of_a_shared_group() -> None:
     job, other = a_job("one"), a_job("two")
     group = a_group("shared", quorum=4)
-    stranger, elsewhere = a_pod("x", of=other, group="shared"), a_pod("y", of=other, group="else")
+    foreign_pod, elsewhere = (
+        a_pod("x", of=other, group="shared"),
+        a_pod("y", of=other, group="else"),
+    )
     (unit,) = the_units(
-        job, group, *pods_of(job, 2, group="shared"), strangers=[stranger, elsewhere]
+        job, group, *pods_of(job, 2, group="shared"), foreign_pods=[foreign_pod, elsewhere]
     ).values()
-    assert unit.strangers == (stranger,)
+    assert unit.foreign_pods == (foreign_pod,)
     assert (unit.name, unit.desired, unit.quorum) == ("shared", 2, 4)
 
 
@@ -249,7 +252,7 @@ def test_a_bare_group_asks_for_the_pods_that_exist_at_least_its_quorum() -> None
 
 def test_pods_of_other_gangs_count_towards_the_quorum_of_a_bare_group() -> None:
     group, job = a_group("mixed", quorum=4), a_job("other")
-    facts = gang(group, a_pod("m", group="mixed"), strangers=pods_of(job, 3, group="mixed"))
+    facts = gang(group, a_pod("m", group="mixed"), foreign_pods=pods_of(job, 3, group="mixed"))
     assert facts.owner.desired == 1
 
 

@@ -106,8 +106,8 @@ def test_strangers_share_the_replica_and_not_only_the_workload() -> None:
     apart = a_job("apart", group_name="plan/workers/1")
     pods = {job.meta.ref.name: pods_of(job, 1) for job in (one, two, apart)}
     graph = graph_of(PLAN, one, two, apart, *(pod for found in pods.values() for pod in found))
-    assert set(graph.strangers(one.meta.ref.uid)) == uids(*pods["two"])
-    assert graph.strangers(apart.meta.ref.uid) == ()
+    assert set(graph.foreign_pods(one.meta.ref.uid)) == uids(*pods["two"])
+    assert graph.foreign_pods(apart.meta.ref.uid) == ()
     # Nor does a pod that starts to run touch those of another replica.
     (pod,) = pods["two"]
     assert graph.put(replace(pod, phase="Running", node="n0")) == uids(one, two)
@@ -146,7 +146,7 @@ def test_an_entry_that_nobody_names_waits_for_its_pods() -> None:
 def test_an_entry_that_only_others_name_is_theirs() -> None:
     plan = a_plan(entries={"driver": 1, "workers": 2})
     driver = a_job("driver", pods=1, group_name="plan/driver")
-    found = the_units(plan, *bare(2, "plan/workers"), strangers=pods_of(driver, 1))
+    found = the_units(plan, *bare(2, "plan/workers"), foreign_pods=pods_of(driver, 1))
     assert set(found) == {"plan/workers"}
 
 

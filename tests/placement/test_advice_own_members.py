@@ -110,15 +110,15 @@ def at_quorum(*, others: int = 0, unasked: bool = False) -> Unit:
     full = [replace(node(name, gpu=4), now=Load({GPU: 4}, 1)) for name in "abcd"]
     own = pods_of(job, 7 - others, group="ring")
     run = [replace(pod, node=name) for pod, name in zip(own, "abcd"[others:], strict=False)]
-    strangers = tuple(
+    foreign_pods = tuple(
         a_pod(f"x-{name}", group="ring", on=name, requests=GPUS) for name in "abcd"[:others]
     )
     facts = {
         "room": ClusterRoom((*full, node("e", gpu=4))),
         "kubernetes": (1, 36) if unasked else (1, 37),
-        "strangers": strangers,
+        "foreign_pods": foreign_pods,
     }
-    unit = unit_of(job, group, *run, *own[len(run) :], facts=facts, strangers=strangers)
+    unit = unit_of(job, group, *run, *own[len(run) :], facts=facts, foreign_pods=foreign_pods)
     return replace(unit, placing=placing_of(unit))
 
 

@@ -121,11 +121,11 @@ def test_without_a_gang_the_question_is_about_all() -> None:
 
 def test_pods_of_another_gang_in_the_group_are_placed_with_it() -> None:
     job, group, *pods = a_gang(1, quorum=3)
-    stranger = a_pod(
+    foreign_pod = a_pod(
         "guest-0", of=a_job("guest"), group=group.meta.ref.name, requests=requests(cpu="2")
     )
-    there = replace(stranger, node="n0")
-    unit = a_unit_of((job, group, *pods), strangers=(stranger, there))
+    there = replace(foreign_pod, node="n0")
+    unit = a_unit_of((job, group, *pods), foreign_pods=(foreign_pod, there))
     request = request_of(unit)
     assert {party.shape.name: party.count for party in request.parties} == {"train": 1, "guest": 1}
     assert request.quorum == 2

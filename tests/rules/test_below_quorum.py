@@ -173,9 +173,9 @@ def test_what_refuses_the_pods_of_a_stateful_set() -> None:
 
 def test_pods_of_another_gang_in_the_same_group_count() -> None:
     job = a_job("train", pods=2, group_name="ring")
-    stranger = a_pod("other", group="ring")
+    foreign_pod = a_pod("other", group="ring")
     unit = unit_of(
-        job, a_group("ring", quorum=3), *pods_of(job, 2), facts={"strangers": (stranger,)}
+        job, a_group("ring", quorum=3), *pods_of(job, 2), facts={"foreign_pods": (foreign_pod,)}
     )
     assert ask("below-quorum", unit) is None
 

@@ -74,8 +74,8 @@ def test_pods_that_nobody_makes_again_are_deleted() -> None:
 
 def test_what_keeps_it_is_not_only_here() -> None:
     job = a_job("train", group_name="ring")
-    group, stranger = a_group("ring", quorum=2, **GOING), a_pod("other", group="ring")
-    unit = unit_of(job, group, *pods_of(job, 2), facts={"strangers": (stranger,)})
+    group, foreign_pod = a_group("ring", quorum=2, **GOING), a_pod("other", group="ring")
+    unit = unit_of(job, group, *pods_of(job, 2), facts={"foreign_pods": (foreign_pod,)})
     assert found("podgroup-terminating", unit).advice == ()
     going = a_job("train", group_name="ring", **GOING)
     assert found("podgroup-terminating", unit_of(going, group, *pods_of(going, 2))).advice == ()

@@ -89,7 +89,7 @@ def has_lost(unit: Unit) -> bool:
         return there < (unit.needed if before is None else min(unit.needed, before))
     if not was_placed_whole(unit):
         return False
-    others = sum(pod.is_live and pod.is_placed for pod in unit.strangers)
+    others = sum(pod.is_live and pod.is_placed for pod in unit.foreign_pods)
     sick = on_sick_nodes(unit)
     placed = sum(pod not in sick for pod in unit.placed)
     return placed + succeeded(unit) + others < unit.needed

@@ -79,7 +79,7 @@ def quorum_since(unit: Unit) -> datetime | None:
         if pod.ready is not None and pod.ready.since is not None
     )
     needed, lacking = unit.needed - succeeded(unit), _lacking(unit)
-    if unit.strangers or not lacking or not 0 < needed <= len(times):
+    if unit.foreign_pods or not lacking or not 0 < needed <= len(times):
         return None
     return latest((times[needed - 1], lacking[0]))
 
@@ -87,7 +87,7 @@ def quorum_since(unit: Unit) -> datetime | None:
 def fell_since(unit: Unit) -> datetime | None:
     """Return since when it has fewer members than it needs, by those that it lacks now."""
     lacking, spare = _lacking(unit), max(0, unit.wanted - unit.needed)
-    if unit.strangers or len(lacking) <= spare:
+    if unit.foreign_pods or len(lacking) <= spare:
         return None
     return lacking[spare]
 

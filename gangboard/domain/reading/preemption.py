@@ -77,7 +77,7 @@ def victims_of(unit: Unit) -> tuple[Victim, ...]:
 
 def has_lost_all(unit: Unit) -> bool:
     """Whether a bare group has none of the pods left that it had: nobody makes them anew."""
-    if not is_bare_group(unit) or unit.pods or unit.strangers:
+    if not is_bare_group(unit) or unit.pods or unit.foreign_pods:
         return False
     return unit.memory.whole_at is not None or last_preemption(unit) is not None
 

@@ -64,13 +64,13 @@ def is_full(unit: Unit) -> bool:
 
 def ready_count(unit: Unit) -> int:
     """Return the ready pods that count: of a gang group also those of other gangs in it."""
-    others = sum(pod.is_ready for pod in unit.strangers) if unit.quorum is not None else 0
+    others = sum(pod.is_ready for pod in unit.foreign_pods) if unit.quorum is not None else 0
     return len(unit.ready) + others
 
 
 def live_count(unit: Unit) -> int:
     """Return how many members the scheduler counts for the group."""
-    return len(unit.live) + sum(pod.is_live for pod in unit.strangers)
+    return len(unit.live) + sum(pod.is_live for pod in unit.foreign_pods)
 
 
 def is_formed(unit: Unit) -> bool:
@@ -90,7 +90,7 @@ def lacks_room(unit: Unit) -> bool:
         return False
     if unit.quorum is None or not unit.placed:
         return True
-    others = sum(pod.is_live and pod.is_placed for pod in unit.strangers)
+    others = sum(pod.is_live and pod.is_placed for pod in unit.foreign_pods)
     return len(unit.placed) + succeeded(unit) + others < unit.quorum
 
 

@@ -57,7 +57,9 @@ def _goes(facts: GangFacts, leaving: tuple[Pod, ...]) -> bool:
     groups = {group.meta.ref.uid for group in (*facts.groups, *facts.workloads)}
     if facts.owner.meta.ref.uid not in groups | {pod.meta.ref.uid for pod in facts.pods}:
         return is_deleted
-    stays = any(pod.is_live and not pod.is_terminating for pod in (*facts.pods, *facts.strangers))
+    stays = any(
+        pod.is_live and not pod.is_terminating for pod in (*facts.pods, *facts.foreign_pods)
+    )
     return not stays and (is_deleted or bool(leaving))
 
 

@@ -97,7 +97,7 @@ def _rest(unit: Unit) -> str:
         taken = last_preemption(unit)
         went = f"were preempted by {takers_text(taken)}" if taken is not None else "are gone"
         return f"; those that it had {went}."
-    others = sum(pod.is_live for pod in unit.strangers)
+    others = sum(pod.is_live for pod in unit.foreign_pods)
     if seats(unit) + others < (unit.quorum or 0) and not succeeded(unit) and not unit.held:
         return f", and its owner asks for only {seats(unit)}."
     if not unit.facts.events_known:
@@ -117,7 +117,7 @@ def _would_tell(unit: Unit) -> bool:
 
 def _advice(unit: Unit) -> tuple[str, ...]:
     """Return how the quorum is reached: by held pods, by more pods, or by a lower one."""
-    others = sum(pod.is_live and not pod.is_terminating for pod in unit.strangers)
+    others = sum(pod.is_live and not pod.is_terminating for pod in unit.foreign_pods)
     quorum, possible = unit.quorum or 0, seats(unit) + others
     held = [job for job in unit.jobs if job.suspended and job.finish is None]
     if held and possible < quorum <= possible + unit.held:

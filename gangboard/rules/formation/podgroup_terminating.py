@@ -52,7 +52,7 @@ def _advice(unit: Unit, group: Group) -> tuple[str, ...]:
     """
     owner, name = unit.owner.meta, group.meta.ref.name
     is_all_going = owner.deleting_since is not None and not is_bare_group(unit)
-    is_shared = any(pod.is_live for pod in unit.strangers)
+    is_shared = any(pod.is_live for pod in unit.foreign_pods)
     if is_shared or is_all_going or group.meta.ref.group != _CORE:
         return ()
     if group.meta.controller is not None:

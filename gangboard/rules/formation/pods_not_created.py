@@ -48,7 +48,7 @@ def find(unit: Unit) -> Finding | None:
     if unit.quorum is not None and has_lost_all(unit):
         return None
     is_group = is_bare_group(unit) or is_empty_plan(unit)
-    is_empty_group = is_group and not unit.pods and not unit.strangers
+    is_empty_group = is_group and not unit.pods and not unit.foreign_pods
     if not is_empty_group and (is_formed(unit) or missing(unit) <= held_back_pods(unit)):
         return None
     if unit.quorum is not None and unit.current:

@@ -26,7 +26,7 @@ def find(unit: Unit) -> Finding | None:
     inner = [wait for wait in waiting_parts(unit) if wait.on is not None and wait.on in unit.parts]
     if not inner or unit.quorum is None or unit.placed:
         return None
-    others = sum(pod.is_live for pod in unit.strangers)
+    others = sum(pod.is_live for pod in unit.foreign_pods)
     possible = max(len(unit.current), seats(unit) - held_back_pods(unit)) + others
     if possible >= unit.quorum:
         return None

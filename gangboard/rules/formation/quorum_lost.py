@@ -34,7 +34,7 @@ def find(unit: Unit) -> Finding | None:
     waiting = [pod for pod in unit.unplaced if not pod.gates]
     if not waiting or not (done or unit.held or given_up(unit)):
         return None
-    others = sum(pod.is_live and not pod.is_terminating for pod in unit.strangers)
+    others = sum(pod.is_live and not pod.is_terminating for pod in unit.foreign_pods)
     possible = max(len(unit.current), seats(unit)) + pods_to_be_admitted(unit) + others
     if possible >= unit.quorum or live_count(unit) >= unit.quorum:
         return None

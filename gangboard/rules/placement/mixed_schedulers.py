@@ -23,7 +23,7 @@ def find(unit: Unit) -> Finding | None:
     """Return a finding while members wait in a gang group with several scheduler names."""
     if unit.quorum is None:
         return None
-    others = [pod for pod in unit.strangers if pod.is_live and not pod.is_terminating]
+    others = [pod for pod in unit.foreign_pods if pod.is_live and not pod.is_terminating]
     members = [pod for pod in (*unit.current, *others) if pod.group_name == unit.group_name]
     schedulers = Counter(pod.scheduler_name for pod in members if pod.scheduler_name)
     if not unit.group_name or len(schedulers) < 2 or not lacks_room(unit):
