@@ -14,7 +14,7 @@ from gangboard.domain.autoscaling import NOT_SEEN, Autoscaling
 from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.claims import NO_TROUBLE, Claims
 from gangboard.domain.event import Event
-from gangboard.domain.facts import NO_ROOM, Blind, GangFacts, Victim
+from gangboard.domain.facts import NO_ROOM, GangFacts, Unobserved, Victim
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.node import Node
@@ -43,12 +43,12 @@ def assemble(
     nodes: Mapping[str, Node] = _NO_NODES,
     nodes_known: bool = True,
     gang_api_version: str = "",
-    groups_blind: bool = False,
+    groups_unobserved: bool = False,
     events_known: bool = True,
     holds_known: bool = True,
-    queue_sight: str = "",
+    queue_visibility: str = "",
     queue_systems: tuple[str, ...] = (),
-    blind: tuple[Blind, ...] = (),
+    unobserved: tuple[Unobserved, ...] = (),
     memory: Mapping[str, UnitMemory] = _NO_MEMORY,
     memory_since: datetime | None = None,
     room: ClusterRoom = NO_ROOM,
@@ -97,12 +97,12 @@ def assemble(
         nodes={pod.node: nodes[pod.node] for pod in (*pods, *others) if pod.node in nodes},
         nodes_known=nodes_known,
         gang_api_version=gang_api_version,
-        groups_blind=groups_blind,
+        groups_unobserved=groups_unobserved,
         events_known=events_known,
         holds_known=holds_known,
-        queue_sight=queue_sight,
+        queue_visibility=queue_visibility,
         queue_systems=queue_systems,
-        blind=blind,
+        unobserved=unobserved,
         memory=memory,
         memory_since=memory_since,
         holds=_ordered(thing for thing in kept if isinstance(thing, Hold)),

@@ -103,7 +103,7 @@ def remember(facts: GangFacts, units: Iterable[Unit]) -> dict[str, UnitMemory]:
     While something needed cannot be looked at nothing new is learnt. A unit that is gone is
     remembered for a day.
     """
-    if facts.blind:
+    if facts.unobserved:
         return dict(facts.memory)
     kept = {name: memory for name, memory in facts.memory.items() if _is_fresh(memory, facts)}
     return {**kept, **{unit.name: _remember_unit(unit, facts.memory) for unit in units}}

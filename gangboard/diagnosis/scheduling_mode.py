@@ -46,7 +46,7 @@ def scheduling_of(facts: GangFacts, job: Owner, pods: Sequence[Pod]) -> Scheduli
 
 
 def _mode(facts: GangFacts, job: Owner, pods: Sequence[Pod]) -> tuple[str, str]:
-    if facts.groups_blind:
+    if facts.groups_unobserved:
         return "unknown", "PodGroups cannot be read, so how its pods are scheduled is not known."
     template = _template_group(facts, job)
     group = _group_of(facts, job, pods, template)

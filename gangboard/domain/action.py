@@ -184,8 +184,8 @@ class ClusterLevers:
     """This build of JobSet was seen to leave a child Job suspended that asked for it."""
     build: str = ""
     """What tells this build of JobSet from others, to show."""
-    queue_sight: str = ""
-    """Whether entries in queues can be there, in the words of `GangFacts.queue_sight`."""
+    queue_visibility: str = ""
+    """Whether entries in queues can be there, in the words of `GangFacts.queue_visibility`."""
     forced: bool = False
     """An admin asked to try an unproved lever: a plain suspend, watched like every other."""
 

@@ -25,7 +25,7 @@ NO_ROOM = ClusterRoom(why="nodes: not read yet")
 
 
 @dataclass(frozen=True, slots=True)
-class Blind:
+class Unobserved:
     """A resource that a verdict needs and that could not be looked at."""
 
     resource: str
@@ -72,12 +72,12 @@ class GangFacts:
     """False when nodes cannot be looked at: then nothing is said about them."""
     gang_api_version: str = ""
     """Version of core PodGroups (1.35: Workloads) that the cluster serves; empty when none."""
-    groups_blind: bool = False
+    groups_unobserved: bool = False
     """Core groups are served and could not be read: their absence means nothing."""
     events_known: bool = True
     holds_known: bool = True
     """False when Holds are served and cannot be looked at: then their absence means nothing."""
-    blind: tuple[Blind, ...] = ()
+    unobserved: tuple[Unobserved, ...] = ()
     memory: Mapping[str, UnitMemory] = field(default_factory=dict)
     memory_since: datetime | None = None
     """When gangboard saw this gang first."""
@@ -85,7 +85,7 @@ class GangFacts:
     """Holds on its child Jobs; the uid of the owner is compared, so a recreated JobSet has none."""
     entries: tuple[QueueEntry, ...] = ()
     """What admission systems keep for its owner and its Jobs."""
-    queue_sight: str = ""
+    queue_visibility: str = ""
     """`served` where an entry that is not known does not exist, `not-served` where there can be none;
     empty where nobody can tell."""
     queue_systems: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ class GangFacts:
 
     def __post_init__(self) -> None:
         """Ask once how queues stand to it: rules ask for each of its Jobs."""
-        found = queueing_of(self.owner, self.jobs, self.entries, self.queue_sight)
+        found = queueing_of(self.owner, self.jobs, self.entries, self.queue_visibility)
         object.__setattr__(self, "queueing", found)
 
     @property

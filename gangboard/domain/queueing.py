@@ -57,11 +57,11 @@ class Queueing:
 
 
 def queueing_of(
-    owner: Owner, jobs: Iterable[Owner], entries: Iterable[QueueEntry], sight: str
+    owner: Owner, jobs: Iterable[Owner], entries: Iterable[QueueEntry], visibility: str
 ) -> Mapping[str, Queueing]:
     """Return how a queue stands to the owner and to each of its Jobs, by uid.
 
-    `entries` are those about any of them, `sight` is SERVED, NOT_SERVED or NOT_KNOWN. An entry says
+    `entries` are those about any of them, `visibility` is SERVED, NOT_SERVED or NOT_KNOWN. An entry says
     that a queue manages its owner, whatever labels that has (`manageJobsWithoutQueueName` of Kueue).
     Without one the label tells, unless the owner above is managed: what that is made of is admitted
     with it and has no entries (jobset-kueue.md §3.2). While it is not admitted, its Jobs are kept
@@ -70,22 +70,22 @@ def queueing_of(
     own: dict[str, list[QueueEntry]] = defaultdict(list)
     for entry in entries:
         # Where none are served, what is still stored of them is left over.
-        if sight != NOT_SERVED and entry.is_in_use:
+        if visibility != NOT_SERVED and entry.is_in_use:
             own[entry.owner_uid].append(entry)
     uid = owner.meta.ref.uid
-    whole = _queueing(owner, own.get(uid, ()), sight, by_label=True)
+    whole = _queueing(owner, own.get(uid, ()), visibility, by_label=True)
     above = replace(whole, by_owner=True)
     found = {}
     for job in jobs:
         entries_of_job = own.get(job.meta.ref.uid, ())
-        state = _queueing(job, entries_of_job, sight, by_label=not whole.is_managed)
+        state = _queueing(job, entries_of_job, visibility, by_label=not whole.is_managed)
         # Also one that was admitted by itself: what it is part of may not run.
         found[job.meta.ref.uid] = above if state.may_run and not whole.may_run else state
     return {**found, uid: whole}
 
 
 def _queueing(
-    subject: Owner, entries: Iterable[QueueEntry], sight: str, *, by_label: bool
+    subject: Owner, entries: Iterable[QueueEntry], visibility: str, *, by_label: bool
 ) -> Queueing:
     own = tuple(entries)
     queue = next((entry.queue for entry in own if entry.queue), subject.queue)
@@ -93,7 +93,7 @@ def _queueing(
         return Queueing(_of_entries(own), queue, own)
     if not subject.queue or not by_label:
         return Queueing()
-    return Queueing(_of_label(subject, sight), queue)
+    return Queueing(_of_label(subject, visibility), queue)
 
 
 def _of_entries(entries: tuple[QueueEntry, ...]) -> Standing:
@@ -103,10 +103,10 @@ def _of_entries(entries: tuple[QueueEntry, ...]) -> Standing:
     return Standing.ADMITTED if admitted else Standing.WAITS
 
 
-def _of_label(subject: Owner, sight: str) -> Standing:
-    if sight == NOT_SERVED:
+def _of_label(subject: Owner, visibility: str) -> Standing:
+    if visibility == NOT_SERVED:
         return Standing.NOBODY
     if not subject.suspended:
         # What is not admitted is kept suspended, so before its entry is there that tells.
         return Standing.ADMITTED
-    return Standing.WAITS if sight == SERVED else Standing.NOT_KNOWN
+    return Standing.WAITS if visibility == SERVED else Standing.NOT_KNOWN

@@ -21,7 +21,7 @@ from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.autoscaling import NodeClaim, ProvisioningRequest
 from gangboard.domain.claims import ResourceClaim, StorageClass, VolumeClaim
 from gangboard.domain.event import Event
-from gangboard.domain.facts import Blind
+from gangboard.domain.facts import Unobserved
 from gangboard.domain.hold import AdmissionPolicy
 from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
@@ -97,11 +97,11 @@ class Session:
     """uids of events that nobody will ask for any more: their rows can go."""
     due: Appointments = field(default_factory=Appointments)
     """Verdicts that waiting alone can change."""
-    blind: tuple[Blind, ...] = ()
+    blind: tuple[Unobserved, ...] = ()
     """As of the last assessment of everything."""
     queue_sight: str | None = None
     """What was known of queues when gangs were judged last; None: not judged yet."""
-    unreadable: dict[str, tuple[Blind, ...]] = field(default_factory=dict)
+    unreadable: dict[str, tuple[Unobserved, ...]] = field(default_factory=dict)
     """Namespace → what of it cannot be read; "" for any. As of the last assessment."""
     trouble: KubeError | None = None
     """Why the cluster as a whole could not be looked at in the last window."""
@@ -317,7 +317,7 @@ class Session:
         else:
             self._keep_events(root, events)
 
-    def blind_of(self, namespace: str) -> tuple[Blind, ...]:
+    def blind_of(self, namespace: str) -> tuple[Unobserved, ...]:
         """Return what the gangs of a namespace need and nobody can look at or read."""
         found = (self.blind, self.unreadable.get("", ()), self.unreadable.get(namespace, ()))
         return tuple(dict.fromkeys(one for part in found for one in part))

@@ -11,7 +11,7 @@ from gangboard.decode.claims import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME_CLAIM
 from gangboard.decode.node_claims import NODE_CLAIM
 from gangboard.decode.nodes import NODE
 from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
-from gangboard.domain.facts import Blind
+from gangboard.domain.facts import Unobserved
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queueing import NOT_KNOWN, NOT_SERVED, SERVED
 from gangboard.polling.watched import Watched
@@ -70,22 +70,22 @@ def _will_not_come(watched: Watched) -> bool:
     return not watched.version or watched.state in ("forbidden", "failing")
 
 
-def blind(sight: Sight, now: datetime) -> tuple[Blind, ...]:
+def blind(sight: Sight, now: datetime) -> tuple[Unobserved, ...]:
     """Return what is needed and cannot be looked at; a short failure is covered by the last data."""
     return tuple(
-        Blind(watched.resource.key, watched.state, watched.sentence)
+        Unobserved(watched.resource.key, watched.state, watched.sentence)
         for watched in sight.values()
         if watched.resource.needed and is_blind(watched, now)
     )
 
 
-def unreadable(sight: Sight) -> dict[str, tuple[Blind, ...]]:
+def unreadable(sight: Sight) -> dict[str, tuple[Unobserved, ...]]:
     """Return namespace → what is needed there and has objects of which nothing can be read.
 
     Under "" is what may be of any namespace: its name is not told, for those who see one namespace
     must not learn names of another.
     """
-    found: dict[str, list[Blind]] = defaultdict(list)
+    found: dict[str, list[Unobserved]] = defaultdict(list)
     for watched in sight.values():
         if not watched.resource.needed or watched.state == "not-served":
             continue
@@ -94,7 +94,7 @@ def unreadable(sight: Sight) -> dict[str, tuple[Blind, ...]]:
             names[namespace].append(name)
         for namespace, lost in names.items():
             sentence = _unread(watched, namespace, lost)
-            found[namespace].append(Blind(watched.resource.key, "undecodable", sentence))
+            found[namespace].append(Unobserved(watched.resource.key, "undecodable", sentence))
     return {namespace: tuple(blinds) for namespace, blinds in found.items()}
 
 
@@ -162,7 +162,7 @@ def groups_seen(sight: Sight) -> Watched | None:
 
 
 def queue_sight(sight: Sight, now: datetime) -> str:
-    """Return `GangFacts.queue_sight`: whether entries in queues can be there, and are all known."""
+    """Return `GangFacts.queue_visibility`: whether entries in queues can be there, and are all known."""
     served = [one for one in _of_queues(sight) if one.state != "not-served"]
     if not served:
         return NOT_SERVED

@@ -94,7 +94,7 @@ def _levers(cluster: Cluster, found: _Found, everywhere: bool, forced: bool) -> 
         hold_refuted_at=refuted,
         native_honoured=_is_honoured(cluster, found),
         build=cluster.jobset_build,
-        queue_sight=_queue_sight([found.states.get(key, "") for key in _queue_keys()]),
+        queue_visibility=_queue_visibility([found.states.get(key, "") for key in _queue_keys()]),
         forced=forced,
     )
 
@@ -109,7 +109,7 @@ def _queue_keys() -> tuple[str, ...]:
     )
 
 
-def _queue_sight(states: Iterable[str]) -> str:
+def _queue_visibility(states: Iterable[str]) -> str:
     """Return whether entries in queues can be there, by the states of their resources.
 
     A resource of which nothing is stored yet was not looked for.

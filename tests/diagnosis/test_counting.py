@@ -10,7 +10,7 @@ import pytest
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.counting import decimal_text
 from gangboard.diagnosis.engine import assess
-from gangboard.domain.facts import Blind, GangFacts
+from gangboard.domain.facts import GangFacts, Unobserved
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import UnitMemory, Verdict
 from tests.diagnosis.building import (
@@ -151,8 +151,8 @@ def test_a_suspended_job_was_not_whole_because_it_wants_nothing() -> None:
 def test_nothing_is_learnt_while_something_cannot_be_looked_at() -> None:
     job = a_job()
     before = {"train": UnitMemory(2, ago(50), ago(50), ago(50))}
-    blind = (Blind("pods", "forbidden", "pods is forbidden."),)
-    verdict = assess(gang(job, memory=before, blind=blind))
+    unobserved = (Unobserved("pods", "forbidden", "pods is forbidden."),)
+    verdict = assess(gang(job, memory=before, unobserved=unobserved))
     assert verdict.memory == before
     assert verdict.finding.code == "not-observed"
 

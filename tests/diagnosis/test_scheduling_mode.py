@@ -131,7 +131,7 @@ def test_a_cluster_without_gang_scheduling() -> None:
 
 
 def test_groups_that_cannot_be_read() -> None:
-    found, reason = mode(of(a_job(), groups_blind=True))
+    found, reason = mode(of(a_job(), groups_unobserved=True))
     assert found == "unknown"
     assert "cannot be read" in reason
 

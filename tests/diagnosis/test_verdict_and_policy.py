@@ -78,16 +78,16 @@ def gangs(draw: st.DrawFn) -> tuple[GangFacts, ActionContext, ClusterLevers]:
             entries += draw(entries_of(job))
         holds = tuple(a_hold(job) for job in jobs if draw(st.sampled_from([False, False, True])))
         running = tuple(job for job in jobs if not job.suspended)
-    sight = draw(st.sampled_from(["", "served", "not-served"]))
+    visibility = draw(st.sampled_from(["", "served", "not-served"]))
     pods = [pod for job in running for pod in pods_of(job, 2, on="n0")]
     facts = assemble(
         owner,
         [*(job for job in jobs if job is not owner), *pods, *entries, *holds],
         now=NOW,
-        queue_sight=sight,
+        queue_visibility=visibility,
         queue_systems=("Kueue",),
     )
-    levers = ClusterLevers(has_actor=True, hold=PolicyState.INSTALLED, queue_sight=sight)
+    levers = ClusterLevers(has_actor=True, hold=PolicyState.INSTALLED, queue_visibility=visibility)
     return facts, ActionContext(owner=owner, jobs=jobs, holds=holds, entries=entries), levers
 
 
@@ -114,7 +114,7 @@ def test_suspended_means_that_its_own_field_resumes_it(case: Case) -> None:
     free = verdict.finding.code == "suspended"
     # Blocked is also what a Kueue that is served has made no Workload for: that it may still take.
     blocked = (verdict.finding.code, verdict.finding.health) == (QUEUED[0], Health.BLOCKED)
-    nobodys = blocked and case[0].queue_sight == "not-served"
+    nobodys = blocked and case[0].queue_visibility == "not-served"
     assert free or verdict.finding.code in QUEUED
     if owner.managed_by or owner.meta.controller is not None:
         assert not resume.allowed

@@ -207,7 +207,7 @@ def test_what_is_missing_is_named() -> None:
 
 def test_workloads_that_cannot_be_read_are_not_missing() -> None:
     job = a_job("train", pods=2, group_name="plan/workers")
-    assert code(job, *pods_of(job, 2), groups_blind=True)[0] != "podgroup-missing"
+    assert code(job, *pods_of(job, 2), groups_unobserved=True)[0] != "podgroup-missing"
 
 
 def test_an_entry_without_pods() -> None:

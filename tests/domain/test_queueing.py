@@ -26,10 +26,10 @@ CASES: list[tuple[str, bool, tuple[dict[str, Any], ...], str, str]] = [
     ("lq", False, (), "served", "admitted"),
     ("lq", False, (), "", "admitted"),
     *(
-        (label, suspended, entries, sight, standing)
+        (label, suspended, entries, visibility, standing)
         for label in ("", "lq")
         for suspended in (True, False)
-        for sight in ("served", "")
+        for visibility in ("served", "")
         for entries, standing in (
             ((OUT,), "waits"),
             ((IN,), "admitted"),
@@ -46,13 +46,13 @@ CASES: list[tuple[str, bool, tuple[dict[str, Any], ...], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("label", "suspended", "entries", "sight", "standing"), CASES)
+@pytest.mark.parametrize(("label", "suspended", "entries", "visibility", "standing"), CASES)
 def test_how_a_queue_stands_to_an_owner(
-    label: str, suspended: bool, entries: tuple[dict[str, Any], ...], sight: str, standing: str
+    label: str, suspended: bool, entries: tuple[dict[str, Any], ...], visibility: str, standing: str
 ) -> None:
     job = a_job("train", queue=label, suspended=suspended)
     made = [an_entry(job, f"job-train-{index}", **one) for index, one in enumerate(entries)]
-    found = queueing_of(job, (job,), made, sight)["uid-train"]
+    found = queueing_of(job, (job,), made, visibility)["uid-train"]
     assert found.standing == standing
     assert found.is_managed is (standing not in ("free", "nobody"))
     assert found.may_run is (standing in ("free", "nobody", "admitted"))
@@ -68,14 +68,14 @@ def test_the_entry_says_which_queue_it_is_in() -> None:
 def test_a_label_on_a_job_counts_where_its_owner_is_in_no_queue() -> None:
     """Kueue makes no Workload for what an owner in a queue has made (jobset-kueue.md §3.2)."""
     free, managed = a_jobset("free"), a_jobset("managed", queue="lq")
-    for owner, sight, standing in (
+    for owner, visibility, standing in (
         (free, "served", Standing.WAITS),
         (free, "not-served", Standing.NOBODY),
         (managed, "served", Standing.FREE),
         (managed, "not-served", Standing.NOBODY),
     ):
         (job,) = child_jobs(owner, suspended=True, queue="own")
-        assert queueing_of(owner, (job,), (), sight)[job.meta.ref.uid].standing is standing
+        assert queueing_of(owner, (job,), (), visibility)[job.meta.ref.uid].standing is standing
     (job,) = child_jobs(managed, suspended=True)
     found = queueing_of(managed, (job,), [an_entry(job)], "served")
     assert found[job.meta.ref.uid].standing is Standing.WAITS

@@ -240,7 +240,7 @@ def test_a_queue_label_where_no_queue_is_served_and_when_one_comes(watch: Watch)
         "JobSet retrieval-ft carries the queue label gpu-research, and this cluster serves no Kueue "
         "Workloads: nobody admits it."
     )
-    assert read_levers(watching.fresh()).queue_sight == "not-served"
+    assert read_levers(watching.fresh()).queue_visibility == "not-served"
 
 
 def test_a_queue_label_where_entries_may_not_be_read(watch: Watch) -> None:
@@ -250,7 +250,7 @@ def test_a_queue_label_where_entries_may_not_be_read(watch: Watch) -> None:
     gang = watching.gang("retrieval-ft")
     assert (gang.code, gang.health) == ("queue-evaluating", "unknown")
     assert "whether it is admitted is not known" in gang.message
-    assert read_levers(watching.fresh()).queue_sight == ""
+    assert read_levers(watching.fresh()).queue_visibility == ""
 
 
 def test_a_gang_is_told_anew_when_queues_are_seen_otherwise(watch: Watch) -> None:
@@ -264,7 +264,7 @@ def test_a_gang_is_told_anew_when_queues_are_seen_otherwise(watch: Watch) -> Non
     # Its JobSet is 34 minutes old, and a Kueue that runs makes a Workload at once.
     assert gang.health == "blocked"
     assert "Kueue has made no Workload for it in over 2 min" in gang.message
-    assert read_levers(watching.fresh()).queue_sight == "served"
+    assert read_levers(watching.fresh()).queue_visibility == "served"
 
 
 def test_a_workload_without_a_label_on_its_owner(watch: Watch) -> None:

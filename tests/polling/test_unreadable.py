@@ -8,7 +8,7 @@ from typing import Any
 from gangboard.decode.nodes import NODE
 from gangboard.decode.page import Problem
 from gangboard.decode.pods import POD
-from gangboard.domain.facts import Blind
+from gangboard.domain.facts import Unobserved
 from gangboard.polling.sight import unreadable
 from gangboard.polling.watched import Watched
 from gangboard.polling.writer import PROBLEMS_SHOWN
@@ -99,9 +99,9 @@ def _pods(*names: tuple[str, str], lost: bool = True) -> Watched:
 def test_what_cannot_be_read_by_namespace() -> None:
     found = unreadable({POD.key: _pods(("b", "y"), ("b", "x"), ("b", "z"), ("a", "q"))})
     assert found == {
-        "a": (Blind("pods", "undecodable", "Pod a/q cannot be read: no."),),
+        "a": (Unobserved("pods", "undecodable", "Pod a/q cannot be read: no."),),
         "b": (
-            Blind(
+            Unobserved(
                 "pods",
                 "undecodable",
                 "Pod b/x cannot be read: no. The same is true of 2 more in namespace b.",
@@ -115,7 +115,7 @@ def test_what_has_no_readable_namespace_may_belong_to_any_gang_and_is_not_named(
     found = unreadable({POD.key: _pods(("", "secret-plan"))})
     assert found == {
         "": (
-            Blind(
+            Unobserved(
                 "pods",
                 "undecodable",
                 "1 of the pods cannot be read, not even its namespace: it may be of any gang.",

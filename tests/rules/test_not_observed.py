@@ -1,23 +1,23 @@
 """`not-observed`."""
 
-from gangboard.domain.facts import Blind
+from gangboard.domain.facts import Unobserved
 from gangboard.domain.health import Health
 from tests.diagnosis.building import a_job, facts_of, failed
 from tests.rules.asking import ask_gang, first_gang, found_gang
 
-PODS = Blind("pods", "forbidden", "gangboard may not list pods in this cluster")
-GROUPS = Blind("podgroups.scheduling.k8s.io", "failing", "")
+PODS = Unobserved("pods", "forbidden", "gangboard may not list pods in this cluster")
+GROUPS = Unobserved("podgroups.scheduling.k8s.io", "failing", "")
 
 
 def test_says_what_could_not_be_looked_at_and_why() -> None:
-    finding = found_gang("not-observed", facts_of(a_job(), blind=(PODS,)))
+    finding = found_gang("not-observed", facts_of(a_job(), unobserved=(PODS,)))
     assert finding.health is Health.UNKNOWN
     assert finding.message == "gangboard may not list pods in this cluster."
     assert finding.advice == ("Let gangboard list and watch pods; print_rbac prints the role.",)
 
 
 def test_names_all_of_them() -> None:
-    finding = found_gang("not-observed", facts_of(a_job(), blind=(GROUPS, PODS)))
+    finding = found_gang("not-observed", facts_of(a_job(), unobserved=(GROUPS, PODS)))
     assert finding.message == (
         "podgroups.scheduling.k8s.io cannot be looked at: failing. "
         "Not looked at either: pods (forbidden)."
@@ -29,11 +29,11 @@ def test_names_all_of_them() -> None:
 
 
 def test_a_failing_resource_needs_no_role() -> None:
-    assert found_gang("not-observed", facts_of(a_job(), blind=(GROUPS,))).advice == ()
+    assert found_gang("not-observed", facts_of(a_job(), unobserved=(GROUPS,))).advice == ()
 
 
 def test_comes_before_everything_else() -> None:
-    assert first_gang(facts_of(a_job(finish=failed()), blind=(PODS,))) == "not-observed"
+    assert first_gang(facts_of(a_job(finish=failed()), unobserved=(PODS,))) == "not-observed"
 
 
 def test_not_served_is_not_a_fault() -> None:

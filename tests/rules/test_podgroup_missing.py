@@ -29,7 +29,7 @@ def test_not_before_half_a_minute() -> None:
 
 
 def test_groups_that_could_not_be_read_are_not_missing() -> None:
-    assert ask("podgroup-missing", waiting(groups_blind=True)) is None
+    assert ask("podgroup-missing", waiting(groups_unobserved=True)) is None
 
 
 def test_nor_where_no_groups_are_served() -> None:

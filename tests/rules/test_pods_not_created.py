@@ -225,7 +225,7 @@ def test_1_36_owes_a_workload_and_does_not_say_why() -> None:
         ({"indexed": False}, {}),
         ({"completions": 9}, {}),
         ({"group_name": "ring"}, {}),
-        ({}, {"groups_blind": True}),
+        ({}, {"groups_unobserved": True}),
         ({}, {"gang_api_version": "v1beta1"}),
     ],
     ids=["not indexed", "a work list", "brings its group", "cannot be seen", "1.37"],

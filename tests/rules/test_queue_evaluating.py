@@ -45,7 +45,7 @@ def test_a_queue_holds_it_whatever_its_label_says(queue: str) -> None:
     """Kueue with `manageJobsWithoutQueueName` makes a Workload for what names no queue."""
     jobset = a_jobset(suspended=True)
     jobs = child_jobs(jobset, suspended=True)
-    facts = facts_of(jobset, *jobs, an_entry(jobset, queue=queue), queue_sight="served")
+    facts = facts_of(jobset, *jobs, an_entry(jobset, queue=queue), queue_visibility="served")
     verdict = assess(facts)
     assert (verdict.finding.code, verdict.finding.health) == ("queue-evaluating", Health.WAITING)
     assert verdict.finding.message == (
@@ -77,10 +77,10 @@ def test_admitted() -> None:
 
 
 def suspended_job(
-    *entries: QueueEntry, sight: str = "", health: Health = Health.WAITING, **fields: Any
+    *entries: QueueEntry, visibility: str = "", health: Health = Health.WAITING, **fields: Any
 ) -> Finding:
     job = a_job("train", suspended=True, queue="lq", **fields)
-    facts = facts_of(job, *entries, queue_sight=sight)
+    facts = facts_of(job, *entries, queue_visibility=visibility)
     finding = found_gang("queue-evaluating", facts)
     assert (finding.code, finding.health) == ("queue-evaluating", health)
     assert first_gang(facts) == "queue-evaluating"
@@ -93,7 +93,7 @@ JOB = a_job("train")
 def test_admitted_and_not_resumed_yet() -> None:
     entry = an_entry(JOB, queue="lq", admitted=True)
     message = "Queue lq has admitted it, and Kueue has not resumed it yet."
-    assert suspended_job(entry, sight="served").message == message
+    assert suspended_job(entry, visibility="served").message == message
     assert suspended_job(entry).message == message
 
 
@@ -101,18 +101,18 @@ def test_an_entry_that_is_over_or_of_another_admits_nothing() -> None:
     over = an_entry(JOB, admitted=True, conditions=(a_condition("Finished", since=ago(60)),))
     other = an_entry(a_job("other"), admitted=True)
     message = "Queue lq has not admitted it yet: Kueue has made no Workload for it."
-    assert suspended_job(over, other, sight="served").message == message
+    assert suspended_job(over, other, visibility="served").message == message
     own = an_entry(JOB, queue="lq")
-    assert suspended_job(own, sight="served").message == "Queue lq has not admitted it yet."
+    assert suspended_job(own, visibility="served").message == "Queue lq has not admitted it yet."
 
 
 def test_kueue_has_made_no_workload_for_it() -> None:
     """A running Kueue makes one at once: after two minutes nobody is there to do it."""
-    young = suspended_job(sight="served", created_at=ago(119))
+    young = suspended_job(visibility="served", created_at=ago(119))
     assert young.message == "Queue lq has not admitted it yet: Kueue has made no Workload for it."
     assert young.recheck_at == ago(-1)
     assert young.advice == ()
-    late = suspended_job(sight="served", created_at=ago(120), health=Health.BLOCKED)
+    late = suspended_job(visibility="served", created_at=ago(120), health=Health.BLOCKED)
     assert late.message == (
         "Queue lq has not admitted it yet: Kueue has made no Workload for it in over 2 min, and likely "
         "does not run or does not manage it."
@@ -128,17 +128,17 @@ def test_kueue_has_made_no_workload_for_it() -> None:
 def test_the_two_minutes_begin_when_a_workload_could_have_been_made() -> None:
     """Made long ago: it was suspended later, or its last Workload went later."""
     suspended = a_condition("Suspended", since=ago(100))
-    assert suspended_job(sight="served", conditions=(suspended,)).recheck_at == ago(-20)
+    assert suspended_job(visibility="served", conditions=(suspended,)).recheck_at == ago(-20)
     going = an_entry(JOB, deleting_since=ago(90))
-    assert suspended_job(going, sight="served").recheck_at == ago(-30)
+    assert suspended_job(going, visibility="served").recheck_at == ago(-30)
     over = an_entry(JOB, conditions=(a_condition("Finished", since=ago(80)),))
-    assert suspended_job(over, sight="served").recheck_at == ago(-40)
+    assert suspended_job(over, visibility="served").recheck_at == ago(-40)
 
 
 def test_what_another_object_made_may_be_admitted_with_that() -> None:
     """A TrainJob is what Kueue admits, and its JobSet has no Workload (jobset-kueue.md §3.2)."""
     above = Controller("trainer.kubeflow.org", "TrainJob", "nightly", "uid-nightly")
-    finding = suspended_job(sight="served", of=above)
+    finding = suspended_job(visibility="served", of=above)
     assert finding.message == "Queue lq has not admitted it yet: Kueue has made no Workload for it."
     assert finding.recheck_at is None
 
@@ -164,7 +164,7 @@ def test_a_workload_that_has_no_condition_waits_its_turn_or_is_not_looked_at() -
 def test_nobody_is_there_who_admits() -> None:
     """What is left in the store of entries that are not served any more admits nothing either."""
     for left in ((), (an_entry(JOB, queue="lq", admitted=True),)):
-        finding = suspended_job(*left, sight="not-served", health=Health.BLOCKED)
+        finding = suspended_job(*left, visibility="not-served", health=Health.BLOCKED)
         assert finding.message == (
             "Job train carries the queue label lq, and this cluster serves no Kueue Workloads: "
             "nobody admits it."
@@ -178,12 +178,12 @@ def test_nobody_is_there_who_admits() -> None:
 def test_a_resume_that_somebody_would_undo_is_not_advised() -> None:
     above = Controller("example.com", "Pipeline", "nightly", "uid-nightly")
     for fields in ({"of": above}, {"managed_by": "kueue.x-k8s.io/multikueue"}):
-        finding = suspended_job(sight="not-served", health=Health.BLOCKED, **fields)
+        finding = suspended_job(visibility="not-served", health=Health.BLOCKED, **fields)
         assert [text.partition(" ")[0] for text in finding.advice] == ["Install"]
 
 
 def test_what_could_not_be_looked_at_is_not_called_absent() -> None:
-    finding = suspended_job(sight="", health=Health.UNKNOWN)
+    finding = suspended_job(visibility="", health=Health.UNKNOWN)
     assert finding.message == (
         "Job train carries the queue label lq; whether it is admitted is not known: the Workloads "
         "of Kueue cannot be read."
@@ -203,7 +203,7 @@ def queued(job: Owner, **entry: Any) -> tuple[Owner, QueueEntry]:
 def test_all_jobs_wait_in_queues_of_their_own() -> None:
     """Templates with a queue label give each child Job its own Workload (jobset-kueue.md §3.2)."""
     one, two = child_jobs(RUN)
-    facts = facts_of(RUN, *queued(one), *queued(two), queue_sight="served")
+    facts = facts_of(RUN, *queued(one), *queued(two), queue_visibility="served")
     verdict = assess(facts)
     assert [(one.code, one.health) for one in verdict.findings] == [
         ("queue-evaluating", Health.WAITING)
@@ -251,7 +251,7 @@ def test_jobs_of_several_queues_are_told_together() -> None:
     one, two = child_jobs(RUN)
     young = replace(two.meta, created_at=ago(60))
     second = replace(two, suspended=True, queue="b", meta=young)
-    facts = facts_of(RUN, *queued(one, queue="a"), second, queue_sight="served")
+    facts = facts_of(RUN, *queued(one, queue="a"), second, queue_visibility="served")
     verdict = assess(facts)
     assert len(verdict.findings) == 1
     assert verdict.finding.message == (
@@ -263,7 +263,7 @@ def test_jobs_of_several_queues_are_told_together() -> None:
 def test_one_job_without_a_workload_blocks_those_that_wait_with_it() -> None:
     one, two = child_jobs(RUN)
     second = replace(two, suspended=True, queue="b")
-    verdict = assess(facts_of(RUN, *queued(one, queue="a"), second, queue_sight="served"))
+    verdict = assess(facts_of(RUN, *queued(one, queue="a"), second, queue_visibility="served"))
     assert [one.health for one in verdict.findings] == [Health.BLOCKED]
     assert verdict.finding.message == (
         "Queue a has not admitted Job run-workers-0 yet. Queue b has not admitted Job "
@@ -280,13 +280,13 @@ def test_jobs_with_their_own_due_times_are_looked_at_again_at_the_first() -> Non
         replace(job, suspended=True, queue="b", meta=replace(job.meta, created_at=ago(age)))
         for job, age in zip(child_jobs(RUN), (30, 50), strict=True)
     )
-    assert assess(facts_of(RUN, one, two, queue_sight="served")).recheck_at == ago(-70)
+    assert assess(facts_of(RUN, one, two, queue_visibility="served")).recheck_at == ago(-70)
 
 
 def test_a_job_with_a_queue_label_that_nobody_can_look_after() -> None:
     one, two = child_jobs(RUN)
     second = replace(two, suspended=True, queue="b")
-    verdict = assess(facts_of(RUN, one, second, *pods_of(one, 2, on="n0"), queue_sight=""))
+    verdict = assess(facts_of(RUN, one, second, *pods_of(one, 2, on="n0"), queue_visibility=""))
     assert (verdict.finding.code, verdict.finding.health) == ("queue-evaluating", Health.UNKNOWN)
     assert verdict.finding.message == (
         "Job run-workers-1 carries the queue label b; whether it is admitted is not known: the "
@@ -298,7 +298,7 @@ def test_what_no_queue_can_hold_was_suspended_by_somebody() -> None:
     """Without Kueue the JobSet controller resumes its Jobs: a label keeps none suspended."""
     one, two = child_jobs(RUN)
     second = replace(two, suspended=True, queue="b")
-    facts = facts_of(RUN, one, second, *pods_of(one, 2, on="n0"), queue_sight="not-served")
+    facts = facts_of(RUN, one, second, *pods_of(one, 2, on="n0"), queue_visibility="not-served")
     assert assess(facts).finding.code == "job-suspended"
 
 
@@ -307,7 +307,10 @@ def test_jobs_of_an_owner_in_a_queue_are_admitted_with_it() -> None:
     jobset = replace(RUN, queue="gpu-lq")
     jobs = child_jobs(jobset, suspended=True, queue="gpu-lq")
     entry = an_entry(jobset, admitted=True)
-    assert assess(facts_of(jobset, *jobs, entry, queue_sight="served")).finding.code == "suspended"
+    assert (
+        assess(facts_of(jobset, *jobs, entry, queue_visibility="served")).finding.code
+        == "suspended"
+    )
 
 
 def test_a_group_that_a_queued_job_will_fill_is_not_lost() -> None:

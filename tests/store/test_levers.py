@@ -220,7 +220,7 @@ def test_claims_are_listed_where_one_may_look(east: Cluster) -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "sight"),
+    ("state", "visibility"),
     [
         (None, ""),
         ("listing", ""),
@@ -233,8 +233,8 @@ def test_claims_are_listed_where_one_may_look(east: Cluster) -> None:
     ],
 )
 def test_what_could_not_be_looked_at_of_queues_is_not_called_absent(
-    east: Cluster, state: str | None, sight: str
+    east: Cluster, state: str | None, visibility: str
 ) -> None:
     if state is not None:
         make_resource(east, "workloads.kueue.x-k8s.io", state=state)
-    assert read_levers(east).queue_sight == sight
+    assert read_levers(east).queue_visibility == visibility

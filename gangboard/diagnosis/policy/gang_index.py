@@ -148,8 +148,8 @@ class GangIndex:
         )
 
 
-def index_gang(context: ActionContext, queue_sight: str = NOT_KNOWN) -> GangIndex:
-    """Index a gang; `queue_sight` as in `ClusterLevers`. The cost is one pass over its objects."""
+def index_gang(context: ActionContext, queue_visibility: str = NOT_KNOWN) -> GangIndex:
+    """Index a gang; `queue_visibility` as in `ClusterLevers`. The cost is one pass over its objects."""
     owner = context.owner
     jobs = {job.meta.ref.uid: job for job in context.jobs if job.meta.ref.uid != owner.meta.ref.uid}
     unfinished = [job for job in jobs.values() if job.finish is None]
@@ -169,7 +169,7 @@ def index_gang(context: ActionContext, queue_sight: str = NOT_KNOWN) -> GangInde
     holds: dict[tuple[str, str], list[Hold]] = defaultdict(list)
     for hold in context.holds:
         holds[hold.owner_uid, hold.job_name].append(hold)
-    queueing = queueing_of(owner, jobs.values(), context.entries, queue_sight)
+    queueing = queueing_of(owner, jobs.values(), context.entries, queue_visibility)
     groups = [group for group in context.groups if group.meta.ref.kind == _POD_GROUP]
     return GangIndex(
         context=context,

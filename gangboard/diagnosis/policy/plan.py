@@ -38,21 +38,21 @@ def plan(
     """
     order = HoldOrder(by=by, reason=reason, until=until, action=action)
     desired = DesiredAction(verb, levers, order, now, chosen)
-    return _plan(index_gang(context, levers.queue_sight), desired, uid, with_steps=True)
+    return _plan(index_gang(context, levers.queue_visibility), desired, uid, with_steps=True)
 
 
 def offers(
     context: ActionContext, levers: ClusterLevers, uid: str, now: datetime
 ) -> tuple[Plan, Plan]:
     """Return the plans to suspend and to resume one object, without steps: for its buttons."""
-    return _offers(index_gang(context, levers.queue_sight), levers, uid, now)
+    return _offers(index_gang(context, levers.queue_visibility), levers, uid, now)
 
 
 def all_offers(
     context: ActionContext, levers: ClusterLevers, now: datetime
 ) -> Mapping[str, tuple[Plan, Plan]]:
     """Return the `offers` of the owner and of each of its current Jobs, by uid, in one pass."""
-    gang = index_gang(context, levers.queue_sight)
+    gang = index_gang(context, levers.queue_visibility)
     uids = (context.owner.meta.ref.uid, *gang.jobs)
     return {uid: _offers(gang, levers, uid, now) for uid in uids}
 

@@ -40,7 +40,7 @@ def of_selection(
     owner = context.owner.meta.ref.uid
     if verb is not Verb.SUSPEND or owner in chosen:
         return None
-    gang = index_gang(context, levers.queue_sight)
+    gang = index_gang(context, levers.queue_visibility)
     plans = {uid: suspend for uid, (suspend, _) in all_offers(context, levers, now).items()}
     jobs = tuple(job for uid, job in gang.jobs.items() if uid in chosen and plans[uid].allowed)
     lever = next((plans[job.meta.ref.uid].lever for job in jobs), None)

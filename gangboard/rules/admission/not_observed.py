@@ -6,7 +6,7 @@ before all other reasons. A resource that the cluster does not serve is not one 
 
 from __future__ import annotations
 
-from gangboard.domain.facts import Blind, GangFacts
+from gangboard.domain.facts import GangFacts, Unobserved
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import gang_finding
 from gangboard.domain.reading.wording import names, sentence
@@ -14,32 +14,36 @@ from gangboard.domain.registry import GangRule
 from gangboard.domain.verdict import Evidence, Finding
 
 
-def _why(blind: Blind) -> str:
+def _why(unobserved: Unobserved) -> str:
     """Return the sentence about one resource; it names the resource in any case."""
-    if not blind.sentence:
-        return f"{blind.resource} cannot be looked at: {blind.state}."
-    if blind.resource in blind.sentence:
-        return sentence(blind.sentence)
-    return sentence(f"{blind.resource} ({blind.state}): {blind.sentence}")
+    if not unobserved.sentence:
+        return f"{unobserved.resource} cannot be looked at: {unobserved.state}."
+    if unobserved.resource in unobserved.sentence:
+        return sentence(unobserved.sentence)
+    return sentence(f"{unobserved.resource} ({unobserved.state}): {unobserved.sentence}")
 
 
 def find(facts: GangFacts) -> Finding | None:
     """Return a finding when anything needed could not be looked at."""
-    if not facts.blind:
+    if not facts.unobserved:
         return None
-    first, *others = facts.blind
+    first, *others = facts.unobserved
     message = _why(first)
     if others:
-        also = names(f"{blind.resource} ({blind.state})" for blind in others)
+        also = names(f"{unobserved.resource} ({unobserved.state})" for unobserved in others)
         message = f"{message} Not looked at either: {also}."
-    forbidden = [blind.resource for blind in facts.blind if blind.state == "forbidden"]
+    forbidden = [
+        unobserved.resource for unobserved in facts.unobserved if unobserved.state == "forbidden"
+    ]
     advice = f"Let gangboard list and watch {names(forbidden)}; print_rbac prints the role."
     return gang_finding(
         RULE,
         Health.UNKNOWN,
         message,
         advice=(advice,) if forbidden else (),
-        evidence=tuple(Evidence(blind.resource, blind.state) for blind in facts.blind),
+        evidence=tuple(
+            Evidence(unobserved.resource, unobserved.state) for unobserved in facts.unobserved
+        ),
     )
 
 

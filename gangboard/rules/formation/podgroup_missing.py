@@ -24,7 +24,7 @@ def find(unit: Unit) -> Finding | None:
     waiting = [pod for pod in unit.unplaced if pod.group_name == unit.group_name]
     if not unit.group_name or unit.group is not None or not waiting:
         return None
-    if unit.facts.groups_blind or not unit.facts.gang_api_version:
+    if unit.facts.groups_unobserved or not unit.facts.gang_api_version:
         return None
     number = len(waiting)
     wait = f"{count(number, 'pod')} {plural(number, 'wait')} for"

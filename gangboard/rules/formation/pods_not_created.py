@@ -176,7 +176,7 @@ def _unplanned(unit: Unit) -> bool:
     `count/workloads.scheduling.k8s.io`).
     """
     facts, job = unit.facts, unit.owner
-    if facts.gang_api_version != _V1_36 or facts.groups_blind or job.meta.ref.kind != "Job":
+    if facts.gang_api_version != _V1_36 or facts.groups_unobserved or job.meta.ref.kind != "Job":
         return False
     is_gang = job.indexed and job.completions == job.parallelism and (job.parallelism or 0) > 1
     if not is_gang or job.group_name or job.managed_by or unit.current:

@@ -28,7 +28,7 @@ def find(unit: Unit) -> Finding | None:
     """Return a finding while none of the pods that wait has been tried."""
     if not lacks_room(unit) or not is_formed(unit) or group_refusal(unit) is not None:
         return None
-    if unit.group_name and unit.group is None and not unit.facts.groups_blind:
+    if unit.group_name and unit.group is None and not unit.facts.groups_unobserved:
         return None
     silent = tuple(pod for pod in unit.unplaced if pod.is_untried and not pod.nominated_node)
     if not silent or not all(pod.is_untried for pod in unit.unplaced):

@@ -202,7 +202,7 @@ def test_jobs_that_do_not_follow_are_named() -> None:
     ) in found.warnings
 
 
-NOT_SERVED = replace(READY, queue_sight="not-served")
+NOT_SERVED = replace(READY, queue_visibility="not-served")
 
 
 def test_what_names_a_queue_that_nobody_serves_is_resumed_by_its_own_field() -> None:
@@ -224,10 +224,10 @@ def test_what_names_a_queue_that_nobody_serves_is_suspended_by_its_own_field() -
     )
 
 
-@pytest.mark.parametrize("sight", ["", "served"])
-def test_where_a_queue_may_be_served_nothing_is_done_behind_its_back(sight: str) -> None:
+@pytest.mark.parametrize("visibility", ["", "served"])
+def test_where_a_queue_may_be_served_nothing_is_done_behind_its_back(visibility: str) -> None:
     context = a_context(a_trio(queue="lq", suspended=True))
-    found = ask(context, "trio", "resume", replace(READY, queue_sight=sight))
+    found = ask(context, "trio", "resume", replace(READY, queue_visibility=visibility))
     assert found.lever is None
     assert "queue lq of Kueue" in found.why_not
 

@@ -44,7 +44,7 @@ def levers(draw: st.DrawFn) -> ClusterLevers:
         hold_proved_at=draw(st.sampled_from([None, ago(900)])),
         hold_refuted_at=draw(st.sampled_from([None, ago(60)])),
         native_honoured=draw(st.booleans()),
-        queue_sight=draw(st.sampled_from(["", "served", "not-served"])),
+        queue_visibility=draw(st.sampled_from(["", "served", "not-served"])),
         forced=draw(SELDOM),
     )
 
@@ -171,7 +171,7 @@ def test_every_change_is_tested_for_uid_and_generation_first(case: Any) -> None:
 @given(plans)
 def test_the_field_of_what_kueue_manages_is_never_written(case: Any) -> None:
     context, cluster, found = _ask(case)
-    served = cluster.queue_sight != "not-served"
+    served = cluster.queue_visibility != "not-served"
     managed = served and (context.owner.queue or context.entries)
     written = {step.subject.kind for step in found.steps if step.kind is StepKind.PATCH}
     if managed:

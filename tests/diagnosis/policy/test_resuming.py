@@ -204,5 +204,5 @@ def test_a_job_that_a_queue_of_its_own_keeps_is_not_resumed(own: Any, why: str) 
 
 def test_where_no_queue_is_served_a_label_keeps_no_job_from_being_resumed() -> None:
     context = a_context(TRIO, a_child(TRIO, "trio-w-1", suspended=True, queue="lq"))
-    found = ask(context, "trio-w-1", "resume", replace(READY, queue_sight="not-served"))
+    found = ask(context, "trio-w-1", "resume", replace(READY, queue_visibility="not-served"))
     assert found.lever is Lever.NATIVE
