@@ -19,9 +19,14 @@ from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
 from gangboard.store import actions, chore_locks
 from gangboard.store.action_context import HOLDS
+from gangboard.store.lever_proofs import (
+    delete_stale_checks,
+    mark_unproved,
+    save_hold_check,
+    save_lever_proof,
+)
 from gangboard.store.models import Cluster, HoldCheck, WatchedObject
 from gangboard.store.objects import unpack
-from gangboard.store.proofs import doubt, forget_checks, note_lever, save_check
 
 log = get_logger(__name__)
 
@@ -83,7 +88,7 @@ def _due(cluster: Cluster, now: datetime) -> list[Hold]:
     """Return the Holds to prove, those that were looked at longest ago first."""
     rows = WatchedObject.objects.filter(cluster=cluster, resource=HOLDS)
     holds = [unpack(bytes(data), Hold) for data in rows.values_list("data", flat=True)]
-    forget_checks(cluster.pk, {hold.meta.ref.uid for hold in holds})
+    delete_stale_checks(cluster.pk, {hold.meta.ref.uid for hold in holds})
     checked = dict(HoldCheck.objects.filter(cluster=cluster).values_list("hold_uid", "checked_at"))
     found = [hold for hold in holds if checked.get(hold.meta.ref.uid, _NEVER) <= now - INTERVAL]
     return sorted(found, key=lambda hold: checked.get(hold.meta.ref.uid, _NEVER))[:MOST]
@@ -124,18 +129,18 @@ def _leave(turn: _Turn, holds: list[Hold], error: KubeError) -> None:
     """Say of Holds that have not been tried that nothing is known of them now."""
     sentence = f"Not proved again: the cluster left a dry run without answer. {error.sentence}"
     with transaction.atomic():
-        if doubt(turn.cluster.pk, [hold.meta.ref.uid for hold in holds], sentence):
+        if mark_unproved(turn.cluster.pk, [hold.meta.ref.uid for hold in holds], sentence):
             actions.tell(turn.cluster.pk)
 
 
 def _save(turn: _Turn, hold: Hold, in_force: bool | None, sentence: str) -> None:
     cluster, now = turn.cluster, turn.clock.now()
     with transaction.atomic():
-        news = save_check(
+        news = save_hold_check(
             cluster.pk, hold.meta.ref.uid, in_force=in_force, at=now, sentence=sentence
         )
         if in_force is not None:
-            note_lever(cluster.pk, Lever.HOLD.value, held=in_force, at=now, sentence=sentence)
+            save_lever_proof(cluster.pk, Lever.HOLD.value, held=in_force, at=now, sentence=sentence)
         if news:
             actions.tell(cluster.pk)
 

@@ -19,8 +19,8 @@ from gangboard.actions.verify.guarding import unguard_others
 from gangboard.domain.action import ActionState, Lever, StepKind, StepState, Verb
 from gangboard.kube.errors import KubeError, Reach
 from gangboard.kube.writing import Answer
+from gangboard.store.lever_proofs import save_lever_proof
 from gangboard.store.models import ActionStep
-from gangboard.store.proofs import note_lever
 
 PROOF_SECONDS = 2.0
 """A policy's cache takes 30 to 60 ms to see a new Hold (observed); several API servers, longer."""
@@ -135,7 +135,7 @@ def _refuted(run: Run, step: ActionStep, raw: Json, sends: int) -> float:
 
 def _note(run: Run, *, held: bool) -> None:
     if run.action.cluster_id is not None:
-        note_lever(run.action.cluster_id, Lever.HOLD.value, held=held, at=run.now)
+        save_lever_proof(run.action.cluster_id, Lever.HOLD.value, held=held, at=run.now)
 
 
 def _send(run: Run, step: ActionStep) -> float:

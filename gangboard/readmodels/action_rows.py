@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from gangboard.domain.action import ActionState, Plan
-from gangboard.readmodels.words import Face
+from gangboard.readmodels.state_labels import Face
 
 
 @dataclass(frozen=True, slots=True)

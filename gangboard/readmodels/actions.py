@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from django.db.models import QuerySet
 
 from gangboard.domain.action import Lever, StepKind, Verb
+from gangboard.readmodels.action_labels import action_face, lever_label
 from gangboard.readmodels.action_query import (
     ACTION_KEYS,
     AUDIT_KEYS,
@@ -23,7 +24,6 @@ from gangboard.readmodels.action_rows import (
     BatchRow,
     StepRow,
 )
-from gangboard.readmodels.action_words import action_face, lever_label
 from gangboard.readmodels.cursors import LARGEST_PAGE, CursorError, read_page
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer

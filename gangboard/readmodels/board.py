@@ -12,8 +12,8 @@ from gangboard.readmodels.freshness import Freshness, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
 from gangboard.readmodels.gangs import GangPage, GangRow, list_gangs
 from gangboard.readmodels.printable import printable
+from gangboard.readmodels.state_labels import Face, face_of, reason_title
 from gangboard.readmodels.tiles import Tile, count_by_health
-from gangboard.readmodels.words import Face, face_of, reason_title
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
 

@@ -10,7 +10,7 @@ from shlex import quote
 from gangboard.domain.action import ClusterLevers, Lever, PolicyState
 from gangboard.domain.reading.wording import sentence
 from gangboard.readmodels.printable import printable
-from gangboard.readmodels.words import Face
+from gangboard.readmodels.state_labels import Face
 
 _KUEUE = "workloads.kueue.x-k8s.io"
 _JOBSETS = "jobsets.jobset.x-k8s.io"

@@ -15,7 +15,7 @@ from gangboard.readmodels.freshness import Freshness, Level, level_of
 from gangboard.readmodels.liveness import Liveness, read_liveness
 from gangboard.readmodels.outages import OutageRow, read_outages
 from gangboard.readmodels.printable import printable
-from gangboard.readmodels.words import Face
+from gangboard.readmodels.state_labels import Face
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_all_levers, read_claims
 from gangboard.store.models import Cluster, Gang, Lease, ResourceState

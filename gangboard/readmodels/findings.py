@@ -8,7 +8,7 @@ from datetime import datetime
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Finding
 from gangboard.readmodels.printable import printable
-from gangboard.readmodels.words import Face, face_of
+from gangboard.readmodels.state_labels import Face, face_of
 
 GLANCE = 32
 """Characters of evidence that can be taken in at a glance."""

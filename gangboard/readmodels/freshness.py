@@ -10,7 +10,7 @@ from enum import StrEnum
 from gangboard.domain import silence
 from gangboard.readmodels.ages import age_text
 from gangboard.readmodels.printable import printable
-from gangboard.readmodels.words import past_sentence
+from gangboard.readmodels.state_labels import past_sentence
 from gangboard.store.access import Viewer
 from gangboard.store.models import Cluster
 from gangboard.store.outages import SILENT_AFTER

@@ -11,10 +11,10 @@ from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.outages import OutageRow, read_outages, with_outages
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.redaction import Redactor
+from gangboard.readmodels.state_labels import Face
 from gangboard.readmodels.timeline import TimelineRow, make_timeline
 from gangboard.readmodels.verdict_spans import SpanRow, read_spans
 from gangboard.readmodels.waits import Likeness, Typical, Wait, make_wait, typical_wait
-from gangboard.readmodels.words import Face
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang, VerdictSpan
 from gangboard.store.verdict_spans import shape_of, unpack_span_detail

@@ -16,7 +16,7 @@ from gangboard.readmodels.fit import FitShape, fit_shapes
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.gang_history import GangHistory, read_gang_history
 from gangboard.readmodels.gangs import GangRow, build_row
-from gangboard.readmodels.group_sight import UnseenGroups
+from gangboard.readmodels.group_visibility import UnseenGroups
 from gangboard.readmodels.groups import GroupRow, groups_by_uid
 from gangboard.readmodels.kubectl import Command, commands_for
 from gangboard.readmodels.last_look import finding_then, member_then
@@ -24,9 +24,9 @@ from gangboard.readmodels.members import MemberBlock, MemberRow, make_blocks, me
 from gangboard.readmodels.offers import gang_offers, job_subject, owner_subject
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.redaction import Redactor, redact
+from gangboard.readmodels.state_labels import Face, face_of, past_sentence
 from gangboard.readmodels.steps import Step, make_steps
 from gangboard.readmodels.timeline import TimelineRow, make_timeline
-from gangboard.readmodels.words import Face, face_of, past_sentence
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import Detail, unpack_detail
 from gangboard.store.models import Gang

@@ -14,7 +14,7 @@ from django.db.models.functions import Coalesce
 
 from gangboard.domain.health import Health
 from gangboard.readmodels.cursors import CLUSTER_NAME, SortKey
-from gangboard.readmodels.words import NOT_OBSERVED
+from gangboard.readmodels.state_labels import NOT_OBSERVED
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
 

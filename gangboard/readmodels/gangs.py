@@ -28,7 +28,7 @@ from gangboard.readmodels.gang_query import (
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.quantities import quantity_text
 from gangboard.readmodels.redaction import hidden_refs_in_detail, redact, redact_advice
-from gangboard.readmodels.words import NOT_OBSERVED, NOT_OBSERVED_TITLE, Face, face_of
+from gangboard.readmodels.state_labels import NOT_OBSERVED, NOT_OBSERVED_TITLE, Face, face_of
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
 

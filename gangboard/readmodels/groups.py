@@ -14,9 +14,14 @@ from gangboard.domain.objects import Condition
 from gangboard.readmodels.cursors import CLUSTER_NAME, SortKey, read_page
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.group_gangs import GangName, find_gangs
-from gangboard.readmodels.group_sight import Sight, UnseenGroups, read_group_sight, tell_unseen
+from gangboard.readmodels.group_visibility import (
+    GroupVisibility,
+    UnseenGroups,
+    describe_unseen_groups,
+    read_group_visibility,
+)
 from gangboard.readmodels.printable import printable
-from gangboard.readmodels.words import Face
+from gangboard.readmodels.state_labels import Face
 from gangboard.store.access import Viewer
 from gangboard.store.models import WatchedObject
 from gangboard.store.objects import unpack
@@ -121,10 +126,12 @@ def list_groups(
     found = _visible(viewer).filter(_conditions(filters))
     stored, following = read_page(found, _KEYS, cursor=cursor, limit=limit, clusters=clusters)
     kinds = _resources()
-    sight = read_group_sight(kinds, clusters)
+    visibility = read_group_visibility(kinds, clusters)
     return GroupPage(
-        rows=build_rows(stored, viewer=viewer, clusters=clusters, sight=sight),
-        unseen=tell_unseen(sight, kinds, clusters, cluster=filters.cluster, kind=filters.kind),
+        rows=build_rows(stored, viewer=viewer, clusters=clusters, visibility=visibility),
+        unseen=describe_unseen_groups(
+            visibility, kinds, clusters, cluster=filters.cluster, kind=filters.kind
+        ),
         next_cursor=following,
     )
 
@@ -146,12 +153,14 @@ def groups_by_uid(uids: Collection[str], *, viewer: Viewer, cluster: Freshness) 
     """
     id_, kinds = cluster.cluster_id, _resources()
     clusters = {id_: cluster}
-    sight = read_group_sight(kinds, clusters)
+    visibility = read_group_visibility(kinds, clusters)
     stored = _visible(viewer).filter(cluster_id=id_, uid__in=list(uids)) if uids else ()
-    rows = build_rows(stored, viewer=viewer, clusters=clusters, sight=sight, with_gangs=False)
+    rows = build_rows(
+        stored, viewer=viewer, clusters=clusters, visibility=visibility, with_gangs=False
+    )
     return GroupPage(
         rows=tuple(sorted(rows, key=lambda row: (row.kind != "Workload", row.kind, row.name))),
-        unseen=tell_unseen(sight, kinds, clusters),
+        unseen=describe_unseen_groups(visibility, kinds, clusters),
         next_cursor=None,
     )
 
@@ -195,13 +204,13 @@ def build_rows(
     *,
     viewer: Viewer,
     clusters: Mapping[int, Freshness],
-    sight: Sight | None = None,
+    visibility: GroupVisibility | None = None,
     with_gangs: bool = True,
 ) -> tuple[GroupRow, ...]:
-    """Return the stored groups as rows (2 to 5 queries more: templates, gangs, `sight`)."""
+    """Return the stored groups as rows (2 to 5 queries more: templates, gangs, `visibility`)."""
     stored = [row for row in stored if row.cluster_id in clusters]
-    if sight is None:
-        sight = read_group_sight(
+    if visibility is None:
+        visibility = read_group_visibility(
             _resources(), {row.cluster_id: clusters[row.cluster_id] for row in stored}
         )
     groups = [(row.cluster_id, unpack(bytes(row.data), Group)) for row in stored]
@@ -213,7 +222,7 @@ def build_rows(
             clusters[cluster_id],
             workloads.get((cluster_id, group.meta.ref.namespace, group.workload_name), ()),
             gangs.get((cluster_id, group.meta.ref.uid)),
-            is_seen=(cluster_id, row.resource) not in sight,
+            is_seen=(cluster_id, row.resource) not in visibility,
         )
         for row, (cluster_id, group) in zip(stored, groups, strict=True)
     )

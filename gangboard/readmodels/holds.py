@@ -17,8 +17,8 @@ from gangboard.readmodels.cursors import CLUSTER_NAME, CursorError, SortKey, rea
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.group_gangs import GangName, Place, gangs_above
 from gangboard.readmodels.printable import printable
+from gangboard.readmodels.state_labels import Face
 from gangboard.readmodels.unseen import unseen_state
-from gangboard.readmodels.words import Face
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_all_levers
 from gangboard.store.models import Cluster, Gang, HoldCheck, ResourceState, WatchedObject

@@ -7,7 +7,7 @@ from dataclasses import replace
 from gangboard.domain.health import Health
 from gangboard.readmodels.findings import FindingRow
 from gangboard.readmodels.members import MemberRow
-from gangboard.readmodels.words import face_of
+from gangboard.readmodels.state_labels import face_of
 
 
 def finding_then(row: FindingRow) -> FindingRow:

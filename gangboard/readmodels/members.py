@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import MemberState
 from gangboard.readmodels.printable import printable
-from gangboard.readmodels.words import Face, face_of
+from gangboard.readmodels.state_labels import Face, face_of
 
 BLOCK = 64
 """Squares of the member grid that are drawn, and replaced, together."""

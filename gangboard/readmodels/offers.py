@@ -18,8 +18,8 @@ from gangboard.domain.action import ActionContext, ClusterLevers, Plan, Verb
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import JobState
+from gangboard.readmodels.action_labels import button_label
 from gangboard.readmodels.action_rows import OfferRow
-from gangboard.readmodels.action_words import button_label
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.gangs import GangRow
 from gangboard.readmodels.printable import printable

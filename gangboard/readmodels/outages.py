@@ -13,8 +13,8 @@ from gangboard.domain.health import Health, Stage
 from gangboard.readmodels.ages import duration_text
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.printable import printable
+from gangboard.readmodels.state_labels import NOT_OBSERVED
 from gangboard.readmodels.waits import Stretch
-from gangboard.readmodels.words import NOT_OBSERVED
 from gangboard.store.access import Viewer
 from gangboard.store.models import Outage
 

@@ -22,8 +22,8 @@ from gangboard.readmodels.gang_query import GangFilters, select_gangs
 from gangboard.readmodels.gangs import GangRow, build_row
 from gangboard.readmodels.limits import Limit, limits_by_code
 from gangboard.readmodels.printable import printable
+from gangboard.readmodels.state_labels import STAGE_LABELS, Face, face_of, reason_title
 from gangboard.readmodels.unseen import Unseen, find_unseen
-from gangboard.readmodels.words import STAGE_LABELS, Face, face_of, reason_title
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from gangboard.domain.health import Health, Stage
 from gangboard.readmodels.gangs import GangRow
-from gangboard.readmodels.words import STAGE_LABELS, Face
+from gangboard.readmodels.state_labels import STAGE_LABELS, Face
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from django.db.models import Count, Q, Sum
 from gangboard.domain.health import Health
 from gangboard.readmodels.freshness import Freshness, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
-from gangboard.readmodels.words import Face, face_of
+from gangboard.readmodels.state_labels import Face, face_of
 from gangboard.store.access import Viewer
 
 

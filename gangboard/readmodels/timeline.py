@@ -11,8 +11,8 @@ from gangboard.domain.health import Health
 from gangboard.readmodels.action_rows import ActionRow
 from gangboard.readmodels.ages import duration_text
 from gangboard.readmodels.outages import OutageRow
+from gangboard.readmodels.state_labels import Face, face_of
 from gangboard.readmodels.verdict_spans import SpanRow
-from gangboard.readmodels.words import Face, face_of
 
 MOST_NODES = 8
 """Nodes that one sentence names."""

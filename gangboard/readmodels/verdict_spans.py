@@ -12,8 +12,8 @@ from gangboard.readmodels.ages import duration_text
 from gangboard.readmodels.outages import OutageRow, cut
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.redaction import hidden_refs_in_detail, redact
+from gangboard.readmodels.state_labels import NOT_OBSERVED_TITLE, Face, face_of
 from gangboard.readmodels.waits import Stretch
-from gangboard.readmodels.words import NOT_OBSERVED_TITLE, Face, face_of
 from gangboard.store.access import Viewer
 from gangboard.store.models import VerdictSpan
 

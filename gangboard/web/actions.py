@@ -18,9 +18,9 @@ from django.views.decorators.http import require_GET, require_POST
 
 from gangboard.domain.action import ActionState, Lever, Verb
 from gangboard.readmodels.action_export import csv_lines, json_lines
+from gangboard.readmodels.action_labels import LEVER_LABELS
 from gangboard.readmodels.action_query import ActionFilters
 from gangboard.readmodels.action_rows import ActionPage, ActionRow
-from gangboard.readmodels.action_words import LEVER_LABELS
 from gangboard.readmodels.actions import action_row, actions_page, export_rows
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.liveness import read_liveness

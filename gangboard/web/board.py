@@ -16,9 +16,9 @@ from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import GROUPINGS, GangFilters
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.offers import board_offers
+from gangboard.readmodels.state_labels import reason_title
 from gangboard.readmodels.tiles import Tile
 from gangboard.readmodels.unseen import Unseen, find_unread
-from gangboard.readmodels.words import reason_title
 from gangboard.store.access import Viewer
 from gangboard.web.addresses import Address, make_select, read_board_address
 from gangboard.web.auth import signed_in

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from gangboard.actions import service
 from gangboard.actions.service import RequestError, RequestErrorCode
 from gangboard.domain.action import Lever, Plan, Step, Target
-from gangboard.readmodels.action_words import LEVER_LABELS
+from gangboard.readmodels.action_labels import LEVER_LABELS
 from gangboard.readmodels.offers import printable_lines
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer

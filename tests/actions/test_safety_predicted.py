@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from gangboard.actions import service
 from gangboard.domain.action import Lever
+from gangboard.store.lever_proofs import save_lever_proof
 from gangboard.store.models import Cluster, Grant
-from gangboard.store.proofs import note_lever
 from tests.actions.site import BATCH, JOBSET, JOBSETS, NAMESPACE, WORKER, Json, Site
 from tests.live.figures import tell
 
@@ -39,7 +39,7 @@ def seen_honoured(site: Site) -> None:
     ask_for_independent(site)
     site.cluster.refresh_from_db()
     build = site.cluster.jobset_build
-    note_lever(site.cluster.pk, Lever.NATIVE.value, held=True, at=timezone.now(), build=build)
+    save_lever_proof(site.cluster.pk, Lever.NATIVE.value, held=True, at=timezone.now(), build=build)
 
 
 def remove_policy(site: Site) -> None:

@@ -28,8 +28,8 @@ from gangboard.simulator.clock import SteppedClock
 from gangboard.simulator.plane import Plane
 from gangboard.simulator.requests import parse
 from gangboard.store.leases import claim
+from gangboard.store.lever_proofs import save_lever_proof
 from gangboard.store.models import Cluster, Grant
-from gangboard.store.proofs import note_lever
 from tests.interleavings.wire import HOST, owner_uids, target_of
 
 Json = dict[str, Any]
@@ -109,7 +109,7 @@ class Site:
             parallelism_lever=lever is Lever.PARALLELISM,
         )
         if lever is Lever.NATIVE:
-            note_lever(self.cluster.pk, lever.value, held=True, at=BEGAN, build=_BUILD)
+            save_lever_proof(self.cluster.pk, lever.value, held=True, at=BEGAN, build=_BUILD)
         self.people = [self._operator("ada"), self._operator("bob")]
         self._session = self._new_session()
         self._window = Window(

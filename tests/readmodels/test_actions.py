@@ -9,8 +9,8 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from gangboard.readmodels.action_export import action_document, csv_lines, json_lines
+from gangboard.readmodels.action_labels import button_label
 from gangboard.readmodels.action_rows import ActionRow
-from gangboard.readmodels.action_words import button_label
 from gangboard.readmodels.actions import (
     ActionFilters,
     AuditFilters,

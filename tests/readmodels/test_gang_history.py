@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.readmodels.gang_history import DeletedGang, find_deleted_gang
 from gangboard.readmodels.gang_page import GangDetail, gang_detail
+from gangboard.readmodels.state_labels import face_of
 from gangboard.readmodels.verdict_spans import MOST_SPANS, SpanRow, make_strip
 from gangboard.readmodels.waits import Typical
-from gangboard.readmodels.words import face_of
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, Gang

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from gangboard.readmodels.action_labels import action_face
 from gangboard.readmodels.action_rows import ActionRow
-from gangboard.readmodels.action_words import action_face
 from gangboard.readmodels.timeline import make_timeline
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -16,8 +16,8 @@ from gangboard.actions.verify.guarding import guard
 from gangboard.diagnosis.policy.refusals import hold_unavailable
 from gangboard.domain.action import ActionState, Lever, Verb
 from gangboard.domain.pod import Pod
+from gangboard.store.lever_proofs import save_lever_proof
 from gangboard.store.levers import read_levers
-from gangboard.store.proofs import note_lever
 
 FIRST_PAUSE, PAUSE, LONG_PAUSE = 0.1, 0.25, 1.0
 QUICK_SECONDS = 4.0
@@ -259,7 +259,7 @@ def _note_native(run: Run, *, held: bool) -> None:
         return
     if action.cluster is not None:
         build = action.cluster.jobset_build
-        note_lever(action.cluster.pk, Lever.NATIVE.value, held=held, at=run.now, build=build)
+        save_lever_proof(action.cluster.pk, Lever.NATIVE.value, held=held, at=run.now, build=build)
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -11,11 +11,11 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from gangboard.readmodels.action_labels import LEVER_LABELS
 from gangboard.readmodels.action_rows import ActionRow, OfferRow
-from gangboard.readmodels.action_words import LEVER_LABELS
 from gangboard.readmodels.ages import age_text
-from gangboard.readmodels.step_words import step_face
-from gangboard.readmodels.words import Face
+from gangboard.readmodels.state_labels import Face
+from gangboard.readmodels.step_labels import step_face
 from gangboard.web.forms import Named, element_key, write_target
 from gangboard.web.live.fragments import Fragment
 

@@ -1,10 +1,10 @@
-"""How actions are called and look: states, levers and the words on buttons, each written once."""
+"""The labels of actions: their states, levers and buttons, each written once."""
 
 from __future__ import annotations
 
 from gangboard.domain.action import ActionState, Lever, Verb
 from gangboard.readmodels.printable import printable
-from gangboard.readmodels.words import Face
+from gangboard.readmodels.state_labels import Face
 
 # (word on the button, done and watched) by verb and lever; the empty lever is not chosen yet.
 _SUSPENDED: dict[str, tuple[str, str]] = {

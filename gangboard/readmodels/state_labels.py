@@ -1,4 +1,4 @@
-"""How states look and are called on every page: icon, word and tone, each written once."""
+"""The labels of states on every page: icon, word and tone, each written once."""
 
 from __future__ import annotations
 

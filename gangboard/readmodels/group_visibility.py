@@ -1,4 +1,4 @@
-"""Which groups could not be looked at: not served, forbidden and empty are three states."""
+"""Which groups can be seen in which cluster: not served, forbidden and empty are three states."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.unseen import unseen_state
 from gangboard.store.models import ResourceState
 
-Sight = Mapping[tuple[int, str], str]
+GroupVisibility = Mapping[tuple[int, str], str]
 """(cluster id, resource) → the state in which it cannot be seen; what can be seen is not in it."""
 
 _SENTENCES = {
@@ -37,10 +37,12 @@ class UnseenGroups:
     sentence: str
 
 
-def read_group_sight(resources: Iterable[str], clusters: Mapping[int, Freshness]) -> Sight:
+def read_group_visibility(
+    resources: Iterable[str], clusters: Mapping[int, Freshness]
+) -> GroupVisibility:
     """Return which of the resources cannot be seen in the clusters (1 query).
 
-    Of what a cluster does not serve it truthfully has none: that is seen.
+    A cluster has none of what it does not serve: that counts as seen.
     """
     wanted = list(resources)
     states = {
@@ -57,8 +59,8 @@ def read_group_sight(resources: Iterable[str], clusters: Mapping[int, Freshness]
     return {place: state for place, state in told.items() if state not in ("", "not-served")}
 
 
-def tell_unseen(
-    sight: Sight,
+def describe_unseen_groups(
+    visibility: GroupVisibility,
     kinds: Mapping[str, str],
     clusters: Mapping[int, Freshness],
     *,
@@ -70,7 +72,7 @@ def tell_unseen(
     `kinds`: resource → kind. `cluster` and `kind` are what is asked for; empty means all.
     """
     together: dict[tuple[str, str], list[str]] = {}
-    for (id_, resource), state in sight.items():
+    for (id_, resource), state in visibility.items():
         name, its_kind = clusters[id_].cluster, kinds[resource]
         if cluster in ("", name) and kind in ("", its_kind):
             together.setdefault((name, state), []).append(its_kind)

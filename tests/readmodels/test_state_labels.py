@@ -1,11 +1,11 @@
-"""Ages, faces, printable text, liveness, news."""
+"""Ages, state labels, printable text, liveness, data versions."""
 
 from datetime import timedelta
 
 import pytest
 
 from gangboard.domain.health import Health
-from gangboard.readmodels import words
+from gangboard.readmodels import state_labels
 from gangboard.readmodels.ages import duration_text
 from gangboard.readmodels.data_versions import position
 from gangboard.readmodels.liveness import read_liveness
@@ -51,18 +51,18 @@ def test_a_text_of_a_cluster_is_printed_on_one_line(text: str, printed: str) -> 
 
 
 def test_every_health_has_a_word_an_icon_and_a_tone() -> None:
-    faces = [words.face_of(health) for health in Health]
+    faces = [state_labels.face_of(health) for health in Health]
     assert len({face.icon for face in faces}) == len(Health)
     assert [face.label for face in faces][:2] == ["Failed", "Blocked"]
 
 
 def test_a_health_of_a_newer_release_still_prints() -> None:
-    face = words.face_of("paused")
+    face = state_labels.face_of("paused")
     assert (face.label, face.icon, face.tone) == ("Paused", "?", "unknown")
 
 
 def test_an_unknown_reason_still_prints() -> None:
-    assert words.reason_title("moon-in-the-way") == "Moon in the way"
+    assert state_labels.reason_title("moon-in-the-way") == "Moon in the way"
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
-"""How the steps of an action look: each state with its icon, word and tone."""
+"""The labels of the steps of an action: each state with its icon, word and tone."""
 
 from __future__ import annotations
 
 from gangboard.domain.action import StepState
 from gangboard.readmodels.printable import printable
-from gangboard.readmodels.words import Face
+from gangboard.readmodels.state_labels import Face
 
 _FACES: dict[str, Face] = {
     StepState.PENDING: Face("pending", "not yet", "○", "none"),

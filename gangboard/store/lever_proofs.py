@@ -8,7 +8,7 @@ from datetime import datetime
 from gangboard.store.models import HoldCheck, LeverRecord
 
 
-def note_lever(
+def save_lever_proof(
     cluster_id: int, lever: str, *, held: bool, at: datetime, build: str = "", sentence: str = ""
 ) -> None:
     """Record that a lever was seen to hold on a cluster, or not to."""
@@ -21,7 +21,7 @@ def note_lever(
     )
 
 
-def save_check(
+def save_hold_check(
     cluster_id: int, hold_uid: str, *, in_force: bool | None, at: datetime, sentence: str
 ) -> bool:
     """Record the proof of one Hold; return whether a page would show something else than before."""
@@ -35,7 +35,7 @@ def save_check(
     return before != (in_force, sentence)
 
 
-def doubt(cluster_id: int, hold_uids: Collection[str], sentence: str) -> bool:
+def mark_unproved(cluster_id: int, hold_uids: Collection[str], sentence: str) -> bool:
     """Record that nothing is known now of Holds that were proved earlier; return whether that is news.
 
     When they were looked at last stays: nobody has looked.
@@ -45,6 +45,6 @@ def doubt(cluster_id: int, hold_uids: Collection[str], sentence: str) -> bool:
     return bool(known.update(in_force=None, sentence=sentence))
 
 
-def forget_checks(cluster_id: int, keep: set[str]) -> None:
+def delete_stale_checks(cluster_id: int, keep: set[str]) -> None:
     """Drop the proofs of Holds that are not there any more."""
     HoldCheck.objects.filter(cluster_id=cluster_id).exclude(hold_uid__in=keep).delete()
