@@ -173,7 +173,7 @@ class Assessor:
         gone = sorted(set(roots) - set(present))
         for root in gone:
             session.judged.drop(root)
-            session.due.drop(root)
+            session.rechecks.drop(root)
             session.room.mark_whole(root)
         before: dict[str, dict[str, Any]] = {
             row["uid"]: dict(row)
@@ -197,7 +197,7 @@ class Assessor:
         verdict = assess(facts)
         uid = facts.owner.meta.ref.uid
         if verdict.recheck_at is not None:
-            self._session.due.make(uid, verdict.recheck_at)
+            self._session.rechecks.schedule(uid, verdict.recheck_at)
         self._note(facts, verdict, moment.version)
         claim, name = self._session.claim, self._session.cluster_name
         old, watched = before.get(uid), moment.watched
@@ -270,7 +270,7 @@ class Assessor:
             old = before.get(root)
             troubles, look_again_at = session.claims.troubles(members[root], moment.now)
             if look_again_at is not None:
-                session.due.make(root, look_again_at)
+                session.rechecks.schedule(root, look_again_at)
             yield assemble(
                 objects[root],
                 [objects[uid] for uid in members[root] if uid in objects and uid != root],
@@ -294,7 +294,7 @@ class Assessor:
                 kubernetes=kubernetes,
                 autoscaling=moment.autoscaling,
                 claims=troubles,
-                suspensions=session.suspensions.of(members[root]),
+                suspensions=session.suspend_history.of(members[root]),
                 victims=[
                     (pod, taker)
                     for uid, taker in victims[root].items()

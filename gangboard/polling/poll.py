@@ -72,7 +72,7 @@ def poll_window(cluster_id: int, holder: str, stopping: threading.Event | None =
     """Hold the cluster for one window, or until `stopping` is set.
 
     False: it is not ours to go on with; another worker holds it, or this poll ended in a defect,
-    which is recorded with the cluster and tried again when the lease has run out. `slots.Slots` see
+    which is recorded with the cluster and tried again when the lease has run out. `poll_slots.PollSlots` see
     to it that one worker polls a cluster only once at a time.
     """
     held = claim(cluster_id, holder)

@@ -15,10 +15,10 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.placement.usage import Usage
-from gangboard.polling.ends import (
+from gangboard.polling.pod_end_times import (
     HeldPod,
     HoldingOwner,
-    end_of,
+    end_time_of,
     held_pod,
     holding_owner,
     is_replacing,
@@ -205,7 +205,9 @@ class RoomKeeper:
         replacing = self._replacing(pods.values())
         for uid, pod in pods.items():
             deleted = pod.deleted_at is not None
-            at = pod.deleted_at if deleted and not pod.comes_back else end_of(pod, self._owners)
+            at = (
+                pod.deleted_at if deleted and not pod.comes_back else end_time_of(pod, self._owners)
+            )
             if at is not None:
                 key = round_up(at), deleted, deleted and pod.owner in replacing
                 found[key].append(uid)

@@ -32,7 +32,6 @@ from gangboard.domain.registry import Resource
 from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import Discovery
 from gangboard.kube.errors import KubeError
-from gangboard.polling.appointments import Appointments
 from gangboard.polling.asking import Asking
 from gangboard.polling.autoscaling import AUTOSCALING, AutoscalingKeeper
 from gangboard.polling.capacity import CapacityKeeper
@@ -40,10 +39,11 @@ from gangboard.polling.claims import CLAIMS, ClaimsKeeper
 from gangboard.polling.judged import Judged, is_whole
 from gangboard.polling.pending import Pending
 from gangboard.polling.preemptions import Preemptions
+from gangboard.polling.rechecks import Rechecks
 from gangboard.polling.room import RoomKeeper
 from gangboard.polling.sight import PODS_KEY
 from gangboard.polling.silence import Silence
-from gangboard.polling.undoing import Suspensions
+from gangboard.polling.suspend_history import SuspendHistory
 from gangboard.polling.watched import Watched
 from gangboard.store.leases import Claim, renew
 from gangboard.store.models import Gang, ResourceState, WatchedObject
@@ -95,7 +95,7 @@ class Session:
     """uid of the object that events are about → uid of the event → unix time of its last sight."""
     stale_events: set[str] = field(default_factory=set)
     """uids of events that nobody will ask for any more: their rows can go."""
-    due: Appointments = field(default_factory=Appointments)
+    rechecks: Rechecks = field(default_factory=Rechecks)
     """Verdicts that waiting alone can change."""
     blind: tuple[Unobserved, ...] = ()
     """As of the last assessment of everything."""
@@ -113,7 +113,7 @@ class Session:
     """Since when everything that is needed is followed without a gap; None while something is not."""
     assessed_all: bool = False
     """Every gang was judged since these caches were made."""
-    suspensions: Suspensions = field(default_factory=Suspensions)
+    suspend_history: SuspendHistory = field(default_factory=SuspendHistory)
     room: RoomKeeper = field(init=False)
     judged: Judged = field(default_factory=Judged)
     preemptions: Preemptions = field(init=False)
@@ -169,7 +169,7 @@ class Session:
         gangs = Gang.objects.filter(cluster_id=self.claim.cluster_id, gone_at=None)
         for uid, recheck_at, stage, code in gangs.values_list("uid", "recheck_at", "stage", "code"):
             if recheck_at is not None:
-                self.due.make(uid, recheck_at)
+                self.rechecks.schedule(uid, recheck_at)
             if not is_whole(stage, code):
                 self.room.mark_broken(uid)
 
@@ -225,7 +225,7 @@ class Session:
         if isinstance(model, AdmissionPolicy):
             return set()  # it is about the cluster, not about a gang
         if isinstance(model, Owner):
-            self.suspensions.put(model, datetime.now(UTC))
+            self.suspend_history.put(model, datetime.now(UTC))
         touched = self.kinship.put(model)
         return touched | self.preemptions.follow(model.meta.ref.uid, touched)
 
@@ -279,7 +279,7 @@ class Session:
                 self.claims.drop_pod(uid)
                 for about in self.autoscaling.drop_pods((uid,)):
                     self._drop_events(self.events.pop(about, {}).keys())
-            self.suspensions.remove(uid)
+            self.suspend_history.remove(uid)
             self.room.remove_owner(uid)
             touched = waiting | self.kinship.remove(uid)
         self.room.touch(touched)

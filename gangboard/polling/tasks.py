@@ -7,8 +7,8 @@ from typing import Any
 from celery import shared_task
 from celery.signals import beat_init, celeryd_after_setup, worker_ready, worker_shutting_down
 
+from gangboard.polling.cluster_rotation import poll_for_one_window
 from gangboard.polling.retention import clean_up
-from gangboard.polling.turns import take_turn
 from gangboard.polling.worker import HOLDER, OWN_QUEUE, pulse, slots, stopping
 from gangboard.store.heartbeats import Pulse, arrived
 from gangboard.store.leases import free_clusters
@@ -29,7 +29,7 @@ def seed() -> None:
 @shared_task(name="gangboard.polling.tasks.poll")
 def poll(cluster_id: int) -> None:
     """Hold the cluster for a window, then order the next window from this same worker."""
-    following = take_turn(cluster_id, holder=HOLDER, slots=slots, stopping=stopping)
+    following = poll_for_one_window(cluster_id, holder=HOLDER, slots=slots, stopping=stopping)
     if following is not None:
         poll.apply_async((following,), queue=OWN_QUEUE, expires=EXPIRES)
 

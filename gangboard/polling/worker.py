@@ -8,7 +8,7 @@ import uuid
 
 from django.conf import settings
 
-from gangboard.polling.slots import Slots
+from gangboard.polling.poll_slots import PollSlots
 from gangboard.store.heartbeats import Pulse
 
 HOLDER = f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}"
@@ -20,4 +20,4 @@ stopping = threading.Event()
 
 pulse = Pulse(HOLDER, "poll", settings.POLL_SLOTS)
 
-slots = Slots(settings.POLL_SLOTS)
+slots = PollSlots(settings.POLL_SLOTS)

@@ -143,7 +143,7 @@ class Writer:
         self._store_views()
         touched, self._touched = self._touched, set()
         pages_differ, self._pages_differ = self._pages_differ, False
-        if self._assessor.assess(touched | self._session.due.take(now), now, settle=settle):
+        if self._assessor.assess(touched | self._session.rechecks.take(now), now, settle=settle):
             pages_differ = False  # the verdicts have moved the data version already
         if pages_differ:
             with writing(self._session.claim):

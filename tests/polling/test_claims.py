@@ -157,7 +157,7 @@ def test_what_came_just_now_may_have_a_claim_that_comes_as_well(
     assert found == {links: ClaimTrouble(Trouble.MISSING)}
     assert again is None
     # Nothing touches it but the time.
-    assert session.due.times["uid-waits"] <= settled.timestamp()
+    assert session.rechecks.times["uid-waits"] <= settled.timestamp()
 
 
 def test_once_is_enough(watch: Watch) -> None:

@@ -9,8 +9,8 @@ _SLACK = 64
 """Entries of the heap that nobody waits for and that are not worth a clean-up."""
 
 
-class Appointments:
-    """The next appointment of each gang of one cluster.
+class Rechecks:
+    """The next recheck of each gang of one cluster.
 
     One is enough: whatever comes later is asked for again by the judgement that it leads to.
     """
@@ -19,9 +19,9 @@ class Appointments:
         self.times: dict[str, float] = {}
         """Root uid → unix time."""
         self._heap: list[tuple[float, str]] = []
-        """Of (unix time, root uid), the appointments among them; others are passed over."""
+        """Of (unix time, root uid): the rechecks in `times`, and old entries that are passed over."""
 
-    def make(self, root: str, at: datetime) -> None:
+    def schedule(self, root: str, at: datetime) -> None:
         """Remember to look at a gang again at that time, or earlier where it is due earlier."""
         when = at.timestamp()
         if root in self.times and self.times[root] <= when:
@@ -33,7 +33,7 @@ class Appointments:
             heapq.heapify(self._heap)
 
     def take(self, now: datetime) -> set[str]:
-        """Return the gangs whose time has come, and forget their appointments."""
+        """Return the gangs whose time has come, and forget their rechecks."""
         taken: set[str] = set()
         while self._heap and self._heap[0][0] <= now.timestamp():
             when, root = heapq.heappop(self._heap)

@@ -2,7 +2,8 @@
 
 An object names the last writer of a field only, so its former ones are remembered from version to
 version. Only what changes the value counts: of a held Job the entries name who tried to resume it
-(observed on 1.37.0: `jobset`, with a new time and `suspend: true` as before). A new holder of the cluster begins without them: while two go on, it soon has them again.
+(observed on 1.37.0: `jobset`, with a new time and `suspend: true` as before). A new holder of the
+cluster begins without them: while two go on, it soon has them again.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ MOST = 50
 """Changes kept of one object; the oldest go first."""
 
 
-class Suspensions:
+class SuspendHistory:
     """The last changes of `spec.suspend` of each owner and child Job, by uid."""
 
     def __init__(self) -> None:

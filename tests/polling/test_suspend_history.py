@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from gangboard.domain.owner import SuspendChange
-from gangboard.polling.undoing import MOST, Suspensions
+from gangboard.polling.suspend_history import MOST, SuspendHistory
 from gangboard.store.models import VerdictSpan
 from tests.diagnosis.building import NOW, a_job, ago
 from tests.polling.conftest import Watching
@@ -16,7 +16,7 @@ Watch = Callable[..., Watching]
 Json = dict[str, Any]
 
 
-def versions(kept: Suspensions, *seen: tuple[bool, str, float]) -> None:
+def versions(kept: SuspendHistory, *seen: tuple[bool, str, float]) -> None:
     """Show versions of one Job: (suspended, by whom, how many seconds ago by the server's clock)."""
     for suspended, manager, seconds in seen:
         job = a_job(suspended=suspended, suspend_set_by=manager, suspend_set_at=ago(seconds))
@@ -25,7 +25,7 @@ def versions(kept: Suspensions, *seen: tuple[bool, str, float]) -> None:
 
 def test_only_changes_count() -> None:
     """The first version is no change, nor is one that says the same by another manager."""
-    kept = Suspensions()
+    kept = SuspendHistory()
     versions(kept, (False, "jobset", 60), (True, "night-saver", 9), (True, "other", 8))
     versions(kept, (False, "jobset", 7), (False, "jobset", 7))
     assert kept.of(["uid-train", "uid-of-none"]) == {
@@ -37,7 +37,7 @@ def test_only_changes_count() -> None:
 
 
 def test_a_clock_ahead_and_no_time_at_all() -> None:
-    kept = Suspensions()
+    kept = SuspendHistory()
     versions(kept, (False, "a", 60), (True, "b", -300))
     kept.put(a_job(suspended=False), NOW + timedelta(seconds=1))
     first, second = kept.of(["uid-train"])["uid-train"]
@@ -45,7 +45,7 @@ def test_a_clock_ahead_and_no_time_at_all() -> None:
 
 
 def test_few_are_kept_and_none_of_what_is_gone() -> None:
-    kept = Suspensions()
+    kept = SuspendHistory()
     versions(kept, *((bool(index % 2), str(index), 0) for index in range(500)))
     changes = kept.of(["uid-train"])["uid-train"]
     assert [change.manager for change in changes] == [str(at) for at in range(500 - MOST, 500)]

@@ -13,12 +13,11 @@ import pytest
 from django.conf import settings
 from django.db.models.functions import Now
 
-from gangboard.polling import poll, tasks, turns
-from gangboard.polling import slots as slots_module
+from gangboard.polling import cluster_rotation, poll, poll_slots, tasks
 from gangboard.polling import worker as worker_process
+from gangboard.polling.cluster_rotation import _following, in_waiting_order
+from gangboard.polling.poll_slots import PollSlots
 from gangboard.polling.session import Session
-from gangboard.polling.slots import Slots
-from gangboard.polling.turns import _following, by_turn
 from gangboard.polling.window import Window
 from gangboard.simulator import Simulator
 from gangboard.simulator.load import synthetic
@@ -62,9 +61,9 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
     made = Worker()
     monkeypatch.setattr(settings, "POLL_WINDOW", 0.1)
     # Windows that a real worker has side by side follow each other here: no lease may run out.
-    for module in (leases, slots_module):
+    for module in (leases, poll_slots):
         monkeypatch.setattr(module, "LEASE_SECONDS", 600.0)
-    monkeypatch.setattr(tasks, "slots", Slots(SLOTS))
+    monkeypatch.setattr(tasks, "slots", PollSlots(SLOTS))
     monkeypatch.setattr(
         tasks.poll, "apply_async", lambda arguments, **_: made.orders.append(arguments[0])
     )
@@ -146,7 +145,7 @@ def test_one_gives_way_for_one_that_waits(
     watch: Callable[..., Watching], worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three on two slots: the one that has had its slot for longest goes, the other stays."""
-    slots = Slots(2)
+    slots = PollSlots(2)
     monkeypatch.setattr(tasks, "slots", slots)
     first, second, third = (watch(name, fleet="empty").cluster.pk for name in ("a", "b", "c"))
     worker.work(2)
@@ -181,13 +180,13 @@ def test_two_windows_that_end_together_give_way_to_two_clusters(
         for name in ("a", "b", "c", "d")
     ]
     first, second, third, fourth = (cluster.pk for cluster in clusters)
-    slots = Slots(2)
+    slots = PollSlots(2)
     for held in (first, second):
         assert claim(held, "me") is not None
         assert slots.begin(held)
     waiting = free_clusters()
     assert [free.cluster_id for free in waiting] == [third, fourth]
-    monkeypatch.setattr(turns, "free_clusters", lambda: waiting)
+    monkeypatch.setattr(cluster_rotation, "free_clusters", lambda: waiting)
     followings = [_following(held, "me", slots, threading.Event()) for held in (first, second)]
     assert followings == [third, fourth]
     for held, following in zip((first, second), followings, strict=True):
@@ -202,7 +201,7 @@ class TestWhoseTurnItIs:
         monkeypatch.setattr(settings, "POLL_WINDOW", 10)
 
     def turn(self, *free: Free) -> list[int]:
-        return by_turn(free, holder="me", living={"me", OTHER})
+        return in_waiting_order(free, holder="me", living={"me", OTHER})
 
     def test_who_has_waited_longest_comes_first_and_who_was_never_read_before_all(self) -> None:
         found = self.turn(Free(1, "me", 9), Free(2, "me", 70), Free(3, "", NEVER_HELD))
@@ -285,14 +284,14 @@ class TestWhatIsKept:
 
 class TestSlots:
     def test_a_second_order_of_a_cluster_that_is_polled_is_refused(self) -> None:
-        slots = Slots(2)
+        slots = PollSlots(2)
         assert slots.begin(1)
         assert not slots.begin(1)
         slots.end(1, 1)
         assert slots.begin(1)
 
     def test_a_slot_stays_with_its_cluster_between_windows(self) -> None:
-        slots = Slots(1)
+        slots = PollSlots(1)
         assert slots.begin(1)
         slots.end(1, 1)
         assert not slots.begin(2)
@@ -302,7 +301,7 @@ class TestSlots:
 
     def test_who_was_promised_a_slot_takes_no_other(self) -> None:
         """Seed may have ordered its window as well, and another slot may be free by now."""
-        slots = Slots(2)
+        slots = PollSlots(2)
         assert slots.begin(1)
         assert slots.promise(1, 3)
         assert not slots.begin(3)
@@ -312,7 +311,7 @@ class TestSlots:
         assert not slots.promise(3, 3), "it has one"
 
     def test_a_promise_ends_with_the_window(self) -> None:
-        slots = Slots(2)
+        slots = PollSlots(2)
         assert slots.begin(1)
         assert slots.promise(1, 3)
         slots.end(1, None)
@@ -321,7 +320,7 @@ class TestSlots:
     def test_nobody_waits_for_a_window_that_does_not_end(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        slots = Slots(2)
+        slots = PollSlots(2)
         assert slots.begin(1)
         assert slots.begin(2)
         assert slots.rank(2, overdue=15) == 1
@@ -332,7 +331,7 @@ class TestSlots:
     def test_a_slot_whose_order_was_lost_is_free_again(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        slots = Slots(1)
+        slots = PollSlots(1)
         assert slots.begin(1)
         slots.end(1, 1)
         assert slots.are_full

@@ -1,4 +1,4 @@
-"""Whose window comes next: with more clusters than slots they take turns, one for one.
+"""Which cluster is polled next: with more clusters than slots they take turns, one for one.
 
 A cluster is handed back only in exchange for one that waits, so that its caches are not lost for
 nothing; and its worker keeps them, so that the next turn goes on where this one has ended.
@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from django.conf import settings
 
 from gangboard.polling.poll import hand_back, poll_window
-from gangboard.polling.slots import Slots
+from gangboard.polling.poll_slots import PollSlots
 from gangboard.store.heartbeats import living_pollers, slots_are_short
 from gangboard.store.leases import Free, claim, free_clusters
 
@@ -24,8 +24,8 @@ FOREIGN = 4.0
 """Another living worker has the caches of a cluster: here its wait counts that much less."""
 
 
-def take_turn(
-    cluster_id: int, *, holder: str, slots: Slots, stopping: threading.Event
+def poll_for_one_window(
+    cluster_id: int, *, holder: str, slots: PollSlots, stopping: threading.Event
 ) -> int | None:
     """Poll the cluster for one window; return whose window this worker has to order next."""
     if not slots.begin(cluster_id):
@@ -39,13 +39,15 @@ def take_turn(
     return following
 
 
-def _following(cluster_id: int, holder: str, slots: Slots, stopping: threading.Event) -> int | None:
+def _following(
+    cluster_id: int, holder: str, slots: PollSlots, stopping: threading.Event
+) -> int | None:
     if stopping.is_set():
         hand_back(cluster_id, holder, keep=False)
         return None
     if not (slots.are_full and slots_are_short()):
         return cluster_id
-    waiting = by_turn(free_clusters(), holder=holder, living=living_pollers())
+    waiting = in_waiting_order(free_clusters(), holder=holder, living=living_pollers())
     if slots.rank(cluster_id, settings.POLL_WINDOW + GRACE) >= len(waiting):
         return cluster_id  # others here have had longer turns
     for one in waiting:
@@ -55,7 +57,7 @@ def _following(cluster_id: int, holder: str, slots: Slots, stopping: threading.E
     return cluster_id
 
 
-def by_turn(free: Iterable[Free], *, holder: str, living: Collection[str]) -> list[int]:
+def in_waiting_order(free: Iterable[Free], *, holder: str, living: Collection[str]) -> list[int]:
     """Return the clusters that `holder` should give way to, the one that has waited longest first.
 
     Those of another living worker are left to it, unless they wait much longer than its own.

@@ -23,7 +23,7 @@ class _Slot:
     """The cluster whose slot it is when this window is over; None where its own cluster stays."""
 
 
-class Slots:
+class PollSlots:
     """Which clusters have a slot. Thread-safe."""
 
     def __init__(self, number: int) -> None:
