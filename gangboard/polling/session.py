@@ -32,10 +32,10 @@ from gangboard.domain.registry import Resource
 from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import Discovery
 from gangboard.kube.errors import KubeError
-from gangboard.polling.asking import Asking
 from gangboard.polling.autoscaling import AUTOSCALING, AutoscalingKeeper
 from gangboard.polling.capacity import CapacityKeeper
 from gangboard.polling.claims import CLAIMS, ClaimsKeeper
+from gangboard.polling.discovery_schedule import DiscoverySchedule
 from gangboard.polling.judged import Judged, is_whole
 from gangboard.polling.pending import Pending
 from gangboard.polling.preemptions import Preemptions
@@ -81,7 +81,7 @@ class Session:
     watched: dict[str, Watched]
     """By resource key: what is served and what is not."""
     discovery: Discovery | None = None
-    asking: Asking = field(default_factory=Asking)
+    discovery_schedule: DiscoverySchedule = field(default_factory=DiscoverySchedule)
     """When it is asked again what the cluster serves."""
     build: Future[str | None] | None = None
     """The question which build of JobSet is served, while it waits for its answer."""

@@ -15,14 +15,14 @@ from gangboard.kube.discovery import Discovery, discover
 from gangboard.kube.errors import KubeError
 from gangboard.kube.openapi import schema_hash
 from gangboard.logs import get_logger
-from gangboard.polling.asking import aside
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.changes import News
-from gangboard.polling.follower import Follower
+from gangboard.polling.discovery_schedule import run_in_thread
+from gangboard.polling.reflector import Reflector
 from gangboard.polling.session import Session, resources
 from gangboard.polling.silence import heard_at
+from gangboard.polling.store_writer import CONTACT_EVERY, StoreWriter, is_overdue
 from gangboard.polling.watched import Watched
-from gangboard.polling.writer import CONTACT_EVERY, Writer, is_overdue
 from gangboard.store.leases import renew
 from gangboard.store.observations import save_discovery, save_jobset_build
 
@@ -77,7 +77,7 @@ class Window:
         self._contact = Contact()
         self._is_discovered = False
         self._assessor = Assessor(session)
-        self.writer = Writer(session, self._assessor)
+        self.writer = StoreWriter(session, self._assessor)
         self.error = session.trouble
         """Why the cluster as a whole could not be looked at."""
 
@@ -86,35 +86,35 @@ class Window:
         if not self._discover():
             self._say_why_not()
             return
-        followers = [self._follower(watched) for watched in self._served()]
-        for follower in followers:
-            follower.start()
+        reflectors = [self._reflector(watched) for watched in self._served()]
+        for reflector in reflectors:
+            reflector.start()
         self._ask_for_build()
         try:
-            self._write_until_done(followers)
+            self._write_until_done(reflectors)
         finally:
-            for follower in followers:
-                follower.halt()
-        self._finish(followers)
+            for reflector in reflectors:
+                reflector.halt()
+        self._finish(reflectors)
 
     def _discover(self) -> bool:
         """Learn what is served where that is due; an old answer serves while a new one is awaited.
 
         An answer that comes later than the window waits for it is taken by the next one.
         """
-        session, asking = self._session, self._session.asking
+        session, schedule = self._session, self._session.discovery_schedule
         groups = {item.group for item in resources()}
-        begun = asking.begin(lambda: discover(session.connection, groups=groups))
+        begun = schedule.begin(lambda: discover(session.connection, groups=groups))
         if session.discovery is None:
-            self._hold(self._ends_at - time.monotonic(), lambda: not asking.is_under_way)
+            self._hold(self._ends_at - time.monotonic(), lambda: not schedule.is_under_way)
         elif begun:
-            self._hold(REFRESH_SECONDS, lambda: not asking.is_under_way)
-        told = asking.error.sentence if asking.error else ""
-        answer = asking.take(is_known=session.discovery is not None)
+            self._hold(REFRESH_SECONDS, lambda: not schedule.is_under_way)
+        told = schedule.error.sentence if schedule.error else ""
+        answer = schedule.take(is_known=session.discovery is not None)
         if answer is not None:
             self._take_discovery(*answer)
-        elif asking.error is not None and asking.error.sentence != told:
-            why = asking.error.sentence
+        elif schedule.error is not None and schedule.error.sentence != told:
+            why = schedule.error.sentence
             log.warning(
                 "cluster does not say what it serves", cluster=session.cluster_name, why=why
             )
@@ -128,15 +128,15 @@ class Window:
 
     def _say_why_not(self) -> None:
         """Nothing is known of what is served: say why, and wait until asking again is due."""
-        asking = self._session.asking
-        self.error = asking.error
+        schedule = self._session.discovery_schedule
+        self.error = schedule.error
         if self.error is None and self._list_only:
             host = self._session.connection.host
             self.error = KubeError("timeout", f"{host} did not say in time what it serves.")
         if self.error is not None:
             self.writer.write_contact(None, *self._problem(), at_once=True)
         if not self._list_only:
-            self._hold(min(self._ends_at, asking.next_at) - time.monotonic(), lambda: False)
+            self._hold(min(self._ends_at, schedule.next_at) - time.monotonic(), lambda: False)
 
     def _hold(self, seconds: float, is_done: Callable[[], bool]) -> None:
         """Wait, at most that long and until told to stop, and keep the lease meanwhile.
@@ -153,7 +153,7 @@ class Window:
     def _ask_for_build(self) -> None:
         """After each discovery, ask for the build of JobSet too: no list waits for it."""
         if self._is_discovered and self._session.build is None:
-            self._session.build = aside("schema", self._jobset_build)
+            self._session.build = run_in_thread("schema", self._jobset_build)
 
     def _store_build(self) -> None:
         build = self._session.build
@@ -210,7 +210,7 @@ class Window:
         if self._session.versions[key] and not is_overdue(
             watched.contact_at, ABSENCE_SECONDS, datetime.now(UTC)
         ):
-            self._session.asking.hasten()
+            self._session.discovery_schedule.hasten()
             watched.show(
                 "failing", f"{key} was served before and is not now; what was seen is kept"
             )
@@ -222,11 +222,11 @@ class Window:
     def _served(self) -> list[Watched]:
         return [watched for watched in self._session.watched.values() if watched.version]
 
-    def _follower(self, watched: Watched) -> Follower:
+    def _reflector(self, watched: Watched) -> Reflector:
         key = watched.resource.key
         if is_overdue(watched.listed_at, self._repair_interval, datetime.now(UTC)):
             watched.resource_version = ""
-        return Follower(
+        return Reflector(
             connection=self._session.connection,
             watched=watched,
             versions=self._session.versions[key],
@@ -236,12 +236,12 @@ class Window:
             on_contact=self._contact.now,
         )
 
-    def _write_until_done(self, followers: list[Follower]) -> None:
+    def _write_until_done(self, reflectors: list[Reflector]) -> None:
         first_pending: float | None = None
-        while any(follower.is_alive() for follower in followers):
-            self._raise_defects(followers)
+        while any(reflector.is_alive() for reflector in reflectors):
+            self._raise_defects(reflectors)
             self._store_build()
-            if self._is_over(followers):
+            if self._is_over(reflectors):
                 return
             try:
                 self.writer.take(self._news.get(timeout=SILENCE if first_pending else 0.1))
@@ -253,35 +253,35 @@ class Window:
                 pass
             self.writer.commit()
             first_pending = None
-            self.error = self._common_error(followers)
+            self.error = self._common_error(reflectors)
             self.writer.write_contact(heard_at(self._session.watched), *self._problem())
 
-    def _is_over(self, followers: list[Follower]) -> bool:
+    def _is_over(self, reflectors: list[Reflector]) -> bool:
         """The time is up. A list that has begun is let end, or a large cluster never got in."""
         if self._stopping.is_set():
             return True
         late = time.monotonic() - self._ends_at
         if late < 0 or self._list_only:
             return False
-        return late > LIST_SECONDS or not any(follower.is_listing for follower in followers)
+        return late > LIST_SECONDS or not any(reflector.is_listing for reflector in reflectors)
 
-    def _finish(self, followers: list[Follower]) -> None:
+    def _finish(self, reflectors: list[Reflector]) -> None:
         """Take what is still queued while the readers end, and store from where to go on."""
         give_up_at = time.monotonic() + JOIN_SECONDS
-        while any(follower.is_alive() for follower in followers) or not self._news.empty():
+        while any(reflector.is_alive() for reflector in reflectors) or not self._news.empty():
             try:
                 self.writer.take(self._news.get(timeout=SILENCE))
             except queue.Empty:
                 if time.monotonic() > give_up_at:
                     break
-        self._raise_defects(followers)
+        self._raise_defects(reflectors)
         self.writer.commit(settle=self._list_only)
         if self._list_only and (build := self._session.build) is not None:
             self._hold(self._ends_at - time.monotonic(), build.done)
         self._store_build()
-        if any(follower.vanished for follower in followers) or self._holds_should_be_served():
-            self._session.asking.hasten()
-        self.error = self._session.trouble = self._last_error(followers)
+        if any(reflector.vanished for reflector in reflectors) or self._holds_should_be_served():
+            self._session.discovery_schedule.hasten()
+        self.error = self._session.trouble = self._last_error(reflectors)
         self.writer.write_contact(heard_at(self._session.watched), *self._problem(), at_once=True)
         self.writer.store_everything()
 
@@ -290,29 +290,29 @@ class Window:
         session = self._session
         return bool(session.versions[POLICY.key]) and not session.watched[HOLD.key].version
 
-    def _raise_defects(self, followers: list[Follower]) -> None:
-        for follower in followers:
-            if follower.crash is not None:
-                raise follower.crash
+    def _raise_defects(self, reflectors: list[Reflector]) -> None:
+        for reflector in reflectors:
+            if reflector.crash is not None:
+                raise reflector.crash
 
-    def _common_error(self, followers: list[Follower]) -> KubeError | None:
+    def _common_error(self, reflectors: list[Reflector]) -> KubeError | None:
         """The cluster has a problem as a whole only when nothing of it can be read.
 
         Before anything has answered in this window, what was wrong is wrong still.
         """
-        errors = [follower.error for follower in followers]
+        errors = [reflector.error for reflector in reflectors]
         if errors and all(error is not None for error in errors):
             return errors[0]
         return self.error if self._contact.at is None else None
 
-    def _last_error(self, followers: list[Follower]) -> KubeError | None:
+    def _last_error(self, reflectors: list[Reflector]) -> KubeError | None:
         """The problem at the end of a window; one in which nothing answered asks for its reason."""
-        error = self._common_error(followers)
-        if self._contact.at is not None or not followers:
+        error = self._common_error(reflectors)
+        if self._contact.at is not None or not reflectors:
             return error
-        error = error or self._session.asking.error
+        error = error or self._session.discovery_schedule.error
         if error is None:
-            self._session.asking.hasten()
+            self._session.discovery_schedule.hasten()
         return error
 
     def _problem(self) -> tuple[str, str]:

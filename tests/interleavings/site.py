@@ -16,9 +16,9 @@ from gangboard.decode.events import EVENT
 from gangboard.domain.action import Lever
 from gangboard.kube.connection import JSON, Connection, Query
 from gangboard.kube.faults import Asked, status_fault
-from gangboard.polling import follower, window, writer
+from gangboard.polling import reflector, store_writer, window
 from gangboard.polling.changes import News
-from gangboard.polling.follower import Follower
+from gangboard.polling.reflector import Reflector
 from gangboard.polling.session import Session, resources
 from gangboard.polling.watched import Watched
 from gangboard.polling.window import Window
@@ -181,7 +181,7 @@ class Site:
 
     def _list(self, watched: Watched) -> None:
         news: queue.Queue[News] = queue.Queue()
-        one = Follower(
+        one = Reflector(
             connection=self._session.connection,
             watched=watched,
             versions=self._session.versions[watched.resource.key],
@@ -239,8 +239,8 @@ def _polling_at(clock: SteppedClock) -> Iterator[None]:
             return cast("Then", clock.now())
 
     with (
-        mock.patch.object(follower, "datetime", Then),
+        mock.patch.object(reflector, "datetime", Then),
         mock.patch.object(window, "datetime", Then),
-        mock.patch.object(writer, "datetime", Then),
+        mock.patch.object(store_writer, "datetime", Then),
     ):
         yield

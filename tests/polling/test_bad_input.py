@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.kube.listing import pages
-from gangboard.polling import follower
+from gangboard.polling import reflector
 from gangboard.simulator import Simulator
 from gangboard.store.clusters import replace_credentials
 from gangboard.store.models import Gang, ResourceState
@@ -102,7 +102,7 @@ def test_410_in_the_middle_of_a_list_starts_it_again(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        follower, "pages", lambda *given, **options: pages(*given, limit=20, **options)
+        reflector, "pages", lambda *given, **options: pages(*given, limit=20, **options)
     )
     watching = watch()
     state = _fault_while_listing(

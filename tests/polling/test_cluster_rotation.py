@@ -125,7 +125,7 @@ def test_a_cluster_that_comes_back_is_not_read_anew(
     for watching in watched:
         synthetic(watching.simulator, pods=PODS, gangs=2)
         _count_lists(watching.simulator, worker)
-    # A follower whose thread starts after the window has ended lists nothing.
+    # A reflector whose thread starts after the window has ended lists nothing.
     monkeypatch.setattr(settings, "POLL_WINDOW", 1.0)
     give_up_at = time.monotonic() + 300
     while not _are_read(*watched):

@@ -13,9 +13,9 @@ import pytest
 
 from gangboard.decode.nodes import NODE
 from gangboard.kube.connection import Connection
-from gangboard.polling import follower
+from gangboard.polling import reflector
 from gangboard.polling.changes import Batch, News
-from gangboard.polling.follower import Follower
+from gangboard.polling.reflector import Reflector
 from gangboard.polling.watched import Watched
 
 SOON = 5.0
@@ -79,9 +79,9 @@ def reader(
     *,
     room: int = 64,
     list_only: bool = False,
-) -> tuple[Follower, queue.Queue[News]]:
+) -> tuple[Reflector, queue.Queue[News]]:
     out: queue.Queue[News] = queue.Queue(maxsize=room)
-    made = Follower(
+    made = Reflector(
         connection=cast("Connection", cluster or Cluster(1)),
         watched=watched,
         versions={},
@@ -93,7 +93,7 @@ def reader(
     return made, out
 
 
-def ends(one: Follower) -> None:
+def ends(one: Reflector) -> None:
     one.join(SOON)
     assert not one.is_alive()
     assert one.crash is None
@@ -138,7 +138,7 @@ def test_the_end_comes_right_before_a_watch(
     watched.resource_version = "7"
     one, _ = reader(watched)
     monkeypatch.setattr(OpenWatch, "made", lambda _self: one.halt())
-    monkeypatch.setattr(follower, "Watch", OpenWatch)
+    monkeypatch.setattr(reflector, "Watch", OpenWatch)
     one.start()
     ends(one)
 
@@ -150,8 +150,8 @@ def test_events_that_nobody_took(watched: Watched, monkeypatch: pytest.MonkeyPat
     one, out = reader(watched, room=1)
     out.put(Batch("nodes"))
     monkeypatch.setattr(OpenWatch, "says", (line,))
-    monkeypatch.setattr(follower, "Watch", OpenWatch)
-    monkeypatch.setattr(follower, "SHORT_WATCH", 60.0)
+    monkeypatch.setattr(reflector, "Watch", OpenWatch)
+    monkeypatch.setattr(reflector, "SHORT_WATCH", 60.0)
     one.start()
     time.sleep(0.3)  # it waits for room
     one.halt()
@@ -167,8 +167,8 @@ def test_a_quiet_watch_is_vouched_for_until_its_end(
     opened = threading.Event()
     one, _ = reader(watched)
     monkeypatch.setattr(OpenWatch, "made", lambda _self: opened.set())
-    monkeypatch.setattr(follower, "Watch", OpenWatch)
-    monkeypatch.setattr(follower, "SHORT_WATCH", 60.0)
+    monkeypatch.setattr(reflector, "Watch", OpenWatch)
+    monkeypatch.setattr(reflector, "SHORT_WATCH", 60.0)
     one.start()
     assert opened.wait(SOON)
     time.sleep(0.1)

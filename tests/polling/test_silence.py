@@ -138,9 +138,9 @@ def test_an_api_server_that_says_what_it_serves_and_nothing_more_is_silent(watch
     watching.window(0.5)
     let_pass(watching, AWAY)
     before = watching.fresh().contact_at
-    session_of(watching).asking.hasten()
+    session_of(watching).discovery_schedule.hasten()
     watching.window(1.5)
-    assert session_of(watching).asking.error is None
+    assert session_of(watching).discovery_schedule.error is None
     cluster = watching.fresh()
     assert cluster.contact_at == before
     assert cluster.problem

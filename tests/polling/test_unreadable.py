@@ -10,8 +10,8 @@ from gangboard.decode.page import Problem
 from gangboard.decode.pods import POD
 from gangboard.domain.facts import Unobserved
 from gangboard.polling.sight import unreadable
+from gangboard.polling.store_writer import PROBLEMS_SHOWN
 from gangboard.polling.watched import Watched
-from gangboard.polling.writer import PROBLEMS_SHOWN
 from gangboard.store.models import Gang, ResourceState
 from tests.polling.conftest import Watching
 

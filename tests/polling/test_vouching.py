@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from gangboard.kube.listing import pages
 from gangboard.kube.watching import Watch as RealWatch
-from gangboard.polling import follower
+from gangboard.polling import reflector
 from gangboard.store.models import Gang, ResourceState, VerdictSpan
 from tests.polling.conftest import Watching
 
@@ -27,7 +27,7 @@ LONG_AGO = timedelta(seconds=121)
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists come in several pages."""
     monkeypatch.setattr(
-        follower, "pages", lambda *given, **options: pages(*given, limit=20, **options)
+        reflector, "pages", lambda *given, **options: pages(*given, limit=20, **options)
     )
 
 
@@ -96,7 +96,7 @@ def short_lived(monkeypatch: pytest.MonkeyPatch) -> type[_ShortLived]:
     """Every watch of pods ends at once."""
     monkeypatch.setattr(_ShortLived, "opened", [], raising=False)
     monkeypatch.setattr(_ShortLived, "says", [], raising=False)
-    monkeypatch.setattr(follower, "Watch", _ShortLived)
+    monkeypatch.setattr(reflector, "Watch", _ShortLived)
     return _ShortLived
 
 
@@ -175,7 +175,7 @@ def test_a_bad_line_takes_no_good_line_with_it(
     def delete() -> None:
         watching.simulator.objects.delete("v1", "Pod", name, namespace)
 
-    monkeypatch.setattr(follower, "Watch", Spoilt)
+    monkeypatch.setattr(reflector, "Watch", Spoilt)
     before = watching.objects(PODS)
     timer = threading.Timer(0.5, delete)
     timer.start()

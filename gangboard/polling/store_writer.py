@@ -1,4 +1,4 @@
-"""The one writer of a cluster: news of the followers into the store, then verdicts of what they touch."""
+"""The one writer of a cluster stores the news of its reflectors, then has what they touch judged."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CONTACT_EVERY = 3.0
 """Seconds between two writes of the time of the last contact, which also renew the lease."""
 
 
-class Writer:
+class StoreWriter:
     """Applies news in order. Every transaction confirms the lease first."""
 
     def __init__(self, session: Session, assessor: Assessor) -> None:

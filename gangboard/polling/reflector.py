@@ -1,4 +1,4 @@
-"""One thread per resource: list it where needed, then watch it, and hand on what changed."""
+"""One thread per resource lists it where needed, then watches it, and hands on what changed."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ LEAST_SECONDS = 2
 """Seconds for which a watch is asked for at least, so that its end in time is never a short one."""
 
 
-class Follower(threading.Thread):
-    """Follows one resource until `stop` is set or its time is over.
+class Reflector(threading.Thread):
+    """Lists and watches one resource until `halt` is called or its time is over.
 
     It never touches the database: what it finds goes into `out`, in order.
     """
@@ -88,13 +88,13 @@ class Follower(threading.Thread):
             self._watch.close()
 
     def run(self) -> None:
-        """Follow until told to stop. A defect of our own is kept for the writer to raise."""
+        """List and watch until told to stop. A defect of our own is kept for the writer to raise."""
         try:
-            self._follow()
+            self._list_and_watch()
         except Exception as defect:  # noqa: BLE001  # a thread's edge: recorded, raised by the writer
             self.crash = defect
 
-    def _follow(self) -> None:
+    def _list_and_watch(self) -> None:
         failures = 0
         self._wait_as_asked()
         while not self._halted.is_set() and time.monotonic() < self._ends_at:

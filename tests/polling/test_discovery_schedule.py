@@ -13,9 +13,9 @@ from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.kube.discovery import Discovery
 from gangboard.kube.errors import KubeError
-from gangboard.polling import asking, poll, session, window
+from gangboard.polling import discovery_schedule, poll, session, window
+from gangboard.polling.store_writer import StoreWriter
 from gangboard.polling.window import Window
-from gangboard.polling.writer import Writer
 from gangboard.store import leases
 from gangboard.store.leases import claim
 from tests.polling.conftest import HOLDER, Watching, eventually
@@ -43,13 +43,13 @@ def _let_others_try(monkeypatch: pytest.MonkeyPatch, watching: Watching) -> None
     monkeypatch.setattr(leases, "LEASE_SECONDS", 1.0)
     monkeypatch.setattr(window, "CONTACT_EVERY", 0.2)
     monkeypatch.setattr(session, "RENEW_EVERY", 0.2)
-    write = Writer.write_contact
+    write = StoreWriter.write_contact
 
-    def then_write(writer: Writer, *given: Any, **options: Any) -> None:
+    def then_write(writer: StoreWriter, *given: Any, **options: Any) -> None:
         assert claim(watching.cluster.pk, "another") is None
         write(writer, *given, **options)
 
-    monkeypatch.setattr(Writer, "write_contact", then_write)
+    monkeypatch.setattr(StoreWriter, "write_contact", then_write)
 
 
 def test_a_server_that_hangs_keeps_its_worker_and_is_named(
@@ -85,7 +85,7 @@ def test_a_schema_that_does_not_come_delays_no_list(watch: Watch) -> None:
 def test_a_slow_question_does_not_blind_a_cluster_that_is_known(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "INTERVAL", 0.0)
+    monkeypatch.setattr(discovery_schedule, "INTERVAL", 0.0)
     monkeypatch.setattr(window, "REFRESH_SECONDS", 0.2)
     watching = watch()
     _hold(watching, 1.5, deadline=4.0)
@@ -122,7 +122,7 @@ def test_a_known_cluster_that_falls_silent_is_named(watch: Watch) -> None:
 def test_what_a_first_answer_left_open_is_asked_again_soon(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "FIRST_PAUSE", 0.3)
+    monkeypatch.setattr(discovery_schedule, "FIRST_PAUSE", 0.3)
     watching = watch()
     watching.simulator.faults.status(500, path="/api", verb="discovery", count=1)
     _hold(watching, 1.0, deadline=5.0)
@@ -149,7 +149,7 @@ def test_what_was_known_stays_while_a_part_fails(
     assert watching.state(PODS).state == "ok"
 
 
-def _pauses(one: asking.Asking, error: KubeError, times: int) -> list[int]:
+def _pauses(one: discovery_schedule.DiscoverySchedule, error: KubeError, times: int) -> list[int]:
     """Let a part of the answer fail so many times; return the seconds until it is asked again."""
     found = Discovery("", {}, {"v1": error})
     pauses = []
@@ -164,11 +164,20 @@ def _pauses(one: asking.Asking, error: KubeError, times: int) -> list[int]:
 
 def test_a_part_that_fails_on_and_on_is_asked_for_ever_more_rarely() -> None:
     forbidden = KubeError("forbidden", "no")
-    assert _pauses(asking.Asking(), forbidden, 8) == [5, 10, 20, 40, 80, 160, 300, 300]
+    assert _pauses(discovery_schedule.DiscoverySchedule(), forbidden, 8) == [
+        5,
+        10,
+        20,
+        40,
+        80,
+        160,
+        300,
+        300,
+    ]
 
 
 def test_what_hastens_a_question_does_not_overrule_the_server() -> None:
-    one = asking.Asking()
+    one = discovery_schedule.DiscoverySchedule()
     assert _pauses(one, KubeError("server-error", "busy", retry_after=40), 1) == [40]
     one.hasten()
     assert not one.begin(lambda: Discovery("", {}, {}))

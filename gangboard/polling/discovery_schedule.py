@@ -1,4 +1,4 @@
-"""Questions to an API server that are answered beside the work of a window, and when they are due."""
+"""When a cluster is asked what it serves; the question runs in a thread, beside the work of a window."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ FIRST_PAUSE = 5.0
 T = TypeVar("T")
 
 
-def aside(name: str, ask: Callable[[], T]) -> Future[T]:
-    """Ask in a thread of its own, which must not touch the database; the future has what came.
+def run_in_thread(name: str, ask: Callable[[], T]) -> Future[T]:
+    """Call `ask` in a thread of its own, which must not touch the database; return its future.
 
     The thread ends with the deadlines of its requests, or with the process.
     """
@@ -41,12 +41,12 @@ def aside(name: str, ask: Callable[[], T]) -> Future[T]:
 
 
 @dataclass(slots=True)
-class Asking:
+class DiscoverySchedule:
     """When one cluster is asked what it serves, and the question that is under way."""
 
     error: KubeError | None = None
     """Why the last question got no answer; None after one that did."""
-    _asked: Future[tuple[Discovery, datetime]] | None = None
+    _question: Future[tuple[Discovery, datetime]] | None = None
     _due_at: float = 0.0
     _not_before: float = 0.0
     _failures: int = 0
@@ -59,13 +59,13 @@ class Asking:
     @property
     def is_under_way(self) -> bool:
         """Whether a question waits for its answer."""
-        return self._asked is not None and not self._asked.done()
+        return self._question is not None and not self._question.done()
 
     def begin(self, question: Callable[[], Discovery]) -> bool:
         """Ask where that is due; return whether a question was begun."""
-        if self._asked is not None or time.monotonic() < self.next_at:
+        if self._question is not None or time.monotonic() < self.next_at:
             return False
-        self._asked = aside("discover", lambda: (question(), datetime.now(UTC)))
+        self._question = run_in_thread("discover", lambda: (question(), datetime.now(UTC)))
         return True
 
     def take(self, *, is_known: bool) -> tuple[Discovery, datetime] | None:
@@ -73,11 +73,11 @@ class Asking:
 
         `is_known`: an older answer serves meanwhile. Raises what was a defect of the question.
         """
-        if self._asked is None or not self._asked.done():
+        if self._question is None or not self._question.done():
             return None
-        asked, self._asked = self._asked, None
+        question, self._question = self._question, None
         try:
-            answer = asked.result()
+            answer = question.result()
         except KubeError as error:
             self.error = error
             self._plan((error,), is_known=is_known)
