@@ -22,7 +22,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
 from gangboard.polling.judged import is_whole, waiting_parties
 from gangboard.polling.rows import differs, gang_row
-from gangboard.polling.session import Session
+from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.sight import (
     blind,
     groups_seen,
@@ -73,8 +73,8 @@ class _Moment:
 class Assessor:
     """Judges gangs of one cluster and stores what is new about them."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, cache: ClusterCache) -> None:
+        self._cache = cache
 
     def assess(self, roots: Iterable[str], now: datetime, *, settle: bool = False) -> bool:
         """Judge these gangs, and pending ones when the room has changed; store the capacity.
@@ -83,79 +83,79 @@ class Assessor:
         once, absence means nothing, and while the cluster is silent, time does: then all wait.
         `settle`: do not leave anything for later. Raises LeaseLostError.
         """
-        session = self._session
-        waiting = session.unjudged
+        cache = self._cache
+        waiting = cache.unjudged
         waiting |= set(roots)
-        if not is_ready_to_judge(session.watched):
+        if not is_ready_to_judge(cache.watched):
             return False
-        if session.silence.keeps_from_judging(session.watched, now, settle=settle):
-            session.followed_since = None
+        if cache.silence.keeps_from_judging(cache.watched, now, settle=settle):
+            cache.followed_since = None
             return False
-        autoscaling, seen_anew = session.autoscaling.look(now)
-        waiting |= seen_anew | session.claims.look(now)
-        now_blind = blind(session.watched, now)
-        everything = not session.assessed_all or now_blind != session.blind
+        autoscaling, seen_anew = cache.autoscaling.look(now)
+        waiting |= seen_anew | cache.claims.look(now)
+        now_blind = blind(cache.watched, now)
+        everything = not cache.assessed_all or now_blind != cache.blind
         if everything:
-            waiting |= set(session.kinship.roots()) | self._stored_roots()
+            waiting |= set(cache.kinship.roots()) | self._stored_roots()
         waiting |= self._read_otherwise() | self._queued_otherwise(now)
         wanted = sorted(waiting)
         waiting.clear()
-        session.blind = now_blind
-        why = why_no_room(session.watched, now)
-        room = session.room
+        cache.blind = now_blind
+        why = why_no_room(cache.watched, now)
+        room = cache.room
         moment = _Moment(now, room.at(why), room.version, autoscaling, self._is_watched(now))
         changed = False
         for start in range(0, len(wanted), GANGS_AT_ONCE):
             changed |= self._assess_some(wanted[start : start + GANGS_AT_ONCE], moment)
         if everything:
-            session.pending.end()
+            cache.pending.end()
             # Only now: a cluster that says "complete" before its gangs are there says "none".
-            session.assessed_all = True
-            if is_listed(session.watched):
-                save_first_listing(session.claim, at=now)
+            cache.assessed_all = True
+            if is_listed(cache.watched):
+                save_first_listing(cache.claim, at=now)
         changed |= self._assess_pending(why, moment, settle=settle)
-        return session.capacity.write(why, now, at_once=settle or everything) or changed
+        return cache.capacity.write(why, now, at_once=settle or everything) or changed
 
     def _is_watched(self, now: datetime) -> bool:
         """Whether what is new now happened just now: not while nobody looked, nor in a first list."""
-        session = self._session
-        if not is_followed(session.watched, session.made_at, now):
-            session.followed_since = None
+        cache = self._cache
+        if not is_followed(cache.watched, cache.made_at, now):
+            cache.followed_since = None
             return False
-        session.followed_since = session.followed_since or now
-        return now - session.followed_since >= SETTLED
+        cache.followed_since = cache.followed_since or now
+        return now - cache.followed_since >= SETTLED
 
     def _read_otherwise(self) -> set[str]:
         """Return the gangs of namespaces in which other objects cannot be read than before."""
-        session = self._session
-        before, session.unreadable = session.unreadable, unreadable(session.watched)
-        now = session.unreadable
-        return session.roots_in({one for one in {*before, *now} if before.get(one) != now.get(one)})
+        cache = self._cache
+        before, cache.unreadable = cache.unreadable, unreadable(cache.watched)
+        now = cache.unreadable
+        return cache.roots_in({one for one in {*before, *now} if before.get(one) != now.get(one)})
 
     def _queued_otherwise(self, now: datetime) -> set[str]:
         """Return the gangs that are told something else where queues are seen otherwise than before.
 
         Those are what names a queue, and what is not meant to run: for its Jobs a queue may be named.
         """
-        session = self._session
-        before, session.queue_sight = session.queue_sight, queue_sight(session.watched, now)
-        if before in (None, session.queue_sight):
+        cache = self._cache
+        before, cache.queue_sight = cache.queue_sight, queue_sight(cache.watched, now)
+        if before in (None, cache.queue_sight):
             return set()
-        rows = Gang.objects.filter(cluster_id=session.claim.cluster_id, gone_at=None)
+        rows = Gang.objects.filter(cluster_id=cache.claim.cluster_id, gone_at=None)
         concerned = rows.exclude(queue="") | rows.filter(stage=Stage.ADMISSION.value)
         return set(concerned.values_list("uid", flat=True))
 
     def _assess_pending(self, why: str, moment: _Moment, *, settle: bool) -> bool:
         """Go on with the round over the pending gangs, or begin one where the room has changed."""
-        session = self._session
+        cache = self._cache
         changed = False
         stop_at = time.monotonic() + SLICE
         for _ in range(ROUNDS if settle else 1):
-            if not session.pending.begin(
-                session.room.at(why), session.room.version, at_once=settle
+            if not cache.pending.begin(
+                cache.room.at(why), cache.room.version, at_once=settle
             ):
                 break
-            while (part := session.pending.take(PENDING_AT_ONCE)) is not None:
+            while (part := cache.pending.take(PENDING_AT_ONCE)) is not None:
                 roots, room, version = part
                 changed |= self._assess_some(roots, replace(moment, room=room, version=version))
                 if not settle and time.monotonic() > stop_at:
@@ -164,21 +164,21 @@ class Assessor:
 
     def _stored_roots(self) -> set[str]:
         """Gangs that the store still shows: those whose owner is gone are found by them."""
-        rows = Gang.objects.filter(cluster_id=self._session.claim.cluster_id, gone_at=None)
+        rows = Gang.objects.filter(cluster_id=self._cache.claim.cluster_id, gone_at=None)
         return set(rows.values_list("uid", flat=True))
 
     def _assess_some(self, roots: Sequence[str], moment: _Moment) -> bool:
-        session = self._session
-        present = [root for root in roots if session.kinship.root_of(root) == root]
+        cache = self._cache
+        present = [root for root in roots if cache.kinship.root_of(root) == root]
         gone = sorted(set(roots) - set(present))
         for root in gone:
-            session.judged.drop(root)
-            session.rechecks.drop(root)
-            session.room.mark_whole(root)
+            cache.judged.drop(root)
+            cache.rechecks.drop(root)
+            cache.room.mark_whole(root)
         before: dict[str, dict[str, Any]] = {
             row["uid"]: dict(row)
             for row in Gang.objects.filter(
-                cluster_id=session.claim.cluster_id, uid__in=present
+                cluster_id=cache.claim.cluster_id, uid__in=present
             ).values()
         }
         rows = [self._row(facts, before, moment) for facts in self._facts(present, before, moment)]
@@ -197,9 +197,9 @@ class Assessor:
         verdict = assess(facts)
         uid = facts.owner.meta.ref.uid
         if verdict.recheck_at is not None:
-            self._session.rechecks.schedule(uid, verdict.recheck_at)
+            self._cache.rechecks.schedule(uid, verdict.recheck_at)
         self._note(facts, verdict, moment.version)
-        claim, name = self._session.claim, self._session.cluster_name
+        claim, name = self._cache.claim, self._cache.cluster_name
         old, watched = before.get(uid), moment.watched
         return gang_row(claim.cluster_id, name, facts, verdict, old, moment.now, watched=watched)
 
@@ -210,15 +210,15 @@ class Assessor:
         if root.kind == "Pod":
             # Single pods that have their node are no gangs whose like somebody makes room for.
             pods = [pod for pod in pods if not pod.is_placed]
-        self._session.judged.note(
+        self._cache.judged.note(
             root.uid, pods, facts.room, version=version, pending=bool(verdict.fit)
         )
         holds = any(pod.is_live and (pod.node or pod.nominated_node) for pod in facts.pods)
         if holds and not is_whole(finding.stage.value, finding.code):
             waits = waiting_parties(facts.pods, facts.room, facts.groups)
-            self._session.room.mark_broken(root.uid, waits)
+            self._cache.room.mark_broken(root.uid, waits)
         else:
-            self._session.room.mark_whole(root.uid)
+            self._cache.room.mark_whole(root.uid)
 
     def _store(
         self,
@@ -229,10 +229,10 @@ class Assessor:
         now: datetime,
     ) -> bool:
         """Store rows that differ under a new version, and memories that differ under the old one."""
-        cluster_id = self._session.claim.cluster_id
+        cluster_id = self._cache.claim.cluster_id
         if not (fresh or quiet or gone):
             return False
-        with writing(self._session.claim):
+        with writing(self._cache.claim):
             version = next_version(cluster_id) if fresh or gone else 0
             for row in fresh:
                 row["changed_version"] = version
@@ -245,32 +245,32 @@ class Assessor:
     def _facts(
         self, roots: Sequence[str], before: dict[str, dict[str, Any]], moment: _Moment
     ) -> Iterable[GangFacts]:
-        session = self._session
-        members = {root: session.kinship.members(root) for root in roots}
-        foreign_pods = {root: session.kinship.foreign_pods(root) for root in roots}
-        claims = {root: session.autoscaling.subjects(members[root]) for root in roots}
-        makers = {root: session.kinship.makers(members[root]) for root in roots}
+        cache = self._cache
+        members = {root: cache.kinship.members(root) for root in roots}
+        foreign_pods = {root: cache.kinship.foreign_pods(root) for root in roots}
+        claims = {root: cache.autoscaling.subjects(members[root]) for root in roots}
+        makers = {root: cache.kinship.makers(members[root]) for root in roots}
         events = {
-            root: session.event_uids((*members[root], *makers[root], *claims[root]))
+            root: cache.event_uids((*members[root], *makers[root], *claims[root]))
             for root in roots
         }
-        victims = {root: session.preemptions.victims_for(members[root]) for root in roots}
+        victims = {root: cache.preemptions.victims_for(members[root]) for root in roots}
         wanted = {
             uid
             for root in roots
             for uid in (root, *members[root], *foreign_pods[root], *events[root], *victims[root])
         }
-        discovery = session.discovery
+        discovery = cache.discovery
         kubernetes = kubernetes_minor(discovery.server_version) if discovery is not None else None
-        groups, unseen = groups_seen(session.watched), {one.resource for one in session.blind}
-        objects = read_objects(session.claim.cluster_id, wanted, session.models())
+        groups, unseen = groups_seen(cache.watched), {one.resource for one in cache.blind}
+        objects = read_objects(cache.claim.cluster_id, wanted, cache.models())
         for root in roots:
             if root not in objects:
                 continue
             old = before.get(root)
-            troubles, look_again_at = session.claims.troubles(members[root], moment.now)
+            troubles, look_again_at = cache.claims.troubles(members[root], moment.now)
             if look_again_at is not None:
-                session.rechecks.schedule(root, look_again_at)
+                cache.rechecks.schedule(root, look_again_at)
             yield assemble(
                 objects[root],
                 [objects[uid] for uid in members[root] if uid in objects and uid != root],
@@ -278,15 +278,15 @@ class Assessor:
                 events=[
                     event for uid in events[root] if isinstance(event := objects.get(uid), Event)
                 ],
-                nodes=session.nodes,
+                nodes=cache.nodes,
                 nodes_known=self._is_known(NODE.key),
                 events_known=self._is_known("events.events.k8s.io"),
                 holds_known=self._are_holds_known(moment.now),
-                queue_visibility=queue_sight(session.watched, moment.now),
+                queue_visibility=queue_sight(cache.watched, moment.now),
                 queue_systems=tuple(queue.label for queue in registry.queue_systems()),
                 gang_api_version=groups.version if groups is not None else "",
                 groups_unobserved=groups is not None and groups.resource.key in unseen,
-                unobserved=session.blind_of(objects[root].meta.ref.namespace),
+                unobserved=cache.blind_of(objects[root].meta.ref.namespace),
                 memory=unpack_memory(old["memory"]) if old else {},
                 memory_since=old["first_seen_at"] if old else None,
                 now=moment.now,
@@ -294,23 +294,23 @@ class Assessor:
                 kubernetes=kubernetes,
                 autoscaling=moment.autoscaling,
                 claims=troubles,
-                suspensions=session.suspend_history.of(members[root]),
+                suspensions=cache.suspend_history.of(members[root]),
                 victims=[
                     (pod, taker)
                     for uid, taker in victims[root].items()
                     if isinstance(pod := objects.get(uid), Pod)
                 ],
-                takers=session.takers(
+                takers=cache.takers(
                     event for uid in events[root] if isinstance(event := objects.get(uid), Event)
                 ),
             )
 
     def _is_known(self, key: str) -> bool:
-        return self._session.watched[key].state == "ok"
+        return self._cache.watched[key].state == "ok"
 
     def _are_holds_known(self, now: datetime) -> bool:
         """Whether a Hold that is not there is none. Where none are served there are none."""
-        watched = self._session.watched[HOLD.key]
+        watched = self._cache.watched[HOLD.key]
         if watched.state == "not-served":
             return True
         return watched.listed_at is not None and not is_blind(watched, now)

@@ -1,4 +1,4 @@
-"""A poll: lease, session, window. Called by the task and by `manage.py poll --once`."""
+"""A poll: lease, cluster cache, window. Called by the task and by `manage.py poll --once`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
-from gangboard.polling.session import Session, resources
+from gangboard.polling.cluster_cache import ClusterCache, resources
 from gangboard.polling.watched import Watched
 from gangboard.polling.window import Window
 from gangboard.store.leases import (
@@ -30,16 +30,16 @@ from gangboard.store.secrets import SecretUnreadableError, unseal
 
 log = get_logger(__name__)
 
-NO_SESSION_SECONDS = 2.0
+BAD_CREDENTIALS_PAUSE = 2.0
 """Pause before a cluster whose credentials cannot be used is tried again."""
 ONCE_SECONDS = 120.0
 """The most that `poll --once` gives one cluster."""
 
-_sessions: dict[int, Session] = {}
-_sessions_lock = threading.Lock()
-"""Sessions of this process by cluster, kept as long as nobody else has had the cluster."""
+_caches: dict[int, ClusterCache] = {}
+_caches_lock = threading.Lock()
+"""Caches of this process by cluster, kept as long as nobody else has had the cluster."""
 _resting: dict[int, int] = {}
-"""Clusters that were handed back and whose session is kept → objects in it; the same lock."""
+"""Clusters that were handed back and whose cache is kept → objects in it; the same lock."""
 KEPT_CLUSTERS = 64
 KEPT_OBJECTS = 100_000
 """The most that is kept of clusters that were handed back, about 2 KB an object."""
@@ -77,23 +77,23 @@ def poll_window(cluster_id: int, holder: str, stopping: threading.Event | None =
     """
     held = claim(cluster_id, holder)
     if held is None:
-        drop_session(cluster_id)
+        drop_cache(cluster_id)
         return False
     try:
-        session = _session(held)
-        if session is None:
+        cache = _cache_of(held)
+        if cache is None:
             # Unusable credentials: somebody may mend them, and nothing is gained by haste.
-            (stopping or threading.Event()).wait(NO_SESSION_SECONDS)
+            (stopping or threading.Event()).wait(BAD_CREDENTIALS_PAUSE)
         else:
-            _window(session, settings.POLL_WINDOW, stopping=stopping).run()
+            _window(cache, settings.POLL_WINDOW, stopping=stopping).run()
     except LeaseLostError as lost:
         log.warning("lease lost", cluster=cluster_id, why=str(lost))
-        drop_session(cluster_id)
+        drop_cache(cluster_id)
         return False
     except Exception as defect:  # the edge of a task: recorded and said
         log.exception("poll ended in a defect", cluster=cluster_id)
         # The caches may be half-way, the store is not.
-        drop_session(cluster_id)
+        drop_cache(cluster_id)
         _record_defect(held, defect)
         return False
     return True
@@ -124,14 +124,14 @@ def _record_problem(held: Claim, problem: str, sentence: str) -> None:
 
 
 def _window(
-    session: Session,
+    cache: ClusterCache,
     seconds: float,
     *,
     list_only: bool = False,
     stopping: threading.Event | None = None,
 ) -> Window:
     return Window(
-        session,
+        cache,
         seconds=seconds,
         repair_interval=settings.REPAIR_INTERVAL,
         list_only=list_only,
@@ -139,15 +139,15 @@ def _window(
     )
 
 
-def drop_session(cluster_id: int, *, only_resting: bool = False) -> None:
+def drop_cache(cluster_id: int, *, only_resting: bool = False) -> None:
     """Forget the caches of a cluster; `only_resting`: unless it has come back meanwhile."""
-    with _sessions_lock:
+    with _caches_lock:
         if only_resting and cluster_id not in _resting:
             return
-        session = _sessions.pop(cluster_id, None)
+        cache = _caches.pop(cluster_id, None)
         _resting.pop(cluster_id, None)
-    if session is not None:
-        session.connection.close()
+    if cache is not None:
+        cache.connection.close()
 
 
 def hand_back(cluster_id: int, holder: str, *, keep: bool = True) -> None:
@@ -157,57 +157,57 @@ def hand_back(cluster_id: int, holder: str, *, keep: bool = True) -> None:
     else has had it.
     """
     if not (keep and _keep(cluster_id, holder)):
-        drop_session(cluster_id)
+        drop_cache(cluster_id)
     held = claim(cluster_id, holder)
     if held is not None:
         release(held)
 
 
 def _keep(cluster_id: int, holder: str) -> bool:
-    """Let the session of a cluster rest; False: there is no room for it.
+    """Let the cache of a cluster rest; False: there is no room for it.
 
     Who came first stays: clusters come back in turn, and if the one that comes back last pushed out
     the one that comes back next, all would be read anew.
     """
-    with _sessions_lock:
+    with _caches_lock:
         resting = tuple(_resting)
     holders = last_holders(resting)
     for one in resting:
         if holders.get(one) != holder:  # another's by now, or removed
-            drop_session(one, only_resting=True)
-    with _sessions_lock:
-        session = _sessions.get(cluster_id)
-        if session is None:
+            drop_cache(one, only_resting=True)
+    with _caches_lock:
+        cache = _caches.get(cluster_id)
+        if cache is None:
             return False
-        objects = sum(len(versions) for versions in session.versions.values())
+        objects = sum(len(versions) for versions in cache.versions.values())
         if len(_resting) >= KEPT_CLUSTERS or sum(_resting.values()) + objects > KEPT_OBJECTS:
             return False
         _resting[cluster_id] = objects
-    session.connection.rest()
+    cache.connection.rest()
     return True
 
 
-def _session(held: Claim) -> Session | None:
-    """Return the session that goes with the lease, a new one after a change of hands."""
+def _cache_of(held: Claim) -> ClusterCache | None:
+    """Return the cache that goes with the lease, a new one after a change of hands."""
     cluster = Cluster.objects.filter(pk=held.cluster_id).first()
     if cluster is None:
-        drop_session(held.cluster_id)
+        drop_cache(held.cluster_id)
         return None
-    with _sessions_lock:
-        session = _sessions.get(held.cluster_id)
+    with _caches_lock:
+        cache = _caches.get(held.cluster_id)
         _resting.pop(held.cluster_id, None)
     stamp = bytes(cluster.credentials)
-    if session is not None and session.claim == held and session.credentials_stamp == stamp:
-        return session
-    drop_session(held.cluster_id)
-    session = _new_session(held, cluster)
-    if session is not None:
-        with _sessions_lock:
-            _sessions[held.cluster_id] = session
-    return session
+    if cache is not None and cache.claim == held and cache.credentials_stamp == stamp:
+        return cache
+    drop_cache(held.cluster_id)
+    cache = _new_cache(held, cluster)
+    if cache is not None:
+        with _caches_lock:
+            _caches[held.cluster_id] = cache
+    return cache
 
 
-def _new_session(held: Claim, cluster: Cluster) -> Session | None:
+def _new_cache(held: Claim, cluster: Cluster) -> ClusterCache | None:
     try:
         credentials = Credentials.from_document(unseal(bytes(cluster.credentials)))
         connection = Connection(credentials)
@@ -216,15 +216,15 @@ def _new_session(held: Claim, cluster: Cluster) -> Session | None:
         _record_problem(held, "credentials", sentence)
         log.warning("credentials unusable", cluster=cluster.name, why=sentence)
         return None
-    session = Session(
+    cache = ClusterCache(
         claim=held,
         cluster_name=cluster.name,
         credentials_stamp=bytes(cluster.credentials),
         connection=connection,
         watched={resource.key: Watched(resource) for resource in resources()},
     )
-    session.warm_up()
-    return session
+    cache.warm_up()
+    return cache
 
 
 def poll_once(cluster_name: str | None = None) -> list[PollReport]:
@@ -250,28 +250,28 @@ def _poll_one(cluster: Cluster) -> PollReport:
         time.sleep(0.2)
     started = time.monotonic()
     try:
-        session = _new_session(held, cluster)
-        if session is None:
+        cache = _new_cache(held, cluster)
+        if cache is None:
             cluster.refresh_from_db()
             return PollReport(cluster.name, cluster.sentence)
-        window = _window(session, ONCE_SECONDS, list_only=True)
+        window = _window(cache, ONCE_SECONDS, list_only=True)
         window.run()
-        return _report(cluster, session, window, time.monotonic() - started)
+        return _report(cluster, cache, window, time.monotonic() - started)
     except LeaseLostError:
         return PollReport(cluster.name, "another worker took this cluster over meanwhile")
     finally:
         release(held)
 
 
-def _report(cluster: Cluster, session: Session, window: Window, seconds: float) -> PollReport:
-    session.connection.close()
+def _report(cluster: Cluster, cache: ClusterCache, window: Window, seconds: float) -> PollReport:
+    cache.connection.close()
     return PollReport(
         cluster=cluster.name,
         sentence=window.error.sentence if window.error else "",
-        resources={key: watched.state for key, watched in session.watched.items()},
-        objects=sum(len(versions) for versions in session.versions.values()),
+        resources={key: watched.state for key, watched in cache.watched.items()},
+        objects=sum(len(versions) for versions in cache.versions.values()),
         written=window.writer.written,
         gangs=Gang.objects.filter(cluster=cluster, gone_at=None).count(),
-        problems=sum(len(watched.problems) for watched in session.watched.values()),
+        problems=sum(len(watched.problems) for watched in cache.watched.values()),
         seconds=seconds,
     )

@@ -14,7 +14,7 @@ from gangboard.diagnosis import registry
 from gangboard.domain.event import Event
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.changes import Batch, Changed, Listed, News, Seen
-from gangboard.polling.session import Session
+from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.watched import SENTENCES_KEPT, Watched
 from gangboard.store.leases import renew
 from gangboard.store.objects import owner_uid, pack, uid_or_none
@@ -39,8 +39,8 @@ CONTACT_EVERY = 3.0
 class StoreWriter:
     """Applies news in order. Every transaction confirms the lease first."""
 
-    def __init__(self, session: Session, assessor: Assessor) -> None:
-        self._session = session
+    def __init__(self, cache: ClusterCache, assessor: Assessor) -> None:
+        self._cache = cache
         self._assessor = assessor
         self._changed: dict[str, tuple[str, Changed]] = {}
         self._deleted: set[str] = set()
@@ -59,7 +59,7 @@ class StoreWriter:
 
     def take(self, news: News) -> None:
         """Take news into the caches; `commit` stores them."""
-        watched = self._session.watched[news.resource]
+        watched = self._cache.watched[news.resource]
         if isinstance(news, Batch):
             self._take_batch(watched, news)
         elif isinstance(news, Listed):
@@ -70,12 +70,12 @@ class StoreWriter:
     def _take_batch(self, watched: Watched, batch: Batch) -> None:
         key = batch.resource
         for change in batch.changed:
-            self._session.versions[key][change.uid] = change.resource_version
-            self._session.names[key][change.uid] = (change.namespace, change.name)
+            self._cache.versions[key][change.uid] = change.resource_version
+            self._cache.names[key][change.uid] = (change.namespace, change.name)
             self._changed[change.uid] = (key, change)
             self._pages_differ |= key in self._shown
             self._deleted.discard(change.uid)
-            self._touched |= self._session.remember(change.model)
+            self._touched |= self._cache.remember(change.model)
         for uid in batch.deleted:
             self._delete(key, uid)
         self._take_problems(watched, batch.problems, batch.understood)
@@ -98,12 +98,12 @@ class StoreWriter:
         """Drop what a complete list did not have. Events stay: they expire, what they say does not."""
         key = listed.resource
         if key != EVENT.key:
-            names = self._session.names[key]
-            for uid in [uid for uid in self._session.versions[key] if uid not in listed.seen]:
+            names = self._cache.names[key]
+            for uid in [uid for uid in self._cache.versions[key] if uid not in listed.seen]:
                 if names.get(uid) not in listed.troubled:
                     self._delete(key, uid)
         still = listed.troubled | {
-            names for uid, names in self._session.names[key].items() if uid in listed.seen
+            names for uid, names in self._cache.names[key].items() if uid in listed.seen
         }
         for name in [name for name in watched.problems if name not in still]:
             watched.drop_problem(name)
@@ -115,14 +115,14 @@ class StoreWriter:
         watched.changed = True
 
     def _delete(self, key: str, uid: str) -> None:
-        self._touched |= self._session.forget(key, uid)
+        self._touched |= self._cache.forget(key, uid)
         self._pages_differ |= key in self._shown
         self._changed.pop(uid, None)
         self._deleted.add(uid)
 
     def forget_resource(self, key: str) -> None:
         """Take all objects of a resource as deleted: it is not served any more."""
-        for uid in list(self._session.versions[key]):
+        for uid in list(self._cache.versions[key]):
             self._delete(key, uid)
 
     def commit(self, *, settle: bool = False) -> None:
@@ -132,7 +132,7 @@ class StoreWriter:
         """
         now = datetime.now(UTC)
         changed = list(self._changed.values())
-        stale, self._session.stale_events = self._session.stale_events, set()
+        stale, self._cache.stale_events = self._cache.stale_events, set()
         deleted = [*self._deleted, *stale]
         self._changed.clear()
         self._deleted.clear()
@@ -143,11 +143,11 @@ class StoreWriter:
         self._store_views()
         touched, self._touched = self._touched, set()
         pages_differ, self._pages_differ = self._pages_differ, False
-        if self._assessor.assess(touched | self._session.rechecks.take(now), now, settle=settle):
+        if self._assessor.assess(touched | self._cache.rechecks.take(now), now, settle=settle):
             pages_differ = False  # the verdicts have moved the data version already
         if pages_differ:
-            with writing(self._session.claim):
-                next_version(self._session.claim.cluster_id)
+            with writing(self._cache.claim):
+                next_version(self._cache.claim.cluster_id)
 
     def _store(self, changed: list[tuple[str, Changed]], deleted: list[str]) -> None:
         if not changed and not deleted:
@@ -165,17 +165,17 @@ class StoreWriter:
             )
             for key, change in changed
         ]
-        with writing(self._session.claim):
-            save_objects(self._session.claim.cluster_id, rows)
-            delete_objects(self._session.claim.cluster_id, deleted)
+        with writing(self._cache.claim):
+            save_objects(self._cache.claim.cluster_id, rows)
+            delete_objects(self._cache.claim.cluster_id, deleted)
         self.written += len(rows) + len(deleted)
 
     def _store_views(self) -> None:
-        views = [watched for watched in self._session.watched.values() if watched.changed]
+        views = [watched for watched in self._cache.watched.values() if watched.changed]
         if not views:
             return
-        with writing(self._session.claim):
-            save_views(self._session.claim.cluster_id, self._views(views))
+        with writing(self._cache.claim):
+            save_views(self._cache.claim.cluster_id, self._views(views))
         for watched in views:
             watched.changed = False
 
@@ -190,7 +190,7 @@ class StoreWriter:
                 resource_version=watched.resource_version,
                 listed_at=watched.listed_at,
                 contact_at=watched.contact_at,
-                objects_count=len(self._session.versions[watched.resource.key]),
+                objects_count=len(self._cache.versions[watched.resource.key]),
                 problems=tuple(
                     {
                         "namespace": namespace,
@@ -212,9 +212,9 @@ class StoreWriter:
         if not at_once and time.monotonic() - self._contact_written < CONTACT_EVERY:
             return
         self._contact_written = time.monotonic()
-        with writing(self._session.claim):
+        with writing(self._cache.claim):
             save_contact(
-                self._session.claim.cluster_id,
+                self._cache.claim.cluster_id,
                 contact_at=contact_at,
                 problem=problem,
                 sentence=sentence,
@@ -223,10 +223,10 @@ class StoreWriter:
 
     def store_everything(self) -> None:
         """At the end of a window: also the resourceVersions that moved without any change."""
-        for watched in self._session.watched.values():
+        for watched in self._cache.watched.values():
             watched.changed = True
         self._store_views()
-        renew(self._session.claim)
+        renew(self._cache.claim)
 
 
 def _about(model: object) -> str | None:

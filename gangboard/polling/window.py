@@ -17,9 +17,9 @@ from gangboard.kube.openapi import schema_hash
 from gangboard.logs import get_logger
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.changes import News
+from gangboard.polling.cluster_cache import ClusterCache, resources
 from gangboard.polling.discovery_schedule import run_in_thread
 from gangboard.polling.reflector import Reflector
-from gangboard.polling.session import Session, resources
 from gangboard.polling.silence import heard_at
 from gangboard.polling.store_writer import CONTACT_EVERY, StoreWriter, is_overdue
 from gangboard.polling.watched import Watched
@@ -61,14 +61,14 @@ class Window:
 
     def __init__(
         self,
-        session: Session,
+        cache: ClusterCache,
         *,
         seconds: float,
         repair_interval: float,
         list_only: bool = False,
         stopping: threading.Event | None = None,
     ) -> None:
-        self._session = session
+        self._cache = cache
         self._repair_interval = repair_interval
         self._list_only = list_only
         self._ends_at = time.monotonic() + seconds
@@ -76,9 +76,9 @@ class Window:
         self._news: queue.Queue[News] = queue.Queue(maxsize=QUEUED)
         self._contact = Contact()
         self._is_discovered = False
-        self._assessor = Assessor(session)
-        self.writer = StoreWriter(session, self._assessor)
-        self.error = session.trouble
+        self._assessor = Assessor(cache)
+        self.writer = StoreWriter(cache, self._assessor)
+        self.error = cache.trouble
         """Why the cluster as a whole could not be looked at."""
 
     def run(self) -> None:
@@ -102,36 +102,34 @@ class Window:
 
         An answer that comes later than the window waits for it is taken by the next one.
         """
-        session, schedule = self._session, self._session.discovery_schedule
+        cache, schedule = self._cache, self._cache.discovery_schedule
         groups = {item.group for item in resources()}
-        begun = schedule.begin(lambda: discover(session.connection, groups=groups))
-        if session.discovery is None:
+        begun = schedule.begin(lambda: discover(cache.connection, groups=groups))
+        if cache.discovery is None:
             self._hold(self._ends_at - time.monotonic(), lambda: not schedule.is_under_way)
         elif begun:
             self._hold(REFRESH_SECONDS, lambda: not schedule.is_under_way)
         told = schedule.error.sentence if schedule.error else ""
-        answer = schedule.take(is_known=session.discovery is not None)
+        answer = schedule.take(is_known=cache.discovery is not None)
         if answer is not None:
             self._take_discovery(*answer)
         elif schedule.error is not None and schedule.error.sentence != told:
             why = schedule.error.sentence
-            log.warning(
-                "cluster does not say what it serves", cluster=session.cluster_name, why=why
-            )
-        return session.discovery is not None
+            log.warning("cluster does not say what it serves", cluster=cache.cluster_name, why=why)
+        return cache.discovery is not None
 
     def _take_discovery(self, found: Discovery, at: datetime) -> None:
-        self._session.discovery = found
+        self._cache.discovery = found
         self._is_discovered = True
         self._apply_discovery(found)
-        save_discovery(self._session.claim, server_version=found.server_version, at=at)
+        save_discovery(self._cache.claim, server_version=found.server_version, at=at)
 
     def _say_why_not(self) -> None:
         """Nothing is known of what is served: say why, and wait until asking again is due."""
-        schedule = self._session.discovery_schedule
+        schedule = self._cache.discovery_schedule
         self.error = schedule.error
         if self.error is None and self._list_only:
-            host = self._session.connection.host
+            host = self._cache.connection.host
             self.error = KubeError("timeout", f"{host} did not say in time what it serves.")
         if self.error is not None:
             self.writer.write_contact(None, *self._problem(), at_once=True)
@@ -147,35 +145,35 @@ class Window:
         renewed_at = time.monotonic()
         while not is_done() and time.monotonic() < give_up_at and not self._stopping.wait(SILENCE):
             if time.monotonic() - renewed_at > CONTACT_EVERY:
-                renew(self._session.claim)
+                renew(self._cache.claim)
                 renewed_at = time.monotonic()
 
     def _ask_for_build(self) -> None:
         """After each discovery, ask for the build of JobSet too: no list waits for it."""
-        if self._is_discovered and self._session.build is None:
-            self._session.build = run_in_thread("schema", self._jobset_build)
+        if self._is_discovered and self._cache.build is None:
+            self._cache.build = run_in_thread("schema", self._jobset_build)
 
     def _store_build(self) -> None:
-        build = self._session.build
+        build = self._cache.build
         if build is None or not build.done():
             return
-        self._session.build = None
+        self._cache.build = None
         found = build.result()
         if found is not None:
-            save_jobset_build(self._session.claim, found)
+            save_jobset_build(self._cache.claim, found)
 
     def _jobset_build(self) -> str | None:
         """What tells this build of JobSet from others; None when that cannot be read now."""
-        watched = self._session.watched[_JOBSETS]
+        watched = self._cache.watched[_JOBSETS]
         try:
-            return schema_hash(self._session.connection, watched.resource.group, watched.version)
+            return schema_hash(self._cache.connection, watched.resource.group, watched.version)
         except KubeError as error:
-            log.warning("schema not read", cluster=self._session.cluster_name, why=error.sentence)
+            log.warning("schema not read", cluster=self._cache.cluster_name, why=error.sentence)
             return None
 
     def _apply_discovery(self, found: Discovery) -> None:
         """Set for each resource whether it is served, and in which version we read it."""
-        for watched in self._session.watched.values():
+        for watched in self._cache.watched.values():
             resource = watched.resource
             served = {
                 item.version for item in found.resources.get((resource.group, resource.plural), ())
@@ -207,10 +205,10 @@ class Window:
         """
         key = watched.resource.key
         watched.version = watched.resource_version = ""
-        if self._session.versions[key] and not is_overdue(
+        if self._cache.versions[key] and not is_overdue(
             watched.contact_at, ABSENCE_SECONDS, datetime.now(UTC)
         ):
-            self._session.discovery_schedule.hasten()
+            self._cache.discovery_schedule.hasten()
             watched.show(
                 "failing", f"{key} was served before and is not now; what was seen is kept"
             )
@@ -220,16 +218,16 @@ class Window:
         self.writer.forget_resource(key)
 
     def _served(self) -> list[Watched]:
-        return [watched for watched in self._session.watched.values() if watched.version]
+        return [watched for watched in self._cache.watched.values() if watched.version]
 
     def _reflector(self, watched: Watched) -> Reflector:
         key = watched.resource.key
         if is_overdue(watched.listed_at, self._repair_interval, datetime.now(UTC)):
             watched.resource_version = ""
         return Reflector(
-            connection=self._session.connection,
+            connection=self._cache.connection,
             watched=watched,
-            versions=self._session.versions[key],
+            versions=self._cache.versions[key],
             out=self._news,
             ends_at=self._ends_at,
             list_only=self._list_only,
@@ -254,7 +252,7 @@ class Window:
             self.writer.commit()
             first_pending = None
             self.error = self._common_error(reflectors)
-            self.writer.write_contact(heard_at(self._session.watched), *self._problem())
+            self.writer.write_contact(heard_at(self._cache.watched), *self._problem())
 
     def _is_over(self, reflectors: list[Reflector]) -> bool:
         """The time is up. A list that has begun is let end, or a large cluster never got in."""
@@ -276,19 +274,19 @@ class Window:
                     break
         self._raise_defects(reflectors)
         self.writer.commit(settle=self._list_only)
-        if self._list_only and (build := self._session.build) is not None:
+        if self._list_only and (build := self._cache.build) is not None:
             self._hold(self._ends_at - time.monotonic(), build.done)
         self._store_build()
         if any(reflector.vanished for reflector in reflectors) or self._holds_should_be_served():
-            self._session.discovery_schedule.hasten()
-        self.error = self._session.trouble = self._last_error(reflectors)
-        self.writer.write_contact(heard_at(self._session.watched), *self._problem(), at_once=True)
+            self._cache.discovery_schedule.hasten()
+        self.error = self._cache.trouble = self._last_error(reflectors)
+        self.writer.write_contact(heard_at(self._cache.watched), *self._problem(), at_once=True)
         self.writer.store_everything()
 
     def _holds_should_be_served(self) -> bool:
         """The Hold's policy is there and its resource was not: whoever installs it waits for us."""
-        session = self._session
-        return bool(session.versions[POLICY.key]) and not session.watched[HOLD.key].version
+        cache = self._cache
+        return bool(cache.versions[POLICY.key]) and not cache.watched[HOLD.key].version
 
     def _raise_defects(self, reflectors: list[Reflector]) -> None:
         for reflector in reflectors:
@@ -310,9 +308,9 @@ class Window:
         error = self._common_error(reflectors)
         if self._contact.at is not None or not reflectors:
             return error
-        error = error or self._session.discovery_schedule.error
+        error = error or self._cache.discovery_schedule.error
         if error is None:
-            self._session.discovery_schedule.hasten()
+            self._cache.discovery_schedule.hasten()
         return error
 
     def _problem(self) -> tuple[str, str]:

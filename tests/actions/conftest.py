@@ -45,8 +45,8 @@ def start(db: None) -> Iterator[Callable[..., Site]]:
     yield make
     for simulator in started:
         simulator.stop()
-    for cluster_id in list(poll._sessions):
-        poll.drop_session(cluster_id)
+    for cluster_id in list(poll._caches):
+        poll.drop_cache(cluster_id)
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def test_the_build_of_jobset_is_told_by_its_schema(site: Site) -> None:
 
 def install_another_build(site: Site) -> None:
     site.simulator.api.releases[GROUP] = "another"
-    poll.drop_session(site.cluster.pk)  # what is served is asked for again every five minutes
+    poll.drop_cache(site.cluster.pk)  # what is served is asked for again every five minutes
     site.poll()
     site.cluster.refresh_from_db()
 

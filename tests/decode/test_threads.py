@@ -11,7 +11,7 @@ import sys, threading
 import django
 django.setup()
 from gangboard.decode.page import read_event, read_page
-from gangboard.polling.session import resources
+from gangboard.polling.cluster_cache import resources
 
 sys.setswitchinterval(1e-6)
 META = b'{"name":"a","namespace":"b","uid":"u","resourceVersion":"1",' \\

@@ -18,8 +18,8 @@ from gangboard.kube.connection import JSON, Connection, Query
 from gangboard.kube.faults import Asked, status_fault
 from gangboard.polling import reflector, store_writer, window
 from gangboard.polling.changes import News
+from gangboard.polling.cluster_cache import ClusterCache, resources
 from gangboard.polling.reflector import Reflector
-from gangboard.polling.session import Session, resources
 from gangboard.polling.watched import Watched
 from gangboard.polling.window import Window
 from gangboard.simulator import Fleet, Gang, NodePool, Part, PodShape
@@ -111,9 +111,9 @@ class Site:
         if lever is Lever.NATIVE:
             save_lever_proof(self.cluster.pk, lever.value, held=True, at=BEGAN, build=_BUILD)
         self.people = [self._operator("ada"), self._operator("bob")]
-        self._session = self._new_session()
+        self._cache = self._new_cache()
         self._window = Window(
-            self._session, seconds=_FOREVER, repair_interval=_FOREVER, list_only=True
+            self._cache, seconds=_FOREVER, repair_interval=_FOREVER, list_only=True
         )
         self._seen: dict[str, int] = {}
         self.poll()
@@ -148,10 +148,10 @@ class Site:
 
     # The poll
 
-    def _new_session(self) -> Session:
+    def _new_cache(self) -> ClusterCache:
         held = claim(self.cluster.pk, "poll")
         assert held is not None
-        return Session(
+        return ClusterCache(
             claim=held,
             cluster_name=CLUSTER,
             credentials_stamp=b"",
@@ -162,9 +162,9 @@ class Site:
     def poll(self) -> None:
         """List what has changed since the last poll, store it, assess it: in one moment."""
         with _polling_at(self.clock):
-            if self._session.discovery is None:
+            if self._cache.discovery is None:
                 assert self._window._discover()
-            for watched in self._session.watched.values():
+            for watched in self._cache.watched.values():
                 if watched.version and watched.resource.key != EVENT.key and self._is_new(watched):
                     self._list(watched)
             self._window.writer.commit()
@@ -182,9 +182,9 @@ class Site:
     def _list(self, watched: Watched) -> None:
         news: queue.Queue[News] = queue.Queue()
         one = Reflector(
-            connection=self._session.connection,
+            connection=self._cache.connection,
             watched=watched,
-            versions=self._session.versions[watched.resource.key],
+            versions=self._cache.versions[watched.resource.key],
             out=news,
             ends_at=_FOREVER,
             list_only=True,

@@ -17,7 +17,7 @@ from gangboard.diagnosis import registry
 from gangboard.domain.action import Lever
 from gangboard.domain.registry import OwnerKind
 from gangboard.kube.kubeconfig import COMMANDS
-from gangboard.polling.session import resources
+from gangboard.polling.cluster_cache import resources
 
 READ = {"get", "list", "watch"}
 

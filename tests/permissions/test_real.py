@@ -17,7 +17,7 @@ from gangboard.diagnosis import registry
 from gangboard.diagnosis.policy import steps
 from gangboard.domain.action import ActionContext, Step
 from gangboard.domain.owner import Owner
-from gangboard.polling.session import resources
+from gangboard.polling.cluster_cache import resources
 from tests.controlplane.client import ApiError, Client, Json
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.fixtures import Namespaces

@@ -12,8 +12,8 @@ import pytest
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.polling import poll
+from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.poll import PollReport, poll_once
-from gangboard.polling.session import Session
 from gangboard.polling.watched import Watched
 from gangboard.polling.window import Window
 from gangboard.simulator import Simulator
@@ -42,11 +42,11 @@ class Watching:
         """Hold the cluster for a window, as the worker does; `impatient` shortens the deadlines."""
         held = claim(self.cluster.pk, HOLDER)
         assert held is not None
-        session = poll._session(held)
-        assert session is not None
+        cache = poll._cache_of(held)
+        assert cache is not None
         if impatient:
-            self._make_impatient(session)
-        window = Window(session, seconds=seconds, repair_interval=900)
+            self._make_impatient(cache)
+        window = Window(cache, seconds=seconds, repair_interval=900)
         window.run()
         return window
 
@@ -59,12 +59,12 @@ class Watching:
         stopping = threading.Event()
         held = claim(self.cluster.pk, HOLDER)
         assert held is not None
-        session = poll._session(held)
-        assert session is not None
-        window = Window(session, seconds=within, repair_interval=900, stopping=stopping)
+        cache = poll._cache_of(held)
+        assert cache is not None
+        window = Window(cache, seconds=within, repair_interval=900, stopping=stopping)
 
         def look() -> None:
-            while not stopping.is_set() and not _is_at(session, target):
+            while not stopping.is_set() and not _is_at(cache, target):
                 time.sleep(LOOK_AGAIN)
             stopping.set()
 
@@ -75,17 +75,17 @@ class Watching:
         finally:
             stopping.set()
             looking.join()
-        behind = [one.resource.key for one in _served(session) if not _is_known(one, target)]
+        behind = [one.resource.key for one in _served(cache) if not _is_known(one, target)]
         assert not behind, f"not settled in {within:g} s: {', '.join(behind)}"
         return window
 
-    def _make_impatient(self, session: Session) -> None:
+    def _make_impatient(self, cache: ClusterCache) -> None:
         credentials = read_kubeconfig(self.simulator.kubeconfig_text())
-        session.connection = Connection(credentials, connect_deadline=0.5, total_deadline=0.7)
+        cache.connection = Connection(credentials, connect_deadline=0.5, total_deadline=0.7)
 
     def forget(self) -> None:
         """Be a new worker: no caches."""
-        poll.drop_session(self.cluster.pk)
+        poll.drop_cache(self.cluster.pk)
         held = claim(self.cluster.pk, HOLDER)
         if held is not None:
             release(held)
@@ -108,12 +108,12 @@ class Watching:
         return WatchedObject.objects.filter(cluster=self.cluster, resource=resource).count()
 
 
-def _served(session: Session) -> list[Watched]:
-    return [one for one in session.watched.values() if one.version]
+def _served(cache: ClusterCache) -> list[Watched]:
+    return [one for one in cache.watched.values() if one.version]
 
 
-def _is_at(session: Session, target: int) -> bool:
-    served = _served(session)
+def _is_at(cache: ClusterCache, target: int) -> bool:
+    served = _served(cache)
     return bool(served) and all(_is_known(one, target) for one in served)
 
 
@@ -139,8 +139,8 @@ def watch(db: None) -> Iterator[Callable[..., Watching]]:
     yield start
     for simulator in started:
         simulator.stop()
-    for cluster_id in list(poll._sessions):
-        poll.drop_session(cluster_id)
+    for cluster_id in list(poll._caches):
+        poll.drop_cache(cluster_id)
 
 
 def eventually(look: Callable[[], object], seconds: float = 5.0) -> None:

@@ -1,4 +1,4 @@
-"""A keeper of room, fed as a session feeds it."""
+"""A keeper of room, fed as the cluster cache feeds it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TRAIN = a_job("train", pods=2, ask="2")
 
 
 class Cluster:
-    """Feeds a keeper as a session does."""
+    """Feeds a keeper as the cluster cache does."""
 
     def __init__(self, *things: Node | Pod | Owner | QueueEntry) -> None:
         self.refs: dict[str, ObjectRef] = {}

@@ -11,7 +11,7 @@ import pytest
 from gangboard.decode.node_claims import NODE_CLAIM
 from gangboard.domain.reading import nominations
 from gangboard.polling import poll
-from gangboard.polling.session import Session
+from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.simulator import Simulator
 from gangboard.simulator.resources import Resource
 from gangboard.store.gangs import unpack_detail
@@ -88,8 +88,8 @@ def said(watching: Watching, label: str = "") -> list[str]:
     return [one.value for one in finding.evidence if one.label == label]
 
 
-def session_of(watching: Watching) -> Session:
-    return poll._sessions[watching.cluster.pk]
+def cache_of(watching: Watching) -> ClusterCache:
+    return poll._caches[watching.cluster.pk]
 
 
 def test_a_claim_is_followed_until_it_is_gone_and_why_outlives_it(watch: Watch) -> None:
@@ -132,7 +132,7 @@ def test_nothing_is_kept_of_a_claim_once_nobody_waits_for_it(watch: Watch) -> No
     simulator.objects.delete("v1", "Pod", "waits-0", "default")
     watching.settle()
     assert not WatchedObject.objects.filter(name="insufficientcapacityerror").exists()
-    keeper = session_of(watching).autoscaling
+    keeper = cache_of(watching).autoscaling
     kept = (keeper._claims, keeper._pods, keeper._named, keeper._uids, keeper._names)
     assert not any(kept)
 
@@ -213,5 +213,5 @@ def test_a_request_touches_the_gangs_whose_pods_consume_it(watch: Watch) -> None
     assert said(watching, "ProvisioningRequest another")[0].startswith("is not there")
     simulator.objects.delete("v1", "Pod", "waits-0", "default")
     watching.settle()
-    keeper = session_of(watching).autoscaling
+    keeper = cache_of(watching).autoscaling
     assert not any((keeper._consumers, keeper._consumed))

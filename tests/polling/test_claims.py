@@ -11,7 +11,7 @@ import pytest
 from gangboard.decode.claims import RESOURCE_CLAIM, VOLUME_CLAIM
 from gangboard.domain.claims import ClaimTrouble, Trouble
 from gangboard.polling import claims, poll
-from gangboard.polling.session import Session
+from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.simulator import Simulator
 from gangboard.simulator.resources import Resource
 from tests.polling.conftest import Watching
@@ -82,8 +82,8 @@ def said(watching: Watching) -> tuple[str, str]:
     return gang.code, gang.message
 
 
-def session_of(watching: Watching) -> Session:
-    return poll._sessions[watching.cluster.pk]
+def cache_of(watching: Watching) -> ClusterCache:
+    return poll._caches[watching.cluster.pk]
 
 
 def test_a_claim_is_followed_from_missing_to_bound(watch: Watch) -> None:
@@ -149,15 +149,15 @@ def test_what_came_just_now_may_have_a_claim_that_comes_as_well(
     put_job(watching.simulator, LINKS, silent=True, age=0)
     watching.settle()
     assert said(watching)[0] == "starting"
-    session, now = session_of(watching), datetime.now(UTC)
+    cache, now = cache_of(watching), datetime.now(UTC)
     links = ("ResourceClaim", "default", "links")
-    assert session.claims.troubles(["uid-waits-0"], now)[0] == {}
+    assert cache.claims.troubles(["uid-waits-0"], now)[0] == {}
     settled = now + timedelta(seconds=40)
-    found, again = session.claims.troubles(["uid-waits-0"], settled)
+    found, again = cache.claims.troubles(["uid-waits-0"], settled)
     assert found == {links: ClaimTrouble(Trouble.MISSING)}
     assert again is None
     # Nothing touches it but the time.
-    assert session.rechecks.times["uid-waits"] <= settled.timestamp()
+    assert cache.rechecks.times["uid-waits"] <= settled.timestamp()
 
 
 def test_once_is_enough(watch: Watch) -> None:
@@ -221,7 +221,7 @@ def test_nothing_is_kept_of_pods_that_are_gone_or_have_a_node(watch: Watch) -> N
     watching = watch(extra=ALL)
     put_job(watching.simulator, DATA)
     watching.settle()
-    keeper = session_of(watching).claims
+    keeper = cache_of(watching).claims
     assert keeper._asking
     assert keeper._asked
 

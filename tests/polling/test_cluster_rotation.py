@@ -15,9 +15,9 @@ from django.db.models.functions import Now
 
 from gangboard.polling import cluster_rotation, poll, poll_slots, tasks
 from gangboard.polling import worker as worker_process
+from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.cluster_rotation import _following, in_waiting_order
 from gangboard.polling.poll_slots import PollSlots
-from gangboard.polling.session import Session
 from gangboard.polling.window import Window
 from gangboard.simulator import Simulator
 from gangboard.simulator.load import synthetic
@@ -67,18 +67,18 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
     monkeypatch.setattr(
         tasks.poll, "apply_async", lambda arguments, **_: made.orders.append(arguments[0])
     )
-    stored, run = Session._stored_objects, Window.run
+    stored, run = ClusterCache._stored_objects, Window.run
 
-    def counted(session: Session) -> Iterator[tuple[Any, ...]]:
-        for row in stored(session):
+    def counted(cache: ClusterCache) -> Iterator[tuple[Any, ...]]:
+        for row in stored(cache):
             made.rows += 1
             yield row
 
     def noted(window: Window) -> None:
-        made.windows.append(window._session.claim.cluster_id)
+        made.windows.append(window._cache.claim.cluster_id)
         run(window)
 
-    monkeypatch.setattr(Session, "_stored_objects", counted)
+    monkeypatch.setattr(ClusterCache, "_stored_objects", counted)
     monkeypatch.setattr(Window, "run", noted)
     return made
 
@@ -226,16 +226,16 @@ class TestWhatIsKept:
     ) -> None:
         watching = watch(fleet="empty")
         watching.window(0.1)
-        session = poll._sessions[watching.cluster.pk]
+        cache = poll._caches[watching.cluster.pk]
         poll.hand_back(watching.cluster.pk, HOLDER)
         watching.window(0.1)
-        assert poll._sessions[watching.cluster.pk] is session
+        assert poll._caches[watching.cluster.pk] is cache
         poll.hand_back(watching.cluster.pk, HOLDER)
         other = claim(watching.cluster.pk, OTHER)
         assert other is not None
         release(other)
         watching.window(0.1)
-        assert poll._sessions[watching.cluster.pk] is not session
+        assert poll._caches[watching.cluster.pk] is not cache
 
     def test_what_another_worker_has_taken_makes_room(
         self, watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
@@ -247,11 +247,11 @@ class TestWhatIsKept:
         first, second = (watching.cluster.pk for watching in clusters)
         poll.hand_back(first, HOLDER)
         poll.hand_back(second, HOLDER)
-        assert list(poll._sessions) == [first], "the one that came first stays"
+        assert list(poll._caches) == [first], "the one that came first stays"
         clusters[1].window(0.1)
         assert claim(first, OTHER) is not None
         poll.hand_back(second, HOLDER)
-        assert list(poll._sessions) == [second]
+        assert list(poll._caches) == [second]
 
     def test_a_cluster_that_was_removed_makes_room(
         self, watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
@@ -263,7 +263,7 @@ class TestWhatIsKept:
         poll.hand_back(removed.cluster.pk, HOLDER)
         removed.cluster.delete()
         poll.hand_back(second.cluster.pk, HOLDER)
-        assert list(poll._sessions) == [second.cluster.pk]
+        assert list(poll._caches) == [second.cluster.pk]
 
     def test_large_clusters_are_not_kept(
         self, watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
@@ -275,11 +275,11 @@ class TestWhatIsKept:
         assert objects >= PODS
         monkeypatch.setattr(poll, "KEPT_OBJECTS", objects - 1)
         poll.hand_back(watching.cluster.pk, HOLDER)
-        assert poll._sessions == {}
+        assert poll._caches == {}
         watching.window(0.1)
         monkeypatch.setattr(poll, "KEPT_OBJECTS", objects)
         poll.hand_back(watching.cluster.pk, HOLDER)
-        assert list(poll._sessions) == [watching.cluster.pk]
+        assert list(poll._caches) == [watching.cluster.pk]
 
 
 class TestSlots:

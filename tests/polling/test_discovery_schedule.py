@@ -13,7 +13,7 @@ from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.kube.discovery import Discovery
 from gangboard.kube.errors import KubeError
-from gangboard.polling import discovery_schedule, poll, session, window
+from gangboard.polling import cluster_cache, discovery_schedule, poll, window
 from gangboard.polling.store_writer import StoreWriter
 from gangboard.polling.window import Window
 from gangboard.store import leases
@@ -28,7 +28,7 @@ def _hold(watching: Watching, seconds: float, *, deadline: float) -> Window:
     """Hold the cluster for a window with this deadline for each request."""
     held = claim(watching.cluster.pk, HOLDER)
     assert held is not None
-    found = poll._session(held)
+    found = poll._cache_of(held)
     assert found is not None
     credentials = read_kubeconfig(watching.simulator.kubeconfig_text())
     found.connection.close()
@@ -42,7 +42,7 @@ def _let_others_try(monkeypatch: pytest.MonkeyPatch, watching: Watching) -> None
     """Shorten the lease, and let another worker try to take the cluster right before a write."""
     monkeypatch.setattr(leases, "LEASE_SECONDS", 1.0)
     monkeypatch.setattr(window, "CONTACT_EVERY", 0.2)
-    monkeypatch.setattr(session, "RENEW_EVERY", 0.2)
+    monkeypatch.setattr(cluster_cache, "RENEW_EVERY", 0.2)
     write = StoreWriter.write_contact
 
     def then_write(writer: StoreWriter, *given: Any, **options: Any) -> None:
@@ -222,15 +222,15 @@ def test_the_lease_is_kept_while_the_caches_are_filled(
     watching = watch()
     assert watching.once().ok
     _let_others_try(monkeypatch, watching)
-    monkeypatch.setattr(session, "PORTION", 20)
-    remember = session.Session.remember
+    monkeypatch.setattr(cluster_cache, "PORTION", 20)
+    remember = cluster_cache.ClusterCache.remember
 
-    def slowly(one: session.Session, model: Any) -> set[str]:
+    def slowly(one: cluster_cache.ClusterCache, model: Any) -> set[str]:
         time.sleep(0.01)
         return remember(one, model)
 
-    monkeypatch.setattr(session.Session, "remember", slowly)
+    monkeypatch.setattr(cluster_cache.ClusterCache, "remember", slowly)
     held = claim(watching.cluster.pk, HOLDER)
     assert held is not None
-    assert poll._session(held) is not None
+    assert poll._cache_of(held) is not None
     assert claim(watching.cluster.pk, "another") is None

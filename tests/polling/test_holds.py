@@ -10,7 +10,7 @@ from gangboard.decode.holds import HOLD
 from gangboard.domain.hold import AdmissionPolicy, Hold
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.verdict import JobState
-from gangboard.polling.session import resources
+from gangboard.polling.cluster_cache import resources
 from gangboard.simulator.hold import INSTALLATION
 from gangboard.simulator.resources import Resource
 from gangboard.store.gangs import unpack_detail

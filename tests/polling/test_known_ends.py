@@ -106,8 +106,8 @@ def test_a_pod_that_is_being_deleted_is_waited_for_and_judged_again_when_it_must
     window_until(held, lambda: "Wait: 1 pod on node" in _advice(held))
     assert f" {round_up(end):%H:%M} UTC; then the pod fits." in _advice(held)
     assert held.gang("waits").recheck_at == round_up(end)
-    session = poll._sessions[held.cluster.pk]
-    assert session.rechecks.times["uid-waits"] == round_up(end).timestamp()
+    cache = poll._caches[held.cluster.pk]
+    assert cache.rechecks.times["uid-waits"] == round_up(end).timestamp()
 
 
 def test_the_deadline_of_a_job_comes_before_its_suspension(held: Watching) -> None:

@@ -115,15 +115,15 @@ def test_a_cluster_without_waiting_gangs_judges_nobody_when_a_node_changes(
 ) -> None:
     watching = watch()
     window_until(watching, Gang.objects.exists)
-    session = poll._sessions[watching.cluster.pk]
-    for root in list(session.judged._pending):
-        session.judged.drop(root)
+    cache = poll._caches[watching.cluster.pk]
+    for root in list(cache.judged._pending):
+        cache.judged.drop(root)
     judged: list[object] = []
     monkeypatch.setattr(assessor, "assess", judged.append)
     monkeypatch.setattr(pending, "PAUSE", 0.0)
     give_devices(watching.simulator, node_names(watching.simulator)[0])
-    before = session.room.version
-    window_until(watching, lambda: session.room.version > before)
+    before = cache.room.version
+    window_until(watching, lambda: cache.room.version > before)
     watching.settle()
     assert judged == []
 
@@ -170,16 +170,16 @@ def test_forbidden_nodes_are_no_empty_cluster(watch: Watch) -> None:
 def test_a_node_made_anew_under_its_name_stays_when_the_old_one_is_seen_gone(watch: Watch) -> None:
     watching = watch()
     window_until(watching, NodeCapacity.objects.exists)
-    session = poll._sessions[watching.cluster.pk]
+    cache = poll._caches[watching.cluster.pk]
     name = node_names(watching.simulator)[0]
-    (old,) = [one for one in session.nodes.values() if one.meta.ref.name == name]
+    (old,) = [one for one in cache.nodes.values() if one.meta.ref.name == name]
     node = watching.simulator.objects.list("v1", "Node")
     made = next(one for one in node if one["metadata"]["name"] == name)
     watching.simulator.objects.delete("v1", "Node", name)
     made["metadata"].pop("uid")
     watching.simulator.objects.put(made)
     watching.simulator.compact()
-    window_until(watching, lambda: session.nodes[name].meta.ref.uid != old.meta.ref.uid)
+    window_until(watching, lambda: cache.nodes[name].meta.ref.uid != old.meta.ref.uid)
     watching.settle()
-    assert name in {one.name for one in session.room.at("").nodes}
+    assert name in {one.name for one in cache.room.at("").nodes}
     assert NodeCapacity.objects.filter(name=name).exists()

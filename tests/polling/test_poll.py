@@ -113,11 +113,11 @@ def test_a_worker_that_lost_its_lease_writes_nothing(watch: Watch) -> None:
     assert held is not None
     Lease.objects.filter(cluster=watching.cluster).update(expires_at=Now() - timedelta(seconds=1))
     assert claim(watching.cluster.pk, "another") is not None
-    session = poll._new_session(held, Cluster.objects.get(pk=watching.cluster.pk))
-    assert session is not None
+    cache = poll._new_cache(held, Cluster.objects.get(pk=watching.cluster.pk))
+    assert cache is not None
     with pytest.raises(LeaseLostError):
-        Window(session, seconds=1.0, repair_interval=900).run()
-    session.connection.close()
+        Window(cache, seconds=1.0, repair_interval=900).run()
+    cache.connection.close()
     assert not WatchedObject.objects.exists()
     assert not Gang.objects.exists()
 
@@ -211,7 +211,7 @@ def test_credentials_of_another_installation_are_said(watch: Watch) -> None:
     Cluster.objects.update(credentials=b"sealed with another key")
     started = time.monotonic()
     assert poll.poll_window(watching.cluster.pk, HOLDER)
-    assert time.monotonic() - started >= poll.NO_SESSION_SECONDS
+    assert time.monotonic() - started >= poll.BAD_CREDENTIALS_PAUSE
     assert watching.fresh().problem == "credentials"
     assert "GANGBOARD_ENCRYPTION_KEY" in watching.fresh().sentence
     poll.hand_back(watching.cluster.pk, HOLDER)

@@ -1,4 +1,4 @@
-"""What a session keeps of nodes and pods: room, and who holds it."""
+"""What a cluster cache keeps of nodes and pods: room, and who holds it."""
 
 from __future__ import annotations
 

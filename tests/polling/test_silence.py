@@ -11,7 +11,7 @@ from django.utils import timezone
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
 from gangboard.polling import poll
-from gangboard.polling.session import Session
+from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.sight import is_blind
 from gangboard.polling.silence import SILENT_AFTER, Silence
 from gangboard.polling.watched import Watched
@@ -34,17 +34,17 @@ def spans(watching: Watching) -> list[tuple[object, ...]]:
     return list(found.values_list("gang_id", "code", "began_at", "ended_at"))
 
 
-def session_of(watching: Watching) -> Session:
-    return poll._sessions[watching.cluster.pk]
+def cache_of(watching: Watching) -> ClusterCache:
+    return poll._caches[watching.cluster.pk]
 
 
 def let_pass(watching: Watching, time: timedelta) -> None:
     """Make everything that was seen of the cluster older."""
-    for watched in session_of(watching).watched.values():
+    for watched in cache_of(watching).watched.values():
         for name in ("contact_at", "tried_at", "seen_at"):
             at: datetime | None = getattr(watched, name)
             setattr(watched, name, at and at - time)
-    silence = session_of(watching).silence
+    silence = cache_of(watching).silence
     silence.last_at = silence.last_at and silence.last_at - time
     store_pass(watching, time)
 
@@ -119,7 +119,7 @@ def test_one_resource_that_stays_away_after_the_silence_is_missed_in_its_own_tim
     watching.simulator.faults.status(500, resource="pods")
     watching.window(2.0)
     assert not Gang.objects.filter(code="not-observed").exists(), "the silence does not count"
-    pods = session_of(watching).watched["pods"]
+    pods = cache_of(watching).watched["pods"]
     assert pods.contact_at is not None
     assert pods.excused >= AWAY - SILENT_AFTER
     pods.silences = [(pods.contact_at, pods.contact_at + AWAY - timedelta(seconds=121))]
@@ -138,9 +138,9 @@ def test_an_api_server_that_says_what_it_serves_and_nothing_more_is_silent(watch
     watching.window(0.5)
     let_pass(watching, AWAY)
     before = watching.fresh().contact_at
-    session_of(watching).discovery_schedule.hasten()
+    cache_of(watching).discovery_schedule.hasten()
     watching.window(1.5)
-    assert session_of(watching).discovery_schedule.error is None
+    assert cache_of(watching).discovery_schedule.error is None
     cluster = watching.fresh()
     assert cluster.contact_at == before
     assert cluster.problem

@@ -60,9 +60,9 @@ def test_a_change_that_was_watched_is_known(watch: Watch, is_watched: bool) -> N
     gang = Gang.objects.filter(code="running", kind="Job", succeeded=0).earliest("name")
     if is_watched:
         watching.window()
-        (session,) = poll._sessions.values()
-        assert session.followed_since is not None
-        session.followed_since -= HOUR
+        (cache,) = poll._caches.values()
+        assert cache.followed_since is not None
+        cache.followed_since -= HOUR
     else:
         watching.forget()
     _pause(watching, gang)

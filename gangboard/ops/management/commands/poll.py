@@ -7,8 +7,8 @@ from django.core.management.base import CommandError, CommandParser
 from gangboard.domain.reading.wording import count
 from gangboard.logs import one_line
 from gangboard.ops.database_command import DatabaseCommand
+from gangboard.polling.cluster_cache import resources
 from gangboard.polling.poll import PollReport, poll_once
-from gangboard.polling.session import resources
 
 _READ = ("ok", "not-served")
 """States of a resource of which all is known."""

@@ -70,13 +70,13 @@ def resources() -> tuple[Resource, ...]:
 
 
 @dataclass(slots=True)
-class Session:
+class ClusterCache:
     """Caches of one cluster. Thrown away when the lease is lost."""
 
     claim: Claim
     cluster_name: str
     credentials_stamp: bytes
-    """The sealed credentials that the connection was made from; others mean a new session."""
+    """The sealed credentials that the connection was made from; others mean a new cache."""
     connection: Connection
     watched: dict[str, Watched]
     """By resource key: what is served and what is not."""
