@@ -24,7 +24,7 @@ from gangboard.ops.placement_fleet import NOW, Fleet, Gang
 from gangboard.placement.assess import assess as place
 from gangboard.placement.eligibility import EXAMPLES, eligibility, pods_that_fit
 from gangboard.placement.unit_placement import nodes_for, placing_of, request_of
-from gangboard.polling.room import RoomKeeper
+from gangboard.polling.node_usage import NodeUsageTracker
 
 ALL_SECONDS = 5.0
 """CPU that all gangs of the full size may take, cold."""
@@ -66,7 +66,7 @@ class Bench:
         registry.rules()  # files are read once in the life of a worker
         self._refs: dict[str, ObjectRef] = {}
         graph = OwnershipGraph()
-        self._room = RoomKeeper(graph, self._refs.get)
+        self._room = NodeUsageTracker(graph, self._refs.get)
         started = time.process_time()
         for node in fleet.nodes:
             self._room.put(node)

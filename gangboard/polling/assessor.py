@@ -20,9 +20,9 @@ from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Stage
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
-from gangboard.polling.judged import is_whole, waiting_parties
-from gangboard.polling.rows import differs, gang_row
+from gangboard.polling.assessment_index import is_whole, waiting_parties
 from gangboard.polling.cluster_cache import ClusterCache
+from gangboard.polling.rows import differs, gang_row
 from gangboard.polling.sight import (
     blind,
     groups_seen,
@@ -92,7 +92,7 @@ class Assessor:
             cache.followed_since = None
             return False
         autoscaling, seen_anew = cache.autoscaling.look(now)
-        waiting |= seen_anew | cache.claims.look(now)
+        waiting |= seen_anew | cache.pod_claims.look(now)
         now_blind = blind(cache.watched, now)
         everything = not cache.assessed_all or now_blind != cache.blind
         if everything:
@@ -102,8 +102,8 @@ class Assessor:
         waiting.clear()
         cache.blind = now_blind
         why = why_no_room(cache.watched, now)
-        room = cache.room
-        moment = _Moment(now, room.at(why), room.version, autoscaling, self._is_watched(now))
+        usage = cache.node_usage
+        moment = _Moment(now, usage.at(why), usage.version, autoscaling, self._is_watched(now))
         changed = False
         for start in range(0, len(wanted), GANGS_AT_ONCE):
             changed |= self._assess_some(wanted[start : start + GANGS_AT_ONCE], moment)
@@ -152,7 +152,7 @@ class Assessor:
         stop_at = time.monotonic() + SLICE
         for _ in range(ROUNDS if settle else 1):
             if not cache.pending.begin(
-                cache.room.at(why), cache.room.version, at_once=settle
+                cache.node_usage.at(why), cache.node_usage.version, at_once=settle
             ):
                 break
             while (part := cache.pending.take(PENDING_AT_ONCE)) is not None:
@@ -172,9 +172,9 @@ class Assessor:
         present = [root for root in roots if cache.kinship.root_of(root) == root]
         gone = sorted(set(roots) - set(present))
         for root in gone:
-            cache.judged.drop(root)
+            cache.assessments.drop(root)
             cache.rechecks.drop(root)
-            cache.room.mark_whole(root)
+            cache.node_usage.mark_whole(root)
         before: dict[str, dict[str, Any]] = {
             row["uid"]: dict(row)
             for row in Gang.objects.filter(
@@ -210,15 +210,15 @@ class Assessor:
         if root.kind == "Pod":
             # Single pods that have their node are no gangs whose like somebody makes room for.
             pods = [pod for pod in pods if not pod.is_placed]
-        self._cache.judged.note(
+        self._cache.assessments.note(
             root.uid, pods, facts.room, version=version, pending=bool(verdict.fit)
         )
         holds = any(pod.is_live and (pod.node or pod.nominated_node) for pod in facts.pods)
         if holds and not is_whole(finding.stage.value, finding.code):
             waits = waiting_parties(facts.pods, facts.room, facts.groups)
-            self._cache.room.mark_broken(root.uid, waits)
+            self._cache.node_usage.mark_broken(root.uid, waits)
         else:
-            self._cache.room.mark_whole(root.uid)
+            self._cache.node_usage.mark_whole(root.uid)
 
     def _store(
         self,
@@ -251,8 +251,7 @@ class Assessor:
         claims = {root: cache.autoscaling.subjects(members[root]) for root in roots}
         makers = {root: cache.kinship.makers(members[root]) for root in roots}
         events = {
-            root: cache.event_uids((*members[root], *makers[root], *claims[root]))
-            for root in roots
+            root: cache.event_uids((*members[root], *makers[root], *claims[root])) for root in roots
         }
         victims = {root: cache.preemptions.victims_for(members[root]) for root in roots}
         wanted = {
@@ -268,7 +267,7 @@ class Assessor:
             if root not in objects:
                 continue
             old = before.get(root)
-            troubles, look_again_at = cache.claims.troubles(members[root], moment.now)
+            troubles, look_again_at = cache.pod_claims.troubles(members[root], moment.now)
             if look_again_at is not None:
                 cache.rechecks.schedule(root, look_again_at)
             yield assemble(

@@ -24,7 +24,7 @@ Place = tuple[str, str]
 """(namespace, name)."""
 
 
-class AutoscalingKeeper:
+class AutoscalingTracker:
     """The NodeClaims of a cluster with the pods that Karpenter's events name them to; and its
     ProvisioningRequests with the pods that consume them."""
 

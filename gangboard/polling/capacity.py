@@ -31,8 +31,8 @@ from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import one_per_domain_keys, undecidable
 from gangboard.placement.members import shape_of, unread_text
 from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of, total
-from gangboard.polling.judged import Judged, PodKind
-from gangboard.polling.room import RoomKeeper
+from gangboard.polling.assessment_index import AssessmentIndex, PodKind
+from gangboard.polling.node_usage import NodeUsageTracker
 from gangboard.store.capacity import (
     CHUNK,
     NodeCapacityRow,
@@ -55,13 +55,15 @@ _Held = dict[str, dict[str, int]]
 """Node → resource → amount in scheduler units."""
 
 
-class CapacityKeeper:
+class CapacityWriter:
     """Keeps the tables of one cluster's capacity as they should be, with few writes."""
 
-    def __init__(self, claim: Claim, room: RoomKeeper, judged: Judged) -> None:
+    def __init__(
+        self, claim: Claim, node_usage: NodeUsageTracker, assessments: AssessmentIndex
+    ) -> None:
         self._claim = claim
-        self._room = room
-        self._judged = judged
+        self._node_usage = node_usage
+        self._assessments = assessments
         self._looked_at = -math.inf
         self._seen: tuple[int, int] | None = None
         """Versions of the room and of the verdicts at the last look."""
@@ -76,8 +78,8 @@ class CapacityKeeper:
 
         Raises LeaseLostError.
         """
-        room = self._room.at(why)
-        seen = (self._room.version, self._judged.version)
+        room = self._node_usage.at(why)
+        seen = (self._node_usage.version, self._assessments.version)
         if seen == self._seen:
             return False
         if not at_once and time.monotonic() - self._looked_at < EVERY:
@@ -141,7 +143,7 @@ class CapacityKeeper:
     def _held(self) -> _Held:
         """Return what gangs hold that are not whole."""
         held: _Held = defaultdict(lambda: defaultdict(int))
-        for resident in self._room.broken():
+        for resident in self._node_usage.broken():
             for name, load in resident.loads.items():
                 for resource, amount in _taken(load):
                     held[name][resource] += amount
@@ -150,7 +152,7 @@ class CapacityKeeper:
     # What fits
 
     def _fits(self, room: ClusterRoom) -> list[ShapeCapacity]:
-        found = [_fit(room, kind, waiting) for kind, waiting in self._judged.kinds(SHAPES)]
+        found = [_fit(room, kind, waiting) for kind, waiting in self._assessments.kinds(SHAPES)]
         return sorted(found, key=_dearest_first)
 
 

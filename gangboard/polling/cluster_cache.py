@@ -32,15 +32,15 @@ from gangboard.domain.registry import Resource
 from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import Discovery
 from gangboard.kube.errors import KubeError
-from gangboard.polling.autoscaling import AUTOSCALING, AutoscalingKeeper
-from gangboard.polling.capacity import CapacityKeeper
-from gangboard.polling.claims import CLAIMS, ClaimsKeeper
+from gangboard.polling.assessment_index import AssessmentIndex, is_whole
+from gangboard.polling.autoscaling import AUTOSCALING, AutoscalingTracker
+from gangboard.polling.capacity import CapacityWriter
 from gangboard.polling.discovery_schedule import DiscoverySchedule
-from gangboard.polling.judged import Judged, is_whole
+from gangboard.polling.node_usage import NodeUsageTracker
 from gangboard.polling.pending import Pending
+from gangboard.polling.pod_claims import CLAIMS, PodClaimTracker
 from gangboard.polling.preemptions import Preemptions
 from gangboard.polling.rechecks import Rechecks
-from gangboard.polling.room import RoomKeeper
 from gangboard.polling.sight import PODS_KEY
 from gangboard.polling.silence import Silence
 from gangboard.polling.suspend_history import SuspendHistory
@@ -114,22 +114,22 @@ class ClusterCache:
     assessed_all: bool = False
     """Every gang was judged since these caches were made."""
     suspend_history: SuspendHistory = field(default_factory=SuspendHistory)
-    room: RoomKeeper = field(init=False)
-    judged: Judged = field(default_factory=Judged)
+    node_usage: NodeUsageTracker = field(init=False)
+    assessments: AssessmentIndex = field(default_factory=AssessmentIndex)
     preemptions: Preemptions = field(init=False)
     pending: Pending = field(init=False)
-    capacity: CapacityKeeper = field(init=False)
-    autoscaling: AutoscalingKeeper = field(init=False)
-    claims: ClaimsKeeper = field(init=False)
+    capacity: CapacityWriter = field(init=False)
+    autoscaling: AutoscalingTracker = field(init=False)
+    pod_claims: PodClaimTracker = field(init=False)
 
     def __post_init__(self) -> None:
         """Make the parts that know others."""
-        self.room = RoomKeeper(self.kinship, self._ref_of)
-        self.pending = Pending(self.judged)
-        self.autoscaling = AutoscalingKeeper(self.kinship, self.watched)
-        self.claims = ClaimsKeeper(self.kinship, self.watched)
+        self.node_usage = NodeUsageTracker(self.kinship, self._ref_of)
+        self.pending = Pending(self.assessments)
+        self.autoscaling = AutoscalingTracker(self.kinship, self.watched)
+        self.pod_claims = PodClaimTracker(self.kinship, self.watched)
         self.preemptions = Preemptions(self.kinship)
-        self.capacity = CapacityKeeper(self.claim, self.room, self.judged)
+        self.capacity = CapacityWriter(self.claim, self.node_usage, self.assessments)
 
     def models(self) -> dict[str, type[Any]]:
         """Resource key → class of the domain, to read stored objects back."""
@@ -171,7 +171,7 @@ class ClusterCache:
             if recheck_at is not None:
                 self.rechecks.schedule(uid, recheck_at)
             if not is_whole(stage, code):
-                self.room.mark_broken(uid)
+                self.node_usage.mark_broken(uid)
 
     def _stored_objects(self) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of all objects, by uid.
@@ -198,12 +198,12 @@ class ClusterCache:
     def remember(self, model: Any) -> set[str]:  # any class of the domain
         """Take a new state of an object into the caches; return the uids of gangs it touches."""
         if isinstance(model, Node | Pod | Owner | QueueEntry):
-            self.room.put(model)
+            self.node_usage.put(model)
         if isinstance(model, Pod):
             self.autoscaling.put_pod(model)
-            self.claims.put_pod(model)
+            self.pod_claims.put_pod(model)
         touched = self._touch(model)
-        self.room.touch(touched)
+        self.node_usage.touch(touched)
         return touched
 
     def _touch(self, model: Any) -> set[str]:
@@ -221,7 +221,7 @@ class ClusterCache:
         if isinstance(model, NodeClaim | ProvisioningRequest):
             return self.autoscaling.put(model)
         if isinstance(model, VolumeClaim | ResourceClaim | StorageClass):
-            return self.claims.put(model)
+            return self.pod_claims.put(model)
         if isinstance(model, AdmissionPolicy):
             return set()  # it is about the cluster, not about a gang
         if isinstance(model, Owner):
@@ -272,17 +272,17 @@ class ClusterCache:
         elif resource in _OF_AUTOSCALERS and namespace_name is not None:
             touched = self.autoscaling.remove(uid, *namespace_name)
         elif resource in _OF_CLAIMS and namespace_name is not None:
-            touched = self.claims.remove(resource, uid, *namespace_name)
+            touched = self.pod_claims.remove(resource, uid, *namespace_name)
         else:
             if resource == PODS_KEY:
-                self.room.remove_pod(uid)
-                self.claims.drop_pod(uid)
+                self.node_usage.remove_pod(uid)
+                self.pod_claims.drop_pod(uid)
                 for about in self.autoscaling.drop_pods((uid,)):
                     self._drop_events(self.events.pop(about, {}).keys())
             self.suspend_history.remove(uid)
-            self.room.remove_owner(uid)
+            self.node_usage.remove_owner(uid)
             touched = waiting | self.kinship.remove(uid)
-        self.room.touch(touched)
+        self.node_usage.touch(touched)
         return touched
 
     def _forget_node(self, uid: str, name: str) -> set[str]:
@@ -290,7 +290,7 @@ class ClusterCache:
         if known is not None and known.meta.ref.uid != uid:
             return set()  # one of the same name is there already
         self.nodes.pop(name, None)
-        self.room.remove_node(name)
+        self.node_usage.remove_node(name)
         return self.kinship.roots_on_node(name)
 
     def _ref_of(self, uid: str) -> ObjectRef | None:

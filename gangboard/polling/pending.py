@@ -6,7 +6,7 @@ import math
 import time
 
 from gangboard.domain.capacity import ClusterRoom
-from gangboard.polling.judged import Judged
+from gangboard.polling.assessment_index import AssessmentIndex
 
 PAUSE = 5.0
 """Seconds of rest between two rounds over the pending gangs of a cluster."""
@@ -20,8 +20,8 @@ class Pending:
     is forgotten, and the last one has been taken into account soon after the pause.
     """
 
-    def __init__(self, judged: Judged) -> None:
-        self._judged = judged
+    def __init__(self, assessments: AssessmentIndex) -> None:
+        self._assessments = assessments
         self._left: list[str] = []
         self._ended_at = -math.inf
         self._room: ClusterRoom | None = None
@@ -33,7 +33,7 @@ class Pending:
             return True
         if not at_once and time.monotonic() - self._ended_at < PAUSE:
             return False
-        behind = self._judged.behind(version)
+        behind = self._assessments.behind(version)
         if not behind:
             return False
         self._left = sorted(behind, reverse=True)
@@ -47,7 +47,7 @@ class Pending:
         """
         if self._room is None:
             return None
-        behind = self._judged.behind(self._version)
+        behind = self._assessments.behind(self._version)
         taken: list[str] = []
         while self._left and len(taken) < most:
             root = self._left.pop()

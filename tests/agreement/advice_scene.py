@@ -22,7 +22,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.placement.advice import advise
 from gangboard.placement.unit_placement import placing_of
-from gangboard.polling.room import RoomKeeper
+from gangboard.polling.node_usage import NodeUsageTracker
 from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.nodes import make_nodes, node
 from tests.decode.reading import model
@@ -161,11 +161,11 @@ class Scene:
 
 def _room(nodes: Iterable[Node], things: Sequence[Pod | Owner | Group]) -> ClusterRoom:
     graph = OwnershipGraph()
-    keeper = RoomKeeper(graph, {one.meta.ref.uid: one.meta.ref for one in things}.get)
+    usage = NodeUsageTracker(graph, {one.meta.ref.uid: one.meta.ref for one in things}.get)
     for one in nodes:
-        keeper.put(one)
+        usage.put(one)
     for thing in things:
         graph.put(thing)
         if not isinstance(thing, Group):
-            keeper.put(thing)
-    return keeper.at("")
+            usage.put(thing)
+    return usage.at("")

@@ -132,8 +132,8 @@ def test_nothing_is_kept_of_a_claim_once_nobody_waits_for_it(watch: Watch) -> No
     simulator.objects.delete("v1", "Pod", "waits-0", "default")
     watching.settle()
     assert not WatchedObject.objects.filter(name="insufficientcapacityerror").exists()
-    keeper = cache_of(watching).autoscaling
-    kept = (keeper._claims, keeper._pods, keeper._named, keeper._uids, keeper._names)
+    tracker = cache_of(watching).autoscaling
+    kept = (tracker._claims, tracker._pods, tracker._named, tracker._uids, tracker._names)
     assert not any(kept)
 
 
@@ -213,5 +213,5 @@ def test_a_request_touches_the_gangs_whose_pods_consume_it(watch: Watch) -> None
     assert said(watching, "ProvisioningRequest another")[0].startswith("is not there")
     simulator.objects.delete("v1", "Pod", "waits-0", "default")
     watching.settle()
-    keeper = cache_of(watching).autoscaling
-    assert not any((keeper._consumers, keeper._consumed))
+    tracker = cache_of(watching).autoscaling
+    assert not any((tracker._consumers, tracker._consumed))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from gangboard.domain.capacity import ClusterRoom, Party
-from gangboard.polling.judged import Judged, is_whole, waiting_parties
+from gangboard.polling.assessment_index import AssessmentIndex, is_whole, waiting_parties
 from gangboard.polling.pending import Pending
 from tests.diagnosis.building import NOW, a_pod, requests
-from tests.polling.keeping import Cluster, node
+from tests.polling.kept_usage import Cluster, node
 
 
 def test_members_with_a_node_kept_for_them_a_gate_or_an_end_do_not_wait() -> None:
@@ -40,8 +40,8 @@ def test_which_gangs_hold_room_without_being_whole(stage: str, code: str, whole:
     assert is_whole(stage, code) is whole
 
 
-def pending_gang(judged: Judged, root: str, version: int) -> None:
-    judged.note(root, [a_pod(f"{root}-0")], ClusterRoom(), version=version, pending=True)
+def pending_gang(index: AssessmentIndex, root: str, version: int) -> None:
+    index.note(root, [a_pod(f"{root}-0")], ClusterRoom(), version=version, pending=True)
 
 
 def rounds(pending: Pending) -> list[str]:
@@ -52,18 +52,18 @@ def rounds(pending: Pending) -> list[str]:
 
 
 def test_a_round_takes_each_pending_gang_that_was_judged_on_an_older_room_once() -> None:
-    judged = Judged()
+    index = AssessmentIndex()
     for root, version in (("a", 1), ("b", 2), ("c", 1), ("d", 1)):
-        pending_gang(judged, root, version)
-    judged.note("runs", [a_pod("runs-0", on="n0")], ClusterRoom(), version=0, pending=False)
-    pending, room = Pending(judged), Cluster(node()).keeper.at("")
+        pending_gang(index, root, version)
+    index.note("runs", [a_pod("runs-0", on="n0")], ClusterRoom(), version=0, pending=False)
+    pending, room = Pending(index), Cluster(node()).usage.at("")
     assert not pending.begin(room, 1, at_once=False)
     assert pending.begin(room, 2, at_once=False)
     first = pending.take(1)
     assert first is not None
     assert first[0] == ["a"]
-    pending_gang(judged, "a", 2)
-    pending_gang(judged, "c", 3)  # touched meanwhile, and judged on what was known then
+    pending_gang(index, "a", 2)
+    pending_gang(index, "c", 3)  # touched meanwhile, and judged on what was known then
     assert rounds(pending) == ["d"]
 
 
@@ -72,40 +72,40 @@ def test_between_two_rounds_there_is_a_rest_and_the_last_change_is_not_forgotten
 ) -> None:
     clock = [100.0]
     monkeypatch.setattr("gangboard.polling.pending.time.monotonic", lambda: clock[0])
-    judged, room = Judged(), Cluster(node()).keeper.at("")
-    pending_gang(judged, "a", 1)
-    pending = Pending(judged)
+    index, room = AssessmentIndex(), Cluster(node()).usage.at("")
+    pending_gang(index, "a", 1)
+    pending = Pending(index)
     assert pending.begin(room, 2, at_once=False)
     assert rounds(pending) == ["a"]
-    pending_gang(judged, "a", 2)
+    pending_gang(index, "a", 2)
     clock[0] += 4.9
     assert not pending.begin(room, 3, at_once=False)
     clock[0] += 0.2
     assert pending.begin(room, 3, at_once=False)
     assert rounds(pending) == ["a"]
-    pending_gang(judged, "a", 3)
+    pending_gang(index, "a", 3)
     assert not pending.begin(room, 4, at_once=False)
     assert pending.begin(room, 4, at_once=True)
 
 
 def test_kinds_of_pods_are_counted_over_all_gangs_those_that_wait_first() -> None:
-    judged = Judged()
+    index = AssessmentIndex()
     small, large = requests(cpu="1"), requests(cpu="4", gpu="8")
-    judged.note(
+    index.note(
         "a",
         [a_pod(f"a-{at}", on="n0", requests=small) for at in range(5)],
         ClusterRoom(),
         version=1,
         pending=False,
     )
-    judged.note("b", [a_pod("b-0", requests=large)], ClusterRoom(), version=1, pending=True)
-    found = [(dict(kind.requests), waiting) for kind, waiting in judged.kinds(20)]
+    index.note("b", [a_pod("b-0", requests=large)], ClusterRoom(), version=1, pending=True)
+    found = [(dict(kind.requests), waiting) for kind, waiting in index.kinds(20)]
     assert found == [(large, 1), (small, 0)]
-    assert len(judged.kinds(1)) == 1
-    version = judged.version
-    judged.note("b", [a_pod("b-0", requests=large)], ClusterRoom(), version=2, pending=True)
-    assert judged.version == version
-    judged.drop("b")
-    judged.drop("a")
-    assert judged.kinds(20) == []
-    assert judged.version > version
+    assert len(index.kinds(1)) == 1
+    version = index.version
+    index.note("b", [a_pod("b-0", requests=large)], ClusterRoom(), version=2, pending=True)
+    assert index.version == version
+    index.drop("b")
+    index.drop("a")
+    assert index.kinds(20) == []
+    assert index.version > version

@@ -116,14 +116,14 @@ def test_a_cluster_without_waiting_gangs_judges_nobody_when_a_node_changes(
     watching = watch()
     window_until(watching, Gang.objects.exists)
     cache = poll._caches[watching.cluster.pk]
-    for root in list(cache.judged._pending):
-        cache.judged.drop(root)
+    for root in list(cache.assessments._pending):
+        cache.assessments.drop(root)
     judged: list[object] = []
     monkeypatch.setattr(assessor, "assess", judged.append)
     monkeypatch.setattr(pending, "PAUSE", 0.0)
     give_devices(watching.simulator, node_names(watching.simulator)[0])
-    before = cache.room.version
-    window_until(watching, lambda: cache.room.version > before)
+    before = cache.node_usage.version
+    window_until(watching, lambda: cache.node_usage.version > before)
     watching.settle()
     assert judged == []
 
@@ -181,5 +181,5 @@ def test_a_node_made_anew_under_its_name_stays_when_the_old_one_is_seen_gone(wat
     watching.simulator.compact()
     window_until(watching, lambda: cache.nodes[name].meta.ref.uid != old.meta.ref.uid)
     watching.settle()
-    assert name in {one.name for one in cache.room.at("").nodes}
+    assert name in {one.name for one in cache.node_usage.at("").nodes}
     assert NodeCapacity.objects.filter(name=name).exists()

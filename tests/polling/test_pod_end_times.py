@@ -22,7 +22,7 @@ from tests.diagnosis.building import (
     failed,
     pods_of,
 )
-from tests.polling.keeping import TRAIN, Cluster, node
+from tests.polling.kept_usage import TRAIN, Cluster, node
 
 
 def ends_of(held: Resident) -> list[tuple[float, int, bool]]:
@@ -92,9 +92,9 @@ def test_pods_that_are_being_deleted_are_gone_when_their_grace_period_is_over() 
     job, (first, second) = placed_job()
     going = replace(first, meta=replace(first.meta, deleting_since=ago(-30)))
     cluster = Cluster(node(), job, first, second)
-    room = cluster.keeper.at("")
+    room = cluster.usage.at("")
     cluster.put(going)
-    assert cluster.keeper.at("") is not room
+    assert cluster.usage.at("") is not room
     held = cluster.residents()["train"]
     assert ends_of(held) == [(30, 1, True)]
     # All of it takes room; suspending the gang would free the other pod only.
@@ -108,10 +108,10 @@ def test_pods_that_are_being_deleted_are_gone_when_their_grace_period_is_over() 
 def test_a_gang_that_is_suspended_already_frees_nothing_by_it() -> None:
     job, pods = placed_job()
     cluster = Cluster(node(), job, *pods)
-    room = cluster.keeper.at("")
+    room = cluster.usage.at("")
     assert cluster.residents()["train"].by_suspending is None
     cluster.put(replace(job, suspended=True))
-    assert cluster.keeper.at("") is not room
+    assert cluster.usage.at("") is not room
     assert cluster.residents()["train"].by_suspending == {}
     jobset = a_jobset("run")
     (child,) = child_jobs(jobset, suspended=True)

@@ -1,4 +1,4 @@
-"""What is kept of each gang since it was judged: on which room, and which pods it has."""
+"""Notes on the last assessment of each gang: on which room it was judged, and which pods it has."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class _Note:
     """(kind, pods there are, those of them that wait for a node)."""
 
 
-class Judged:
+class AssessmentIndex:
     """Notes on the gangs of one cluster, by root."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ import pytest
 from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
-from gangboard.polling.judged import waiting_parties
+from gangboard.polling.assessment_index import waiting_parties
 from tests.diagnosis.building import (
     NOW,
     a_group,
@@ -20,31 +20,31 @@ from tests.diagnosis.building import (
     requests,
     succeeded,
 )
-from tests.polling.keeping import TRAIN, Cluster, node
+from tests.polling.kept_usage import TRAIN, Cluster, node
 
 
 def test_the_version_moves_with_what_placement_sees_and_with_nothing_else() -> None:
     cluster = Cluster(node(), TRAIN)
-    first = cluster.keeper.version
+    first = cluster.usage.version
     cluster.put(replace(node(), meta=replace(node().meta, resource_version="2")))
     cluster.put(a_pod("waits", of=TRAIN))
-    assert cluster.keeper.version == first
-    room = cluster.keeper.at("")
-    assert cluster.keeper.at("") is room
+    assert cluster.usage.version == first
+    room = cluster.usage.at("")
+    assert cluster.usage.at("") is room
     cluster.put(a_pod("bound", of=TRAIN, on="n0"))
-    assert cluster.keeper.version > first
-    assert cluster.keeper.at("") is not room
+    assert cluster.usage.version > first
+    assert cluster.usage.at("") is not room
     assert room.nodes[0].now.pods == 0
-    assert cluster.keeper.at("").nodes[0].now.pods == 1
+    assert cluster.usage.at("").nodes[0].now.pods == 1
 
 
 def test_why_nothing_can_be_told_is_a_change_and_hides_the_nodes() -> None:
     cluster = Cluster(node())
-    first = cluster.keeper.version
-    assert cluster.keeper.at("nodes: forbidden").nodes == ()
-    assert cluster.keeper.version == first + 1
-    assert [one.name for one in cluster.keeper.at("").nodes] == ["n0"]
-    assert cluster.keeper.version == first + 2
+    first = cluster.usage.version
+    assert cluster.usage.at("nodes: forbidden").nodes == ()
+    assert cluster.usage.version == first + 1
+    assert [one.name for one in cluster.usage.at("").nodes] == ["n0"]
+    assert cluster.usage.version == first + 2
 
 
 def test_a_gang_holds_what_its_pods_take_with_their_highest_priority() -> None:
@@ -65,35 +65,35 @@ def test_what_leaves_is_no_longer_held() -> None:
     assert cluster.residents()["train"].loads["n0"].pods == 2
     cluster.put(replace(pods[0], phase="Succeeded"))
     assert cluster.residents()["train"].loads["n0"].pods == 1
-    cluster.keeper.remove_pod("uid-train-1")
-    cluster.keeper.touch(cluster.kinship.remove("uid-train-1"))
+    cluster.usage.remove_pod("uid-train-1")
+    cluster.usage.touch(cluster.kinship.remove("uid-train-1"))
     assert cluster.residents() == {}
 
 
 def test_a_pod_of_nobody_is_room_that_is_taken_and_no_gang_that_could_make_some() -> None:
     cluster = Cluster(node(), a_pod("alone", on="n0"))
-    assert cluster.keeper.at("").nodes[0].now.pods == 1
+    assert cluster.usage.at("").nodes[0].now.pods == 1
     assert cluster.residents() == {}
 
 
 def test_a_gang_that_is_not_whole_says_so_and_who_of_it_waits() -> None:
     placed, waits = a_pod("train-0", of=TRAIN, on="n0"), a_pod("train-1", of=TRAIN)
     cluster = Cluster(node(), TRAIN, placed, waits)
-    before = cluster.keeper.at("")
+    before = cluster.usage.at("")
     before.cache["worked out"] = True
-    cluster.keeper.mark_broken("uid-train", waiting_parties((placed, waits), ClusterRoom()))
+    cluster.usage.mark_broken("uid-train", waiting_parties((placed, waits), ClusterRoom()))
     held = cluster.residents()["train"]
     assert not held.whole
     assert [(party.count, dict(party.shape.requests)) for party in held.waits] == [
         (1, requests(cpu="1"))
     ]
-    assert "worked out" not in cluster.keeper.at("").cache
-    version = cluster.keeper.version
-    cluster.keeper.mark_broken("uid-train", waiting_parties((placed, waits), ClusterRoom()))
-    assert cluster.keeper.version == version
-    cluster.keeper.mark_whole("uid-train")
+    assert "worked out" not in cluster.usage.at("").cache
+    version = cluster.usage.version
+    cluster.usage.mark_broken("uid-train", waiting_parties((placed, waits), ClusterRoom()))
+    assert cluster.usage.version == version
+    cluster.usage.mark_whole("uid-train")
     assert cluster.residents()["train"].whole
-    assert cluster.keeper.version == version + 1
+    assert cluster.usage.version == version + 1
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_nobody_suspends_a_group_without_an_owner() -> None:
     group = a_group("ring", quorum=2)
     cluster = Cluster(node())
     cluster.refs[group.meta.ref.uid] = group.meta.ref
-    cluster.keeper.touch(cluster.kinship.put(group))
+    cluster.usage.touch(cluster.kinship.put(group))
     for name in ("m-0", "m-1"):
         cluster.put(a_pod(name, group="ring", on="n0"))
     assert not cluster.residents()["ring"].suspendable
@@ -131,12 +131,12 @@ def test_a_queue_that_has_an_entry_for_a_gang_decides_about_it() -> None:
     cluster = Cluster(node(), TRAIN, *pods_of(TRAIN, 2, on="n0"))
     assert cluster.residents()["train"].suspendable
     entry = an_entry(TRAIN)
-    before = cluster.keeper.at("")
+    before = cluster.usage.at("")
     cluster.put(entry)
-    assert cluster.keeper.at("") is not before
+    assert cluster.usage.at("") is not before
     assert not cluster.residents()["train"].suspendable
-    cluster.keeper.remove_owner(entry.meta.ref.uid)
-    cluster.keeper.touch(cluster.kinship.remove(entry.meta.ref.uid))
+    cluster.usage.remove_owner(entry.meta.ref.uid)
+    cluster.usage.touch(cluster.kinship.remove(entry.meta.ref.uid))
     assert cluster.residents()["train"].suspendable
 
 

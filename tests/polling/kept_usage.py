@@ -1,4 +1,4 @@
-"""A keeper of room, fed as the cluster cache feeds it."""
+"""What is kept of the use of nodes, fed as the cluster cache feeds it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
-from gangboard.polling.room import RoomKeeper
+from gangboard.polling.node_usage import NodeUsageTracker
 from tests.diagnosis.building import a_job, a_node
 
 ROOMY = {"cpu": 8000, "pods": 110}
@@ -17,22 +17,22 @@ TRAIN = a_job("train", pods=2, ask="2")
 
 
 class Cluster:
-    """Feeds a keeper as the cluster cache does."""
+    """Feeds a tracker of node usage as the cluster cache does."""
 
     def __init__(self, *things: Node | Pod | Owner | QueueEntry) -> None:
         self.refs: dict[str, ObjectRef] = {}
         self.kinship = OwnershipGraph()
-        self.keeper = RoomKeeper(self.kinship, self.refs.get)
+        self.usage = NodeUsageTracker(self.kinship, self.refs.get)
         for thing in things:
             self.put(thing)
 
     def put(self, thing: Node | Pod | Owner | QueueEntry) -> None:
-        self.keeper.put(thing)
+        self.usage.put(thing)
         self.refs[thing.meta.ref.uid] = thing.meta.ref
-        self.keeper.touch(self.kinship.put(thing))
+        self.usage.touch(self.kinship.put(thing))
 
     def residents(self) -> dict[str, Resident]:
-        return {one.ref.name: one for one in self.keeper.at("").residents()}
+        return {one.ref.name: one for one in self.usage.at("").residents()}
 
 
 def node(name: str = "n0") -> Node:

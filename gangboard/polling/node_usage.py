@@ -1,4 +1,4 @@
-"""The room of a cluster while its lease is ours: what is on the nodes, and which gangs hold it."""
+"""What is on the nodes of a cluster while its lease is ours, and which gangs hold their room."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gangboard.polling.pod_end_times import (
 )
 
 
-class RoomKeeper:
+class NodeUsageTracker:
     """Takes in nodes, pods, gang or not, their owners and what queues have of those; keeps none.
 
     `version` goes up with everything that placement sees: nodes, what is on them, why they cannot

@@ -10,7 +10,7 @@ import pytest
 
 from gangboard.decode.claims import RESOURCE_CLAIM, VOLUME_CLAIM
 from gangboard.domain.claims import ClaimTrouble, Trouble
-from gangboard.polling import claims, poll
+from gangboard.polling import pod_claims, poll
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.simulator import Simulator
 from gangboard.simulator.resources import Resource
@@ -144,16 +144,16 @@ def test_what_came_just_now_may_have_a_claim_that_comes_as_well(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Before anything else about a gang that starts is looked at again, which is after a minute.
-    monkeypatch.setattr(claims, "SETTLING", timedelta(seconds=40))
+    monkeypatch.setattr(pod_claims, "SETTLING", timedelta(seconds=40))
     watching = watch(extra=ALL)
     put_job(watching.simulator, LINKS, silent=True, age=0)
     watching.settle()
     assert said(watching)[0] == "starting"
     cache, now = cache_of(watching), datetime.now(UTC)
     links = ("ResourceClaim", "default", "links")
-    assert cache.claims.troubles(["uid-waits-0"], now)[0] == {}
+    assert cache.pod_claims.troubles(["uid-waits-0"], now)[0] == {}
     settled = now + timedelta(seconds=40)
-    found, again = cache.claims.troubles(["uid-waits-0"], settled)
+    found, again = cache.pod_claims.troubles(["uid-waits-0"], settled)
     assert found == {links: ClaimTrouble(Trouble.MISSING)}
     assert again is None
     # Nothing touches it but the time.
@@ -221,13 +221,13 @@ def test_nothing_is_kept_of_pods_that_are_gone_or_have_a_node(watch: Watch) -> N
     watching = watch(extra=ALL)
     put_job(watching.simulator, DATA)
     watching.settle()
-    keeper = cache_of(watching).claims
-    assert keeper._asking
-    assert keeper._asked
+    claims = cache_of(watching).pod_claims
+    assert claims._waiting
+    assert claims._named_by
 
     def place(pod: Json) -> None:
         pod["spec"]["nodeName"] = "n0"
 
     watching.simulator.objects.update("v1", "Pod", "waits-0", place, "default")
     watching.settle()
-    assert not any((keeper._asking, keeper._asked))
+    assert not any((claims._waiting, claims._named_by))

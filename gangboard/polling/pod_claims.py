@@ -1,4 +1,4 @@
-"""The claims that waiting pods name, while the lease is ours: which of them keep gangs from being placed."""
+"""The volume and resource claims that waiting pods name, and which of them keep gangs from being placed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NOBODY: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking:
+class _WaitingPod:
     """A pod that waits for a node and names claims."""
 
     claims: tuple[tuple[ClaimName, PodClaim], ...]
@@ -43,7 +43,7 @@ class _Asking:
     """From when on the absence of a claim counts; None: at once, the scheduler has looked, too."""
 
 
-class ClaimsKeeper:
+class PodClaimTracker:
     """The claims of a cluster, and the waiting pods that name them."""
 
     def __init__(self, kinship: OwnershipGraph, watched: Mapping[str, Watched]) -> None:
@@ -51,9 +51,9 @@ class ClaimsKeeper:
         self._watched = watched
         self._there: dict[ClaimName, VolumeClaim | ResourceClaim] = {}
         self._classes: dict[str, StorageClass] = {}
-        self._asking: dict[str, _Asking] = {}
+        self._waiting: dict[str, _WaitingPod] = {}
         """uid of a pod → what it names."""
-        self._asked: dict[ClaimName, set[str]] = defaultdict(set)
+        self._named_by: dict[ClaimName, set[str]] = defaultdict(set)
         """The same the other way round."""
         self._seen: Mapping[str, bool] = {}
         """Resource key → whether the absence of such an object means something, at the last look."""
@@ -69,7 +69,7 @@ class ClaimsKeeper:
         self._there[name] = model
         if before is not None and _is_same(before, model):
             return set()
-        return self._kinship.gangs_of_any(self._asked.get(name, _NOBODY))
+        return self._kinship.gangs_of_any(self._named_by.get(name, _NOBODY))
 
     def remove(self, resource: str, uid: str, namespace: str, name: str) -> set[str]:
         """Forget an object that is gone; return the roots of gangs that wait for it."""
@@ -83,7 +83,7 @@ class ClaimsKeeper:
         if (claim := self._there.get(place)) is None or claim.meta.ref.uid != uid:
             return set()  # one of the same name is there already
         del self._there[place]
-        return self._kinship.gangs_of_any(self._asked.get(place, _NOBODY))
+        return self._kinship.gangs_of_any(self._named_by.get(place, _NOBODY))
 
     def put_pod(self, pod: Pod) -> None:
         """Take in which claims a pod names, while it waits for a node."""
@@ -94,31 +94,31 @@ class ClaimsKeeper:
         names = tuple(((one.kind, pod.meta.ref.namespace, one.name), one) for one in pod.claims)
         made = pod.meta.created_at
         silent_since = made if pod.is_untried else None
-        self._asking[uid] = _Asking(names, silent_since and silent_since + SETTLING)
+        self._waiting[uid] = _WaitingPod(names, silent_since and silent_since + SETTLING)
         for name, _ in names:
-            self._asked[name].add(uid)
+            self._named_by[name].add(uid)
 
     def drop_pod(self, uid: str) -> None:
         """Forget a pod that is gone, or has its node."""
-        asking = self._asking.pop(uid, None)
-        for name, _ in asking.claims if asking is not None else ():
-            self._asked[name].discard(uid)
-            if not self._asked[name]:
-                del self._asked[name]
+        pod = self._waiting.pop(uid, None)
+        for name, _ in pod.claims if pod is not None else ():
+            self._named_by[name].discard(uid)
+            if not self._named_by[name]:
+                del self._named_by[name]
 
     def look(self, now: datetime) -> set[str]:
         """See what can be vouched for; return the roots of gangs for which that has changed."""
         seen = {one.key: tells_absence(self._watched[one.key], now) for one in CLAIMS}
         before, self._seen = self._seen, seen
-        return set() if not before or before == seen else self._kinship.gangs_of_any(self._asking)
+        return set() if not before or before == seen else self._kinship.gangs_of_any(self._waiting)
 
     def troubles(self, pods: Iterable[str], now: datetime) -> tuple[Claims, datetime | None]:
         """Return which claims keep these pods from being placed, and when to look again, if ever."""
         found: dict[ClaimName, ClaimTrouble] = {}
         later: list[datetime] = []
-        for asking in (self._asking[uid] for uid in pods if uid in self._asking):
-            settled_at = asking.settled_at
-            for name, claim in asking.claims:
+        for pod in (self._waiting[uid] for uid in pods if uid in self._waiting):
+            settled_at = pod.settled_at
+            for name, claim in pod.claims:
                 trouble = self._trouble(name, claim)
                 if trouble is None:
                     continue
@@ -146,7 +146,7 @@ class ClaimsKeeper:
         """Return the gangs that name claims of a class."""
         return self._kinship.gangs_of_any(
             uid
-            for place, pods in self._asked.items()
+            for place, pods in self._named_by.items()
             if isinstance(claim := self._there.get(place), VolumeClaim)
             and claim.storage_class == name
             for uid in pods
