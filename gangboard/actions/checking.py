@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from gangboard.actions import ends, gate, known, patches, refusals
-from gangboard.actions.door import object_path
+from gangboard.actions.actor_client import object_path
 from gangboard.actions.leaving import Exit, leave
 from gangboard.actions.live import Live, Seen
 from gangboard.actions.run import Run
@@ -48,7 +48,7 @@ def check(run: Run) -> float:
         why = _plan(run, stored, levers)
         return leave(run, _refused(why.why_not, why.needs))
     versions = stored.api_versions if stored else action_context.served_versions(cluster.pk)
-    live = Live(run.door, versions)
+    live = Live(run.client, versions)
     found = _target(run, live)
     if isinstance(found, Exit):
         return leave(run, found)

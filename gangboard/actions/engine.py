@@ -1,6 +1,6 @@
 """Carries actions out, one look after the other. Everything it needs from outside is injected.
 
-`Engine(clock=…, open_door=…, checkpoint=…)`: a test brings a clock of its own, a door that fails, and
+`Engine(clock=…, open_client=…, checkpoint=…)`: a test brings a clock of its own, a client that fails, and
 a checkpoint that kills the worker between any database write and any request.
 """
 
@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from django.db import DatabaseError
 
-from gangboard.actions import checking, door, leaving, sending, troubles
+from gangboard.actions import actor_client, checking, leaving, sending, troubles
+from gangboard.actions.actor_client import ClientFactory, NoActorError
 from gangboard.actions.clock import Clock, RealClock
-from gangboard.actions.door import NoActorError, Opener
 from gangboard.actions.lanes import LANES, Lanes
 from gangboard.actions.leaving import Exit
 from gangboard.actions.live import UnreadableError
@@ -50,7 +50,7 @@ class Engine:
     holder: str = field(default_factory=lambda: f"engine-{uuid.uuid4().hex[:8]}")
     """Name of the worker in leases."""
     clock: Clock = field(default_factory=RealClock)
-    open_door: Opener = door.open_door
+    open_client: ClientFactory = actor_client.open_client
     checkpoint: Checkpoint = _no_checkpoint
     lanes: Lanes = field(default_factory=Lanes)
 
@@ -88,7 +88,7 @@ class Engine:
         if held is None:
             return None
         action = Action.objects.select_related("cluster").get(pk=action_id)
-        run = Run(held, self.clock, self.checkpoint, self.open_door, action)
+        run = Run(held, self.clock, self.checkpoint, self.open_client, action)
         run.reload_steps()
         return run
 

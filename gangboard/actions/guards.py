@@ -10,10 +10,9 @@ from typing import Any
 
 from django.db import transaction
 
-from gangboard.actions import door as doors
-from gangboard.actions import known
+from gangboard.actions import actor_client, known
+from gangboard.actions.actor_client import ActorClient, Json, get_object
 from gangboard.actions.clock import Clock
-from gangboard.actions.door import Door, Json, get_object
 from gangboard.actions.troubles import PASSING
 from gangboard.actions.verify import holding, kept
 from gangboard.domain.action import ActionState
@@ -116,7 +115,9 @@ def _is_same_hold(model: Any, hold: dict[str, Any]) -> bool:
 
 
 def inspect_all(
-    cluster_id: int, clock: Clock, open_door: doors.Opener = doors.open_door
+    cluster_id: int,
+    clock: Clock,
+    open_client: actor_client.ClientFactory = actor_client.open_client,
 ) -> dict[str, ActionState]:
     """Look live whether the suspicious actions of a cluster still hold; return id → state of those changed.
 
@@ -132,8 +133,8 @@ def inspect_all(
             if clock.monotonic() > until or not held.renew():
                 break
             try:
-                state = inspect(action_id, clock, open_door)
-            except doors.NoActorError as error:
+                state = inspect(action_id, clock, open_client)
+            except actor_client.NoActorError as error:
                 log.warning("guarded action not inspected", action=action_id, why=str(error))
                 break
             except KubeError as error:
@@ -148,7 +149,7 @@ def inspect_all(
 
 
 def inspect(
-    action_id: str, clock: Clock, open_door: doors.Opener = doors.open_door
+    action_id: str, clock: Clock, open_client: actor_client.ClientFactory = actor_client.open_client
 ) -> ActionState | None:
     """Look live whether a guarded action still holds; return its state when that has changed.
 
@@ -157,21 +158,21 @@ def inspect(
     action = Action.objects.select_related("cluster").filter(pk=action_id, guarded=True).first()
     if action is None or action.cluster is None:
         return None
-    door = open_door(action.cluster, action.pk)
+    client = open_client(action.cluster, action.pk)
     try:
-        return _inspect(action, door, clock.now())
+        return _inspect(action, client, clock.now())
     finally:
-        door.close()
+        client.close()
 
 
-def _inspect(action: Action, door: Door, now: datetime) -> ActionState | None:
+def _inspect(action: Action, client: ActorClient, now: datetime) -> ActionState | None:
     since = action.applied_at or action.requested_at
     context = copy.deepcopy(action.context)
     hold = holding.relied_on(action)
-    seen = kept.look(door, context["subjects"], survives=hold is not None, since=since, now=now)
+    seen = kept.look(client, context["subjects"], survives=hold is not None, since=since, now=now)
     above = context.get("above")
-    renewed_above = above is not None and _is_renewed(door, above)
-    lost = holding.lost(door, hold) if hold is not None else ""
+    renewed_above = above is not None and _is_renewed(client, above)
+    lost = holding.lost(client, hold) if hold is not None else ""
     seconds = (now - since).total_seconds()
     if renewed_above and hold is not None and above is not None:
         sentence = (
@@ -183,7 +184,7 @@ def _inspect(action: Action, door: Door, now: datetime) -> ActionState | None:
         sentence = f"Hold lost: {text}" if hold is not None else f"It was undone: {text}"
         return _undo(action, sentence, seen.undone.manager, seen.undone.held_seconds, now)
     if seen.missing:
-        _gone(action, door, above)
+        _gone(action, client, above)
         return None
     if lost:
         sentence = f"Hold lost: {lost} {action.kind} {action.name} is still suspended, but nothing "
@@ -195,8 +196,8 @@ def _inspect(action: Action, door: Door, now: datetime) -> ActionState | None:
     return None
 
 
-def _is_renewed(door: Door, above: dict[str, Any]) -> bool:
-    raw = get_object(door, above["path"])
+def _is_renewed(client: ActorClient, above: dict[str, Any]) -> bool:
+    raw = get_object(client, above["path"])
     return raw is not None and raw["metadata"]["uid"] != above["uid"]
 
 
@@ -208,9 +209,9 @@ def _has_ended(raw: Json) -> bool:
     )
 
 
-def _gone(action: Action, door: Door, above: dict[str, Any] | None) -> None:
+def _gone(action: Action, client: ActorClient, above: dict[str, Any] | None) -> None:
     """The object is not there: for good with its owner, for a moment while that restarts."""
-    raw = get_object(door, above["path"]) if above is not None else None
+    raw = get_object(client, above["path"]) if above is not None else None
     if raw is None or _has_ended(raw):
         _let_go(action)
 

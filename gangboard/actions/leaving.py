@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from gangboard.actions import patches, undoing
-from gangboard.actions.door import NoActorError, get_object
+from gangboard.actions.actor_client import NoActorError, get_object
 from gangboard.actions.run import Run
 from gangboard.domain.action import ActionState, StepKind, StepState, Verb
 from gangboard.kube.errors import KubeError
@@ -202,7 +202,7 @@ def _removal_step(run: Run) -> ActionStep:
 def _try(run: Run, step: ActionStep) -> bool:
     """Remove it once and look; return whether it is gone. Raises KubeError."""
     hold = run.context["hold"]
-    raw = get_object(run.door, hold["path"])
+    raw = get_object(run.client, hold["path"])
     if raw is None:
         return bool(hold.get("uid")) or _has_settled(run, hold)
     if hold.get("uid") not in (None, raw["metadata"]["uid"]):
@@ -213,12 +213,12 @@ def _try(run: Run, step: ActionStep) -> bool:
     run.write(step=step, step_columns={"sends": step.sends + 1, "at": run.now})
     run.must_be_ours()
     try:
-        run.door.delete(hold["path"], uid=raw["metadata"]["uid"])
+        run.client.delete(hold["path"], uid=raw["metadata"]["uid"])
     except KubeError as error:
         if not error.is_object_missing and error.code != "conflict":
             raise
     run.checkpoint("removal:answered")
-    raw = get_object(run.door, hold["path"])
+    raw = get_object(run.client, hold["path"])
     return raw is None or (bool(hold.get("uid")) and raw["metadata"]["uid"] != hold["uid"])
 
 

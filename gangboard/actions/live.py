@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gangboard.actions import known
-from gangboard.actions.door import Door, Json, get_body, object_path
+from gangboard.actions.actor_client import ActorClient, Json, get_body, object_path
 from gangboard.decode.holds import HOLD
 from gangboard.decode.page import Page, TooLargeError, build_model, read_object, read_page
 from gangboard.decode.pods import POD
@@ -52,7 +52,7 @@ class Seen:
 class Live:
     """Reads one cluster. All methods raise KubeError and UnreadableError."""
 
-    door: Door
+    client: ActorClient
     versions: dict[str, str]
     """Resource key → served version."""
 
@@ -60,7 +60,7 @@ class Live:
         """Return an owner by name, or None."""
         resource = kind.resource
         path = object_path(resource.group, self.version(resource), resource.plural, namespace, name)
-        body = get_body(self.door, path)
+        body = get_body(self.client, path)
         if body is None:
             return None
         return Seen(_model(resource, body, self.version(resource), Owner), json.loads(body))
@@ -161,7 +161,7 @@ class Live:
             return self._read_page(body, resource)
 
         for page in pages(
-            self.door, path, decode, query=query, most_bytes=MOST_BYTES, seconds=LIST_SECONDS
+            self.client, path, decode, query=query, most_bytes=MOST_BYTES, seconds=LIST_SECONDS
         ):
             for wire in page.objects:
                 model, _ = build_model(resource, wire, self.version(resource))
@@ -172,7 +172,7 @@ class Live:
         try:
             return read_page(body, resource)
         except TooLargeError as error:
-            raise KubeError("too-large", f"{self.door.host}: {error}") from error
+            raise KubeError("too-large", f"{self.client.host}: {error}") from error
         except DecodeError as error:
             raise UnreadableError(str(error)) from error
 

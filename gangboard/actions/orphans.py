@@ -11,7 +11,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
-from gangboard.actions.door import object_path
+from gangboard.actions.actor_client import object_path
 from gangboard.actions.seen_holds import Mark, read_holds
 from gangboard.domain.action import ActionState, Verb
 from gangboard.domain.hold import HOLD_GROUP, Hold

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gangboard.actions import patches
-from gangboard.actions.door import Json
+from gangboard.actions.actor_client import Json
 from gangboard.actions.leaving import Exit, leave
 from gangboard.actions.run import Run
 from gangboard.domain.action import ActionState, StepKind, StepState, Verb

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gangboard.actions.door import Json
+from gangboard.actions.actor_client import Json
 from gangboard.decode.managers import last_writer
 from gangboard.domain.hold import ACTION_ANNOTATION
 

@@ -8,10 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 from django.db import transaction
 
-from gangboard.actions import door as doors
-from gangboard.actions import patches
+from gangboard.actions import actor_client, patches
+from gangboard.actions.actor_client import ActorClient, object_path
 from gangboard.actions.clock import Clock
-from gangboard.actions.door import Door, object_path
 from gangboard.actions.troubles import PASSING
 from gangboard.domain.action import Lever
 from gangboard.domain.hold import Hold
@@ -61,7 +60,9 @@ def due_clusters(now: datetime) -> list[int]:
 
 
 def prove_all(
-    cluster_id: int, clock: Clock, open_door: doors.Opener = doors.open_door
+    cluster_id: int,
+    clock: Clock,
+    open_client: actor_client.ClientFactory = actor_client.open_client,
 ) -> dict[str, bool | None]:
     """Prove the Holds of a cluster that were not proved lately; return hold uid → in force?
 
@@ -74,14 +75,14 @@ def prove_all(
             return {}
         due = _due(cluster, clock.now())
         try:
-            door = open_door(cluster, "")
-        except doors.NoActorError as error:
+            client = open_client(cluster, "")
+        except actor_client.NoActorError as error:
             log.warning("holds not proved", cluster=cluster.name, why=str(error))
             return {}
         try:
-            return _prove_in_turn(_Turn(cluster, door, clock, held), due)
+            return _prove_in_turn(_Turn(cluster, client, clock, held), due)
         finally:
-            door.close()
+            client.close()
 
 
 def _due(cluster: Cluster, now: datetime) -> list[Hold]:
@@ -99,7 +100,7 @@ class _Turn:
     """One prover at work on one cluster."""
 
     cluster: Cluster
-    door: Door
+    client: ActorClient
     clock: Clock
     held: chore_locks.ChoreLock
 
@@ -111,7 +112,7 @@ def _prove_in_turn(turn: _Turn, due: list[Hold]) -> dict[str, bool | None]:
         if turn.clock.monotonic() > until or not turn.held.renew():
             break
         try:
-            in_force, sentence = _ask(turn.door, hold)
+            in_force, sentence = _ask(turn.client, hold)
         except KubeError as error:
             _save(turn, hold, None, f"It could not be proved: {error.sentence}")
             if error.code in PASSING:
@@ -145,7 +146,7 @@ def _save(turn: _Turn, hold: Hold, in_force: bool | None, sentence: str) -> None
             actions.tell(cluster.pk)
 
 
-def _ask(door: Door, hold: Hold) -> tuple[bool | None, str]:
+def _ask(client: ActorClient, hold: Hold) -> tuple[bool | None, str]:
     """Return whether a resume of the held Job would be turned back, and what is the matter.
 
     Raises KubeError.
@@ -153,7 +154,7 @@ def _ask(door: Door, hold: Hold) -> tuple[bool | None, str]:
     ref = hold.meta.ref
     path = object_path("batch", "v1", "jobs", ref.namespace, hold.job_name)
     try:
-        raw = json.loads(door.merge_patch(path, _RESUME).body)
+        raw = json.loads(client.merge_patch(path, _RESUME).body)
     except KubeError as error:
         if error.is_object_missing:
             return None, f"There is no Job {hold.job_name} now."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from gangboard.actions import patches
-from gangboard.actions.door import get_object
+from gangboard.actions.actor_client import get_object
 from gangboard.actions.leaving import Exit
 from gangboard.actions.run import Run
 from gangboard.domain.action import ActionState
@@ -56,7 +56,7 @@ def _forbidden(said: str) -> str:
 
 def _moved_on(run: Run, step: ActionStep, name: str) -> Exit:
     """Read which of the patch's tests has failed."""
-    raw = get_object(run.door, step.path)
+    raw = get_object(run.client, step.path)
     if raw is None:
         return Exit(ActionState.GONE, f"{name} is gone.")
     meta = raw["metadata"]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from datetime import datetime
 
-from gangboard.actions import door as doors
-from gangboard.actions import outcomes, patches, refusals
-from gangboard.actions.door import get_object
+from gangboard.actions import actor_client, outcomes, patches, refusals
+from gangboard.actions.actor_client import get_object
 from gangboard.actions.leaving import SETTLE_SECONDS, Exit, leave
 from gangboard.actions.run import Run
 from gangboard.domain.action import ActionState, StepKind, StepState
@@ -30,7 +29,7 @@ def resolve(run: Run, step: ActionStep) -> float:
 
 def _created(run: Run, step: ActionStep) -> float:
     hold = run.context["hold"]
-    raw = get_object(run.door, hold["path"])
+    raw = get_object(run.client, hold["path"])
     if raw is not None and patches.mark_of(raw) == run.action.pk:
         return outcomes.armed(run, step, raw, {})
     if raw is None and not _has_settled(run, step):
@@ -47,7 +46,7 @@ def _created(run: Run, step: ActionStep) -> float:
 
 
 def _patched(run: Run, step: ActionStep) -> float:
-    raw = get_object(run.door, step.path)
+    raw = get_object(run.client, step.path)
     name = f"{step.subject['kind']} {step.subject['name']}"
     uid, generation = step.subject["uid"], patches.tested(step.patch, "/metadata/generation")
     if raw is None:
@@ -73,7 +72,7 @@ def _patched(run: Run, step: ActionStep) -> float:
     return _lost(run, step, Exit(ActionState.CONFLICT, sentence))
 
 
-def _is_ours(run: Run, step: ActionStep, raw: doors.Json) -> bool:
+def _is_ours(run: Run, step: ActionStep, raw: actor_client.Json) -> bool:
     """Whether the object bears our mark; without one in the patch, whether it has what we asked for."""
     if patches.leaves_mark(step.patch):
         return patches.mark_of(raw) == run.action.pk
@@ -90,7 +89,7 @@ def _lost(run: Run, step: ActionStep, exit_: Exit) -> float:
 def _deleted(run: Run, step: ActionStep) -> float:
     """See the Hold gone, or remove it once more: of all steps this one may be repeated."""
     uid = json.loads(step.patch)["preconditions"]["uid"]
-    raw = get_object(run.door, step.path)
+    raw = get_object(run.client, step.path)
     if raw is None or raw["metadata"]["uid"] != uid:
         columns = {"state": StepState.DONE.value, "result": "The Hold is gone.", "at": run.now}
         state = ActionState.SENT if run.state is ActionState.UNKNOWN else None
@@ -107,7 +106,7 @@ def _deleted(run: Run, step: ActionStep) -> float:
     run.write(step=step, step_columns={"sends": step.sends + 1})
     run.must_be_ours()
     try:
-        doors.send(run.door, step)
+        actor_client.send(run.client, step)
     except KubeError as error:
         if not error.is_object_missing and error.code != "conflict":
             if not error.permanent:

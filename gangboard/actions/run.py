@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from gangboard.actions.actor_client import ActorClient, ClientFactory
 from gangboard.actions.clock import Clock
-from gangboard.actions.door import Door, Opener
 from gangboard.domain.action import ActionState
 from gangboard.logs import get_logger
 from gangboard.store import actions
@@ -35,10 +35,10 @@ class Run:
     claim: Claim
     clock: Clock
     checkpoint: Checkpoint
-    open_door: Opener
+    open_client: ClientFactory
     action: Action
     steps: list[ActionStep] = field(default_factory=list)
-    _door: Door | None = None
+    _client: ActorClient | None = None
     _confirmed: float = 0.0
 
     @property
@@ -63,18 +63,18 @@ class Run:
         return f"{self.action.kind} {self.action.name}"
 
     @property
-    def door(self) -> Door:
-        """The way to the cluster, opened when it is first needed. Raises NoActorError."""
-        if self._door is None:
+    def client(self) -> ActorClient:
+        """The client of the cluster, opened when it is first needed. Raises NoActorError."""
+        if self._client is None:
             assert self.action.cluster is not None  # noqa: S101  # checked before anything is read
-            self._door = self.open_door(self.action.cluster, self.action.pk)
-        return self._door
+            self._client = self.open_client(self.action.cluster, self.action.pk)
+        return self._client
 
     def close(self) -> None:
-        """Close the way to the cluster."""
-        if self._door is not None:
-            self._door.close()
-            self._door = None
+        """Close the client of the cluster."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
 
     def renew(self) -> None:
         """Keep the action for another lease time. Raises ActionLostError."""

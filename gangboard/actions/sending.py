@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gangboard.actions import door as doors
-from gangboard.actions import gate, outcomes, patches, refusals, resolving, troubles
-from gangboard.actions.door import Json
+from gangboard.actions import actor_client, gate, outcomes, patches, refusals, resolving, troubles
+from gangboard.actions.actor_client import Json
 from gangboard.actions.leaving import Exit, leave
 from gangboard.actions.run import Run
 from gangboard.actions.verify.guarding import unguard_others
@@ -52,7 +51,7 @@ def _rehearse(run: Run) -> float:
         if step.kind != StepKind.PATCH.value:
             continue
         try:
-            doors.send(run.door, step, dry_run=True)
+            actor_client.send(run.client, step, dry_run=True)
         except KubeError as error:
             if error.code in troubles.PASSING - {"server-error"}:
                 raise
@@ -73,7 +72,7 @@ def _prove(run: Run, step: ActionStep) -> float:
     sends = step.sends
     while True:
         run.checkpoint(f"{step.kind}:about-to-send")
-        raw = json.loads(doors.send(run.door, step).body)
+        raw = json.loads(actor_client.send(run.client, step).body)
         sends += 1
         waited = run.clock.monotonic() - started
         if raw["metadata"]["uid"] != step.subject["uid"]:
@@ -157,7 +156,7 @@ def _send(run: Run, step: ActionStep) -> float:
     run.checkpoint(f"{step.kind}:about-to-send")
     run.must_be_ours()
     try:
-        answer = doors.send(run.door, step)
+        answer = actor_client.send(run.client, step)
     except KubeError as error:
         run.checkpoint(f"{step.kind}:answered")
         return _failed(run, step, error)
@@ -232,7 +231,7 @@ def _met(run: Run, step: ActionStep, error: KubeError) -> float | None:
     if error.code != "invalid" or step.kind != StepKind.PATCH.value:
         return None
     try:
-        raw = doors.get_object(run.door, step.path)
+        raw = actor_client.get_object(run.client, step.path)
     except KubeError:
         return None
     return outcomes.met(run, step, raw) if raw is not None else None

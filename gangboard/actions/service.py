@@ -1,4 +1,4 @@
-"""The one door for pages and API: preview, request, stop. Everything else happens in the act worker."""
+"""What pages and API call: preview, request, stop. Everything else happens in the act worker."""
 
 from __future__ import annotations
 

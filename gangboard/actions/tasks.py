@@ -1,4 +1,4 @@
-"""Celery's doors to the write side: take ids, call one service."""
+"""Celery's tasks of the write side: each takes an id and calls one service."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from gangboard.actions.door import NoActorError
+from gangboard.actions.actor_client import NoActorError
 from gangboard.actions.gate import is_expired
 from gangboard.actions.leaving import Exit, finish, leave
 from gangboard.actions.live import UnreadableError

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 from gangboard.actions import patches
-from gangboard.actions.door import Json, get_object
+from gangboard.actions.actor_client import Json, get_object
 from gangboard.actions.run import Run
 from gangboard.domain.action import StepKind, StepState
 from gangboard.domain.hold import ACTION_ANNOTATION, HELD_BY
@@ -30,7 +30,7 @@ def undo(run: Run) -> str:
     if not subjects:
         return ""
     subject = subjects[0]
-    raw = get_object(run.door, subject["path"])
+    raw = get_object(run.client, subject["path"])
     name = subject["name"]
     step = next((step for step in run.steps if step.name == _NAME), None)
     if raw is None or raw["metadata"]["uid"] != subject["uid"] or not _is_by_our_hold(run, raw):
@@ -65,7 +65,7 @@ def _is_by_our_hold(run: Run, raw: Json) -> bool:
 
 def _is_suspended_above(run: Run) -> bool:
     above = run.context.get("above")
-    raw = get_object(run.door, above["path"]) if above is not None else None
+    raw = get_object(run.client, above["path"]) if above is not None else None
     return raw is not None and patches.value_at(raw, "/spec/suspend") is True
 
 
@@ -73,7 +73,9 @@ def _is_let_through(run: Run, path: str) -> bool:
     """Wait until the policy has forgotten the Hold: 10 to 30 ms were observed."""
     started = run.clock.monotonic()
     while run.clock.monotonic() - started <= _POLICY_SECONDS:
-        if patches.value_at(json.loads(run.door.merge_patch(path, _RESUME).body), "/spec/suspend"):
+        if patches.value_at(
+            json.loads(run.client.merge_patch(path, _RESUME).body), "/spec/suspend"
+        ):
             run.clock.sleep(_PAUSE)
         else:
             return True
@@ -114,7 +116,7 @@ def _resume(run: Run, path: str, raw: Json, name: str) -> str:
     run.must_be_ours()
     why, state = "", StepState.DONE
     try:
-        run.door.json_patch(path, patch.encode())
+        run.client.json_patch(path, patch.encode())
     except KubeError as error:
         why, state = error.sentence, StepState.FAILED
     run.checkpoint("undo:answered")

@@ -24,8 +24,8 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 
 from gangboard.actions import service, tasks, waking  # noqa: E402
+from gangboard.actions.actor_client import KubeActorClient  # noqa: E402
 from gangboard.actions.clock import RealClock  # noqa: E402
-from gangboard.actions.door import KubeDoor  # noqa: E402
 from gangboard.kube.errors import KubeError  # noqa: E402
 from gangboard.ops import children  # noqa: E402
 from gangboard.simulator import Simulator  # noqa: E402
@@ -111,11 +111,11 @@ class Hanging:
         self.lock = threading.Lock()
 
     def wrap(self, name: str) -> Any:
-        real = getattr(KubeDoor, name)
+        real = getattr(KubeActorClient, name)
 
-        def call(door: KubeDoor, *arguments: Any, **more: Any) -> Any:
-            if door._connection._credentials.server != self.server:
-                return real(door, *arguments, **more)
+        def call(client: KubeActorClient, *arguments: Any, **more: Any) -> Any:
+            if client._connection._credentials.server != self.server:
+                return real(client, *arguments, **more)
             with self.lock:
                 self.waiting["proof" if name == "merge_patch" else "write"] += 1
             self.over.wait(LONGEST)
@@ -123,7 +123,7 @@ class Hanging:
                 self.given_up += 1
             raise KubeError("timeout", "nothing came back")
 
-        return mock.patch.object(KubeDoor, name, call)
+        return mock.patch.object(KubeActorClient, name, call)
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from gangboard.actions import guards, proofs
-from gangboard.actions.door import Door
+from gangboard.actions.actor_client import ActorClient
 from gangboard.actions.lanes import LANES, Lanes
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Meta
@@ -36,8 +36,8 @@ class Gate:
         self.meanwhile: Callable[[], object] = lambda: None
         self.seconds = 0.0
 
-    def open(self, _cluster: Cluster, _action: str) -> Door:
-        return cast("Door", self)
+    def open(self, _cluster: Cluster, _action: str) -> ActorClient:
+        return cast("ActorClient", self)
 
     def merge_patch(self, path: str, _body: bytes) -> Answer:
         name = path.rsplit("/", 1)[1]

@@ -87,14 +87,14 @@ def test_a_patch_that_never_left_is_sent_later(site: Site) -> None:
     """Nothing was sent when there was no connection: that is no second send."""
     opened: list[int] = []
     engine = site.engine()
-    open_door = engine.open_door
+    open_client = engine.open_client
 
     class Shaky:
-        def __init__(self, door: Any) -> None:
-            self.door = door
+        def __init__(self, client: Any) -> None:
+            self.client = client
 
         def __getattr__(self, name: str) -> Any:
-            return getattr(self.door, name)
+            return getattr(self.client, name)
 
         def json_patch(self, path: str, body: bytes, *, dry_run: bool = False) -> Any:
             from gangboard.kube.errors import KubeError, Reach
@@ -104,9 +104,9 @@ def test_a_patch_that_never_left_is_sent_later(site: Site) -> None:
                 error = KubeError("unreachable", "nobody there")
                 error.reach = Reach.NOT_SENT
                 raise error
-            return self.door.json_patch(path, body, dry_run=dry_run)
+            return self.client.json_patch(path, body, dry_run=dry_run)
 
-    engine.open_door = lambda cluster, action: Shaky(open_door(cluster, action))
+    engine.open_client = lambda cluster, action: Shaky(open_client(cluster, action))
     action = engine.finish(site.request())
     assert action.state == "verified", action.message
     assert [step.sends for step in action.steps.filter(kind="patch")] == [1]

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from gangboard.actions import live
-from gangboard.actions.door import Door
+from gangboard.actions.actor_client import ActorClient
 from gangboard.actions.live import Live
 from gangboard.kube import listing
 from gangboard.kube.errors import KubeError
@@ -39,7 +39,7 @@ class Endless:
 
 def fault_of(cluster: Endless) -> KubeError:
     with pytest.raises(KubeError) as caught:
-        Live(cast("Door", cluster), {}).holds("team")
+        Live(cast("ActorClient", cluster), {}).holds("team")
     return caught.value
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from gangboard.actions import guards, proofs, service
-from gangboard.actions.door import KubeDoor
+from gangboard.actions.actor_client import KubeActorClient
 from gangboard.actions.engine import Engine
 from gangboard.actions.requests import ActionRequest, RequestError, RequestErrorCode
 from gangboard.actions.sweeper import Sweeper
@@ -161,13 +161,13 @@ class Cast:
         moments = Moments(self.site.clock, skew=self.random.uniform(-1.5, 1.5))
         wire = Wire(self.site.plane, self.hub, self.random, self.ledger, self.weather, self.trace)
 
-        def open_door(_cluster: Cluster, action: str) -> KubeDoor:
-            return KubeDoor(wire.for_action(lambda _path: self.on_read(action)), action)
+        def open_client(_cluster: Cluster, action: str) -> KubeActorClient:
+            return KubeActorClient(wire.for_action(lambda _path: self.on_read(action)), action)
 
         engine = Engine(
             holder=name,
             clock=_Sleeping(moments, self.hub),
-            open_door=open_door,
+            open_client=open_client,
             checkpoint=self.hub.pause,
         )
         return self.hub.spawn(name, lambda: self._serve(engine), after=after)
@@ -193,9 +193,9 @@ class Cast:
     def _do(self, engine: Engine, task: str, subject: Any) -> None:
         """Do what the tasks of gangboard.actions.tasks do."""
         if task == "inspect":
-            guards.inspect_all(subject, engine.clock, engine.open_door)
+            guards.inspect_all(subject, engine.clock, engine.open_client)
         elif task == "prove":
-            proofs.prove_all(subject, engine.clock, engine.open_door)
+            proofs.prove_all(subject, engine.clock, engine.open_client)
         else:
             delay = engine.advance(subject)
             if delay is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from gangboard.actions import door, leaving, service
+from gangboard.actions import actor_client, leaving, service
 from gangboard.actions.leaving import Exit
 from gangboard.actions.requests import AcceptedRequest
 from gangboard.actions.run import Run
@@ -36,17 +36,19 @@ def _find(invariant: str) -> Result:
 def test_a_request_that_is_sent_again_when_its_answer_is_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    send = door.send
+    send = actor_client.send
 
-    def send_stubbornly(way: door.Door, step: Any, *, dry_run: bool = False) -> Answer:
+    def send_stubbornly(
+        client: actor_client.ActorClient, step: Any, *, dry_run: bool = False
+    ) -> Answer:
         try:
-            return send(way, step, dry_run=dry_run)
+            return send(client, step, dry_run=dry_run)
         except KubeError as error:
             if error.reach is not Reach.UNKNOWN:
                 raise
-            return send(way, step, dry_run=dry_run)
+            return send(client, step, dry_run=dry_run)
 
-    monkeypatch.setattr(door, "send", send_stubbornly)
+    monkeypatch.setattr(actor_client, "send", send_stubbornly)
     found = _find("no_step_is_sent_twice")
     assert "2 times" in found.text()
     assert f"GANGBOARD_SEED={found.seed}" in found.text()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gangboard.actions.door import Door, get_object
+from gangboard.actions.actor_client import ActorClient, get_object
 from gangboard.domain.action import Lever, Verb
 from gangboard.store.models import Action
 
@@ -17,9 +17,9 @@ def relied_on(action: Action) -> dict[str, Any] | None:
     return found
 
 
-def lost(door: Door, hold: dict[str, Any]) -> str:
+def lost(client: ActorClient, hold: dict[str, Any]) -> str:
     """Return what has happened to the Hold, or empty. Raises KubeError."""
-    raw = get_object(door, hold["path"])
+    raw = get_object(client, hold["path"])
     name = f"Hold {hold['name']}"
     if raw is None or raw["metadata"]["uid"] != hold.get("uid"):
         return f"{name} was deleted, and not by gangboard."

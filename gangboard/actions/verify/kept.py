@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from gangboard.actions import patches
-from gangboard.actions.door import Door, Json, get_object
+from gangboard.actions.actor_client import ActorClient, Json, get_object
 from gangboard.decode.wire import read_time
 
 # managedFields tell the second only.
@@ -39,7 +39,7 @@ class Kept:
 
 
 def look(
-    door: Door,
+    client: ActorClient,
     subjects: list[dict[str, Any]],
     *,
     survives: bool,
@@ -53,7 +53,7 @@ def look(
     """
     kept = Kept()
     for subject in subjects:
-        raw = get_object(door, subject["path"])
+        raw = get_object(client, subject["path"])
         if raw is None:
             kept.missing = subject["name"]
             continue

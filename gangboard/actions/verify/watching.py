@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from gangboard.actions import known
+from gangboard.actions.actor_client import Json, get_object
 from gangboard.actions.checking import restarts_of
-from gangboard.actions.door import Json, get_object
 from gangboard.actions.leaving import Exit, finish, leave
 from gangboard.actions.live import Live
 from gangboard.actions.run import Run
@@ -37,7 +37,7 @@ def watch(run: Run) -> float:
     context, now = run.context, run.now
     survives = run.action.lever == Lever.HOLD
     applied_at = _applied_at(run)
-    seen = kept.look(run.door, context["subjects"], survives=survives, since=applied_at, now=now)
+    seen = kept.look(run.client, context["subjects"], survives=survives, since=applied_at, now=now)
     if seen.undone is not None:
         return _reverted(run, seen.undone)
     if seen.missing:
@@ -60,7 +60,7 @@ def _applied_at(run: Run) -> datetime:
 
 
 def _live(run: Run) -> Live:
-    return Live(run.door, run.context.get("versions", {}))
+    return Live(run.client, run.context.get("versions", {}))
 
 
 def _pods(run: Run) -> tuple[Pod, ...]:
@@ -86,7 +86,7 @@ def _decide(run: Run, raws: list[Json], pods: tuple[Pod, ...]) -> float:
     acted = run.action.verb != Verb.SUSPEND or all(_has_acted(raw) for raw in raws)
     if watched >= context["watch"] and not left and acted:
         hold = holding.relied_on(run.action)
-        lost = holding.lost(run.door, hold) if hold is not None else ""
+        lost = holding.lost(run.client, hold) if hold is not None else ""
         return _hold_lost(run, lost) if lost else _verified(run)
     if watched > max(context["watch"], context["grace"] + BEYOND_GRACE):
         return _given_up(run, left)
@@ -173,7 +173,7 @@ def _sibling_changes(run: Run) -> list[str]:
 
 
 def _restart(run: Run, above: dict[str, Any]) -> list[str]:
-    raw = get_object(run.door, above["path"])
+    raw = get_object(run.client, above["path"])
     if raw is None or raw["metadata"]["uid"] != above["uid"]:
         return [f"{above['name']} is gone."]
     kind = known.owner_kind(above["group"], above["kind"])
@@ -236,7 +236,7 @@ def _missing(run: Run, name: str) -> float:
         run.write(context=True)
         since = now
     waits = (now - since).total_seconds() < MISSING_SECONDS and run.action.lever == Lever.HOLD
-    if waits and above is not None and get_object(run.door, above["path"]) is not None:
+    if waits and above is not None and get_object(run.client, above["path"]) is not None:
         return PAUSE
     return leave(run, Exit(ActionState.GONE, f"{name} was deleted while it was watched."))
 

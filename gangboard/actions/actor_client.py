@@ -1,4 +1,4 @@
-"""The way to one cluster for one action: live reads and the writes, as the actor."""
+"""The client with which one action reads one cluster live and writes to it, as the actor."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class NoActorError(RuntimeError):
     """The cluster has no actor, or its credentials cannot be used. The text is one sentence."""
 
 
-class Door(Protocol):
-    """What acting needs of a cluster. All methods raise KubeError; the errors of writes have `reach`."""
+class ActorClient(Protocol):
+    """What an action needs of a cluster. All methods raise KubeError; the errors of writes have `reach`."""
 
     @property
     def host(self) -> str:
@@ -53,12 +53,12 @@ class Door(Protocol):
         """Give the connections back."""
 
 
-Opener = Callable[[Cluster, str], Door]
-"""(cluster, id of the action) → the way to it. Raises NoActorError."""
+ClientFactory = Callable[[Cluster, str], ActorClient]
+"""(cluster, id of the action) → a client of it. Raises NoActorError."""
 
 
-class KubeDoor:
-    """The real one."""
+class KubeActorClient:
+    """Talks to a real API server."""
 
     def __init__(self, connection: Connection, action: str) -> None:
         self.host = connection.host
@@ -90,8 +90,8 @@ class KubeDoor:
         self._connection.close()
 
 
-def open_door(cluster: Cluster, action: str) -> Door:
-    """Return the way to a cluster with its actor's credentials. Raises NoActorError.
+def open_client(cluster: Cluster, action: str) -> ActorClient:
+    """Return a client of a cluster with its actor's credentials. Raises NoActorError.
 
     Nothing is connected yet. `action` is the id that the server's audit log gets to see.
     """
@@ -107,34 +107,34 @@ def open_door(cluster: Cluster, action: str) -> Door:
         raise NoActorError(
             f"The actor's credentials for cluster {cluster.name} cannot be used: {sentence}"
         ) from error
-    return KubeDoor(connection, action)
+    return KubeActorClient(connection, action)
 
 
-def send(door: Door, step: Step | Any, *, dry_run: bool = False) -> Answer:
+def send(client: ActorClient, step: Step | Any, *, dry_run: bool = False) -> Answer:
     """Send one step as it is written down. `step` has method, path and patch. Raises KubeError."""
     body = step.patch.encode()
     if step.method == "POST":
-        return door.create(step.path, body)
+        return client.create(step.path, body)
     if step.method == "PATCH":
-        return door.json_patch(step.path, body, dry_run=dry_run)
+        return client.json_patch(step.path, body, dry_run=dry_run)
     if step.method == "MERGE":
-        return door.merge_patch(step.path, body)
-    return door.delete(step.path, uid=json.loads(step.patch)["preconditions"]["uid"])
+        return client.merge_patch(step.path, body)
+    return client.delete(step.path, uid=json.loads(step.patch)["preconditions"]["uid"])
 
 
-def get_body(door: Door, path: str) -> bytes | None:
+def get_body(client: ActorClient, path: str) -> bytes | None:
     """Return an object as it is served, None when it is not there. Raises KubeError."""
     try:
-        return door.get(path)
+        return client.get(path)
     except KubeError as error:
         if error.is_object_missing:
             return None
         raise
 
 
-def get_object(door: Door, path: str) -> Json | None:
+def get_object(client: ActorClient, path: str) -> Json | None:
     """Return an object as JSON, None when it is not there. Raises KubeError."""
-    body = get_body(door, path)
+    body = get_body(client, path)
     found: Json | None = None if body is None else json.loads(body)
     return found
 
