@@ -7,9 +7,9 @@ from typing import Any
 
 from gangboard.actions import ends, gate, known, patches, refusals
 from gangboard.actions.actor_client import object_path
+from gangboard.actions.execution import ActionExecution
 from gangboard.actions.leaving import Exit, leave
 from gangboard.actions.live import Live, Seen
-from gangboard.actions.run import Run
 from gangboard.decode.holds import HOLD
 from gangboard.diagnosis.policy.plan import plan
 from gangboard.domain.action import (
@@ -31,40 +31,44 @@ from gangboard.store.levers import read_levers
 from gangboard.store.models import ActionStep, Cluster, Gang
 
 
-def check(run: Run) -> float:
+def check(execution: ActionExecution) -> float:
     """Look at everything again and write down the steps, or refuse. Raises KubeError."""
-    closed = gate.closed(run)
-    cluster = run.action.cluster
+    closed = gate.closed(execution)
+    cluster = execution.action.cluster
     if closed is not None:
-        return leave(run, closed)
+        return leave(execution, closed)
     if cluster is None:
-        name = run.action.cluster_name
-        return leave(run, Exit(ActionState.FAILED, f"Cluster {name} is not watched any more."))
-    stored = _stored_ground(run, cluster)
-    levers = replace(read_levers(cluster), forced=run.action.forced)
+        name = execution.action.cluster_name
+        return leave(
+            execution, Exit(ActionState.FAILED, f"Cluster {name} is not watched any more.")
+        )
+    stored = _stored_ground(execution, cluster)
+    levers = replace(read_levers(cluster), forced=execution.action.forced)
     if not levers.has_actor:
         if stored is None:
-            return leave(run, _refused(f"Cluster {cluster.name} has no actor.", ""))
-        why = _plan(run, stored, levers)
-        return leave(run, _refused(why.why_not, why.needs))
+            return leave(execution, _refused(f"Cluster {cluster.name} has no actor.", ""))
+        why = _plan(execution, stored, levers)
+        return leave(execution, _refused(why.why_not, why.needs))
     versions = stored.api_versions if stored else action_context.served_versions(cluster.pk)
-    live = Live(run.client, versions)
-    found = _target(run, live)
+    live = Live(execution.client, versions)
+    found = _target(execution, live)
     if isinstance(found, Exit):
-        return leave(run, found)
+        return leave(execution, found)
     ground = live.ground(found, stored)
-    if run.action.via == gate.OWN and ends.was_prolonged(ground, run.action.name, run.now):
-        return leave(run, _refused("The end of the Hold was moved meanwhile.", ""))
-    planned = _plan(run, ground, levers)
+    if execution.action.via == gate.OWN and ends.was_prolonged(
+        ground, execution.action.name, execution.now
+    ):
+        return leave(execution, _refused("The end of the Hold was moved meanwhile.", ""))
+    planned = _plan(execution, ground, levers)
     if not planned.allowed:
-        return leave(run, _refused(planned.why_not, planned.needs))
-    run.context.update(_to_compare_with(live, ground, planned))
-    _write(run, planned)
+        return leave(execution, _refused(planned.why_not, planned.needs))
+    execution.context.update(_to_compare_with(live, ground, planned))
+    _write(execution, planned)
     return 0.0
 
 
-def _stored_ground(run: Run, cluster: Cluster) -> ActionContext | None:
-    gang = Gang.objects.filter(pk=run.action.gang_id, cluster=cluster).first()
+def _stored_ground(execution: ActionExecution, cluster: Cluster) -> ActionContext | None:
+    gang = Gang.objects.filter(pk=execution.action.gang_id, cluster=cluster).first()
     return (
         action_context.read_action_context(cluster.pk, gang, known.models())
         if gang is not None
@@ -72,25 +76,25 @@ def _stored_ground(run: Run, cluster: Cluster) -> ActionContext | None:
     )
 
 
-def _target(run: Run, live: Live) -> Seen | Exit:
-    action = run.action
+def _target(execution: ActionExecution, live: Live) -> Seen | Exit:
+    action = execution.action
     kind = known.owner_kind(action.api_group, action.kind)
     assert kind is not None  # noqa: S101  # checked when it was asked
     seen = live.seen(kind, action.namespace, action.name)
     if seen is None:
-        return Exit(ActionState.GONE, f"{run.object_name} is gone. Nothing was sent.")
+        return Exit(ActionState.GONE, f"{execution.object_name} is gone. Nothing was sent.")
     meta = seen.owner.meta
     if meta.ref.uid != action.uid:
-        sentence = refusals.another_object(run.object_name, action.uid, meta.ref.uid)
+        sentence = refusals.another_object(execution.object_name, action.uid, meta.ref.uid)
         return Exit(ActionState.GONE, f"{sentence} Nothing was sent.")
     if action.generation is not None and meta.generation != action.generation:
-        sentence = refusals.changed(run.object_name, action.generation, meta.generation)
+        sentence = refusals.changed(execution.object_name, action.generation, meta.generation)
         return Exit(ActionState.CONFLICT, f"{sentence} Nothing was sent.")
     return seen
 
 
-def _plan(run: Run, ground: ActionContext, levers: ClusterLevers) -> Plan:
-    action = run.action
+def _plan(execution: ActionExecution, ground: ActionContext, levers: ClusterLevers) -> Plan:
+    action = execution.action
     return plan(
         ground,
         levers,
@@ -100,7 +104,7 @@ def _plan(run: Run, ground: ActionContext, levers: ClusterLevers) -> Plan:
         by=action.actor_name,
         reason=action.reason,
         action=action.pk,
-        now=run.now,
+        now=execution.now,
     )
 
 
@@ -109,11 +113,11 @@ def _refused(why: str, needs: str) -> Exit:
     return Exit(ActionState.REFUSED, f"{why}{more}")
 
 
-def _write(run: Run, planned: Plan) -> None:
+def _write(execution: ActionExecution, planned: Plan) -> None:
     def add_steps() -> None:
         ActionStep.objects.bulk_create(
             ActionStep(
-                action=run.action,
+                action=execution.action,
                 position=position,
                 kind=step.kind.value,
                 name=step.name[:200],
@@ -128,8 +132,8 @@ def _write(run: Run, planned: Plan) -> None:
         )
 
     assert planned.lever is not None  # noqa: S101  # an allowed plan has one
-    run.checkpoint("check:before-writing")
-    run.write(
+    execution.checkpoint("check:before-writing")
+    execution.write(
         ActionState.CHECKED,
         f"Checked: {label(planned.subject)} is as it was seen and may be changed.",
         context=True,
@@ -140,8 +144,8 @@ def _write(run: Run, planned: Plan) -> None:
         before=planned.before,
         after=planned.after,
     )
-    run.checkpoint("check:written")
-    run.reload_steps()
+    execution.checkpoint("check:written")
+    execution.reload_steps()
 
 
 def _to_compare_with(live: Live, ground: ActionContext, planned: Plan) -> dict[str, Any]:

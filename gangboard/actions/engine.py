@@ -14,10 +14,10 @@ from django.db import DatabaseError
 from gangboard.actions import actor_client, checking, leaving, sending, troubles
 from gangboard.actions.actor_client import ClientFactory, NoActorError
 from gangboard.actions.clock import Clock, RealClock
+from gangboard.actions.execution import ActionExecution, Checkpoint
 from gangboard.actions.lanes import LANES, Lanes
 from gangboard.actions.leaving import Exit
 from gangboard.actions.live import UnreadableError
-from gangboard.actions.run import Checkpoint, Run
 from gangboard.actions.verify import watching
 from gangboard.domain.action import ActionState
 from gangboard.kube.errors import KubeError
@@ -66,11 +66,11 @@ class Engine:
             return None
         answered = True
         try:
-            run = self._take(action_id)
-            if run is None:
+            execution = self._take(action_id)
+            if execution is None:
                 return None
-            delay = self._carry_on(run)
-            answered = "trouble" not in run.context
+            delay = self._carry_on(execution)
+            answered = "trouble" not in execution.context
         finally:
             self.lanes.leave(cluster_id, answered=answered)
         return delay
@@ -82,20 +82,20 @@ class Engine:
             found += actions.due_actions(self.clock, cluster_id=cluster_id, most=LANES)
         return found
 
-    def _take(self, action_id: str) -> Run | None:
+    def _take(self, action_id: str) -> ActionExecution | None:
         # A name of its own for each call: two threads of one worker are two holders.
         held = actions.claim(action_id, f"{self.holder}/{uuid.uuid4().hex[:8]}", self.clock)
         if held is None:
             return None
         action = Action.objects.select_related("cluster").get(pk=action_id)
-        run = Run(held, self.clock, self.checkpoint, self.open_client, action)
-        run.reload_steps()
-        return run
+        execution = ActionExecution(held, self.clock, self.checkpoint, self.open_client, action)
+        execution.reload_steps()
+        return execution
 
-    def _carry_on(self, run: Run) -> float | None:
-        action_id = run.action.pk
+    def _carry_on(self, execution: ActionExecution) -> float | None:
+        action_id = execution.action.pk
         try:
-            return self._work(run)
+            return self._work(execution)
         except ActionLostError as error:
             log.warning("action taken over by another worker", action=action_id, why=str(error))
             return None
@@ -104,41 +104,45 @@ class Engine:
             return None  # the lease ends by itself, and the sweeper finds it
         except Exception:  # the edge of the process: recorded, and ended after a few times
             log.exception("action met an error of gangboard", action=action_id)
-            return self._stumbled(run)
+            return self._stumbled(execution)
         finally:
-            run.close()
+            execution.close()
 
-    def _work(self, run: Run) -> float | None:
+    def _work(self, execution: ActionExecution) -> float | None:
         started = self.clock.monotonic()
         self.checkpoint("claimed")
         while True:
-            run.renew()
-            delay = _next(run)
-            if run.action.due_at is None:
-                actions.release(run.claim)
+            execution.renew()
+            delay = _next(execution)
+            if execution.action.due_at is None:
+                actions.release(execution.claim)
                 return None
             worked = self.clock.monotonic() - started
             others_wait = delay > 0 and bool(
                 actions.due_actions(self.clock, waited=STARVED_SECONDS, most=1)
             )
             if worked + delay > SLICE_SECONDS or delay > NAP_SECONDS or others_wait:
-                actions.put_off(run.claim, self.clock, delay)
+                actions.put_off(execution.claim, self.clock, delay)
                 return delay
             self.clock.sleep(delay)
 
-    def _stumbled(self, run: Run) -> float | None:
+    def _stumbled(self, execution: ActionExecution) -> float | None:
         """Try again a little later; after a few times end the action, so that nothing waits for ever."""
-        run.action.refresh_from_db()
-        run.reload_steps()
-        falls: int = run.context.get("falls", 0) + 1
-        run.context["falls"] = falls
-        run.write(context=True)
-        if falls > MOST_FALLS and run.action.finished_at is None and "exit" not in run.context:
-            leaving.leave(run, Exit(ActionState.FAILED, STUMBLED))
-        if run.action.due_at is None:
-            actions.release(run.claim)
+        execution.action.refresh_from_db()
+        execution.reload_steps()
+        falls: int = execution.context.get("falls", 0) + 1
+        execution.context["falls"] = falls
+        execution.write(context=True)
+        if (
+            falls > MOST_FALLS
+            and execution.action.finished_at is None
+            and "exit" not in execution.context
+        ):
+            leaving.leave(execution, Exit(ActionState.FAILED, STUMBLED))
+        if execution.action.due_at is None:
+            actions.release(execution.claim)
             return None
-        actions.put_off(run.claim, self.clock, FALL_PAUSE * falls)
+        actions.put_off(execution.claim, self.clock, FALL_PAUSE * falls)
         return FALL_PAUSE * falls
 
     def finish(self, action_id: str, *, seconds: float = 600.0) -> Action:
@@ -149,21 +153,21 @@ class Engine:
         return Action.objects.get(pk=action_id)
 
 
-def _next(run: Run) -> float:
+def _next(execution: ActionExecution) -> float:
     """Do the next thing; return the seconds to wait after it."""
     try:
-        delay = _dispatch(run)
+        delay = _dispatch(execution)
     except (KubeError, NoActorError, UnreadableError) as error:
-        return troubles.unreadable(run, error)
-    troubles.over(run)
+        return troubles.unreadable(execution, error)
+    troubles.over(execution)
     return delay
 
 
-def _dispatch(run: Run) -> float:
-    if "exit" in run.context:
-        return leaving.remove_hold(run)
-    if run.state is ActionState.REQUESTED:
-        return checking.check(run)
-    if run.state is ActionState.APPLIED:
-        return watching.watch(run)
-    return sending.next_step(run)
+def _dispatch(execution: ActionExecution) -> float:
+    if "exit" in execution.context:
+        return leaving.remove_hold(execution)
+    if execution.state is ActionState.REQUESTED:
+        return checking.check(execution)
+    if execution.state is ActionState.APPLIED:
+        return watching.watch(execution)
+    return sending.next_step(execution)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.contrib.auth import get_user_model
 
+from gangboard.actions.execution import ActionExecution
 from gangboard.actions.leaving import Exit
-from gangboard.actions.run import Run
 from gangboard.domain.action import ActionState
 from gangboard.store.access import viewer_of
 from gangboard.store.actions import is_read_only
@@ -16,15 +16,17 @@ OWN = "gangboard"
 """`via` of what gangboard itself asks for: no person's rights stand behind it."""
 
 
-def closed(run: Run) -> Exit | None:
+def closed(execution: ActionExecution) -> Exit | None:
     """Return why nothing more may be sent, or None (about 5 queries)."""
-    sentence = _stopped(run) or _withdrawn(run) or is_read_only(run.action.cluster_id)
-    begun = run.action.sent_at is not None
+    sentence = (
+        _stopped(execution) or _withdrawn(execution) or is_read_only(execution.action.cluster_id)
+    )
+    begun = execution.action.sent_at is not None
     if sentence:
         if begun:
             return Exit(ActionState.FAILED, f"Stopped half-way: {sentence}")
         return Exit(ActionState.REFUSED, f"{sentence} Nothing was sent.")
-    if not begun and is_expired(run):
+    if not begun and is_expired(execution):
         return Exit(
             ActionState.EXPIRED,
             "It was not sent within five minutes of the click, so it is not sent any more.",
@@ -32,19 +34,25 @@ def closed(run: Run) -> Exit | None:
     return None
 
 
-def is_expired(run: Run) -> bool:
+def is_expired(execution: ActionExecution) -> bool:
     """Whether its time is over, by the clock that set it: that of the database."""
-    row = Action.objects.filter(pk=run.action.pk, expires_at__lte=run.clock.database_now())
+    row = Action.objects.filter(
+        pk=execution.action.pk, expires_at__lte=execution.clock.database_now()
+    )
     return row.exists()
 
 
-def _stopped(run: Run) -> str:
-    by = Action.objects.filter(pk=run.action.pk).values_list("stop_asked_by", flat=True).first()
+def _stopped(execution: ActionExecution) -> str:
+    by = (
+        Action.objects.filter(pk=execution.action.pk)
+        .values_list("stop_asked_by", flat=True)
+        .first()
+    )
     return f"{by} stopped it." if by else ""
 
 
-def _withdrawn(run: Run) -> str:
-    action = run.action
+def _withdrawn(execution: ActionExecution) -> str:
+    action = execution.action
     if action.via == OWN:
         return ""
     if action.cluster_id is None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from gangboard.actions import patches, undoing
 from gangboard.actions.actor_client import NoActorError, get_object
-from gangboard.actions.run import Run
+from gangboard.actions.execution import ActionExecution
 from gangboard.domain.action import ActionState, StepKind, StepState, Verb
 from gangboard.kube.errors import KubeError
 from gangboard.store import actions
@@ -39,7 +39,7 @@ class Exit:
 
 
 def leave(
-    run: Run,
+    execution: ActionExecution,
     exit_: Exit,
     step: ActionStep | None = None,
     step_columns: dict[str, Any] | None = None,
@@ -48,43 +48,45 @@ def leave(
 
     What came of its last step is written in the same transaction, so that no crash parts the two.
     """
-    exit_ = replace(exit_, sentence=f"{exit_.sentence} {_done_before(run)}".strip())
-    hold = run.context.get("hold")
-    if hold is None or run.action.verb != Verb.SUSPEND:
-        finish(run, exit_, step=step, step_columns=step_columns)
+    exit_ = replace(exit_, sentence=f"{exit_.sentence} {_done_before(execution)}".strip())
+    hold = execution.context.get("hold")
+    if hold is None or execution.action.verb != Verb.SUSPEND:
+        finish(execution, exit_, step=step, step_columns=step_columns)
         return 0.0
-    run.context["exit"] = {
+    execution.context["exit"] = {
         "state": exit_.state.value,
         "sentence": exit_.sentence,
-        "since": run.now.isoformat(),
+        "since": execution.now.isoformat(),
         "tries": 0,
     }
-    run.checkpoint("exit:begin")
-    run.write(
+    execution.checkpoint("exit:begin")
+    execution.write(
         message=f"{exit_.sentence} Hold {hold['name']} is being removed.",
         step=step,
         step_columns=step_columns,
         context=True,
-        also=lambda: _add_removal(run, hold),
+        also=lambda: _add_removal(execution, hold),
         **exit_.columns,
     )
-    run.reload_steps()
+    execution.reload_steps()
     return 0.0
 
 
-def _done_before(run: Run) -> str:
+def _done_before(execution: ActionExecution) -> str:
     """Return which changes of an action that ends half-way stay done; empty for none."""
-    if run.action.applied_at is not None:
+    if execution.action.applied_at is not None:
         return ""
     kinds = (StepKind.PATCH.value, StepKind.DELETE_HOLD.value)
     done = [
-        step.name for step in run.steps if step.kind in kinds and step.state == StepState.DONE.value
+        step.name
+        for step in execution.steps
+        if step.kind in kinds and step.state == StepState.DONE.value
     ]
     return f"Done before that: {'; '.join(done)}." if done else ""
 
 
 def finish(
-    run: Run,
+    execution: ActionExecution,
     exit_: Exit,
     also: Callable[[], None] | None = None,
     *,
@@ -94,33 +96,33 @@ def finish(
     """Write the final state. Steps that were not begun are skipped."""
 
     def close() -> None:
-        ActionStep.objects.filter(action=run.action, state=StepState.PENDING.value).update(
+        ActionStep.objects.filter(action=execution.action, state=StepState.PENDING.value).update(
             state=StepState.SKIPPED.value
         )
         if also is not None:
             also()
 
-    run.checkpoint("end:before")
-    run.write(
+    execution.checkpoint("end:before")
+    execution.write(
         exit_.state,
         exit_.sentence,
         step=step,
         step_columns=step_columns,
-        finished_at=run.now,
+        finished_at=execution.now,
         due_at=None,
         context=True,
         also=close,
         **exit_.columns,
     )
-    run.checkpoint("end:after")
+    execution.checkpoint("end:after")
 
 
-def _add_removal(run: Run, hold: dict[str, Any]) -> None:
+def _add_removal(execution: ActionExecution, hold: dict[str, Any]) -> None:
     _, created = ActionStep.objects.get_or_create(
-        action=run.action,
+        action=execution.action,
         kind=StepKind.DELETE_HOLD.value,
         defaults={
-            "position": max((step.position for step in run.steps), default=-1) + 1,
+            "position": max((step.position for step in execution.steps), default=-1) + 1,
             "name": f"Remove Hold {hold['name']} again",
             "subject": {
                 "group": "gangboard.dev",
@@ -135,53 +137,57 @@ def _add_removal(run: Run, hold: dict[str, Any]) -> None:
         },
     )
     if created:
-        ActionStep.objects.filter(action=run.action, state=StepState.PENDING.value).update(
+        ActionStep.objects.filter(action=execution.action, state=StepState.PENDING.value).update(
             state=StepState.SKIPPED.value
         )
 
 
-def remove_hold(run: Run) -> float:
+def remove_hold(execution: ActionExecution) -> float:
     """Try once to remove the action's own Hold; return seconds until the next try, 0 when done."""
-    exit_ = run.context["exit"]
-    step = _removal_step(run)
+    exit_ = execution.context["exit"]
+    step = _removal_step(execution)
     try:
-        gone = _try(run, step)
+        gone = _try(execution, step)
     except NoActorError as error:
-        return _still_there(run, step, str(error), permanent=True)
+        return _still_there(execution, step, str(error), permanent=True)
     except KubeError as error:
-        return _still_there(run, step, error.sentence, permanent=error.permanent)
+        return _still_there(execution, step, error.sentence, permanent=error.permanent)
     if not gone:
-        return _still_there(run, step, "", permanent=False)
-    more = _undone(run)
+        return _still_there(execution, step, "", permanent=False)
+    more = _undone(execution)
     if more is None:
         return _LONGEST_LOOK
-    sentence = f"{_and_removed(exit_['sentence'], run.context['hold']['name'])} {more}".strip()
-    run.context["removed_hold"] = run.context["hold"].get("uid", "")
-    columns = {"state": StepState.DONE.value, "result": "It is gone.", "at": run.now}
+    sentence = (
+        f"{_and_removed(exit_['sentence'], execution.context['hold']['name'])} {more}".strip()
+    )
+    execution.context["removed_hold"] = execution.context["hold"].get("uid", "")
+    columns = {"state": StepState.DONE.value, "result": "It is gone.", "at": execution.now}
 
     def close() -> None:
         actions.change_step(step, columns)
 
-    if run.action.finished_at is None:
-        finish(run, Exit(ActionState(exit_["state"]), sentence), close)
+    if execution.action.finished_at is None:
+        finish(execution, Exit(ActionState(exit_["state"]), sentence), close)
     else:
-        run.write(message=sentence, due_at=None, context=True, also=close)
+        execution.write(message=sentence, due_at=None, context=True, also=close)
     return 0.0
 
 
-def _undone(run: Run) -> str | None:
+def _undone(execution: ActionExecution) -> str | None:
     """Resume what the armed Hold has suspended; None: it cannot be read now, try again."""
     try:
-        return undoing.undo(run)
+        return undoing.undo(execution)
     except KubeError as error:
-        if error.permanent or _waited(run) > PATIENCE_SECONDS:
-            return f"Whether {run.object_name} is suspended could not be read: {error.sentence}"
+        if error.permanent or _waited(execution) > PATIENCE_SECONDS:
+            return (
+                f"Whether {execution.object_name} is suspended could not be read: {error.sentence}"
+            )
         return None
 
 
-def _waited(run: Run) -> float:
-    since = datetime.fromisoformat(run.context["exit"]["since"])
-    return (run.now - since).total_seconds()
+def _waited(execution: ActionExecution) -> float:
+    since = datetime.fromisoformat(execution.context["exit"]["since"])
+    return (execution.now - since).total_seconds()
 
 
 def _and_removed(sentence: str, name: str) -> str:
@@ -189,68 +195,70 @@ def _and_removed(sentence: str, name: str) -> str:
     return sentence if more in sentence else f"{sentence} {more}"
 
 
-def _removal_step(run: Run) -> ActionStep:
+def _removal_step(execution: ActionExecution) -> ActionStep:
     """Return the step of the removal; an action that was given back may not have one yet."""
-    for step in run.steps:
+    for step in execution.steps:
         if step.kind == StepKind.DELETE_HOLD:
             return step
-    run.write(also=lambda: _add_removal(run, run.context["hold"]))
-    run.reload_steps()
-    return _removal_step(run)
+    execution.write(also=lambda: _add_removal(execution, execution.context["hold"]))
+    execution.reload_steps()
+    return _removal_step(execution)
 
 
-def _try(run: Run, step: ActionStep) -> bool:
+def _try(execution: ActionExecution, step: ActionStep) -> bool:
     """Remove it once and look; return whether it is gone. Raises KubeError."""
-    hold = run.context["hold"]
-    raw = get_object(run.client, hold["path"])
+    hold = execution.context["hold"]
+    raw = get_object(execution.client, hold["path"])
     if raw is None:
-        return bool(hold.get("uid")) or _has_settled(run, hold)
+        return bool(hold.get("uid")) or _has_settled(execution, hold)
     if hold.get("uid") not in (None, raw["metadata"]["uid"]):
         return True  # another one has its name
-    if not hold.get("uid") and patches.mark_of(raw) != run.action.pk:
+    if not hold.get("uid") and patches.mark_of(raw) != execution.action.pk:
         return True
-    run.checkpoint("removal:about-to-send")
-    run.write(step=step, step_columns={"sends": step.sends + 1, "at": run.now})
-    run.must_be_ours()
+    execution.checkpoint("removal:about-to-send")
+    execution.write(step=step, step_columns={"sends": step.sends + 1, "at": execution.now})
+    execution.must_be_ours()
     try:
-        run.client.delete(hold["path"], uid=raw["metadata"]["uid"])
+        execution.client.delete(hold["path"], uid=raw["metadata"]["uid"])
     except KubeError as error:
         if not error.is_object_missing and error.code != "conflict":
             raise
-    run.checkpoint("removal:answered")
-    raw = get_object(run.client, hold["path"])
+    execution.checkpoint("removal:answered")
+    raw = get_object(execution.client, hold["path"])
     return raw is None or (bool(hold.get("uid")) and raw["metadata"]["uid"] != hold["uid"])
 
 
-def _has_settled(run: Run, hold: dict[str, Any]) -> bool:
+def _has_settled(execution: ActionExecution, hold: dict[str, Any]) -> bool:
     """Whether a creation whose answer is missing would be seen by now."""
     sent_at = datetime.fromisoformat(hold["sent_at"])
-    return (run.now - sent_at).total_seconds() >= SETTLE_SECONDS
+    return (execution.now - sent_at).total_seconds() >= SETTLE_SECONDS
 
 
-def _still_there(run: Run, step: ActionStep, why: str, *, permanent: bool) -> float:
-    exit_ = run.context["exit"]
+def _still_there(
+    execution: ActionExecution, step: ActionStep, why: str, *, permanent: bool
+) -> float:
+    exit_ = execution.context["exit"]
     exit_["tries"] += 1
-    waited = _waited(run)
+    waited = _waited(execution)
     delay: float = min(_LONGEST, _SHORTEST * 2 ** min(exit_["tries"] - 1, 20))
-    if run.action.finished_at is not None:
-        run.write(step=step, step_columns={"result": why}, context=True)
+    if execution.action.finished_at is not None:
+        execution.write(step=step, step_columns={"result": why}, context=True)
         return max(delay, 10.0)
     if not permanent and waited < PATIENCE_SECONDS:
-        run.write(step=step, step_columns={"result": why}, context=True)
+        execution.write(step=step, step_columns={"result": why}, context=True)
         return delay
-    hold = run.context["hold"]
+    hold = execution.context["hold"]
     because = f" ({why.rstrip('.')})" if why else ""
     sentence = (
         f"{exit_['sentence']} Hold {hold['name']} could not be removed yet{because}: gangboard goes "
         f"on trying; kubectl delete hold {hold['name']} -n {hold['namespace']} does it too."
     )
-    run.write(
+    execution.write(
         ActionState(exit_["state"]),
         sentence,
         step=step,
         step_columns={"result": why},
-        finished_at=run.now,
+        finished_at=execution.now,
         context=True,
     )
     return max(delay, 10.0)

@@ -6,40 +6,44 @@ from typing import Any
 
 from gangboard.actions import patches
 from gangboard.actions.actor_client import Json
+from gangboard.actions.execution import ActionExecution
 from gangboard.actions.leaving import Exit, leave
-from gangboard.actions.run import Run
 from gangboard.domain.action import ActionState, StepKind, StepState, Verb
 from gangboard.domain.hold import HELD_BY
 from gangboard.store.models import ActionStep
 
 
-def armed(run: Run, step: ActionStep, raw: Json, columns: dict[str, Any]) -> float:
+def armed(
+    execution: ActionExecution, step: ActionStep, raw: Json, columns: dict[str, Any]
+) -> float:
     """Take in that the Hold is there."""
-    run.context["hold"]["uid"] = raw["metadata"]["uid"]
-    name = run.context["hold"]["name"]
+    execution.context["hold"]["uid"] = raw["metadata"]["uid"]
+    name = execution.context["hold"]["name"]
     columns = {**columns, "state": StepState.DONE.value, "result": f"Hold {name} is there."}
-    run.write(
+    execution.write(
         ActionState.ARMED,
         f"Hold {name} is there; it is not proved yet.",
         step=step,
         step_columns=columns,
         context=True,
     )
-    run.checkpoint(f"{step.kind}:recorded")
+    execution.checkpoint(f"{step.kind}:recorded")
     return 0.0
 
 
-def patched(run: Run, step: ActionStep, raw: Json, columns: dict[str, Any]) -> float:
+def patched(
+    execution: ActionExecution, step: ActionStep, raw: Json, columns: dict[str, Any]
+) -> float:
     """Take in that a patch was carried out, and look whether the object has what it asked for."""
     wanted = patches.wanted_fields(step.patch)
-    _note_generation(run, step, raw)
+    _note_generation(execution, step, raw)
     columns = {**columns, "state": StepState.DONE.value}
     if patches.has_all(raw, wanted):
         columns["result"] = f"It has {patches.in_words(wanted)} now."
         # Before it was sent for the first time after an unknown outcome, the state was `unknown`.
-        state = ActionState.SENT if run.state is ActionState.UNKNOWN else None
-        run.write(state, step=step, step_columns=columns, context=True)
-        run.checkpoint(f"{step.kind}:recorded")
+        state = ActionState.SENT if execution.state is ActionState.UNKNOWN else None
+        execution.write(state, step=step, step_columns=columns, context=True)
+        execution.checkpoint(f"{step.kind}:recorded")
         return 0.0
     found = {pointer: patches.value_at(raw, pointer) for pointer in wanted}
     columns["result"] = f"It has {patches.in_words(found)}."
@@ -50,69 +54,71 @@ def patched(run: Run, step: ActionStep, raw: Json, columns: dict[str, Any]) -> f
         f"The API server took the patch, but {step.subject['kind']} {step.subject['name']} came "
         f"back with {patches.in_words(found)}.{by}"
     )
-    return leave(run, Exit(ActionState.FAILED, sentence), step, columns)
+    return leave(execution, Exit(ActionState.FAILED, sentence), step, columns)
 
 
-def met(run: Run, step: ActionStep, raw: Json) -> float | None:
+def met(execution: ActionExecution, step: ActionStep, raw: Json) -> float | None:
     """Go on where somebody else has brought about what the patch asked for; None: nobody has.
 
     While a Hold is there, every write to its Job is turned into a suspension. Once it is gone, the
     JobSet controller resumes the Job by itself as soon as anything about it changes.
     """
-    if _was_held(run, raw):
-        name = run.object_name
+    if _was_held(execution, raw):
+        name = execution.object_name
         sentence = f"Somebody else wrote to {name} in that moment, and the Hold suspended it."
-        return _found(run, step, raw, sentence)
-    if _was_resumed(run, step, raw):
+        return _found(execution, step, raw, sentence)
+    if _was_resumed(execution, step, raw):
         who, _ = patches.field_manager(raw, "/spec/suspend")
         sentence = f"{who or 'Somebody'} resumed it first, as soon as its Hold was gone."
-        return _found(run, step, raw, sentence)
+        return _found(execution, step, raw, sentence)
     return None
 
 
-def _was_held(run: Run, raw: Json) -> bool:
+def _was_held(execution: ActionExecution, raw: Json) -> bool:
     """Whether our own Hold has turned a write into the suspension that we asked for."""
-    hold = run.context.get("hold")
+    hold = execution.context.get("hold")
     annotations = raw["metadata"].get("annotations") or {}
     return (
         hold is not None
-        and run.action.verb == Verb.SUSPEND
+        and execution.action.verb == Verb.SUSPEND
         and annotations.get(HELD_BY) == hold["name"]
         and patches.value_at(raw, "/spec/suspend") is True
     )
 
 
-def _was_resumed(run: Run, step: ActionStep, raw: Json) -> bool:
+def _was_resumed(execution: ActionExecution, step: ActionStep, raw: Json) -> bool:
     """Whether a Job whose Hold this action has removed runs again."""
     removed = any(
         one.kind == StepKind.DELETE_HOLD.value and one.state == StepState.DONE.value
-        for one in run.steps
+        for one in execution.steps
     )
     same = raw["metadata"]["uid"] == step.subject["uid"]
     wanted = patches.wanted_fields(step.patch)
-    return removed and same and run.action.verb == Verb.RESUME and patches.has_all(raw, wanted)
+    return (
+        removed and same and execution.action.verb == Verb.RESUME and patches.has_all(raw, wanted)
+    )
 
 
-def found_applied(run: Run, step: ActionStep, raw: Json) -> float:
+def found_applied(execution: ActionExecution, step: ActionStep, raw: Json) -> float:
     """Go on as if the answer had come. Whether it was undone meanwhile, verification tells."""
-    return _found(run, step, raw, "The answer was lost; read afterwards, it was applied.")
+    return _found(execution, step, raw, "The answer was lost; read afterwards, it was applied.")
 
 
-def _found(run: Run, step: ActionStep, raw: Json, sentence: str) -> float:
-    _note_generation(run, step, raw)
-    run.write(
+def _found(execution: ActionExecution, step: ActionStep, raw: Json, sentence: str) -> float:
+    _note_generation(execution, step, raw)
+    execution.write(
         ActionState.SENT,
         sentence,
         step=step,
         step_columns={"state": StepState.DONE.value, "result": sentence},
         context=True,
     )
-    run.checkpoint(f"{step.kind}:recorded")
+    execution.checkpoint(f"{step.kind}:recorded")
     return 0.0
 
 
-def _note_generation(run: Run, step: ActionStep, raw: Json) -> None:
+def _note_generation(execution: ActionExecution, step: ActionStep, raw: Json) -> None:
     """From now on a higher generation means that somebody else changed the spec."""
-    for subject in run.context["subjects"]:
+    for subject in execution.context["subjects"]:
         if subject["path"] == step.path:
             subject["generation"] = raw["metadata"].get("generation")

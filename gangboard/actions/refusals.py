@@ -6,8 +6,8 @@ import json
 
 from gangboard.actions import patches
 from gangboard.actions.actor_client import get_object
+from gangboard.actions.execution import ActionExecution
 from gangboard.actions.leaving import Exit
-from gangboard.actions.run import Run
 from gangboard.domain.action import ActionState
 from gangboard.kube.errors import KubeError
 from gangboard.store.models import ActionStep
@@ -16,7 +16,7 @@ _PATCH_REJECTED = "the server rejected our request due to an error in our reques
 """What apiserver says of a JSON patch with a failing test (422 Invalid), without saying which."""
 
 
-def exit_for(run: Run, step: ActionStep, error: KubeError) -> Exit:
+def exit_for(execution: ActionExecution, step: ActionStep, error: KubeError) -> Exit:
     """Return how an action ends whose step the server has refused. Raises KubeError from reading."""
     said = error.said.message or error.sentence
     subject = step.subject
@@ -33,7 +33,7 @@ def exit_for(run: Run, step: ActionStep, error: KubeError) -> Exit:
         return Exit(ActionState.CONFLICT, f"{name} was changed at the same moment: {said}.")
     is_rejected = error.code == "invalid" and said.rstrip(".") == _PATCH_REJECTED
     if is_rejected and step.method == "PATCH":
-        return _moved_on(run, step, name)
+        return _moved_on(execution, step, name)
     if error.code == "throttled":
         return Exit(
             ActionState.FAILED,
@@ -54,9 +54,9 @@ def _forbidden(said: str) -> str:
     return f"The API server forbids it: {said.rstrip('.')}."
 
 
-def _moved_on(run: Run, step: ActionStep, name: str) -> Exit:
+def _moved_on(execution: ActionExecution, step: ActionStep, name: str) -> Exit:
     """Read which of the patch's tests has failed."""
-    raw = get_object(run.client, step.path)
+    raw = get_object(execution.client, step.path)
     if raw is None:
         return Exit(ActionState.GONE, f"{name} is gone.")
     meta = raw["metadata"]

@@ -12,8 +12,8 @@ from typing import Any
 
 from gangboard.actions import actor_client, gate, outcomes, patches, refusals, resolving, troubles
 from gangboard.actions.actor_client import Json
+from gangboard.actions.execution import ActionExecution
 from gangboard.actions.leaving import Exit, leave
-from gangboard.actions.run import Run
 from gangboard.actions.verify.guarding import unguard_others
 from gangboard.domain.action import ActionState, Lever, StepKind, StepState, Verb
 from gangboard.kube.errors import KubeError, Reach
@@ -28,143 +28,146 @@ _REHEARSED = "rehearsed"
 _DONE = (StepState.DONE.value, StepState.SKIPPED.value)
 
 
-def next_step(run: Run) -> float:
+def next_step(execution: ActionExecution) -> float:
     """Do the next thing that is to be done; return the seconds to wait after it. Raises KubeError."""
-    step = next((step for step in run.steps if step.state not in _DONE), None)
+    step = next((step for step in execution.steps if step.state not in _DONE), None)
     if step is None:
-        return _applied(run)
+        return _applied(execution)
     if step.state != StepState.PENDING.value:
-        return resolving.resolve(run, step)
-    closed = gate.closed(run)
+        return resolving.resolve(execution, step)
+    closed = gate.closed(execution)
     if closed is not None:
-        return leave(run, closed)
-    if not run.context.get(_REHEARSED):
-        return _rehearse(run)
+        return leave(execution, closed)
+    if not execution.context.get(_REHEARSED):
+        return _rehearse(execution)
     if step.dry_run:
-        return _prove(run, step)
-    return _send(run, step)
+        return _prove(execution, step)
+    return _send(execution, step)
 
 
-def _rehearse(run: Run) -> float:
+def _rehearse(execution: ActionExecution) -> float:
     """Try every patch as a dry run, so that what would be refused is known before anything changes."""
-    for step in run.steps:
+    for step in execution.steps:
         if step.kind != StepKind.PATCH.value:
             continue
         try:
-            actor_client.send(run.client, step, dry_run=True)
+            actor_client.send(execution.client, step, dry_run=True)
         except KubeError as error:
             if error.code in troubles.PASSING - {"server-error"}:
                 raise
-            found = refusals.exit_for(run, step, error)
+            found = refusals.exit_for(execution, step, error)
             return leave(
-                run, Exit(found.state, f"{found.sentence} This was a dry run: nothing was sent.")
+                execution,
+                Exit(found.state, f"{found.sentence} This was a dry run: nothing was sent."),
             )
-    run.context[_REHEARSED] = True
-    run.checkpoint("rehearsal:answered")
-    run.write(context=True)
+    execution.context[_REHEARSED] = True
+    execution.checkpoint("rehearsal:answered")
+    execution.write(context=True)
     return 0.0
 
 
-def _prove(run: Run, step: ActionStep) -> float:
+def _prove(execution: ActionExecution, step: ActionStep) -> float:
     """Ask by dry runs until the answer is the one that is needed, for a moment at most."""
     wanted = step.kind == StepKind.PROVE_HOLD.value
-    started = run.clock.monotonic()
+    started = execution.clock.monotonic()
     sends = step.sends
     while True:
-        run.checkpoint(f"{step.kind}:about-to-send")
-        raw = json.loads(actor_client.send(run.client, step).body)
+        execution.checkpoint(f"{step.kind}:about-to-send")
+        raw = json.loads(actor_client.send(execution.client, step).body)
         sends += 1
-        waited = run.clock.monotonic() - started
+        waited = execution.clock.monotonic() - started
         if raw["metadata"]["uid"] != step.subject["uid"]:
             name = f"{step.subject['kind']} {step.subject['name']}"
             uids = (step.subject["uid"], raw["metadata"]["uid"])
-            return leave(run, Exit(ActionState.GONE, refusals.another_object(name, *uids)))
+            return leave(execution, Exit(ActionState.GONE, refusals.another_object(name, *uids)))
         if patches.value_at(raw, "/spec/suspend") is wanted:
             break
         if waited > PROOF_SECONDS:
-            return _refuted(run, step, raw, sends)
-        run.clock.sleep(PROOF_PAUSE)
-    run.checkpoint(f"{step.kind}:answered")
+            return _refuted(execution, step, raw, sends)
+        execution.clock.sleep(PROOF_PAUSE)
+    execution.checkpoint(f"{step.kind}:answered")
     result = f"It came back {'suspended' if wanted else 'not suspended'} after {waited:.2f} s."
-    columns = {"state": StepState.DONE.value, "result": result, "sends": sends, "at": run.now}
+    columns = {"state": StepState.DONE.value, "result": result, "sends": sends, "at": execution.now}
     if wanted:
-        run.write(
+        execution.write(
             ActionState.PROVED,
             "The Hold is in force: a dry run of a resume came back suspended.",
             step=step,
             step_columns=columns,
-            also=lambda: _note(run, held=True),
+            also=lambda: _note(execution, held=True),
         )
     else:
-        run.write(step=step, step_columns=columns)
-    run.checkpoint(f"{step.kind}:recorded")
+        execution.write(step=step, step_columns=columns)
+    execution.checkpoint(f"{step.kind}:recorded")
     return 0.0
 
 
-def _refuted(run: Run, step: ActionStep, raw: Json, sends: int) -> float:
+def _refuted(execution: ActionExecution, step: ActionStep, raw: Json, sends: int) -> float:
     """End: the Hold did not come into force, or something else holds the Job still."""
     columns = {
         "state": StepState.FAILED.value,
         "sends": sends,
-        "at": run.now,
+        "at": execution.now,
         "result": f"After {PROOF_SECONDS:g} s it still came back otherwise.",
     }
     if step.kind == StepKind.PROVE_HOLD.value:
         sentence = (
             f"The Hold did not come into force within {PROOF_SECONDS:g} s: a resume of "
-            f"{run.object_name} would have gone through, so it was not suspended. The policy "
+            f"{execution.object_name} would have gone through, so it was not suspended. The policy "
             "gangboard-hold is missing or changed, or this API server ignores it (before 1.36 the "
             "feature gate MutatingAdmissionPolicy is off)."
         )
-        run.write(also=lambda: _note(run, held=False))
-        return leave(run, Exit(ActionState.REFUSED, sentence), step, columns)
+        execution.write(also=lambda: _note(execution, held=False))
+        return leave(execution, Exit(ActionState.REFUSED, sentence), step, columns)
     annotations = raw["metadata"].get("annotations") or {}
     holder = annotations.get("gangboard.dev/held-by", "another Hold")
     return leave(
-        run,
+        execution,
         Exit(
             ActionState.FAILED,
             f"Its Hold was removed, but a resume is still turned back (by {holder}): "
-            f"{run.object_name} stays suspended.",
+            f"{execution.object_name} stays suspended.",
         ),
         step,
         columns,
     )
 
 
-def _note(run: Run, *, held: bool) -> None:
-    if run.action.cluster_id is not None:
-        save_lever_proof(run.action.cluster_id, Lever.HOLD.value, held=held, at=run.now)
+def _note(execution: ActionExecution, *, held: bool) -> None:
+    if execution.action.cluster_id is not None:
+        save_lever_proof(execution.action.cluster_id, Lever.HOLD.value, held=held, at=execution.now)
 
 
-def _send(run: Run, step: ActionStep) -> float:
+def _send(execution: ActionExecution, step: ActionStep) -> float:
     """Write down that it is sent, send it, write down what came of it."""
-    run.checkpoint(f"{step.kind}:before-writing")
-    state, columns = _on_the_way(run, step)
-    run.write(
+    execution.checkpoint(f"{step.kind}:before-writing")
+    state, columns = _on_the_way(execution, step)
+    execution.write(
         state,
         f"{step.name}: being sent.",
         step=step,
         step_columns={
             "state": StepState.SENDING.value,
             "sends": step.sends + 1,
-            "at": run.now,
+            "at": execution.now,
         },
         context=True,
         **columns,
     )
-    run.checkpoint(f"{step.kind}:about-to-send")
-    run.must_be_ours()
+    execution.checkpoint(f"{step.kind}:about-to-send")
+    execution.must_be_ours()
     try:
-        answer = actor_client.send(run.client, step)
+        answer = actor_client.send(execution.client, step)
     except KubeError as error:
-        run.checkpoint(f"{step.kind}:answered")
-        return _failed(run, step, error)
-    run.checkpoint(f"{step.kind}:answered")
-    return _took(run, step, answer)
+        execution.checkpoint(f"{step.kind}:answered")
+        return _failed(execution, step, error)
+    execution.checkpoint(f"{step.kind}:answered")
+    return _took(execution, step, answer)
 
 
-def _on_the_way(run: Run, step: ActionStep) -> tuple[ActionState | None, dict[str, Any]]:
+def _on_the_way(
+    execution: ActionExecution, step: ActionStep
+) -> tuple[ActionState | None, dict[str, Any]]:
     """Return state and columns of an action whose next step leaves now.
 
     A Hold that is made can be taken away again; with anything else the action counts as sent.
@@ -172,29 +175,29 @@ def _on_the_way(run: Run, step: ActionStep) -> tuple[ActionState | None, dict[st
     if step.kind == StepKind.CREATE_HOLD.value:
         body = json.loads(step.patch)
         name = body["metadata"]["name"]
-        run.context["hold"] = {
+        execution.context["hold"] = {
             "name": name,
             "namespace": body["metadata"]["namespace"],
             "path": f"{step.path}/{name}",
             "job": body["spec"]["jobName"],
             "owner_uid": body["spec"]["ownerUID"],
-            "sent_at": run.now.isoformat(),
+            "sent_at": execution.now.isoformat(),
         }
         return None, {}
-    return ActionState.SENT, {"sent_at": run.action.sent_at or run.now}
+    return ActionState.SENT, {"sent_at": execution.action.sent_at or execution.now}
 
 
-def _failed(run: Run, step: ActionStep, error: KubeError) -> float:
+def _failed(execution: ActionExecution, step: ActionStep, error: KubeError) -> float:
     if error.reach is Reach.NOT_SENT:
         # Certainly nothing has left: the step is as if it had never been begun.
         columns = {"state": StepState.PENDING.value, "sends": step.sends - 1}
         columns["result"] = error.sentence
         if step.kind == StepKind.CREATE_HOLD.value:
-            del run.context["hold"]
-        run.write(step=step, step_columns=columns, context=True)
-        return troubles.unreadable(run, error)
+            del execution.context["hold"]
+        execution.write(step=step, step_columns=columns, context=True)
+        return troubles.unreadable(execution, error)
     if error.reach is Reach.UNKNOWN:
-        run.write(
+        execution.write(
             ActionState.UNKNOWN,
             f"The answer to “{step.name}” was lost; gangboard reads what became of it. "
             f"{error.sentence}",
@@ -203,71 +206,71 @@ def _failed(run: Run, step: ActionStep, error: KubeError) -> float:
             step_columns={
                 "state": StepState.UNKNOWN.value,
                 "result": error.sentence,
-                "at": run.now,
+                "at": execution.now,
             },
         )
-        run.checkpoint(f"{step.kind}:recorded")
+        execution.checkpoint(f"{step.kind}:recorded")
         return 0.0
     if step.kind == StepKind.DELETE_HOLD.value and (
         error.is_object_missing or error.code == "conflict"
     ):
-        return resolving.resolve(run, step)
+        return resolving.resolve(execution, step)
     if step.kind == StepKind.CREATE_HOLD.value:
-        del run.context["hold"]
+        del execution.context["hold"]
     columns = {
         "state": StepState.FAILED.value,
         "result": error.said.message or error.sentence,
         "status": error.status,
         "audit_id": error.audit_id[:64],
     }
-    met = _met(run, step, error)
+    met = _met(execution, step, error)
     if met is not None:
         return met
-    return leave(run, _exit_for(run, step, error), step, columns)
+    return leave(execution, _exit_for(execution, step, error), step, columns)
 
 
-def _met(run: Run, step: ActionStep, error: KubeError) -> float | None:
+def _met(execution: ActionExecution, step: ActionStep, error: KubeError) -> float | None:
     """Go on when the patch's tests failed because it is so already; None otherwise."""
     if error.code != "invalid" or step.kind != StepKind.PATCH.value:
         return None
     try:
-        raw = actor_client.get_object(run.client, step.path)
+        raw = actor_client.get_object(execution.client, step.path)
     except KubeError:
         return None
-    return outcomes.met(run, step, raw) if raw is not None else None
+    return outcomes.met(execution, step, raw) if raw is not None else None
 
 
-def _exit_for(run: Run, step: ActionStep, error: KubeError) -> Exit:
+def _exit_for(execution: ActionExecution, step: ActionStep, error: KubeError) -> Exit:
     """Return the end that a refusal means, also when what it was about cannot be read now."""
     try:
-        return refusals.exit_for(run, step, error)
+        return refusals.exit_for(execution, step, error)
     except KubeError:
         said = error.said.message or error.sentence
         return Exit(ActionState.FAILED, f"The API server did not accept it: {said.rstrip('.')}.")
 
 
-def _took(run: Run, step: ActionStep, answer: Answer) -> float:
+def _took(execution: ActionExecution, step: ActionStep, answer: Answer) -> float:
     """Take in the answer to a step that was carried out."""
     columns = {"status": answer.status, "audit_id": answer.audit_id[:64]}
     if step.kind == StepKind.DELETE_HOLD.value:
-        run.write(step=step, step_columns=columns)
-        return resolving.resolve(run, step)
+        execution.write(step=step, step_columns=columns)
+        return resolving.resolve(execution, step)
     raw = json.loads(answer.body)
     if step.kind == StepKind.CREATE_HOLD.value:
-        return outcomes.armed(run, step, raw, columns)
-    return outcomes.patched(run, step, raw, columns)
+        return outcomes.armed(execution, step, raw, columns)
+    return outcomes.patched(execution, step, raw, columns)
 
 
-def _applied(run: Run) -> float:
-    verb = "Suspended" if run.action.verb == Verb.SUSPEND else "Resumed"
-    run.checkpoint("applied:before-writing")
-    run.write(
+def _applied(execution: ActionExecution) -> float:
+    verb = "Suspended" if execution.action.verb == Verb.SUSPEND else "Resumed"
+    execution.checkpoint("applied:before-writing")
+    execution.write(
         ActionState.APPLIED,
         f"{verb}; it is being watched.",
-        applied_at=run.now,
-        sent_at=run.action.sent_at or run.now,
+        applied_at=execution.now,
+        sent_at=execution.action.sent_at or execution.now,
         context=True,
-        also=lambda: unguard_others(run.action),
+        also=lambda: unguard_others(execution.action),
     )
-    run.checkpoint("applied:written")
+    execution.checkpoint("applied:written")
     return 0.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from gangboard.actions.actor_client import NoActorError
+from gangboard.actions.execution import ActionExecution
 from gangboard.actions.gate import is_expired
 from gangboard.actions.leaving import Exit, finish, leave
 from gangboard.actions.live import UnreadableError
-from gangboard.actions.run import Run
 from gangboard.domain.action import ActionState, StepState, Verb
 from gangboard.kube.errors import KubeError
 
@@ -21,66 +21,70 @@ UNKNOWN_SECONDS = 1800.0
 _FIRST, _LONGEST_BEFORE, _LONGEST_AFTER = 0.5, 15.0, 120.0
 
 
-def unreadable(run: Run, error: KubeError | NoActorError | UnreadableError) -> float:
+def unreadable(
+    execution: ActionExecution, error: KubeError | NoActorError | UnreadableError
+) -> float:
     """Take in that a read or a dry run failed; return the seconds until the next try."""
     sentence = error.sentence if isinstance(error, KubeError) else str(error)
     passing = isinstance(error, KubeError) and error.code in PASSING
     wait = error.retry_after if isinstance(error, KubeError) else None
-    trouble = run.context.setdefault("trouble", {"since": run.now.isoformat(), "tries": 0})
+    trouble = execution.context.setdefault(
+        "trouble", {"since": execution.now.isoformat(), "tries": 0}
+    )
     trouble["tries"] += 1
     growing = _FIRST * 2 ** min(trouble["tries"] - 1, 20)
-    if _is_unresolved(run):
-        return _still_unknown(run, sentence, wait or min(_LONGEST_AFTER, growing))
-    if run.state is ActionState.APPLIED:
-        return _still_unverified(run, sentence, wait or min(_LONGEST_AFTER, growing))
+    if _is_unresolved(execution):
+        return _still_unknown(execution, sentence, wait or min(_LONGEST_AFTER, growing))
+    if execution.state is ActionState.APPLIED:
+        return _still_unverified(execution, sentence, wait or min(_LONGEST_AFTER, growing))
     if not passing:
-        return leave(run, Exit(ActionState.FAILED, _nothing_sent(run, sentence)))
-    if is_expired(run):
-        return leave(run, _too_late(run, sentence))
-    until = run.action.expires_at.strftime("%H:%M:%S UTC")
-    run.write(message=f"{sentence} It is tried again until {until}.", context=True)
+        return leave(execution, Exit(ActionState.FAILED, _nothing_sent(execution, sentence)))
+    if is_expired(execution):
+        return leave(execution, _too_late(execution, sentence))
+    until = execution.action.expires_at.strftime("%H:%M:%S UTC")
+    execution.write(message=f"{sentence} It is tried again until {until}.", context=True)
     return wait or min(_LONGEST_BEFORE, growing)
 
 
-def over(run: Run) -> None:
+def over(execution: ActionExecution) -> None:
     """Take in that the cluster answers again."""
-    run.context.pop("trouble", None)
+    execution.context.pop("trouble", None)
 
 
-def _too_late(run: Run, sentence: str) -> Exit:
-    if run.action.sent_at is not None:
+def _too_late(execution: ActionExecution, sentence: str) -> Exit:
+    if execution.action.sent_at is not None:
         return Exit(ActionState.FAILED, f"Not finished within five minutes. {sentence}")
     return Exit(ActionState.EXPIRED, f"Not sent within five minutes of the click. {sentence}")
 
 
-def _nothing_sent(run: Run, sentence: str) -> str:
-    if run.action.sent_at is not None or run.context.get("hold"):
+def _nothing_sent(execution: ActionExecution, sentence: str) -> str:
+    if execution.action.sent_at is not None or execution.context.get("hold"):
         return sentence
     return f"{sentence} Nothing was changed."
 
 
-def _is_unresolved(run: Run) -> bool:
+def _is_unresolved(execution: ActionExecution) -> bool:
     open_states = (StepState.SENDING.value, StepState.UNKNOWN.value)
-    return any(step.state in open_states for step in run.steps)
+    return any(step.state in open_states for step in execution.steps)
 
 
-def _waited(run: Run) -> float:
-    since = datetime.fromisoformat(run.context["trouble"]["since"])
-    return (run.now - since).total_seconds()
+def _waited(execution: ActionExecution) -> float:
+    since = datetime.fromisoformat(execution.context["trouble"]["since"])
+    return (execution.now - since).total_seconds()
 
 
-def _still_unknown(run: Run, sentence: str, delay: float) -> float:
-    if _waited(run) >= UNKNOWN_SECONDS:
-        minutes = int(_waited(run) // 60)
+def _still_unknown(execution: ActionExecution, sentence: str, delay: float) -> float:
+    if _waited(execution) >= UNKNOWN_SECONDS:
+        minutes = int(_waited(execution) // 60)
         return leave(
-            run,
+            execution,
             Exit(
                 ActionState.FAILED,
-                f"It is not known whether {run.object_name} was changed: the answer was lost, and it "
+                f"It is not known whether {execution.object_name} was changed: the answer was lost, and it "
                 f"could not be read for {minutes} minutes. {sentence}",
             ),
         )
-    run.write(
+    execution.write(
         ActionState.UNKNOWN,
         f"The answer was lost and it cannot be read yet what became of it. {sentence}",
         context=True,
@@ -88,18 +92,18 @@ def _still_unknown(run: Run, sentence: str, delay: float) -> float:
     return delay
 
 
-def _still_unverified(run: Run, sentence: str, delay: float) -> float:
-    if _waited(run) >= UNKNOWN_SECONDS:
-        minutes = int(_waited(run) // 60)
+def _still_unverified(execution: ActionExecution, sentence: str, delay: float) -> float:
+    if _waited(execution) >= UNKNOWN_SECONDS:
+        minutes = int(_waited(execution) // 60)
         finish(
-            run,
+            execution,
             Exit(
                 ActionState.FAILED,
-                f"It was applied, but whether it has held is not known: {run.object_name} could not "
+                f"It was applied, but whether it has held is not known: {execution.object_name} could not "
                 f"be read for {minutes} minutes. {sentence}",
-                {"guarded": run.action.verb == Verb.SUSPEND},
+                {"guarded": execution.action.verb == Verb.SUSPEND},
             ),
         )
         return 0.0
-    run.write(message=f"Applied; it cannot be watched now. {sentence}", context=True)
+    execution.write(message=f"Applied; it cannot be watched now. {sentence}", context=True)
     return delay

@@ -10,7 +10,7 @@ import json
 
 from gangboard.actions import patches
 from gangboard.actions.actor_client import Json, get_object
-from gangboard.actions.run import Run
+from gangboard.actions.execution import ActionExecution
 from gangboard.domain.action import StepKind, StepState
 from gangboard.domain.hold import ACTION_ANNOTATION, HELD_BY
 from gangboard.kube.errors import KubeError
@@ -21,107 +21,111 @@ _POLICY_SECONDS, _PAUSE = 2.0, 0.1
 _RESUME = b'{"spec":{"suspend":false}}'
 
 
-def undo(run: Run) -> str:
+def undo(execution: ActionExecution) -> str:
     """Resume the Job if the action's own Hold has suspended it; return a sentence, or empty.
 
     Call it when the Hold is gone. Sends at most one patch, ever. Raises KubeError from reading.
     """
-    subjects = run.context.get("subjects") or ()
+    subjects = execution.context.get("subjects") or ()
     if not subjects:
         return ""
     subject = subjects[0]
-    raw = get_object(run.client, subject["path"])
+    raw = get_object(execution.client, subject["path"])
     name = subject["name"]
-    step = next((step for step in run.steps if step.name == _NAME), None)
-    if raw is None or raw["metadata"]["uid"] != subject["uid"] or not _is_by_our_hold(run, raw):
+    step = next((step for step in execution.steps if step.name == _NAME), None)
+    if (
+        raw is None
+        or raw["metadata"]["uid"] != subject["uid"]
+        or not _is_by_our_hold(execution, raw)
+    ):
         if step is None:
             return ""
-        _record(run, step, StepState.DONE, "It is resumed.")
+        _record(execution, step, StepState.DONE, "It is resumed.")
         return f"{name} is resumed."
     if step is not None:
-        _record(run, step, StepState.FAILED, "It is still suspended.")
+        _record(execution, step, StepState.FAILED, "It is still suspended.")
         return f"{name} is still suspended: resume it when that is wanted."
-    if _is_suspended_above(run):
+    if _is_suspended_above(execution):
         return ""
-    if not _is_let_through(run, subject["path"]):
+    if not _is_let_through(execution, subject["path"]):
         return f"{name} is suspended and another Hold keeps it so."
-    return _resume(run, subject["path"], raw, name)
+    return _resume(execution, subject["path"], raw, name)
 
 
-def _record(run: Run, step: ActionStep, state: StepState, result: str) -> None:
+def _record(execution: ActionExecution, step: ActionStep, state: StepState, result: str) -> None:
     """Close the step, unless somebody has: it is sent once, and ends once."""
     if step.state == StepState.SENDING.value:
-        run.write(step=step, step_columns={"state": state.value, "result": result})
+        execution.write(step=step, step_columns={"state": state.value, "result": result})
 
 
-def _is_by_our_hold(run: Run, raw: Json) -> bool:
+def _is_by_our_hold(execution: ActionExecution, raw: Json) -> bool:
     annotations = raw["metadata"].get("annotations") or {}
     return (
-        annotations.get(HELD_BY) == run.context["hold"]["name"]
-        and patches.mark_of(raw) != run.action.pk
+        annotations.get(HELD_BY) == execution.context["hold"]["name"]
+        and patches.mark_of(raw) != execution.action.pk
         and patches.value_at(raw, "/spec/suspend") is True
     )
 
 
-def _is_suspended_above(run: Run) -> bool:
-    above = run.context.get("above")
-    raw = get_object(run.client, above["path"]) if above is not None else None
+def _is_suspended_above(execution: ActionExecution) -> bool:
+    above = execution.context.get("above")
+    raw = get_object(execution.client, above["path"]) if above is not None else None
     return raw is not None and patches.value_at(raw, "/spec/suspend") is True
 
 
-def _is_let_through(run: Run, path: str) -> bool:
+def _is_let_through(execution: ActionExecution, path: str) -> bool:
     """Wait until the policy has forgotten the Hold: 10 to 30 ms were observed."""
-    started = run.clock.monotonic()
-    while run.clock.monotonic() - started <= _POLICY_SECONDS:
+    started = execution.clock.monotonic()
+    while execution.clock.monotonic() - started <= _POLICY_SECONDS:
         if patches.value_at(
-            json.loads(run.client.merge_patch(path, _RESUME).body), "/spec/suspend"
+            json.loads(execution.client.merge_patch(path, _RESUME).body), "/spec/suspend"
         ):
-            run.clock.sleep(_PAUSE)
+            execution.clock.sleep(_PAUSE)
         else:
             return True
     return False
 
 
-def _resume(run: Run, path: str, raw: Json, name: str) -> str:
+def _resume(execution: ActionExecution, path: str, raw: Json, name: str) -> str:
     held_by = f"/metadata/annotations/{HELD_BY.replace('/', '~1')}"
     mark = f"/metadata/annotations/{ACTION_ANNOTATION.replace('/', '~1')}"
     patch = json.dumps(
         [
             {"op": "test", "path": "/metadata/uid", "value": raw["metadata"]["uid"]},
             {"op": "test", "path": "/spec/suspend", "value": True},
-            {"op": "test", "path": held_by, "value": run.context["hold"]["name"]},
+            {"op": "test", "path": held_by, "value": execution.context["hold"]["name"]},
             {"op": "add", "path": "/spec/suspend", "value": False},
             {"op": "remove", "path": held_by},
-            {"op": "add", "path": mark, "value": run.action.pk},
+            {"op": "add", "path": mark, "value": execution.action.pk},
         ],
         separators=(",", ":"),
     )
     step = ActionStep(
-        action=run.action,
-        position=max((step.position for step in run.steps), default=-1) + 1,
+        action=execution.action,
+        position=max((step.position for step in execution.steps), default=-1) + 1,
         kind=StepKind.PATCH.value,
         name=_NAME,
-        subject={**run.steps[0].subject, "name": raw["metadata"]["name"], "kind": "Job"},
+        subject={**execution.steps[0].subject, "name": raw["metadata"]["name"], "kind": "Job"},
         method="PATCH",
         path=path,
         patch=patch,
         state=StepState.SENDING.value,
         sends=1,
-        at=run.now,
+        at=execution.now,
     )
-    run.checkpoint("undo:before-writing")
-    run.write(message=f"{name} is being resumed: the Hold had suspended it.", also=step.save)
-    run.reload_steps()
-    run.checkpoint("undo:about-to-send")
-    run.must_be_ours()
+    execution.checkpoint("undo:before-writing")
+    execution.write(message=f"{name} is being resumed: the Hold had suspended it.", also=step.save)
+    execution.reload_steps()
+    execution.checkpoint("undo:about-to-send")
+    execution.must_be_ours()
     why, state = "", StepState.DONE
     try:
-        run.client.json_patch(path, patch.encode())
+        execution.client.json_patch(path, patch.encode())
     except KubeError as error:
         why, state = error.sentence, StepState.FAILED
-    run.checkpoint("undo:answered")
-    found = next(one for one in run.steps if one.name == _NAME)
-    _record(run, found, state, why or "It is resumed.")
+    execution.checkpoint("undo:answered")
+    found = next(one for one in execution.steps if one.name == _NAME)
+    _record(execution, found, state, why or "It is resumed.")
     if why:
         return f"The Hold had suspended {name} when somebody wrote to it, and it still is: {why}"
     return f"The Hold had suspended {name} when somebody wrote to it; it was resumed."

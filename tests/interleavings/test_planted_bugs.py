@@ -9,9 +9,9 @@ import pytest
 from django.db import transaction
 
 from gangboard.actions import actor_client, leaving, service
+from gangboard.actions.execution import ActionExecution
 from gangboard.actions.leaving import Exit
 from gangboard.actions.requests import AcceptedRequest
-from gangboard.actions.run import Run
 from gangboard.domain.action import ActionState
 from gangboard.kube.errors import KubeError, Reach
 from gangboard.kube.writing import Answer
@@ -83,12 +83,12 @@ def _spoil_requests(
 
 
 def test_a_hold_that_is_left_armed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def end_only(run: Run) -> float:
-        exit_ = run.context["exit"]
-        if run.action.finished_at is None:
-            leaving.finish(run, Exit(ActionState(exit_["state"]), exit_["sentence"]))
+    def end_only(execution: ActionExecution) -> float:
+        exit_ = execution.context["exit"]
+        if execution.action.finished_at is None:
+            leaving.finish(execution, Exit(ActionState(exit_["state"]), exit_["sentence"]))
         else:
-            run.write(due_at=None)
+            execution.write(due_at=None)
         return 0.0
 
     monkeypatch.setattr(leaving, "remove_hold", end_only)

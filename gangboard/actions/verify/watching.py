@@ -8,9 +8,9 @@ from typing import Any
 from gangboard.actions import known
 from gangboard.actions.actor_client import Json, get_object
 from gangboard.actions.checking import restarts_of
+from gangboard.actions.execution import ActionExecution
 from gangboard.actions.leaving import Exit, finish, leave
 from gangboard.actions.live import Live
-from gangboard.actions.run import Run
 from gangboard.actions.verify import holding, kept, leaving_pods, siblings
 from gangboard.actions.verify.guarding import guard
 from gangboard.diagnosis.policy.refusals import hold_unavailable
@@ -32,83 +32,89 @@ jobset.x-k8s.io/v1alpha2)."""
 _MOST_NOTES = 10
 
 
-def watch(run: Run) -> float:
+def watch(execution: ActionExecution) -> float:
     """Look once; return the seconds until the next look, 0 when it is over. Raises KubeError."""
-    context, now = run.context, run.now
-    survives = run.action.lever == Lever.HOLD
-    applied_at = _applied_at(run)
-    seen = kept.look(run.client, context["subjects"], survives=survives, since=applied_at, now=now)
+    context, now = execution.context, execution.now
+    survives = execution.action.lever == Lever.HOLD
+    applied_at = _applied_at(execution)
+    seen = kept.look(
+        execution.client, context["subjects"], survives=survives, since=applied_at, now=now
+    )
     if seen.undone is not None:
-        return _reverted(run, seen.undone)
+        return _reverted(execution, seen.undone)
     if seen.missing:
-        return _missing(run, seen.missing)
+        return _missing(execution, seen.missing)
     context.pop("missing_since", None)
     notes = [note for note in seen.moved if note not in context.setdefault("notes", [])]
     if notes:
         context["notes"] = [*context["notes"], *notes][-_MOST_NOTES:]
         context["quiet_since"] = now.isoformat()
     if seen.renewed:
-        _follow(run, seen.raws)
+        _follow(execution, seen.raws)
     if notes or seen.renewed:
         # The next look may be another worker's: it must not take them for news again.
-        run.write(context=True)
-    return _decide(run, seen.raws, _pods(run))
+        execution.write(context=True)
+    return _decide(execution, seen.raws, _pods(execution))
 
 
-def _applied_at(run: Run) -> datetime:
-    return run.action.applied_at or run.action.sent_at or run.action.requested_at
+def _applied_at(execution: ActionExecution) -> datetime:
+    return execution.action.applied_at or execution.action.sent_at or execution.action.requested_at
 
 
-def _live(run: Run) -> Live:
-    return Live(run.client, run.context.get("versions", {}))
+def _live(execution: ActionExecution) -> Live:
+    return Live(execution.client, execution.context.get("versions", {}))
 
 
-def _pods(run: Run) -> tuple[Pod, ...]:
-    if run.action.verb != Verb.SUSPEND:
+def _pods(execution: ActionExecution) -> tuple[Pod, ...]:
+    if execution.action.verb != Verb.SUSPEND:
         return ()
-    return _live(run).pods(run.action.namespace, run.context["jobs"])
+    return _live(execution).pods(execution.action.namespace, execution.context["jobs"])
 
 
-def _follow(run: Run, raws: list[Json]) -> None:
+def _follow(execution: ActionExecution, raws: list[Json]) -> None:
     """A Job was made anew: from now on its pods are those of the new one."""
     for raw in raws:
         if raw.get("kind") == "Job":
             name = raw["metadata"]["name"]
-            jobs = {uid: job for uid, job in run.context["jobs"].items() if job != name}
-            run.context["jobs"] = {**jobs, raw["metadata"]["uid"]: name}
+            jobs = {uid: job for uid, job in execution.context["jobs"].items() if job != name}
+            execution.context["jobs"] = {**jobs, raw["metadata"]["uid"]: name}
 
 
-def _decide(run: Run, raws: list[Json], pods: tuple[Pod, ...]) -> float:
+def _decide(execution: ActionExecution, raws: list[Json], pods: tuple[Pod, ...]) -> float:
     """Say that it has held, or how it stands."""
-    context = run.context
-    watched = (run.now - _watched_since(run)).total_seconds()
+    context = execution.context
+    watched = (execution.now - _watched_since(execution)).total_seconds()
     left = leaving_pods.remaining(pods)
-    acted = run.action.verb != Verb.SUSPEND or all(_has_acted(raw) for raw in raws)
+    acted = execution.action.verb != Verb.SUSPEND or all(_has_acted(raw) for raw in raws)
     if watched >= context["watch"] and not left and acted:
-        hold = holding.relied_on(run.action)
-        lost = holding.lost(run.client, hold) if hold is not None else ""
-        return _hold_lost(run, lost) if lost else _verified(run)
+        hold = holding.relied_on(execution.action)
+        lost = holding.lost(execution.client, hold) if hold is not None else ""
+        return _hold_lost(execution, lost) if lost else _verified(execution)
     if watched > max(context["watch"], context["grace"] + BEYOND_GRACE):
-        return _given_up(run, left)
-    message = _standing(run, left, acted)
-    if message != run.action.message:
-        run.write(message=message, context=True)
+        return _given_up(execution, left)
+    message = _standing(execution, left, acted)
+    if message != execution.action.message:
+        execution.write(message=message, context=True)
     if watched < FIRST_PAUSE:
         return FIRST_PAUSE
     return PAUSE if watched < QUICK_SECONDS else LONG_PAUSE
 
 
-def _watched_since(run: Run) -> datetime:
+def _watched_since(execution: ActionExecution) -> datetime:
     """Return when it was sent, or when somebody changed its spec last after that."""
-    quiet = run.context.get("quiet_since")
-    return datetime.fromisoformat(quiet) if quiet else run.action.sent_at or _applied_at(run)
+    quiet = execution.context.get("quiet_since")
+    return (
+        datetime.fromisoformat(quiet)
+        if quiet
+        else execution.action.sent_at or _applied_at(execution)
+    )
 
 
-def _standing(run: Run, left: tuple[Pod, ...], acted: bool) -> str:
-    if run.action.verb != Verb.SUSPEND:
+def _standing(execution: ActionExecution, left: tuple[Pod, ...], acted: bool) -> str:
+    if execution.action.verb != Verb.SUSPEND:
         return "Resumed, watching that it stays so."
     if left:
-        return f"Suspended, watching: {leaving_pods.in_words(left, run.now)}."
+        return f"Suspended, watching: {leaving_pods.in_words(left, execution.now)}."
     if not acted:
         return "Suspended, watching: its controller has not said yet that it has acted."
     return "Suspended, watching: its pods are gone."
@@ -122,46 +128,50 @@ def _has_acted(raw: Json) -> bool:
     return any(one["type"] == "Suspended" and one["status"] == "True" for one in conditions)
 
 
-def _verified(run: Run) -> float:
-    notes = [*run.context.get("notes", []), *_sibling_changes(run)]
-    suspends = run.action.verb == Verb.SUSPEND
+def _verified(execution: ActionExecution) -> float:
+    notes = [*execution.context.get("notes", []), *_sibling_changes(execution)]
+    suspends = execution.action.verb == Verb.SUSPEND
     if not suspends:
-        sentence = f"{run.object_name} was resumed and stays so."
-        if not run.context["subjects"]:
-            sentence = f"The Hold on {run.object_name} is gone; what suspends it still is above it."
-    elif run.action.lever == Lever.HOLD:
-        sentence = f"{run.object_name} is held: suspended, its pods are gone, siblings untouched."
+        sentence = f"{execution.object_name} was resumed and stays so."
+        if not execution.context["subjects"]:
+            sentence = (
+                f"The Hold on {execution.object_name} is gone; what suspends it still is above it."
+            )
+    elif execution.action.lever == Lever.HOLD:
+        sentence = (
+            f"{execution.object_name} is held: suspended, its pods are gone, siblings untouched."
+        )
     else:
-        sentence = f"{run.object_name} is suspended and stays so; its pods are gone."
+        sentence = f"{execution.object_name} is suspended and stays so; its pods are gone."
     if notes:
         sentence = sentence.replace(", siblings untouched", "")
 
     def also() -> None:
-        guard(run.action)
-        _note_native(run, held=True)
+        guard(execution.action)
+        _note_native(execution, held=True)
 
-    run.checkpoint("verified:before-writing")
+    execution.checkpoint("verified:before-writing")
     finish(
-        run,
+        execution,
         Exit(
             ActionState.VERIFIED,
             " ".join([sentence, *notes]),
-            {"warnings": [*run.action.warnings, *notes], "guarded": suspends},
+            {"warnings": [*execution.action.warnings, *notes], "guarded": suspends},
         ),
         also,
     )
     return 0.0
 
 
-def _sibling_changes(run: Run) -> list[str]:
+def _sibling_changes(execution: ActionExecution) -> list[str]:
     """Return what has happened to the siblings, the owner's own restart first. Raises KubeError."""
-    context = run.context
+    context = execution.context
     before, above = context["siblings"], context.get("above")
     found = []
     if above is not None:
-        found += _restart(run, above)
+        found += _restart(execution, above)
     if before["pods"]:
-        pods = _live(run).pods(run.action.namespace, before["jobs"])
+        pods = _live(execution).pods(execution.action.namespace, before["jobs"])
         ended = frozenset(
             pod.meta.controller.uid
             for pod in pods
@@ -172,13 +182,13 @@ def _sibling_changes(run: Run) -> list[str]:
     return found[:_MOST_NOTES]
 
 
-def _restart(run: Run, above: dict[str, Any]) -> list[str]:
-    raw = get_object(run.client, above["path"])
+def _restart(execution: ActionExecution, above: dict[str, Any]) -> list[str]:
+    raw = get_object(execution.client, above["path"])
     if raw is None or raw["metadata"]["uid"] != above["uid"]:
         return [f"{above['name']} is gone."]
     kind = known.owner_kind(above["group"], above["kind"])
     assert kind is not None  # noqa: S101  # it was when it was written down
-    seen = _live(run).seen(kind, run.action.namespace, raw["metadata"]["name"])
+    seen = _live(execution).seen(kind, execution.action.namespace, raw["metadata"]["name"])
     restarts = restarts_of(seen.owner) if seen is not None else 0
     if restarts <= above["restarts"]:
         return []
@@ -188,25 +198,27 @@ def _restart(run: Run, above: dict[str, Any]) -> list[str]:
     ]
 
 
-def _hold_lost(run: Run, why: str) -> float:
+def _hold_lost(execution: ActionExecution, why: str) -> float:
     """End: the Job is suspended, and nothing keeps it so."""
-    seconds = (run.now - _applied_at(run)).total_seconds()
-    sentence = f"Hold lost: {why} {run.object_name} is still suspended, but nothing keeps it so."
-    return leave(run, Exit(ActionState.REVERTED, sentence, {"held_seconds": seconds}))
+    seconds = (execution.now - _applied_at(execution)).total_seconds()
+    sentence = (
+        f"Hold lost: {why} {execution.object_name} is still suspended, but nothing keeps it so."
+    )
+    return leave(execution, Exit(ActionState.REVERTED, sentence, {"held_seconds": seconds}))
 
 
-def _reverted(run: Run, undone: kept.Undone) -> float:
-    verb = "suspended" if run.action.verb == Verb.SUSPEND else "resumed"
+def _reverted(execution: ActionExecution, undone: kept.Undone) -> float:
+    verb = "suspended" if execution.action.verb == Verb.SUSPEND else "resumed"
 
     def also() -> None:
-        _note_native(run, held=False)
+        _note_native(execution, held=False)
 
-    run.write(also=also)
+    execution.write(also=also)
     return leave(
-        run,
+        execution,
         Exit(
             ActionState.REVERTED,
-            f"It did not hold: {undone.sentence} {run.object_name} is not {verb}.{_advice(run)}",
+            f"It did not hold: {undone.sentence} {execution.object_name} is not {verb}.{_advice(execution)}",
             {
                 "reverted_by": undone.manager[:253],
                 "held_seconds": undone.held_seconds,
@@ -215,9 +227,9 @@ def _reverted(run: Run, undone: kept.Undone) -> float:
     )
 
 
-def _advice(run: Run) -> str:
+def _advice(execution: ActionExecution) -> str:
     """Return what would have held where a bare suspend of one Job did not; empty elsewhere."""
-    action = run.action
+    action = execution.action
     if action.lever != Lever.NATIVE or action.verb != Verb.SUSPEND or action.cluster is None:
         return ""
     missing = hold_unavailable(read_levers(action.cluster))
@@ -226,40 +238,44 @@ def _advice(run: Run) -> str:
     return f" A Hold would keep it suspended. What is needed: {missing.needs}"
 
 
-def _missing(run: Run, name: str) -> float:
+def _missing(execution: ActionExecution, name: str) -> float:
     """The object is away: between two lives while its JobSet restarts, or for good."""
-    context, now = run.context, run.now
+    context, now = execution.context, execution.now
     since = _moment(context.get("missing_since"))
     above = context.get("above")
     if since is None:
         context["missing_since"] = now.isoformat()
-        run.write(context=True)
+        execution.write(context=True)
         since = now
-    waits = (now - since).total_seconds() < MISSING_SECONDS and run.action.lever == Lever.HOLD
-    if waits and above is not None and get_object(run.client, above["path"]) is not None:
+    waits = (now - since).total_seconds() < MISSING_SECONDS and execution.action.lever == Lever.HOLD
+    if waits and above is not None and get_object(execution.client, above["path"]) is not None:
         return PAUSE
-    return leave(run, Exit(ActionState.GONE, f"{name} was deleted while it was watched."))
+    return leave(execution, Exit(ActionState.GONE, f"{name} was deleted while it was watched."))
 
 
-def _given_up(run: Run, left: tuple[Pod, ...]) -> float:
+def _given_up(execution: ActionExecution, left: tuple[Pod, ...]) -> float:
     """It holds, and yet it is not as it should be. What was done stays: it was asked for."""
     if left:
         why = f"but its pods do not go: {leaving_pods.where(left)}"
     else:
         why = "but its controller does not say that it has acted"
-    sentence = f"{run.object_name} is suspended and has stayed so, {why}."
-    finish(run, Exit(ActionState.FAILED, sentence, {"guarded": True}), lambda: guard(run.action))
+    sentence = f"{execution.object_name} is suspended and has stayed so, {why}."
+    finish(
+        execution,
+        Exit(ActionState.FAILED, sentence, {"guarded": True}),
+        lambda: guard(execution.action),
+    )
     return 0.0
 
 
-def _note_native(run: Run, *, held: bool) -> None:
+def _note_native(execution: ActionExecution, *, held: bool) -> None:
     """Remember whether this build of JobSet leaves a child Job alone that asked for it."""
-    action, claim = run.action, run.context.get("claim")
+    action, claim = execution.action, execution.context.get("claim")
     if action.lever != Lever.NATIVE or action.verb != Verb.SUSPEND or not claim:
         return
     if action.cluster is not None:
         build = action.cluster.jobset_build
-        save_lever_proof(action.cluster.pk, Lever.NATIVE.value, held=held, at=run.now, build=build)
+        save_lever_proof(action.cluster.pk, Lever.NATIVE.value, held=held, at=execution.now, build=build)
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -1,4 +1,4 @@
-"""One action in the hands of one worker: its row, its steps, and the only way to change them.
+"""The execution of one action by one worker: its row, its steps, and the only way to change them.
 
 Every change goes through `write`: one transaction that confirms the claim, changes the row, adds the
 audit line and raises the cluster's data version. Nothing is sent while one is open.
@@ -29,7 +29,7 @@ SLOWEST_REQUEST = 15.0
 
 
 @dataclass(slots=True)
-class Run:
+class ActionExecution:
     """What a worker knows while it carries an action out."""
 
     claim: Claim
