@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-from gangboard.actions import ends, gate, known, patches, refusals
+from gangboard.actions import ends, gate, patches, refusals, registered_kinds
 from gangboard.actions.actor_client import object_path
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.leaving import Exit, leave
@@ -70,7 +70,7 @@ def check(execution: ActionExecution) -> float:
 def _stored_ground(execution: ActionExecution, cluster: Cluster) -> ActionContext | None:
     gang = Gang.objects.filter(pk=execution.action.gang_id, cluster=cluster).first()
     return (
-        action_context.read_action_context(cluster.pk, gang, known.models())
+        action_context.read_action_context(cluster.pk, gang, registered_kinds.models())
         if gang is not None
         else None
     )
@@ -78,7 +78,7 @@ def _stored_ground(execution: ActionExecution, cluster: Cluster) -> ActionContex
 
 def _target(execution: ActionExecution, live: Live) -> Seen | Exit:
     action = execution.action
-    kind = known.owner_kind(action.api_group, action.kind)
+    kind = registered_kinds.owner_kind(action.api_group, action.kind)
     assert kind is not None  # noqa: S101  # checked when it was asked
     seen = live.seen(kind, action.namespace, action.name)
     if seen is None:
@@ -230,7 +230,7 @@ def _restarts(pod: Pod) -> int:
 def _above(live: Live, owner: Owner) -> dict[str, Any] | None:
     """Return where the owner is and how often it has restarted."""
     ref = owner.meta.ref
-    kind = known.owner_kind(ref.group, ref.kind)
+    kind = registered_kinds.owner_kind(ref.group, ref.kind)
     if kind is None:
         return None
     version = live.version(kind.resource)

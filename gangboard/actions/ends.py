@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.db import IntegrityError, transaction
 
-from gangboard.actions import known
+from gangboard.actions import registered_kinds
 from gangboard.actions.gate import OWN
 from gangboard.actions.requests import ActionRequest
 from gangboard.actions.seen_holds import Mark, read_holds
@@ -77,7 +77,7 @@ def _overdue(now: datetime, seen: Collection[Mark]) -> Iterator[Overdue]:
 def _job(cluster: Cluster, hold: Hold) -> Owner | None:
     """Return the Job that a Hold is about, or None: then the Hold does nothing."""
     found = action_context.find_object(
-        cluster, "jobs.batch", hold.meta.ref.namespace, hold.job_name, known.models()
+        cluster, "jobs.batch", hold.meta.ref.namespace, hold.job_name, registered_kinds.models()
     )
     if not isinstance(found, Owner) or found.meta.controller is None:
         return None
@@ -97,7 +97,7 @@ def _tried_lately(overdue: Overdue, now: datetime) -> bool:
 
 def _request_release(overdue: Overdue, now: datetime, clock: DatabaseClock) -> Action:
     ref, cluster = overdue.job, overdue.cluster
-    gang = action_context.find_gang(cluster.pk, ref.uid, known.models())
+    gang = action_context.find_gang(cluster.pk, ref.uid, registered_kinds.models())
     end = overdue.until.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     target = Target(cluster.name, ref.group, ref.kind, ref.namespace, ref.name, ref.uid)
     return new_action(

@@ -15,10 +15,10 @@ from gangboard.actions import actor_client, checking, leaving, sending, troubles
 from gangboard.actions.actor_client import ClientFactory, NoActorError
 from gangboard.actions.clock import Clock, RealClock
 from gangboard.actions.execution import ActionExecution, Checkpoint
-from gangboard.actions.lanes import LANES, Lanes
 from gangboard.actions.leaving import Exit
 from gangboard.actions.live import UnreadableError
 from gangboard.actions.verify import watching
+from gangboard.actions.worker_slots import WORKER_SLOTS, WorkerSlots
 from gangboard.domain.action import ActionState
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
@@ -52,7 +52,7 @@ class Engine:
     clock: Clock = field(default_factory=RealClock)
     open_client: ClientFactory = actor_client.open_client
     checkpoint: Checkpoint = _no_checkpoint
-    lanes: Lanes = field(default_factory=Lanes)
+    slots: WorkerSlots = field(default_factory=WorkerSlots)
 
     def advance(self, action_id: str) -> float | None:
         """Work on an action for some seconds.
@@ -62,7 +62,7 @@ class Engine:
         may have: then `next_in_line` says later that there is room.
         """
         cluster_id = actions.cluster_of(action_id)
-        if not self.lanes.enter(cluster_id):
+        if not self.slots.acquire(cluster_id):
             return None
         answered = True
         try:
@@ -72,14 +72,14 @@ class Engine:
             delay = self._carry_on(execution)
             answered = "trouble" not in execution.context
         finally:
-            self.lanes.leave(cluster_id, answered=answered)
+            self.slots.release(cluster_id, answered=answered)
         return delay
 
     def next_in_line(self) -> list[str]:
         """Return ids of actions that are due and were turned away while their cluster had no thread left."""
         found = []
-        for cluster_id in self.lanes.welcome():
-            found += actions.due_actions(self.clock, cluster_id=cluster_id, most=LANES)
+        for cluster_id in self.slots.admit_waiting():
+            found += actions.due_actions(self.clock, cluster_id=cluster_id, most=WORKER_SLOTS)
         return found
 
     def _take(self, action_id: str) -> ActionExecution | None:

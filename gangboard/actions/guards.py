@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import transaction
 
-from gangboard.actions import actor_client, known
+from gangboard.actions import actor_client, registered_kinds
 from gangboard.actions.actor_client import ActorClient, Json, get_object
 from gangboard.actions.clock import Clock
 from gangboard.actions.troubles import PASSING
@@ -45,7 +45,7 @@ def suspicious(cluster_id: int | None = None) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
     for cluster, guarded in _guarded(cluster_id).items():
         uids = {uid for action in guarded for uid in _uids(action)}
-        stored = read_objects(cluster.pk, uids, known.models())
+        stored = read_objects(cluster.pk, uids, registered_kinds.models())
         sees_holds = ResourceState.objects.filter(cluster=cluster, resource=HOLDS, state="ok")
         holds_known = sees_holds.exists()
         differing = [

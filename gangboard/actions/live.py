@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from gangboard.actions import known
+from gangboard.actions import registered_kinds
 from gangboard.actions.actor_client import ActorClient, Json, get_body, object_path
 from gangboard.decode.holds import HOLD
 from gangboard.decode.page import Page, TooLargeError, build_model, read_object, read_page
@@ -96,7 +96,7 @@ class Live:
         """Return the owner and the known owners above it, the topmost last."""
         chain = [owner]
         while len(chain) < _DEEPEST and (above := chain[-1].meta.controller) is not None:
-            kind = known.owner_kind(above.group, above.kind)
+            kind = registered_kinds.owner_kind(above.group, above.kind)
             if kind is None:
                 break
             seen = self.seen(kind, owner.meta.ref.namespace, above.name)
@@ -107,12 +107,12 @@ class Live:
 
     def _jobs_of(self, chain: list[Owner]) -> Iterator[Owner]:
         """Yield the Jobs that may be below the chain, by the label of the lowest owner with one."""
-        kind = known.owner_kind("batch", "Job")
+        kind = registered_kinds.owner_kind("batch", "Job")
         assert kind is not None  # noqa: S101  # a file of its own in owners/
         selector: dict[str, str] = {}
         for owner in chain:
             ref = owner.meta.ref
-            found = known.owner_kind(ref.group, ref.kind)
+            found = registered_kinds.owner_kind(ref.group, ref.kind)
             if found is not None and found.child_label:
                 selector = {"labelSelector": f"{found.child_label}={ref.name}"}
                 break
@@ -134,7 +134,7 @@ class Live:
             raise
 
     def _entries(self, namespace: str) -> Iterator[QueueEntry]:
-        for resource in known.queue_resources():
+        for resource in registered_kinds.queue_resources():
             if resource.key in self.versions:
                 yield from self._list(resource, namespace, {}, QueueEntry)
 

@@ -10,7 +10,8 @@ from functools import partial
 
 from django.db import IntegrityError, transaction
 
-from gangboard.actions import known, validation
+from gangboard.actions import registered_kinds, validation
+from gangboard.actions.dispatch import wake
 from gangboard.actions.requests import (
     MOST_AT_ONCE,
     AcceptedRequest,
@@ -19,7 +20,6 @@ from gangboard.actions.requests import (
     RequestErrorCode,
     RequestResult,
 )
-from gangboard.actions.waking import wake
 from gangboard.diagnosis.policy.plan import plan
 from gangboard.domain.action import ActionState, Plan
 from gangboard.domain.silence import why_closed
@@ -92,9 +92,11 @@ def stored_plan(
     chosen: frozenset[str] = frozenset(),
 ) -> Plan:
     """Return the plan from the objects as the poll saw them last. Raises RequestError (NOT_FOUND)."""
-    gang = action_context.find_gang(cluster.pk, action_request.target.uid, known.models())
+    gang = action_context.find_gang(
+        cluster.pk, action_request.target.uid, registered_kinds.models()
+    )
     ground = (
-        action_context.read_action_context(cluster.pk, gang, known.models())
+        action_context.read_action_context(cluster.pk, gang, registered_kinds.models())
         if gang is not None
         else None
     )
@@ -167,7 +169,9 @@ def _write(
     clock: DatabaseClock,
 ) -> Action:
     """Write row and audit. Raises IntegrityError: the key is used, or an action is open."""
-    gang = action_context.find_gang(subject.cluster.pk, action_request.target.uid, known.models())
+    gang = action_context.find_gang(
+        subject.cluster.pk, action_request.target.uid, registered_kinds.models()
+    )
     root = gang.uid if gang is not None else action_request.target.uid
     action = new_action(
         subject.cluster,

@@ -7,7 +7,7 @@ from typing import Any
 from celery import shared_task
 from celery.signals import worker_ready, worker_shutting_down
 
-from gangboard.actions import guards, proofs, waking
+from gangboard.actions import dispatch, guards, proofs
 from gangboard.actions.sweeper import Sweeper
 from gangboard.actions.worker import engine, prove_pulse, pulse
 from gangboard.store.heartbeats import arrived
@@ -19,21 +19,21 @@ EXPIRES = 4.0
 _sweeper = Sweeper()
 
 
-@shared_task(name=waking.ADVANCE)
+@shared_task(name=dispatch.ADVANCE)
 def advance(action_id: str) -> None:
     """Work on an action for some seconds, then order the next look at it."""
     delay = engine.advance(action_id)
     if delay is not None:
-        waking.send(action_id, delay=delay)
+        dispatch.send(action_id, delay=delay)
     for waiting in engine.next_in_line():
-        waking.send(waiting)
+        dispatch.send(waiting)
 
 
 @shared_task(name="gangboard.actions.tasks.sweep")
 def sweep() -> None:
     """Order what is due and nobody works on; its running shows that orders arrive."""
-    arrived(waking.QUEUE)
-    _sweeper.order(waking.send, _order(inspect), _order(prove))
+    arrived(dispatch.QUEUE)
+    _sweeper.order(dispatch.send, _order(inspect), _order(prove))
 
 
 @shared_task(name="gangboard.actions.tasks.inspect")
@@ -55,7 +55,7 @@ def _order(task: Any) -> Any:
 @worker_ready.connect
 def start_pulse(sender: Any, **_: object) -> None:
     """Begin to say that this worker is alive, if it is one that acts or one that proves."""
-    for queue, beating in ((waking.QUEUE, pulse), (PROVE_QUEUE, prove_pulse)):
+    for queue, beating in ((dispatch.QUEUE, pulse), (PROVE_QUEUE, prove_pulse)):
         if queue in sender.app.amqp.queues.consume_from:
             beating.start()
 

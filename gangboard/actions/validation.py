@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from gangboard.actions import known
+from gangboard.actions import registered_kinds
 from gangboard.actions.requests import ActionRequest, RequestError, RequestErrorCode
 from gangboard.domain.owner import Owner
 from gangboard.store import action_context
@@ -41,7 +41,7 @@ def check_form(
             raise _invalid(f"The target's {name} is missing, or longer than {longest} characters.")
     if target.generation is not None and not 0 < target.generation <= _LARGEST_GENERATION:
         raise _invalid("The target's generation must be a positive number.")
-    if known.owner_kind(target.api_group, target.kind) is None:
+    if registered_kinds.owner_kind(target.api_group, target.kind) is None:
         raise _invalid(f"gangboard does not know how to suspend objects of kind {target.kind}.")
     if reason_needed and len(reason) < SHORTEST_REASON:
         raise _invalid(f"A reason of at least {SHORTEST_REASON} characters is needed.")
@@ -77,12 +77,12 @@ def find_subject(viewer: Viewer, action_request: ActionRequest) -> Subject:
     Raises RequestError: NOT_FOUND for what is not there or not visible alike, FORBIDDEN, MOVED_ON.
     """
     target = action_request.target
-    kind = known.owner_kind(target.api_group, target.kind)
+    kind = registered_kinds.owner_kind(target.api_group, target.kind)
     cluster = Cluster.objects.filter(name=target.cluster).first()
     found = None
     if cluster is not None and kind is not None and viewer.sees(cluster.pk, target.namespace):
         found = action_context.find_object(
-            cluster, kind.resource.key, target.namespace, target.name, known.models()
+            cluster, kind.resource.key, target.namespace, target.name, registered_kinds.models()
         )
     if cluster is None or not isinstance(found, Owner):
         raise RequestError(

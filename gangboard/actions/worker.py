@@ -6,7 +6,7 @@ import socket
 import uuid
 
 from gangboard.actions.engine import Engine
-from gangboard.actions.lanes import LANES
+from gangboard.actions.worker_slots import WORKER_SLOTS
 from gangboard.store.heartbeats import Pulse
 
 HOLDER = f"{socket.gethostname()}-act-{uuid.uuid4().hex[:8]}"
@@ -17,5 +17,5 @@ PROVE_THREADS = 4
 """Clusters that one worker looks at at once. One that hangs takes a thread for some seconds a minute."""
 
 engine = Engine(holder=HOLDER)
-pulse = Pulse(HOLDER, "act", LANES)
+pulse = Pulse(HOLDER, "act", WORKER_SLOTS)
 prove_pulse = Pulse(PROVER, "prove", PROVE_THREADS)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from gangboard.actions.lanes import LANES
 from gangboard.actions.worker import PROVE_THREADS
+from gangboard.actions.worker_slots import WORKER_SLOTS
 from gangboard.ops.supervisor import Child, python_module
 from gangboard.serving.command import WEB_SERVER
 
-ACT_THREADS = LANES + 2
+ACT_THREADS = WORKER_SLOTS + 2
 """Two beyond the actions that are carried out at once, so that the sweep runs while all of them wait."""
 
 

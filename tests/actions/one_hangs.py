@@ -23,7 +23,7 @@ django.setup()
 from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 
-from gangboard.actions import service, tasks, waking  # noqa: E402
+from gangboard.actions import dispatch, service, tasks  # noqa: E402
 from gangboard.actions.actor_client import KubeActorClient  # noqa: E402
 from gangboard.actions.clock import RealClock  # noqa: E402
 from gangboard.kube.errors import KubeError  # noqa: E402
@@ -73,10 +73,10 @@ class Workers:
         self.pools[queue].submit(run)
 
     def send(self, action_id: str, *, delay: float = 0.0) -> None:
-        """`waking.send`, without a broker."""
+        """`dispatch.send`, without a broker."""
         if self.stopping:
             return
-        arguments = (waking.QUEUE, tasks.advance, action_id)
+        arguments = (dispatch.QUEUE, tasks.advance, action_id)
         timer = threading.Timer(delay, self.order, arguments)
         timer.start()
         self.timers.append(timer)
@@ -153,7 +153,7 @@ def play(healthy: Site, hangs: Site) -> dict[str, Any]:
         hanging.wrap("merge_patch"),
         hanging.wrap("json_patch"),
         hanging.wrap("create"),
-        mock.patch.object(waking, "send", workers.send),
+        mock.patch.object(dispatch, "send", workers.send),
         _routed(workers, tasks.prove),
         _routed(workers, tasks.inspect),
         # What hangs here hangs for longer than any deadline.
@@ -165,15 +165,15 @@ def play(healthy: Site, hangs: Site) -> dict[str, Any]:
                 sweep()
             _, results = service.request_many(hangs.viewer, clicks, now=clock.now(), clock=clock)
             for result in results:
-                workers.order(waking.QUEUE, tasks.advance, result.action_id)
+                workers.order(dispatch.QUEUE, tasks.advance, result.action_id)
             _until(lambda: sum(hanging.waiting.values()) >= 8)
             swept = threading.Event()
-            workers.order(waking.QUEUE, sweep)
-            workers.order(waking.QUEUE, swept.set)
+            workers.order(dispatch.QUEUE, sweep)
+            workers.order(dispatch.QUEUE, swept.set)
             clicked = service.request(
                 healthy.viewer, healthy.action_request(), now=clock.now(), clock=clock
             ).action_id
-            workers.order(waking.QUEUE, tasks.advance, clicked)
+            workers.order(dispatch.QUEUE, tasks.advance, clicked)
             _until(lambda: Action.objects.get(pk=clicked).finished_at is not None)
             _until(swept.is_set)
             _until(lambda: HoldCheck.objects.filter(cluster=healthy.cluster).exists())

@@ -11,7 +11,7 @@ import pytest
 
 from gangboard.actions import guards, proofs
 from gangboard.actions.actor_client import ActorClient
-from gangboard.actions.lanes import LANES, Lanes
+from gangboard.actions.worker_slots import WORKER_SLOTS, WorkerSlots
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Meta
 from gangboard.kube.errors import KubeError
@@ -218,21 +218,23 @@ def test_many_actions_of_one_cluster_do_not_hide_those_of_another(cluster: Clust
     assert actions.due_actions(clock, most=2, cluster_id=cluster.pk) == ["east-n0", "east-n1"]
 
 
-def test_a_cluster_alone_takes_half_of_the_lanes_and_the_next_one_half_of_the_rest() -> None:
-    lanes = Lanes()
-    taken = {one: [lanes.enter(one) for _ in range(LANES)].count(True) for one in (1, 2, 3)}
+def test_a_cluster_alone_takes_half_of_the_slots_and_the_next_one_half_of_the_rest() -> None:
+    slots = WorkerSlots()
+    taken = {
+        one: [slots.acquire(one) for _ in range(WORKER_SLOTS)].count(True) for one in (1, 2, 3)
+    }
     assert taken == {1: 8, 2: 4, 3: 2}
 
 
-def test_a_cluster_that_gave_no_answer_gets_one_lane_until_it_answers() -> None:
-    lanes = Lanes(8)
-    assert lanes.enter(1)
-    lanes.leave(1, answered=False)
-    assert [lanes.enter(1), lanes.enter(1)] == [True, False]
-    assert lanes.enter(2)
+def test_a_cluster_that_gave_no_answer_gets_one_slot_until_it_answers() -> None:
+    slots = WorkerSlots(8)
+    assert slots.acquire(1)
+    slots.release(1, answered=False)
+    assert [slots.acquire(1), slots.acquire(1)] == [True, False]
+    assert slots.acquire(2)
     # Who was turned away is called when there is room, once.
-    assert lanes.welcome() == []
-    lanes.leave(1, answered=True)
-    assert lanes.welcome() == [1]
-    assert lanes.welcome() == []
-    assert [lanes.enter(1), lanes.enter(1)] == [True, True]
+    assert slots.admit_waiting() == []
+    slots.release(1, answered=True)
+    assert slots.admit_waiting() == [1]
+    assert slots.admit_waiting() == []
+    assert [slots.acquire(1), slots.acquire(1)] == [True, True]

@@ -13,7 +13,7 @@ from unittest import mock
 
 from django.db import transaction
 
-from gangboard.actions import engine, waking
+from gangboard.actions import dispatch, engine
 from gangboard.domain.action import Lever
 from gangboard.store.models import Action
 from tests.interleavings.cast import Cast
@@ -183,5 +183,5 @@ def _repeatable(seed: int) -> Iterator[None]:
     def new_id() -> uuid.UUID:
         return uuid.UUID(int=numbers.getrandbits(128), version=4)
 
-    with mock.patch.object(uuid, "uuid4", new_id), mock.patch.object(waking, "wake"):
+    with mock.patch.object(uuid, "uuid4", new_id), mock.patch.object(dispatch, "wake"):
         yield

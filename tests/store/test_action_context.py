@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.test.utils import CaptureQueriesContext
 
-from gangboard.actions.known import models
+from gangboard.actions.registered_kinds import models
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Controller, Meta, ObjectRef
 from gangboard.domain.owner import Owner

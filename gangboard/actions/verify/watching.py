@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from gangboard.actions import known
+from gangboard.actions import registered_kinds
 from gangboard.actions.actor_client import Json, get_object
 from gangboard.actions.checking import restarts_of
 from gangboard.actions.execution import ActionExecution
@@ -186,7 +186,7 @@ def _restart(execution: ActionExecution, above: dict[str, Any]) -> list[str]:
     raw = get_object(execution.client, above["path"])
     if raw is None or raw["metadata"]["uid"] != above["uid"]:
         return [f"{above['name']} is gone."]
-    kind = known.owner_kind(above["group"], above["kind"])
+    kind = registered_kinds.owner_kind(above["group"], above["kind"])
     assert kind is not None  # noqa: S101  # it was when it was written down
     seen = _live(execution).seen(kind, execution.action.namespace, raw["metadata"]["name"])
     restarts = restarts_of(seen.owner) if seen is not None else 0
@@ -275,7 +275,9 @@ def _note_native(execution: ActionExecution, *, held: bool) -> None:
         return
     if action.cluster is not None:
         build = action.cluster.jobset_build
-        save_lever_proof(action.cluster.pk, Lever.NATIVE.value, held=held, at=execution.now, build=build)
+        save_lever_proof(
+            action.cluster.pk, Lever.NATIVE.value, held=held, at=execution.now, build=build
+        )
 
 
 def _moment(text: str | None) -> datetime | None:

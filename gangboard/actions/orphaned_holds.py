@@ -1,4 +1,4 @@
-"""Holds that nobody asked for: made by an action that has failed, and left behind all the same.
+"""Holds that belong to no open action: made by an action that has failed, and left behind all the same.
 
 An action removes its own Hold before it ends. What is found here came later: a request that was
 stopped on its way for longer than anyone waits for it. The action is given back to a worker, which
@@ -27,7 +27,7 @@ _FAILED = (
 QUIET = timedelta(seconds=30)
 
 
-def give_back(now: datetime, seen: Collection[Mark]) -> list[str]:
+def requeue(now: datetime, seen: Collection[Mark]) -> list[str]:
     """Return ids of ended actions whose Hold is there and should not be; they are due again.
 
     `seen`: the Holds that are there.

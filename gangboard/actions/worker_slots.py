@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections import Counter
 
-LANES = 16
+WORKER_SLOTS = 16
 """Actions that one worker carries out at once; waiting for the network is most of it."""
 
 
-class Lanes:
+class WorkerSlots:
     """The threads in which a worker acts, shared out between clusters. Thread-safe.
 
     A cluster gets one more as long as it has fewer than are free: alone it takes half of them, the next
@@ -17,15 +17,15 @@ class Lanes:
     waits here: who is turned away is called when there is room.
     """
 
-    def __init__(self, lanes: int = LANES) -> None:
-        self._lanes = lanes
+    def __init__(self, slots: int = WORKER_SLOTS) -> None:
+        self._slots = slots
         self._lock = threading.Lock()
         self._running: Counter[int] = Counter()
         self._silent: set[int] = set()
         self._turned_away: set[int] = set()
 
-    def enter(self, cluster_id: int) -> bool:
-        """Take a thread for an action of the cluster; False: not now."""
+    def acquire(self, cluster_id: int) -> bool:
+        """Take a slot for an action of the cluster; return False where none is left for it now."""
         with self._lock:
             if not self._has_room(cluster_id):
                 self._turned_away.add(cluster_id)
@@ -33,8 +33,8 @@ class Lanes:
             self._running[cluster_id] += 1
             return True
 
-    def leave(self, cluster_id: int, *, answered: bool) -> None:
-        """Give the thread back; `answered` is whether the cluster did, when it was asked last."""
+    def release(self, cluster_id: int, *, answered: bool) -> None:
+        """Give the slot back; `answered` is whether the cluster did, when it was asked last."""
         with self._lock:
             self._running[cluster_id] -= 1
             if not self._running[cluster_id]:
@@ -44,7 +44,7 @@ class Lanes:
             else:
                 self._silent.add(cluster_id)
 
-    def welcome(self) -> list[int]:
+    def admit_waiting(self) -> list[int]:
         """Return the clusters of which some action was turned away and that have room now, once."""
         with self._lock:
             found = [cluster_id for cluster_id in self._turned_away if self._has_room(cluster_id)]
@@ -52,5 +52,5 @@ class Lanes:
             return found
 
     def _has_room(self, cluster_id: int) -> bool:
-        free = self._lanes - self._running.total()
+        free = self._slots - self._running.total()
         return self._running[cluster_id] < min(free, 1 if cluster_id in self._silent else free)

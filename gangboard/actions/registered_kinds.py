@@ -1,4 +1,4 @@
-"""The kinds of objects that acting deals with, as the registries name them."""
+"""The kinds of objects that actions deal with, as the registries name them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waking a worker: a hint that something is due, given beside the request that made it so.
+"""Dispatch of due actions to act workers: a hint, given beside the request that made the action due.
 
 The row in the database is the order; whoever loses this hint loses at most the seconds until the
 next sweep. So nobody waits for the broker: one thread hands the hints over, and while it is stuck
