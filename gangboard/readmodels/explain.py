@@ -225,7 +225,7 @@ def _timeline(detail: GangDetail) -> Iterator[str]:
 
 
 def _wait(detail: GangDetail) -> Iterator[str]:
-    wait, typical = detail.past.wait, detail.past.typical
+    wait, typical = detail.gang_history.wait, detail.gang_history.typical
     if wait is None:
         return
     parts = ", ".join(f"{part.text} {part.label}" for part in wait.parts)

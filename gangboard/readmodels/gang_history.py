@@ -14,7 +14,7 @@ from gangboard.readmodels.redaction import Redactor
 from gangboard.readmodels.state_labels import Face
 from gangboard.readmodels.timeline import TimelineRow, make_timeline
 from gangboard.readmodels.verdict_spans import SpanRow, read_spans
-from gangboard.readmodels.waits import Likeness, Typical, Wait, make_wait, typical_wait
+from gangboard.readmodels.waits import Similarity, TypicalWait, Wait, make_wait, typical_wait
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang, VerdictSpan
 from gangboard.store.verdict_spans import shape_of, unpack_span_detail
@@ -31,7 +31,7 @@ class GangHistory:
     outages: tuple[OutageRow, ...] = ()
     """Times in which nobody could look, as far as `spans` goes; the newest first."""
     wait: Wait | None = None
-    typical: Typical | None = None
+    typical: TypicalWait | None = None
     """None where there is no wait to compare."""
 
     @property
@@ -46,7 +46,7 @@ class GangHistory:
         return None if self.wait is None else self
 
     @property
-    def typical_with_basis(self) -> Typical | None:
+    def typical_with_basis(self) -> TypicalWait | None:
         """What is typical, where there are enough cases to say so."""
         known = self.typical is not None and self.typical.median_seconds is not None
         return self.typical if known else None
@@ -75,7 +75,7 @@ class DeletedGang:
     since: datetime
     gone_at: datetime | None
     verdict: FindingRow | None
-    past: GangHistory
+    gang_history: GangHistory
     timeline: tuple[TimelineRow, ...]
 
     @property
@@ -99,7 +99,7 @@ def read_gang_history(
 ) -> GangHistory:
     """Return the history of a gang that is stored."""
     shape = shape_of(gang.requests, gang.desired)
-    like = Likeness(gang.cluster_id, gang.queue, shape, gang.desired)
+    like = Similarity(gang.cluster_id, gang.queue, shape, gang.desired)
     return _history(viewer, gang.pk, cluster, gang.created_at, like, now)
 
 
@@ -114,7 +114,7 @@ def find_deleted_gang(*, viewer: Viewer, gang_id: str, now: datetime) -> Deleted
     cluster = read_freshness(viewer=viewer, now=now).get(last.cluster_id)
     if cluster is None:
         return None
-    like = Likeness(last.cluster_id, last.queue, last.shape, last.desired)
+    like = Similarity(last.cluster_id, last.queue, last.shape, last.desired)
     history = _history(viewer, gang_id, cluster, last.created_at, like, now)
     newest = history.spans[0]
     return DeletedGang(
@@ -136,7 +136,7 @@ def find_deleted_gang(*, viewer: Viewer, gang_id: str, now: datetime) -> Deleted
         since=newest.began_at,
         gone_at=last.ended_at,
         verdict=_verdict(last, viewer),
-        past=history,
+        gang_history=history,
         timeline=make_timeline(
             actions_of_gang(viewer=viewer, gang_id=gang_id), {}, history.spans, history.outages
         ),
@@ -148,7 +148,7 @@ def _history(
     gang_id: str,
     cluster: Freshness,
     created_at: datetime | None,
-    like: Likeness,
+    like: Similarity,
     now: datetime,
 ) -> GangHistory:
     spans = read_spans(viewer=viewer, gang_id=gang_id)

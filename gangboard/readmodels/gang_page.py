@@ -8,6 +8,7 @@ from datetime import datetime
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import JobState
+from gangboard.readmodels.action_offers import gang_offers, job_subject, owner_subject
 from gangboard.readmodels.action_rows import ActionRow, OfferRow
 from gangboard.readmodels.actions import actions_of_gang
 from gangboard.readmodels.events import EventRow, recent_events
@@ -21,7 +22,6 @@ from gangboard.readmodels.groups import GroupRow, groups_by_uid
 from gangboard.readmodels.kubectl import Command, commands_for
 from gangboard.readmodels.last_look import finding_then, member_then
 from gangboard.readmodels.members import MemberBlock, MemberRow, make_blocks, member_row
-from gangboard.readmodels.offers import gang_offers, job_subject, owner_subject
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.redaction import Redactor, redact
 from gangboard.readmodels.state_labels import Face, face_of, past_sentence
@@ -111,7 +111,7 @@ class GangDetail:
     """The last actions on the owner and its Jobs, the newest first."""
     fit: tuple[FitShape, ...] = ()
     """Where its waiting pods could go; none when none waits for a node."""
-    past: GangHistory = field(default_factory=GangHistory)
+    gang_history: GangHistory = field(default_factory=GangHistory)
     """What was said of it before, and how long it waited."""
     groups_unseen: tuple[UnseenGroups, ...] = ()
     """Kinds of groups that cannot be looked at in its cluster: it may have more than `groups`."""
@@ -132,7 +132,9 @@ class GangDetail:
         places = {("Job", job.name): job.nodes for job in self.jobs}
         everywhere = {node for job in self.jobs for node in job.nodes}
         places.setdefault((self.row.kind, self.row.name), tuple(sorted(everywhere)))
-        return make_timeline(self.history, places, self.past.spans, self.past.outages)
+        return make_timeline(
+            self.history, places, self.gang_history.spans, self.gang_history.outages
+        )
 
     @property
     def verdict(self) -> FindingRow | None:
@@ -215,7 +217,7 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
         actions=offers.get(gang.uid, ()),
         history=history,
         fit=_fit(detail, gang, viewer, cluster),
-        past=read_gang_history(viewer=viewer, gang=gang, cluster=cluster, now=now),
+        gang_history=read_gang_history(viewer=viewer, gang=gang, cluster=cluster, now=now),
     )
     return _then(found) if row.members_were else found
 

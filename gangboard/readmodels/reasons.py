@@ -17,10 +17,10 @@ from django.db.models import Count, F, Min, Q, QuerySet, Sum, Value, Window
 from django.db.models.functions import Greatest, RowNumber
 
 from gangboard.domain.health import Health, Stage
+from gangboard.readmodels.bottlenecks import Bottleneck, bottlenecks_by_code
 from gangboard.readmodels.freshness import Freshness, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
 from gangboard.readmodels.gangs import GangRow, build_row
-from gangboard.readmodels.limits import Limit, limits_by_code
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import STAGE_LABELS, Face, face_of, reason_title
 from gangboard.readmodels.unseen import Unseen, find_unseen
@@ -75,7 +75,7 @@ class ReasonRow:
     examples: tuple[Example, ...]
     next_step: str
     """What would let the first example go, or empty."""
-    limits: tuple[Limit, ...]
+    limits: tuple[Bottleneck, ...]
     """What the nodes lack that could host the waiting pods."""
     several_stages: bool
     """The same code stands in another stage too."""
@@ -134,7 +134,9 @@ def read_reasons(
     gangs = select_gangs(viewer=viewer, filters=filters, silent=silent)
     counted = _counted(gangs)
     examples = _examples(gangs, viewer, clusters, now)
-    limits = limits_by_code(gangs.filter(stage=Stage.PLACEMENT.value, shown_health__in=NOT_WHOLE))
+    limits = bottlenecks_by_code(
+        gangs.filter(stage=Stage.PLACEMENT.value, shown_health__in=NOT_WHOLE)
+    )
     rows = _rows(counted, examples, limits)
     asked = {
         id_: found for id_, found in clusters.items() if not cluster or found.cluster == cluster
@@ -199,7 +201,7 @@ def _examples(
 def _rows(
     counted: Iterable[dict[str, Any]],
     examples: Mapping[tuple[str, str], tuple[GangRow, ...]],
-    limits: Mapping[str, tuple[Limit, ...]],
+    limits: Mapping[str, tuple[Bottleneck, ...]],
 ) -> list[ReasonRow]:
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in counted:
@@ -225,7 +227,7 @@ def _rows(
 def _row(
     found: list[dict[str, Any]],
     examples: tuple[GangRow, ...],
-    limits: tuple[Limit, ...],
+    limits: tuple[Bottleneck, ...],
     *,
     share: float,
     several_stages: bool,

@@ -10,9 +10,9 @@ from datetime import datetime
 from gangboard.diagnosis.policy.selection import Selection, of_selection
 from gangboard.domain.action import ActionContext, Target, Verb
 from gangboard.domain.reading.wording import label, names
+from gangboard.readmodels.action_offers import gang_offers, no_right, owner_subject, stored_models
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.freshness import Freshness, read_freshness
-from gangboard.readmodels.offers import gang_offers, no_right, owner_subject, stored_models
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.store.action_context import find_gang, read_action_context
@@ -61,8 +61,8 @@ def judge_selections(
     rows = []
     for id_, uids in wanted.items():
         levers = replace(read_levers(Cluster.objects.get(pk=id_)), forced=forced)
-        for gang, ground in _gangs(viewer, id_, uids):
-            found = of_selection(ground, levers, uids, verb, now)
+        for gang, context in _gangs(viewer, id_, uids):
+            found = of_selection(context, levers, uids, verb, now)
             if found is not None:
                 rows.append(_row(viewer, gang, found, clusters[id_], now))
     return tuple(rows)
@@ -79,12 +79,12 @@ def _gangs(
         gang = find_gang(cluster_id, uid, stored_models())
         if gang is None or no_right(viewer, cluster_id, gang.namespace):
             continue
-        ground = read_action_context(cluster_id, gang, stored_models())
-        if ground is None:
+        context = read_action_context(cluster_id, gang, stored_models())
+        if context is None:
             continue
-        for job in (ground.owner, *ground.jobs, *ground.old_jobs):
+        for job in (context.owner, *context.jobs, *context.old_jobs):
             left.pop(job.meta.ref.uid, None)
-        yield gang, ground
+        yield gang, context
 
 
 def _row(

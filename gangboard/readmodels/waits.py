@@ -148,7 +148,7 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Typical:
+class TypicalWait:
     """How long gangs of the same cluster, queue, shape and size waited, as far as the viewer sees them."""
 
     median_seconds: int | None
@@ -162,7 +162,7 @@ class Typical:
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class Similarity:
     """What makes gangs comparable."""
 
     cluster_id: int
@@ -255,16 +255,16 @@ def _order(kinds: Iterable[str]) -> list[str]:
     return sorted(kinds, key=lambda kind: order.index(kind) if kind in order else len(order))
 
 
-def typical_wait(*, viewer: Viewer, like: Likeness, gang_id: str) -> Typical:
+def typical_wait(*, viewer: Viewer, like: Similarity, gang_id: str) -> TypicalWait:
     """Return how long other gangs like this one waited until they ran (2 queries).
 
     A case is a gang that the viewer may see, that came to run, and whose whole wait was seen.
     """
     if not like.shape:
-        return Typical(None, 0)
+        return TypicalWait(None, 0)
     ran = _ran(viewer, like, gang_id)
     if not ran:
-        return Typical(None, 0)
+        return TypicalWait(None, 0)
     waits = [
         wait.seconds
         for stretches, created_at, ran_at in _stories(ran)
@@ -274,10 +274,10 @@ def typical_wait(*, viewer: Viewer, like: Likeness, gang_id: str) -> Typical:
         and not any(part.is_unseen for part in wait.parts)
     ]
     basis = len(waits) >= FEWEST_CASES
-    return Typical(round(median(waits)) if basis else None, len(waits))
+    return TypicalWait(round(median(waits)) if basis else None, len(waits))
 
 
-def _ran(viewer: Viewer, like: Likeness, gang_id: str) -> dict[str, datetime]:
+def _ran(viewer: Viewer, like: Similarity, gang_id: str) -> dict[str, datetime]:
     """Return the newest gangs like this one that came to run, with when they did so."""
     found = (
         VerdictSpan.objects.filter(

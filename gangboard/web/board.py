@@ -10,12 +10,12 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
+from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.board import Board, Line, read_board
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import GROUPINGS, GangFilters
 from gangboard.readmodels.liveness import read_liveness
-from gangboard.readmodels.offers import board_offers
 from gangboard.readmodels.state_labels import reason_title
 from gangboard.readmodels.tiles import Tile
 from gangboard.readmodels.unseen import Unseen, find_unread

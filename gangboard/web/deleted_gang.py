@@ -76,6 +76,6 @@ def _page(viewer: Viewer, gang: DeletedGang, now: datetime) -> tuple[Fragment | 
     return (
         *layout_fragments(clusters, read_liveness(now=now)),
         Fragment("verdict", "gang/gone_verdict.html", {"gang": gang}, said),
-        past_fragment(gang.past, now),
+        past_fragment(gang.gang_history, now),
         Fragment("history", "gang/history.html", {"timeline": gang.timeline}, gang.timeline),
     )

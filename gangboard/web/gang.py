@@ -90,7 +90,7 @@ def _page(viewer: Viewer, detail: GangDetail, now: datetime) -> tuple[Fragment |
         owner_fragment(detail),
         jobs_fragment(detail),
         reactions_fragment(detail),
-        past_fragment(detail.past, now),
+        past_fragment(detail.gang_history, now),
         history_fragment(detail),
         FragmentList("members", tuple(_block(block) for block in detail.blocks)),
         Fragment(

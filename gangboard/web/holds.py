@@ -12,12 +12,12 @@ from django.views.decorators.http import require_GET
 
 from gangboard.domain.action import Verb
 from gangboard.domain.shell import is_safe_in_shell
+from gangboard.readmodels.action_offers import no_right
 from gangboard.readmodels.action_rows import HoldPage, HoldRow, OfferRow
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.holds import HoldFilters
 from gangboard.readmodels.holds import holds as read_holds
 from gangboard.readmodels.liveness import read_liveness
-from gangboard.readmodels.offers import no_right
 from gangboard.store.access import Viewer
 from gangboard.web.action_tabs import tabs
 from gangboard.web.addresses import Address, read_address, select_cluster

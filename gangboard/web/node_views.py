@@ -12,9 +12,9 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from gangboard.actions.service import MOST_AT_ONCE
+from gangboard.readmodels.action_offers import jobs_on_node
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.liveness import read_liveness
-from gangboard.readmodels.offers import jobs_on_node
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.web.addresses import read_text

@@ -11,7 +11,7 @@ from gangboard.actions import service
 from gangboard.actions.service import RequestError, RequestErrorCode
 from gangboard.domain.action import Lever, Plan, Step, Target
 from gangboard.readmodels.action_labels import LEVER_LABELS
-from gangboard.readmodels.offers import printable_lines
+from gangboard.readmodels.action_offers import printable_lines
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.web.forms import ActionForm, write_target

@@ -14,7 +14,7 @@ from gangboard.readmodels.gang_history import DeletedGang, find_deleted_gang
 from gangboard.readmodels.gang_page import GangDetail, gang_detail
 from gangboard.readmodels.state_labels import face_of
 from gangboard.readmodels.verdict_spans import MOST_SPANS, SpanRow, make_strip
-from gangboard.readmodels.waits import Typical
+from gangboard.readmodels.waits import TypicalWait
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, Gang
@@ -77,20 +77,24 @@ class TestList:
         gang = make_gang(cluster, created_at=BEGIN)
         flaps = [("runs", 0.1), ("below", 0.1)] * MOST_SPANS
         make_history(gang, BEGIN, ("room", 7), *flaps)
-        past = read(owner, gang).past
-        assert (len(past.spans), past.more) == (MOST_SPANS, True)
-        assert past.wait is not None
-        assert past.wait.text == "7 min"
+        history = read(owner, gang).gang_history
+        assert (len(history.spans), history.more) == (MOST_SPANS, True)
+        assert history.wait is not None
+        assert history.wait.text == "7 min"
 
     def test_a_gang_without_history_has_none(self, owner: Viewer, cluster: Cluster) -> None:
         detail = read(owner, make_gang(cluster))
-        assert (detail.timeline, detail.past.wait, detail.past.typical) == ((), None, None)
+        assert (detail.timeline, detail.gang_history.wait, detail.gang_history.typical) == (
+            (),
+            None,
+            None,
+        )
 
     def test_a_wait_comes_with_what_is_typical(self, owner: Viewer, cluster: Cluster) -> None:
         gang = make_gang(cluster, created_at=BEGIN)
         make_history(gang, BEGIN, ("room", 0))
-        past = read(owner, gang).past
-        assert past.typical == Typical(None, 0)
+        history = read(owner, gang).gang_history
+        assert history.typical == TypicalWait(None, 0)
 
 
 class TestSilence:
@@ -102,8 +106,8 @@ class TestSilence:
         gang = make_gang(cluster, created_at=BEGIN)
         make_history(gang, BEGIN, ("room", 0))
         detail = read(owner, gang)
-        past = detail.past
-        assert [(span.health, span.ended_at) for span in past.spans] == [("waiting", None)]
+        history = detail.gang_history
+        assert [(span.health, span.ended_at) for span in history.spans] == [("waiting", None)]
         assert [(entry.kind, entry.at, entry.until) for entry in detail.timeline] == [
             ("cluster", silent_at, None),
             ("verdict", BEGIN, None),
@@ -112,14 +116,14 @@ class TestSilence:
         assert detail.timeline[0].message == (
             "lab.example did not answer. What is in it now is not known."
         )
-        strip = make_strip(past.spans, NOW, past.outages)
+        strip = make_strip(history.spans, NOW, history.outages)
         assert [(piece.face.word, piece.ended_at) for piece in strip] == [
             ("waiting", silent_at),
             ("unknown", None),
         ]
-        assert past.wait is not None
-        assert past.wait.by_stage == {"placement": 110 * 60}
-        assert [one.seconds for one in past.wait.parts if one.is_unseen] == [600]
+        assert history.wait is not None
+        assert history.wait.by_stage == {"placement": 110 * 60}
+        assert [one.seconds for one in history.wait.parts if one.is_unseen] == [600]
 
     def test_one_that_is_over_interrupts_nothing_but_what_is_known(self, owner: Viewer) -> None:
         cluster = make_cluster("lab")
@@ -133,16 +137,16 @@ class TestSilence:
             ("cluster", "Cluster lab could not be read", "30 min"),
             ("verdict", "Insufficient resources", ""),
         ]
-        assert [span.began_at for span in detail.past.spans] == [BEGIN]
-        strip = make_strip(detail.past.spans, NOW, detail.past.outages)
+        assert [span.began_at for span in detail.gang_history.spans] == [BEGIN]
+        strip = make_strip(detail.gang_history.spans, NOW, detail.gang_history.outages)
         assert [(piece.face.word, piece.duration) for piece in strip] == [
             ("waiting", "20 min"),
             ("unknown", "30 min"),
             ("waiting", "1 h 10 min"),
         ]
-        assert detail.past.wait is not None
-        assert detail.past.wait.text == "2 h"
-        assert detail.past.wait.by_stage == {"placement": 90 * 60}
+        assert detail.gang_history.wait is not None
+        assert detail.gang_history.wait.text == "2 h"
+        assert detail.gang_history.wait.by_stage == {"placement": 90 * 60}
 
     def test_what_kept_us_from_it_is_for_who_sees_the_cluster(
         self, cluster: Cluster, reader: Viewer
@@ -166,7 +170,7 @@ class TestSilence:
         cluster = make_cluster("lab", contact_at=NOW - 10 * MINUTE)
         gang = make_gang(cluster, gone_at=BEGIN + 5 * MINUTE)
         make_history(gang, BEGIN, ("room", 5), gone=True)
-        assert [span.health for span in read(owner, gang).past.spans] == ["waiting"]
+        assert [span.health for span in read(owner, gang).gang_history.spans] == ["waiting"]
 
 
 def a_span(begin: float, end: float | None, health: str = "waiting") -> SpanRow:
@@ -270,10 +274,10 @@ class TestNames:
         gang = a_telling_gang(cluster)
         # Its pods are elsewhere by now, and the verdict is another one.
         Gang.objects.filter(pk=gang.pk).update(detail=b"", message="All run.")
-        assert [span.message for span in read(reader, gang).past.spans] == [TOLD]
+        assert [span.message for span in read(reader, gang).gang_history.spans] == [TOLD]
 
     def test_who_sees_all_reads_all(self, cluster: Cluster, owner: Viewer) -> None:
-        (span,) = read(owner, a_telling_gang(cluster)).past.spans
+        (span,) = read(owner, a_telling_gang(cluster)).gang_history.spans
         assert span.message == "team-x/eval-92 holds gpu-17; gpu-01 lost power."
 
     def test_the_node_of_a_claim_is_in_nothing_that_is_told(
@@ -289,7 +293,7 @@ class TestNames:
             ),
         )
         told = read(reader, a_recorded_gang(cluster, finding))
-        (span,) = told.past.spans
+        (span,) = told.gang_history.spans
         for text in (told.row.message, told.findings[0].message, span.message):
             assert text.endswith(
                 "has brought a node you may not see, which is not initialized yet."
@@ -324,8 +328,8 @@ class TestGone:
         assert [(entry.code, entry.last) for entry in found.timeline] == [
             ("insufficient-resources", True)
         ]
-        assert found.past.wait is not None
-        assert (found.past.wait.text, found.past.wait.end) == ("20 min", "gone")
+        assert found.gang_history.wait is not None
+        assert (found.gang_history.wait.text, found.gang_history.wait.end) == ("20 min", "gone")
 
     def test_missing_and_forbidden_are_the_same(
         self, owner: Viewer, stranger: Viewer, cluster: Cluster

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gangboard.domain.verdict import FitReason, FitRow
+from gangboard.readmodels.bottlenecks import Bottleneck
 from gangboard.readmodels.freshness import read_freshness
-from gangboard.readmodels.limits import Limit
 from gangboard.readmodels.reasons import ReasonRow, Reasons, read_reasons
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
@@ -233,8 +233,8 @@ def test_what_decides_on_the_nodes(owner: Viewer) -> None:
     make_gang(eu, detail=Detail())
     (row,) = rows(read(owner))
     assert row.limits == (
-        Limit("too little nvidia.com/gpu is free", 2),
-        Limit("too little cpu is free", 1),
+        Bottleneck("too little nvidia.com/gpu is free", 2),
+        Bottleneck("too little cpu is free", 1),
     )
 
 
@@ -243,7 +243,7 @@ def test_where_no_node_is_eligible_the_filter_decides(owner: Viewer) -> None:
     fit = make_fit(saturated=(), excluded=excluded, fits_empty=0)
     make_gang(make_cluster(), code="nodes-unschedulable", detail=Detail(fit=(fit,)))
     (row,) = rows(read(owner))
-    assert row.limits == (Limit("no node could: cordoned", 1),)
+    assert row.limits == (Bottleneck("no node could: cordoned", 1),)
 
 
 @pytest.mark.parametrize(

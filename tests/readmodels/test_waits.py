@@ -9,9 +9,9 @@ import pytest
 
 from gangboard.readmodels.waits import (
     MOST_CASES,
-    Likeness,
+    Similarity,
     Stretch,
-    Typical,
+    TypicalWait,
     Wait,
     make_wait,
     typical_wait,
@@ -166,9 +166,9 @@ def a_case(cluster: Cluster, minutes: float, *more: tuple[str, float], **columns
     return gang
 
 
-def typical(viewer: Viewer, gang: Gang) -> Typical:
+def typical(viewer: Viewer, gang: Gang) -> TypicalWait:
     shape = shape_of(gang.requests, gang.desired)
-    like = Likeness(gang.cluster_id, gang.queue, shape, gang.desired)
+    like = Similarity(gang.cluster_id, gang.queue, shape, gang.desired)
     return typical_wait(viewer=viewer, like=like, gang_id=gang.pk)
 
 
@@ -176,13 +176,13 @@ class TestTypical:
     def test_the_median_of_five(self, owner: Viewer, cluster: Cluster) -> None:
         for minutes in (34, 10, 50, 20, 90):
             a_case(cluster, minutes)
-        assert typical(owner, make_gang(cluster)) == Typical(34 * 60, 5)
+        assert typical(owner, make_gang(cluster)) == TypicalWait(34 * 60, 5)
         assert typical(owner, make_gang(cluster)).text == "34 min"
 
     def test_four_are_no_basis(self, owner: Viewer, cluster: Cluster) -> None:
         for _ in range(4):
             a_case(cluster, 10)
-        assert typical(owner, make_gang(cluster)) == Typical(None, 4)
+        assert typical(owner, make_gang(cluster)) == TypicalWait(None, 4)
 
     @pytest.mark.parametrize(
         "other",
@@ -209,7 +209,7 @@ class TestTypical:
         self, owner: Viewer, cluster: Cluster
     ) -> None:
         a_case(cluster, 10, requests={})
-        assert typical(owner, make_gang(cluster, requests={})) == Typical(None, 0)
+        assert typical(owner, make_gang(cluster, requests={})) == TypicalWait(None, 0)
 
     def test_the_gang_itself_is_no_case(self, owner: Viewer, cluster: Cluster) -> None:
         gang = make_gang(cluster, created_at=BORN)
@@ -238,12 +238,12 @@ class TestTypical:
     def test_suspended_time_of_a_case_is_no_wait(self, owner: Viewer, cluster: Cluster) -> None:
         for _ in range(5):
             a_case(cluster, 5, ("held", 500), ("room", 2))
-        assert typical(owner, make_gang(cluster)) == Typical(7 * 60, 5)
+        assert typical(owner, make_gang(cluster)) == TypicalWait(7 * 60, 5)
 
     def test_its_first_run_counts_not_a_later_one(self, owner: Viewer, cluster: Cluster) -> None:
         for _ in range(5):
             a_case(cluster, 5, ("runs", 60), ("room", 400))
-        assert typical(owner, make_gang(cluster)) == Typical(5 * 60, 5)
+        assert typical(owner, make_gang(cluster)) == TypicalWait(5 * 60, 5)
 
     def test_only_gangs_that_the_viewer_may_see(self, cluster: Cluster) -> None:
         reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))

@@ -64,22 +64,22 @@ def cluster() -> Cluster:
 
 def test_a_jobset(cluster: Cluster) -> None:
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
-    ground = read_action_context(cluster.pk, gang, models())
-    assert ground is not None
-    assert ground.owner.meta.ref.uid == "js"
-    assert [job.meta.ref.uid for job in ground.jobs] == ["j0"]
-    assert [job.meta.ref.uid for job in ground.old_jobs] == ["j1"]
-    assert [hold.meta.ref.uid for hold in ground.holds] == ["h0"]
-    assert [entry.meta.ref.uid for entry in ground.entries] == ["w0"]
-    assert ground.api_versions == {JOBS: "v1", HOLDS: "v1alpha1"}
+    context = read_action_context(cluster.pk, gang, models())
+    assert context is not None
+    assert context.owner.meta.ref.uid == "js"
+    assert [job.meta.ref.uid for job in context.jobs] == ["j0"]
+    assert [job.meta.ref.uid for job in context.old_jobs] == ["j1"]
+    assert [hold.meta.ref.uid for hold in context.holds] == ["h0"]
+    assert [entry.meta.ref.uid for entry in context.entries] == ["w0"]
+    assert context.api_versions == {JOBS: "v1", HOLDS: "v1alpha1"}
 
 
 def test_a_standalone_job_is_its_own_only_job(cluster: Cluster) -> None:
     store_object(cluster, JOBS, Owner(meta("batch", "Job", "alone", "a")))
     gang = make_gang(cluster, "alone", uid="a", kind="Job", api_group="batch")
-    ground = read_action_context(cluster.pk, gang, models())
-    assert ground is not None
-    assert [job.meta.ref.uid for job in ground.jobs] == ["a"]
+    context = read_action_context(cluster.pk, gang, models())
+    assert context is not None
+    assert [job.meta.ref.uid for job in context.jobs] == ["a"]
 
 
 def test_what_is_no_owner_has_no_ground(cluster: Cluster) -> None:
@@ -126,9 +126,9 @@ def test_what_else_is_in_the_namespace_is_not_read(
 
     monkeypatch.setattr(action_context, "unpack", count)
     with CaptureQueriesContext(connection) as crowded:
-        ground = read_action_context(cluster.pk, gang, models())
-    assert ground is not None
-    assert [hold.meta.ref.uid for hold in ground.holds] == ["h0"]
+        context = read_action_context(cluster.pk, gang, models())
+    assert context is not None
+    assert [hold.meta.ref.uid for hold in context.holds] == ["h0"]
     # The JobSet's two Jobs, its Hold and its entry.
     assert sorted(one.meta.ref.uid for one in unpacked) == ["h0", "j0", "j1", "w0"]
     assert len(crowded) == len(alone) <= 6
@@ -137,9 +137,9 @@ def test_what_else_is_in_the_namespace_is_not_read(
 def test_a_child_is_known_by_its_controller_whatever_it_is_called(cluster: Cluster) -> None:
     store_object(cluster, JOBS, Owner(meta("batch", "Job", "shortened-8f3a", "odd", "js")))
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
-    ground = read_action_context(cluster.pk, gang, models())
-    assert ground is not None
-    assert {job.meta.ref.uid for job in (*ground.jobs, *ground.old_jobs)} == {"j0", "j1", "odd"}
+    context = read_action_context(cluster.pk, gang, models())
+    assert context is not None
+    assert {job.meta.ref.uid for job in (*context.jobs, *context.old_jobs)} == {"j0", "j1", "odd"}
 
 
 def test_children_of_children_and_a_circle_of_owners(cluster: Cluster) -> None:
@@ -149,9 +149,9 @@ def test_children_of_children_and_a_circle_of_owners(cluster: Cluster) -> None:
         store_object(cluster, JOBSETS, model)
     store_object(cluster, JOBS, Owner(meta("batch", "Job", "top-m-0", "bottom", "middle")))
     gang = make_gang(cluster, "top", uid="top", namespace=NAMESPACE)
-    ground = read_action_context(cluster.pk, gang, models())
-    assert ground is not None
-    assert {job.meta.ref.uid for job in (*ground.jobs, *ground.old_jobs)} == {"bottom"}
+    context = read_action_context(cluster.pk, gang, models())
+    assert context is not None
+    assert {job.meta.ref.uid for job in (*context.jobs, *context.old_jobs)} == {"bottom"}
 
 
 def test_more_children_than_one_query_takes(cluster: Cluster) -> None:
@@ -160,9 +160,9 @@ def test_more_children_than_one_query_takes(cluster: Cluster) -> None:
     last = Hold(meta("gangboard.dev", "Hold", "last", "last"), "w", f"w-{objects.BATCH}")
     store_object(cluster, HOLDS, last)
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
-    ground = read_action_context(cluster.pk, gang, models())
-    assert ground is not None
-    assert {hold.meta.ref.uid for hold in ground.holds} == {"h0", "last"}
+    context = read_action_context(cluster.pk, gang, models())
+    assert context is not None
+    assert {hold.meta.ref.uid for hold in context.holds} == {"h0", "last"}
 
 
 def test_rows_of_an_older_release_are_found_at_once(cluster: Cluster) -> None:

@@ -265,7 +265,7 @@ class GangDetailSerializer(GangSerializer):
     fit = FitSerializer(many=True, help_text="One entry per shape with waiting pods.")
     timeline = TimelineSerializer(many=True, help_text="Newest first.")
     waits = WaitsSerializer(
-        source="past.with_wait",
+        source="gang_history.with_wait",
         allow_null=True,
         help_text="Null: it was not seen waiting.",
     )

@@ -74,18 +74,20 @@ def gang_offers(
     """
     if gang.gone_at is not None:
         return {}
-    desk = _Desk(cluster, gang.pk)
+    builder = _OfferBuilder(cluster, gang.pk)
     every = tuple(subjects)
     why_not = no_right(viewer, gang.cluster_id, gang.namespace) or cluster.why_closed
     if why_not:
-        return {one.ref.uid: desk.closed(one, why_not) for one in every}
-    ground = read_action_context(gang.cluster_id, gang, stored_models())
-    if ground is None:
+        return {one.ref.uid: builder.closed(one, why_not) for one in every}
+    context = read_action_context(gang.cluster_id, gang, stored_models())
+    if context is None:
         unknown = f"gangboard knows no way to suspend {gang.kind} {gang.name}."
-        return {one.ref.uid: desk.closed(one, unknown) for one in every}
+        return {one.ref.uid: builder.closed(one, unknown) for one in every}
     levers = read_levers(Cluster.objects.get(pk=gang.cluster_id))
-    plans = all_offers(ground, levers, now)
-    return {one.ref.uid: desk.open(one, _plans(plans, one, ground, levers, now)) for one in every}
+    plans = all_offers(context, levers, now)
+    return {
+        one.ref.uid: builder.open(one, _plans(plans, one, context, levers, now)) for one in every
+    }
 
 
 def board_offers(
@@ -159,16 +161,16 @@ def stored_models() -> dict[str, type[Any]]:
 def _plans(
     plans: Mapping[str, tuple[Plan, Plan]],
     one: Subject,
-    ground: ActionContext,
+    context: ActionContext,
     levers: ClusterLevers,
     now: datetime,
 ) -> tuple[Plan, Plan]:
     # A Job that the page still shows may have been replaced since: then the sentence says so.
-    return plans.get(one.ref.uid) or offers(ground, levers, one.ref.uid, now)
+    return plans.get(one.ref.uid) or offers(context, levers, one.ref.uid, now)
 
 
 @dataclass(frozen=True, slots=True)
-class _Desk:
+class _OfferBuilder:
     """Where the buttons of one gang are made."""
 
     cluster: Freshness
@@ -234,7 +236,7 @@ def printable_lines(text: str) -> str:
 def _board_offer(row: GangRow, cluster: Freshness, why_not: str) -> OfferRow:
     ref = ObjectRef(row.api_group, row.kind, row.namespace, row.name, row.uid)
     stopped = _is_stopped(row.health, row.code)
-    pair = _Desk(cluster, row.id).closed(Subject(ref, row.generation, stopped), why_not)
+    pair = _OfferBuilder(cluster, row.id).closed(Subject(ref, row.generation, stopped), why_not)
     return next(offer for offer in pair if offer.primary)
 
 

@@ -16,11 +16,11 @@ from gangboard.readmodels.printable import printable
 
 MOST_GANGS = 1000
 """Gangs whose node-fit tables are looked at, those with the most accelerators first."""
-MOST_LIMITS = 3
+MOST_BOTTLENECKS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class Bottleneck:
     """What most nodes lack for some gangs."""
 
     text: str
@@ -28,16 +28,16 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _StoredDetail:
     """What is needed of a stored Detail; the decoder skips everything else."""
 
     fit: tuple[FitRow, ...] = ()
 
 
-_decoder = msgspec.msgpack.Decoder(_Part)
+_decoder = msgspec.msgpack.Decoder(_StoredDetail)
 
 
-def limits_by_code(gangs: QuerySet[Any]) -> dict[str, tuple[Limit, ...]]:
+def bottlenecks_by_code(gangs: QuerySet[Any]) -> dict[str, tuple[Bottleneck, ...]]:
     """Return what decides, by reason code, most frequent first (1 query)."""
     details = gangs.order_by("-accelerators", "id").values_list("code", "detail")[:MOST_GANGS]
     counters: dict[str, Counter[str]] = {}
@@ -46,13 +46,13 @@ def limits_by_code(gangs: QuerySet[Any]) -> dict[str, tuple[Limit, ...]]:
         if text:
             counters.setdefault(code, Counter())[text] += 1
     return {
-        code: tuple(Limit(text, number) for text, number in _frequent(counter))
+        code: tuple(Bottleneck(text, number) for text, number in _frequent(counter))
         for code, counter in counters.items()
     }
 
 
 def _frequent(counter: Counter[str]) -> list[tuple[str, int]]:
-    return sorted(counter.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_LIMITS]
+    return sorted(counter.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_BOTTLENECKS]
 
 
 def _decisive(rows: Iterable[FitRow]) -> str:

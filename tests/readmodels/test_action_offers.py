@@ -8,11 +8,11 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from gangboard.domain.action import ClusterLevers, PolicyState
+from gangboard.readmodels.action_offers import board_offers, jobs_on_node
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gang_page import GangDetail, gang_detail
 from gangboard.readmodels.gangs import GangFilters, list_gangs
-from gangboard.readmodels.offers import board_offers, jobs_on_node
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Gang, Switch, WatchedObject
 from tests.factories import NOW, make_cluster, make_gang
@@ -43,7 +43,7 @@ def levers(monkeypatch: pytest.MonkeyPatch) -> Levers:
             "hold_proved_at": NOW,
         }
         found = ClusterLevers(**{**values, **fields})
-        monkeypatch.setattr("gangboard.readmodels.offers.read_levers", lambda _: found)
+        monkeypatch.setattr("gangboard.readmodels.action_offers.read_levers", lambda _: found)
 
     allow()
     return allow
