@@ -11,7 +11,7 @@ from gangboard.domain.action import Step
 from gangboard.kube.connection import Connection, Query
 from gangboard.kube.credentials import Credentials
 from gangboard.kube.errors import KubeError
-from gangboard.kube.writing import Answer, Writer
+from gangboard.kube.write_client import Answer, WriteClient
 from gangboard.store.models import Cluster
 from gangboard.store.secrets import SecretUnreadableError, unseal
 
@@ -63,7 +63,7 @@ class KubeActorClient:
     def __init__(self, connection: Connection, action: str) -> None:
         self.host = connection.host
         self._connection = connection
-        self._writer = Writer(connection, action=action)
+        self._writer = WriteClient(connection, action=action)
 
     def get(self, path: str, query: Query = None) -> bytes:
         """Return the answer to a GET."""

@@ -17,7 +17,7 @@ from gangboard.actions.leaving import Exit, leave
 from gangboard.actions.verify.guarding import unguard_others
 from gangboard.domain.action import ActionState, Lever, StepKind, StepState, Verb
 from gangboard.kube.errors import KubeError, Reach
-from gangboard.kube.writing import Answer
+from gangboard.kube.write_client import Answer
 from gangboard.store.lever_proofs import save_lever_proof
 from gangboard.store.models import ActionStep
 

@@ -24,7 +24,7 @@ from gangboard.kube.faults import (
     status_fault,
 )
 from gangboard.kube.tokens import TokenFile
-from gangboard.kube.transport import Line, Request, tls_context
+from gangboard.kube.transport import Request, TLSConnection, tls_context
 
 Query = Mapping[str, str] | Iterable[tuple[str, str]] | None
 
@@ -43,7 +43,7 @@ class Connection:
     """The way to one API server, for any number of threads.
 
     No redirects, no proxies of the environment, no retries, always verified TLS. `close` it.
-    `writing.Writer` has the writes.
+    `write_client.WriteClient` has the writes.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Connection:
         file = credentials.token_file
         self._token_file = TokenFile(Path(file)) if file is not None else None
         self._lock = threading.Lock()
-        self._idle: list[tuple[Line, float]] = []
+        self._idle: list[tuple[TLSConnection, float]] = []
         self._closed = False
 
     def __enter__(self) -> Connection:
@@ -90,8 +90,8 @@ class Connection:
         """Close what is idle now: nobody will ask for a while."""
         with self._lock:
             idle, self._idle = self._idle, []
-        for line, _ in idle:
-            line.dispose()
+        for tls, _ in idle:
+            tls.dispose()
 
     def get(
         self, path: str, query: Query = None, *, deadline: float | None = None, accept: str = JSON
@@ -103,16 +103,16 @@ class Connection:
         """
         asked = self._asked("GET", path, deadline)
         request = self._request(asked, query, {"Accept": accept, "Accept-Encoding": self._encoding})
-        line = self._idle_line()
-        response = self._again(line, request, asked) if line else None
-        if line is None or response is None:
-            line = self.new_line()
-            response = self._first(line, request, asked)
-        return self._finish(line, response, asked)
+        tls = self._idle_connection()
+        response = self._again(tls, request, asked) if tls else None
+        if tls is None or response is None:
+            tls = self.new_tls_connection()
+            response = self._first(tls, request, asked)
+        return self._finish(tls, response, asked)
 
     def send(
         self,
-        line: Line,
+        tls: TLSConnection,
         method: str,
         path: str,
         query: Query,
@@ -121,25 +121,27 @@ class Connection:
         *,
         deadline: float | None = None,
     ) -> tuple[HTTPResponse, bytes]:
-        """Connect a new line, send a request once, and return the complete JSON answer.
+        """Connect a new TLS connection, send a request once, and return the complete JSON answer.
 
-        For requests that must not be repeated: a line of its own cannot be one that the server has
-        closed meanwhile. Raises KubeError; whether a byte has left then, the line knows.
+        For requests that must not be repeated: a connection of its own cannot be one that the server has
+        closed meanwhile. Raises KubeError; whether a byte has left then, the connection knows.
         """
         asked = self._asked(method, path, deadline)
         common = {"Accept": JSON, "Accept-Encoding": self._encoding}
         request = self._request(asked, query, {**common, **headers}, body)
-        response = self._first(line, request, asked)
-        return response, self._finish(line, response, asked)
+        response = self._first(tls, request, asked)
+        return response, self._finish(tls, response, asked)
 
-    def open(self, line: Line, path: str, query: Query, *, accept: str = JSON) -> HTTPResponse:
-        """Connect a new line, send a request, and return once the headers say 200 and JSON.
+    def open(
+        self, tls: TLSConnection, path: str, query: Query, *, accept: str = JSON
+    ) -> HTTPResponse:
+        """Connect a new TLS connection, send a request, and return once the headers say 200 and JSON.
 
-        For answers without an end. The caller disposes of the line. Raises KubeError.
+        For answers without an end. The caller disposes of the connection. Raises KubeError.
         """
         asked = self._asked("GET", path, None)
         request = self._request(asked, query, {"Accept": accept, "Accept-Encoding": "identity"})
-        response = self._first(line, request, asked)
+        response = self._first(tls, request, asked)
         try:
             self._check(response, asked)
         except BaseException:
@@ -147,9 +149,9 @@ class Connection:
             raise
         return response
 
-    def new_line(self) -> Line:
-        """An unconnected line of one's own."""
-        return Line(self._credentials, self._context, self._connect_deadline)
+    def new_tls_connection(self) -> TLSConnection:
+        """Return an unconnected TLS connection of one's own."""
+        return TLSConnection(self._credentials, self._context, self._connect_deadline)
 
     def _asked(self, method: str, path: str, deadline: float | None) -> Asked:
         token = self._token_file.current() if self._token_file else self._credentials.token
@@ -158,33 +160,33 @@ class Connection:
         wait = self._connect_deadline
         return Asked(self.host, method, path, wait, seconds, until, secret=token or "")
 
-    def _first(self, line: Line, request: Request, asked: Asked) -> HTTPResponse:
-        """Connect and send. The line is disposed of when that fails."""
+    def _first(self, tls: TLSConnection, request: Request, asked: Asked) -> HTTPResponse:
+        """Connect and send. The connection is disposed of when that fails."""
         try:
             try:
-                line.connect_until(asked.until)
+                tls.connect_until(asked.until)
             except WIRE_FAULTS as error:
                 raise connect_fault(error, asked) from error
             try:
-                return line.exchange(request, asked.until)
+                return tls.exchange(request, asked.until)
             except WIRE_FAULTS as error:
                 raise answer_fault(error, asked) from error
         except BaseException:
-            line.dispose()
+            tls.dispose()
             raise
 
-    def _again(self, line: Line, request: Request, asked: Asked) -> HTTPResponse | None:
-        """Send on a line that was idle. None: the server had closed it and never saw the request."""
+    def _again(self, tls: TLSConnection, request: Request, asked: Asked) -> HTTPResponse | None:
+        """Send on a connection that was idle. None: the server had closed it and never saw the request."""
         try:
-            return line.exchange(request, asked.until)
+            return tls.exchange(request, asked.until)
         except (ConnectionError, ssl.SSLEOFError):
-            line.dispose()
+            tls.dispose()
             return None
         except WIRE_FAULTS as error:
-            line.dispose()
+            tls.dispose()
             raise answer_fault(error, asked) from error
         except BaseException:
-            line.dispose()
+            tls.dispose()
             raise
 
     def _request(
@@ -199,15 +201,15 @@ class Connection:
             target = f"{target}?{urlencode(pairs)}"
         return Request(asked.method, target, complete, body)
 
-    def _finish(self, line: Line, response: HTTPResponse, asked: Asked) -> bytes:
+    def _finish(self, tls: TLSConnection, response: HTTPResponse, asked: Asked) -> bytes:
         try:
             self._check(response, asked)
             body = self._read(response, asked)
         except BaseException:
             response.close()
-            line.dispose()
+            tls.dispose()
             raise
-        self._give_back(line)
+        self._give_back(tls)
         head, tail = body[:64].lstrip(), body[-64:].rstrip()
         if not head.startswith((b"{", b"[")):
             raise not_json_fault(response.status, response.headers, body, asked)
@@ -254,21 +256,21 @@ class Connection:
             "too-large", f"The answer of {asked.host} to {asked.request} is over {limit}."
         )
 
-    def _idle_line(self) -> Line | None:
-        """The line used last, if it still stands."""
+    def _idle_connection(self) -> TLSConnection | None:
+        """Return the connection used last, if it still stands."""
         while True:
             with self._lock:
                 if not self._idle:
                     return None
-                line, since = self._idle.pop()
-            if time.monotonic() - since < IDLE_SECONDS and line.is_connected:
-                return line
-            line.dispose()
+                tls, since = self._idle.pop()
+            if time.monotonic() - since < IDLE_SECONDS and tls.is_connected:
+                return tls
+            tls.dispose()
 
-    def _give_back(self, line: Line) -> None:
+    def _give_back(self, tls: TLSConnection) -> None:
         # The server may have asked to close: then http.client has let go of the socket.
         with self._lock:
-            if line.sock is not None and not self._closed and len(self._idle) < MOST_IDLE:
-                self._idle.append((line, time.monotonic()))
+            if tls.sock is not None and not self._closed and len(self._idle) < MOST_IDLE:
+                self._idle.append((tls, time.monotonic()))
                 return
-        line.dispose()
+        tls.dispose()

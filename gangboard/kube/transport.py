@@ -36,7 +36,7 @@ class HandshakeTimeoutError(TimeoutError):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What goes out on a line."""
+    """What goes out on a connection."""
 
     method: str
     target: str
@@ -114,7 +114,7 @@ class DeadlineSocket(ssl.SSLSocket):
         self.settimeout(left)
 
 
-class Line(HTTPSConnection):
+class TLSConnection(HTTPSConnection):
     """One connection to one API server. Used by one thread; `cut` may come from another."""
 
     def __init__(
@@ -180,7 +180,7 @@ class Line(HTTPSConnection):
                     self._handle.shutdown(socket.SHUT_RDWR)
 
     def dispose(self) -> None:
-        """Give the sockets back. Only the thread that uses the line may do this."""
+        """Give the sockets back. Only the thread that uses the connection may do this."""
         self.close()
         with self._lock:
             if self._handle is not None:

@@ -11,7 +11,7 @@ from gangboard.kube.connection import Connection, Query
 from gangboard.kube.errors import KubeError
 from gangboard.kube.faults import WIRE_FAULTS
 from gangboard.kube.framing import FramingError, LineSplitter, LineTooLongError, Unchunker
-from gangboard.kube.transport import DeadlineSocket, Line
+from gangboard.kube.transport import DeadlineSocket, TLSConnection
 
 READ_SIZE = 256 * 1024
 
@@ -58,7 +58,7 @@ class Watch:
         self._overdue = overdue
         self._on_open = on_open
         self._closed = threading.Event()
-        self._line = connection.new_line()
+        self._tls = connection.new_tls_connection()
 
     def __enter__(self) -> Watch:
         return self
@@ -74,29 +74,29 @@ class Watch:
     def close(self) -> None:
         """End the iteration at once, without an error. From any thread, any number of times."""
         self._closed.set()
-        self._line.cut()
+        self._tls.cut()
 
     def __iter__(self) -> Iterator[list[bytes]]:
-        line = self._line
+        tls = self._tls
         try:
-            yield from self._batches(line)
+            yield from self._batches(tls)
         except KubeError:
             # Cutting the connection makes errors; they mean nothing any more.
             if not self._closed.is_set():
                 raise
         finally:
-            line.dispose()
+            tls.dispose()
 
-    def _batches(self, line: Line) -> Iterator[list[bytes]]:
+    def _batches(self, tls: TLSConnection) -> Iterator[list[bytes]]:
         if self._closed.is_set():
             return
-        response = self._connection.open(line, self._path, self._query)
+        response = self._connection.open(tls, self._path, self._query)
         try:
             ends_at = time.monotonic() + self._timeout_seconds
             if self._on_open is not None:
                 self._on_open()
             chunked = response.headers.get("Transfer-Encoding", "").lower() == "chunked"
-            yield from self._lines(line.wire, Unchunker() if chunked else None, ends_at)
+            yield from self._lines(tls.wire, Unchunker() if chunked else None, ends_at)
         finally:
             response.close()
 

@@ -15,7 +15,7 @@ from gangboard.actions.worker_slots import WORKER_SLOTS, WorkerSlots
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Meta
 from gangboard.kube.errors import KubeError
-from gangboard.kube.writing import Answer
+from gangboard.kube.write_client import Answer
 from gangboard.store import actions, chore_locks
 from gangboard.store.models import Action, Chore, Cluster, HoldCheck, LeverRecord
 from tests.actions.site import QuickClock

@@ -14,7 +14,7 @@ from gangboard.actions.leaving import Exit
 from gangboard.actions.requests import AcceptedRequest
 from gangboard.domain.action import ActionState
 from gangboard.kube.errors import KubeError, Reach
-from gangboard.kube.writing import Answer
+from gangboard.kube.write_client import Answer
 from gangboard.store.models import Action
 from tests.interleavings.play import Result, play
 

@@ -23,7 +23,7 @@ from urllib3.response import HTTPResponse
 from gangboard.kube.connection import JSON, Connection, Query
 from gangboard.kube.errors import KubeError
 from gangboard.kube.faults import Asked, status_fault
-from gangboard.kube.transport import Line
+from gangboard.kube.transport import TLSConnection
 from gangboard.simulator.plane import Plane
 from gangboard.simulator.requests import parse
 from tests.interleavings.hub import Hub
@@ -119,9 +119,9 @@ class Wire(Connection):
     def close(self) -> None:
         """There is nothing to give back."""
 
-    def new_line(self) -> Line:
+    def new_tls_connection(self) -> TLSConnection:
         """Return what knows whether a byte has left."""
-        return cast("Line", SimpleNamespace(has_written=False))
+        return cast("TLSConnection", SimpleNamespace(has_written=False))
 
     # Reading
 
@@ -147,7 +147,7 @@ class Wire(Connection):
 
     def send(
         self,
-        line: Line,
+        tls: TLSConnection,
         method: str,
         path: str,
         query: Query,
@@ -166,7 +166,7 @@ class Wire(Connection):
             self._hub.pause(f"before {what}")
             self._trace.write(self._who, f"{what} meets {fault}")
             raise _unreachable()
-        cast("SimpleNamespace", line).has_written = True
+        cast("SimpleNamespace", tls).has_written = True
         actor, now = self._hub.current, self._hub.clock.seconds
         decided_at = actor.stood_at[0] if actor is not None else now
         sent = Sent(now, self._who, action, method, path, body, dry_run, decided_at)

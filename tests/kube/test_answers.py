@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from gangboard.kube.connection import Connection
-from tests.kube.asking import PODS, ok, refused
 from tests.kube.conftest import TOKEN
+from tests.kube.reads import PODS, ok, refused
 from tests.kube.server import Request, Server, Wire
 
 Serve = Callable[..., Server]

@@ -12,8 +12,8 @@ import pytest
 
 from gangboard.kube.connection import Connection
 from gangboard.kube.errors import KubeError
-from tests.kube.asking import PODS, ok, refused
 from tests.kube.conftest import TOKEN
+from tests.kube.reads import PODS, ok, refused
 from tests.kube.server import Request, Server, Wire, listening
 
 Serve = Callable[..., Server]

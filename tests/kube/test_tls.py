@@ -17,8 +17,8 @@ import pytest
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
 from gangboard.kube.transport import tls_context
-from tests.kube.asking import PODS, ok, refused
 from tests.kube.certificates import Issued, issue
+from tests.kube.reads import PODS, ok, refused
 from tests.kube.server import Server, listening
 
 Serve = Callable[..., Server]

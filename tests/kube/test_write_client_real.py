@@ -14,7 +14,7 @@ import pytest
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.kube.errors import KubeError, Reach
-from gangboard.kube.writing import Writer
+from gangboard.kube.write_client import WriteClient
 from tests.controlplane.client import Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.fixtures import Namespaces
@@ -38,8 +38,8 @@ class Place:
         return f"{self.jobs}/quiet"
 
     @property
-    def writer(self) -> Writer:
-        return Writer(self.connection, action="42")
+    def writer(self) -> WriteClient:
+        return WriteClient(self.connection, action="42")
 
     def now(self) -> Any:
         return json.loads(self.connection.get(self.path))
@@ -205,7 +205,7 @@ def test_who_may_not_is_told(place: Place) -> None:
     token = place.plane.service_account_token(place.namespace, "default")
     text = place.plane.kubeconfig_for(token, name=place.namespace).read_text()
     with Connection(read_kubeconfig(text)) as connection, refused() as errors:
-        Writer(connection).merge_patch(place.path, b"{}")
+        WriteClient(connection).merge_patch(place.path, b"{}")
     assert (errors[0].code, errors[0].said.reason) == ("forbidden", "Forbidden")
     assert 'cannot patch resource "jobs" in API group "batch"' in errors[0].said.message
 

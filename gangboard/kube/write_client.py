@@ -36,7 +36,7 @@ class Answer:
     """Under which id the server's audit log has it; empty when it did not say."""
 
 
-class Writer:
+class WriteClient:
     """Writes to one API server, for any number of threads. Use one for each action.
 
     A write is never repeated by itself, and always goes over a connection of its own. All methods
@@ -128,13 +128,13 @@ class Writer:
         deadline: float | None,
     ) -> Answer:
         headers = {"Content-Type": content_type, "User-Agent": self._agent}
-        line = self._connection.new_line()
+        tls = self._connection.new_tls_connection()
         try:
             response, answer = self._connection.send(
-                line, method, path, query, body, headers, deadline=deadline
+                tls, method, path, query, body, headers, deadline=deadline
             )
         except KubeError as error:
-            error.reach = _reach(error, method) if line.has_written else Reach.NOT_SENT
+            error.reach = _reach(error, method) if tls.has_written else Reach.NOT_SENT
             raise
         return Answer(answer, response.status, audit_id(response.headers))
 

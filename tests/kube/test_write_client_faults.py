@@ -11,7 +11,7 @@ import pytest
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
 from gangboard.kube.errors import KubeError, Reach
-from gangboard.kube.writing import Writer
+from gangboard.kube.write_client import WriteClient
 from gangboard.simulator import Simulator
 from gangboard.simulator.faults import Fault
 
@@ -42,7 +42,7 @@ def annotate(connection: Connection, value: str, **settings: Any) -> KubeError:
     """Write an annotation while something is wrong."""
     body = json.dumps({"metadata": {"annotations": {SEEN: value}}}).encode()
     with pytest.raises(KubeError) as caught:
-        Writer(connection).merge_patch(JOB, body, **settings)
+        WriteClient(connection).merge_patch(JOB, body, **settings)
     return caught.value
 
 
@@ -181,7 +181,7 @@ def test_a_refusal_of_the_store_can_be_lost_too(
 ) -> None:
     simulator.faults.reset(verb="patch", count=1)
     with pytest.raises(KubeError) as caught:
-        Writer(connection).json_patch(
+        WriteClient(connection).json_patch(
             JOB, [{"op": "test", "path": "/metadata/uid", "value": "another"}]
         )
     assert (caught.value.code, caught.value.reach) == ("broken-off", Reach.UNKNOWN)
@@ -189,8 +189,8 @@ def test_a_refusal_of_the_store_can_be_lost_too(
 
 def test_every_answer_has_an_audit_id(simulator: Simulator, connection: Connection) -> None:
     body = b'{"metadata":{"labels":{"a":"b"}}}'
-    one = Writer(connection).merge_patch(JOB, body, dry_run=True)
-    two = Writer(connection).merge_patch(JOB, body, dry_run=True)
+    one = WriteClient(connection).merge_patch(JOB, body, dry_run=True)
+    two = WriteClient(connection).merge_patch(JOB, body, dry_run=True)
     assert len({one.audit_id, two.audit_id, ""}) == 3
     simulator.faults.forbidden(verb="write", count=1)
     assert annotate(connection, "never").audit_id

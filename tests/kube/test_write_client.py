@@ -13,9 +13,9 @@ import pytest
 from gangboard import __version__
 from gangboard.kube.connection import Connection
 from gangboard.kube.errors import CredentialError, KubeError, Reach
-from gangboard.kube.writing import Answer, Writer
-from tests.kube.asking import PODS, ok
+from gangboard.kube.write_client import Answer, WriteClient
 from tests.kube.conftest import TOKEN
+from tests.kube.reads import PODS, ok
 from tests.kube.server import Request, Script, Server, Wire
 
 Serve = Callable[..., Server]
@@ -28,7 +28,7 @@ SUSPEND = b'{"spec":{"suspend":true}}'
 
 def failed(connection: Connection, **settings: float) -> KubeError:
     with pytest.raises(KubeError) as caught:
-        Writer(connection).merge_patch(JOB, SUSPEND, **settings)  # type: ignore[arg-type]
+        WriteClient(connection).merge_patch(JOB, SUSPEND, **settings)  # type: ignore[arg-type]
     assert TOKEN not in caught.value.sentence + repr(caught.value.said)
     return caught.value
 
@@ -43,7 +43,7 @@ def saying(status: int, **fields: object) -> Script:
 
 def test_a_merge_patch(serve: Serve, connect: Connect) -> None:
     server = serve(lambda request, wire: wire.json({"kind": "Job"}, Audit_Id="a-1"))
-    answer = Writer(connect(server)).merge_patch(JOB, SUSPEND)
+    answer = WriteClient(connect(server)).merge_patch(JOB, SUSPEND)
     assert answer == Answer(b'{"kind": "Job"}', 200, "a-1")
     (request,) = server.requests
     assert (request.method, request.path, request.body) == ("PATCH", JOB, SUSPEND)
@@ -56,7 +56,7 @@ def test_a_merge_patch(serve: Serve, connect: Connect) -> None:
 
 def test_a_json_patch_names_its_action(serve: Serve, connect: Connect) -> None:
     server = serve(ok)
-    writer = Writer(connect(server), action="42")
+    writer = WriteClient(connect(server), action="42")
     operations = [{"op": "test", "path": "/metadata/uid", "value": "u"}]
     writer.json_patch(JOB, operations, field_manager="gangboard-actor")
     writer.json_patch(JOB, b'[ {"op":"remove","path":"/x"} ]')
@@ -71,7 +71,7 @@ def test_a_json_patch_names_its_action(serve: Serve, connect: Connect) -> None:
 
 def test_a_creation(serve: Serve, connect: Connect) -> None:
     server = serve(lambda request, wire: wire.json({}, 201))
-    answer = Writer(connect(server)).create(JOBS, b'{"kind":"Job"}')
+    answer = WriteClient(connect(server)).create(JOBS, b'{"kind":"Job"}')
     assert (answer.status, answer.audit_id) == (201, "")
     (request,) = server.requests
     assert (request.method, request.path, request.body) == ("POST", JOBS, b'{"kind":"Job"}')
@@ -83,7 +83,7 @@ def test_a_deletion_is_of_one_object_and_never_waits_for_what_it_owns(
     serve: Serve, connect: Connect
 ) -> None:
     server = serve(ok)
-    Writer(connect(server)).delete(JOB, uid="u-1")
+    WriteClient(connect(server)).delete(JOB, uid="u-1")
     (request,) = server.requests
     assert (request.method, request.path, request.query) == ("DELETE", JOB, {})
     options = json.loads(request.body)
@@ -94,7 +94,7 @@ def test_a_deletion_is_of_one_object_and_never_waits_for_what_it_owns(
 
 def test_dry_runs_say_so_where_the_server_looks(serve: Serve, connect: Connect) -> None:
     server = serve(ok)
-    writer = Writer(connect(server))
+    writer = WriteClient(connect(server))
     writer.merge_patch(JOB, SUSPEND, dry_run=True)
     writer.json_patch(JOB, [], dry_run=True)
     writer.create(JOBS, b"{}", dry_run=True)
@@ -111,8 +111,8 @@ def test_a_write_never_uses_a_connection_that_was_idle(serve: Serve, connect: Co
     server = serve(ok)
     connection = connect(server)
     connection.get(PODS)
-    Writer(connection).merge_patch(JOB, SUSPEND)
-    Writer(connection).merge_patch(JOB, SUSPEND)
+    WriteClient(connection).merge_patch(JOB, SUSPEND)
+    WriteClient(connection).merge_patch(JOB, SUSPEND)
     assert server.connections == 3
     connection.get(PODS)
     assert server.connections == 3  # reading may go on where a write has been
@@ -155,7 +155,7 @@ def test_to_a_server_that_we_do_not_trust_nothing_is_sent(serve: Serve, connect:
 def test_without_a_token_nothing_was_sent(serve: Serve, connect: Connect, tmp_path: Path) -> None:
     login = {"token": None, "token_file": str(tmp_path / "gone")}
     with pytest.raises(CredentialError) as caught:
-        Writer(connect(serve(ok), login=login)).delete(JOB, uid="u")
+        WriteClient(connect(serve(ok), login=login)).delete(JOB, uid="u")
     assert caught.value.reach is Reach.NOT_SENT
 
 
@@ -164,15 +164,15 @@ def test_a_deadline_that_is_over_before_the_first_byte_sends_nothing(
 ) -> None:
     server = serve(ok)
     connection = connect(server)
-    line = connection.new_line()
-    dial = line.connect_until
+    tls = connection.new_tls_connection()
+    dial = tls.connect_until
 
     def late(until: float) -> None:
         dial(until)
         time.sleep(max(until - time.monotonic(), 0) + 0.01)
 
-    monkeypatch.setattr(line, "connect_until", late)
-    monkeypatch.setattr(connection, "new_line", lambda: line)
+    monkeypatch.setattr(tls, "connect_until", late)
+    monkeypatch.setattr(connection, "new_tls_connection", lambda: tls)
     error = failed(connection, deadline=0.3)
     assert (error.code, error.reach) == ("timeout", Reach.NOT_SENT)
     assert server.requests == []
@@ -270,7 +270,7 @@ def test_a_webhook_refuses_before_anything_is_stored(serve: Serve, connect: Conn
     denied = saying(500, message='admission webhook "v.kb.io" denied the request: not today')
     assert failed(connect(serve(denied))).reach is Reach.ANSWERED
     with pytest.raises(KubeError) as caught:
-        Writer(connect(serve(down))).delete(JOB, uid="u")
+        WriteClient(connect(serve(down))).delete(JOB, uid="u")
     assert caught.value.reach is Reach.UNKNOWN  # it may have been marked as deleted by then
 
 
