@@ -24,7 +24,7 @@ from gangboard.domain.action import (
 )
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.holding import hold_on
+from gangboard.domain.reading.job_holds import hold_on
 from gangboard.domain.reading.wording import label
 from gangboard.store import action_context
 from gangboard.store.levers import read_levers

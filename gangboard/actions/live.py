@@ -12,7 +12,7 @@ from gangboard.actions.actor_client import ActorClient, Json, get_body, object_p
 from gangboard.decode.holds import HOLD
 from gangboard.decode.page import Page, TooLargeError, build_model, read_object, read_page
 from gangboard.decode.pods import POD
-from gangboard.diagnosis.attempts import current_uids
+from gangboard.diagnosis.current_attempt import current_uids
 from gangboard.domain.action import ActionContext
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from gangboard.diagnosis.attempts import current_uids, natural
 from gangboard.diagnosis.bare_objects import as_owner
+from gangboard.diagnosis.current_attempt import current_uids, natural
 from gangboard.diagnosis.object_links import WORKLOAD, Linked
 from gangboard.diagnosis.workload_entries import entry_groups
 from gangboard.domain.autoscaling import NOT_SEEN, Autoscaling

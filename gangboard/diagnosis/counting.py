@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from gangboard.diagnosis.attempts import standing
+from gangboard.diagnosis.current_attempt import standing
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.owner import PodShape
 from gangboard.domain.reading.preemption import last_preemption

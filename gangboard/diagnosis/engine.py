@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from gangboard.diagnosis import registry
-from gangboard.diagnosis.attempts import natural
 from gangboard.diagnosis.counting import count_members, remember, request_texts, weight
+from gangboard.diagnosis.current_attempt import natural
 from gangboard.diagnosis.job_states import job_states, member_states
 from gangboard.diagnosis.running_units import RUNNING, running_finding
 from gangboard.diagnosis.ungrouped_workers import fit_table_units, merge_waiting_workers
@@ -23,7 +23,7 @@ from gangboard.diagnosis.unit_findings import (
 from gangboard.diagnosis.units import units
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.holding import idle_holds
+from gangboard.domain.reading.job_holds import idle_holds
 from gangboard.domain.reading.retry import retry_due
 from gangboard.domain.verdict import Finding, Verdict
 from gangboard.placement.fit_rows import fit_rows

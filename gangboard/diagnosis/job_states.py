@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from gangboard.diagnosis.attempts import natural, pods_by_job, standing
+from gangboard.diagnosis.current_attempt import natural, pods_by_job, standing
 from gangboard.diagnosis.scheduling_mode import scheduling_of
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.holding import hold_of, holds_by_job, is_held
+from gangboard.domain.reading.job_holds import hold_of, holds_by_job, is_held
 from gangboard.domain.verdict import Finding, JobState, MemberState
 
 # What a container waits for in every ordinary start.

@@ -11,8 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from gangboard.diagnosis.attempts import natural, pods_by_job
 from gangboard.diagnosis.bare_objects import group_size
+from gangboard.diagnosis.current_attempt import natural, pods_by_job
 from gangboard.diagnosis.object_links import COMPOSITE, POD_GROUP, WORKLOAD
 from gangboard.diagnosis.workload_entries import takes_pods
 from gangboard.domain.facts import GangFacts, Unit

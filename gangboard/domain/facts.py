@@ -18,7 +18,7 @@ from gangboard.domain.owner import Owner, Part, SuspendChange
 from gangboard.domain.placing import Placing
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.queueing import Queueing, queueing_of
+from gangboard.domain.queue_status import QueueStatus, queue_statuses_of
 from gangboard.domain.verdict import UnitMemory
 
 NO_ROOM = ClusterRoom(why="nodes: not read yet")
@@ -106,18 +106,18 @@ class GangFacts:
     """Pods that make room for it and are still there, by name, as far as events tell."""
     takers: Mapping[str, ObjectRef] = field(default_factory=dict)
     """uid of a pod or group that took room from this gang, as events tell → the gang of that one."""
-    queueing: Mapping[str, Queueing] = field(init=False, repr=False, compare=False)
+    queue_statuses: Mapping[str, QueueStatus] = field(init=False, repr=False, compare=False)
     """How a queue stands to its owner and to each Job, by uid."""
 
     def __post_init__(self) -> None:
         """Ask once how queues stand to it: rules ask for each of its Jobs."""
-        found = queueing_of(self.owner, self.jobs, self.entries, self.queue_visibility)
-        object.__setattr__(self, "queueing", found)
+        found = queue_statuses_of(self.owner, self.jobs, self.entries, self.queue_visibility)
+        object.__setattr__(self, "queue_statuses", found)
 
     @property
-    def queue(self) -> Queueing:
+    def queue(self) -> QueueStatus:
         """How a queue stands to the owner."""
-        return self.queueing[self.owner.meta.ref.uid]
+        return self.queue_statuses[self.owner.meta.ref.uid]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from gangboard.decode.nodes import NODE
 from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
 from gangboard.domain.facts import Unobserved
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.queueing import NOT_KNOWN, NOT_SERVED, SERVED
+from gangboard.domain.queue_status import NOT_KNOWN, NOT_SERVED, SERVED
 from gangboard.polling.watched import Watched
 
 PODS_KEY = "pods"

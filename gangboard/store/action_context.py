@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from gangboard.diagnosis.attempts import current_uids
+from gangboard.diagnosis.current_attempt import current_uids
 from gangboard.domain.action import ActionContext
 from gangboard.domain.group import Group
 from gangboard.domain.hold import HOLD_GROUP, Hold

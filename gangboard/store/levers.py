@@ -18,7 +18,7 @@ from gangboard.domain.action import ClusterLevers, Lever
 from gangboard.domain.hold import AdmissionPolicy
 from gangboard.domain.hold_manifest import POLICY_VERSIONS
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.queueing import NOT_KNOWN, NOT_SERVED, SERVED
+from gangboard.domain.queue_status import NOT_KNOWN, NOT_SERVED, SERVED
 from gangboard.store.actions import READ_ONLY
 from gangboard.store.models import Cluster, LeverRecord, ResourceState, Switch, WatchedObject
 from gangboard.store.objects import unpack

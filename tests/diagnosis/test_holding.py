@@ -13,7 +13,7 @@ from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.reading.holding import hold_on
+from gangboard.domain.reading.job_holds import hold_on
 from gangboard.domain.verdict import Evidence, JobState, Verdict
 from tests.diagnosis.building import (
     NOW,

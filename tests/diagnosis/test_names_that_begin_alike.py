@@ -21,7 +21,7 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.holding import hold_on
+from gangboard.domain.reading.job_holds import hold_on
 from gangboard.domain.reading.naming import may_be_pod_of
 from gangboard.domain.reading.preemption import last_preemption
 from gangboard.rules.admission.job_suspended import RULE

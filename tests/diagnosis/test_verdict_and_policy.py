@@ -18,7 +18,7 @@ from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.queueing import Standing
+from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.verdict import JobState, Verdict
 from tests.diagnosis.building import (
     NOW,
@@ -157,7 +157,7 @@ def test_a_job_that_waits_in_a_queue_is_not_resumed_and_one_that_is_suspended_ca
             assert _code(verdict, state) in ("job-suspended", "suspended")
         else:
             # What a queue has admitted it resumes itself: nobody undoes who is faster.
-            admitted = case[0].queueing[state.ref.uid].standing is Standing.ADMITTED
+            admitted = case[0].queue_statuses[state.ref.uid].standing is QueueStanding.ADMITTED
             by_hand = _code(verdict, state) in ("job-suspended", "suspended")
             assert resume.allowed is (by_hand or admitted)
 

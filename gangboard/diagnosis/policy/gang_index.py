@@ -13,7 +13,7 @@ from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Controller, ObjectRef
 from gangboard.domain.owner import Owner, Part
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.queueing import NOT_KNOWN, Queueing, Standing, queueing_of
+from gangboard.domain.queue_status import NOT_KNOWN, QueueStanding, QueueStatus, queue_statuses_of
 from gangboard.domain.reading.wording import label, names
 from gangboard.domain.registry import OwnerKind
 
@@ -42,7 +42,7 @@ class GangIndex:
     old_jobs: Mapping[str, Owner]
     holds: Mapping[tuple[str, str], tuple[Hold, ...]]
     """By uid of the JobSet and name of the Job."""
-    queueing: Mapping[str, Queueing]
+    queue_statuses: Mapping[str, QueueStatus]
     """How a queue stands to the owner and to each of its Jobs, by uid."""
     queued_jobs: Mapping[str, Owner]
     """Unfinished child Jobs that a queue manages one by one, by uid."""
@@ -98,17 +98,17 @@ class GangIndex:
     @property
     def is_nobodys(self) -> bool:
         """Whether it names a queue, and nothing is served that could admit it."""
-        return self._own_queue.standing is Standing.NOBODY
+        return self._own_queue.standing is QueueStanding.NOBODY
 
     @property
-    def _own_queue(self) -> Queueing:
-        return self.queueing[self.owner.meta.ref.uid]
+    def _own_queue(self) -> QueueStatus:
+        return self.queue_statuses[self.owner.meta.ref.uid]
 
     @property
     def wait(self) -> Wait | None:
         """Why none of its child Jobs may run now."""
         until = f"the {self.owner.meta.ref.kind} does"
-        if self._own_queue.standing is Standing.NOT_KNOWN:
+        if self._own_queue.standing is QueueStanding.NOT_KNOWN:
             return Wait(f"{self.name} is suspended, and may wait in queue {self.queue}", until)
         if not self.is_admitted:
             return Wait(f"{system()} has not admitted {self.name}", until)
@@ -116,13 +116,13 @@ class GangIndex:
 
     def wait_of(self, job: Owner) -> Wait | None:
         """Why a child Job may not run now: because of its owner, or of a queue of its own."""
-        own = self.queueing[job.meta.ref.uid]
+        own = self.queue_statuses[job.meta.ref.uid]
         if self.wait is not None or own.may_run or not job.suspended:
             return self.wait
         name = label(job.meta.ref)
-        if own.standing is Standing.NOT_KNOWN:
+        if own.standing is QueueStanding.NOT_KNOWN:
             return Wait(f"{name} may wait in queue {own.queue}", "that has admitted it")
-        if own.standing is Standing.DEACTIVATED:
+        if own.standing is QueueStanding.DEACTIVATED:
             listed = names(entry.meta.ref.name for entry in own.entries)
             why = f"Workload {listed} of {name} is deactivated (spec.active is false)"
             return Wait(why, "that is activated and admitted")
@@ -169,7 +169,7 @@ def index_gang(context: ActionContext, queue_visibility: str = NOT_KNOWN) -> Gan
     holds: dict[tuple[str, str], list[Hold]] = defaultdict(list)
     for hold in context.holds:
         holds[hold.owner_uid, hold.job_name].append(hold)
-    queueing = queueing_of(owner, jobs.values(), context.entries, queue_visibility)
+    queue_statuses = queue_statuses_of(owner, jobs.values(), context.entries, queue_visibility)
     groups = [group for group in context.groups if group.meta.ref.kind == _POD_GROUP]
     return GangIndex(
         context=context,
@@ -177,9 +177,11 @@ def index_gang(context: ActionContext, queue_visibility: str = NOT_KNOWN) -> Gan
         jobs=jobs,
         old_jobs={job.meta.ref.uid: job for job in context.old_jobs},
         holds={key: tuple(found) for key, found in holds.items()},
-        queueing=queueing,
+        queue_statuses=queue_statuses,
         queued_jobs={
-            job.meta.ref.uid: job for job in unfinished if queueing[job.meta.ref.uid].is_managed
+            job.meta.ref.uid: job
+            for job in unfinished
+            if queue_statuses[job.meta.ref.uid].is_managed
         },
         parts={part.name: part for part in owner.parts},
         dependents={name: tuple(found) for name, found in dependents.items()},

@@ -131,7 +131,7 @@ def _queue(gang: GangIndex, job: Owner, lever: Lever) -> list[str]:
         ]
     if job.meta.ref.uid not in gang.queued_jobs:
         return []
-    name = gang.queueing[job.meta.ref.uid].queue
+    name = gang.queue_statuses[job.meta.ref.uid].queue
     queue = f"queue {name} of Kueue" if name else "a queue of Kueue"
     return [
         f"It is in {queue} by itself: while its Workload is admitted, Kueue will try to resume it."

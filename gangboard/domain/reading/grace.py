@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.attempt import attempt_start, latest
+from gangboard.domain.reading.attempt_history import attempt_start, latest
 from gangboard.domain.reading.progress import missing, on_sick_nodes
 
 COUNT_GRACE = timedelta(seconds=30)

@@ -7,10 +7,10 @@ from datetime import timedelta
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.attempt import has_lost, restart_under_way, whole_in_attempt
+from gangboard.domain.reading.attempt_history import has_lost, restart_under_way, whole_in_attempt
+from gangboard.domain.reading.creation_refusal import newest_creation_refusal
 from gangboard.domain.reading.preemption import Preemption, takers_text
 from gangboard.domain.reading.progress import missing, on_sick_nodes, ready_count, succeeded
-from gangboard.domain.reading.refusal import newest_refusal
 from gangboard.domain.reading.scheduler_text import rejected_pods
 from gangboard.domain.reading.wording import label, out_of
 
@@ -43,7 +43,7 @@ def are_kept_away(unit: Unit) -> bool:
     """Whether members that it lacks were tried and refused: by the scheduler, or when made."""
     if rejected_pods(unit):
         return True
-    return missing(unit) > 0 and newest_refusal(unit) is not None
+    return missing(unit) > 0 and newest_creation_refusal(unit) is not None
 
 
 def disrupted(unit: Unit) -> tuple[Pod, ...]:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit, Victim
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.reading.attempt import attempt_start
+from gangboard.domain.reading.attempt_history import attempt_start
 from gangboard.domain.reading.naming import may_be_pod_of
 from gangboard.domain.reading.progress import is_bare_group
 from gangboard.domain.reading.wording import names

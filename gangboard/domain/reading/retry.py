@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Cause
-from gangboard.domain.reading.attempt import latest
+from gangboard.domain.reading.attempt_history import latest
 from gangboard.domain.reading.scheduler_text import group_refusal, rejected_pods
 
 RETRY_GRACE = timedelta(seconds=30)

@@ -9,13 +9,13 @@ from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.placing import Assessment, ShapeFit, Total
-from gangboard.domain.reading.beginnings import waits_since
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import newest_creation
 from gangboard.domain.reading.nominations import nominations
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.provisioning import provisions
 from gangboard.domain.reading.scheduler_text import Saying, best_saying, sayings
+from gangboard.domain.reading.state_since import waits_since
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
 from gangboard.placement.advice import advise

@@ -14,7 +14,7 @@ from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.attempt import latest
+from gangboard.domain.reading.attempt_history import latest
 from gangboard.domain.reading.findings import gang_finding
 from gangboard.domain.reading.wording import is_or_are, label, names, pods_left
 from gangboard.domain.registry import GangRule

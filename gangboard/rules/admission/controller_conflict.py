@@ -21,7 +21,7 @@ from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner, SuspendChange
-from gangboard.domain.queueing import Queueing
+from gangboard.domain.queue_status import QueueStatus
 from gangboard.domain.reading.findings import gang_finding
 from gangboard.domain.reading.wording import count, names, plural, shorten
 from gangboard.domain.registry import GangRule
@@ -151,7 +151,7 @@ def _advice(facts: GangFacts, conflict: _Conflict) -> str:
     suspending, resuming = _who(conflict.suspending), _who(conflict.resuming)
     subject, above = conflict.subject, conflict.subject.meta.controller
     what = f"{subject.meta.ref.kind} {subject.meta.ref.name}"
-    queue = facts.queue if facts.queue.is_managed else facts.queueing[subject.meta.ref.uid]
+    queue = facts.queue if facts.queue.is_managed else facts.queue_statuses[subject.meta.ref.uid]
     if _KUEUE in (*conflict.suspending, *conflict.resuming) and queue.is_managed:
         other = resuming if _KUEUE in conflict.suspending else suspending
         return (
@@ -171,7 +171,7 @@ def _advice(facts: GangFacts, conflict: _Conflict) -> str:
     )
 
 
-def _queue(state: Queueing) -> str:
+def _queue(state: QueueStatus) -> str:
     return f"queue {state.queue}" if state.queue else "a queue"
 
 

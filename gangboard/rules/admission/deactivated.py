@@ -14,9 +14,9 @@ from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.queueing import Standing
+from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.reading.findings import gang_finding, unit_finding
-from gangboard.domain.reading.queueing import kept_jobs
+from gangboard.domain.reading.queue_sentences import kept_jobs
 from gangboard.domain.reading.wording import names, pods_left, sentence, shorten
 from gangboard.domain.registry import GangRule, UnitRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -31,7 +31,7 @@ def find(facts: GangFacts) -> Finding | None:
     owner, state = facts.owner, facts.queue
     if not owner.suspended or owner.finish is not None:
         return None
-    if state.standing is not Standing.DEACTIVATED:
+    if state.standing is not QueueStanding.DEACTIVATED:
         return None
     left = sentence(pods_left(facts.pods))
     return gang_finding(
@@ -46,11 +46,12 @@ def find(facts: GangFacts) -> Finding | None:
 
 def find_in_unit(unit: Unit) -> Finding | None:
     """Return a finding when Jobs of the unit have inactive entries of their own in a queue."""
-    here, queueing = {job.meta.ref.uid for job in unit.jobs}, unit.facts.queueing
+    here, queue_statuses = {job.meta.ref.uid for job in unit.jobs}, unit.facts.queue_statuses
     found = [
-        (job, queueing[job.meta.ref.uid])
+        (job, queue_statuses[job.meta.ref.uid])
         for job in kept_jobs(unit.facts)
-        if job.meta.ref.uid in here and queueing[job.meta.ref.uid].standing is Standing.DEACTIVATED
+        if job.meta.ref.uid in here
+        and queue_statuses[job.meta.ref.uid].standing is QueueStanding.DEACTIVATED
     ]
     if not found:
         return None

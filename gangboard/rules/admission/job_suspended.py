@@ -16,7 +16,7 @@ from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.dependencies import dependent_parts
 from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.holding import (
+from gangboard.domain.reading.job_holds import (
     born_suspended,
     hold_evidence,
     hold_of,
@@ -25,7 +25,7 @@ from gangboard.domain.reading.holding import (
     resume_advice,
 )
 from gangboard.domain.reading.progress import is_full, missing
-from gangboard.domain.reading.queueing import kept_jobs
+from gangboard.domain.reading.queue_sentences import kept_jobs
 from gangboard.domain.reading.wording import is_or_are, out_of, pods_left, sentence
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding

@@ -15,10 +15,10 @@ from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
-from gangboard.domain.queueing import Standing
+from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.reading.findings import gang_finding, unit_finding
-from gangboard.domain.reading.holding import resume_advice
-from gangboard.domain.reading.queueing import (
+from gangboard.domain.reading.job_holds import resume_advice
+from gangboard.domain.reading.queue_sentences import (
     health_in_queue,
     kept_jobs,
     of_jobs,
@@ -37,7 +37,7 @@ _CODE, _TITLE = "queue-evaluating", "Waits in a queue"
 def find(facts: GangFacts) -> Finding | None:
     """Return a finding for a suspended owner that a queue manages, or should."""
     owner, state = facts.owner, facts.queue
-    if not owner.suspended or owner.finish is not None or state.standing is Standing.FREE:
+    if not owner.suspended or owner.finish is not None or state.standing is QueueStanding.FREE:
         return None
     left = sentence(pods_left(facts.pods))
     suspended = find_condition(owner.conditions, "Suspended")
@@ -54,7 +54,7 @@ def find(facts: GangFacts) -> Finding | None:
 
 def _advice(facts: GangFacts) -> tuple[str, ...]:
     """Return what helps where nobody admits it: without a queue system, `spec.suspend` is anybody's."""
-    if facts.queue.standing is not Standing.NOBODY:
+    if facts.queue.standing is not QueueStanding.NOBODY:
         return _look(facts, (facts.owner,))
     others = f"Install {system(facts)}, which admits {label(facts.owner.meta.ref)}, or remove its queue label."
     return (*resume_advice(facts, (facts.owner,)), others)
@@ -80,7 +80,9 @@ def _recheck_at(facts: GangFacts, subjects: Iterable[Owner]) -> datetime | None:
 def find_in_unit(unit: Unit) -> Finding | None:
     """Return a finding when Jobs of the unit wait in queues of their own; it is about all such Jobs."""
     facts = unit.facts
-    waiting = [job for job in kept_jobs(facts) if _standing(facts, job) is not Standing.DEACTIVATED]
+    waiting = [
+        job for job in kept_jobs(facts) if _standing(facts, job) is not QueueStanding.DEACTIVATED
+    ]
     here = {job.meta.ref.uid for job in unit.jobs}
     own = [job for job in waiting if job.meta.ref.uid in here]
     if not own:
@@ -88,7 +90,7 @@ def find_in_unit(unit: Unit) -> Finding | None:
     late = any(health_in_queue(facts, job) is Health.BLOCKED for job in waiting)
     evidence: tuple[Evidence, ...] = ()
     for job in own:
-        evidence += queue_evidence(facts.queueing[job.meta.ref.uid], job)
+        evidence += queue_evidence(facts.queue_statuses[job.meta.ref.uid], job)
     return unit_finding(
         _OF_UNIT,
         unit,
@@ -100,8 +102,8 @@ def find_in_unit(unit: Unit) -> Finding | None:
     )
 
 
-def _standing(facts: GangFacts, job: Owner) -> Standing:
-    return facts.queueing[job.meta.ref.uid].standing
+def _standing(facts: GangFacts, job: Owner) -> QueueStanding:
+    return facts.queue_statuses[job.meta.ref.uid].standing
 
 
 _OF_UNIT = UnitRule(_CODE, Stage.ADMISSION, _TITLE, 5, find_in_unit, health=Health.WAITING)

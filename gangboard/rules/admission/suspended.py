@@ -11,10 +11,10 @@ from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef, find_condition
 from gangboard.domain.owner import Owner
-from gangboard.domain.queueing import Standing
+from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.reading.findings import gang_finding
-from gangboard.domain.reading.holding import hold_evidence, listed_with_holders, resume_advice
-from gangboard.domain.reading.queueing import kept_jobs
+from gangboard.domain.reading.job_holds import hold_evidence, listed_with_holders, resume_advice
+from gangboard.domain.reading.queue_sentences import kept_jobs
 from gangboard.domain.reading.wording import count, is_or_are, pods_left
 from gangboard.domain.registry import GangRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -26,7 +26,7 @@ def find(facts: GangFacts) -> Finding | None:
     if owner.finish is not None:
         return None
     if owner.suspended:
-        if facts.queue.standing is not Standing.FREE:
+        if facts.queue.standing is not QueueStanding.FREE:
             return None
         return _finding(facts, f"The {owner.meta.ref.kind} is suspended", (owner,))
     unfinished = tuple(job for job in facts.jobs if job.finish is None)

@@ -14,12 +14,12 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.group import label_of_group
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.attempt import restart_under_way
-from gangboard.domain.reading.beginnings import not_formed_since
+from gangboard.domain.reading.attempt_history import restart_under_way
+from gangboard.domain.reading.creation_refusal import newest_creation_refusal
 from gangboard.domain.reading.dependencies import waiting_parts
 from gangboard.domain.reading.findings import still_starting, unit_finding
 from gangboard.domain.reading.grace import COUNT_GRACE, unchanged_since
-from gangboard.domain.reading.holding import how_to_resume
+from gangboard.domain.reading.job_holds import how_to_resume
 from gangboard.domain.reading.preemption import (
     has_lost_all,
     last_preemption,
@@ -36,7 +36,7 @@ from gangboard.domain.reading.progress import (
     seats,
     succeeded,
 )
-from gangboard.domain.reading.refusal import newest_refusal
+from gangboard.domain.reading.state_since import not_formed_since
 from gangboard.domain.reading.wording import count, label
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -62,7 +62,7 @@ def find(unit: Unit) -> Finding | None:
         return None
     if waiting_parts(unit) or failing_jobs(unit):
         return None
-    if missing(unit) and newest_refusal(unit) is not None:
+    if missing(unit) and newest_creation_refusal(unit) is not None:
         return None
     since = unchanged_since(unit)
     due = since + COUNT_GRACE if since is not None else None

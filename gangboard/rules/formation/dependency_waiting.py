@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.attempt import attempt_start
+from gangboard.domain.reading.attempt_history import attempt_start
 from gangboard.domain.reading.dependencies import Waiting, reached_jobs, waiting_parts
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import is_formed

@@ -9,10 +9,10 @@ from __future__ import annotations
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.reading.creation_refusal import raise_quota, read_creation_refusal
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import newest_creation
 from gangboard.domain.reading.progress import missing
-from gangboard.domain.reading.refusal import raise_quota, read_refusal
 from gangboard.domain.reading.wording import sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -47,7 +47,7 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _advice(event: Event, *, others: bool) -> tuple[str, ...]:
-    refusal = read_refusal(event)
+    refusal = read_creation_refusal(event)
     if refusal.limits:
         return raise_quota(refusal, 1, at_least=others)
     name = event.regarding.name

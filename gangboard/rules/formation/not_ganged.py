@@ -13,8 +13,8 @@ from gangboard.domain.group import label_of_group, read_entry
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.beginnings import first_creation
 from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.state_since import first_creation
 from gangboard.domain.reading.wording import count, is_or_are, label, names
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding

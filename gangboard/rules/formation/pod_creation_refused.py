@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.reading.creation_refusal import (
+    CreationRefusal,
+    newest_creation_refusal,
+    remedy,
+)
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import is_formed, missing, succeeded
-from gangboard.domain.reading.refusal import Refusal, newest_refusal, remedy
 from gangboard.domain.reading.wording import count, is_or_are, names, out_of
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -21,7 +25,7 @@ def find(unit: Unit) -> Finding | None:
     """Return a finding while pods are missing that a newer refusal explains."""
     if is_formed(unit) or not missing(unit):
         return None
-    refusal = newest_refusal(unit)
+    refusal = newest_creation_refusal(unit)
     if refusal is None:
         return None
     there = len(unit.current) + succeeded(unit)
@@ -41,7 +45,7 @@ def find(unit: Unit) -> Finding | None:
     )
 
 
-def _message(unit: Unit, refusal: Refusal, there: int) -> str:
+def _message(unit: Unit, refusal: CreationRefusal, there: int) -> str:
     if refusal.event.reason != "FailedCreate":
         number = len(unit.missing_jobs)
         missed = f"{count(number, 'Job')} {is_or_are(number)} not made: {names(unit.missing_jobs)}."

@@ -11,9 +11,9 @@ from __future__ import annotations
 from gangboard.domain.facts import Unit
 from gangboard.domain.group import label_of_group, read_entry
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.beginnings import first_creation
 from gangboard.domain.reading.findings import still_starting, unit_finding
 from gangboard.domain.reading.grace import COUNT_GRACE, newest_creation
+from gangboard.domain.reading.state_since import first_creation
 from gangboard.domain.reading.wording import count, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding

@@ -10,8 +10,8 @@ from __future__ import annotations
 from gangboard.domain.facts import Unit
 from gangboard.domain.group import label_of_group
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.attempt import restart_under_way
-from gangboard.domain.reading.beginnings import unmade_since
+from gangboard.domain.reading.attempt_history import restart_under_way
+from gangboard.domain.reading.creation_refusal import newest_creation_refusal, waits_for_leader
 from gangboard.domain.reading.dependencies import held_back_pods, unexplained_jobs
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import CREATION_GRACE, creation_due
@@ -31,7 +31,7 @@ from gangboard.domain.reading.progress import (
     missing,
     succeeded,
 )
-from gangboard.domain.reading.refusal import newest_refusal, waits_for_leader
+from gangboard.domain.reading.state_since import unmade_since
 from gangboard.domain.reading.wording import count, label, names, out_of, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.shell import is_safe_in_shell
@@ -53,7 +53,7 @@ def find(unit: Unit) -> Finding | None:
         return None
     if unit.quorum is not None and unit.current:
         return None
-    if is_paused(unit) or failing_jobs(unit) or newest_refusal(unit) is not None:
+    if is_paused(unit) or failing_jobs(unit) or newest_creation_refusal(unit) is not None:
         return None
     if waits_for_leader(unit):
         return None

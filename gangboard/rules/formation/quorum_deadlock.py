@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.beginnings import not_formed_since
 from gangboard.domain.reading.dependencies import Waiting, held_back_pods, waiting_parts
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import live_count, seats
+from gangboard.domain.reading.state_since import not_formed_since
 from gangboard.domain.reading.wording import count
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding

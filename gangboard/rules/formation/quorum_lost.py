@@ -12,9 +12,9 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.holding import how_to_resume
+from gangboard.domain.reading.job_holds import how_to_resume
 from gangboard.domain.reading.progress import given_up, live_count, seats, succeeded
-from gangboard.domain.reading.queueing import pods_to_be_admitted
+from gangboard.domain.reading.queue_sentences import pods_to_be_admitted
 from gangboard.domain.reading.wording import count, names, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding

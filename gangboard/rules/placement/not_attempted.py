@@ -14,7 +14,7 @@ from datetime import datetime
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.attempt import latest, restart_under_way
+from gangboard.domain.reading.attempt_history import latest, restart_under_way
 from gangboard.domain.reading.findings import still_starting, unit_finding
 from gangboard.domain.reading.grace import ATTEMPT_GRACE, newest_creation
 from gangboard.domain.reading.progress import is_formed, lacks_room

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.beginnings import waits_since
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.losses import is_loss
 from gangboard.domain.reading.scheduler_text import best_saying, refused_pods, sayings
+from gangboard.domain.reading.state_since import waits_since
 from gangboard.domain.reading.wording import count, label, out_of, sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Finding

@@ -17,11 +17,11 @@ from gangboard.domain.facts import Unit, Victim
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.beginnings import waits_since
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.preemption import victims_of
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.scheduler_text import Saying, node_reasons, sayings
+from gangboard.domain.reading.state_since import waits_since
 from gangboard.domain.reading.wording import count, names, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding

@@ -10,10 +10,10 @@ from collections import Counter
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.beginnings import waits_since
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.scheduler_text import sayings
+from gangboard.domain.reading.state_since import waits_since
 from gangboard.domain.reading.wording import count, is_or_are, names
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding

@@ -11,11 +11,11 @@ from __future__ import annotations
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.placing import Answer, Assessment, Cause
-from gangboard.domain.reading.beginnings import waits_since
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.retry import fits_now, is_refused_since
 from gangboard.domain.reading.scheduler_text import Saying, best_saying, sayings
+from gangboard.domain.reading.state_since import waits_since
 from gangboard.domain.reading.wording import count, names, sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding

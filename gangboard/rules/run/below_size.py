@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.attempt import restart_under_way
-from gangboard.domain.reading.beginnings import quorum_since
+from gangboard.domain.reading.attempt_history import restart_under_way
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import growing_until
 from gangboard.domain.reading.losses import are_kept_away, how_many_run, how_they_left
+from gangboard.domain.reading.missing_members import (
+    missing_advice,
+    missing_evidence,
+    missing_reason,
+)
 from gangboard.domain.reading.progress import given_up, is_full, ready_count, runs_enough
-from gangboard.domain.reading.replacement import hindrance, hindrance_advice, hindrance_evidence
+from gangboard.domain.reading.state_since import quorum_since
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.placement.sentences.finding import advice_of, reason_of
@@ -35,12 +39,12 @@ def find(unit: Unit) -> Finding | None:
     return unit_finding(
         RULE,
         unit,
-        f"{how_many_run(unit)}.{how_they_left(unit)} {hindrance(unit, why)}".strip(),
-        advice=(*hindrance_advice(unit), *advice),
+        f"{how_many_run(unit)}.{how_they_left(unit)} {missing_reason(unit, why)}".strip(),
+        advice=(*missing_advice(unit), *advice),
         evidence=(
             Evidence("members ready", f"{ready_count(unit)} of {unit.wanted}", source),
             Evidence("quorum", str(unit.quorum), source),
-            *hindrance_evidence(unit),
+            *missing_evidence(unit),
             *told_of,
             *named,
         ),

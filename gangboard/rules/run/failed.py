@@ -9,10 +9,10 @@ from __future__ import annotations
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Outcome, Owner
-from gangboard.domain.reading.beginnings import announced_since
 from gangboard.domain.reading.containers import Exit, common_exit
 from gangboard.domain.reading.findings import gang_finding
 from gangboard.domain.reading.progress import is_bad_ending
+from gangboard.domain.reading.state_since import announced_since
 from gangboard.domain.reading.wording import count, label, pods_left, sentence, shorten
 from gangboard.domain.registry import GangRule
 from gangboard.domain.verdict import Evidence, Finding

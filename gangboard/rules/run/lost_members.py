@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.beginnings import fell_since
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.losses import by_node, disrupted, how_many_run, how_they_left, is_loss
+from gangboard.domain.reading.missing_members import (
+    missing_advice,
+    missing_evidence,
+    missing_reason,
+)
 from gangboard.domain.reading.preemption import last_preemption, takers_evidence
 from gangboard.domain.reading.progress import ready_count, sick_nodes
-from gangboard.domain.reading.replacement import hindrance, hindrance_advice, hindrance_evidence
+from gangboard.domain.reading.state_since import fell_since
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.placement.sentences.finding import advice_of, reason_of
@@ -27,7 +31,7 @@ def find(unit: Unit) -> Finding | None:
     taken = last_preemption(unit)
     left = how_they_left(unit, taken)
     why, told_of = reason_of(unit)
-    message = f"{how_many_run(unit)}.{left} {hindrance(unit, why)}"
+    message = f"{how_many_run(unit)}.{left} {missing_reason(unit, why)}"
     source = unit.group.meta.ref if unit.group is not None else unit.owner.meta.ref
     evidence = [Evidence("members ready", f"{ready_count(unit)} of {unit.wanted}", source)]
     evidence += [
@@ -40,8 +44,8 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         message.strip(),
-        advice=(*hindrance_advice(unit), *advice),
-        evidence=(*evidence, *takers_evidence(taken), *hindrance_evidence(unit), *told_of, *named),
+        advice=(*missing_advice(unit), *advice),
+        evidence=(*evidence, *takers_evidence(taken), *missing_evidence(unit), *told_of, *named),
         recheck_at=until,
         since=fell_since(unit),
     )

@@ -10,11 +10,15 @@ from __future__ import annotations
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.node import Node
-from gangboard.domain.reading.beginnings import fell_since
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.losses import by_node, how_many_run, is_loss
+from gangboard.domain.reading.missing_members import (
+    missing_advice,
+    missing_evidence,
+    missing_reason,
+)
 from gangboard.domain.reading.progress import sick_nodes
-from gangboard.domain.reading.replacement import hindrance, hindrance_advice, hindrance_evidence
+from gangboard.domain.reading.state_since import fell_since
 from gangboard.domain.reading.wording import is_or_are, names
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -38,7 +42,7 @@ def find(unit: Unit) -> Finding | None:
         noun = "node" if len(gone) == 1 else "nodes"
         texts.append(f"members were lost with {noun} {names(gone)}")
     why, told_of = reason_of(unit)
-    message = f"{how_many_run(unit)}: {' and '.join(texts)}. {hindrance(unit, why)}"
+    message = f"{how_many_run(unit)}: {' and '.join(texts)}. {missing_reason(unit, why)}"
     evidence = [
         Evidence("Ready", node.ready.status if node.ready else "never reported", node.meta.ref)
         for node in sick
@@ -53,8 +57,8 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         message.strip(),
-        advice=(*hindrance_advice(unit), *advice, *_bring_back(sick)),
-        evidence=(*evidence, *hindrance_evidence(unit), *told_of, *named),
+        advice=(*missing_advice(unit), *advice, *_bring_back(sick)),
+        evidence=(*evidence, *missing_evidence(unit), *told_of, *named),
         recheck_at=until,
         since=fell_since(unit),
     )

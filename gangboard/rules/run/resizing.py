@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.attempt import restart_under_way
-from gangboard.domain.reading.beginnings import quorum_since
+from gangboard.domain.reading.attempt_history import restart_under_way
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import growing_until
 from gangboard.domain.reading.losses import are_kept_away, how_many_run
+from gangboard.domain.reading.missing_members import missing_reason
 from gangboard.domain.reading.progress import is_full, runs_enough
-from gangboard.domain.reading.replacement import hindrance
+from gangboard.domain.reading.state_since import quorum_since
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 
@@ -26,7 +26,7 @@ def find(unit: Unit) -> Finding | None:
     return unit_finding(
         RULE,
         unit,
-        f"{how_many_run(unit)}. {hindrance(unit)}".strip(),
+        f"{how_many_run(unit)}. {missing_reason(unit)}".strip(),
         evidence=(Evidence("quorum", str(unit.quorum), source),),
         recheck_at=until,
         since=quorum_since(unit),

@@ -14,14 +14,14 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.attempt import Restart, restart_under_way
-from gangboard.domain.reading.beginnings import announced_since
+from gangboard.domain.reading.attempt_history import Restart, restart_under_way
 from gangboard.domain.reading.containers import common_exit
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.grace import next_recheck
 from gangboard.domain.reading.losses import are_kept_away
 from gangboard.domain.reading.progress import failing_jobs, is_formed, lacks_room, runs_enough
 from gangboard.domain.reading.scheduler_text import rejected_pods
+from gangboard.domain.reading.state_since import announced_since
 from gangboard.domain.reading.wording import label, out_of, sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.beginnings import whole_since
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import (
     asks_for_nothing,
@@ -16,6 +15,7 @@ from gangboard.domain.reading.progress import (
     seats,
     succeeded,
 )
+from gangboard.domain.reading.state_since import whole_since
 from gangboard.domain.reading.wording import is_or_are
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding

@@ -9,10 +9,10 @@ from __future__ import annotations
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Container
-from gangboard.domain.reading.beginnings import trouble_since
 from gangboard.domain.reading.containers import find_trouble, trouble_evidence, trouble_health
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.kubelet_text import absent_object, wrong_template
+from gangboard.domain.reading.state_since import trouble_since
 from gangboard.domain.reading.wording import sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Finding

@@ -11,7 +11,6 @@ import re
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Container
-from gangboard.domain.reading.beginnings import trouble_since
 from gangboard.domain.reading.containers import (
     Trouble,
     find_trouble,
@@ -19,6 +18,7 @@ from gangboard.domain.reading.containers import (
     trouble_health,
 )
 from gangboard.domain.reading.findings import unit_finding
+from gangboard.domain.reading.state_since import trouble_since
 from gangboard.domain.reading.wording import count, sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Finding

@@ -9,8 +9,7 @@ from __future__ import annotations
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.attempt import restart_under_way
-from gangboard.domain.reading.beginnings import starts_since
+from gangboard.domain.reading.attempt_history import restart_under_way
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import (
     failing_jobs,
@@ -21,6 +20,7 @@ from gangboard.domain.reading.progress import (
     sick_nodes,
     succeeded,
 )
+from gangboard.domain.reading.state_since import starts_since
 from gangboard.domain.reading.wording import count, is_or_are, names, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding

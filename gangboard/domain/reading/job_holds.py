@@ -65,7 +65,7 @@ def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[str, ..
     found = [
         one
         for one in suspended
-        if not facts.queueing[one.meta.ref.uid].is_managed
+        if not facts.queue_statuses[one.meta.ref.uid].is_managed
         and not one.managed_by
         and not (one.part_name and one.part_name in waiting)
     ]

@@ -56,7 +56,7 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class CreationRefusal:
     """An event that says why something was not made."""
 
     event: Event
@@ -73,7 +73,7 @@ class Refusal:
         return f"ResourceQuota “{self.quota}” refuses {what}: {used}."
 
 
-def newest_refusal(unit: Unit) -> Refusal | None:
+def newest_creation_refusal(unit: Unit) -> CreationRefusal | None:
     """Return the newest refusal that no later pod disproves; None without one.
 
     An event of the same second as the newest pod is not older: event times have whole seconds.
@@ -86,15 +86,17 @@ def newest_refusal(unit: Unit) -> Refusal | None:
     ]
     if not found:
         return None
-    return read_refusal(max(found, key=lambda event: (event.last_seen, event.meta.ref.name)))
+    return read_creation_refusal(
+        max(found, key=lambda event: (event.last_seen, event.meta.ref.name))
+    )
 
 
-def read_refusal(event: Event) -> Refusal:
+def read_creation_refusal(event: Event) -> CreationRefusal:
     """Return what the event says, with the quota taken apart where one refuses."""
     text = _FORBIDDEN.sub("", event.note, count=1)
     quota = _QUOTA.search(event.note)
     if quota is None:
-        return Refusal(event, text)
+        return CreationRefusal(event, text)
     requested, used, limited = (
         dict(_amounts(quota[part])) for part in ("requested", "used", "limited")
     )
@@ -102,10 +104,10 @@ def read_refusal(event: Event) -> Refusal:
         Limit(resource, requested.get(resource, ""), used.get(resource, ""), amount)
         for resource, amount in limited.items()
     )
-    return Refusal(event, text, quota["name"], limits)
+    return CreationRefusal(event, text, quota["name"], limits)
 
 
-def remedy(unit: Unit, refusal: Refusal) -> tuple[str, ...]:
+def remedy(unit: Unit, refusal: CreationRefusal) -> tuple[str, ...]:
     """Return what makes it accepted, where its text leaves no doubt; controllers try again."""
     if refusal.limits:
         objects, others = _pods_refused(unit, refusal)
@@ -127,7 +129,9 @@ def remedy(unit: Unit, refusal: Refusal) -> tuple[str, ...]:
     return ()
 
 
-def raise_quota(refusal: Refusal, objects: int | None, *, at_least: bool) -> tuple[str, ...]:
+def raise_quota(
+    refusal: CreationRefusal, objects: int | None, *, at_least: bool
+) -> tuple[str, ...]:
     """Say by how much a quota is short for so many objects that all count like the refused one.
 
     `objects` None: their number, or what each of them asks for, is not known, so no amount is said.
@@ -146,7 +150,7 @@ def raise_quota(refusal: Refusal, objects: int | None, *, at_least: bool) -> tup
     return (f"Raise {raised} in ResourceQuota “{refusal.quota}”, or free as much.",)
 
 
-def _pods_refused(unit: Unit, refusal: Refusal) -> tuple[int | None, bool]:
+def _pods_refused(unit: Unit, refusal: CreationRefusal) -> tuple[int | None, bool]:
     """Return how many such pods lack, None where they can differ, and whether others may lack too.
 
     `pods` counts every pod as one; other resources tell of all only where one Job makes them all.

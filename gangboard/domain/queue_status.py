@@ -18,7 +18,7 @@ SERVED, NOT_SERVED, NOT_KNOWN = "served", "not-served", ""
 """Whether entries can be there: all that exist are known; there can be none; nobody can tell."""
 
 
-class Standing(StrEnum):
+class QueueStanding(StrEnum):
     """What a queue does with an object."""
 
     FREE = "free"
@@ -34,10 +34,10 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Queueing:
+class QueueStatus:
     """How a queue stands to one object."""
 
-    standing: Standing = Standing.FREE
+    standing: QueueStanding = QueueStanding.FREE
     queue: str = ""
     """Name of the queue, or empty: an entry need not name one."""
     entries: tuple[QueueEntry, ...] = ()
@@ -48,17 +48,17 @@ class Queueing:
     @property
     def is_managed(self) -> bool:
         """Whether a queue decides when it runs, as far as is known: `spec.suspend` is not ours then."""
-        return self.standing not in (Standing.FREE, Standing.NOBODY)
+        return self.standing not in (QueueStanding.FREE, QueueStanding.NOBODY)
 
     @property
     def may_run(self) -> bool:
         """Whether no queue keeps it from running."""
-        return self.standing in (Standing.FREE, Standing.NOBODY, Standing.ADMITTED)
+        return self.standing in (QueueStanding.FREE, QueueStanding.NOBODY, QueueStanding.ADMITTED)
 
 
-def queueing_of(
+def queue_statuses_of(
     owner: Owner, jobs: Iterable[Owner], entries: Iterable[QueueEntry], visibility: str
-) -> Mapping[str, Queueing]:
+) -> Mapping[str, QueueStatus]:
     """Return how a queue stands to the owner and to each of its Jobs, by uid.
 
     `entries` are those about any of them, `visibility` is SERVED, NOT_SERVED or NOT_KNOWN. An entry says
@@ -73,40 +73,40 @@ def queueing_of(
         if visibility != NOT_SERVED and entry.is_in_use:
             own[entry.owner_uid].append(entry)
     uid = owner.meta.ref.uid
-    whole = _queueing(owner, own.get(uid, ()), visibility, by_label=True)
+    whole = _queue_status(owner, own.get(uid, ()), visibility, by_label=True)
     above = replace(whole, by_owner=True)
     found = {}
     for job in jobs:
         entries_of_job = own.get(job.meta.ref.uid, ())
-        state = _queueing(job, entries_of_job, visibility, by_label=not whole.is_managed)
+        state = _queue_status(job, entries_of_job, visibility, by_label=not whole.is_managed)
         # Also one that was admitted by itself: what it is part of may not run.
         found[job.meta.ref.uid] = above if state.may_run and not whole.may_run else state
     return {**found, uid: whole}
 
 
-def _queueing(
+def _queue_status(
     subject: Owner, entries: Iterable[QueueEntry], visibility: str, *, by_label: bool
-) -> Queueing:
+) -> QueueStatus:
     own = tuple(entries)
     queue = next((entry.queue for entry in own if entry.queue), subject.queue)
     if own:
-        return Queueing(_of_entries(own), queue, own)
+        return QueueStatus(_of_entries(own), queue, own)
     if not subject.queue or not by_label:
-        return Queueing()
-    return Queueing(_of_label(subject, visibility), queue)
+        return QueueStatus()
+    return QueueStatus(_of_label(subject, visibility), queue)
 
 
-def _of_entries(entries: tuple[QueueEntry, ...]) -> Standing:
+def _of_entries(entries: tuple[QueueEntry, ...]) -> QueueStanding:
     if not any(entry.active for entry in entries):
-        return Standing.DEACTIVATED
+        return QueueStanding.DEACTIVATED
     admitted = all(entry.admitted and entry.active for entry in entries)
-    return Standing.ADMITTED if admitted else Standing.WAITS
+    return QueueStanding.ADMITTED if admitted else QueueStanding.WAITS
 
 
-def _of_label(subject: Owner, visibility: str) -> Standing:
+def _of_label(subject: Owner, visibility: str) -> QueueStanding:
     if visibility == NOT_SERVED:
-        return Standing.NOBODY
+        return QueueStanding.NOBODY
     if not subject.suspended:
         # What is not admitted is kept suspended, so before its entry is there that tells.
-        return Standing.ADMITTED
-    return Standing.WAITS if visibility == SERVED else Standing.NOT_KNOWN
+        return QueueStanding.ADMITTED
+    return QueueStanding.WAITS if visibility == SERVED else QueueStanding.NOT_KNOWN

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.owner import Owner
+from gangboard.domain.reading.creation_refusal import newest_creation_refusal, remedy
 from gangboard.domain.reading.progress import active_jobs, given_up, missing
-from gangboard.domain.reading.refusal import newest_refusal, remedy
 from gangboard.domain.reading.scheduler_text import best_saying, refused_pods, sayings
 from gangboard.domain.reading.wording import (
     count,
@@ -19,7 +19,7 @@ from gangboard.domain.reading.wording import (
 from gangboard.domain.verdict import Evidence
 
 
-def hindrance(unit: Unit, reason: str = "") -> str:
+def missing_reason(unit: Unit, reason: str = "") -> str:
     """Return what keeps lacking members away, or what they are doing; empty when unknown.
 
     `reason` is a sentence by arithmetic why members have no node; it goes before the scheduler's.
@@ -57,7 +57,7 @@ def _indexes_of(unit: Unit, job: Owner) -> str:
 def _others(unit: Unit, reason: str) -> str:
     """Return the same of the members that can still come."""
     if missing(unit):
-        refusal = newest_refusal(unit)
+        refusal = newest_creation_refusal(unit)
         if refusal is not None:
             return refusal.about("the rest")
     if unit.unplaced:
@@ -104,19 +104,19 @@ def _wait(number: int) -> str:
     return f"{count(number, 'pod')} {plural(number, 'wait')}"
 
 
-def hindrance_advice(unit: Unit) -> tuple[str, ...]:
+def missing_advice(unit: Unit) -> tuple[str, ...]:
     """Return what lets the members come that are refused when they are made; nothing for others."""
-    refusal = newest_refusal(unit) if missing(unit) else None
+    refusal = newest_creation_refusal(unit) if missing(unit) else None
     return remedy(unit, refusal) if refusal is not None else ()
 
 
-def hindrance_evidence(unit: Unit) -> tuple[Evidence, ...]:
-    """Return the texts that the sentence of `hindrance` is drawn from, as they were said."""
+def missing_evidence(unit: Unit) -> tuple[Evidence, ...]:
+    """Return the texts that the sentence of `missing_reason` is drawn from, as they were said."""
     found = [
         Evidence("failed indexes", job.failed_indexes, job.meta.ref)
         for job in _without_indexes(unit)
     ]
-    refusal = newest_refusal(unit) if missing(unit) else None
+    refusal = newest_creation_refusal(unit) if missing(unit) else None
     if refusal is not None:
         found.append(Evidence("refused", refusal.event.note, refusal.event.regarding))
     said = best_saying(sayings(unit, "Unschedulable"))

@@ -9,19 +9,19 @@ from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health
 from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
-from gangboard.domain.queueing import Queueing, Standing
-from gangboard.domain.reading.attempt import latest
+from gangboard.domain.queue_status import QueueStanding, QueueStatus
+from gangboard.domain.reading.attempt_history import latest
 from gangboard.domain.reading.grace import CREATION_GRACE
-from gangboard.domain.reading.holding import hold_of, holds_by_job
+from gangboard.domain.reading.job_holds import hold_of, holds_by_job
 from gangboard.domain.reading.wording import is_or_are, label, names
 from gangboard.domain.verdict import Evidence
 
 HEALTH = {
-    Standing.WAITS: Health.WAITING,
-    Standing.ADMITTED: Health.WAITING,
-    Standing.DEACTIVATED: Health.SUSPENDED,
-    Standing.NOT_KNOWN: Health.UNKNOWN,
-    Standing.NOBODY: Health.BLOCKED,
+    QueueStanding.WAITS: Health.WAITING,
+    QueueStanding.ADMITTED: Health.WAITING,
+    QueueStanding.DEACTIVATED: Health.SUSPENDED,
+    QueueStanding.NOT_KNOWN: Health.UNKNOWN,
+    QueueStanding.NOBODY: Health.BLOCKED,
 }
 """What a suspended object is by how a queue stands to it."""
 
@@ -31,7 +31,7 @@ def kept_jobs(facts: GangFacts) -> tuple[Owner, ...]:
 
     A Hold keeps its Job suspended also when the queue admits it, so it goes before the queue.
     """
-    if facts.owner.suspended or not any(one.is_managed for one in facts.queueing.values()):
+    if facts.owner.suspended or not any(one.is_managed for one in facts.queue_statuses.values()):
         return ()
     holds = holds_by_job(facts.holds)
     return tuple(
@@ -40,7 +40,7 @@ def kept_jobs(facts: GangFacts) -> tuple[Owner, ...]:
         if job.meta.ref.uid != facts.owner.meta.ref.uid
         and job.suspended
         and job.finish is None
-        and facts.queueing[job.meta.ref.uid].is_managed
+        and facts.queue_statuses[job.meta.ref.uid].is_managed
         and hold_of(job, holds) is None
     )
 
@@ -48,12 +48,12 @@ def kept_jobs(facts: GangFacts) -> tuple[Owner, ...]:
 def pods_to_be_admitted(unit: Unit) -> int:
     """Return how many pods of the unit come when its queue admits their Jobs."""
     kept = {job.meta.ref.uid for job in kept_jobs(unit.facts)} if unit.held else set()
-    queueing = unit.facts.queueing
+    queue_statuses = unit.facts.queue_statuses
     return sum(
         job.desired
         for job in unit.jobs
         if job.meta.ref.uid in kept
-        and queueing[job.meta.ref.uid].standing is not Standing.DEACTIVATED
+        and queue_statuses[job.meta.ref.uid].standing is not QueueStanding.DEACTIVATED
     )
 
 
@@ -63,7 +63,7 @@ def health_in_queue(facts: GangFacts, subject: Owner) -> Health:
     Without a Workload for so long it is blocked. One that has no conditions is not: Kueue writes none
     while others are before it in a strict queue, for hours if need be (`StrictFIFO`).
     """
-    state = facts.queueing[subject.meta.ref.uid]
+    state = facts.queue_statuses[subject.meta.ref.uid]
     if not state.entries and is_overdue(facts, subject):
         return Health.BLOCKED
     return HEALTH[state.standing]
@@ -80,8 +80,10 @@ def sign_due(facts: GangFacts, subject: Owner) -> datetime | None:
 
     The sign is a Workload, which a Kueue that runs makes at once, and then a first condition of it.
     """
-    state = facts.queueing[subject.meta.ref.uid]
-    if state.standing is not Standing.WAITS or any(entry.conditions for entry in state.entries):
+    state = facts.queue_statuses[subject.meta.ref.uid]
+    if state.standing is not QueueStanding.WAITS or any(
+        entry.conditions for entry in state.entries
+    ):
         return None
     made = latest(entry.meta.created_at for entry in state.entries)
     start = made if state.entries else _missed_since(facts, subject)
@@ -107,17 +109,17 @@ def _missed_since(facts: GangFacts, subject: Owner) -> datetime | None:
 def of_owner(facts: GangFacts) -> str:
     """Return the sentence about a suspended owner that names a queue or has an entry in one."""
     state, who = facts.queue, label(facts.owner.meta.ref)
-    if state.standing is Standing.NOBODY:
+    if state.standing is QueueStanding.NOBODY:
         return (
             f"{who} carries the queue label {state.queue}, and this cluster serves no "
             f"{system(facts)} Workloads: nobody admits it."
         )
-    if state.standing is Standing.NOT_KNOWN:
+    if state.standing is QueueStanding.NOT_KNOWN:
         return (
             f"{who} carries the queue label {state.queue}; whether it is admitted is not known: "
             f"{unseen(facts)}."
         )
-    if state.standing is Standing.ADMITTED:
+    if state.standing is QueueStanding.ADMITTED:
         return (
             f"{_queue(facts, state)} has admitted it, and {system(facts)} has not resumed it yet."
         )
@@ -127,9 +129,9 @@ def of_owner(facts: GangFacts) -> str:
 
 def of_jobs(facts: GangFacts, jobs: Iterable[Owner]) -> str:
     """Return the sentences about Jobs that wait in queues of their own: one for each queue."""
-    alike: dict[tuple[str, Standing, bool, bool, bool], list[Owner]] = {}
+    alike: dict[tuple[str, QueueStanding, bool, bool, bool], list[Owner]] = {}
     for job in jobs:
-        state = facts.queueing[job.meta.ref.uid]
+        state = facts.queue_statuses[job.meta.ref.uid]
         is_late = is_overdue(facts, job)
         kind = state.queue, state.standing, bool(state.entries), state.by_owner, is_late
         alike.setdefault(kind, []).append(job)
@@ -137,12 +139,12 @@ def of_jobs(facts: GangFacts, jobs: Iterable[Owner]) -> str:
 
 
 def _of_some(facts: GangFacts, jobs: list[Owner]) -> str:
-    state = facts.queueing[jobs[0].meta.ref.uid]
+    state = facts.queue_statuses[jobs[0].meta.ref.uid]
     noun, it = ("Job", "it") if len(jobs) == 1 else ("Jobs", "them")
     who = f"{noun} {names(job.meta.ref.name for job in jobs)}"
     if state.by_owner:
         return f"{of_owner(facts)} That keeps {who} suspended."
-    if state.standing is Standing.NOT_KNOWN:
+    if state.standing is QueueStanding.NOT_KNOWN:
         carry = "carries" if len(jobs) == 1 else "carry"
         return (
             f"{who} {carry} the queue label {state.queue}; whether "
@@ -150,17 +152,17 @@ def _of_some(facts: GangFacts, jobs: list[Owner]) -> str:
             f"{unseen(facts)}."
         )
     queue = _queue(facts, state)
-    if state.standing is Standing.ADMITTED:
+    if state.standing is QueueStanding.ADMITTED:
         return f"{queue} has admitted {who}, and {system(facts)} has not resumed {it} yet."
     is_late = is_overdue(facts, jobs[0])
     return f"{queue} has not admitted {who} yet{_why(facts, state, it, is_late)}."
 
 
-def _queue(facts: GangFacts, state: Queueing) -> str:
+def _queue(facts: GangFacts, state: QueueStatus) -> str:
     return f"Queue {state.queue}" if state.queue else system(facts)
 
 
-def _why(facts: GangFacts, state: Queueing, it: str, is_late: bool) -> str:
+def _why(facts: GangFacts, state: QueueStatus, it: str, is_late: bool) -> str:
     who = system(facts)
     if not state.entries:
         late = " in over 2 min, and likely does not run or does not manage it" if is_late else ""
@@ -185,7 +187,7 @@ def unseen(facts: GangFacts) -> str:
     return f"the Workloads of {system(facts)} cannot be read"
 
 
-def queue_evidence(state: Queueing, subject: Owner) -> tuple[Evidence, ...]:
+def queue_evidence(state: QueueStatus, subject: Owner) -> tuple[Evidence, ...]:
     """Return what says that a queue keeps an object suspended."""
     ref = subject.meta.ref
     queue = (Evidence("queue", state.queue, ref),) if state.queue else ()
@@ -198,6 +200,6 @@ def queue_evidence(state: Queueing, subject: Owner) -> tuple[Evidence, ...]:
         for entry in state.entries
         if not entry.conditions
     )
-    missing = state.standing is Standing.WAITS and not state.entries
+    missing = state.standing is QueueStanding.WAITS and not state.entries
     none = (Evidence("Workload", "none", ref),) if missing else ()
     return (*queue, *entries, *untold, *none, Evidence("spec.suspend", "true", ref))

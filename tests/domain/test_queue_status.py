@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.queueing import Standing, queueing_of
+from gangboard.domain.queue_status import QueueStanding, queue_statuses_of
 from tests.diagnosis.building import a_condition, a_job, a_jobset, ago, an_entry, child_jobs
 
 OVER = {"conditions": (a_condition("Finished"),)}
@@ -52,7 +52,7 @@ def test_how_a_queue_stands_to_an_owner(
 ) -> None:
     job = a_job("train", queue=label, suspended=suspended)
     made = [an_entry(job, f"job-train-{index}", **one) for index, one in enumerate(entries)]
-    found = queueing_of(job, (job,), made, visibility)["uid-train"]
+    found = queue_statuses_of(job, (job,), made, visibility)["uid-train"]
     assert found.standing == standing
     assert found.is_managed is (standing not in ("free", "nobody"))
     assert found.may_run is (standing in ("free", "nobody", "admitted"))
@@ -60,34 +60,42 @@ def test_how_a_queue_stands_to_an_owner(
 
 def test_the_entry_says_which_queue_it_is_in() -> None:
     job = a_job("train", queue="asked", suspended=True)
-    assert queueing_of(job, (), [an_entry(job, queue="got")], "served")["uid-train"].queue == "got"
-    assert queueing_of(job, (), [an_entry(job, queue="")], "served")["uid-train"].queue == "asked"
-    assert queueing_of(job, (), (), "served")["uid-train"].queue == "asked"
+    assert (
+        queue_statuses_of(job, (), [an_entry(job, queue="got")], "served")["uid-train"].queue
+        == "got"
+    )
+    assert (
+        queue_statuses_of(job, (), [an_entry(job, queue="")], "served")["uid-train"].queue
+        == "asked"
+    )
+    assert queue_statuses_of(job, (), (), "served")["uid-train"].queue == "asked"
 
 
 def test_a_label_on_a_job_counts_where_its_owner_is_in_no_queue() -> None:
     """Kueue makes no Workload for what an owner in a queue has made (jobset-kueue.md §3.2)."""
     free, managed = a_jobset("free"), a_jobset("managed", queue="lq")
     for owner, visibility, standing in (
-        (free, "served", Standing.WAITS),
-        (free, "not-served", Standing.NOBODY),
-        (managed, "served", Standing.FREE),
-        (managed, "not-served", Standing.NOBODY),
+        (free, "served", QueueStanding.WAITS),
+        (free, "not-served", QueueStanding.NOBODY),
+        (managed, "served", QueueStanding.FREE),
+        (managed, "not-served", QueueStanding.NOBODY),
     ):
         (job,) = child_jobs(owner, suspended=True, queue="own")
-        assert queueing_of(owner, (job,), (), visibility)[job.meta.ref.uid].standing is standing
+        assert (
+            queue_statuses_of(owner, (job,), (), visibility)[job.meta.ref.uid].standing is standing
+        )
     (job,) = child_jobs(managed, suspended=True)
-    found = queueing_of(managed, (job,), [an_entry(job)], "served")
-    assert found[job.meta.ref.uid].standing is Standing.WAITS
-    assert found["uid-managed"].standing is Standing.ADMITTED
+    found = queue_statuses_of(managed, (job,), [an_entry(job)], "served")
+    assert found[job.meta.ref.uid].standing is QueueStanding.WAITS
+    assert found["uid-managed"].standing is QueueStanding.ADMITTED
 
 
 def test_what_an_owner_has_made_is_kept_with_it_until_that_is_admitted() -> None:
     """Kueue suspends each child Job of what it has not admitted (jobset-kueue.md §3.5)."""
     owner = a_jobset("run")
     (job,) = child_jobs(owner, suspended=True)
-    found = queueing_of(owner, (job,), [an_entry(owner)], "served")[job.meta.ref.uid]
-    assert (found.standing, found.by_owner) == (Standing.WAITS, True)
+    found = queue_statuses_of(owner, (job,), [an_entry(owner)], "served")[job.meta.ref.uid]
+    assert (found.standing, found.by_owner) == (QueueStanding.WAITS, True)
     own = an_entry(job, admitted=True)
-    found = queueing_of(owner, (job,), [an_entry(owner), own], "served")[job.meta.ref.uid]
-    assert (found.standing, found.by_owner) == (Standing.WAITS, True)
+    found = queue_statuses_of(owner, (job,), [an_entry(owner), own], "served")[job.meta.ref.uid]
+    assert (found.standing, found.by_owner) == (QueueStanding.WAITS, True)

@@ -14,7 +14,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.attempt import attempt_start, latest
+from gangboard.domain.reading.attempt_history import attempt_start, latest
 from gangboard.domain.reading.containers import Trouble
 from gangboard.domain.reading.progress import ready_count, seats, succeeded
 from gangboard.domain.reading.scheduler_text import Saying
