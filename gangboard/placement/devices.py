@@ -14,7 +14,7 @@ from dataclasses import replace
 from gangboard.domain.capacity import Party, PlacementRequest, Shape, Toleration
 from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.scheduler_text import node_reasons, sayings
+from gangboard.domain.reading.scheduler_text import node_reasons, scheduler_messages
 from gangboard.placement.amounts import wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_snapshot import snapshot_of
@@ -55,9 +55,9 @@ def _is_compared(unit: Unit, resource: str, pods: Sequence[Pod] | None) -> bool:
     own = None if pods is None else {pod.meta.ref for pod in pods}
     return any(
         reason == f"Insufficient {resource}"
-        for saying in sayings(unit, "Unschedulable")
-        if own is None or saying.source in own
-        for reason, _ in node_reasons(saying.text)
+        for message in scheduler_messages(unit, "Unschedulable")
+        if own is None or message.source in own
+        for reason, _ in node_reasons(message.text)
     )
 
 

@@ -2,7 +2,12 @@
 
 import pytest
 
-from gangboard.domain.reading.scheduler_text import best_saying, clean, node_reasons, sayings
+from gangboard.domain.reading.scheduler_text import (
+    best_scheduler_message,
+    clean,
+    node_reasons,
+    scheduler_messages,
+)
 from tests.diagnosis.building import a_group, a_job, a_pod, ago, placed
 from tests.rules import texts
 from tests.rules.asking import unit_of
@@ -70,7 +75,7 @@ def test_the_most_specific_text_is_quoted(said: list[str], best: str) -> None:
     pods = [a_pod(f"p{index}", group="ring", text=text) for index, text in enumerate(said)]
     group = a_group("ring", quorum=6, placed=placed("False", texts.GROUP_SHORT))
     unit = unit_of(a_job(pods=6), group, *pods)
-    found = best_saying(sayings(unit, "Unschedulable"))
+    found = best_scheduler_message(scheduler_messages(unit, "Unschedulable"))
     assert found is not None
     assert found.raw == best
 
@@ -79,7 +84,7 @@ def test_the_group_speaks_when_its_pods_do_not() -> None:
     group = a_group("ring", quorum=2, placed=placed("False", texts.GROUP_SHORT))
     pods = [a_pod(f"p{index}", group=group) for index in range(2)]
     unit = unit_of(a_job(), group, *pods)
-    found = best_saying(sayings(unit, "Unschedulable"))
+    found = best_scheduler_message(scheduler_messages(unit, "Unschedulable"))
     assert found is not None
     assert found.source == group.meta.ref
 
@@ -88,7 +93,7 @@ def test_a_condition_from_before_the_resume_is_stale() -> None:
     """1.36.3 leaves False with its old text on a gang that was suspended while it waited."""
     group = a_group("ring", quorum=2, placed=placed("False", texts.GROUP_136))
     pods = [a_pod(f"p{index}", group=group, created_at=ago(5)) for index in range(2)]
-    assert sayings(unit_of(a_job(), group, *pods), "Unschedulable") == ()
+    assert scheduler_messages(unit_of(a_job(), group, *pods), "Unschedulable") == ()
 
 
 @pytest.mark.parametrize(

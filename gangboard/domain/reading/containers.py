@@ -18,8 +18,8 @@ OUT_OF_MEMORY = "OOMKilled"
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
-    """The container, by name, that is in trouble in most pods."""
+class ContainerProblem:
+    """A container, by name, and the pods in which it has a problem."""
 
     name: str
     found: tuple[tuple[Pod, Container], ...]
@@ -45,7 +45,9 @@ class Trouble:
         return f"Container {self.name} of {count(self.pods, 'pod')}"
 
 
-def find_trouble(unit: Unit, is_troubled: Callable[[Container], bool]) -> Trouble | None:
+def find_container_problem(
+    unit: Unit, has_problem: Callable[[Container], bool]
+) -> ContainerProblem | None:
     """Return the container that most pods of the unit have in such a state; None without one.
 
     Only pods that are on a node and stay there are looked at.
@@ -54,21 +56,21 @@ def find_trouble(unit: Unit, is_troubled: Callable[[Container], bool]) -> Troubl
         (pod, container)
         for pod in unit.placed
         for container in pod.containers
-        if is_troubled(container)
+        if has_problem(container)
     ]
     if not pairs:
         return None
     often = Counter(container.name for _, container in pairs)
     name = min(often, key=lambda name: (-often[name], name))
-    return Trouble(name, tuple(pair for pair in pairs if pair[1].name == name))
+    return ContainerProblem(name, tuple(pair for pair in pairs if pair[1].name == name))
 
 
-def trouble_health(unit: Unit) -> Health:
+def container_health(unit: Unit) -> Health:
     """Return degraded, or blocked when no member of the whole gang runs."""
     return Health.DEGRADED if any(pod.is_ready for pod in unit.facts.pods) else Health.BLOCKED
 
 
-def trouble_evidence(trouble: Trouble) -> tuple[Evidence, ...]:
+def container_evidence(problem: ContainerProblem) -> tuple[Evidence, ...]:
     """Return the state of the container in the first few pods, in the kubelet's words."""
     return tuple(
         Evidence(
@@ -76,13 +78,13 @@ def trouble_evidence(trouble: Trouble) -> tuple[Evidence, ...]:
             f"{container.reason or container.state}: {container.message}".rstrip(": "),
             pod.meta.ref,
         )
-        for pod, container in trouble.found[:_SHOWN]
+        for pod, container in problem.found[:_SHOWN]
     )
 
 
-def crash_advice(trouble: Trouble) -> tuple[str, ...]:
+def crash_advice(problem: ContainerProblem) -> tuple[str, ...]:
     """Return the next step for a container that ends again and again."""
-    pod, container = trouble.worst_pair
+    pod, container = problem.worst_pair
     ended = container.state == "terminated"
     reason = container.reason if ended else container.last_reason
     # What waits has nothing but its last end; what has ended for the first time has no earlier one.

@@ -6,7 +6,11 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.creation_refusal import newest_creation_refusal, remedy
 from gangboard.domain.reading.progress import active_jobs, given_up, missing
-from gangboard.domain.reading.scheduler_text import best_saying, refused_pods, sayings
+from gangboard.domain.reading.scheduler_text import (
+    best_scheduler_message,
+    refused_pods,
+    scheduler_messages,
+)
 from gangboard.domain.reading.wording import (
     count,
     is_or_are,
@@ -84,7 +88,7 @@ def _unplaced(unit: Unit, reason: str) -> str:
 
 def _tried(unit: Unit, waiting: int, reason: str) -> str:
     """Return what the scheduler says of so many members that it can try."""
-    said = best_saying(sayings(unit, "Unschedulable"))
+    said = best_scheduler_message(scheduler_messages(unit, "Unschedulable"))
     if said is not None and reason:
         return reason
     if said is not None:
@@ -94,7 +98,7 @@ def _tried(unit: Unit, waiting: int, reason: str) -> str:
         text = sentence(f"The scheduler finds no room for {what}: {shorten(said.text)}")
         rest = waiting - refused
         return f"{text} {_wait(rest)} for the scheduler." if rest else text
-    failed = best_saying(sayings(unit, "SchedulerError"))
+    failed = best_scheduler_message(scheduler_messages(unit, "SchedulerError"))
     if failed is not None:
         return sentence(f"The scheduler reports an error: {shorten(failed.text)}")
     return f"{_wait(waiting)} for the scheduler."
@@ -119,7 +123,7 @@ def missing_evidence(unit: Unit) -> tuple[Evidence, ...]:
     refusal = newest_creation_refusal(unit) if missing(unit) else None
     if refusal is not None:
         found.append(Evidence("refused", refusal.event.note, refusal.event.regarding))
-    said = best_saying(sayings(unit, "Unschedulable"))
+    said = best_scheduler_message(scheduler_messages(unit, "Unschedulable"))
     if said is not None:
         found.append(Evidence("scheduler says", said.raw, said.source))
     return tuple(found)

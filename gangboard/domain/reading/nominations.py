@@ -36,7 +36,7 @@ _REFUSED = re.compile(r"^NodeClaim \S+ event: ")
 _EMPTY_REASONS = frozenset({"", "AwaitingReconciliation", "NodeNotFound"})
 
 
-class Way(IntEnum):
+class NodeClaimProgress(IntEnum):
     """How far a claim is, the least first. From FAILING to REGISTERED a node is on its way."""
 
     GONE = 0
@@ -56,7 +56,7 @@ class Nomination:
     pods: int
     event: Event
     """The newest that names it."""
-    way: Way
+    progress: NodeClaimProgress
     text: str = ""
     """What stands after its name in a sentence; empty when only the event tells of it."""
     ref: ObjectRef | None = None
@@ -84,7 +84,7 @@ class Nomination:
     @property
     def is_coming(self) -> bool:
         """Whether it still may bring a node."""
-        return Way.FAILING <= self.way <= Way.REGISTERED
+        return NodeClaimProgress.FAILING <= self.progress <= NodeClaimProgress.REGISTERED
 
 
 def named_claim(event: Event) -> tuple[str, str] | None:
@@ -116,7 +116,7 @@ def nominations(unit: Unit) -> tuple[Nomination, ...]:
 
 
 def _rank(one: Nomination) -> tuple[int, str]:
-    return one.way, one.claim
+    return one.progress, one.claim
 
 
 def _newest(unit: Unit) -> dict[str, Event]:
@@ -148,51 +148,55 @@ def _by_events(unit: Unit, told: Mapping[str, list[Event]]) -> list[Nomination]:
         is_there = any((named_claim(event) or ("", ""))[1] in nodes for event in events)
         if last.last_seen is not None and unit.now - last.last_seen < PATIENCE and not is_there:
             until = last.last_seen + PATIENCE
-            found.append(Nomination(name, len(events), last, Way.MADE, until=until))
+            found.append(Nomination(name, len(events), last, NodeClaimProgress.MADE, until=until))
     return found
 
 
 def _seen(unit: Unit, name: str, events: list[Event], claim: NodeClaim | None) -> Nomination:
     last = max(events, key=_time)
     if claim is not None:
-        way, text, until = _state(unit, claim)
-        return Nomination(name, len(events), last, way, text, claim.meta.ref, until, claim.node)
+        progress, text, until = _state(unit, claim)
+        return Nomination(
+            name, len(events), last, progress, text, claim.meta.ref, until, claim.node
+        )
     if last.last_seen is not None and unit.now - last.last_seen < SETTLING:
-        return Nomination(name, len(events), last, Way.MADE, until=last.last_seen + SETTLING)
+        return Nomination(
+            name, len(events), last, NodeClaimProgress.MADE, until=last.last_seen + SETTLING
+        )
     refusal = _refusal(unit, name)
     text = "is gone: Karpenter does not bring its node any more"
-    return Nomination(name, len(events), last, Way.GONE, f"{text}{refusal}")
+    return Nomination(name, len(events), last, NodeClaimProgress.GONE, f"{text}{refusal}")
 
 
-def _state(unit: Unit, claim: NodeClaim) -> tuple[Way, str, datetime | None]:
+def _state(unit: Unit, claim: NodeClaim) -> tuple[NodeClaimProgress, str, datetime | None]:
     """Return how far a claim is, in words, and until when that is believed."""
     if claim.meta.deleting_since is not None:
         text = "is being deleted: Karpenter does not bring its node any more"
-        return Way.GONE, f"{text}{_refusal(unit, claim.meta.ref.name)}", None
-    way, text, since = _step(claim)
+        return NodeClaimProgress.GONE, f"{text}{_refusal(unit, claim.meta.ref.name)}", None
+    progress, text, since = _step(claim)
     since = since or claim.meta.created_at
-    if way is Way.THERE or since is None:
-        return way, text, None
+    if progress is NodeClaimProgress.THERE or since is None:
+        return progress, text, None
     if unit.now - since >= PATIENCE:
-        return Way.LATE, f"{text} (for more than 15 minutes now)", None
-    return way, text, since + PATIENCE
+        return NodeClaimProgress.LATE, f"{text} (for more than 15 minutes now)", None
+    return progress, text, since + PATIENCE
 
 
-def _step(claim: NodeClaim) -> tuple[Way, str, datetime | None]:
+def _step(claim: NodeClaim) -> tuple[NodeClaimProgress, str, datetime | None]:
     """Return which step a claim has come to, in words, and when."""
     launched, registered, initialized = claim.launched, claim.registered, claim.initialized
     if initialized is not None and initialized.is_true:
-        return Way.THERE, f"has brought {_node(claim)}", initialized.since
+        return NodeClaimProgress.THERE, f"has brought {_node(claim)}", initialized.since
     if registered is not None and registered.is_true:
         text = f"has brought {_node(claim)}, which is not initialized yet{_why(initialized)}"
-        return Way.REGISTERED, text, registered.since
+        return NodeClaimProgress.REGISTERED, text, registered.since
     if launched is not None and launched.is_true:
         text = f"was launched{_at(launched)}, its node has not registered yet{_why(registered)}"
-        return Way.LAUNCHED, text, launched.since
+        return NodeClaimProgress.LAUNCHED, text, launched.since
     why = _why(launched)
     if why:
-        return Way.FAILING, f"could not be launched{why}", None
-    return Way.MADE, "is not launched yet", None
+        return NodeClaimProgress.FAILING, f"could not be launched{why}", None
+    return NodeClaimProgress.MADE, "is not launched yet", None
 
 
 def _node(claim: NodeClaim) -> str:

@@ -41,7 +41,7 @@ _EMPTY_TAILS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
+class SchedulerMessage:
     """One text of the scheduler."""
 
     text: str
@@ -105,33 +105,33 @@ def group_refusal(unit: Unit) -> Condition | None:
     return None if made and min(made) > placed.since else placed
 
 
-def sayings(unit: Unit, reason: str) -> tuple[Saying, ...]:
+def scheduler_messages(unit: Unit, reason: str) -> tuple[SchedulerMessage, ...]:
     """Return what is said with that reason of the pods that wait, and of their group."""
     found = [
-        _saying(pod.scheduled, pod.meta.ref)
+        _scheduler_message(pod.scheduled, pod.meta.ref)
         for pod in unit.unplaced
         if pod.scheduled is not None and pod.scheduled.reason == reason and pod.scheduled.is_false
     ]
     condition = group_refusal(unit)
     if condition is not None and unit.group is not None and condition.reason == reason:
-        found.append(_saying(condition, unit.group.meta.ref))
+        found.append(_scheduler_message(condition, unit.group.meta.ref))
     return tuple(found)
 
 
-def _saying(condition: Condition, source: ObjectRef) -> Saying:
-    return Saying(clean(condition.message), condition.message, source, condition.since)
+def _scheduler_message(condition: Condition, source: ObjectRef) -> SchedulerMessage:
+    return SchedulerMessage(clean(condition.message), condition.message, source, condition.since)
 
 
-def best_saying(said: tuple[Saying, ...]) -> Saying | None:
+def best_scheduler_message(said: tuple[SchedulerMessage, ...]) -> SchedulerMessage | None:
     """Return the most specific text: `0/4 nodes are available: …` before any text of the group.
 
     Of several equally specific ones it is the one said of most pods.
     """
-    often = Counter(saying.text for saying in said)
+    often = Counter(message.text for message in said)
     ranked = sorted(
         said, key=lambda one: (-_rank(one.text), -often[one.text], one.text, one.source.name)
     )
-    return next((saying for saying in ranked if saying.text), None)
+    return next((message for message in ranked if message.text), None)
 
 
 def node_reasons(text: str) -> tuple[tuple[str, int], ...]:

@@ -15,12 +15,12 @@ from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.attempt_history import attempt_start, latest
-from gangboard.domain.reading.containers import Trouble
+from gangboard.domain.reading.containers import ContainerProblem
 from gangboard.domain.reading.progress import ready_count, seats, succeeded
-from gangboard.domain.reading.scheduler_text import Saying
+from gangboard.domain.reading.scheduler_text import SchedulerMessage
 
 
-def waits_since(unit: Unit, said: Iterable[Saying]) -> datetime | None:
+def waits_since(unit: Unit, said: Iterable[SchedulerMessage]) -> datetime | None:
     """Return since when the scheduler refuses members that wait: by the first that it refused.
 
     The condition of a group stays False from one attempt to the next: nobody waits for longer than
@@ -132,16 +132,16 @@ def unmade_since(unit: Unit, due: datetime | None) -> datetime | None:
     return None if is_other_gone else due
 
 
-def trouble_since(trouble: Trouble) -> datetime | None:
+def problem_since(problem: ContainerProblem) -> datetime | None:
     """Return since when a container that never ran cannot be made, by the first of the pods.
 
     Unknown where others had to end before it, or where it ran and was restarted.
     """
-    if any(one.restarts or any(c.init for c in pod.containers) for pod, one in trouble.found):
+    if any(one.restarts or any(c.init for c in pod.containers) for pod, one in problem.found):
         return None
     return _first(
         latest((pod.scheduled.since if pod.scheduled else None, _unready_since(pod)))
-        for pod, _ in trouble.found
+        for pod, _ in problem.found
     )
 
 

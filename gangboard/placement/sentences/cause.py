@@ -10,7 +10,7 @@ from gangboard.domain.reading.scheduler_text import (
     node_reasons,
     refused_pods,
     rejected_pods,
-    sayings,
+    scheduler_messages,
 )
 from gangboard.domain.verdict import Evidence
 from gangboard.placement.assess import relaxed
@@ -187,8 +187,8 @@ def _is_worked_out(unit: Unit) -> bool:
     """
     return all(
         reason.startswith(_WORKED_OUT)
-        for saying in sayings(unit, "Unschedulable")
-        for reason, _ in node_reasons(saying.text)
+        for message in scheduler_messages(unit, "Unschedulable")
+        for reason, _ in node_reasons(message.text)
     )
 
 

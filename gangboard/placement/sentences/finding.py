@@ -14,7 +14,11 @@ from gangboard.domain.reading.grace import newest_creation
 from gangboard.domain.reading.nominations import nominations
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.provisioning import provisions
-from gangboard.domain.reading.scheduler_text import Saying, best_saying, sayings
+from gangboard.domain.reading.scheduler_text import (
+    SchedulerMessage,
+    best_scheduler_message,
+    scheduler_messages,
+)
 from gangboard.domain.reading.state_since import waits_since
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
@@ -33,7 +37,7 @@ def placement_finding(rule: UnitRule, unit: Unit) -> Finding | None:
     found = obstacle(unit, rule.code)
     if found is None or not lacks_room(unit):
         return None
-    said = sayings(unit, _REFUSED) or sayings(unit, "SchedulerError")
+    said = scheduler_messages(unit, _REFUSED) or scheduler_messages(unit, "SchedulerError")
     advice, named, until = advice_of(unit)
     return unit_finding(
         rule,
@@ -114,9 +118,9 @@ def _nodes(unit: Unit, one: ShapeFit) -> Evidence:
     return Evidence(f"nodes for {one.shape.name}", text, source_of(unit))
 
 
-def said_evidence(unit: Unit, said: tuple[Saying, ...]) -> tuple[Evidence, ...]:
+def said_evidence(unit: Unit, said: tuple[SchedulerMessage, ...]) -> tuple[Evidence, ...]:
     """Return the scheduler's most specific text, that of the group, and what autoscalers say."""
-    best = best_saying(said)
+    best = best_scheduler_message(said)
     lines = [] if best is None else [Evidence("scheduler says", best.raw, best.source)]
     of_group = [one for one in said if unit.group is not None and one.source == unit.group.meta.ref]
     lines += [

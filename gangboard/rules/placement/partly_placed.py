@@ -13,7 +13,11 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.losses import is_loss
-from gangboard.domain.reading.scheduler_text import best_saying, refused_pods, sayings
+from gangboard.domain.reading.scheduler_text import (
+    best_scheduler_message,
+    refused_pods,
+    scheduler_messages,
+)
 from gangboard.domain.reading.state_since import waits_since
 from gangboard.domain.reading.wording import count, label, out_of, sentence, shorten
 from gangboard.domain.registry import UnitRule
@@ -31,8 +35,8 @@ def find(unit: Unit) -> Finding | None:
     elsewhere = 0 if unit.placed else _placed_elsewhere(unit)
     if not (unit.placed or elsewhere):
         return None
-    said = sayings(unit, "Unschedulable")
-    best = best_saying(said)
+    said = scheduler_messages(unit, "Unschedulable")
+    best = best_scheduler_message(said)
     why = obstacle(unit)
     message = _message(unit, len(refused), elsewhere)
     if why is not None:

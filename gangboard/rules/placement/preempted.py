@@ -14,7 +14,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.preemption import last_preemption, takers_evidence, takers_text
 from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.scheduler_text import sayings
+from gangboard.domain.reading.scheduler_text import scheduler_messages
 from gangboard.domain.reading.wording import count, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Finding
@@ -33,7 +33,7 @@ def find(unit: Unit) -> Finding | None:
     why = obstacle(unit)
     if why is not None and why.blocked:
         return None
-    said = sayings(unit, "Unschedulable")
+    said = scheduler_messages(unit, "Unschedulable")
     advice, named, until = advice_of(unit)
     waiting = count(len(unit.unplaced), "pod")
     message = (

@@ -20,7 +20,11 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.preemption import victims_of
 from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.scheduler_text import Saying, node_reasons, sayings
+from gangboard.domain.reading.scheduler_text import (
+    SchedulerMessage,
+    node_reasons,
+    scheduler_messages,
+)
 from gangboard.domain.reading.state_since import waits_since
 from gangboard.domain.reading.wording import count, names, plural
 from gangboard.domain.registry import UnitRule
@@ -39,7 +43,7 @@ def find(unit: Unit) -> Finding | None:
     """Return a finding while members wait for the end of pods that the scheduler took away."""
     if not lacks_room(unit):
         return None
-    said = sayings(unit, "Unschedulable")
+    said = scheduler_messages(unit, "Unschedulable")
     telling = [one for one in said if _ONGOING.search(one.raw)]
     nominated = [pod for pod in unit.unplaced if _is_preemptor(pod)]
     victims = victims_of(unit)
@@ -68,7 +72,7 @@ def _is_preemptor(pod: Pod) -> bool:
 
 
 def _quoted(
-    telling: list[Saying], nominated: list[Pod], said: tuple[Saying, ...]
+    telling: list[SchedulerMessage], nominated: list[Pod], said: tuple[SchedulerMessage, ...]
 ) -> tuple[Evidence, ...]:
     """Return the text that tells of it; else that of a pod with a nominated node, else any."""
     preemptors = {pod.meta.ref for pod in nominated}
@@ -76,7 +80,7 @@ def _quoted(
     return tuple(Evidence("scheduler says", one.raw, one.source) for one in ranked[:1])
 
 
-def _told(telling: list[Saying]) -> int:
+def _told(telling: list[SchedulerMessage]) -> int:
     """Return how many victims texts tell of: each pod of its own, a group of all; 0 when none does."""
     numbers = {one.source: int(found[1]) for one in telling if (found := _VICTIMS.search(one.raw))}
     of_groups = [number for source, number in numbers.items() if source.kind != "Pod"]

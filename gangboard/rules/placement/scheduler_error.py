@@ -11,7 +11,11 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import lacks_room
-from gangboard.domain.reading.scheduler_text import Saying, best_saying, sayings
+from gangboard.domain.reading.scheduler_text import (
+    SchedulerMessage,
+    best_scheduler_message,
+    scheduler_messages,
+)
 from gangboard.domain.reading.state_since import waits_since
 from gangboard.domain.reading.wording import count, sentence, shorten
 from gangboard.domain.registry import UnitRule
@@ -24,12 +28,12 @@ _ONE_PREEMPTION = "should have the same preemption policy"
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while members wait and the last word about them was an error."""
-    said = sayings(unit, "SchedulerError")
+    said = scheduler_messages(unit, "SchedulerError")
     if not said or not lacks_room(unit):
         return None
     if explains_error(unit):
         return None
-    best = best_saying(said)
+    best = best_scheduler_message(said)
     waiting = count(len(unit.unplaced), "pod")
     message = f"The scheduler failed when it tried to place {waiting}"
     if best is not None:
@@ -44,7 +48,7 @@ def find(unit: Unit) -> Finding | None:
     )
 
 
-def _advice(unit: Unit, said: tuple[Saying, ...]) -> tuple[str, ...]:
+def _advice(unit: Unit, said: tuple[SchedulerMessage, ...]) -> tuple[str, ...]:
     """Return what to change where the text leaves no doubt (schedule_one_podgroup.go, 1.36 and 1.37)."""
     group = f"all pods of group {unit.group_name}"
     if any(_ONE_SCHEDULER in one.raw for one in said):

@@ -14,7 +14,11 @@ from gangboard.domain.placing import Answer, Assessment, Cause
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.retry import fits_now, is_refused_since
-from gangboard.domain.reading.scheduler_text import Saying, best_saying, sayings
+from gangboard.domain.reading.scheduler_text import (
+    SchedulerMessage,
+    best_scheduler_message,
+    scheduler_messages,
+)
 from gangboard.domain.reading.state_since import waits_since
 from gangboard.domain.reading.wording import count, names, sentence, shorten
 from gangboard.domain.registry import UnitRule
@@ -27,10 +31,10 @@ _SHOWN = 3
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while members that the unit needs are refused by the scheduler."""
-    said = sayings(unit, "Unschedulable")
+    said = scheduler_messages(unit, "Unschedulable")
     if not said or not lacks_room(unit):
         return None
-    best = best_saying(said)
+    best = best_scheduler_message(said)
     advice, named, until = advice_of(unit)
     return unit_finding(
         RULE,
@@ -49,7 +53,7 @@ def find(unit: Unit) -> Finding | None:
     )
 
 
-def _message(unit: Unit, best: Saying | None) -> str:
+def _message(unit: Unit, best: SchedulerMessage | None) -> str:
     number = sum(not pod.gates for pod in unit.unplaced)
     pods = f"{number} of {unit.wanted} pods" if unit.placed else count(number, "pod")
     verb = "found" if fits_now(unit) and not is_refused_since(unit) else "finds"

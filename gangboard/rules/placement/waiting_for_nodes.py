@@ -18,10 +18,10 @@ from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.nominations import Nomination, Way, nominations
+from gangboard.domain.reading.nominations import NodeClaimProgress, Nomination, nominations
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.provisioning import Provision, provisions
-from gangboard.domain.reading.scheduler_text import Saying, sayings
+from gangboard.domain.reading.scheduler_text import SchedulerMessage, scheduler_messages
 from gangboard.domain.reading.wording import out_of, sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
@@ -33,7 +33,7 @@ _TRIGGERED = re.compile(r"^pod triggered scale-up: \[?(.*?)\]?$")
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while nodes are said to come for members that are needed."""
-    said = sayings(unit, "Unschedulable")
+    said = scheduler_messages(unit, "Unschedulable")
     if not said or not lacks_room(unit):
         return None
     coming = [one for one in nominations(unit) if one.is_coming]
@@ -46,7 +46,9 @@ def find(unit: Unit) -> Finding | None:
     return _by_cluster_autoscaler(unit, said, told) if told else None
 
 
-def _by_karpenter(unit: Unit, said: tuple[Saying, ...], coming: Sequence[Nomination]) -> Finding:
+def _by_karpenter(
+    unit: Unit, said: tuple[SchedulerMessage, ...], coming: Sequence[Nomination]
+) -> Finding:
     """Return the finding; of several claims the one that is least far, for which all wait."""
     last = coming[0]
     claims = f"NodeClaim {last.claim}"
@@ -56,7 +58,7 @@ def _by_karpenter(unit: Unit, said: tuple[Saying, ...], coming: Sequence[Nominat
     # `2 NodeClaims, the one least far along is a: it is not launched yet`
     then = f": it {last.text}" if len(coming) > 1 else f" {last.text}"
     pods = out_of(sum(one.pods for one in coming), len(unit.unplaced), "waiting pod")
-    verb = "tries to bring" if last.way is Way.FAILING else "brings"
+    verb = "tries to bring" if last.progress is NodeClaimProgress.FAILING else "brings"
     return unit_finding(
         RULE,
         unit,
@@ -68,7 +70,9 @@ def _by_karpenter(unit: Unit, said: tuple[Saying, ...], coming: Sequence[Nominat
     )
 
 
-def _by_request(unit: Unit, said: tuple[Saying, ...], provided: Sequence[Provision]) -> Finding:
+def _by_request(
+    unit: Unit, said: tuple[SchedulerMessage, ...], provided: Sequence[Provision]
+) -> Finding:
     first = provided[0]
     pods = out_of(sum(one.pods for one in provided), len(unit.unplaced), "waiting pod")
     verb = "tries to bring" if first.trying else "brings"
@@ -83,7 +87,9 @@ def _by_request(unit: Unit, said: tuple[Saying, ...], provided: Sequence[Provisi
     )
 
 
-def _by_cluster_autoscaler(unit: Unit, said: tuple[Saying, ...], told: Sequence[Event]) -> Finding:
+def _by_cluster_autoscaler(
+    unit: Unit, said: tuple[SchedulerMessage, ...], told: Sequence[Event]
+) -> Finding:
     last = max(told, key=lambda event: (_seen(unit, event), event.meta.ref.name))
     pods = out_of(len(told), len(unit.unplaced), "waiting pod")
     triggered = _TRIGGERED.match(last.note)

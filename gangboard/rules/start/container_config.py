@@ -9,10 +9,14 @@ from __future__ import annotations
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Container
-from gangboard.domain.reading.containers import find_trouble, trouble_evidence, trouble_health
+from gangboard.domain.reading.containers import (
+    container_evidence,
+    container_health,
+    find_container_problem,
+)
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.kubelet_text import absent_object, wrong_template
-from gangboard.domain.reading.state_since import trouble_since
+from gangboard.domain.reading.state_since import problem_since
 from gangboard.domain.reading.wording import sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Finding
@@ -29,25 +33,25 @@ _REASONS = frozenset(
 )
 
 
-def _is_troubled(container: Container) -> bool:
+def _has_problem(container: Container) -> bool:
     return container.state == "waiting" and container.reason in _REASONS
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while a container of the unit cannot be created."""
-    trouble = find_trouble(unit, _is_troubled)
-    if trouble is None:
+    problem = find_container_problem(unit, _has_problem)
+    if problem is None:
         return None
-    worst = trouble.worst
+    worst = problem.worst
     said = f"{worst.reason}: {shorten(worst.message)}" if worst.message else worst.reason
     return unit_finding(
         RULE,
         unit,
-        sentence(f"{trouble.where} cannot be created: {said}"),
-        health=trouble_health(unit),
+        sentence(f"{problem.where} cannot be created: {said}"),
+        health=container_health(unit),
         advice=_advice(worst, unit.owner.meta.ref.namespace),
-        evidence=trouble_evidence(trouble),
-        since=trouble_since(trouble),
+        evidence=container_evidence(problem),
+        since=problem_since(problem),
     )
 
 

@@ -11,11 +11,11 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Container
 from gangboard.domain.reading.containers import (
+    container_evidence,
+    container_health,
     crash_advice,
-    find_trouble,
+    find_container_problem,
     last_end,
-    trouble_evidence,
-    trouble_health,
 )
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.wording import count
@@ -26,7 +26,7 @@ from gangboard.domain.verdict import Finding
 _REPEATED = 2
 
 
-def _is_troubled(container: Container) -> bool:
+def _has_problem(container: Container) -> bool:
     if container.init or container.ready:
         return False
     if container.state == "waiting":
@@ -37,19 +37,19 @@ def _is_troubled(container: Container) -> bool:
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while a container of the unit keeps crashing."""
-    trouble = find_trouble(unit, _is_troubled)
-    if trouble is None:
+    problem = find_container_problem(unit, _has_problem)
+    if problem is None:
         return None
-    worst = trouble.worst
+    worst = problem.worst
     end = last_end(worst)
     last = f", last {end}" if end else ""
     return unit_finding(
         RULE,
         unit,
-        f"{trouble.where} keeps crashing: {count(worst.restarts, 'restart')}{last}.",
-        health=trouble_health(unit),
-        advice=crash_advice(trouble),
-        evidence=trouble_evidence(trouble),
+        f"{problem.where} keeps crashing: {count(worst.restarts, 'restart')}{last}.",
+        health=container_health(unit),
+        advice=crash_advice(problem),
+        evidence=container_evidence(problem),
     )
 
 

@@ -12,13 +12,13 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Container
 from gangboard.domain.reading.containers import (
-    Trouble,
-    find_trouble,
-    trouble_evidence,
-    trouble_health,
+    ContainerProblem,
+    container_evidence,
+    container_health,
+    find_container_problem,
 )
 from gangboard.domain.reading.findings import unit_finding
-from gangboard.domain.reading.state_since import trouble_since
+from gangboard.domain.reading.state_since import problem_since
 from gangboard.domain.reading.wording import count, sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Finding
@@ -49,51 +49,51 @@ _DENIED = re.compile(
 _NOT_THERE = re.compile(r"code = NotFound|manifest unknown|: not found\b")
 
 
-def _is_troubled(container: Container) -> bool:
+def _has_problem(container: Container) -> bool:
     return container.state == "waiting" and container.reason in _REASONS
 
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while a container of the unit waits for an image that does not come."""
-    trouble = find_trouble(unit, _is_troubled)
-    if trouble is None:
+    problem = find_container_problem(unit, _has_problem)
+    if problem is None:
         return None
     return unit_finding(
         RULE,
         unit,
-        _message(trouble),
-        health=trouble_health(unit),
-        advice=_advice(trouble),
-        evidence=trouble_evidence(trouble),
-        since=trouble_since(trouble),
+        _message(problem),
+        health=container_health(unit),
+        advice=_advice(problem),
+        evidence=container_evidence(problem),
+        since=problem_since(problem),
     )
 
 
-def _message(trouble: Trouble) -> str:
-    messages, image = _messages(trouble), _image(trouble)
+def _message(problem: ContainerProblem) -> str:
+    messages, image = _messages(problem), _image(problem)
     # The text with a cause is longer than the bare `Back-off pulling image …`.
     cause = max((_WRAPPING.sub("", text) for text in messages), key=len, default="")
-    what = f"image {image}" if image else f"the image of container {trouble.name}"
-    reason = trouble.worst.reason
+    what = f"image {image}" if image else f"the image of container {problem.name}"
+    reason = problem.worst.reason
     said = f"{reason}: {shorten(cause)}" if cause else reason
-    return sentence(f"{count(trouble.pods, 'pod')} cannot get {what}: {said}")
+    return sentence(f"{count(problem.pods, 'pod')} cannot get {what}: {said}")
 
 
-def _messages(trouble: Trouble) -> list[str]:
-    return [container.message for _, container in trouble.found if container.message]
+def _messages(problem: ContainerProblem) -> list[str]:
+    return [container.message for _, container in problem.found if container.message]
 
 
-def _image(trouble: Trouble) -> str:
+def _image(problem: ContainerProblem) -> str:
     return next(
-        (named["image"] for text in _messages(trouble) if (named := _IMAGE.search(text))), ""
+        (named["image"] for text in _messages(problem) if (named := _IMAGE.search(text))), ""
     )
 
 
-def _advice(trouble: Trouble) -> tuple[str, ...]:
+def _advice(problem: ContainerProblem) -> tuple[str, ...]:
     """Return what to change where reason or text leave no doubt; a registry can be away as well."""
-    reason, text, image = trouble.worst.reason, " ".join(_messages(trouble)), _image(trouble)
+    reason, text, image = problem.worst.reason, " ".join(_messages(problem)), _image(problem)
     if reason == "InvalidImageName":
-        return (f"Correct the image reference of container {trouble.name} (recreate).",)
+        return (f"Correct the image reference of container {problem.name} (recreate).",)
     if not image:
         return ()
     if reason == "ErrImageNeverPull":

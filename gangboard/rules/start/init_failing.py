@@ -6,11 +6,11 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Container
 from gangboard.domain.reading.containers import (
+    container_evidence,
+    container_health,
     crash_advice,
-    find_trouble,
+    find_container_problem,
     last_end,
-    trouble_evidence,
-    trouble_health,
 )
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.wording import count
@@ -18,7 +18,7 @@ from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Finding
 
 
-def _is_troubled(container: Container) -> bool:
+def _has_problem(container: Container) -> bool:
     if not container.init or container.ready:
         return False
     if container.state == "waiting":
@@ -28,23 +28,23 @@ def _is_troubled(container: Container) -> bool:
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding while an init container of the unit fails."""
-    trouble = find_trouble(unit, _is_troubled)
-    if trouble is None:
+    problem = find_container_problem(unit, _has_problem)
+    if problem is None:
         return None
-    worst = trouble.worst
+    worst = problem.worst
     end = last_end(worst)
-    message = f"Init container {trouble.name} of {count(trouble.pods, 'pod')} keeps failing"
+    message = f"Init container {problem.name} of {count(problem.pods, 'pod')} keeps failing"
     if not worst.restarts:
-        message = f"Init container {trouble.name} of {count(trouble.pods, 'pod')} failed"
+        message = f"Init container {problem.name} of {count(problem.pods, 'pod')} failed"
     restarts = f": {count(worst.restarts, 'restart')}" if worst.restarts else ""
     last = f", last {end}" if end and restarts else f": {end}" if end else ""
     return unit_finding(
         RULE,
         unit,
         f"{message}{restarts}{last}.",
-        health=trouble_health(unit),
-        advice=crash_advice(trouble),
-        evidence=trouble_evidence(trouble),
+        health=container_health(unit),
+        advice=crash_advice(problem),
+        evidence=container_evidence(problem),
     )
 
 

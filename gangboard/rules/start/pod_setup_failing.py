@@ -17,7 +17,7 @@ from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
-from gangboard.domain.reading.containers import trouble_health
+from gangboard.domain.reading.containers import container_health
 from gangboard.domain.reading.findings import still_starting, unit_finding
 from gangboard.domain.reading.kubelet_text import absent_object
 from gangboard.domain.reading.wording import count, sentence, shorten
@@ -63,7 +63,7 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         message,
-        health=trouble_health(unit),
+        health=container_health(unit),
         advice=_advice(unit, newest),
         evidence=evidence,
         recheck_at=_time(newest) + _FRESH,
