@@ -9,7 +9,7 @@ import msgspec
 from gangboard.decode.needs import CLAIMS, VOLUMES, WirePlacedSpec
 from gangboard.decode.wire import Wire, read_text
 from gangboard.domain.capacity import Needs
-from gangboard.domain.claims import OF_DEVICES, OF_VOLUMES, PodClaim
+from gangboard.domain.pod_claims import OF_DEVICES, OF_VOLUMES, PodClaim
 
 
 class _WireSource(Wire):

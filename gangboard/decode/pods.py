@@ -22,9 +22,9 @@ from gangboard.decode.wire import (
     read_time,
 )
 from gangboard.domain.capacity import Needs
-from gangboard.domain.claims import PodClaim
 from gangboard.domain.objects import Controller
 from gangboard.domain.pod import Container, Pod
+from gangboard.domain.pod_claims import PodClaim
 from gangboard.domain.registry import Resource
 
 _UNREAD = Needs(undecidable=("a part of its spec that could not be read",))

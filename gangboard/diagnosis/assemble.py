@@ -12,7 +12,6 @@ from gangboard.diagnosis.object_links import WORKLOAD, Linked
 from gangboard.diagnosis.workload_entries import entry_groups
 from gangboard.domain.autoscaling import NOT_SEEN, Autoscaling
 from gangboard.domain.capacity import ClusterRoom
-from gangboard.domain.claims import NO_TROUBLE, Claims
 from gangboard.domain.event import Event
 from gangboard.domain.facts import NO_ROOM, GangFacts, Unobserved, Victim
 from gangboard.domain.group import Group
@@ -21,6 +20,7 @@ from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner, SuspendChange
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_claims import NO_UNUSABLE_CLAIMS, UnusableClaims
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.verdict import UnitMemory
 
@@ -54,7 +54,7 @@ def assemble(
     room: ClusterRoom = NO_ROOM,
     kubernetes: tuple[int, int] | None = None,
     autoscaling: Autoscaling = NOT_SEEN,
-    claims: Claims = NO_TROUBLE,
+    claims: UnusableClaims = NO_UNUSABLE_CLAIMS,
     suspensions: Mapping[str, tuple[SuspendChange, ...]] = _NO_CHANGES,
     victims: Iterable[tuple[Pod, str]] = (),
     takers: Mapping[str, ObjectRef] = _NO_TAKERS,

@@ -8,7 +8,6 @@ from datetime import datetime
 
 from gangboard.domain.autoscaling import NOT_SEEN, Autoscaling
 from gangboard.domain.capacity import ClusterRoom
-from gangboard.domain.claims import Claims
 from gangboard.domain.event import Event
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
@@ -17,6 +16,7 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner, Part, SuspendChange
 from gangboard.domain.placing import Placing
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_claims import UnusableClaims
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueStatus, queue_statuses_of
 from gangboard.domain.verdict import UnitMemory
@@ -97,7 +97,7 @@ class GangFacts:
     autoscaling: Autoscaling = NOT_SEEN
     """Nodes on their way, by the objects of autoscalers. Their events about NodeClaims that are named
     to its pods are among `events`."""
-    claims: Claims = field(default_factory=dict)
+    claims: UnusableClaims = field(default_factory=dict)
     """Claims that its waiting pods name and cannot use. What could not be looked at is not in it."""
     suspensions: Mapping[str, tuple[SuspendChange, ...]] = field(default_factory=dict)
     """uid of an owner → the last changes of its `spec.suspend` that this poll worker has watched,

@@ -7,9 +7,9 @@ from datetime import datetime
 from decimal import Decimal
 
 from gangboard.domain.capacity import Needs
-from gangboard.domain.claims import PodClaim
 from gangboard.domain.group import read_entry
 from gangboard.domain.objects import Condition, Meta
+from gangboard.domain.pod_claims import PodClaim
 
 NO_NEEDS = Needs()
 

@@ -19,7 +19,6 @@ from gangboard.decode.problems import Problem
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.autoscaling import NodeClaim, ProvisioningRequest
-from gangboard.domain.claims import ResourceClaim, StorageClass, VolumeClaim
 from gangboard.domain.event import Event
 from gangboard.domain.facts import Unobserved
 from gangboard.domain.hold import AdmissionPolicy
@@ -27,6 +26,7 @@ from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_claims import ResourceClaim, StorageClass, VolumeClaim
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.registry import Resource
 from gangboard.kube.connection import Connection

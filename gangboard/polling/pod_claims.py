@@ -7,22 +7,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gangboard.decode.claims import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME_CLAIM
+from gangboard.decode.claim_objects import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME_CLAIM
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.claims import (
+from gangboard.domain.pod import Pod
+from gangboard.domain.pod_claims import (
     OF_VOLUMES,
     ClaimName,
-    Claims,
-    ClaimTrouble,
+    ClaimProblem,
     PodClaim,
     ResourceClaim,
     StorageClass,
-    Trouble,
+    UnusableClaim,
+    UnusableClaims,
     VolumeClaim,
-    trouble_of_devices,
-    trouble_of_volume,
+    resource_claim_problem,
+    volume_claim_problem,
 )
-from gangboard.domain.pod import Pod
 from gangboard.polling.sight import tells_absence
 from gangboard.polling.watched import Watched
 
@@ -112,9 +112,11 @@ class PodClaimTracker:
         before, self._seen = self._seen, seen
         return set() if not before or before == seen else self._kinship.gangs_of_any(self._waiting)
 
-    def troubles(self, pods: Iterable[str], now: datetime) -> tuple[Claims, datetime | None]:
+    def troubles(
+        self, pods: Iterable[str], now: datetime
+    ) -> tuple[UnusableClaims, datetime | None]:
         """Return which claims keep these pods from being placed, and when to look again, if ever."""
-        found: dict[ClaimName, ClaimTrouble] = {}
+        found: dict[ClaimName, UnusableClaim] = {}
         later: list[datetime] = []
         for pod in (self._waiting[uid] for uid in pods if uid in self._waiting):
             settled_at = pod.settled_at
@@ -128,19 +130,19 @@ class PodClaimTracker:
                     found[name] = trouble
         return found, min(later, default=None)
 
-    def _trouble(self, name: ClaimName, claim: PodClaim) -> ClaimTrouble | None:
+    def _trouble(self, name: ClaimName, claim: PodClaim) -> UnusableClaim | None:
         """Return why a claim cannot be used; None when it can, or when that is not known."""
         if claim.unmade:
-            return ClaimTrouble(Trouble.UNMADE)
+            return UnusableClaim(ClaimProblem.UNMADE)
         key = VOLUME_CLAIM.key if claim.kind == OF_VOLUMES else RESOURCE_CLAIM.key
         if not self._seen.get(key):
             return None
         there = self._there.get(name)
         if there is None:
-            return ClaimTrouble(Trouble.UNMADE if claim.generated else Trouble.MISSING)
+            return UnusableClaim(ClaimProblem.UNMADE if claim.generated else ClaimProblem.MISSING)
         if isinstance(there, ResourceClaim):
-            return trouble_of_devices(there)
-        return trouble_of_volume(there, self._classes if self._seen[STORAGE_CLASS.key] else None)
+            return resource_claim_problem(there)
+        return volume_claim_problem(there, self._classes if self._seen[STORAGE_CLASS.key] else None)
 
     def _of_class(self, name: str) -> set[str]:
         """Return the gangs that name claims of a class."""

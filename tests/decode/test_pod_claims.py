@@ -3,8 +3,8 @@
 import pytest
 
 from gangboard.decode.pods import POD
-from gangboard.domain.claims import OF_DEVICES, OF_VOLUMES, PodClaim
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_claims import OF_DEVICES, OF_VOLUMES, PodClaim
 from gangboard.store.objects import pack, unpack
 from tests.decode.reading import Json, model, read, with_identity
 

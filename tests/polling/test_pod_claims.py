@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gangboard.decode.claims import RESOURCE_CLAIM, VOLUME_CLAIM
-from gangboard.domain.claims import ClaimTrouble, Trouble
+from gangboard.decode.claim_objects import RESOURCE_CLAIM, VOLUME_CLAIM
+from gangboard.domain.pod_claims import ClaimProblem, UnusableClaim
 from gangboard.polling import pod_claims, poll
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.simulator import Simulator
@@ -154,7 +154,7 @@ def test_what_came_just_now_may_have_a_claim_that_comes_as_well(
     assert cache.pod_claims.troubles(["uid-waits-0"], now)[0] == {}
     settled = now + timedelta(seconds=40)
     found, again = cache.pod_claims.troubles(["uid-waits-0"], settled)
-    assert found == {links: ClaimTrouble(Trouble.MISSING)}
+    assert found == {links: UnusableClaim(ClaimProblem.MISSING)}
     assert again is None
     # Nothing touches it but the time.
     assert cache.rechecks.times["uid-waits"] <= settled.timestamp()

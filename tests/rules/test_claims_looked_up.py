@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 
 from gangboard.domain.capacity import ClusterRoom, Needs
-from gangboard.domain.claims import (
-    OF_DEVICES,
-    OF_VOLUMES,
-    ClaimName,
-    ClaimTrouble,
-    PodClaim,
-    Trouble,
-)
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_claims import (
+    OF_DEVICES,
+    OF_VOLUMES,
+    ClaimName,
+    ClaimProblem,
+    PodClaim,
+    UnusableClaim,
+)
 from tests.diagnosis.building import a_condition, a_group, a_job, a_meta, a_pod, ago
 from tests.diagnosis.building import placed as said_of_group
 from tests.placement.making import node
@@ -46,21 +46,21 @@ def place(claim: PodClaim) -> ClaimName:
     return claim.kind, "team-a", claim.name
 
 
-def troubles(*found: tuple[PodClaim, Trouble]) -> dict[ClaimName, ClaimTrouble]:
-    there = {Trouble.DELETED, Trouble.LOST, Trouble.UNBOUND}
+def unusable(*found: tuple[PodClaim, ClaimProblem]) -> dict[ClaimName, UnusableClaim]:
+    there = {ClaimProblem.DELETED, ClaimProblem.LOST, ClaimProblem.UNBOUND}
     return {
-        place(claim): ClaimTrouble(
-            trouble,
-            a_meta("", claim.kind, claim.name) if trouble in there else None,
-            "pv-7" if trouble is Trouble.LOST else "",
+        place(claim): UnusableClaim(
+            problem,
+            a_meta("", claim.kind, claim.name) if problem in there else None,
+            "pv-7" if problem is ClaimProblem.LOST else "",
         )
-        for claim, trouble in found
+        for claim, problem in found
     }
 
 
 def waiting(
     *claims: tuple[PodClaim, ...],
-    because: dict[ClaimName, ClaimTrouble],
+    because: dict[ClaimName, UnusableClaim],
     scheduled: Condition | None = ERROR,
     room: ClusterRoom = FREE,
     needs: Needs = VOLUMES,
@@ -88,7 +88,7 @@ def waiting(
     return with_room(unit_of(job, group, *pods, facts={"room": room, "claims": because}))
 
 
-MISSING = troubles((DATA, Trouble.MISSING))
+MISSING = unusable((DATA, ClaimProblem.MISSING))
 
 
 def test_a_claim_that_an_error_hides() -> None:
@@ -112,14 +112,16 @@ def test_twin_where_the_claim_could_not_be_looked_up() -> None:
 
 
 def test_twin_where_another_claim_is_in_trouble() -> None:
-    other = troubles((PodClaim(OF_VOLUMES, "other"), Trouble.MISSING), (LINKS, Trouble.MISSING))
+    other = unusable(
+        (PodClaim(OF_VOLUMES, "other"), ClaimProblem.MISSING), (LINKS, ClaimProblem.MISSING)
+    )
     assert first(waiting((DATA,), (DATA,), because=other)) == "scheduler-error"
-    elsewhere = {(OF_VOLUMES, "team-b", "data"): ClaimTrouble(Trouble.MISSING)}
+    elsewhere = {(OF_VOLUMES, "team-b", "data"): UnusableClaim(ClaimProblem.MISSING)}
     assert first(waiting((DATA,), (DATA,), because=elsewhere)) == "scheduler-error"
 
 
 def test_a_claim_before_which_a_pod_is_held_back() -> None:
-    because = troubles((LINKS, Trouble.MISSING))
+    because = unusable((LINKS, ClaimProblem.MISSING))
     unit = waiting((LINKS,), (LINKS,), because=because, scheduled=None, needs=CLAIMS)
     finding = found("claim-unavailable", unit)
     assert finding.health is Health.BLOCKED
@@ -129,7 +131,7 @@ def test_a_claim_before_which_a_pod_is_held_back() -> None:
 
 
 def test_it_is_said_before_a_minute_has_passed() -> None:
-    because = troubles((LINKS, Trouble.MISSING))
+    because = unusable((LINKS, ClaimProblem.MISSING))
     young = waiting((LINKS,), because=because, scheduled=None, needs=CLAIMS, created_at=ago(5))
     assert first(young) == "claim-unavailable"
     unseen = waiting((LINKS,), because={}, scheduled=None, needs=CLAIMS, created_at=ago(5))
@@ -145,74 +147,74 @@ def test_no_pod_is_held_back_for_a_volume() -> None:
 
 
 @pytest.mark.parametrize(
-    ("claim", "trouble", "health", "says"),
+    ("claim", "problem", "health", "says"),
     [
         (
             DATA,
-            Trouble.DELETED,
+            ClaimProblem.DELETED,
             Health.BLOCKED,
             "2 pods need the PersistentVolumeClaim data, and it is being deleted.",
         ),
         (
             DATA,
-            Trouble.LOST,
+            ClaimProblem.LOST,
             Health.BLOCKED,
             "2 pods need the PersistentVolumeClaim data, and its PersistentVolume pv-7 does not exist.",
         ),
         (
             DATA,
-            Trouble.UNBOUND,
+            ClaimProblem.UNBOUND,
             Health.WAITING,
             "2 pods wait for the PersistentVolumeClaim data, which is not bound to a volume yet.",
         ),
         (
             LINKS,
-            Trouble.DELETED,
+            ClaimProblem.DELETED,
             Health.BLOCKED,
             "2 pods need the ResourceClaim links, and it is being deleted.",
         ),
     ],
 )
 def test_claims_that_are_there(
-    claim: PodClaim, trouble: Trouble, health: Health, says: str
+    claim: PodClaim, problem: ClaimProblem, health: Health, says: str
 ) -> None:
     code = "volume-unavailable" if claim is DATA else "claim-unavailable"
-    unit = waiting((claim,), (claim,), because=troubles((claim, trouble)))
+    unit = waiting((claim,), (claim,), because=unusable((claim, problem)))
     finding = found(code, unit)
     assert (finding.health, finding.message) == (health, says)
     (seen,) = (one for one in finding.evidence if one.label == f"{claim.kind} {claim.name}")
-    assert (seen.value, seen.source and seen.source.kind) == (trouble.value, claim.kind)
+    assert (seen.value, seen.source and seen.source.kind) == (problem.value, claim.kind)
     assert first(unit) == code
 
 
 @pytest.mark.parametrize(
-    ("trouble", "says"),
+    ("problem", "says"),
     [
         (
-            Trouble.MISSING,
+            ClaimProblem.MISSING,
             "3 pods need the PersistentVolumeClaims d-0, d-1 and d-2, and they do not exist.",
         ),
         (
-            Trouble.LOST,
+            ClaimProblem.LOST,
             "3 pods need the PersistentVolumeClaims d-0, d-1 and d-2, and their PersistentVolumes"
             " do not exist.",
         ),
         (
-            Trouble.UNBOUND,
+            ClaimProblem.UNBOUND,
             "3 pods wait for the PersistentVolumeClaims d-0, d-1 and d-2, which are not bound to"
             " volumes yet.",
         ),
     ],
 )
-def test_a_claim_for_each_pod(trouble: Trouble, says: str) -> None:
+def test_a_claim_for_each_pod(problem: ClaimProblem, says: str) -> None:
     claims = [PodClaim(OF_VOLUMES, f"d-{index}") for index in range(3)]
-    because = troubles(*((claim, trouble) for claim in claims))
+    because = unusable(*((claim, problem) for claim in claims))
     assert told("volume-unavailable", waiting(*((one,) for one in claims), because=because)) == says
 
 
 def test_what_a_controller_is_about_to_make() -> None:
     scratch = [PodClaim(OF_VOLUMES, f"train-{n}-scratch", generated=True) for n in (0, 1)]
-    because = troubles(*((one, Trouble.UNMADE) for one in scratch))
+    because = unusable(*((one, ClaimProblem.UNMADE) for one in scratch))
     assert told("volume-unavailable", waiting((scratch[0],), because=because)) == (
         "1 pod waits until the PersistentVolumeClaim train-0-scratch of an ephemeral volume is made."
     )
@@ -221,7 +223,7 @@ def test_what_a_controller_is_about_to_make() -> None:
         " ephemeral volumes are made."
     )
     gpu = PodClaim(OF_DEVICES, "gpu", generated=True, unmade=True)
-    because = troubles((gpu, Trouble.UNMADE))
+    because = unusable((gpu, ClaimProblem.UNMADE))
     unit = waiting((gpu,), because=because, scheduled=None, needs=CLAIMS)
     assert (
         told("claim-unavailable", unit) == "1 pod waits for a ResourceClaim that is not made yet."
@@ -241,7 +243,7 @@ def test_only_the_members_that_name_it_are_counted() -> None:
 
 
 def test_what_stays_is_told_before_what_may_pass() -> None:
-    because = troubles((DATA, Trouble.UNBOUND), (LINKS, Trouble.DELETED))
+    because = unusable((DATA, ClaimProblem.UNBOUND), (LINKS, ClaimProblem.DELETED))
     unit = waiting((DATA,), (DATA,), (LINKS,), because=because)
     assert first(unit) == "claim-unavailable"
     assert found("claim-unavailable", unit).health is Health.BLOCKED
@@ -256,7 +258,7 @@ def refused(text: str) -> Condition:
 
 
 def test_where_the_scheduler_says_it_too_the_claim_is_named_and_every_pod_counted() -> None:
-    because = troubles((DATA, Trouble.UNBOUND))
+    because = unusable((DATA, ClaimProblem.UNBOUND))
     unit = waiting((DATA,), (DATA,), because=because, scheduled=refused(UNBOUND_TEXT))
     finding = found("volume-unavailable", unit)
     assert finding.message == (
@@ -284,7 +286,7 @@ def test_whatever_is_known_of_nodes() -> None:
 
 
 def test_a_pod_alone_without_a_group() -> None:
-    because = troubles((LINKS, Trouble.MISSING))
+    because = unusable((LINKS, ClaimProblem.MISSING))
     pod: Pod = a_pod("train-0", of=a_job("train", pods=1), claims=(LINKS,), needs=CLAIMS)
     job = a_job("train", pods=1)
     unit = with_room(unit_of(job, pod, facts={"room": FREE, "claims": because}))

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from gangboard.actions.permissions.levered import levered
 from gangboard.actions.permissions.names import ACTOR, NAMESPACE, READER, Manifest, Wanted
 from gangboard.decode.admission_policies import BINDING, POLICY
-from gangboard.decode.claims import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME_CLAIM
+from gangboard.decode.claim_objects import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME_CLAIM
 from gangboard.decode.events import EVENT
 from gangboard.decode.holds import HOLD
 from gangboard.decode.node_claims import NODE_CLAIM

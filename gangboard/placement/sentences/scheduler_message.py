@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gangboard.domain.claims import OF_VOLUMES
 from gangboard.domain.facts import Unit
 from gangboard.domain.keeping import MEBIBYTE, kept
+from gangboard.domain.pod_claims import OF_VOLUMES
 from gangboard.domain.reading.scheduler_text import (
     LONGEST_KEPT,
     clean,

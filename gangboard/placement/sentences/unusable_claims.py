@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from gangboard.domain.claims import OF_VOLUMES, ClaimName, ClaimTrouble, Trouble
 from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
+from gangboard.domain.pod_claims import OF_VOLUMES, ClaimName, ClaimProblem, UnusableClaim
 from gangboard.domain.reading.scheduler_text import group_refusal, rejected_pods
 from gangboard.domain.reading.wording import count, names, plural
 from gangboard.domain.verdict import Evidence
@@ -20,27 +20,27 @@ from gangboard.placement.sentences.obstacle import Obstacle
 from gangboard.placement.sentences.scheduler_message import CLAIM, VOLUME, together
 
 _SHOWN = 3
-_PASSING = frozenset({Trouble.UNMADE, Trouble.UNBOUND})
-"""What somebody is about to mend: the other troubles stay until a person does something."""
+_PASSING = frozenset({ClaimProblem.UNMADE, ClaimProblem.UNBOUND})
+"""What somebody is about to mend: the other problems stay until a person does something."""
 # Of one claim and of several.
-_SAYINGS = {
-    Trouble.MISSING: (
+_MESSAGES = {
+    ClaimProblem.MISSING: (
         "the {kind} {names}, and it does not exist",
         "the {kind}s {names}, and they do not exist",
     ),
-    Trouble.DELETED: (
+    ClaimProblem.DELETED: (
         "the {kind} {names}, and it is being deleted",
         "the {kind}s {names}, and they are being deleted",
     ),
-    Trouble.LOST: (
+    ClaimProblem.LOST: (
         "the {kind} {names}, and its PersistentVolume {volume} does not exist",
         "the {kind}s {names}, and their PersistentVolumes do not exist",
     ),
-    Trouble.UNMATCHED: (
+    ClaimProblem.UNMATCHED: (
         "the {kind} {names}, which names the PersistentVolume {volume} and is not bound to it",
         "the {kind}s {names}, which name PersistentVolumes and are not bound to them",
     ),
-    Trouble.UNBOUND: (
+    ClaimProblem.UNBOUND: (
         "for the {kind} {names}, which is not bound to a volume yet",
         "for the {kind}s {names}, which are not bound to volumes yet",
     ),
@@ -56,44 +56,44 @@ _Named = Mapping[ClaimName, Sequence[Pod]]
 
 
 def unusable_claims(unit: Unit) -> Obstacle | None:
-    """Return which claims keep members from being placed: of several troubles one that stays."""
+    """Return which claims keep members from being placed: of several problems one that stays."""
     if not unit.facts.claims:
         return None
     found = _named(unit)
     if not found:
         return None
-    code, trouble = max(
+    code, problem = max(
         found,
         key=lambda one: (one[1] not in _PASSING, len(_pods(found[one])), one[0], one[1]),
     )
-    named = found[code, trouble]
+    named = found[code, problem]
     kind = next(iter(named))[0]
     pods = len(_pods(named))
-    verb = plural(pods, "wait" if trouble in _PASSING else "need")
-    text = f"{count(pods, 'pod')} {verb} {_saying(unit, code, trouble, kind, named)}"
+    verb = plural(pods, "wait" if problem in _PASSING else "need")
+    text = f"{count(pods, 'pod')} {verb} {_message(unit, code, problem, kind, named)}"
     return Obstacle(
         code,
         f"{together(unit, pods)}{text}",
-        trouble not in _PASSING,
+        problem not in _PASSING,
         tuple(_evidence(unit, named)),
     )
 
 
-def _named(unit: Unit) -> dict[tuple[str, Trouble], dict[ClaimName, list[Pod]]]:
-    """Return the claims in trouble with the waiting pods that name them.
+def _named(unit: Unit) -> dict[tuple[str, ClaimProblem], dict[ClaimName, list[Pod]]]:
+    """Return the claims that cannot be used with the waiting pods that name them.
 
     No pod is held back for a volume before it is tried: where no scheduler has said a word, something
     else is the matter.
     """
-    troubles = unit.facts.claims
+    unusable = unit.facts.claims
     is_tried = bool(rejected_pods(unit)) or group_refusal(unit) is not None
-    found: dict[tuple[str, Trouble], dict[ClaimName, list[Pod]]] = defaultdict(dict)
+    found: dict[tuple[str, ClaimProblem], dict[ClaimName, list[Pod]]] = defaultdict(dict)
     for pod in unit.unplaced:
         for claim in () if pod.gates else pod.claims:
             name = (claim.kind, pod.meta.ref.namespace, claim.name)
-            if name not in troubles or (claim.kind == OF_VOLUMES and not is_tried):
+            if name not in unusable or (claim.kind == OF_VOLUMES and not is_tried):
                 continue
-            key = (VOLUME if claim.kind == OF_VOLUMES else CLAIM, troubles[name].trouble)
+            key = (VOLUME if claim.kind == OF_VOLUMES else CLAIM, unusable[name].problem)
             found[key].setdefault(name, []).append(pod)
     return found
 
@@ -102,10 +102,10 @@ def _pods(named: _Named) -> set[str]:
     return {pod.meta.ref.uid for pods in named.values() for pod in pods}
 
 
-def _saying(unit: Unit, code: str, trouble: Trouble, kind: str, named: _Named) -> str:
-    one, several = _UNMADE[code] if trouble is Trouble.UNMADE else _SAYINGS[trouble]
+def _message(unit: Unit, code: str, problem: ClaimProblem, kind: str, named: _Named) -> str:
+    one, several = _UNMADE[code] if problem is ClaimProblem.UNMADE else _MESSAGES[problem]
     # The claims that a template makes have one name in all pods until they are made.
-    single = len(named) == 1 and (trouble is not Trouble.UNMADE or len(_pods(named)) == 1)
+    single = len(named) == 1 and (problem is not ClaimProblem.UNMADE or len(_pods(named)) == 1)
     return (one if single else several).format(
         kind=kind,
         names=names(sorted(name for _, _, name in named)),
@@ -116,6 +116,6 @@ def _saying(unit: Unit, code: str, trouble: Trouble, kind: str, named: _Named) -
 def _evidence(unit: Unit, named: _Named) -> Iterator[Evidence]:
     """Yield what is the matter with each claim, told of the claim, or of a pod that names what is not."""
     for name in sorted(named)[:_SHOWN]:
-        found: ClaimTrouble = unit.facts.claims[name]
+        found: UnusableClaim = unit.facts.claims[name]
         source = found.meta.ref if found.meta is not None else named[name][0].meta.ref
-        yield Evidence(f"{name[0]} {name[2]}", found.trouble.value, source)
+        yield Evidence(f"{name[0]} {name[2]}", found.problem.value, source)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gangboard.decode.claims import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME_CLAIM
+from gangboard.decode.claim_objects import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME_CLAIM
 from gangboard.domain.registry import Resource
 from tests.decode.reading import Json, model, with_identity
 

@@ -56,7 +56,7 @@ class ResourceClaim:
     meta: Meta
 
 
-class Trouble(StrEnum):
+class ClaimProblem(StrEnum):
     """Why a pod cannot use a claim."""
 
     MISSING = "does not exist"
@@ -68,23 +68,23 @@ class Trouble(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimTrouble:
-    """A claim that keeps pods from being placed. Only what was seen: what is not known is no trouble."""
+class UnusableClaim:
+    """A claim that keeps pods from being placed. Only what was seen: what is not known is no problem."""
 
-    trouble: Trouble
+    problem: ClaimProblem
     meta: Meta | None = None
     """The claim, where it is there."""
     volume: str = ""
     """The PersistentVolume that a claim has lost, or names and has not got."""
 
 
-Claims = Mapping[ClaimName, ClaimTrouble]
-NO_TROUBLE: Claims = {}
+UnusableClaims = Mapping[ClaimName, UnusableClaim]
+NO_UNUSABLE_CLAIMS: UnusableClaims = {}
 
 
-def trouble_of_volume(
+def volume_claim_problem(
     claim: VolumeClaim, classes: Mapping[str, StorageClass] | None
-) -> ClaimTrouble | None:
+) -> UnusableClaim | None:
     """Return why no pod can use a claim that is there; None when it can, or when that is not known.
 
     `classes` are all StorageClasses by name; None when they cannot be looked at. As the scheduler has
@@ -93,24 +93,24 @@ def trouble_of_volume(
     a volume already, whatever its class.
     """
     if claim.phase == "Lost":
-        return ClaimTrouble(Trouble.LOST, claim.meta, claim.volume)
+        return UnusableClaim(ClaimProblem.LOST, claim.meta, claim.volume)
     if claim.meta.deleting_since is not None:
-        return ClaimTrouble(Trouble.DELETED, claim.meta)
+        return UnusableClaim(ClaimProblem.DELETED, claim.meta)
     if claim.phase not in ("", "Pending"):
         return None
     if claim.volume:
         # The volume controller binds both at once where there is such a volume, and it is free.
-        return ClaimTrouble(Trouble.UNMATCHED, claim.meta, claim.volume)
+        return UnusableClaim(ClaimProblem.UNMATCHED, claim.meta, claim.volume)
     if claim.storage_class:
         if classes is None:
             return None
         found = classes.get(claim.storage_class)
         if found is not None and found.waits_for_pod:
             return None
-    return ClaimTrouble(Trouble.UNBOUND, claim.meta)
+    return UnusableClaim(ClaimProblem.UNBOUND, claim.meta)
 
 
-def trouble_of_devices(claim: ResourceClaim) -> ClaimTrouble | None:
+def resource_claim_problem(claim: ResourceClaim) -> UnusableClaim | None:
     """Return why no pod can use a ResourceClaim that is there, if so."""
     deleting = claim.meta.deleting_since is not None
-    return ClaimTrouble(Trouble.DELETED, claim.meta) if deleting else None
+    return UnusableClaim(ClaimProblem.DELETED, claim.meta) if deleting else None

@@ -9,7 +9,13 @@ from __future__ import annotations
 import msgspec
 
 from gangboard.decode.wire import Wire, WireMeta, read_meta, read_text
-from gangboard.domain.claims import OF_DEVICES, OF_VOLUMES, ResourceClaim, StorageClass, VolumeClaim
+from gangboard.domain.pod_claims import (
+    OF_DEVICES,
+    OF_VOLUMES,
+    ResourceClaim,
+    StorageClass,
+    VolumeClaim,
+)
 from gangboard.domain.registry import Resource
 
 _STORAGE, _DEVICES = "storage.k8s.io", "resource.k8s.io"

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.claims import (
+from gangboard.domain.pod_claims import (
+    ClaimProblem,
     ResourceClaim,
     StorageClass,
-    Trouble,
     VolumeClaim,
-    trouble_of_devices,
-    trouble_of_volume,
+    resource_claim_problem,
+    volume_claim_problem,
 )
 from tests.diagnosis.building import a_meta, ago
 
@@ -27,47 +27,47 @@ def claim(phase: str = "Pending", *, deleting: bool = False, **fields: Any) -> V
 
 
 @pytest.mark.parametrize(
-    ("one", "trouble"),
+    ("one", "problem"),
     [
-        (claim(storage_class="now"), Trouble.UNBOUND),
-        (claim("", storage_class="now"), Trouble.UNBOUND),
+        (claim(storage_class="now"), ClaimProblem.UNBOUND),
+        (claim("", storage_class="now"), ClaimProblem.UNBOUND),
         # Legitimately Pending: a volume comes when a pod has a node.
         (claim(storage_class="later"), None),
         # It names its volume: no class makes it wait for a pod then, and nobody makes another.
-        (claim(storage_class="later", volume="pv-7"), Trouble.UNMATCHED),
+        (claim(storage_class="later", volume="pv-7"), ClaimProblem.UNMATCHED),
         # Without a class somebody has to make a volume by hand; so with one that is not there.
-        (claim(), Trouble.UNBOUND),
-        (claim(storage_class="manual"), Trouble.UNBOUND),
+        (claim(), ClaimProblem.UNBOUND),
+        (claim(storage_class="manual"), ClaimProblem.UNBOUND),
         (claim("Bound", storage_class="now", volume="pv-7"), None),
-        (claim("Bound", volume="pv-7", deleting=True), Trouble.DELETED),
-        (claim(storage_class="later", deleting=True), Trouble.DELETED),
-        (claim("Lost", volume="pv-7"), Trouble.LOST),
-        (claim("Lost", volume="pv-7", deleting=True), Trouble.LOST),
+        (claim("Bound", volume="pv-7", deleting=True), ClaimProblem.DELETED),
+        (claim(storage_class="later", deleting=True), ClaimProblem.DELETED),
+        (claim("Lost", volume="pv-7"), ClaimProblem.LOST),
+        (claim("Lost", volume="pv-7", deleting=True), ClaimProblem.LOST),
         (claim("Resting"), None),
     ],
 )
-def test_claims_of_volumes(one: VolumeClaim, trouble: Trouble | None) -> None:
-    found = trouble_of_volume(one, CLASSES)
-    assert (found and found.trouble) == trouble
+def test_claims_of_volumes(one: VolumeClaim, problem: ClaimProblem | None) -> None:
+    found = volume_claim_problem(one, CLASSES)
+    assert (found and found.problem) == problem
     assert found is None or found.meta is one.meta
 
 
 @pytest.mark.parametrize(
-    ("one", "trouble"),
+    ("one", "problem"),
     [
         (claim(storage_class="now"), None),
-        (claim(), Trouble.UNBOUND),
-        (claim(storage_class="now", volume="pv-7"), Trouble.UNMATCHED),
-        (claim("Lost", storage_class="now"), Trouble.LOST),
+        (claim(), ClaimProblem.UNBOUND),
+        (claim(storage_class="now", volume="pv-7"), ClaimProblem.UNMATCHED),
+        (claim("Lost", storage_class="now"), ClaimProblem.LOST),
     ],
 )
-def test_where_no_class_can_be_looked_at(one: VolumeClaim, trouble: Trouble | None) -> None:
-    found = trouble_of_volume(one, None)
-    assert (found and found.trouble) == trouble
+def test_where_no_class_can_be_looked_at(one: VolumeClaim, problem: ClaimProblem | None) -> None:
+    found = volume_claim_problem(one, None)
+    assert (found and found.problem) == problem
 
 
 def test_the_volume_that_was_lost_is_named() -> None:
-    found = trouble_of_volume(claim("Lost", volume="pv-7"), None)
+    found = volume_claim_problem(claim("Lost", volume="pv-7"), None)
     assert found is not None
     assert found.volume == "pv-7"
 
@@ -75,7 +75,7 @@ def test_the_volume_that_was_lost_is_named() -> None:
 def test_claims_of_devices() -> None:
     there = a_meta("resource.k8s.io", "ResourceClaim", "links")
     leaving = a_meta("resource.k8s.io", "ResourceClaim", "links", deleting_since=ago(10))
-    assert trouble_of_devices(ResourceClaim(there)) is None
-    found = trouble_of_devices(ResourceClaim(leaving))
+    assert resource_claim_problem(ResourceClaim(there)) is None
+    found = resource_claim_problem(ResourceClaim(leaving))
     assert found is not None
-    assert found.trouble is Trouble.DELETED
+    assert found.problem is ClaimProblem.DELETED
