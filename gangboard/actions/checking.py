@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-from gangboard.actions import ends, gate, patches, refusals, registered_kinds
+from gangboard.actions import hold_expiry, patches, preconditions, refusals, registered_kinds
 from gangboard.actions.actor_client import object_path
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.leaving import Exit, leave
+from gangboard.actions.finishing import Exit, exit_early
 from gangboard.actions.live import Live, Seen
 from gangboard.decode.holds import HOLD
 from gangboard.diagnosis.policy.plan import plan
@@ -33,35 +33,35 @@ from gangboard.store.models import ActionStep, Cluster, Gang
 
 def check(execution: ActionExecution) -> float:
     """Look at everything again and write down the steps, or refuse. Raises KubeError."""
-    closed = gate.closed(execution)
+    unmet = preconditions.unmet(execution)
     cluster = execution.action.cluster
-    if closed is not None:
-        return leave(execution, closed)
+    if unmet is not None:
+        return exit_early(execution, unmet)
     if cluster is None:
         name = execution.action.cluster_name
-        return leave(
+        return exit_early(
             execution, Exit(ActionState.FAILED, f"Cluster {name} is not watched any more.")
         )
     stored = _stored_ground(execution, cluster)
     levers = replace(read_levers(cluster), forced=execution.action.forced)
     if not levers.has_actor:
         if stored is None:
-            return leave(execution, _refused(f"Cluster {cluster.name} has no actor.", ""))
+            return exit_early(execution, _refused(f"Cluster {cluster.name} has no actor.", ""))
         why = _plan(execution, stored, levers)
-        return leave(execution, _refused(why.why_not, why.needs))
+        return exit_early(execution, _refused(why.why_not, why.needs))
     versions = stored.api_versions if stored else action_context.served_versions(cluster.pk)
     live = Live(execution.client, versions)
     found = _target(execution, live)
     if isinstance(found, Exit):
-        return leave(execution, found)
+        return exit_early(execution, found)
     ground = live.ground(found, stored)
-    if execution.action.via == gate.OWN and ends.was_prolonged(
+    if execution.action.via == preconditions.VIA_GANGBOARD and hold_expiry.was_extended(
         ground, execution.action.name, execution.now
     ):
-        return leave(execution, _refused("The end of the Hold was moved meanwhile.", ""))
+        return exit_early(execution, _refused("The end of the Hold was moved meanwhile.", ""))
     planned = _plan(execution, ground, levers)
     if not planned.allowed:
-        return leave(execution, _refused(planned.why_not, planned.needs))
+        return exit_early(execution, _refused(planned.why_not, planned.needs))
     execution.context.update(_to_compare_with(live, ground, planned))
     _write(execution, planned)
     return 0.0

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 from django.db import DatabaseError
 
-from gangboard.actions import actor_client, checking, leaving, sending, troubles
+from gangboard.actions import actor_client, checking, finishing, retries, sending
 from gangboard.actions.actor_client import ClientFactory, NoActorError
 from gangboard.actions.clock import Clock, RealClock
 from gangboard.actions.execution import ActionExecution, Checkpoint
-from gangboard.actions.leaving import Exit
+from gangboard.actions.finishing import Exit
 from gangboard.actions.live import UnreadableError
 from gangboard.actions.verify import watching
 from gangboard.actions.worker_slots import WORKER_SLOTS, WorkerSlots
@@ -138,7 +138,7 @@ class Engine:
             and execution.action.finished_at is None
             and "exit" not in execution.context
         ):
-            leaving.leave(execution, Exit(ActionState.FAILED, STUMBLED))
+            finishing.exit_early(execution, Exit(ActionState.FAILED, STUMBLED))
         if execution.action.due_at is None:
             actions.release(execution.claim)
             return None
@@ -158,14 +158,14 @@ def _next(execution: ActionExecution) -> float:
     try:
         delay = _dispatch(execution)
     except (KubeError, NoActorError, UnreadableError) as error:
-        return troubles.unreadable(execution, error)
-    troubles.over(execution)
+        return retries.after_error(execution, error)
+    retries.clear(execution)
     return delay
 
 
 def _dispatch(execution: ActionExecution) -> float:
     if "exit" in execution.context:
-        return leaving.remove_hold(execution)
+        return finishing.remove_hold(execution)
     if execution.state is ActionState.REQUESTED:
         return checking.check(execution)
     if execution.state is ActionState.APPLIED:

@@ -13,7 +13,7 @@ from django.db import transaction
 from gangboard.actions import actor_client, registered_kinds
 from gangboard.actions.actor_client import ActorClient, Json, get_object
 from gangboard.actions.clock import Clock
-from gangboard.actions.troubles import PASSING
+from gangboard.actions.retries import TRANSIENT_CODES
 from gangboard.actions.verify import holding, kept
 from gangboard.domain.action import ActionState
 from gangboard.domain.hold import Hold
@@ -139,7 +139,7 @@ def inspect_all(
                 break
             except KubeError as error:
                 log.warning("guarded action not inspected", action=action_id, why=error.sentence)
-                if error.code not in PASSING:
+                if error.code not in TRANSIENT_CODES:
                     continue
                 held.rest(REST_SECONDS)
                 break

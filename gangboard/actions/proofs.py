@@ -11,7 +11,7 @@ from django.db import transaction
 from gangboard.actions import actor_client, patches
 from gangboard.actions.actor_client import ActorClient, object_path
 from gangboard.actions.clock import Clock
-from gangboard.actions.troubles import PASSING
+from gangboard.actions.retries import TRANSIENT_CODES
 from gangboard.domain.action import Lever
 from gangboard.domain.hold import Hold
 from gangboard.kube.errors import KubeError
@@ -115,7 +115,7 @@ def _prove_in_turn(turn: _Turn, due: list[Hold]) -> dict[str, bool | None]:
             in_force, sentence = _ask(turn.client, hold)
         except KubeError as error:
             _save(turn, hold, None, f"It could not be proved: {error.sentence}")
-            if error.code in PASSING:
+            if error.code in TRANSIENT_CODES:
                 turn.held.rest(INTERVAL.total_seconds())
                 _leave(turn, due[position + 1 :], error)
                 return {**found, hold.meta.ref.uid: None}

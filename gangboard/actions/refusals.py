@@ -7,7 +7,7 @@ import json
 from gangboard.actions import patches
 from gangboard.actions.actor_client import get_object
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.leaving import Exit
+from gangboard.actions.finishing import Exit
 from gangboard.domain.action import ActionState
 from gangboard.kube.errors import KubeError
 from gangboard.store.models import ActionStep

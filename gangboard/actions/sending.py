@@ -1,7 +1,7 @@
 """checked → armed → proved → sent → applied: one step at a time, written down before it is sent.
 
 A step is `sending` in the database before its request leaves, so a crash is known to be unknown and
-is resolved by reading (resolving.py); no step but a dry run and the removal of our own Hold is ever
+is resolved by reading (unknown_outcomes.py); no step but a dry run and the removal of our own Hold is ever
 sent a second time.
 """
 
@@ -10,10 +10,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gangboard.actions import actor_client, gate, outcomes, patches, refusals, resolving, troubles
+from gangboard.actions import (
+    actor_client,
+    patches,
+    preconditions,
+    refusals,
+    retries,
+    step_results,
+    unknown_outcomes,
+)
 from gangboard.actions.actor_client import Json
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.leaving import Exit, leave
+from gangboard.actions.finishing import Exit, exit_early
 from gangboard.actions.verify.guarding import unguard_others
 from gangboard.domain.action import ActionState, Lever, StepKind, StepState, Verb
 from gangboard.kube.errors import KubeError, Reach
@@ -34,10 +42,10 @@ def next_step(execution: ActionExecution) -> float:
     if step is None:
         return _applied(execution)
     if step.state != StepState.PENDING.value:
-        return resolving.resolve(execution, step)
-    closed = gate.closed(execution)
-    if closed is not None:
-        return leave(execution, closed)
+        return unknown_outcomes.resolve(execution, step)
+    unmet = preconditions.unmet(execution)
+    if unmet is not None:
+        return exit_early(execution, unmet)
     if not execution.context.get(_REHEARSED):
         return _rehearse(execution)
     if step.dry_run:
@@ -53,10 +61,10 @@ def _rehearse(execution: ActionExecution) -> float:
         try:
             actor_client.send(execution.client, step, dry_run=True)
         except KubeError as error:
-            if error.code in troubles.PASSING - {"server-error"}:
+            if error.code in retries.TRANSIENT_CODES - {"server-error"}:
                 raise
             found = refusals.exit_for(execution, step, error)
-            return leave(
+            return exit_early(
                 execution,
                 Exit(found.state, f"{found.sentence} This was a dry run: nothing was sent."),
             )
@@ -79,7 +87,9 @@ def _prove(execution: ActionExecution, step: ActionStep) -> float:
         if raw["metadata"]["uid"] != step.subject["uid"]:
             name = f"{step.subject['kind']} {step.subject['name']}"
             uids = (step.subject["uid"], raw["metadata"]["uid"])
-            return leave(execution, Exit(ActionState.GONE, refusals.another_object(name, *uids)))
+            return exit_early(
+                execution, Exit(ActionState.GONE, refusals.another_object(name, *uids))
+            )
         if patches.value_at(raw, "/spec/suspend") is wanted:
             break
         if waited > PROOF_SECONDS:
@@ -118,10 +128,10 @@ def _refuted(execution: ActionExecution, step: ActionStep, raw: Json, sends: int
             "feature gate MutatingAdmissionPolicy is off)."
         )
         execution.write(also=lambda: _note(execution, held=False))
-        return leave(execution, Exit(ActionState.REFUSED, sentence), step, columns)
+        return exit_early(execution, Exit(ActionState.REFUSED, sentence), step, columns)
     annotations = raw["metadata"].get("annotations") or {}
     holder = annotations.get("gangboard.dev/held-by", "another Hold")
-    return leave(
+    return exit_early(
         execution,
         Exit(
             ActionState.FAILED,
@@ -195,7 +205,7 @@ def _failed(execution: ActionExecution, step: ActionStep, error: KubeError) -> f
         if step.kind == StepKind.CREATE_HOLD.value:
             del execution.context["hold"]
         execution.write(step=step, step_columns=columns, context=True)
-        return troubles.unreadable(execution, error)
+        return retries.after_error(execution, error)
     if error.reach is Reach.UNKNOWN:
         execution.write(
             ActionState.UNKNOWN,
@@ -214,7 +224,7 @@ def _failed(execution: ActionExecution, step: ActionStep, error: KubeError) -> f
     if step.kind == StepKind.DELETE_HOLD.value and (
         error.is_object_missing or error.code == "conflict"
     ):
-        return resolving.resolve(execution, step)
+        return unknown_outcomes.resolve(execution, step)
     if step.kind == StepKind.CREATE_HOLD.value:
         del execution.context["hold"]
     columns = {
@@ -226,7 +236,7 @@ def _failed(execution: ActionExecution, step: ActionStep, error: KubeError) -> f
     met = _met(execution, step, error)
     if met is not None:
         return met
-    return leave(execution, _exit_for(execution, step, error), step, columns)
+    return exit_early(execution, _exit_for(execution, step, error), step, columns)
 
 
 def _met(execution: ActionExecution, step: ActionStep, error: KubeError) -> float | None:
@@ -237,7 +247,7 @@ def _met(execution: ActionExecution, step: ActionStep, error: KubeError) -> floa
         raw = actor_client.get_object(execution.client, step.path)
     except KubeError:
         return None
-    return outcomes.met(execution, step, raw) if raw is not None else None
+    return step_results.met(execution, step, raw) if raw is not None else None
 
 
 def _exit_for(execution: ActionExecution, step: ActionStep, error: KubeError) -> Exit:
@@ -254,11 +264,11 @@ def _took(execution: ActionExecution, step: ActionStep, answer: Answer) -> float
     columns = {"status": answer.status, "audit_id": answer.audit_id[:64]}
     if step.kind == StepKind.DELETE_HOLD.value:
         execution.write(step=step, step_columns=columns)
-        return resolving.resolve(execution, step)
+        return unknown_outcomes.resolve(execution, step)
     raw = json.loads(answer.body)
     if step.kind == StepKind.CREATE_HOLD.value:
-        return outcomes.armed(execution, step, raw, columns)
-    return outcomes.patched(execution, step, raw, columns)
+        return step_results.armed(execution, step, raw, columns)
+    return step_results.patched(execution, step, raw, columns)
 
 
 def _applied(execution: ActionExecution) -> float:

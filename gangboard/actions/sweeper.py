@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gangboard.actions import ends, guards, orphaned_holds, proofs
+from gangboard.actions import guards, hold_expiry, orphaned_holds, proofs
 from gangboard.actions.clock import Clock, RealClock
 from gangboard.actions.seen_holds import SeenHolds
 from gangboard.store import actions
@@ -40,8 +40,8 @@ class Sweeper:
     def sweep(self) -> Swept:
         """Look once. Asks for the release of Holds whose end is over."""
         now, seen = self.clock.now(), self.holds.look()
-        overdue = ends.release_overdue(now, self.clock, seen)
-        fresh = [*overdue, *orphaned_holds.requeue(now, seen)]
+        released = hold_expiry.release_expired(now, self.clock, seen)
+        fresh = [*released, *orphaned_holds.requeue(now, seen)]
         lost = actions.due_actions(self.clock, waited=self.lost_after)
         return Swept(
             due=tuple(dict.fromkeys([*fresh, *lost])),

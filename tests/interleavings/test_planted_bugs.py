@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from gangboard.actions import actor_client, leaving, service
+from gangboard.actions import actor_client, finishing, service
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.leaving import Exit
+from gangboard.actions.finishing import Exit
 from gangboard.actions.requests import AcceptedRequest
 from gangboard.domain.action import ActionState
 from gangboard.kube.errors import KubeError, Reach
@@ -86,10 +86,10 @@ def test_a_hold_that_is_left_armed(monkeypatch: pytest.MonkeyPatch) -> None:
     def end_only(execution: ActionExecution) -> float:
         exit_ = execution.context["exit"]
         if execution.action.finished_at is None:
-            leaving.finish(execution, Exit(ActionState(exit_["state"]), exit_["sentence"]))
+            finishing.finish(execution, Exit(ActionState(exit_["state"]), exit_["sentence"]))
         else:
             execution.write(due_at=None)
         return 0.0
 
-    monkeypatch.setattr(leaving, "remove_hold", end_only)
+    monkeypatch.setattr(finishing, "remove_hold", end_only)
     _find("no_hold_is_left_that_nobody_asked_for")

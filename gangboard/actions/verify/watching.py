@@ -9,7 +9,7 @@ from gangboard.actions import registered_kinds
 from gangboard.actions.actor_client import Json, get_object
 from gangboard.actions.checking import restarts_of
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.leaving import Exit, finish, leave
+from gangboard.actions.finishing import Exit, exit_early, finish
 from gangboard.actions.live import Live
 from gangboard.actions.verify import holding, kept, leaving_pods, siblings
 from gangboard.actions.verify.guarding import guard
@@ -204,7 +204,7 @@ def _hold_lost(execution: ActionExecution, why: str) -> float:
     sentence = (
         f"Hold lost: {why} {execution.object_name} is still suspended, but nothing keeps it so."
     )
-    return leave(execution, Exit(ActionState.REVERTED, sentence, {"held_seconds": seconds}))
+    return exit_early(execution, Exit(ActionState.REVERTED, sentence, {"held_seconds": seconds}))
 
 
 def _reverted(execution: ActionExecution, undone: kept.Undone) -> float:
@@ -214,7 +214,7 @@ def _reverted(execution: ActionExecution, undone: kept.Undone) -> float:
         _note_native(execution, held=False)
 
     execution.write(also=also)
-    return leave(
+    return exit_early(
         execution,
         Exit(
             ActionState.REVERTED,
@@ -250,7 +250,9 @@ def _missing(execution: ActionExecution, name: str) -> float:
     waits = (now - since).total_seconds() < MISSING_SECONDS and execution.action.lever == Lever.HOLD
     if waits and above is not None and get_object(execution.client, above["path"]) is not None:
         return PAUSE
-    return leave(execution, Exit(ActionState.GONE, f"{name} was deleted while it was watched."))
+    return exit_early(
+        execution, Exit(ActionState.GONE, f"{name} was deleted while it was watched.")
+    )
 
 
 def _given_up(execution: ActionExecution, left: tuple[Pod, ...]) -> float:

@@ -1,4 +1,4 @@
-"""A Hold that was only armed can suspend its Job all the same, and then must not leave it so.
+"""Rollback of what an armed Hold has done: a Job that it suspended must not be left so.
 
 While a Hold is there, every write to the Job by anybody is turned into a suspension. When the action
 then ends otherwise and its Hold is gone, nothing would resume the Job until somebody touches it.
@@ -21,7 +21,7 @@ _POLICY_SECONDS, _PAUSE = 2.0, 0.1
 _RESUME = b'{"spec":{"suspend":false}}'
 
 
-def undo(execution: ActionExecution) -> str:
+def roll_back(execution: ActionExecution) -> str:
     """Resume the Job if the action's own Hold has suspended it; return a sentence, or empty.
 
     Call it when the Hold is gone. Sends at most one patch, ever. Raises KubeError from reading.

@@ -1,4 +1,4 @@
-"""What it means for an action that a step was carried out, as answered or as read afterwards."""
+"""What the result of a step means for its action, as answered or as read afterwards."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from gangboard.actions import patches
 from gangboard.actions.actor_client import Json
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.leaving import Exit, leave
+from gangboard.actions.finishing import Exit, exit_early
 from gangboard.domain.action import ActionState, StepKind, StepState, Verb
 from gangboard.domain.hold import HELD_BY
 from gangboard.store.models import ActionStep
@@ -54,7 +54,7 @@ def patched(
         f"The API server took the patch, but {step.subject['kind']} {step.subject['name']} came "
         f"back with {patches.in_words(found)}.{by}"
     )
-    return leave(execution, Exit(ActionState.FAILED, sentence), step, columns)
+    return exit_early(execution, Exit(ActionState.FAILED, sentence), step, columns)
 
 
 def met(execution: ActionExecution, step: ActionStep, raw: Json) -> float | None:

@@ -1,14 +1,14 @@
-"""Unknown outcomes: a request left, and no answer tells what became of it. Reading does."""
+"""Requests with an unknown outcome: no answer tells what became of them, so the object is read."""
 
 from __future__ import annotations
 
 import json
 from datetime import datetime
 
-from gangboard.actions import actor_client, outcomes, patches, refusals
+from gangboard.actions import actor_client, patches, refusals, step_results
 from gangboard.actions.actor_client import get_object
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.leaving import SETTLE_SECONDS, Exit, leave
+from gangboard.actions.finishing import SETTLE_SECONDS, Exit, exit_early
 from gangboard.domain.action import ActionState, StepKind, StepState
 from gangboard.kube.errors import KubeError
 from gangboard.store.models import ActionStep
@@ -31,7 +31,7 @@ def _created(execution: ActionExecution, step: ActionStep) -> float:
     hold = execution.context["hold"]
     raw = get_object(execution.client, hold["path"])
     if raw is not None and patches.mark_of(raw) == execution.action.pk:
-        return outcomes.armed(execution, step, raw, {})
+        return step_results.armed(execution, step, raw, {})
     if raw is None and not _has_settled(execution, step):
         return PAUSE
     execution.context.pop("hold")
@@ -56,8 +56,8 @@ def _patched(execution: ActionExecution, step: ActionStep) -> float:
         sentence = refusals.another_object(name, uid, meta["uid"])
         return _lost(execution, step, Exit(ActionState.GONE, sentence))
     if _is_ours(execution, step, raw):
-        return outcomes.found_applied(execution, step, raw)
-    met = outcomes.met(execution, step, raw)
+        return step_results.found_applied(execution, step, raw)
+    met = step_results.met(execution, step, raw)
     if met is not None:
         return met
     if not _has_settled(execution, step):
@@ -83,7 +83,7 @@ def _is_ours(execution: ActionExecution, step: ActionStep, raw: actor_client.Jso
 
 def _lost(execution: ActionExecution, step: ActionStep, exit_: Exit) -> float:
     columns = {"state": StepState.FAILED.value, "result": exit_.sentence}
-    return leave(execution, exit_, step, columns)
+    return exit_early(execution, exit_, step, columns)
 
 
 def _deleted(execution: ActionExecution, step: ActionStep) -> float:

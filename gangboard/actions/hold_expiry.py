@@ -1,4 +1,4 @@
-"""Holds that have an end: when it is over, gangboard asks for the release by itself."""
+"""Expiry of Holds: when the end of a Hold is over, gangboard asks for the release by itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from django.db import IntegrityError, transaction
 
 from gangboard.actions import registered_kinds
-from gangboard.actions.gate import OWN
+from gangboard.actions.preconditions import VIA_GANGBOARD
 from gangboard.actions.requests import ActionRequest
 from gangboard.actions.seen_holds import Mark, read_holds
 from gangboard.actions.service import GANGBOARD, new_action
@@ -26,7 +26,7 @@ FIRST_RETRY, LONGEST_RETRY = timedelta(minutes=1), timedelta(minutes=30)
 
 
 @dataclass(frozen=True, slots=True)
-class Overdue:
+class ExpiredHold:
     """A held Job whose Hold should have ended."""
 
     cluster: Cluster
@@ -34,7 +34,7 @@ class Overdue:
     until: datetime
 
 
-def release_overdue(now: datetime, clock: DatabaseClock, seen: Collection[Mark]) -> list[str]:
+def release_expired(now: datetime, clock: DatabaseClock, seen: Collection[Mark]) -> list[str]:
     """Ask for the release of every Hold whose end is over; return the ids of the actions made.
 
     `seen`: the Holds that are there. Each failed try waits longer for the next. Where something is under way on the Job, that goes
@@ -43,27 +43,27 @@ def release_overdue(now: datetime, clock: DatabaseClock, seen: Collection[Mark])
     made: list[str] = []
     if is_read_only(None):
         return made
-    for overdue in _overdue(now, seen):
-        if _tried_lately(overdue, now):
+    for expired in _expired(now, seen):
+        if _tried_lately(expired, now):
             continue
         try:
             with transaction.atomic():
-                made.append(_request_release(overdue, now, clock).pk)
+                made.append(_request_release(expired, now, clock).pk)
         except IntegrityError:
             continue
     return made
 
 
-def _overdue(now: datetime, seen: Collection[Mark]) -> Iterator[Overdue]:
+def _expired(now: datetime, seen: Collection[Mark]) -> Iterator[ExpiredHold]:
     """Yield what is overdue by the Holds as seen, and by our own actions where nobody may look."""
     rows = Cluster.objects.filter(actor_credentials__isnull=False, read_only=False)
     clusters = {cluster.pk: cluster for cluster in rows}
     ours = [mark for mark in seen if mark.cluster_id in clusters]
-    over = [mark for mark in ours if mark.until is not None and mark.until <= now]
-    for mark, hold in read_holds(over):
+    past = [mark for mark in ours if mark.until is not None and mark.until <= now]
+    for mark, hold in read_holds(past):
         job = _job(clusters[mark.cluster_id], hold)
         if job is not None and mark.until is not None:
-            yield Overdue(clusters[mark.cluster_id], job.meta.ref, mark.until)
+            yield ExpiredHold(clusters[mark.cluster_id], job.meta.ref, mark.until)
     uids = {mark.uid for mark in ours}
     own = Action.objects.filter(guarded=True, until__lte=now, lever=Lever.HOLD.value)
     for action in own.select_related("cluster"):
@@ -71,7 +71,7 @@ def _overdue(now: datetime, seen: Collection[Mark]) -> Iterator[Overdue]:
         if action.cluster is not None and action.until is not None and not known_hold:
             uid = action.context["subjects"][0]["uid"]
             job_ref = ObjectRef("batch", "Job", action.namespace, action.name, uid)
-            yield Overdue(action.cluster, job_ref, action.until)
+            yield ExpiredHold(action.cluster, job_ref, action.until)
 
 
 def _job(cluster: Cluster, hold: Hold) -> Owner | None:
@@ -84,9 +84,12 @@ def _job(cluster: Cluster, hold: Hold) -> Owner | None:
     return found if found.meta.controller.uid == hold.owner_uid else None
 
 
-def _tried_lately(overdue: Overdue, now: datetime) -> bool:
+def _tried_lately(expired: ExpiredHold, now: datetime) -> bool:
     tries = Action.objects.filter(
-        cluster=overdue.cluster, uid=overdue.job.uid, via=OWN, requested_at__gte=overdue.until
+        cluster=expired.cluster,
+        uid=expired.job.uid,
+        via=VIA_GANGBOARD,
+        requested_at__gte=expired.until,
     ).order_by("-requested_at")
     last = tries.first()
     if last is None:
@@ -95,14 +98,14 @@ def _tried_lately(overdue: Overdue, now: datetime) -> bool:
     return bool(now < last.requested_at + wait)
 
 
-def _request_release(overdue: Overdue, now: datetime, clock: DatabaseClock) -> Action:
-    ref, cluster = overdue.job, overdue.cluster
+def _request_release(expired: ExpiredHold, now: datetime, clock: DatabaseClock) -> Action:
+    ref, cluster = expired.job, expired.cluster
     gang = action_context.find_gang(cluster.pk, ref.uid, registered_kinds.models())
-    end = overdue.until.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    end = expired.until.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     target = Target(cluster.name, ref.group, ref.kind, ref.namespace, ref.name, ref.uid)
     return new_action(
         cluster,
-        ActionRequest(Verb.RESUME, target, f"The Hold was to end at {end}.", via=OWN),
+        ActionRequest(Verb.RESUME, target, f"The Hold was to end at {end}.", via=VIA_GANGBOARD),
         now=now,
         gang=gang_id(cluster.name, gang.uid if gang is not None else ref.uid),
         user_id=None,
@@ -111,7 +114,7 @@ def _request_release(overdue: Overdue, now: datetime, clock: DatabaseClock) -> A
     )
 
 
-def was_prolonged(ground: ActionContext, job: str, now: datetime) -> bool:
+def was_extended(ground: ActionContext, job: str, now: datetime) -> bool:
     """Whether the Holds on a Job do not end now any more: somebody has moved the end meanwhile."""
     holds = [hold for hold in ground.holds if hold.job_name == job]
     return bool(holds) and all(hold.until is None or hold.until > now for hold in holds)

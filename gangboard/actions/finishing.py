@@ -1,4 +1,4 @@
-"""How an action ends, and that no Hold of its own is left when it ends otherwise than asked.
+"""Finishing of actions: no Hold of an action is left when it ends otherwise than asked.
 
 A Hold that was made for an action which then fails is removed before the action is over: with its
 uid as precondition, again and again until it is seen gone, by whichever worker has the action. Only
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from gangboard.actions import patches, undoing
+from gangboard.actions import patches, rollback
 from gangboard.actions.actor_client import NoActorError, get_object
 from gangboard.actions.execution import ActionExecution
 from gangboard.domain.action import ActionState, StepKind, StepState, Verb
@@ -38,7 +38,7 @@ class Exit:
     columns: dict[str, Any] = field(default_factory=dict)
 
 
-def leave(
+def exit_early(
     execution: ActionExecution,
     exit_: Exit,
     step: ActionStep | None = None,
@@ -154,7 +154,7 @@ def remove_hold(execution: ActionExecution) -> float:
         return _still_there(execution, step, error.sentence, permanent=error.permanent)
     if not gone:
         return _still_there(execution, step, "", permanent=False)
-    more = _undone(execution)
+    more = _rolled_back(execution)
     if more is None:
         return _LONGEST_LOOK
     sentence = (
@@ -173,10 +173,10 @@ def remove_hold(execution: ActionExecution) -> float:
     return 0.0
 
 
-def _undone(execution: ActionExecution) -> str | None:
+def _rolled_back(execution: ActionExecution) -> str | None:
     """Resume what the armed Hold has suspended; None: it cannot be read now, try again."""
     try:
-        return undoing.undo(execution)
+        return rollback.roll_back(execution)
     except KubeError as error:
         if error.permanent or _waited(execution) > PATIENCE_SECONDS:
             return (

@@ -1,22 +1,22 @@
-"""Whether an action may still be sent: asked of the database right before each request that changes."""
+"""Preconditions of each request that changes a cluster: read from the database right before it is sent."""
 
 from __future__ import annotations
 
 from django.contrib.auth import get_user_model
 
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.leaving import Exit
+from gangboard.actions.finishing import Exit
 from gangboard.domain.action import ActionState
 from gangboard.store.access import viewer_of
 from gangboard.store.actions import is_read_only
 from gangboard.store.authentication import is_token_valid
 from gangboard.store.models import Action
 
-OWN = "gangboard"
+VIA_GANGBOARD = "gangboard"
 """`via` of what gangboard itself asks for: no person's rights stand behind it."""
 
 
-def closed(execution: ActionExecution) -> Exit | None:
+def unmet(execution: ActionExecution) -> Exit | None:
     """Return why nothing more may be sent, or None (about 5 queries)."""
     sentence = (
         _stopped(execution) or _withdrawn(execution) or is_read_only(execution.action.cluster_id)
@@ -53,7 +53,7 @@ def _stopped(execution: ActionExecution) -> str:
 
 def _withdrawn(execution: ActionExecution) -> str:
     action = execution.action
-    if action.via == OWN:
+    if action.via == VIA_GANGBOARD:
         return ""
     if action.cluster_id is None:
         return f"Cluster {action.cluster_name} is not watched any more."

@@ -1,4 +1,4 @@
-"""What to do when a cluster cannot be read, or refuses: wait, or end with a sentence of its own."""
+"""Retries after an error of a cluster: wait and try again, or end the action with a sentence of its own."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from datetime import datetime
 
 from gangboard.actions.actor_client import NoActorError
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.gate import is_expired
-from gangboard.actions.leaving import Exit, finish, leave
+from gangboard.actions.finishing import Exit, exit_early, finish
 from gangboard.actions.live import UnreadableError
+from gangboard.actions.preconditions import is_expired
 from gangboard.domain.action import ActionState, StepState, Verb
 from gangboard.kube.errors import KubeError
 
-PASSING = frozenset(
+TRANSIENT_CODES = frozenset(
     {"unreachable", "timeout", "throttled", "broken-off", "server-error", "not-json"}
 )
 """Codes of errors that may be over a moment later."""
@@ -21,12 +21,12 @@ UNKNOWN_SECONDS = 1800.0
 _FIRST, _LONGEST_BEFORE, _LONGEST_AFTER = 0.5, 15.0, 120.0
 
 
-def unreadable(
+def after_error(
     execution: ActionExecution, error: KubeError | NoActorError | UnreadableError
 ) -> float:
-    """Take in that a read or a dry run failed; return the seconds until the next try."""
+    """Note that a read or a dry run failed; return the seconds until the next try."""
     sentence = error.sentence if isinstance(error, KubeError) else str(error)
-    passing = isinstance(error, KubeError) and error.code in PASSING
+    passing = isinstance(error, KubeError) and error.code in TRANSIENT_CODES
     wait = error.retry_after if isinstance(error, KubeError) else None
     trouble = execution.context.setdefault(
         "trouble", {"since": execution.now.isoformat(), "tries": 0}
@@ -38,16 +38,16 @@ def unreadable(
     if execution.state is ActionState.APPLIED:
         return _still_unverified(execution, sentence, wait or min(_LONGEST_AFTER, growing))
     if not passing:
-        return leave(execution, Exit(ActionState.FAILED, _nothing_sent(execution, sentence)))
+        return exit_early(execution, Exit(ActionState.FAILED, _nothing_sent(execution, sentence)))
     if is_expired(execution):
-        return leave(execution, _too_late(execution, sentence))
+        return exit_early(execution, _too_late(execution, sentence))
     until = execution.action.expires_at.strftime("%H:%M:%S UTC")
     execution.write(message=f"{sentence} It is tried again until {until}.", context=True)
     return wait or min(_LONGEST_BEFORE, growing)
 
 
-def over(execution: ActionExecution) -> None:
-    """Take in that the cluster answers again."""
+def clear(execution: ActionExecution) -> None:
+    """Forget the errors: the cluster answers again."""
     execution.context.pop("trouble", None)
 
 
@@ -76,7 +76,7 @@ def _waited(execution: ActionExecution) -> float:
 def _still_unknown(execution: ActionExecution, sentence: str, delay: float) -> float:
     if _waited(execution) >= UNKNOWN_SECONDS:
         minutes = int(_waited(execution) // 60)
-        return leave(
+        return exit_early(
             execution,
             Exit(
                 ActionState.FAILED,
