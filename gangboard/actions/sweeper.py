@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gangboard.actions import guards, hold_expiry, orphaned_holds, proofs
+from gangboard.actions import guards, hold_expiry, hold_proofs, orphaned_holds
 from gangboard.actions.clock import Clock, RealClock
 from gangboard.actions.seen_holds import SeenHolds
 from gangboard.store import actions
@@ -46,7 +46,7 @@ class Sweeper:
         return Swept(
             due=tuple(dict.fromkeys([*fresh, *lost])),
             suspicious=tuple(guards.suspicious()),
-            clusters=tuple(proofs.due_clusters(now)),
+            clusters=tuple(hold_proofs.due_clusters(now)),
         )
 
     def order(

@@ -7,7 +7,7 @@ from typing import Any
 from celery import shared_task
 from celery.signals import worker_ready, worker_shutting_down
 
-from gangboard.actions import dispatch, guards, proofs
+from gangboard.actions import dispatch, guards, hold_proofs
 from gangboard.actions.sweeper import Sweeper
 from gangboard.actions.worker import engine, prove_pulse, pulse
 from gangboard.store.heartbeats import arrived
@@ -45,7 +45,7 @@ def inspect(cluster_id: int) -> None:
 @shared_task(name="gangboard.actions.tasks.prove")
 def prove(cluster_id: int) -> None:
     """Prove the Holds of a cluster again."""
-    proofs.prove_all(cluster_id, engine.clock)
+    hold_proofs.prove_all(cluster_id, engine.clock)
 
 
 def _order(task: Any) -> Any:

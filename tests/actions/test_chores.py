@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from gangboard.actions import guards, proofs
+from gangboard.actions import guards, hold_proofs
 from gangboard.actions.actor_client import ActorClient
 from gangboard.actions.worker_slots import WORKER_SLOTS, WorkerSlots
 from gangboard.domain.hold import Hold
@@ -26,7 +26,7 @@ HOLDS = "holds.gangboard.dev"
 TIMEOUT = "east did not complete PATCH within 10 s."
 
 
-class Gate:
+class FakeCluster:
     """A cluster: answers that the Hold holds, or what was said for a Job."""
 
     def __init__(self, clock: QuickClock) -> None:
@@ -64,8 +64,8 @@ def cluster() -> Cluster:
 
 
 @pytest.fixture
-def gate() -> Gate:
-    return Gate(QuickClock())
+def fake_cluster() -> FakeCluster:
+    return FakeCluster(QuickClock())
 
 
 def hold(cluster: Cluster, names: Iterable[str]) -> None:
@@ -74,8 +74,8 @@ def hold(cluster: Cluster, names: Iterable[str]) -> None:
         store_object(cluster, HOLDS, Hold(Meta("v1alpha1", ref, "1", 1, None), name, "js"))
 
 
-def prove(cluster: Cluster, gate: Gate) -> dict[str, bool | None]:
-    return proofs.prove_all(cluster.pk, gate.clock, gate.open)
+def prove(cluster: Cluster, fake_cluster: FakeCluster) -> dict[str, bool | None]:
+    return hold_proofs.prove_all(cluster.pk, fake_cluster.clock, fake_cluster.open)
 
 
 def checks() -> dict[str, tuple[bool | None, str]]:
@@ -85,83 +85,89 @@ def checks() -> dict[str, tuple[bool | None, str]]:
 
 @pytest.mark.parametrize("code", ["timeout", "unreachable", "throttled", "server-error"])
 def test_a_prover_stops_where_the_cluster_does_not_answer(
-    cluster: Cluster, gate: Gate, code: str
+    cluster: Cluster, fake_cluster: FakeCluster, code: str
 ) -> None:
     hold(cluster, "abc")
-    assert prove(cluster, gate) == {"a": True, "b": True, "c": True}
+    assert prove(cluster, fake_cluster) == {"a": True, "b": True, "c": True}
     looked_at = dict(HoldCheck.objects.values_list("hold_uid", "checked_at"))
-    gate.clock.advance(61)
-    gate.asked.clear()
-    gate.faults["a"] = KubeError(code, TIMEOUT)
-    assert prove(cluster, gate) == {"a": None}
-    assert gate.asked == ["a"]
+    fake_cluster.clock.advance(61)
+    fake_cluster.asked.clear()
+    fake_cluster.faults["a"] = KubeError(code, TIMEOUT)
+    assert prove(cluster, fake_cluster) == {"a": None}
+    assert fake_cluster.asked == ["a"]
     # Nothing is known of those that were not tried, and nobody has looked at them.
     left = (None, f"Not proved again: the cluster left a dry run without answer. {TIMEOUT}")
     assert checks() == {"a": (None, f"It could not be proved: {TIMEOUT}"), "b": left, "c": left}
     assert HoldCheck.objects.get(hold_uid="b").checked_at == looked_at["b"]
     # It rests, whatever is due; then those have their turn that had none.
-    assert proofs.due_clusters(gate.clock.now()) == [cluster.pk]
-    gate.clock.advance(59)
-    assert prove(cluster, gate) == {}
-    gate.clock.advance(2)
-    assert prove(cluster, gate) == {"b": True, "c": True, "a": None}
-    assert gate.asked == ["a", "b", "c", "a"]
+    assert hold_proofs.due_clusters(fake_cluster.clock.now()) == [cluster.pk]
+    fake_cluster.clock.advance(59)
+    assert prove(cluster, fake_cluster) == {}
+    fake_cluster.clock.advance(2)
+    assert prove(cluster, fake_cluster) == {"b": True, "c": True, "a": None}
+    assert fake_cluster.asked == ["a", "b", "c", "a"]
     # It was proved once and never refuted: no answer refutes nothing.
     assert LeverRecord.objects.get().refuted_at is None
 
 
-def test_what_one_hold_alone_meets_stops_nobody(cluster: Cluster, gate: Gate) -> None:
+def test_what_one_hold_alone_meets_stops_nobody(
+    cluster: Cluster, fake_cluster: FakeCluster
+) -> None:
     hold(cluster, "ab")
-    gate.faults["a"] = KubeError("forbidden", "east forbids it.")
-    assert prove(cluster, gate) == {"a": None, "b": True}
+    fake_cluster.faults["a"] = KubeError("forbidden", "east forbids it.")
+    assert prove(cluster, fake_cluster) == {"a": None, "b": True}
     assert checks()["a"] == (None, "It could not be proved: east forbids it.")
 
 
-def test_one_prover_a_cluster(cluster: Cluster, gate: Gate) -> None:
+def test_one_prover_a_cluster(cluster: Cluster, fake_cluster: FakeCluster) -> None:
     other = make_cluster("west", actor_credentials=b"sealed")
     hold(cluster, "ab")
     found: list[dict[str, bool | None]] = []
 
     def prove_too() -> None:
-        gate.meanwhile = lambda: None
-        found.append(prove(cluster, gate))
+        fake_cluster.meanwhile = lambda: None
+        found.append(prove(cluster, fake_cluster))
         ref = make_ref("Hold", "w", group="gangboard.dev", uid="w")
         store_object(other, HOLDS, Hold(Meta("v1alpha1", ref, "1", 1, None), "w", "js"))
-        found.append(prove(other, gate))
+        found.append(prove(other, fake_cluster))
 
-    gate.meanwhile = prove_too
-    assert prove(cluster, gate) == {"a": True, "b": True}
+    fake_cluster.meanwhile = prove_too
+    assert prove(cluster, fake_cluster) == {"a": True, "b": True}
     assert found == [{}, {"w": True}]
-    assert gate.asked == ["a", "w", "b"]
+    assert fake_cluster.asked == ["a", "w", "b"]
 
 
-def test_a_prover_that_was_stopped_past_its_lease_ends(cluster: Cluster, gate: Gate) -> None:
+def test_a_prover_that_was_stopped_past_its_lease_ends(
+    cluster: Cluster, fake_cluster: FakeCluster
+) -> None:
     hold(cluster, "ab")
 
     def oversleep() -> None:
-        gate.meanwhile = lambda: None
-        gate.clock.advance(chore_locks.LEASE_SECONDS + 1)
-        with chore_locks.lock_chore(cluster.pk, proofs.CHORE, gate.clock) as taken:
+        fake_cluster.meanwhile = lambda: None
+        fake_cluster.clock.advance(chore_locks.LEASE_SECONDS + 1)
+        with chore_locks.lock_chore(cluster.pk, hold_proofs.CHORE, fake_cluster.clock) as taken:
             assert taken is not None
             # As if the other were still at it when this one wakes up.
             Chore.objects.update(holder="another")
 
-    gate.meanwhile = oversleep
-    assert prove(cluster, gate) == {"a": True}
+    fake_cluster.meanwhile = oversleep
+    assert prove(cluster, fake_cluster) == {"a": True}
 
 
-def test_a_cluster_that_answers_slowly_is_left_after_a_while(cluster: Cluster, gate: Gate) -> None:
+def test_a_cluster_that_answers_slowly_is_left_after_a_while(
+    cluster: Cluster, fake_cluster: FakeCluster
+) -> None:
     hold(cluster, "abcdefgh")
-    gate.seconds = 9.0
-    assert len(prove(cluster, gate)) == 4
-    gate.asked.clear()
-    assert list(prove(cluster, gate)) == ["e", "f", "g", "h"]
+    fake_cluster.seconds = 9.0
+    assert len(prove(cluster, fake_cluster)) == 4
+    fake_cluster.asked.clear()
+    assert list(prove(cluster, fake_cluster)) == ["e", "f", "g", "h"]
 
 
-def test_a_chore_of_a_cluster_that_was_removed(cluster: Cluster, gate: Gate) -> None:
+def test_a_chore_of_a_cluster_that_was_removed(cluster: Cluster, fake_cluster: FakeCluster) -> None:
     gone, _ = cluster.pk, cluster.delete()
-    assert proofs.prove_all(gone, gate.clock, gate.open) == {}
-    assert guards.inspect_all(gone, gate.clock, gate.open) == {}
+    assert hold_proofs.prove_all(gone, fake_cluster.clock, fake_cluster.open) == {}
+    assert guards.inspect_all(gone, fake_cluster.clock, fake_cluster.open) == {}
     assert not Chore.objects.exists()
 
 
@@ -193,17 +199,19 @@ def act(cluster: Cluster, name: str, **columns: Any) -> Action:
     return Action.objects.create(id=f"{cluster.name}-{name}", **{**values, **columns})
 
 
-def test_who_inspects_stops_where_the_cluster_does_not_answer(cluster: Cluster, gate: Gate) -> None:
-    now = gate.clock.now()
+def test_who_inspects_stops_where_the_cluster_does_not_answer(
+    cluster: Cluster, fake_cluster: FakeCluster
+) -> None:
+    now = fake_cluster.clock.now()
     for name in ("a", "b", "c"):
         act(cluster, name, now=now, finished_at=now, guarded=True)
     assert guards.suspicious() == {cluster.pk: ["east-c", "east-b", "east-a"]}
     for _ in range(3):
-        assert guards.inspect_all(cluster.pk, gate.clock, gate.open) == {}
-    assert len(gate.asked) == 1
-    gate.clock.advance(guards.REST_SECONDS + 1)
-    guards.inspect_all(cluster.pk, gate.clock, gate.open)
-    assert len(gate.asked) == 2
+        assert guards.inspect_all(cluster.pk, fake_cluster.clock, fake_cluster.open) == {}
+    assert len(fake_cluster.asked) == 1
+    fake_cluster.clock.advance(guards.REST_SECONDS + 1)
+    guards.inspect_all(cluster.pk, fake_cluster.clock, fake_cluster.open)
+    assert len(fake_cluster.asked) == 2
 
 
 def test_many_actions_of_one_cluster_do_not_hide_those_of_another(cluster: Cluster) -> None:

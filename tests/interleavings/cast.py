@@ -11,7 +11,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from gangboard.actions import guards, proofs, service
+from gangboard.actions import guards, hold_proofs, service
 from gangboard.actions.actor_client import KubeActorClient
 from gangboard.actions.engine import Engine
 from gangboard.actions.requests import ActionRequest, RequestError, RequestErrorCode
@@ -195,7 +195,7 @@ class Cast:
         if task == "inspect":
             guards.inspect_all(subject, engine.clock, engine.open_client)
         elif task == "prove":
-            proofs.prove_all(subject, engine.clock, engine.open_client)
+            hold_proofs.prove_all(subject, engine.clock, engine.open_client)
         else:
             delay = engine.advance(subject)
             if delay is not None:

@@ -1,4 +1,4 @@
-"""Holds are proved again and again: a dry run of a resume must come back suspended."""
+"""Proofs of Holds, made again and again: a dry run of a resume must come back suspended."""
 
 from __future__ import annotations
 
@@ -112,12 +112,12 @@ def _prove_in_turn(turn: _Turn, due: list[Hold]) -> dict[str, bool | None]:
         if turn.clock.monotonic() > until or not turn.held.renew():
             break
         try:
-            in_force, sentence = _ask(turn.client, hold)
+            in_force, sentence = _dry_run_resume(turn.client, hold)
         except KubeError as error:
             _save(turn, hold, None, f"It could not be proved: {error.sentence}")
             if error.code in TRANSIENT_CODES:
                 turn.held.rest(INTERVAL.total_seconds())
-                _leave(turn, due[position + 1 :], error)
+                _mark_rest_unproved(turn, due[position + 1 :], error)
                 return {**found, hold.meta.ref.uid: None}
             in_force = None
         else:
@@ -126,7 +126,7 @@ def _prove_in_turn(turn: _Turn, due: list[Hold]) -> dict[str, bool | None]:
     return found
 
 
-def _leave(turn: _Turn, holds: list[Hold], error: KubeError) -> None:
+def _mark_rest_unproved(turn: _Turn, holds: list[Hold], error: KubeError) -> None:
     """Say of Holds that have not been tried that nothing is known of them now."""
     sentence = f"Not proved again: the cluster left a dry run without answer. {error.sentence}"
     with transaction.atomic():
@@ -146,7 +146,7 @@ def _save(turn: _Turn, hold: Hold, in_force: bool | None, sentence: str) -> None
             actions.tell(cluster.pk)
 
 
-def _ask(client: ActorClient, hold: Hold) -> tuple[bool | None, str]:
+def _dry_run_resume(client: ActorClient, hold: Hold) -> tuple[bool | None, str]:
     """Return whether a resume of the held Job would be turned back, and what is the matter.
 
     Raises KubeError.
