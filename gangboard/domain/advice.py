@@ -11,14 +11,14 @@ from gangboard.domain.capacity import Taint
 from gangboard.domain.objects import ObjectRef
 
 
-class Way(StrEnum):
+class ChangeMethod(StrEnum):
     """How a change of the gang's own object is made."""
 
     IN_PLACE = "in place"
     RECREATE = "recreate"
 
 
-class Change(StrEnum):
+class AdviceKind(StrEnum):
     """What advice can be about."""
 
     FREE_ROOM = "free room"
@@ -41,11 +41,11 @@ TO_WAIT = ("Wait for ", "Wait: ")
 class Advice:
     """One change that makes the gang fit, checked by arithmetic, and minimal."""
 
-    change: Change
+    change: AdviceKind
     text: str
     """One sentence in the imperative, with numbers and names; `way` is its last word, where there is
     one."""
-    way: Way | None = None
+    way: ChangeMethod | None = None
     """None where nothing of the gang's own object changes."""
     nodes: tuple[ObjectRef, ...] = ()
     """The nodes that have to change."""

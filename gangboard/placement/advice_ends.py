@@ -14,7 +14,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from gangboard.domain.advice import Advice, Change
+from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import PODS, NodeRoom, Resident
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.reading.wording import count, is_or_are, listed
@@ -86,7 +86,7 @@ def wait_for_deletions(what_if: WhatIf, found: Deletions) -> Advice | None:
     pods, names = _on_nodes(what_if, some)
     last = max(one.ending.told for one in some)
     return Advice(
-        Change.WAIT_FOR_END,
+        AdviceKind.WAIT_FOR_END,
         f"Wait: {count(pods, 'pod')} on {node_names(names)} will be gone by "
         f"{clock(last, what_if.unit.now)}; {then_fits(what_if)}.",
         named=_refs(names),
@@ -168,7 +168,7 @@ def _told(what_if: WhatIf, some: Sequence[End]) -> Advice:
     )
     deadlines = "deadline" if len({one.ending.told for one in some}) == 1 and alone else "deadlines"
     return Advice(
-        Change.WAIT_FOR_END,
+        AdviceKind.WAIT_FOR_END,
         f"Wait for {listed(texts)}, which {'ends' if is_one else 'end'} "
         f"{'at' if len(some) == 1 else 'by'} {clock(last, now)} at the latest "
         f"({'its' if is_one else 'their'} {deadlines}): {then_fits(what_if)}.",

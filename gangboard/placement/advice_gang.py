@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gangboard.domain.advice import Advice, Change
+from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import Party, PlacementRequest, Taint, Toleration
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Constraint
@@ -61,10 +61,10 @@ def tolerate(what_if: WhatIf) -> Iterator[Advice]:
         request = _tolerating(what_if.request, taint)
         if not what_if.frees(request=request):
             continue
-        way = way_of(Change.TOLERATE, _target(what_if), what_if.unit.facts.kubernetes)
+        way = way_of(AdviceKind.TOLERATE, _target(what_if), what_if.unit.facts.kubernetes)
         where = "1 node" if count == 1 else f"{count} nodes"
         yield Advice(
-            Change.TOLERATE,
+            AdviceKind.TOLERATE,
             marked(f"Tolerate the taint {taint} of {where}: {then_fits(what_if)}", way),
             way=way,
             taint=taint,
@@ -128,10 +128,10 @@ def drop_topology(what_if: WhatIf) -> Iterator[Advice]:
     if not what_if.frees(request=free_of_it):
         return
     target = Target.GANG_JOB if what_if.unit.jobs else Target.POD_GROUP
-    way = way_of(Change.DROP_TOPOLOGY, target, what_if.unit.facts.kubernetes)
+    way = way_of(AdviceKind.DROP_TOPOLOGY, target, what_if.unit.facts.kubernetes)
     keys = names(what_if.request.topology_keys)
     yield Advice(
-        Change.DROP_TOPOLOGY,
+        AdviceKind.DROP_TOPOLOGY,
         marked(f"Drop the constraint to one {keys}: {then_fits(what_if)}", way),
         way=way,
     )
@@ -154,9 +154,9 @@ def opt_out(what_if: WhatIf) -> Iterator[Advice]:
     fitting = most_that_fit(what_if)
     if fitting < 1:
         return
-    way = way_of(Change.OPT_OUT, Target.UNASKED_GANG_JOB, unit.facts.kubernetes)
+    way = way_of(AdviceKind.OPT_OUT, Target.UNASKED_GANG_JOB, unit.facts.kubernetes)
     yield Advice(
-        Change.OPT_OUT,
+        AdviceKind.OPT_OUT,
         marked(
             f"Nobody asked for this gang: Kubernetes 1.36 makes one of every Indexed Job whose "
             f"parallelism equals its completions. As a NonIndexed Job, or with a parallelism below "

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gangboard.domain.advice import Advice, Change
+from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import NodeRoom
 from gangboard.domain.facts import Unit
 from gangboard.domain.owner import Owner, Part
@@ -44,11 +44,11 @@ def lower_size_of_jobset(what_if: WhatIf) -> Iterator[Advice]:
     if not size:
         return
     before = part.replicas if of_jobs else part.pods
-    way = way_of(Change.SIZE, Target.JOBSET, what_if.unit.facts.kubernetes)
+    way = way_of(AdviceKind.SIZE, Target.JOBSET, what_if.unit.facts.kubernetes)
     fields = ("replicas",) if of_jobs else sized(found.job)
     each = "" if of_jobs or part.replicas == 1 else " of each Job"
     yield Advice(
-        Change.SIZE,
+        AdviceKind.SIZE,
         marked(
             f"Lower the {names(fields)} of replicatedJobs[{part.name}] of "
             f"{label(what_if.unit.owner.meta.ref)} from {before} to {size}: that many{each} "

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gangboard.domain.advice import Advice, Change
+from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import HOSTNAME, Party, PlacementRequest
 from gangboard.domain.placing import Answer, Cause, When
 from gangboard.domain.reading.wording import listed
@@ -45,12 +45,12 @@ def select_another(what_if: WhatIf, target: Target) -> Iterator[Advice]:
         found = [value for value, request in tried.items() if _fits_when_empty(what_if, request)]
     if not found:
         return
-    way = way_of(Change.SELECT, target, what_if.unit.facts.kubernetes)
+    way = way_of(AdviceKind.SELECT, target, what_if.unit.facts.kubernetes)
     others = listed([f"{wish.key}={value}" for value in found[:_SHOWN]]).replace(" and ", " or ")
     then = then_fits(what_if) if now else then_fit_when_empty(what_if)
     text = f"Select {others} instead of {wish.key}={wish.value}, which no node has: {then}"
     yield Advice(
-        Change.SELECT,
+        AdviceKind.SELECT,
         marked(text, way),
         way=way,
         label=wish.key,

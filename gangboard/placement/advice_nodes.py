@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gangboard.domain.advice import Advice, Change
+from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import PODS, NodeRoom
 from gangboard.domain.placing import Answer, Filter, When
 from gangboard.placement.advice_words import node_names, room_of, shown, then_fits
@@ -38,7 +38,7 @@ def free_room(what_if: WhatIf) -> Iterator[Advice]:
         return
     names = sorted(freed)
     yield Advice(
-        Change.FREE_ROOM,
+        AdviceKind.FREE_ROOM,
         f"Free {room_of(freed)}: {then_fits(what_if)}.",
         nodes=tuple(node_ref(name) for name in names),
         named=tuple(node_ref(name) for name in shown(names)),
@@ -171,7 +171,7 @@ def uncordon(what_if: WhatIf) -> Iterator[Advice]:
         return
     names = sorted(chosen)
     yield Advice(
-        Change.UNCORDON,
+        AdviceKind.UNCORDON,
         f"Uncordon {node_names(names)}: {then_fits(what_if)}.",
         nodes=tuple(node_ref(name) for name in names),
         named=tuple(node_ref(name) for name in shown(names)),

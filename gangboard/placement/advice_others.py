@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from gangboard.domain.advice import Advice, Change
+from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import NodeRoom, Resident
 from gangboard.domain.placing import Answer
 from gangboard.domain.reading.wording import listed, plural
@@ -51,7 +51,7 @@ def suspend_gangs(what_if: WhatIf) -> Iterator[Advice]:
         ]
     )
     yield Advice(
-        Change.SUSPEND_GANGS,
+        AdviceKind.SUSPEND_GANGS,
         f"Suspend {whom}, which {_what_they_hold(what_if, chosen)}: {then_fits(what_if)}.",
         gangs=tuple(one.resident.ref for one in chosen),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gangboard.domain.advice import Advice, Change
+from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.group import Group, Policy, label_of_group
 from gangboard.domain.owner import Owner
 from gangboard.domain.placing import When
@@ -38,7 +38,7 @@ def lower_quorum(what_if: WhatIf) -> Iterator[Advice]:
     quorum = placed + fitting
     if target is None or fitting < 1 or quorum >= unit.quorum:
         return
-    way = way_of(Change.QUORUM, target, unit.facts.kubernetes)
+    way = way_of(AdviceKind.QUORUM, target, unit.facts.kubernetes)
     found = so_many(fitting, when, now)
     if fitting < most:
         found += f" whichever the scheduler takes first, {most} {ONLY_IN_SOME_ORDERS}"
@@ -47,7 +47,7 @@ def lower_quorum(what_if: WhatIf) -> Iterator[Advice]:
     if job is not None and job.gang_request is not None and job.gang_request.derived:
         what = f"Set minCount of {label(job.meta.ref)}, which has none,"
     yield Advice(
-        Change.QUORUM,
+        AdviceKind.QUORUM,
         marked(f"{what} to {quorum}: {found}", way),
         way=way,
         count=quorum,
@@ -117,13 +117,13 @@ def lower_size(what_if: WhatIf) -> Iterator[Advice]:
     size = len(unit.placed) + most
     if size < 1 or size >= (job.parallelism or 0) or not _keeps_its_pods(what_if, job, size):
         return
-    way = way_of(Change.SIZE, target, unit.facts.kubernetes)
+    way = way_of(AdviceKind.SIZE, target, unit.facts.kubernetes)
     fields = sized(job)
     if job.gang_request is not None and job.gang_request.quorum and not job.gang_request.derived:
         # The API server refuses a minCount above parallelism, and takes both in one change.
         fields += ("minCount",)
     yield Advice(
-        Change.SIZE,
+        AdviceKind.SIZE,
         marked(
             f"Lower the {names(fields)} of {label(job.meta.ref)} from {job.parallelism} to {size}: "
             f"that many {fit_when(when, len(unit.placed) + now)}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from gangboard.domain.advice import Way
+from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.owner import Owner
 from gangboard.domain.placing import When
 from gangboard.domain.reading.wording import listed
@@ -18,7 +18,7 @@ _SHOWN = 3
 _EXAMPLES = 2
 
 
-def marked(text: str, way: Way) -> str:
+def marked(text: str, way: ChangeMethod) -> str:
     """Return a sentence that ends with how the change is made: `(in place)` or `(recreate)`."""
     return f"{text} ({way})."
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from gangboard.domain.advice import Change, Way
+from gangboard.domain.advice import AdviceKind, ChangeMethod
 
 Minor = tuple[int, int]
 
@@ -33,16 +33,16 @@ class Target(StrEnum):
 
 _EVERY = frozenset({V1_35, V1_36, V1_37})
 
-_IN_PLACE: Mapping[tuple[Change, Target], frozenset[Minor]] = {
-    (Change.SIZE, Target.JOB): _EVERY,
-    (Change.SIZE, Target.GANG_JOB): frozenset({V1_37}),
-    (Change.QUORUM, Target.GANG_JOB): frozenset({V1_37}),
-    (Change.QUORUM, Target.POD_GROUP): frozenset({V1_37}),
-    (Change.TOLERATE, Target.POD): _EVERY,
+_IN_PLACE: Mapping[tuple[AdviceKind, Target], frozenset[Minor]] = {
+    (AdviceKind.SIZE, Target.JOB): _EVERY,
+    (AdviceKind.SIZE, Target.GANG_JOB): frozenset({V1_37}),
+    (AdviceKind.QUORUM, Target.GANG_JOB): frozenset({V1_37}),
+    (AdviceKind.QUORUM, Target.POD_GROUP): frozenset({V1_37}),
+    (AdviceKind.TOLERATE, Target.POD): _EVERY,
 }
 
 
-def way_of(change: Change, target: Target, minor: Minor | None) -> Way:
+def way_of(change: AdviceKind, target: Target, minor: Minor | None) -> ChangeMethod:
     """Return how the change is made on a cluster of that minor; None: the minor is not known."""
     known = _IN_PLACE.get((change, target), frozenset())
-    return Way.IN_PLACE if minor in known else Way.RECREATE
+    return ChangeMethod.IN_PLACE if minor in known else ChangeMethod.RECREATE

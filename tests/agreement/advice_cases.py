@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
-from gangboard.domain.advice import Advice, Change
+from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import PODS, ClusterRoom, Resident
 from gangboard.domain.facts import Unit
 from gangboard.domain.objects import ObjectRef
@@ -78,13 +78,13 @@ def _gang_of(pod: Pod) -> str:
 
 def taken(case: Case, advice: Advice, *, half: bool = False) -> Case | None:
     """Return the case with the advice taken; half of it where it can be halved, else None."""
-    if advice.change is Change.FREE_ROOM:
+    if advice.change is AdviceKind.FREE_ROOM:
         return _with_room(case, advice, half=half)
-    if advice.change in (Change.UNCORDON, Change.SUSPEND_GANGS):
+    if advice.change in (AdviceKind.UNCORDON, AdviceKind.SUSPEND_GANGS):
         return _without(case, advice, half=half)
     if advice.when_empty:
         case = emptied(case)
-    if advice.change is Change.QUORUM:
+    if advice.change is AdviceKind.QUORUM:
         assert advice.count is not None
         less = case.quorum - advice.count
         if half:
@@ -92,10 +92,10 @@ def taken(case: Case, advice: Advice, *, half: bool = False) -> Case | None:
         return replace(case, quorum=advice.count)
     if half:
         return None
-    if advice.change is Change.TOLERATE:
+    if advice.change is AdviceKind.TOLERATE:
         parties = tuple(replace(party, tolerates=True) for party in case.parties)
         return replace(case, parties=parties)
-    if advice.change is Change.SELECT:
+    if advice.change is AdviceKind.SELECT:
         disks = {node.disk for node in case.nodes}
         return replace(
             case,
@@ -104,7 +104,7 @@ def taken(case: Case, advice: Advice, *, half: bool = False) -> Case | None:
                 for party in case.parties
             ),
         )
-    assert advice.change is Change.DROP_TOPOLOGY, advice
+    assert advice.change is AdviceKind.DROP_TOPOLOGY, advice
     return replace(case, topology=False)
 
 
@@ -148,7 +148,7 @@ def _without(case: Case, advice: Advice, *, half: bool) -> Case | None:
         named = named[: len(named) // 2]
     if not named:
         return None
-    if advice.change is Change.UNCORDON:
+    if advice.change is AdviceKind.UNCORDON:
         nodes = tuple(
             replace(node, cordoned=node.cordoned and node.name not in named) for node in case.nodes
         )

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from gangboard.domain.advice import Advice, Way
+from gangboard.domain.advice import Advice, ChangeMethod
 from gangboard.domain.placing import Answer
 from gangboard.placement.advice import advise
 from gangboard.placement.advice_size import ONLY_IN_SOME_ORDERS
@@ -141,7 +141,7 @@ class Stage:
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(do, tries))
 
-    def take(self, now: Case, then: Case, way: Way | None, *, gang: bool = True) -> None:
+    def take(self, now: Case, then: Case, way: ChangeMethod | None, *, gang: bool = True) -> None:
         """Make the cluster of one case that of another: nodes, what runs there, and the gang."""
         self._run(now, then)
         for before, after in zip(now.nodes, then.nodes, strict=True):
@@ -153,7 +153,7 @@ class Stage:
             then.topology,
             then.parties,
         )
-        if gang and changed and way is Way.IN_PLACE:
+        if gang and changed and way is ChangeMethod.IN_PLACE:
             self._mend_gang(now, then)
         elif gang and changed:
             self.arena.remove_gang(now)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from random import Random
 
-from gangboard.domain.advice import Advice, Change
+from gangboard.domain.advice import Advice, AdviceKind
 from tests.agreement import objects
 from tests.agreement.cases import Ask, Case, PartySpec
 from tests.agreement.drawing import make_case
@@ -227,21 +227,21 @@ def changed(made: Sequence[Json], advice: Advice, part: str, more: int = 0) -> l
     """
     found = copy.deepcopy(list(made))
     owner, spec = found[0], _job_spec_of(found[0], part)
-    if advice.change is Change.TOLERATE:
+    if advice.change is AdviceKind.TOLERATE:
         assert advice.taint is not None
         taint = advice.taint
         entry = {"key": taint.key, "operator": "Equal", "effect": taint.effect}
         pods = spec["template"]["spec"]
         pods["tolerations"] = [*pods.get("tolerations", ()), {**entry, "value": taint.value}]
-    elif advice.change is Change.SELECT:
+    elif advice.change is AdviceKind.SELECT:
         spec["template"]["spec"]["nodeSelector"][advice.label] = advice.values[0]
-    elif advice.change is Change.DROP_TOPOLOGY:
+    elif advice.change is AdviceKind.DROP_TOPOLOGY:
         constrained = found[-1]["spec"] if len(found) > 1 else owner["spec"]["scheduling"]
         constrained.pop("schedulingConstraints")
-    elif advice.change is Change.QUORUM:
+    elif advice.change is AdviceKind.QUORUM:
         _set_quorum(found, _number(advice) + more)
     else:
-        assert advice.change is Change.SIZE, advice
+        assert advice.change is AdviceKind.SIZE, advice
         fields = advice.text.partition(" of ")[0]
         for name in _SIZES:
             if name in fields:

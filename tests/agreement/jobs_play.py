@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from random import Random
 
-from gangboard.domain.advice import Advice, Change, Way
+from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
 from gangboard.domain.facts import Unit
 from gangboard.placement.advice import advise
 from gangboard.placement.advice_size import ONLY_IN_SOME_ORDERS
@@ -43,7 +43,13 @@ AT_ONCE = 30
 STANDS_SECONDS = 4.0
 """How long one more than is advised must not be whole."""
 _OF_THE_GANG = frozenset(
-    {Change.SIZE, Change.QUORUM, Change.TOLERATE, Change.SELECT, Change.DROP_TOPOLOGY}
+    {
+        AdviceKind.SIZE,
+        AdviceKind.QUORUM,
+        AdviceKind.TOLERATE,
+        AdviceKind.SELECT,
+        AdviceKind.DROP_TOPOLOGY,
+    }
 )
 _JOB_NAME = "batch.kubernetes.io/job-name"
 
@@ -191,13 +197,13 @@ class GangStage:
 
     def _has_one_more_to_try(self, by: _Try) -> bool:
         """Whether one more than advised is still less than there was."""
-        if by.advice.change not in (Change.SIZE, Change.QUORUM):
+        if by.advice.change not in (AdviceKind.SIZE, AdviceKind.QUORUM):
             return False
         if ONLY_IN_SOME_ORDERS in by.advice.text:
             return False
         count = by.advice.count
         assert count is not None
-        if by.advice.change is Change.QUORUM:
+        if by.advice.change is AdviceKind.QUORUM:
             return count + 1 < by.one.case.quorum
         before = by.unit.jobs[0].parallelism or 0
         if "replicas" in by.advice.text:
@@ -206,15 +212,15 @@ class GangStage:
 
     def _wanted(self, by: _Try, owner: Json, more: int) -> int:
         """Return how many must have a node when the advice has done its work."""
-        if by.advice.change is Change.QUORUM:
+        if by.advice.change is AdviceKind.QUORUM:
             return (by.advice.count or 0) + more
-        if by.advice.change is Change.SIZE:
+        if by.advice.change is AdviceKind.SIZE:
             return asked_for(owner)
         return by.one.case.quorum
 
     def _put(self, by: _Try, now: Sequence[Json], then: Sequence[Json]) -> None:
         """Make the objects what they are to be, in the way that the advice names."""
-        if by.advice.way is Way.IN_PLACE:
+        if by.advice.way is ChangeMethod.IN_PLACE:
             for before, after in zip(now, then, strict=True):
                 body = {
                     key: value
@@ -252,7 +258,7 @@ class GangStage:
 
     def _ended(self, by: _Try, halved: bool, wanted: int) -> Tried:
         one, job = by.one, ""
-        if one.kind is Kind.JOBSET and by.advice.change is not Change.SIZE:
+        if one.kind is Kind.JOBSET and by.advice.change is not AdviceKind.SIZE:
             # It is about one Job; the others may wait for more than that.
             job, wanted = by.unit.jobs[0].meta.ref.name, by.unit.jobs[0].parallelism or 0
         try:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.advice import Advice, Change, Way
+from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
 from tests.agreement.advice_scene import BATCH, Scene
 from tests.controlplane.client import Json
 from tests.controlplane.cluster import ControlPlane
@@ -81,7 +81,7 @@ def _waiting(scene: Scene, gang: Json, pods: int) -> None:
     scene.wait_refused(pods)
 
 
-def _only(scene: Scene, change: Change) -> Advice:
+def _only(scene: Scene, change: AdviceKind) -> Advice:
     found = scene.advice()
     named = [one for one in found if one.change is change]
     assert named, f"{change} is not among {[one.text for one in found]}"
@@ -108,7 +108,7 @@ def free_room(scene: Scene) -> None:
     holders = [(f"{node}-{at}", node) for node in "ab" for at in range(2)]
     scene.client.create_all([_holder(scene, name, node, 2) for name, node in holders])
     _waiting(scene, _run(scene, 2), 2)
-    found = _only(scene, Change.FREE_ROOM)
+    found = _only(scene, AdviceKind.FREE_ROOM)
     assert found.free == {scene.node("a"): {GPU: 4}, scene.node("b"): {GPU: 4}}
     assert f"4 {GPU} on each of the nodes" in found.text
     assert found.way is None
@@ -125,7 +125,7 @@ def uncordon(scene: Scene) -> None:
     scene.make_nodes(a=shut, b=shut, c=Room(gpus=4))
     _waiting(scene, _run(scene, 3), 3)
     found = scene.advice()[0]
-    assert found.change is Change.UNCORDON
+    assert found.change is AdviceKind.UNCORDON
     assert [ref.name for ref in found.nodes] == [scene.node("a"), scene.node("b")]
     cordon(scene.client, scene.node("a"), unschedulable=False)
     scene.still_waits()
@@ -138,7 +138,7 @@ def suspend_gangs(scene: Scene) -> None:
     _running(scene, "one", 1)
     _running(scene, "two", 1)
     _waiting(scene, _run(scene, 2), 2)
-    found = _only(scene, Change.SUSPEND_GANGS)
+    found = _only(scene, AdviceKind.SUSPEND_GANGS)
     assert {ref.name for ref in found.gangs} == {"one", "two"}
     assert f"8 {GPU} together" in found.text
     _mend(scene, {"suspend": True}, "one")
@@ -152,7 +152,7 @@ def suspend_the_one_that_is_enough(scene: Scene) -> None:
     _running(scene, "pair", 2)
     _running(scene, "small", 1)
     _waiting(scene, _run(scene, 2), 2)
-    found = _only(scene, Change.SUSPEND_GANGS)
+    found = _only(scene, AdviceKind.SUSPEND_GANGS)
     assert [ref.name for ref in found.gangs] == ["pair"]
     _mend(scene, {"suspend": True}, "small")
     scene.still_waits()
@@ -171,7 +171,7 @@ def wait_for_end(scene: Scene) -> None:
     )["status"]["startTime"]
     _waiting(scene, _run(scene, 1), 1)
     found = scene.advice()[0]
-    assert found.change is Change.WAIT_FOR_END
+    assert found.change is AdviceKind.WAIT_FOR_END
     assert [ref.name for ref in found.gangs] == ["batch"]
     assert found.at is not None
     assert (found.at - datetime.fromisoformat(started)).total_seconds() == DEADLINE_SECONDS
@@ -189,7 +189,7 @@ def wait_for_the_deadline_of_a_job(scene: Scene) -> None:
     job = scene.client.get(BATCH, "Job", "batch", scene.namespace)
     _waiting(scene, _run(scene, 1), 1)
     found = scene.advice()[0]
-    assert found.change is Change.WAIT_FOR_END
+    assert found.change is AdviceKind.WAIT_FOR_END
     assert found.text.startswith(f"Wait for Job {scene.namespace}/batch, which ends at ")
     assert found.at is not None
     started = datetime.fromisoformat(job["status"]["startTime"])
@@ -206,12 +206,12 @@ def wait_for_deletion(scene: Scene) -> None:
     for name in ("first", "last"):
         scene.client.create(_holder(scene, name, "a", 2, grace=600, linger="600s"))
     _waiting(scene, _run(scene, 1), 1)
-    assert Change.WAIT_FOR_END not in {one.change for one in scene.advice()}
+    assert AdviceKind.WAIT_FOR_END not in {one.change for one in scene.advice()}
     asked = datetime.now(UTC)
     for name in ("first", "last"):
         scene.client.delete("v1", "Pod", name, scene.namespace)
     (found,) = scene.advice()
-    assert found.change is Change.WAIT_FOR_END
+    assert found.change is AdviceKind.WAIT_FOR_END
     assert found.text.startswith(f"Wait: 2 pods on node {scene.node('a')} will be gone by ")
     assert found.at is not None
     # The API server writes the time at which the grace period is over.
@@ -231,7 +231,7 @@ def tolerate(scene: Scene) -> None:
     scene.make_nodes(a=kept, b=kept)
     _waiting(scene, _run(scene, 2), 2)
     found = scene.advice()[0]
-    assert (found.change, found.way) == (Change.TOLERATE, Way.RECREATE)
+    assert (found.change, found.way) == (AdviceKind.TOLERATE, ChangeMethod.RECREATE)
     assert "dedicated=infra:NoSchedule of 2 nodes" in found.text
     entry = {"key": "dedicated", "operator": "Equal", "value": "infra", "effect": "NoSchedule"}
     _again(scene, _run(scene, 2, tolerations=[entry]))
@@ -245,8 +245,8 @@ def select(scene: Scene) -> None:
         c=Room(gpus=4, labels={MODEL: "a100"}),
     )
     _waiting(scene, _run(scene, 2, select={MODEL: "b200"}), 2)
-    found = _only(scene, Change.SELECT)
-    assert (found.label, found.values, found.way) == (MODEL, ("h100",), Way.RECREATE)
+    found = _only(scene, AdviceKind.SELECT)
+    assert (found.label, found.values, found.way) == (MODEL, ("h100",), ChangeMethod.RECREATE)
     # Of the other value there is one node.
     _again(scene, _run(scene, 2, select={MODEL: "a100"}))
     scene.still_waits()
@@ -257,8 +257,8 @@ def select(scene: Scene) -> None:
 def size(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 4), 4)
-    found = _only(scene, Change.SIZE)
-    assert (found.count, found.way) == (2, Way.IN_PLACE)
+    found = _only(scene, AdviceKind.SIZE)
+    assert (found.count, found.way) == (2, ChangeMethod.IN_PLACE)
     assert "parallelism and completions of Job run from 4 to 2" in found.text
     _mend(scene, {"parallelism": 3, "completions": 3})
     scene.still_waits()
@@ -269,8 +269,8 @@ def size(scene: Scene) -> None:
 def size_with_its_quorum(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 4, gang=4), 4)
-    found = _only(scene, Change.SIZE)
-    assert (found.count, found.way) == (2, Way.IN_PLACE)
+    found = _only(scene, AdviceKind.SIZE)
+    assert (found.count, found.way) == (2, ChangeMethod.IN_PLACE)
     assert "parallelism, completions and minCount of Job run from 4 to 2" in found.text
     for count in (3, 2):
         policy = {"schedulingPolicy": {"gang": {"minCount": count}}}
@@ -283,8 +283,8 @@ def size_with_its_quorum(scene: Scene) -> None:
 def size_of_a_list(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 4, completions=100), 4)
-    found = _only(scene, Change.SIZE)
-    assert (found.count, found.way) == (2, Way.IN_PLACE)
+    found = _only(scene, AdviceKind.SIZE)
+    assert (found.count, found.way) == (2, ChangeMethod.IN_PLACE)
     assert "Lower the parallelism of Job run from 4 to 2" in found.text
     _mend(scene, {"parallelism": 3})
     scene.still_waits()
@@ -295,8 +295,8 @@ def size_of_a_list(scene: Scene) -> None:
 def quorum_left_open(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 4), 4)
-    found = _only(scene, Change.QUORUM)
-    assert (found.count, found.way) == (2, Way.IN_PLACE)
+    found = _only(scene, AdviceKind.QUORUM)
+    assert (found.count, found.way) == (2, ChangeMethod.IN_PLACE)
     assert "Set minCount of Job run, which has none, to 2" in found.text
     _lower_quorum(scene, 3)
     scene.still_waits()
@@ -307,8 +307,8 @@ def quorum_left_open(scene: Scene) -> None:
 def quorum(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 4, gang=4), 4)
-    found = _only(scene, Change.QUORUM)
-    assert (found.count, found.way) == (2, Way.IN_PLACE)
+    found = _only(scene, AdviceKind.QUORUM)
+    assert (found.count, found.way) == (2, ChangeMethod.IN_PLACE)
     _lower_quorum(scene, 3)
     scene.still_waits()
     _lower_quorum(scene, 2)
@@ -326,7 +326,7 @@ def drop_topology(scene: Scene) -> None:
     )
     _waiting(scene, _run(scene, 2, topology="test.gangboard.dev/rack"), 2)
     found = scene.advice()[0]
-    assert (found.change, found.way) == (Change.DROP_TOPOLOGY, Way.RECREATE)
+    assert (found.change, found.way) == (AdviceKind.DROP_TOPOLOGY, ChangeMethod.RECREATE)
     _again(scene, _run(scene, 2))
     scene.wait_bound(2)
 
@@ -334,8 +334,8 @@ def drop_topology(scene: Scene) -> None:
 def opt_out(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 3, gang=None), 3)
-    found = _only(scene, Change.OPT_OUT)
-    assert (found.count, found.way) == (2, Way.RECREATE)
+    found = _only(scene, AdviceKind.OPT_OUT)
+    assert (found.count, found.way) == (2, ChangeMethod.RECREATE)
     _again(scene, _run(scene, 3, gang=None, indexed=False))
     scene.wait_bound(2)
 
@@ -386,4 +386,4 @@ def test_a_gang_that_nobody_asked_for_is_left(
 
 def test_every_kind_of_advice_is_played() -> None:
     names = {one.__name__ for one in (*SCENES, opt_out)}
-    assert {change.name.lower() for change in Change} <= names
+    assert {change.name.lower() for change in AdviceKind} <= names

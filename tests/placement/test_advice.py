@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.advice import Advice, Change, Way
+from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
 from gangboard.domain.capacity import ClusterRoom, Load, Needs, NodeRoom, Resident, Taint
 from gangboard.domain.facts import Unit
 from gangboard.domain.objects import ObjectRef
@@ -53,18 +53,18 @@ def resident(name: str, priority: int = 0, kind: str = "Job", **gpus: int) -> Re
     return Resident(ref.uid, ref, priority, loads, suspendable=kind != "Pod")
 
 
-def kinds(found: Sequence[Advice]) -> list[Change]:
+def kinds(found: Sequence[Advice]) -> list[AdviceKind]:
     return [one.change for one in found]
 
 
-def only(found: Sequence[Advice], change: Change) -> Advice:
+def only(found: Sequence[Advice], change: AdviceKind) -> Advice:
     return next(one for one in found if one.change is change)
 
 
 def test_the_least_is_freed_on_the_fewest_nodes() -> None:
     # 3 pods of 4: one fits on c. a lacks 1 for a pod, b lacks 3, d lacks 4.
     nodes = [node("a", 4, 1), node("b", 4, 3), node("c", 4, 0), node("d", 4, 4)]
-    found = only(advise(waiting(nodes, 3, 4, quorum=3)), Change.FREE_ROOM)
+    found = only(advise(waiting(nodes, 3, 4, quorum=3)), AdviceKind.FREE_ROOM)
     assert found.free == {"a": {GPU: 1}, "b": {GPU: 3}}
     assert found.way is None
     assert [ref.name for ref in found.nodes] == ["a", "b"]
@@ -74,7 +74,9 @@ def test_the_least_is_freed_on_the_fewest_nodes() -> None:
 
 
 def test_what_fits_then_is_what_the_quorum_needs() -> None:
-    found = only(advise(waiting([node("a", 4, 1), node("b", 4)], 3, 4, quorum=2)), Change.FREE_ROOM)
+    found = only(
+        advise(waiting([node("a", 4, 1), node("b", 4)], 3, 4, quorum=2)), AdviceKind.FREE_ROOM
+    )
     assert found.text == (
         "Free 1 nvidia.com/gpu on node a: then the 2 of 3 pods that its quorum needs fit."
     )
@@ -82,7 +84,7 @@ def test_what_fits_then_is_what_the_quorum_needs() -> None:
 
 def test_of_many_nodes_two_are_named_with_what_is_theirs() -> None:
     nodes = [node(name, 4, used) for name, used in zip("abcd", (1, 3, 2, 2), strict=True)]
-    found = only(advise(waiting(nodes, 4, 4, quorum=4)), Change.FREE_ROOM)
+    found = only(advise(waiting(nodes, 4, 4, quorum=4)), AdviceKind.FREE_ROOM)
     assert [ref.name for ref in found.nodes] == ["a", "b", "c", "d"]
     assert [ref.name for ref in found.named] == ["a", "b"]
     assert found.text == (
@@ -98,13 +100,13 @@ def test_what_is_to_be_freed_is_enough_as_it_is_written() -> None:
     job = a_job("train", pods=1, requests=requests(memory="1500000000"))
     facts = {"room": ClusterRoom((full,)), "kubernetes": (1, 37)}
     unit = unit_of(job, *pods_of(job, 1), facts=facts)
-    found = only(advise(replace(unit, placing=placing_of(unit))), Change.FREE_ROOM)
+    found = only(advise(replace(unit, placing=placing_of(unit))), AdviceKind.FREE_ROOM)
     assert found.text == "Free 1.4Gi of memory on node a: then the pod fits."
 
 
 def test_only_the_names_that_are_printed_are_kept_to_be_hidden() -> None:
     unit = waiting([node(name, 4, 4) for name in "abcde"], 5, 4, quorum=5)
-    found = only(advise(unit), Change.FREE_ROOM)
+    found = only(advise(unit), AdviceKind.FREE_ROOM)
     assert found.text == "Free 4 nvidia.com/gpu on each of 5 nodes (a, b, …): then all 5 pods fit."
     assert [item.source.name for item in advice_of(unit)[1] if item.source] == ["a", "b"]
 
@@ -112,26 +114,26 @@ def test_only_the_names_that_are_printed_are_kept_to_be_hidden() -> None:
 def test_pods_of_daemonsets_are_never_asked_to_leave() -> None:
     # On a 1 of 4 stays for good: no pod of 4 ever fits there.
     nodes = [node("a", 4, 0, staying=1), node("b", 4, 4), node("c", 4, 4)]
-    found = only(advise(waiting(nodes, 1, 4, quorum=1)), Change.FREE_ROOM)
+    found = only(advise(waiting(nodes, 1, 4, quorum=1)), AdviceKind.FREE_ROOM)
     assert found.free == {"b": {GPU: 4}}
 
 
 def test_a_slot_on_a_node_that_has_one_already_counts_too() -> None:
     # Pods of 2 on nodes of 4: a has room for one, and for two when 1 more is free.
     nodes = [node("a", 4, 1), node("b", 4, 4)]
-    found = only(advise(waiting(nodes, 2, 2, quorum=2)), Change.FREE_ROOM)
+    found = only(advise(waiting(nodes, 2, 2, quorum=2)), AdviceKind.FREE_ROOM)
     assert found.free == {"a": {GPU: 1}}
 
 
 def test_mixed_shapes_are_freed_for_together() -> None:
     # The worker wants a whole node; the driver fits beside what is on b, where more CPU is free.
-    found = only(advise(driver_and_worker(cpu_on_a=4000)), Change.FREE_ROOM)
+    found = only(advise(driver_and_worker(cpu_on_a=4000)), AdviceKind.FREE_ROOM)
     assert found.free == {"a": {GPU: 2}}
 
 
 def test_room_that_the_driver_may_take_from_the_worker_is_no_advice() -> None:
     # Both nodes are alike to the scheduler: once in two the driver goes on a, and nothing fits.
-    assert Change.FREE_ROOM not in kinds(advise(driver_and_worker(cpu_on_a=0)))
+    assert AdviceKind.FREE_ROOM not in kinds(advise(driver_and_worker(cpu_on_a=0)))
 
 
 def test_each_pod_that_a_term_is_about_has_to_go() -> None:
@@ -144,7 +146,7 @@ def test_each_pod_that_a_term_is_about_has_to_go() -> None:
     ]
     found = only(
         advise(waiting([there], 1, 1, quorum=1, residents=gangs, needs=needs)),
-        Change.SUSPEND_GANGS,
+        AdviceKind.SUSPEND_GANGS,
     )
     assert sorted(ref.name for ref in found.gangs) == ["one", "two"]
     assert found.text == (
@@ -152,8 +154,8 @@ def test_each_pod_that_a_term_is_about_has_to_go() -> None:
         "2 nvidia.com/gpu together: then the pod fits."
     )
     alone = advise(waiting([there], 1, 1, quorum=1, residents=gangs[:1], needs=needs))
-    assert Change.SUSPEND_GANGS not in kinds(alone)
-    assert Change.FREE_ROOM not in kinds(alone)
+    assert AdviceKind.SUSPEND_GANGS not in kinds(alone)
+    assert AdviceKind.FREE_ROOM not in kinds(alone)
 
 
 def test_what_a_gang_holds_where_nobody_of_these_can_go_is_not_its_size() -> None:
@@ -162,19 +164,19 @@ def test_what_a_gang_holds_where_nobody_of_these_can_go_is_not_its_size() -> Non
     nodes = [node("a", 8, 8, labels={"pool": "x"}), node("b", 8, 8)]
     large = resident("large", a=8, b=8)
     unit = waiting(nodes, 2, 4, quorum=2, residents=[large], needs=pool)
-    assert only(advise(unit), Change.SUSPEND_GANGS).text == (
+    assert only(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
         "Suspend Job team-b/large (priority 0), which frees 8 nvidia.com/gpu on nodes that the "
         "waiting pods could use: then all 2 pods fit."
     )
     # Half of what it holds there goes already.
     going = replace(large, by_suspending={"a": Load({GPU: 4}, 1)})
     unit = waiting(nodes, 1, 4, quorum=1, residents=[going], needs=pool)
-    assert only(advise(unit), Change.SUSPEND_GANGS).text == (
+    assert only(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
         "Suspend Job team-b/large (priority 0), which frees 4 nvidia.com/gpu on nodes that the "
         "waiting pod could use: then the pod fits."
     )
     unit = waiting(nodes, 2, 4, quorum=2, residents=[resident("half", a=8)], needs=pool)
-    assert only(advise(unit), Change.SUSPEND_GANGS).text == (
+    assert only(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
         "Suspend Job team-b/half (priority 0), which holds 8 nvidia.com/gpu: then all 2 pods fit."
     )
 
@@ -197,21 +199,23 @@ def test_the_fewest_cordons_are_lifted() -> None:
         for name, gpu in (("a", 4), ("b", 8), ("c", 4))
     ]
     found = advise(waiting([*cordoned, node("d", 4)], 3, 4, quorum=3))
-    assert found[0].change is Change.UNCORDON
+    assert found[0].change is AdviceKind.UNCORDON
     assert [ref.name for ref in found[0].nodes] == ["b"]
     assert found[0].text == "Uncordon node b: then all 3 pods fit."
 
 
 def test_a_cordoned_node_that_is_full_helps_nobody() -> None:
     full = replace(node("a", 4, 4), unschedulable=True, taints=(CORDON,))
-    assert Change.UNCORDON not in kinds(advise(waiting([full, node("b", 4, 4)], 1, 4, quorum=1)))
+    assert AdviceKind.UNCORDON not in kinds(
+        advise(waiting([full, node("b", 4, 4)], 1, 4, quorum=1))
+    )
 
 
 def test_a_taint_to_tolerate_is_named_and_how() -> None:
     nodes = [node("a", 4, taints=(INFRA,)), node("b", 4, taints=(INFRA,))]
-    found = only(advise(waiting(nodes, 2, 4)), Change.TOLERATE)
+    found = only(advise(waiting(nodes, 2, 4)), AdviceKind.TOLERATE)
     assert found.taint == INFRA
-    assert found.way is Way.RECREATE
+    assert found.way is ChangeMethod.RECREATE
     assert found.text == (
         "Tolerate the taint dedicated=infra:NoSchedule of 2 nodes: then all 2 pods fit (recreate)."
     )
@@ -242,19 +246,19 @@ def test_a_taint_to_tolerate_is_named_and_how() -> None:
 )
 def test_taints_of_nodes_in_trouble_or_on_their_way_are_not_to_be_tolerated(key: str) -> None:
     nodes = [node("a", 4, taints=(Taint(key, "NoSchedule", "1"),)), node("b", 4, 4)]
-    assert Change.TOLERATE not in kinds(advise(waiting(nodes, 1, 4, quorum=1)))
+    assert AdviceKind.TOLERATE not in kinds(advise(waiting(nodes, 1, 4, quorum=1)))
 
 
 def test_a_taint_that_somebody_set_is_named_beside_one_of_a_controller() -> None:
     leaving = Taint("karpenter.sh/disrupted", "NoSchedule")
     nodes = [node(name, 4, taints=(leaving,)) for name in "abc"] + [node("d", 4, taints=(INFRA,))]
-    assert only(advise(waiting(nodes, 1, 4)), Change.TOLERATE).taint == INFRA
+    assert only(advise(waiting(nodes, 1, 4)), AdviceKind.TOLERATE).taint == INFRA
 
 
 def test_the_quorum_that_somebody_set_can_be_lowered() -> None:
-    found = only(advise(waiting([node("a", 4), node("b", 4)], 4, 4, quorum=3)), Change.QUORUM)
+    found = only(advise(waiting([node("a", 4), node("b", 4)], 4, 4, quorum=3)), AdviceKind.QUORUM)
     assert found.count == 2
-    assert found.way is Way.IN_PLACE
+    assert found.way is ChangeMethod.IN_PLACE
     assert found.text == "Lower the quorum of Job train from 3 to 2: 2 pods fit now (in place)."
 
 
@@ -264,24 +268,24 @@ def replace_minor(unit: Unit, minor: tuple[int, int]) -> Unit:
 
 def test_the_gang_that_1_36_makes_unasked_can_be_opted_out_of() -> None:
     unit = waiting([node("a", 4), node("b", 4)], 3, 4, quorum=3, asked=False, minor=(1, 36))
-    found = only(advise(unit), Change.OPT_OUT)
-    assert (found.count, found.way) == (2, Way.RECREATE)
+    found = only(advise(unit), AdviceKind.OPT_OUT)
+    assert (found.count, found.way) == (2, ChangeMethod.RECREATE)
     assert found.text.endswith("its pods are placed one by one, and 2 pods fit now (recreate).")
-    assert Change.OPT_OUT not in kinds(advise(replace_minor(unit, (1, 37))))
+    assert AdviceKind.OPT_OUT not in kinds(advise(replace_minor(unit, (1, 37))))
 
 
 def test_a_topology_that_is_the_only_cause_is_to_be_dropped() -> None:
     nodes = [node(name, 4, labels={"rack": rack}) for name, rack in (("a", "r1"), ("b", "r2"))]
     found = advise(waiting(nodes, 2, 4, quorum=2, keys=("rack",)))
-    assert found[0].change is Change.DROP_TOPOLOGY
-    assert found[0].way is Way.RECREATE
+    assert found[0].change is AdviceKind.DROP_TOPOLOGY
+    assert found[0].way is ChangeMethod.RECREATE
     assert found[0].text == "Drop the constraint to one rack: then all 2 pods fit (recreate)."
 
 
 def test_one_gang_that_is_enough_is_named_before_two() -> None:
     nodes = [node("a", 4, 4), node("b", 4, 4), node("c", 4, 4)]
     held = [resident("small", a=4), resident("pair", b=4, c=4), resident("vip", 10, b=4)]
-    found = only(advise(waiting(nodes, 2, 4, quorum=2, residents=held)), Change.SUSPEND_GANGS)
+    found = only(advise(waiting(nodes, 2, 4, quorum=2, residents=held)), AdviceKind.SUSPEND_GANGS)
     assert [ref.name for ref in found.gangs] == ["pair"]
     assert found.text == (
         "Suspend Job team-b/pair (priority 0), which holds 8 nvidia.com/gpu: then all 2 pods fit."
@@ -291,7 +295,7 @@ def test_one_gang_that_is_enough_is_named_before_two() -> None:
 def test_two_gangs_where_one_is_not_enough() -> None:
     nodes = [node("a", 4, 4), node("b", 4, 4), node("c", 4, 4)]
     held = [resident("one", a=4), resident("two", b=4), resident("three", c=4)]
-    found = only(advise(waiting(nodes, 2, 4, quorum=2, residents=held)), Change.SUSPEND_GANGS)
+    found = only(advise(waiting(nodes, 2, 4, quorum=2, residents=held)), AdviceKind.SUSPEND_GANGS)
     assert len(found.gangs) == 2
 
 
@@ -300,28 +304,28 @@ def test_two_gangs_that_make_the_same_place_are_not_two_places() -> None:
     nodes = [node("a", 4, 2), node("b", 4, 4)]
     held = [resident("one", a=1), resident("two", a=1)]
     found = advise(waiting(nodes, 2, 3, quorum=2, residents=held))
-    assert Change.SUSPEND_GANGS not in kinds(found)
+    assert AdviceKind.SUSPEND_GANGS not in kinds(found)
 
 
 def test_two_gangs_that_make_a_place_only_together() -> None:
     held = [resident("one", a=2), resident("two", a=2)]
     found = advise(waiting([node("a", 4, 4)], 1, 4, quorum=1, residents=held))
-    assert len(only(found, Change.SUSPEND_GANGS).gangs) == 2
+    assert len(only(found, AdviceKind.SUSPEND_GANGS).gangs) == 2
 
 
 def test_a_gang_of_thousands_is_not_told_node_by_node() -> None:
     nodes = [node(f"n{at}", 8, 8) for at in range(2_100)]
     found = kinds(advise(waiting(nodes, 2_100, 8, quorum=2_100)))
-    assert Change.FREE_ROOM not in found
+    assert AdviceKind.FREE_ROOM not in found
 
 
 def test_nobody_of_higher_priority_and_nobody_without_a_lever_is_suspended() -> None:
     nodes = [node("a", 4, 4)]
     held = [resident("vip", 5, a=4), resident("alone", kind="Pod", a=4)]
     found = advise(waiting(nodes, 1, 4, quorum=1, residents=held))
-    assert Change.SUSPEND_GANGS not in kinds(found)
+    assert AdviceKind.SUSPEND_GANGS not in kinds(found)
     mine = advise(waiting(nodes, 1, 4, quorum=1, residents=held, priority=5))
-    assert [ref.name for ref in only(mine, Change.SUSPEND_GANGS).gangs] == ["vip"]
+    assert [ref.name for ref in only(mine, AdviceKind.SUSPEND_GANGS).gangs] == ["vip"]
 
 
 def test_a_gang_that_somebody_else_decides_about_is_not_suspended() -> None:
@@ -332,15 +336,15 @@ def test_a_gang_that_somebody_else_decides_about_is_not_suspended() -> None:
     ]
     nodes = [node("a", 8, 6), node("b", 4, 2)]
     found = advise(waiting(nodes, 1, 4, quorum=1, residents=held))
-    assert [ref.name for ref in only(found, Change.SUSPEND_GANGS).gangs] == ["free"]
+    assert [ref.name for ref in only(found, AdviceKind.SUSPEND_GANGS).gangs] == ["free"]
     alone = advise(waiting([node("a", 4, 4)], 1, 4, quorum=1, residents=held[:1]))
-    assert Change.SUSPEND_GANGS not in kinds(alone)
+    assert AdviceKind.SUSPEND_GANGS not in kinds(alone)
 
 
 def test_what_can_never_fit_gets_no_advice_about_room() -> None:
     found = kinds(advise(waiting([node("a", 4), node("b", 4)], 3, 4, quorum=3)))
-    assert Change.FREE_ROOM not in found
-    assert Change.SUSPEND_GANGS not in found
+    assert AdviceKind.FREE_ROOM not in found
+    assert AdviceKind.SUSPEND_GANGS not in found
 
 
 def test_no_advice_where_the_arithmetic_cannot_tell() -> None:

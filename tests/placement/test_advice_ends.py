@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from gangboard.domain.advice import TO_WAIT, Advice, Change
+from gangboard.domain.advice import TO_WAIT, Advice, AdviceKind
 from gangboard.domain.capacity import Ending, Load, Needs, NodeRoom, Resident
 from gangboard.domain.facts import Unit
 from gangboard.domain.verdict import NAMED_IN_ADVICE
@@ -57,7 +57,7 @@ FULL = node("a", 4, 4)
 
 def test_the_end_is_told_as_the_time_of_day() -> None:
     found = advised([FULL], 1, 4, held("batch", ending(12, a=4)))[0]
-    assert found.change is Change.WAIT_FOR_END
+    assert found.change is AdviceKind.WAIT_FOR_END
     assert found.text == (
         "Wait for Job team-b/batch, which ends at 12:12 UTC at the latest (its deadline): "
         "then the pod fits."
@@ -81,7 +81,7 @@ def test_a_bare_pod_and_a_gang_of_any_kind_are_waited_for_and_never_suspended() 
         found = advised([FULL], 1, 4, gang)
         assert found[0].text.startswith(f"Wait for {kind} team-b/x, which ends at 12:12 UTC")
         assert found[0].text.startswith(TO_WAIT), "its reader need not see what it names"
-        assert Change.SUSPEND_GANGS not in kinds(found)
+        assert AdviceKind.SUSPEND_GANGS not in kinds(found)
 
 
 def test_pods_with_a_deadline_end_whatever_the_rest_of_their_gang_does() -> None:
@@ -121,17 +121,17 @@ def test_several_ends_where_one_is_not_enough() -> None:
 
 def test_an_end_that_should_have_come_is_not_waited_for() -> None:
     late = held("late", ending(-1, a=4))
-    assert Change.WAIT_FOR_END not in kinds(advised([FULL], 1, 4, late))
+    assert AdviceKind.WAIT_FOR_END not in kinds(advised([FULL], 1, 4, late))
     stuck = going("stuck", -1, a=4)
     found = kinds(advised([FULL], 1, 4, stuck))
-    assert Change.WAIT_FOR_END not in found
+    assert AdviceKind.WAIT_FOR_END not in found
     # Suspending does not help it either.
-    assert Change.SUSPEND_GANGS not in found
+    assert AdviceKind.SUSPEND_GANGS not in found
 
 
 def test_the_own_deadline_is_the_end_and_no_help() -> None:
     mine = replace(held("train", ending(5, a=4)), root="uid-train")
-    assert Change.WAIT_FOR_END not in kinds(advised([FULL], 1, 4, mine))
+    assert AdviceKind.WAIT_FOR_END not in kinds(advised([FULL], 1, 4, mine))
 
 
 def test_an_end_is_waited_for_where_the_domain_is_what_is_missing() -> None:
@@ -139,8 +139,8 @@ def test_an_end_is_waited_for_where_the_domain_is_what_is_missing() -> None:
     nodes = [node("a", 4, labels={"rack": "r1"}), node("b", 4, 4, labels={"rack": "r1"})]
     nodes.append(node("c", 4, labels={"rack": "r2"}))
     found = advised(nodes, 2, 4, held("batch", ending(12, b=4)), keys=("rack",))
-    assert found[0].change is Change.DROP_TOPOLOGY
-    assert Change.WAIT_FOR_END in kinds(found)
+    assert found[0].change is AdviceKind.DROP_TOPOLOGY
+    assert AdviceKind.WAIT_FOR_END in kinds(found)
 
 
 # Pods that are being deleted
@@ -150,7 +150,7 @@ def test_what_is_being_deleted_is_all_that_is_said_where_it_is_enough() -> None:
     cordoned = replace(node("b", 4), unschedulable=True, taints=(CORDON,))
     gone = held("gone", ending(2.5, pods=2, deleted=True, a=4))
     (found,) = advised([FULL, cordoned], 1, 4, gone, resident("x", b=0))
-    assert found.change is Change.WAIT_FOR_END
+    assert found.change is AdviceKind.WAIT_FOR_END
     assert found.text == "Wait: 2 pods on node a will be gone by 12:03 UTC; then the pod fits."
     assert found.text.startswith(TO_WAIT), "its reader need not see what it names"
     assert [ref.name for ref in found.named] == ["a"]
@@ -169,9 +169,9 @@ def test_room_that_others_take_again_is_waited_for_by_their_own_gang_only() -> N
     """A Job that goes on makes a deleted pod anew, and the new one may be placed there first."""
     end = replace(ending(1, deleted=True, a=4), replaced=True)
     theirs = replace(held("eval", end), by_suspending={})
-    assert Change.WAIT_FOR_END not in kinds(advised([FULL], 1, 4, theirs))
+    assert AdviceKind.WAIT_FOR_END not in kinds(advised([FULL], 1, 4, theirs))
     mine = replace(theirs, root="uid-train")
-    assert kinds(advised([FULL], 1, 4, mine)) == [Change.WAIT_FOR_END]
+    assert kinds(advised([FULL], 1, 4, mine)) == [AdviceKind.WAIT_FOR_END]
 
 
 def test_only_what_is_needed_is_waited_for() -> None:
@@ -184,7 +184,7 @@ def test_only_what_is_needed_is_waited_for() -> None:
 def test_nobody_is_asked_to_free_what_goes_by_itself() -> None:
     """Two pods of 4: a gets free by itself, for the other somebody has to make room."""
     found = advised([FULL, node("b", 4, 4)], 2, 4, going("gone", 2, a=4), resident("small", b=4))
-    room = only(found, Change.FREE_ROOM)
+    room = only(found, AdviceKind.FREE_ROOM)
     assert room.free == {"b": {GPU: 4}}
     assert room.text == (
         "Free 4 nvidia.com/gpu on node b: then all 2 pods fit, once 1 pod on node a that is being "
@@ -193,7 +193,7 @@ def test_nobody_is_asked_to_free_what_goes_by_itself() -> None:
     assert room.until == NOW + timedelta(minutes=2)
     assert [ref.name for ref in room.nodes] == ["b"]
     assert {ref.name for ref in room.named} == {"a", "b"}
-    gangs = only(found, Change.SUSPEND_GANGS)
+    gangs = only(found, AdviceKind.SUSPEND_GANGS)
     assert [ref.name for ref in gangs.gangs] == ["small"]
     assert gangs.text.endswith(
         "then all 2 pods fit, once 1 pod on node a that is being deleted is gone "
@@ -215,16 +215,16 @@ def test_a_deadline_that_comes_before_what_is_being_deleted_has_gone() -> None:
 def test_what_goes_elsewhere_changes_nothing() -> None:
     other = node("c", 0, 0)
     found = advised([FULL, other], 1, 4, going("gone", 2, c=0), resident("small", a=4))
-    assert only(found, Change.SUSPEND_GANGS).text.endswith("then the pod fits.")
+    assert only(found, AdviceKind.SUSPEND_GANGS).text.endswith("then the pod fits.")
 
 
 def test_suspending_frees_only_what_does_not_go_anyway() -> None:
     """Half of the gang is stuck in its deletion: without it there is no room, whoever is suspended."""
     part = {"a": Load({GPU: 2}, 1)}
     stuck = replace(held("stuck", ending(-5, deleted=True, a=2), a=2), by_suspending=part)
-    assert Change.SUSPEND_GANGS not in kinds(advised([FULL], 1, 4, stuck))
+    assert AdviceKind.SUSPEND_GANGS not in kinds(advised([FULL], 1, 4, stuck))
     suspended = replace(resident("off", a=4), by_suspending={})
-    assert Change.SUSPEND_GANGS not in kinds(advised([FULL], 1, 4, suspended))
+    assert AdviceKind.SUSPEND_GANGS not in kinds(advised([FULL], 1, 4, suspended))
 
 
 def test_a_pod_that_keeps_others_away_goes() -> None:
@@ -267,6 +267,6 @@ def later(unit: Unit, minutes: float) -> Unit:
 
 def test_what_was_worked_out_about_a_room_is_not_believed_for_longer() -> None:
     unit = waiting([FULL], 1, 4, quorum=1, residents=[going("gone", 2, a=4)])
-    assert kinds(advise(unit)) == [Change.WAIT_FOR_END]
-    assert kinds(advise(later(unit, 1.9))) == [Change.WAIT_FOR_END]
-    assert Change.WAIT_FOR_END not in kinds(advise(later(unit, 2)))
+    assert kinds(advise(unit)) == [AdviceKind.WAIT_FOR_END]
+    assert kinds(advise(later(unit, 1.9))) == [AdviceKind.WAIT_FOR_END]
+    assert AdviceKind.WAIT_FOR_END not in kinds(advise(later(unit, 2)))

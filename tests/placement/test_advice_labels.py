@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gangboard.domain.advice import Advice, Change, Way
+from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
 from gangboard.domain.capacity import HOSTNAME, ClusterRoom, Needs, NodeRoom
 from gangboard.placement.advice import advise
 from gangboard.placement.unit_placement import placing_of
@@ -24,7 +24,7 @@ def told(*nodes: NodeRoom, **selected: str) -> list[Advice]:
     room = ClusterRoom(tuple(nodes))
     unit = unit_of(job, *pods_of(job, 2, needs=needs), facts={"room": room, "kubernetes": (1, 37)})
     found = advise(replace(unit, placing=placing_of(unit)))
-    return [one for one in found if one.change is Change.SELECT]
+    return [one for one in found if one.change is AdviceKind.SELECT]
 
 
 def test_the_values_that_do_are_named() -> None:
@@ -33,7 +33,11 @@ def test_the_values_that_do_are_named() -> None:
         "Select model=a100 or model=h100 instead of model=b200, which no node has: then all 2 pods "
         "fit (recreate)."
     )
-    assert (found.label, found.values, found.way) == ("model", ("a100", "h100"), Way.RECREATE)
+    assert (found.label, found.values, found.way) == (
+        "model",
+        ("a100", "h100"),
+        ChangeMethod.RECREATE,
+    )
 
 
 def test_a_value_with_too_little_room_is_not() -> None:

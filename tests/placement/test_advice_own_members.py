@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gangboard.domain.advice import Change
+from gangboard.domain.advice import AdviceKind
 from gangboard.domain.capacity import ClusterRoom, Load, NodeRoom, Taint
 from gangboard.domain.facts import Unit
 from gangboard.placement.advice import advise
@@ -53,19 +53,19 @@ def work_list(*nodes: NodeRoom) -> Unit:
 
 def test_nobody_is_told_to_take_away_a_pod_of_the_gang() -> None:
     full_with_own = replace(node("a", gpu=4), now=Load({GPU: 4}, 1))
-    assert kinds(advise(work_list(full_with_own))) == [Change.SIZE]
+    assert kinds(advise(work_list(full_with_own))) == [AdviceKind.SIZE]
 
 
 def test_room_is_freed_beside_it() -> None:
     unit = work_list(holding("a", 8))
-    assert only(advise(unit), Change.FREE_ROOM).free == {"a": {GPU: 4}}
+    assert only(advise(unit), AdviceKind.FREE_ROOM).free == {"a": {GPU: 4}}
 
 
 def test_room_is_freed_elsewhere() -> None:
     """Node a has room for one only, and that is taken by the pod that runs."""
     own = replace(node("a", gpu=4), now=Load({GPU: 4}, 1))
     unit = work_list(own, holding("b", 8))
-    assert only(advise(unit), Change.FREE_ROOM).free == {"b": {GPU: 4}}
+    assert only(advise(unit), AdviceKind.FREE_ROOM).free == {"b": {GPU: 4}}
 
 
 def jobset(*, others_wait: bool) -> Unit:
@@ -93,8 +93,8 @@ def jobset(*, others_wait: bool) -> Unit:
 
 def test_a_jobset_that_is_made_anew_as_a_whole_tolerates_for_all_that_wait() -> None:
     """For the pod of one Job there is room then; the other would wait as before."""
-    assert only(advise(jobset(others_wait=False)), Change.TOLERATE).taint == INFRA
-    assert Change.TOLERATE not in kinds(advise(jobset(others_wait=True)))
+    assert only(advise(jobset(others_wait=False)), AdviceKind.TOLERATE).taint == INFRA
+    assert AdviceKind.TOLERATE not in kinds(advise(jobset(others_wait=True)))
 
 
 # A group that has its quorum: the scheduler takes the others as they come
@@ -127,12 +127,12 @@ def test_a_quorum_that_is_met_is_not_lowered() -> None:
         unit = at_quorum(others=others)
         assert unit.placing is not None
         assert unit.placing.request.needed == 3
-        assert Change.QUORUM not in kinds(advise(unit))
+        assert AdviceKind.QUORUM not in kinds(advise(unit))
 
 
 def test_nobody_leaves_a_gang_that_has_its_quorum() -> None:
     """As without the gang, its other pods are placed one by one."""
-    assert Change.OPT_OUT not in kinds(advise(at_quorum(unasked=True)))
+    assert AdviceKind.OPT_OUT not in kinds(advise(at_quorum(unasked=True)))
 
 
 def test_a_quorum_that_is_not_met_counts_those_with_a_node() -> None:
@@ -140,7 +140,7 @@ def test_a_quorum_that_is_not_met_counts_those_with_a_node() -> None:
     assert unit.group is not None
     unit = replace(unit, quorum=6, group=replace(unit.group, quorum=6))
     unit = replace(unit, placing=placing_of(unit))
-    found = only(advise(unit), Change.QUORUM)
+    found = only(advise(unit), AdviceKind.QUORUM)
     assert found.text == "Lower the quorum of PodGroup ring from 6 to 5: 1 pod fits now (in place)."
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from gangboard.domain.advice import Advice, Change
+from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import (
     PODS,
     ClusterRoom,
@@ -127,18 +127,21 @@ def changed(unit: Unit, advice: Advice, part: Sequence[str] | None = None) -> li
     named = [ref.name for ref in (advice.nodes or advice.gangs)] if part is None else list(part)
     nodes = []
     for node in unit.facts.room.nodes:
-        if advice.change is Change.FREE_ROOM and node.name in named:
+        if advice.change is AdviceKind.FREE_ROOM and node.name in named:
             node = _freed(node, advice.free[node.name])
-        if advice.change is Change.UNCORDON and node.name in named:
+        if advice.change is AdviceKind.UNCORDON and node.name in named:
             node = replace(node, taints=tuple(one for one in node.taints if one != CORDON))
         nodes.append(node)
     for resident in unit.facts.room.residents():
-        if advice.change is Change.SUSPEND_GANGS and resident.ref.name in named:
+        if advice.change is AdviceKind.SUSPEND_GANGS and resident.ref.name in named:
             freed = resident.kept
             nodes = [_freed(node, _of(freed, node.name)) for node in nodes]
         for end in resident.ends:
             # What is advised about room counts on what is being deleted.
-            waited = end.deleted and advice.change in (Change.SUSPEND_GANGS, Change.FREE_ROOM)
+            waited = end.deleted and advice.change in (
+                AdviceKind.SUSPEND_GANGS,
+                AdviceKind.FREE_ROOM,
+            )
             if waited or (advice.at is not None and end.at <= advice.at):
                 nodes = [_freed(node, _of(end.loads, node.name)) for node in nodes]
     return nodes
@@ -177,7 +180,12 @@ def _tolerating(request: PlacementRequest) -> PlacementRequest:
     return replace(request, parties=parties)
 
 
-BY_NODES = (Change.FREE_ROOM, Change.UNCORDON, Change.SUSPEND_GANGS, Change.WAIT_FOR_END)
+BY_NODES = (
+    AdviceKind.FREE_ROOM,
+    AdviceKind.UNCORDON,
+    AdviceKind.SUSPEND_GANGS,
+    AdviceKind.WAIT_FOR_END,
+)
 
 
 @settings(max_examples=250, deadline=None)
@@ -187,7 +195,7 @@ def test_what_is_advised_frees_and_no_part_of_it_does(unit: Unit) -> None:
     request = asked(unit)
     for one in found:
         event(one.change)
-        if one.change is Change.QUORUM:
+        if one.change is AdviceKind.QUORUM:
             assert unit.quorum is not None
             assert one.count is not None
             assert one.count < unit.quorum
@@ -198,17 +206,17 @@ def test_what_is_advised_frees_and_no_part_of_it_does(unit: Unit) -> None:
                 assert most == one.count
             if one.when_empty:
                 assert placed(request, unit.facts.room.nodes) < one.count
-        if one.change is Change.DROP_TOPOLOGY:
+        if one.change is AdviceKind.DROP_TOPOLOGY:
             free = replace(request, topology_keys=(), domain=None)
             assert placed(free, unit.facts.room.nodes) >= request.needed
-        if one.change is Change.TOLERATE:
+        if one.change is AdviceKind.TOLERATE:
             assert one.taint == TAINT
             assert placed(_tolerating(request), unit.facts.room.nodes) >= request.needed
         if one.change not in BY_NODES:
             continue
         assert placed(request, changed(unit, one)) >= request.needed, one
         names = [ref.name for ref in (one.nodes or one.gangs)]
-        for name in names if one.change is not Change.WAIT_FOR_END else ():
+        for name in names if one.change is not AdviceKind.WAIT_FOR_END else ():
             fewer = [other for other in names if other != name]
             assert placed(request, changed(unit, one, fewer)) < request.needed, (one, name)
 
@@ -217,7 +225,7 @@ def test_what_is_advised_frees_and_no_part_of_it_does(unit: Unit) -> None:
 @given(waiting())
 def test_half_of_the_room_that_is_to_be_freed_is_too_little(unit: Unit) -> None:
     for one in advise(unit):
-        if one.change is Change.FREE_ROOM:
+        if one.change is AdviceKind.FREE_ROOM:
             half = {
                 name: {resource: amount // 2 for resource, amount in amounts.items()}
                 for name, amounts in one.free.items()
@@ -284,7 +292,7 @@ def test_a_pod_on_a_full_node_keeps_members_from_the_whole_rack() -> None:
     facts = {"room": ClusterRoom(nodes), "kubernetes": (1, 37)}
     unit = unit_of(jobset, driver, workers, *pods, a_group("g", quorum=3), facts=facts)
     unit = replace(unit, placing=placing_of(unit))
-    (one,) = [one for one in advise(unit) if one.change is Change.UNCORDON]
+    (one,) = [one for one in advise(unit) if one.change is AdviceKind.UNCORDON]
     assert one.text == "Uncordon node d: then all 3 pods fit."
 
 
@@ -306,6 +314,6 @@ def test_an_amount_is_never_more_than_what_can_leave() -> None:
     facts = {"room": ClusterRoom((node,)), "kubernetes": (1, 37)}
     unit = unit_of(job, *pods_of(job, 2, group="g"), a_group("g", quorum=2, of=job), facts=facts)
     unit = replace(unit, placing=placing_of(unit))
-    (one,) = [one for one in advise(unit) if one.change is Change.FREE_ROOM]
+    (one,) = [one for one in advise(unit) if one.change is AdviceKind.FREE_ROOM]
     assert one.free == {"a": {PODS: 2}}
     assert one.text == "Free 2 pods on node a: then all 2 pods fit."

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gangboard.diagnosis.engine import assess
-from gangboard.domain.advice import Advice, Change, Way
+from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
 from gangboard.domain.capacity import ClusterRoom, Needs, NodeRoom
 from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group, Policy, WorkloadEntry
@@ -53,10 +53,10 @@ def told(
     found = pods or pods_of(job, 4, group=name)
     facts = {"room": ClusterRoom(tuple(nodes)), "kubernetes": minor}
     unit = unit_of(job, *found, *([group] if group is not None else []), facts=facts)
-    return advised(unit, Change.SIZE, Change.QUORUM)
+    return advised(unit, AdviceKind.SIZE, AdviceKind.QUORUM)
 
 
-def advised(unit: Unit, *changes: Change) -> list[Advice]:
+def advised(unit: Unit, *changes: AdviceKind) -> list[Advice]:
     unit = replace(unit, placing=placing_of(unit))
     return [one for one in advise(unit) if one.change in changes]
 
@@ -110,14 +110,14 @@ def test_nor_does_an_entry_of_a_workload_of_1_35() -> None:
     group = replace(
         plan, policy=Policy.GANG, quorum=4, entry=WorkloadEntry("plan", "workers"), templates=()
     )
-    assert Change.SIZE not in [one.change for one in told(job, group, minor=V135)]
+    assert AdviceKind.SIZE not in [one.change for one in told(job, group, minor=V135)]
 
 
 def test_a_quorum_that_is_not_the_size_is_not_lowered_with_it() -> None:
     """Somebody changed the PodGroup itself: nothing tells what its controller makes of it."""
     job = a_train(gang_request=LEFT_OPEN)
     found = told(job, a_group("g", quorum=3, of=job))
-    assert [one.change for one in found] == [Change.QUORUM]
+    assert [one.change for one in found] == [AdviceKind.QUORUM]
 
 
 def test_a_group_that_is_not_known_is_no_group_without_a_quorum() -> None:
@@ -138,7 +138,7 @@ def test_a_list_of_work_keeps_its_completions() -> None:
     job = a_train(completions=100, desired=4)
     for minor in (V135, V136, V137):
         (found,) = told(job, minor=minor)
-        assert found.way is Way.IN_PLACE
+        assert found.way is ChangeMethod.IN_PLACE
         assert found.text == (
             "Lower the parallelism of Job train from 4 to 2: that many fit now (in place)."
         )
@@ -272,7 +272,7 @@ def told_of(
         quorum=group.quorum if group is not None else None,
         desired=own.desired,
     )
-    return texts(advised(unit, Change.SIZE))
+    return texts(advised(unit, AdviceKind.SIZE))
 
 
 def workers(jobs: int = 1, pods: int = 4) -> Any:

@@ -6,7 +6,7 @@ Kubernetes documents 0 as pausing a Job; JobSet keeps counting such a Job as rea
 
 from __future__ import annotations
 
-from gangboard.domain.advice import Change
+from gangboard.domain.advice import AdviceKind
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
@@ -48,7 +48,7 @@ def _advice(unit: Unit, jobs: tuple[Owner, ...], subject: str) -> str:
     before = jobs[0].paused_parallelism if len(jobs) == 1 else None
     number = f"back to {before}" if before else "above 0"
     target = Target.JOB if unit.quorum is None else Target.GANG_JOB
-    way = way_of(Change.SIZE, target, unit.facts.kubernetes)
+    way = way_of(AdviceKind.SIZE, target, unit.facts.kubernetes)
     return f"Set spec.parallelism of {subject} {number} ({way})."
 
 

@@ -9,7 +9,7 @@ about it (k/k#141900, by design; observed on 1.35.4 to 1.37.0). Until the count 
 
 from __future__ import annotations
 
-from gangboard.domain.advice import Change, Way
+from gangboard.domain.advice import AdviceKind, ChangeMethod
 from gangboard.domain.facts import Unit
 from gangboard.domain.group import label_of_group
 from gangboard.domain.health import Health, Stage
@@ -146,8 +146,8 @@ def _ask_for_more(unit: Unit, number: int) -> str:
     if owner.meta.ref.kind not in ("Job", "JobSet"):
         return more
     fixed = owner.meta.ref.kind == "JobSet" or _is_list_too_short(owner, seats(unit) + number)
-    way = way_of(Change.SIZE, Target.GANG_JOB, unit.facts.kubernetes)
-    return f"{more} ({Way.RECREATE if fixed else way})"
+    way = way_of(AdviceKind.SIZE, Target.GANG_JOB, unit.facts.kubernetes)
+    return f"{more} ({ChangeMethod.RECREATE if fixed else way})"
 
 
 def _is_list_too_short(job: Owner, pods: int) -> bool:
@@ -167,7 +167,7 @@ def _lower(unit: Unit, quorum: int) -> str:
     target = _target(unit)
     if target is None or quorum < 1:
         return ""
-    way = way_of(Change.QUORUM, target, unit.facts.kubernetes)
+    way = way_of(AdviceKind.QUORUM, target, unit.facts.kubernetes)
     whose = label(unit.jobs[0].meta.ref) if target is Target.GANG_JOB else _whose(unit)
     return f"lower the quorum of {whose} from {unit.quorum} to {quorum} ({way})"
 
