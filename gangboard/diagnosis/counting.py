@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from gangboard.diagnosis.current_attempt import standing
 from gangboard.domain.facts import GangFacts, Unit
-from gangboard.domain.owner import PodShape
+from gangboard.domain.owner import PodSet
 from gangboard.domain.reading.preemption import last_preemption
 from gangboard.domain.reading.progress import is_full, ready_count, succeeded
 from gangboard.domain.reading.retry import fits_since
@@ -61,7 +61,7 @@ def decimal_text(amount: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def total_requests(shapes: Iterable[PodShape]) -> dict[str, Decimal]:
+def total_requests(shapes: Iterable[PodSet]) -> dict[str, Decimal]:
     """Return what all pods of these shapes ask for together, by resource."""
     total: dict[str, Decimal] = defaultdict(Decimal)
     for shape in shapes:
@@ -78,18 +78,16 @@ def request_texts(facts: GangFacts) -> dict[str, str]:
 
 def weight(unit: Unit) -> tuple[Decimal, Decimal]:
     """Return what a unit asks for: accelerators, then cores. The heavier unit is told first."""
-    shapes = [
-        PodShape(job.desired, shape.requests) for job in unit.jobs for shape in job.shapes[:1]
-    ]
+    shapes = [PodSet(job.desired, shape.requests) for job in unit.jobs for shape in job.shapes[:1]]
     missing = frozenset(unit.missing_jobs)
     shapes += [
-        PodShape(part.pods, part.requests)
+        PodSet(part.pods, part.requests)
         for part in (unit.parts if missing else ())
         for name in part.child_names
         if name in missing
     ]
     if not shapes:
-        shapes = [PodShape(1, pod.requests) for pod in unit.pods]
+        shapes = [PodSet(1, pod.requests) for pod in unit.pods]
     total = total_requests(shapes)
     accelerators = sum(
         (amount for name, amount in total.items() if is_accelerator(name)), Decimal()

@@ -31,7 +31,7 @@ from gangboard.domain.owner import (
     Outcome,
     Owner,
     Part,
-    PodShape,
+    PodSet,
     Policies,
 )
 from gangboard.domain.registry import OwnerKind, Resource
@@ -61,7 +61,7 @@ def _build(wire: WireJobSet, version: str) -> Owner:
         suspend_set_at=read_time(set_at),
         desired=sum(part.replicas * part.pods for part in parts),
         parts=parts,
-        shapes=tuple(PodShape(part.replicas * part.pods, part.requests) for part in parts),
+        shapes=tuple(PodSet(part.replicas * part.pods, part.requests) for part in parts),
         finish=_finish(conditions, status),
         conditions=conditions,
         restarts=status.restarts or 0,

@@ -18,7 +18,7 @@ from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.hold import Hold
 from gangboard.domain.node import Node
 from gangboard.domain.objects import Condition, Controller, Meta, ObjectRef
-from gangboard.domain.owner import Finish, Outcome, Owner, Part, PodShape
+from gangboard.domain.owner import Finish, Outcome, Owner, Part, PodSet
 from gangboard.domain.pod import Container, Pod
 from gangboard.domain.queue import QueueEntry
 
@@ -88,7 +88,7 @@ def _split(fields: dict[str, Any]) -> dict[str, Any]:
 def a_job(name: str = "train", *, pods: int = 2, ask: str = "1", **fields: Any) -> Owner:
     """A Job of `pods` pods with `ask` cpu each; indexed, completions = parallelism = pods."""
     meta = a_meta("batch", "Job", name, **_split(fields))
-    shape = PodShape(pods, fields.pop("requests", requests(cpu=ask)))
+    shape = PodSet(pods, fields.pop("requests", requests(cpu=ask)))
     given = {
         "desired": pods,
         "shapes": (shape,),
@@ -126,7 +126,7 @@ def a_jobset(name: str = "run", *parts: Part, **fields: Any) -> Owner:
         "desired": sum(part.replicas * part.pods for part in named),
         "counted_restarts": fields.get("restarts", 0),
         "parts": named,
-        "shapes": tuple(PodShape(part.replicas * part.pods, part.requests) for part in named),
+        "shapes": tuple(PodSet(part.replicas * part.pods, part.requests) for part in named),
         **fields,
     }
     return Owner(meta=meta, **given)
