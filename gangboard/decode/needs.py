@@ -17,6 +17,7 @@ from gangboard.decode.selectors import (
 )
 from gangboard.decode.spread import WireSpread, read_spreads
 from gangboard.decode.wire import Int32, Int64, Wire
+from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.capacity import (
     AFFINITY,
     ANTI_AFFINITY,
@@ -27,7 +28,6 @@ from gangboard.domain.capacity import (
     Term,
     Toleration,
 )
-from gangboard.domain.keeping import MEBIBYTE, kept
 
 # Extended resources of this name are served by dynamic allocation (1.36 and later).
 _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
@@ -187,7 +187,7 @@ class _Common:
     """Hard topology spread constraints."""
 
 
-@kept(4096, 32 * MEBIBYTE)
+@bounded_cache(4096, 32 * MEBIBYTE)
 def _common(selector: bytes, affinity: bytes, tolerations: bytes, spread: bytes) -> _Common:
     found = _read_common(selector, affinity, tolerations, spread)
     return replace(found, needs=_shared(found.needs))
@@ -210,7 +210,7 @@ def _read_common(selector: bytes, affinity: bytes, tolerations: bytes, spread: b
     )
 
 
-@kept(16384, 64 * MEBIBYTE)
+@bounded_cache(16384, 64 * MEBIBYTE)
 def _shared(needs: Needs) -> Needs:
     return needs
 

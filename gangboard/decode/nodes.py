@@ -9,7 +9,7 @@ from gangboard.decode.wire import Wire, WireCondition, WireMeta, pick_condition,
 from gangboard.domain.capacity import Taint
 from gangboard.domain.node import Node
 from gangboard.domain.registry import Resource
-from gangboard.domain.units import units
+from gangboard.domain.resource_units import units
 
 
 class WireNodeMeta(WireMeta):

@@ -6,9 +6,9 @@ import re
 from decimal import Context, Decimal
 from functools import lru_cache
 
-from gangboard.domain.keeping import MEBIBYTE, kept
+from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.registry import DecodeError
-from gangboard.domain.units import units
+from gangboard.domain.resource_units import units
 
 # The grammar of k8s.io/apimachinery/pkg/api/resource/quantity.go. `1E` is exa, `1E3` an exponent.
 _QUANTITY = re.compile(
@@ -43,7 +43,7 @@ def parse_quantity(text: str) -> Decimal:
     return _EXACT.multiply(number, _FACTORS[found["suffix"]]) if found["suffix"] else number
 
 
-@kept(4096, 4 * MEBIBYTE)
+@bounded_cache(4096, 4 * MEBIBYTE)
 def parse_amount(resource: str, text: str) -> Decimal:
     """Return a quantity of a resource in base units; raise DecodeError also where it is too large.
 

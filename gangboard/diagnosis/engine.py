@@ -9,6 +9,7 @@ from datetime import datetime
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.counting import count_members, remember, request_texts, weight
 from gangboard.diagnosis.current_attempt import natural
+from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.job_states import job_states, member_states
 from gangboard.diagnosis.running_units import RUNNING, running_finding
 from gangboard.diagnosis.ungrouped_workers import fit_table_units, merge_waiting_workers
@@ -20,7 +21,6 @@ from gangboard.diagnosis.unit_findings import (
     first,
     with_placing,
 )
-from gangboard.diagnosis.units import units
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.job_holds import idle_holds

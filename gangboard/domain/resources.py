@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from gangboard.domain.keeping import MEBIBYTE, kept
+from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 
 _OTHER_DOMAINS = frozenset(
     {
@@ -52,7 +52,7 @@ def is_device(resource: str) -> bool:
     return "/" in resource
 
 
-@kept(1024, MEBIBYTE)
+@bounded_cache(1024, MEBIBYTE)
 def is_accelerator(resource: str) -> bool:
     """Whether it counts accelerators of any vendor, such as `nvidia.com/gpu` or `google.com/tpu`.
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from gangboard.domain.capacity import PODS, Load, NodeRoom, Shape
 from gangboard.domain.placing import When
-from gangboard.domain.units import base_units, units
+from gangboard.domain.resource_units import base_units, units
 
 __all__ = ["base_units", "free", "pod_amounts", "taken", "units", "wanted"]
 

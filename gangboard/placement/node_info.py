@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TypeVar
 
+from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.capacity import Amounts, HostPort, Load, PodTerm
-from gangboard.domain.keeping import MEBIBYTE, kept
 from gangboard.domain.pod import Pod
 from gangboard.placement.amounts import pod_amounts
 
@@ -143,7 +143,7 @@ def taken_of(pod: Pod) -> Taken | None:
     )
 
 
-@kept(16384, 32 * MEBIBYTE)
+@bounded_cache(16384, 32 * MEBIBYTE)
 def _amounts(requests: tuple[tuple[str, Decimal], ...]) -> Amounts:
     """Return the amounts of one pod, the same object for the many pods that ask the same."""
     return pod_amounts(dict(requests))

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
 from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.diagnosis.registry import grouping_apis, owner_kinds
-from gangboard.diagnosis.units import units
 from gangboard.domain.advice import Advice
 from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.facts import Unit

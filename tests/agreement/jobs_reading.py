@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 from gangboard.decode.pods import POD
 from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.registry import owner_kinds
-from gangboard.diagnosis.units import units
 from gangboard.domain.facts import Unit
 from gangboard.domain.group import Group
 from gangboard.domain.owner import Owner

@@ -10,8 +10,8 @@ from typing import Any
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
 from gangboard.diagnosis.assemble import assemble
+from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.registry import grouping_apis
-from gangboard.diagnosis.units import units
 from gangboard.domain.capacity import ClusterRoom, PodTerm, Shape
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Answer

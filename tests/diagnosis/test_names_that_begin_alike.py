@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from gangboard.actions.verify.siblings import changes
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.object_links import Linked
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.diagnosis.policy.gang_index import index_gang
-from gangboard.diagnosis.units import units
 from gangboard.domain.action import ActionContext
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner

@@ -7,9 +7,9 @@ from typing import Any
 
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.engine import assess
+from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.job_states import member_states
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.diagnosis.units import units
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Policy, WorkloadEntry, label_of_group, read_entry
 from gangboard.domain.objects import Condition

@@ -11,8 +11,8 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
+from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.facts import Unit
-from gangboard.domain.keeping import MEBIBYTE, kept
 from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.progress import lacks_room
@@ -65,7 +65,7 @@ def _cleaned(text: str) -> str:
     return _ONE_PLACEMENT.sub("", line).rstrip(" .,")
 
 
-_kept = kept(4096, 16 * MEBIBYTE)(_cleaned)
+_kept = bounded_cache(4096, 16 * MEBIBYTE)(_cleaned)
 
 
 def _strip_tails(line: str) -> str:

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.facts import Unit
-from gangboard.domain.keeping import MEBIBYTE, kept
 from gangboard.domain.pod_claims import OF_VOLUMES
 from gangboard.domain.reading.scheduler_text import (
     LONGEST_KEPT,
@@ -262,7 +262,7 @@ def _read_text(raw: str) -> _Reading | None:
     return _read_nodes(reasons)
 
 
-_kept = kept(4096, 16 * MEBIBYTE)(_read_text)
+_kept = bounded_cache(4096, 16 * MEBIBYTE)(_read_text)
 
 
 def _read_nodes(reasons: tuple[tuple[str, int], ...]) -> _Reading | None:

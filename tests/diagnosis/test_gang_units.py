@@ -8,7 +8,7 @@ import pytest
 
 from gangboard.diagnosis.assemble import assemble
 from gangboard.diagnosis.counting import count_members
-from gangboard.diagnosis.units import units
+from gangboard.diagnosis.gang_units import units
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Policy
 from gangboard.domain.owner import Outcome, Owner

@@ -14,8 +14,8 @@ from gangboard.decode import needs, quantities
 from gangboard.decode.podspec import WireContainer
 from gangboard.decode.selectors import WirePodTerm
 from gangboard.domain import resources
+from gangboard.domain.bounded_cache import bounded_cache, weigh
 from gangboard.domain.capacity import HostPort
-from gangboard.domain.keeping import kept, weigh
 from gangboard.domain.reading import scheduler_text
 from gangboard.placement import node_info
 from gangboard.placement.sentences import scheduler_message
@@ -98,7 +98,7 @@ def test_bytes_do_not_grow(case: str) -> None:
 def test_what_many_ask_for_is_made_once() -> None:
     made: list[str] = []
 
-    @kept(3, MIB)
+    @bounded_cache(3, MIB)
     def double(text: str) -> str:
         made.append(text)
         return text * 2
@@ -113,7 +113,7 @@ def test_what_many_ask_for_is_made_once() -> None:
 def test_when_it_is_too_much_all_is_forgotten_but_the_last() -> None:
     made: list[str] = []
 
-    @kept(100, 4000)
+    @bounded_cache(100, 4000)
     def length(text: str) -> int:
         made.append(text[0])
         return len(text)
@@ -128,7 +128,7 @@ def test_when_it_is_too_much_all_is_forgotten_but_the_last() -> None:
 
 
 def test_errors_are_not_kept() -> None:
-    @kept(10, MIB)
+    @bounded_cache(10, MIB)
     def fail(text: str) -> str:
         raise ValueError(text)
 

@@ -22,7 +22,7 @@ _ENTRY = 256
 _SIMPLE = frozenset({str, bytes, int, bool, float, Decimal, type(None)})
 
 
-def kept(most: int, most_bytes: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def bounded_cache(most: int, most_bytes: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Keep up to `most` results of a function, those asked for last, and about `most_bytes` of them.
 
     Every result is weighed with its arguments when it is made; when they come to more, all that was
