@@ -42,7 +42,7 @@ from gangboard.store.capacity import (
     stored_nodes,
     stored_shapes,
 )
-from gangboard.store.leases import Claim
+from gangboard.store.cluster_leases import ClusterLease
 from gangboard.store.observations import next_version, writing
 
 EVERY = 5.0
@@ -59,7 +59,7 @@ class CapacityWriter:
     """Keeps the tables of one cluster's capacity as they should be, with few writes."""
 
     def __init__(
-        self, claim: Claim, node_usage: NodeUsageTracker, assessments: AssessmentIndex
+        self, claim: ClusterLease, node_usage: NodeUsageTracker, assessments: AssessmentIndex
     ) -> None:
         self._claim = claim
         self._node_usage = node_usage

@@ -45,7 +45,7 @@ from gangboard.polling.sight import PODS_KEY
 from gangboard.polling.silence import Silence
 from gangboard.polling.suspend_history import SuspendHistory
 from gangboard.polling.watched import Watched
-from gangboard.store.leases import Claim, renew
+from gangboard.store.cluster_leases import ClusterLease, renew_lease
 from gangboard.store.models import Gang, ResourceState, WatchedObject
 from gangboard.store.objects import unpack
 
@@ -73,7 +73,7 @@ def resources() -> tuple[Resource, ...]:
 class ClusterCache:
     """Caches of one cluster. Thrown away when the lease is lost."""
 
-    claim: Claim
+    claim: ClusterLease
     cluster_name: str
     credentials_stamp: bytes
     """The sealed credentials that the connection was made from; others mean a new cache."""
@@ -185,7 +185,7 @@ class ClusterCache:
             yield from portion
             last = portion[-1][1]
             if time.monotonic() - renewed_at > RENEW_EVERY:
-                renew(self.claim)
+                renew_lease(self.claim)
                 renewed_at = time.monotonic()
 
     def _drop_orphaned_events(self) -> None:

@@ -13,8 +13,8 @@ from django.conf import settings
 
 from gangboard.polling.poll import hand_back, poll_window
 from gangboard.polling.poll_slots import PollSlots
+from gangboard.store.cluster_leases import FreeCluster, acquire_lease, free_clusters
 from gangboard.store.heartbeats import living_pollers, slots_are_short
-from gangboard.store.leases import Free, claim, free_clusters
 
 SEEDING_SECONDS = 5.0
 """So long a cluster waits at least before another gives way: a free slot would have taken it."""
@@ -51,13 +51,15 @@ def _following(
     if slots.rank(cluster_id, settings.POLL_WINDOW + GRACE) >= len(waiting):
         return cluster_id  # others here have had longer turns
     for one in waiting:
-        if slots.promise(cluster_id, one) and claim(one, holder) is not None:
+        if slots.promise(cluster_id, one) and acquire_lease(one, holder) is not None:
             hand_back(cluster_id, holder)
             return one
     return cluster_id
 
 
-def in_waiting_order(free: Iterable[Free], *, holder: str, living: Collection[str]) -> list[int]:
+def in_waiting_order(
+    free: Iterable[FreeCluster], *, holder: str, living: Collection[str]
+) -> list[int]:
     """Return the clusters that `holder` should give way to, the one that has waited longest first.
 
     Those of another living worker are left to it, unless they wait much longer than its own.

@@ -16,13 +16,13 @@ from gangboard.logs import get_logger
 from gangboard.polling.cluster_cache import ClusterCache, resources
 from gangboard.polling.watched import Watched
 from gangboard.polling.window import Window
-from gangboard.store.leases import (
+from gangboard.store.cluster_leases import (
     LEASE_SECONDS,
-    Claim,
+    ClusterLease,
     LeaseLostError,
-    claim,
+    acquire_lease,
     last_holders,
-    release,
+    release_lease,
 )
 from gangboard.store.models import Cluster, Gang
 from gangboard.store.observations import save_contact, writing
@@ -75,7 +75,7 @@ def poll_window(cluster_id: int, holder: str, stopping: threading.Event | None =
     which is recorded with the cluster and tried again when the lease has run out. `poll_slots.PollSlots` see
     to it that one worker polls a cluster only once at a time.
     """
-    held = claim(cluster_id, holder)
+    held = acquire_lease(cluster_id, holder)
     if held is None:
         drop_cache(cluster_id)
         return False
@@ -99,7 +99,7 @@ def poll_window(cluster_id: int, holder: str, stopping: threading.Event | None =
     return True
 
 
-def _record_defect(held: Claim, defect: Exception) -> None:
+def _record_defect(held: ClusterLease, defect: Exception) -> None:
     sentence = (
         f"A defect of gangboard ended the poll ({type(defect).__name__}). "
         "What was last seen is kept; the log of the poll worker has the details."
@@ -111,7 +111,7 @@ def _record_defect(held: Claim, defect: Exception) -> None:
         log.warning("lease lost", cluster=held.cluster_id, why=str(lost))
 
 
-def _record_problem(held: Claim, problem: str, sentence: str) -> None:
+def _record_problem(held: ClusterLease, problem: str, sentence: str) -> None:
     """Say on the cluster why nobody looked at it. Raises LeaseLostError."""
     with writing(held):
         save_contact(
@@ -158,9 +158,9 @@ def hand_back(cluster_id: int, holder: str, *, keep: bool = True) -> None:
     """
     if not (keep and _keep(cluster_id, holder)):
         drop_cache(cluster_id)
-    held = claim(cluster_id, holder)
+    held = acquire_lease(cluster_id, holder)
     if held is not None:
-        release(held)
+        release_lease(held)
 
 
 def _keep(cluster_id: int, holder: str) -> bool:
@@ -187,7 +187,7 @@ def _keep(cluster_id: int, holder: str) -> bool:
     return True
 
 
-def _cache_of(held: Claim) -> ClusterCache | None:
+def _cache_of(held: ClusterLease) -> ClusterCache | None:
     """Return the cache that goes with the lease, a new one after a change of hands."""
     cluster = Cluster.objects.filter(pk=held.cluster_id).first()
     if cluster is None:
@@ -207,7 +207,7 @@ def _cache_of(held: Claim) -> ClusterCache | None:
     return cache
 
 
-def _new_cache(held: Claim, cluster: Cluster) -> ClusterCache | None:
+def _new_cache(held: ClusterLease, cluster: Cluster) -> ClusterCache | None:
     try:
         credentials = Credentials.from_document(unseal(bytes(cluster.credentials)))
         connection = Connection(credentials)
@@ -244,7 +244,7 @@ def poll_once(cluster_name: str | None = None) -> list[PollReport]:
 def _poll_one(cluster: Cluster) -> PollReport:
     holder = f"poll --once {threading.get_native_id()} {time.time_ns()}"
     give_up_at = time.monotonic() + LEASE_SECONDS + 1
-    while (held := claim(cluster.pk, holder)) is None:
+    while (held := acquire_lease(cluster.pk, holder)) is None:
         if time.monotonic() > give_up_at:
             return PollReport(cluster.name, "a running poll worker holds this cluster")
         time.sleep(0.2)
@@ -260,7 +260,7 @@ def _poll_one(cluster: Cluster) -> PollReport:
     except LeaseLostError:
         return PollReport(cluster.name, "another worker took this cluster over meanwhile")
     finally:
-        release(held)
+        release_lease(held)
 
 
 def _report(cluster: Cluster, cache: ClusterCache, window: Window, seconds: float) -> PollReport:

@@ -6,7 +6,7 @@ import threading
 import time
 from dataclasses import dataclass
 
-from gangboard.store.leases import LEASE_SECONDS
+from gangboard.store.cluster_leases import LEASE_SECONDS
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from gangboard.polling.assessor import Assessor
 from gangboard.polling.changes import Batch, Changed, Listed, News, Seen
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.watched import SENTENCES_KEPT, Watched
-from gangboard.store.leases import renew
+from gangboard.store.cluster_leases import renew_lease
 from gangboard.store.objects import owner_uid, pack, uid_or_none
 from gangboard.store.observations import (
     CHUNK,
@@ -226,7 +226,7 @@ class StoreWriter:
         for watched in self._cache.watched.values():
             watched.changed = True
         self._store_views()
-        renew(self._cache.claim)
+        renew_lease(self._cache.claim)
 
 
 def _about(model: object) -> str | None:

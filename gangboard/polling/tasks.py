@@ -10,8 +10,8 @@ from celery.signals import beat_init, celeryd_after_setup, worker_ready, worker_
 from gangboard.polling.cluster_rotation import poll_for_one_window
 from gangboard.polling.retention import clean_up
 from gangboard.polling.worker import HOLDER, OWN_QUEUE, pulse, slots, stopping
+from gangboard.store.cluster_leases import free_clusters
 from gangboard.store.heartbeats import Pulse, arrived
-from gangboard.store.leases import free_clusters
 
 EXPIRES = 10.0
 """Seconds after which an order to poll is stale: somebody gives it again."""

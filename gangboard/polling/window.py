@@ -23,7 +23,7 @@ from gangboard.polling.reflector import Reflector
 from gangboard.polling.silence import heard_at
 from gangboard.polling.store_writer import CONTACT_EVERY, StoreWriter, is_overdue
 from gangboard.polling.watched import Watched
-from gangboard.store.leases import renew
+from gangboard.store.cluster_leases import renew_lease
 from gangboard.store.observations import save_discovery, save_jobset_build
 
 log = get_logger(__name__)
@@ -145,7 +145,7 @@ class Window:
         renewed_at = time.monotonic()
         while not is_done() and time.monotonic() < give_up_at and not self._stopping.wait(SILENCE):
             if time.monotonic() - renewed_at > CONTACT_EVERY:
-                renew(self._cache.claim)
+                renew_lease(self._cache.claim)
                 renewed_at = time.monotonic()
 
     def _ask_for_build(self) -> None:

@@ -1,6 +1,6 @@
 """What a poll writes: objects, gangs, and how each resource could be seen.
 
-Every function that changes something belongs inside one `writing(claim)` block.
+Every function that changes something belongs inside one `writing(lease)` block.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from django.db.models import F
 from psycopg.types.json import Jsonb
 
 from gangboard.store.bulk import upsert_rows
-from gangboard.store.leases import Claim, confirm
+from gangboard.store.cluster_leases import ClusterLease, confirm_lease
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
 from gangboard.store.outages import record_outage
 
@@ -71,10 +71,10 @@ class ResourceView:
 
 
 @contextmanager
-def writing(held: Claim) -> Iterator[None]:
+def writing(lease: ClusterLease) -> Iterator[None]:
     """Open a transaction that is only committed while the lease is ours. Raises LeaseLostError."""
     with transaction.atomic():
-        confirm(held)
+        confirm_lease(lease)
         yield
 
 
@@ -185,23 +185,23 @@ def save_contact(
     return differs or was_silent
 
 
-def save_discovery(held: Claim, *, server_version: str, at: datetime) -> None:
+def save_discovery(lease: ClusterLease, *, server_version: str, at: datetime) -> None:
     """Record that the cluster said what it serves. Raises LeaseLostError."""
-    with writing(held):
-        Cluster.objects.filter(pk=held.cluster_id).update(
+    with writing(lease):
+        Cluster.objects.filter(pk=lease.cluster_id).update(
             server_version=server_version[:64], discovered_at=at
         )
 
 
-def save_jobset_build(held: Claim, build: str) -> None:
+def save_jobset_build(lease: ClusterLease, build: str) -> None:
     """Record what tells the cluster's build of JobSet from others. Raises LeaseLostError."""
-    with writing(held):
-        Cluster.objects.filter(pk=held.cluster_id).update(jobset_build=build)
+    with writing(lease):
+        Cluster.objects.filter(pk=lease.cluster_id).update(jobset_build=build)
 
 
-def save_first_listing(held: Claim, *, at: datetime) -> None:
+def save_first_listing(lease: ClusterLease, *, at: datetime) -> None:
     """Record that everything needed has been listed once. Raises LeaseLostError."""
-    with writing(held):
-        Cluster.objects.filter(pk=held.cluster_id, listed_at=None).update(
+    with writing(lease):
+        Cluster.objects.filter(pk=lease.cluster_id, listed_at=None).update(
             listed_at=at, data_version=F("data_version") + 1
         )

@@ -27,7 +27,7 @@ from gangboard.simulator import resources as resources_of_cluster
 from gangboard.simulator.clock import SteppedClock
 from gangboard.simulator.plane import Plane
 from gangboard.simulator.requests import parse
-from gangboard.store.leases import claim
+from gangboard.store.cluster_leases import acquire_lease
 from gangboard.store.lever_proofs import save_lever_proof
 from gangboard.store.models import Cluster, Grant
 from tests.interleavings.wire import HOST, owner_uids, target_of
@@ -149,7 +149,7 @@ class Site:
     # The poll
 
     def _new_cache(self) -> ClusterCache:
-        held = claim(self.cluster.pk, "poll")
+        held = acquire_lease(self.cluster.pk, "poll")
         assert held is not None
         return ClusterCache(
             claim=held,

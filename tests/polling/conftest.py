@@ -17,8 +17,8 @@ from gangboard.polling.poll import PollReport, poll_once
 from gangboard.polling.watched import Watched
 from gangboard.polling.window import Window
 from gangboard.simulator import Simulator
+from gangboard.store.cluster_leases import acquire_lease, release_lease
 from gangboard.store.clusters import add_cluster
-from gangboard.store.leases import claim, release
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
 
 HOLDER = "the test"
@@ -40,7 +40,7 @@ class Watching:
 
     def window(self, seconds: float = 1.0, *, impatient: bool = False) -> Window:
         """Hold the cluster for a window, as the worker does; `impatient` shortens the deadlines."""
-        held = claim(self.cluster.pk, HOLDER)
+        held = acquire_lease(self.cluster.pk, HOLDER)
         assert held is not None
         cache = poll._cache_of(held)
         assert cache is not None
@@ -57,7 +57,7 @@ class Watching:
         """
         target = self.simulator.store.version
         stopping = threading.Event()
-        held = claim(self.cluster.pk, HOLDER)
+        held = acquire_lease(self.cluster.pk, HOLDER)
         assert held is not None
         cache = poll._cache_of(held)
         assert cache is not None
@@ -86,9 +86,9 @@ class Watching:
     def forget(self) -> None:
         """Be a new worker: no caches."""
         poll.drop_cache(self.cluster.pk)
-        held = claim(self.cluster.pk, HOLDER)
+        held = acquire_lease(self.cluster.pk, HOLDER)
         if held is not None:
-            release(held)
+            release_lease(held)
 
     def state(self, resource: str) -> ResourceState:
         """Return how a resource can be seen."""

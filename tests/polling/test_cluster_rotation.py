@@ -21,9 +21,15 @@ from gangboard.polling.poll_slots import PollSlots
 from gangboard.polling.window import Window
 from gangboard.simulator import Simulator
 from gangboard.simulator.load import synthetic
-from gangboard.store import leases
+from gangboard.store import cluster_leases
+from gangboard.store.cluster_leases import (
+    NEVER_HELD,
+    FreeCluster,
+    acquire_lease,
+    free_clusters,
+    release_lease,
+)
 from gangboard.store.heartbeats import beat
-from gangboard.store.leases import NEVER_HELD, Free, claim, free_clusters, release
 from gangboard.store.models import Cluster, Lease, ResourceState, WatchedObject
 from tests.polling.conftest import HOLDER, Watching
 
@@ -61,7 +67,7 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
     made = Worker()
     monkeypatch.setattr(settings, "POLL_WINDOW", 0.1)
     # Windows that a real worker has side by side follow each other here: no lease may run out.
-    for module in (leases, poll_slots):
+    for module in (cluster_leases, poll_slots):
         monkeypatch.setattr(module, "LEASE_SECONDS", 600.0)
     monkeypatch.setattr(tasks, "slots", PollSlots(SLOTS))
     monkeypatch.setattr(
@@ -182,7 +188,7 @@ def test_two_windows_that_end_together_give_way_to_two_clusters(
     first, second, third, fourth = (cluster.pk for cluster in clusters)
     slots = PollSlots(2)
     for held in (first, second):
-        assert claim(held, "me") is not None
+        assert acquire_lease(held, "me") is not None
         assert slots.begin(held)
     waiting = free_clusters()
     assert [free.cluster_id for free in waiting] == [third, fourth]
@@ -200,23 +206,25 @@ class TestWhoseTurnItIs:
     def long_windows(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(settings, "POLL_WINDOW", 10)
 
-    def turn(self, *free: Free) -> list[int]:
+    def turn(self, *free: FreeCluster) -> list[int]:
         return in_waiting_order(free, holder="me", living={"me", OTHER})
 
     def test_who_has_waited_longest_comes_first_and_who_was_never_read_before_all(self) -> None:
-        found = self.turn(Free(1, "me", 9), Free(2, "me", 70), Free(3, "", NEVER_HELD))
+        found = self.turn(
+            FreeCluster(1, "me", 9), FreeCluster(2, "me", 70), FreeCluster(3, "", NEVER_HELD)
+        )
         assert found == [3, 2, 1]
 
     def test_who_waits_for_a_moment_only_pushes_nobody_out(self) -> None:
-        assert self.turn(Free(1, "me", 4.9)) == []
+        assert self.turn(FreeCluster(1, "me", 4.9)) == []
 
     def test_the_caches_of_another_worker_are_left_to_it_for_a_while(self) -> None:
-        assert self.turn(Free(1, OTHER, 19), Free(2, "me", 6)) == [2]
-        assert self.turn(Free(1, OTHER, 21), Free(2, "me", 6)) == [2, 1]
-        assert self.turn(Free(1, OTHER, 25), Free(2, "me", 6)) == [1, 2]
+        assert self.turn(FreeCluster(1, OTHER, 19), FreeCluster(2, "me", 6)) == [2]
+        assert self.turn(FreeCluster(1, OTHER, 21), FreeCluster(2, "me", 6)) == [2, 1]
+        assert self.turn(FreeCluster(1, OTHER, 25), FreeCluster(2, "me", 6)) == [1, 2]
 
     def test_those_of_a_dead_worker_are_anybodys(self) -> None:
-        assert self.turn(Free(1, "dead", 6)) == [1]
+        assert self.turn(FreeCluster(1, "dead", 6)) == [1]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -231,9 +239,9 @@ class TestWhatIsKept:
         watching.window(0.1)
         assert poll._caches[watching.cluster.pk] is cache
         poll.hand_back(watching.cluster.pk, HOLDER)
-        other = claim(watching.cluster.pk, OTHER)
+        other = acquire_lease(watching.cluster.pk, OTHER)
         assert other is not None
-        release(other)
+        release_lease(other)
         watching.window(0.1)
         assert poll._caches[watching.cluster.pk] is not cache
 
@@ -249,7 +257,7 @@ class TestWhatIsKept:
         poll.hand_back(second, HOLDER)
         assert list(poll._caches) == [first], "the one that came first stays"
         clusters[1].window(0.1)
-        assert claim(first, OTHER) is not None
+        assert acquire_lease(first, OTHER) is not None
         poll.hand_back(second, HOLDER)
         assert list(poll._caches) == [second]
 

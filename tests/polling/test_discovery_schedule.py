@@ -16,8 +16,8 @@ from gangboard.kube.errors import KubeError
 from gangboard.polling import cluster_cache, discovery_schedule, poll, window
 from gangboard.polling.store_writer import StoreWriter
 from gangboard.polling.window import Window
-from gangboard.store import leases
-from gangboard.store.leases import claim
+from gangboard.store import cluster_leases
+from gangboard.store.cluster_leases import acquire_lease
 from tests.polling.conftest import HOLDER, Watching, eventually
 
 Watch = Callable[..., Watching]
@@ -26,7 +26,7 @@ PODS = "pods"
 
 def _hold(watching: Watching, seconds: float, *, deadline: float) -> Window:
     """Hold the cluster for a window with this deadline for each request."""
-    held = claim(watching.cluster.pk, HOLDER)
+    held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
     found = poll._cache_of(held)
     assert found is not None
@@ -40,13 +40,13 @@ def _hold(watching: Watching, seconds: float, *, deadline: float) -> Window:
 
 def _let_others_try(monkeypatch: pytest.MonkeyPatch, watching: Watching) -> None:
     """Shorten the lease, and let another worker try to take the cluster right before a write."""
-    monkeypatch.setattr(leases, "LEASE_SECONDS", 1.0)
+    monkeypatch.setattr(cluster_leases, "LEASE_SECONDS", 1.0)
     monkeypatch.setattr(window, "CONTACT_EVERY", 0.2)
     monkeypatch.setattr(cluster_cache, "RENEW_EVERY", 0.2)
     write = StoreWriter.write_contact
 
     def then_write(writer: StoreWriter, *given: Any, **options: Any) -> None:
-        assert claim(watching.cluster.pk, "another") is None
+        assert acquire_lease(watching.cluster.pk, "another") is None
         write(writer, *given, **options)
 
     monkeypatch.setattr(StoreWriter, "write_contact", then_write)
@@ -230,7 +230,7 @@ def test_the_lease_is_kept_while_the_caches_are_filled(
         return remember(one, model)
 
     monkeypatch.setattr(cluster_cache.ClusterCache, "remember", slowly)
-    held = claim(watching.cluster.pk, HOLDER)
+    held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
     assert poll._cache_of(held) is not None
-    assert claim(watching.cluster.pk, "another") is None
+    assert acquire_lease(watching.cluster.pk, "another") is None

@@ -16,7 +16,7 @@ from gangboard.polling import poll
 from gangboard.polling.poll import poll_once
 from gangboard.polling.window import Window
 from gangboard.simulator import EXPECTED
-from gangboard.store.leases import LeaseLostError, claim
+from gangboard.store.cluster_leases import LeaseLostError, acquire_lease
 from gangboard.store.models import Cluster, Gang, Lease, WatchedObject
 from gangboard.store.secrets import SecretUnreadableError
 from tests.polling.conftest import HOLDER, Watching
@@ -109,10 +109,10 @@ def test_a_new_worker_goes_on_where_the_last_one_was(watch: Watch) -> None:
 
 def test_a_worker_that_lost_its_lease_writes_nothing(watch: Watch) -> None:
     watching = watch()
-    held = claim(watching.cluster.pk, HOLDER)
+    held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
     Lease.objects.filter(cluster=watching.cluster).update(expires_at=Now() - timedelta(seconds=1))
-    assert claim(watching.cluster.pk, "another") is not None
+    assert acquire_lease(watching.cluster.pk, "another") is not None
     cache = poll._new_cache(held, Cluster.objects.get(pk=watching.cluster.pk))
     assert cache is not None
     with pytest.raises(LeaseLostError):
@@ -138,7 +138,7 @@ def test_a_worker_that_is_told_to_stop_ends_its_window_at_once(watch: Watch) -> 
     assert time.monotonic() - started < 5
     assert Gang.objects.exists()
     poll.hand_back(watching.cluster.pk, HOLDER)
-    assert claim(watching.cluster.pk, "another") is not None
+    assert acquire_lease(watching.cluster.pk, "another") is not None
 
 
 def test_a_defect_is_said_on_the_cluster_and_nothing_is_lost(
@@ -167,7 +167,7 @@ def test_a_worker_that_wakes_past_its_lease_says_nothing_of_the_cluster(
 
     def lose_the_lease() -> None:
         Lease.objects.update(expires_at=Now() - timedelta(seconds=1))
-        assert claim(watching.cluster.pk, "another") is not None
+        assert acquire_lease(watching.cluster.pk, "another") is not None
 
     def fail(*_: object) -> None:
         lose_the_lease()

@@ -8,14 +8,14 @@ import pytest
 from django.db import transaction
 from django.db.models.functions import Now
 
-from gangboard.store.leases import (
+from gangboard.store.cluster_leases import (
     NEVER_HELD,
     LeaseLostError,
-    claim,
-    confirm,
+    acquire_lease,
+    confirm_lease,
     free_clusters,
-    release,
-    renew,
+    release_lease,
+    renew_lease,
 )
 from gangboard.store.models import Cluster, Lease
 
@@ -32,87 +32,87 @@ def _expire(cluster: Cluster) -> None:
 
 
 def test_a_free_cluster_is_claimed(cluster: Cluster) -> None:
-    held = claim(cluster.pk, "a")
+    held = acquire_lease(cluster.pk, "a")
     assert held is not None
     assert held.number == 1
     assert free_clusters() == []
 
 
 def test_a_held_cluster_is_refused_to_another(cluster: Cluster) -> None:
-    claim(cluster.pk, "a")
-    assert claim(cluster.pk, "b") is None
+    acquire_lease(cluster.pk, "a")
+    assert acquire_lease(cluster.pk, "b") is None
 
 
 def test_the_holder_keeps_its_number(cluster: Cluster) -> None:
-    first = claim(cluster.pk, "a")
-    assert claim(cluster.pk, "a") == first
+    first = acquire_lease(cluster.pk, "a")
+    assert acquire_lease(cluster.pk, "a") == first
 
 
 def test_an_expired_lease_goes_to_another_with_a_higher_number(cluster: Cluster) -> None:
-    claim(cluster.pk, "a")
+    acquire_lease(cluster.pk, "a")
     _expire(cluster)
     assert [free.cluster_id for free in free_clusters()] == [cluster.pk]
-    taken = claim(cluster.pk, "b")
+    taken = acquire_lease(cluster.pk, "b")
     assert taken is not None
     assert taken.number == 2
 
 
 def test_the_former_holder_cannot_confirm(cluster: Cluster) -> None:
-    held = claim(cluster.pk, "a")
+    held = acquire_lease(cluster.pk, "a")
     assert held is not None
     _expire(cluster)
-    claim(cluster.pk, "b")
+    acquire_lease(cluster.pk, "b")
     with pytest.raises(LeaseLostError):
-        renew(held)
+        renew_lease(held)
 
 
 def test_a_former_holder_that_comes_back_after_another_gets_a_new_number(cluster: Cluster) -> None:
-    first = claim(cluster.pk, "a")
+    first = acquire_lease(cluster.pk, "a")
     _expire(cluster)
-    claim(cluster.pk, "b")
+    acquire_lease(cluster.pk, "b")
     _expire(cluster)
-    again = claim(cluster.pk, "a")
+    again = acquire_lease(cluster.pk, "a")
     assert first is not None
     assert again is not None
     assert again.number == 3
     with pytest.raises(LeaseLostError):
-        renew(first)
+        renew_lease(first)
 
 
 def test_an_expired_lease_that_nobody_took_is_still_ours(cluster: Cluster) -> None:
-    held = claim(cluster.pk, "a")
+    held = acquire_lease(cluster.pk, "a")
     assert held is not None
     _expire(cluster)
-    renew(held)
-    assert claim(cluster.pk, "b") is None
+    renew_lease(held)
+    assert acquire_lease(cluster.pk, "b") is None
 
 
 def test_confirming_extends_the_lease(cluster: Cluster) -> None:
-    held = claim(cluster.pk, "a")
+    held = acquire_lease(cluster.pk, "a")
     assert held is not None
     soon = Now() + timedelta(seconds=1)
     Lease.objects.filter(cluster=cluster).update(expires_at=soon)
     with transaction.atomic():
-        confirm(held)
+        confirm_lease(held)
     later = Now() + timedelta(seconds=10)
     assert Lease.objects.filter(cluster=cluster, expires_at__gt=later).exists()
 
 
 def test_a_released_cluster_is_free_at_once(cluster: Cluster) -> None:
-    held = claim(cluster.pk, "a")
+    held = acquire_lease(cluster.pk, "a")
     assert held is not None
-    release(held)
+    release_lease(held)
     assert [free.cluster_id for free in free_clusters()] == [cluster.pk]
-    assert claim(cluster.pk, "b") is not None
+    assert acquire_lease(cluster.pk, "b") is not None
 
 
 def test_a_cluster_that_comes_back_before_anybody_else_had_it_keeps_its_number(
     cluster: Cluster,
 ) -> None:
-    held = claim(cluster.pk, "a")
+    held = acquire_lease(cluster.pk, "a")
     assert held is not None
-    release(held)
-    assert claim(cluster.pk, "a") == held
+    release_lease(held)
+    assert acquire_lease(cluster.pk, "a") == held
 
 
 def test_free_clusters_wait_in_turn() -> None:
@@ -121,7 +121,7 @@ def test_free_clusters_wait_in_turn() -> None:
         for name in ("short", "long", "never")
     ]
     for cluster, seconds in zip(clusters, (10, 70), strict=False):
-        claim(cluster.pk, "a")
+        acquire_lease(cluster.pk, "a")
         past = Now() - timedelta(seconds=seconds)
         Lease.objects.filter(cluster=cluster).update(expires_at=past)
     short, long, never = (cluster.pk for cluster in clusters)
@@ -135,13 +135,13 @@ def test_free_clusters_wait_in_turn() -> None:
 def test_a_cluster_that_was_removed_cannot_be_claimed(cluster: Cluster) -> None:
     number = cluster.pk
     cluster.delete()
-    assert claim(number, "a") is None
+    assert acquire_lease(number, "a") is None
     assert not Lease.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_confirmation_outside_a_transaction_is_a_defect(cluster: Cluster) -> None:
-    held = claim(cluster.pk, "a")
+    held = acquire_lease(cluster.pk, "a")
     assert held is not None
     with pytest.raises(RuntimeError, match="inside the transaction"):
-        confirm(held)
+        confirm_lease(held)

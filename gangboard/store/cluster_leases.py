@@ -24,7 +24,7 @@ class LeaseLostError(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ClusterLease:
     """Proof of holding a cluster: valid as long as the row still says the same."""
 
     cluster_id: int
@@ -33,7 +33,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Free:
+class FreeCluster:
     """A cluster that nobody holds."""
 
     cluster_id: int
@@ -49,11 +49,11 @@ def _expiry() -> models.Expression:
     return models.ExpressionWrapper(Now() + seconds, output_field=models.DateTimeField())
 
 
-def claim(cluster_id: int, holder: str) -> Claim | None:
+def acquire_lease(cluster_id: int, holder: str) -> ClusterLease | None:
     """Take the cluster, or keep it when `holder` had it last.
 
     None: another one holds it, or the cluster was removed. The number stays when nobody else has
-    had the cluster since, also after `release`: what its holder knows of it is still true. It goes
+    had the cluster since, also after `release_lease`: what its holder knows of it is still true. It goes
     up at each change of hands.
     """
     if not Cluster.objects.filter(pk=cluster_id).exists():
@@ -65,10 +65,10 @@ def claim(cluster_id: int, holder: str) -> Claim | None:
         if not free.update(holder=holder, number=F("number") + 1, expires_at=_expiry()):
             return None
     number = row.filter(holder=holder).values_list("number", flat=True).first()
-    return None if number is None else Claim(cluster_id, holder, number)
+    return None if number is None else ClusterLease(cluster_id, holder, number)
 
 
-def confirm(held: Claim) -> None:
+def confirm_lease(lease: ClusterLease) -> None:
     """Begin a write transaction: extend the lease on exactly one row.
 
     Must run inside `transaction.atomic`. Raises LeaseLostError, which rolls the transaction back.
@@ -77,23 +77,23 @@ def confirm(held: Claim) -> None:
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError("a lease is confirmed inside the transaction that it guards")
     rows = Lease.objects.filter(
-        cluster_id=held.cluster_id, holder=held.holder, number=held.number
+        cluster_id=lease.cluster_id, holder=lease.holder, number=lease.number
     ).update(expires_at=_expiry())
     if rows != 1:
-        raise LeaseLostError(f"lease {held.number} of cluster {held.cluster_id} was taken over")
+        raise LeaseLostError(f"lease {lease.number} of cluster {lease.cluster_id} was taken over")
 
 
-def renew(held: Claim) -> None:
+def renew_lease(lease: ClusterLease) -> None:
     """Extend the lease without writing anything else. Raises LeaseLostError."""
     with transaction.atomic():
-        confirm(held)
+        confirm_lease(lease)
 
 
-def release(held: Claim) -> None:
+def release_lease(lease: ClusterLease) -> None:
     """Give the cluster back so that another worker can take it at once."""
-    Lease.objects.filter(cluster_id=held.cluster_id, holder=held.holder, number=held.number).update(
-        expires_at=Now()
-    )
+    Lease.objects.filter(
+        cluster_id=lease.cluster_id, holder=lease.holder, number=lease.number
+    ).update(expires_at=Now())
 
 
 def last_holders(cluster_ids: Iterable[int]) -> dict[int, str]:
@@ -102,7 +102,7 @@ def last_holders(cluster_ids: Iterable[int]) -> dict[int, str]:
     return dict(rows.values_list("cluster_id", "holder"))
 
 
-def free_clusters() -> list[Free]:
+def free_clusters() -> list[FreeCluster]:
     """Return the clusters that nobody holds; the one that has been so for longest comes first."""
     held = Lease.objects.filter(expires_at__gt=Now()).values("cluster_id")
     waited = models.ExpressionWrapper(
@@ -114,7 +114,7 @@ def free_clusters() -> list[Free]:
         .order_by(F("lease__expires_at").asc(nulls_first=True), "pk")
     )
     return [
-        Free(pk, holder or "", NEVER_HELD if waited is None else waited.total_seconds())
+        FreeCluster(pk, holder or "", NEVER_HELD if waited is None else waited.total_seconds())
         for pk, holder, waited in rows.values_list("pk", "lease__holder", "waited")
     ]
 
