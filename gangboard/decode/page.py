@@ -1,6 +1,6 @@
 """Bytes of a list page or a watch line → wire objects; wire object → model of the domain.
 
-One bad object never takes the others with it: it becomes a Problem with its name where that can
+One bad object never takes the others with it: it becomes a DecodeProblem with its name where that can
 be read. Only a body or line that cannot be understood at all raises DecodeError.
 """
 
@@ -14,14 +14,14 @@ from typing import Any
 import msgspec
 
 from gangboard.decode.density import MOST_OF_OBJECT, MOST_OF_PAGE, is_denser
-from gangboard.decode.problems import PartlyDecoded, Problem
+from gangboard.decode.problems import DecodeProblem, PartlyDecoded
 from gangboard.decode.wire import Wire, read_text
 from gangboard.domain.registry import DecodeError, Resource
 
 __all__ = [
+    "DecodeProblem",
     "ListPage",
     "Page",
-    "Problem",
     "TooLargeError",
     "WatchEvent",
     "build_model",
@@ -101,7 +101,7 @@ class Page:
     resource_version: str
     continue_token: str
     """Empty on the last page."""
-    problems: list[Problem]
+    problems: list[DecodeProblem]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class WatchEvent:
     """Where to resume, also when the object is bad; empty for ERROR or where unreadable."""
     status_code: int | None = None
     """Of an ERROR: 410 means list again."""
-    problem: Problem | None = None
+    problem: DecodeProblem | None = None
     message: str = ""
     """Of an ERROR: what the server says."""
 
@@ -159,7 +159,7 @@ def read_page(body: bytes, resource: Resource) -> Page:
     Raises DecodeError when the body is no list: an empty one would delete everything; when there is
     far more in it than what is asked for, TooLargeError before anything is built.
     """
-    problems: list[Problem] = []
+    problems: list[DecodeProblem] = []
     page = _envelope(body, resource)
     objects = [
         wire for raw in _items(page) if (wire := _read_object(raw, resource, problems)) is not None
@@ -220,7 +220,7 @@ def _envelope(body: bytes, resource: Resource) -> Any:
         raise DecodeError(f"The answer to a list of {resource.key} is no list: {error}.") from error
 
 
-def _read_object(raw: msgspec.Raw, resource: Resource, problems: list[Problem]) -> Any | None:
+def _read_object(raw: msgspec.Raw, resource: Resource, problems: list[DecodeProblem]) -> Any | None:
     try:
         return _decoded(raw, resource)
     except BAD_DATA as error:
@@ -244,7 +244,7 @@ def read_event(line: bytes, resource: Resource) -> WatchEvent:
         raise DecodeError(
             f"The watch of {resource.key} sent an event of the unknown type {event.type[:40]!r}."
         )
-    problems: list[Problem] = []
+    problems: list[DecodeProblem] = []
     wire = _read_object(event.object, resource, problems)
     if wire is None:
         version = _identity(event.object).get("resourceVersion", "")
@@ -252,8 +252,10 @@ def read_event(line: bytes, resource: Resource) -> WatchEvent:
     return WatchEvent(event.type, wire, wire.metadata.resource_version)
 
 
-def build_model(resource: Resource, wire: Any, version: str) -> tuple[Any | None, Problem | None]:
-    """Return (model, None), (None, Problem) for bad data, or both when only a part is left out.
+def build_model(
+    resource: Resource, wire: Any, version: str
+) -> tuple[Any | None, DecodeProblem | None]:
+    """Return (model, None), (None, DecodeProblem) for bad data, or both when only a part is left out.
 
     (None, None) means that the resource does not keep this object, such as an event of a reason
     that no rule uses. `version` is the API version that the object was served in.
@@ -263,7 +265,7 @@ def build_model(resource: Resource, wire: Any, version: str) -> tuple[Any | None
         return resource.build(wire, version), None
     except BAD_DATA as error:
         lost = not isinstance(error, PartlyDecoded)
-        return getattr(error, "model", None), Problem(
+        return getattr(error, "model", None), DecodeProblem(
             namespace=metadata.namespace,
             name=metadata.name,
             uid=metadata.uid,
@@ -272,10 +274,10 @@ def build_model(resource: Resource, wire: Any, version: str) -> tuple[Any | None
         )
 
 
-def _problem(raw: msgspec.Raw, resource: Resource, error: Exception) -> Problem:
+def _problem(raw: msgspec.Raw, resource: Resource, error: Exception) -> DecodeProblem:
     identity = _identity(raw)
     namespace, name = identity.get("namespace", ""), identity.get("name", "")
-    return Problem(
+    return DecodeProblem(
         namespace=namespace,
         name=name,
         uid=identity.get("uid", ""),

@@ -12,7 +12,7 @@ Model = TypeVar("Model")
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class DecodeProblem:
     """One object that could not be read, or not all of it. Identity is empty where unreadable."""
 
     namespace: str

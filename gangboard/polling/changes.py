@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from gangboard.decode.page import Problem
+from gangboard.decode.page import DecodeProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Batch:
     resource: str
     changed: list[Changed] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[DecodeProblem] = field(default_factory=list)
     understood: list[tuple[str, str]] = field(default_factory=list)
     """(namespace, name) of objects that were a problem before and are not any more."""
     resource_version: str = ""

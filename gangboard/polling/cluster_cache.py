@@ -15,7 +15,7 @@ from gangboard.decode.events import EVENT
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
-from gangboard.decode.problems import Problem
+from gangboard.decode.problems import DecodeProblem
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.autoscaling import NodeClaim, ProvisioningRequest
@@ -158,7 +158,7 @@ class ClusterCache:
             for problem in state.problems:
                 whose = (problem["namespace"], problem["name"])
                 lost = bool(problem.get("lost"))
-                watched.take_problem(Problem(*whose, "", problem["sentence"], lost))
+                watched.take_problem(DecodeProblem(*whose, "", problem["sentence"], lost))
         models = self.models()
         for resource, uid, namespace, name, version, data in self._stored_objects():
             self.versions[resource][uid] = version

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.events import EVENT
 from gangboard.decode.holds import HOLD
-from gangboard.decode.page import Problem
+from gangboard.decode.page import DecodeProblem
 from gangboard.diagnosis import registry
 from gangboard.domain.event import Event
 from gangboard.polling.assessor import Assessor
@@ -84,7 +84,7 @@ class StoreWriter:
             watched.changed |= len(batch) > 0
 
     def _take_problems(
-        self, watched: Watched, problems: list[Problem], understood: list[tuple[str, str]]
+        self, watched: Watched, problems: list[DecodeProblem], understood: list[tuple[str, str]]
     ) -> None:
         for problem in problems:
             watched.take_problem(problem)

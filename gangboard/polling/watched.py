@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from gangboard.decode.page import Problem
+from gangboard.decode.page import DecodeProblem
 from gangboard.domain.registry import Resource
 from gangboard.kube.errors import KubeError
 
@@ -74,7 +74,7 @@ class Watched:
         self.changed |= news
         return news
 
-    def take_problem(self, problem: Problem) -> None:
+    def take_problem(self, problem: DecodeProblem) -> None:
         """Remember an object that could not be read, or not all of it."""
         name = (problem.namespace, problem.name)
         told = bool(self.problems.get(name)) or self._told < SENTENCES_KEPT

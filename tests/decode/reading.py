@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gangboard.decode.page import build_model, read_page
-from gangboard.decode.problems import Problem
+from gangboard.decode.problems import DecodeProblem
 from gangboard.domain.registry import Resource
 
 Json = dict[str, Any]
@@ -38,7 +38,7 @@ def list_body(objects: Iterable[Json], version: str = "100", more: str = "") -> 
     return json.dumps({"kind": "List", "metadata": metadata, "items": list(objects)}).encode()
 
 
-def read(resource: Resource, obj: Json, version: str = "") -> tuple[Any, Problem | None]:
+def read(resource: Resource, obj: Json, version: str = "") -> tuple[Any, DecodeProblem | None]:
     """Read one object through a page, as a poll does; the object itself must be decodable."""
     page = read_page(list_body([obj]), resource)
     assert page.problems == []

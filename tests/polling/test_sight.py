@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gangboard.decode.nodes import NODE
-from gangboard.decode.page import Problem
+from gangboard.decode.page import DecodeProblem
 from gangboard.decode.pods import POD
 from gangboard.polling.sight import kubernetes_minor, why_no_room
 from gangboard.polling.watched import Watched
@@ -52,9 +52,9 @@ def test_why_nothing_can_be_said_of_room(
 
 def test_one_node_that_cannot_be_read_may_be_the_one_with_room() -> None:
     watched = seen(NODE.key)
-    watched.take_problem(Problem("", "n7", "uid", "Node n7 is read only in part.", False))
+    watched.take_problem(DecodeProblem("", "n7", "uid", "Node n7 is read only in part.", False))
     assert why_no_room(sight(watched), NOW) == ""
-    watched.take_problem(Problem("", "n7", "uid", "Node n7 cannot be read."))
+    watched.take_problem(DecodeProblem("", "n7", "uid", "Node n7 cannot be read."))
     assert why_no_room(sight(watched), NOW) == "nodes: 1 cannot be read"
     assert watched.drop_problem(("", "n7"))
     assert why_no_room(sight(watched), NOW) == ""

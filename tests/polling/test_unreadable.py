@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gangboard.decode.nodes import NODE
-from gangboard.decode.page import Problem
+from gangboard.decode.page import DecodeProblem
 from gangboard.decode.pods import POD
 from gangboard.domain.facts import Unobserved
 from gangboard.polling.sight import unreadable
@@ -92,7 +92,7 @@ def _pods(*names: tuple[str, str], lost: bool = True) -> Watched:
     watched = Watched(POD, version="v1", state="ok")
     for namespace, name in names:
         sentence = f"Pod {namespace}/{name} cannot be read: no."
-        watched.take_problem(Problem(namespace, name, "uid", sentence, lost))
+        watched.take_problem(DecodeProblem(namespace, name, "uid", sentence, lost))
     return watched
 
 
@@ -126,7 +126,7 @@ def test_what_has_no_readable_namespace_may_belong_to_any_gang_and_is_not_named(
 
 def test_what_is_read_in_part_or_not_needed_hides_nothing() -> None:
     nodes = Watched(NODE, version="v1", state="ok")
-    nodes.take_problem(Problem("", "n1", "uid", "Node n1 cannot be read."))
+    nodes.take_problem(DecodeProblem("", "n1", "uid", "Node n1 cannot be read."))
     assert unreadable({POD.key: _pods(("a", "x"), lost=False), NODE.key: nodes}) == {}
 
 
@@ -146,6 +146,6 @@ def test_of_many_problems_the_first_hundred_are_told_and_all_are_counted() -> No
     assert late.sentence == "Pod b/late cannot be read."
     for name in names[:60]:
         watched.drop_problem(name)
-    watched.take_problem(Problem("a", "new", "uid", "Pod a/new cannot be read: no.", True))
+    watched.take_problem(DecodeProblem("a", "new", "uid", "Pod a/new cannot be read: no.", True))
     assert watched.problems["a", "new"]
     assert sum(map(bool, watched.problems.values())) == 41
