@@ -13,7 +13,7 @@ from gangboard.actions.preconditions import VIA_GANGBOARD
 from gangboard.actions.requests import ActionRequest
 from gangboard.actions.seen_holds import Mark, read_holds
 from gangboard.actions.service import GANGBOARD, new_action
-from gangboard.domain.action import ActionContext, Lever, Target, Verb
+from gangboard.domain.action import ActionContext, ActionTarget, Lever, Verb
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
@@ -102,7 +102,7 @@ def _request_release(expired: ExpiredHold, now: datetime, clock: DatabaseClock) 
     ref, cluster = expired.job, expired.cluster
     gang = action_context.find_gang(cluster.pk, ref.uid, registered_kinds.models())
     end = expired.until.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    target = Target(cluster.name, ref.group, ref.kind, ref.namespace, ref.name, ref.uid)
+    target = ActionTarget(cluster.name, ref.group, ref.kind, ref.namespace, ref.name, ref.uid)
     return new_action(
         cluster,
         ActionRequest(Verb.RESUME, target, f"The Hold was to end at {end}.", via=VIA_GANGBOARD),

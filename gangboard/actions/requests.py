@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from gangboard.domain.action import Target, Verb
+from gangboard.domain.action import ActionTarget, Verb
 
 MOST_AT_ONCE = 50
 """Objects of one confirmation."""
@@ -49,7 +49,7 @@ class ActionRequest:
     """What a person asks for. Text is checked here, not trusted."""
 
     verb: Verb
-    target: Target
+    target: ActionTarget
     reason: str
     until: datetime | None = None
     idempotency_key: str = ""
@@ -72,6 +72,6 @@ class AcceptedRequest:
 class RequestResult:
     """One of several requests of one confirmation: taken, or why not."""
 
-    target: Target
+    target: ActionTarget
     action_id: str = ""
     refused: str = ""

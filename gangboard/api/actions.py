@@ -22,7 +22,7 @@ from gangboard.api.serializers.actions import (
     PlanSerializer,
 )
 from gangboard.api.views import ReadView, next_url
-from gangboard.domain.action import Target, Verb
+from gangboard.domain.action import ActionTarget, Verb
 from gangboard.readmodels.actions import ActionFilters, CursorError, action_row, actions_page
 
 LONGEST_KEY = 200
@@ -132,7 +132,7 @@ def _read_action_request(request: Request) -> service.ActionRequest:
     asked: dict[str, Any] = body.validated_data
     return service.ActionRequest(
         verb=Verb(asked["verb"]),
-        target=Target(**asked["target"]),
+        target=ActionTarget(**asked["target"]),
         reason=asked["reason"],
         until=asked.get("until"),
         idempotency_key=_read_key(request),

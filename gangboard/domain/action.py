@@ -97,7 +97,7 @@ class StepKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ActionTarget:
     """The object that an action is about, as the caller saw it."""
 
     cluster: str

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gangboard.diagnosis.policy.selection import Selection, of_selection
-from gangboard.domain.action import ActionContext, Target, Verb
+from gangboard.domain.action import ActionContext, ActionTarget, Verb
 from gangboard.domain.reading.wording import label, names
 from gangboard.readmodels.action_offers import gang_offers, no_right, owner_subject, stored_models
 from gangboard.readmodels.action_rows import OfferRow
@@ -43,7 +43,7 @@ def judge_selections(
     *,
     viewer: Viewer,
     verb: Verb,
-    targets: Iterable[Target],
+    targets: Iterable[ActionTarget],
     forced: bool,
     now: datetime,
 ) -> tuple[SelectionRow, ...]:

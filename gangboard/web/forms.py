@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 
 from gangboard.actions.service import MOST_AT_ONCE, ActionRequest
-from gangboard.domain.action import Target, Verb
+from gangboard.domain.action import ActionTarget, Verb
 from gangboard.readmodels.action_rows import ActionRow, OfferRow
 
 LONGEST_REASON = 1024
@@ -25,7 +25,7 @@ LONGEST_TARGET = 1200
 _TARGET_PIECES = 7
 _GANG = re.compile(r"[0-9a-f]{1,32}")
 
-Named = OfferRow | ActionRow | Target
+Named = OfferRow | ActionRow | ActionTarget
 """What has the names of one object."""
 
 
@@ -38,7 +38,7 @@ class ActionForm:
     """One confirmation: what, with which reason, until when."""
 
     verb: Verb
-    targets: tuple[Target, ...]
+    targets: tuple[ActionTarget, ...]
     reason: str = ""
     until: str = ""
     """As it was typed: UTC, without a zone."""
@@ -87,7 +87,7 @@ class ActionForm:
         ]
         return urlencode(pairs)
 
-    def request_for(self, target: Target, *, until: datetime | None = None) -> ActionRequest:
+    def request_for(self, target: ActionTarget, *, until: datetime | None = None) -> ActionRequest:
         """Return the request for one object. Several share a key, each with its uid behind it."""
         key = self.key if len(self.targets) == 1 or not self.key else f"{self.key}.{target.uid}"
         return ActionRequest(
@@ -132,7 +132,7 @@ def write_target(named: Named) -> str:
     )
 
 
-def read_target(text: str) -> Target | None:
+def read_target(text: str) -> ActionTarget | None:
     """Return the object that a word names, with the generation that was seen; None if it names none."""
     pieces = text.split("/")
     if len(text) > LONGEST_TARGET or "\x00" in text or len(pieces) != _TARGET_PIECES:
@@ -142,7 +142,7 @@ def read_target(text: str) -> Target | None:
         return None
     if generation and not (generation.isascii() and generation.isdigit() and len(generation) < 19):
         return None
-    return Target(
+    return ActionTarget(
         cluster=cluster,
         api_group=api_group,
         kind=kind,

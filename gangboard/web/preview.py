@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from gangboard.actions import service
 from gangboard.actions.service import RequestError, RequestErrorCode
-from gangboard.domain.action import Lever, Plan, Step, Target
+from gangboard.domain.action import ActionTarget, Lever, Plan, Step
 from gangboard.readmodels.action_labels import LEVER_LABELS
 from gangboard.readmodels.action_offers import printable_lines
 from gangboard.readmodels.printable import printable
@@ -112,7 +112,7 @@ def would_hold(previews: Iterable[TargetPreview]) -> bool:
 
 
 def _preview_target(
-    viewer: Viewer, form: ActionForm, target: Target, now: datetime, chosen: frozenset[str]
+    viewer: Viewer, form: ActionForm, target: ActionTarget, now: datetime, chosen: frozenset[str]
 ) -> TargetPreview:
     try:
         plan = service.preview(viewer, form.request_for(target), now=now, chosen=chosen)
@@ -130,7 +130,7 @@ def _preview_target(
     return replace(_from_plan(here, plan), moved=printable(str(moved)))
 
 
-def _from_plan(target: Target, plan: Plan) -> TargetPreview:
+def _from_plan(target: ActionTarget, plan: Plan) -> TargetPreview:
     lever = plan.lever.value if plan.lever is not None and plan.allowed else ""
     return replace(
         _named(replace(target, generation=plan.generation)),
@@ -151,7 +151,7 @@ def _from_plan(target: Target, plan: Plan) -> TargetPreview:
     )
 
 
-def _from_error(target: Target, error: RequestError) -> TargetPreview:
+def _from_error(target: ActionTarget, error: RequestError) -> TargetPreview:
     return replace(
         _named(target),
         why_not=printable(str(error)),
@@ -160,7 +160,7 @@ def _from_error(target: Target, error: RequestError) -> TargetPreview:
     )
 
 
-def _named(target: Target) -> TargetPreview:
+def _named(target: ActionTarget) -> TargetPreview:
     return TargetPreview(
         target=write_target(target),
         cluster=printable(target.cluster),

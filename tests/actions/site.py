@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from gangboard.actions import service
 from gangboard.actions.engine import Engine
 from gangboard.actions.service import ActionRequest
-from gangboard.domain.action import Target, Verb
+from gangboard.domain.action import ActionTarget, Verb
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.polling.poll import poll_once
 from gangboard.simulator import Simulator
@@ -170,7 +170,7 @@ class Site:
         else:
             found, kind, group = self.job(name), "Job", "batch"
         meta = found["metadata"]
-        target = Target(
+        target = ActionTarget(
             self.cluster.name,
             group,
             kind,

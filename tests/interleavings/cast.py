@@ -16,7 +16,7 @@ from gangboard.actions.actor_client import KubeActorClient
 from gangboard.actions.engine import Engine
 from gangboard.actions.requests import ActionRequest, RequestError, RequestErrorCode
 from gangboard.actions.sweeper import Sweeper
-from gangboard.domain.action import Target, Verb
+from gangboard.domain.action import ActionTarget, Verb
 from gangboard.domain.owner import Owner
 from gangboard.store.access import viewer_of
 from gangboard.store.models import Cluster, WatchedObject
@@ -114,7 +114,7 @@ class Cast:
         if verb is Verb.SUSPEND and ref.kind == "Job" and self.random.random() < 0.2:
             until = self.site.clock.now() + timedelta(seconds=self.random.uniform(10, 60))
         seen = self.random.random() < 0.8
-        target = Target(
+        target = ActionTarget(
             CLUSTER,
             ref.group,
             ref.kind,

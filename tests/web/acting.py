@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from gangboard.decode.admission_policies import BINDING, POLICY, digest_of
-from gangboard.domain.action import Target
+from gangboard.domain.action import ActionTarget
 from gangboard.domain.hold import AdmissionPolicy
 from gangboard.domain.hold_manifest import BINDING_SPEC, POLICY_NAME, POLICY_SPEC
 from gangboard.domain.objects import Meta, ObjectRef
@@ -135,7 +135,7 @@ def suspend_stored(gang: Gang, job: str) -> None:
 def job_target(gang: Gang, index: int, generation: int | None = GENERATION) -> str:
     """Return one Job of it as a form names it."""
     return write_target(
-        Target(
+        ActionTarget(
             cluster=gang.cluster.name,
             api_group="batch",
             kind="Job",
