@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from gangboard.store.batched_deletes import delete_expired_sessions, delete_in_batches
-from gangboard.store.heartbeats import forget_dead
+from gangboard.store.heartbeats import delete_dead_heartbeats
 from gangboard.store.models import AccessToken, Attempts, Gang, Outage, SignInLink
 from gangboard.store.verdict_spans import delete_old_spans
 
@@ -31,7 +31,7 @@ def clean_up() -> None:
     delete_in_batches(SignInLink.objects.filter(expires_at__lt=now - OVER))
     delete_in_batches(AccessToken.objects.filter(expires_at__lt=now - OVER))
     delete_in_batches(Attempts.objects.filter(ends_at__lte=now))
-    forget_dead()
+    delete_dead_heartbeats()
     oldest = now - timedelta(days=settings.HISTORY_DAYS)
     delete_old_spans(ended_before=oldest)
     delete_in_batches(Outage.objects.filter(ended_at__lt=oldest))

@@ -17,7 +17,7 @@ from gangboard.readmodels.outages import OutageRow, read_outages
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face
 from gangboard.store.access import Viewer
-from gangboard.store.levers import read_all_levers, read_claims
+from gangboard.store.levers import read_all_levers, read_independent_owners
 from gangboard.store.models import Cluster, Gang, Lease, ResourceState
 
 EXPIRY_WARNING = timedelta(days=7)
@@ -184,7 +184,7 @@ def cluster_detail(name: str, *, viewer: Viewer, now: datetime) -> ClusterState 
     state = next(iter(_states(viewer, now, found)), None)
     if state is None:
         return None
-    claims = read_claims(state.freshness.cluster_id, viewer.gang_filter())
+    claims = read_independent_owners(state.freshness.cluster_id, viewer.gang_filter())
     return replace(state, claims=tuple(printable("/".join(claim)) for claim in claims))
 
 

@@ -41,7 +41,7 @@ def stop_beating(name: str) -> None:
     Heartbeat.objects.filter(name=name).delete()
 
 
-def forget_dead() -> None:
+def delete_dead_heartbeats() -> None:
     """Drop processes that have been silent for long."""
     Heartbeat.objects.filter(beat_at__lt=Now() - FORGET).delete()
 

@@ -183,13 +183,13 @@ def read_served(cluster: Cluster) -> Served:
     )
 
 
-class _Claim(msgspec.Struct):
+class _StoredOwner(msgspec.Struct):
     """As much of a stored owner as is read here."""
 
     independent_claim: str = ""
 
 
-def read_claims(cluster_id: int, visible: Q) -> list[tuple[str, str]]:
+def read_independent_owners(cluster_id: int, visible: Q) -> list[tuple[str, str]]:
     """Return (namespace, name) of owners that ask that their Jobs be suspended one by one.
 
     `visible` is a condition on rows with a namespace. Reads every stored object of such a kind (1
@@ -202,5 +202,5 @@ def read_claims(cluster_id: int, visible: Q) -> list[tuple[str, str]]:
     return [
         (namespace, name)
         for namespace, name, data in rows.values_list("namespace", "name", "data").iterator(2000)
-        if unpack(bytes(data), _Claim).independent_claim
+        if unpack(bytes(data), _StoredOwner).independent_claim
     ]

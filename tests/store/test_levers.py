@@ -17,7 +17,13 @@ from gangboard.domain.hold_manifest import BINDING_SPEC, POLICY_SPEC
 from gangboard.domain.objects import Meta, ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.store import clusters
-from gangboard.store.levers import Served, read_all_levers, read_claims, read_levers, read_served
+from gangboard.store.levers import (
+    Served,
+    read_all_levers,
+    read_independent_owners,
+    read_levers,
+    read_served,
+)
 from gangboard.store.models import (
     AuditEntry,
     Cluster,
@@ -215,8 +221,8 @@ def test_claims_are_listed_where_one_may_look(east: Cluster) -> None:
         ref = ObjectRef("jobset.x-k8s.io", "JobSet", namespace, name, f"uid-{name}")
         owner = Owner(Meta("v1alpha2", ref, "1", 1, timezone.now()), independent_claim=claim)
         store_object(east, "jobsets.jobset.x-k8s.io", owner)
-    assert read_claims(east.pk, Q()) == [("a", "one"), ("b", "two")]
-    assert read_claims(east.pk, Q(namespace="b")) == [("b", "two")]
+    assert read_independent_owners(east.pk, Q()) == [("a", "one"), ("b", "two")]
+    assert read_independent_owners(east.pk, Q(namespace="b")) == [("b", "two")]
 
 
 @pytest.mark.parametrize(
