@@ -23,15 +23,15 @@ from gangboard.domain.verdict import Verdict
 from gangboard.polling.assessment_index import is_whole, waiting_parties
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.rows import differs, gang_row
-from gangboard.polling.sight import (
-    blind,
+from gangboard.polling.visibility import (
     groups_seen,
-    is_blind,
     is_followed,
     is_listed,
     is_ready_to_judge,
+    is_unobserved,
     kubernetes_minor,
-    queue_sight,
+    queue_visibility,
+    unobserved,
     unreadable,
     why_no_room,
 )
@@ -93,14 +93,14 @@ class Assessor:
             return False
         autoscaling, seen_anew = cache.autoscaling.look(now)
         waiting |= seen_anew | cache.pod_claims.look(now)
-        now_blind = blind(cache.watched, now)
-        everything = not cache.assessed_all or now_blind != cache.blind
+        now_unobserved = unobserved(cache.watched, now)
+        everything = not cache.assessed_all or now_unobserved != cache.unobserved
         if everything:
-            waiting |= set(cache.kinship.roots()) | self._stored_roots()
+            waiting |= set(cache.ownership_graph.roots()) | self._stored_roots()
         waiting |= self._read_otherwise() | self._queued_otherwise(now)
         wanted = sorted(waiting)
         waiting.clear()
-        cache.blind = now_blind
+        cache.unobserved = now_unobserved
         why = why_no_room(cache.watched, now)
         usage = cache.node_usage
         moment = _Moment(now, usage.at(why), usage.version, autoscaling, self._is_watched(now))
@@ -138,8 +138,11 @@ class Assessor:
         Those are what names a queue, and what is not meant to run: for its Jobs a queue may be named.
         """
         cache = self._cache
-        before, cache.queue_sight = cache.queue_sight, queue_sight(cache.watched, now)
-        if before in (None, cache.queue_sight):
+        before, cache.queue_visibility = (
+            cache.queue_visibility,
+            queue_visibility(cache.watched, now),
+        )
+        if before in (None, cache.queue_visibility):
             return set()
         rows = Gang.objects.filter(cluster_id=cache.claim.cluster_id, gone_at=None)
         concerned = rows.exclude(queue="") | rows.filter(stage=Stage.ADMISSION.value)
@@ -169,7 +172,7 @@ class Assessor:
 
     def _assess_some(self, roots: Sequence[str], moment: _Moment) -> bool:
         cache = self._cache
-        present = [root for root in roots if cache.kinship.root_of(root) == root]
+        present = [root for root in roots if cache.ownership_graph.root_of(root) == root]
         gone = sorted(set(roots) - set(present))
         for root in gone:
             cache.assessments.drop(root)
@@ -246,10 +249,10 @@ class Assessor:
         self, roots: Sequence[str], before: dict[str, dict[str, Any]], moment: _Moment
     ) -> Iterable[GangFacts]:
         cache = self._cache
-        members = {root: cache.kinship.members(root) for root in roots}
-        foreign_pods = {root: cache.kinship.foreign_pods(root) for root in roots}
+        members = {root: cache.ownership_graph.members(root) for root in roots}
+        foreign_pods = {root: cache.ownership_graph.foreign_pods(root) for root in roots}
         claims = {root: cache.autoscaling.subjects(members[root]) for root in roots}
-        makers = {root: cache.kinship.makers(members[root]) for root in roots}
+        makers = {root: cache.ownership_graph.makers(members[root]) for root in roots}
         events = {
             root: cache.event_uids((*members[root], *makers[root], *claims[root])) for root in roots
         }
@@ -261,7 +264,7 @@ class Assessor:
         }
         discovery = cache.discovery
         kubernetes = kubernetes_minor(discovery.server_version) if discovery is not None else None
-        groups, unseen = groups_seen(cache.watched), {one.resource for one in cache.blind}
+        groups, unseen = groups_seen(cache.watched), {one.resource for one in cache.unobserved}
         objects = read_objects(cache.claim.cluster_id, wanted, cache.models())
         for root in roots:
             if root not in objects:
@@ -281,11 +284,11 @@ class Assessor:
                 nodes_known=self._is_known(NODE.key),
                 events_known=self._is_known("events.events.k8s.io"),
                 holds_known=self._are_holds_known(moment.now),
-                queue_visibility=queue_sight(cache.watched, moment.now),
+                queue_visibility=queue_visibility(cache.watched, moment.now),
                 queue_systems=tuple(queue.label for queue in registry.queue_systems()),
                 gang_api_version=groups.version if groups is not None else "",
                 groups_unobserved=groups is not None and groups.resource.key in unseen,
-                unobserved=cache.blind_of(objects[root].meta.ref.namespace),
+                unobserved=cache.unobserved_in(objects[root].meta.ref.namespace),
                 memory=unpack_memory(old["memory"]) if old else {},
                 memory_since=old["first_seen_at"] if old else None,
                 now=moment.now,
@@ -312,4 +315,4 @@ class Assessor:
         watched = self._cache.watched[HOLD.key]
         if watched.state == "not-served":
             return True
-        return watched.listed_at is not None and not is_blind(watched, now)
+        return watched.listed_at is not None and not is_unobserved(watched, now)

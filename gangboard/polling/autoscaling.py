@@ -14,7 +14,7 @@ from gangboard.domain.event import Event
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.nominations import is_about_claim, named_claim
-from gangboard.polling.sight import is_blind
+from gangboard.polling.visibility import is_unobserved
 from gangboard.polling.watched import Watched
 
 AUTOSCALING = (NODE_CLAIM, PROVISIONING_REQUEST)
@@ -28,8 +28,8 @@ class AutoscalingTracker:
     """The NodeClaims of a cluster with the pods that Karpenter's events name them to; and its
     ProvisioningRequests with the pods that consume them."""
 
-    def __init__(self, kinship: OwnershipGraph, watched: Mapping[str, Watched]) -> None:
-        self._kinship = kinship
+    def __init__(self, graph: OwnershipGraph, watched: Mapping[str, Watched]) -> None:
+        self._graph = graph
         self._watched = watched
         self._claims: dict[str, NodeClaim] = {}
         """By name: no two are there at the same time."""
@@ -53,9 +53,7 @@ class AutoscalingTracker:
         ref = model.meta.ref
         if isinstance(model, ProvisioningRequest):
             self._requests[ref.namespace, ref.name] = model
-            return self._kinship.gangs_of_any(
-                self._consumers.get((ref.namespace, ref.name), _NOBODY)
-            )
+            return self._graph.gangs_of_any(self._consumers.get((ref.namespace, ref.name), _NOBODY))
         self._claims[ref.name] = model
         self._know(ref)
         return self._gangs(ref.name)
@@ -85,7 +83,7 @@ class AutoscalingTracker:
         request = self._requests.get((namespace, name))
         if request is not None and request.meta.ref.uid == uid:
             del self._requests[namespace, name]
-            return self._kinship.gangs_of_any(self._consumers.get((namespace, name), _NOBODY))
+            return self._graph.gangs_of_any(self._consumers.get((namespace, name), _NOBODY))
         claim = self._claims.get(name)
         if claim is None or claim.meta.ref.uid != uid:
             return set()
@@ -149,29 +147,29 @@ class AutoscalingTracker:
 
         Where claims were listed for the first time, one that is not there is gone from then on.
         """
-        claims, why = self._sight(NODE_CLAIM.key, now)
-        requests, why_not = self._sight(PROVISIONING_REQUEST.key, now)
+        claims, why = self._visibility(NODE_CLAIM.key, now)
+        requests, why_not = self._visibility(PROVISIONING_REQUEST.key, now)
         seen = Autoscaling(
             self._claims if claims else None, why, self._requests if requests else None, why_not
         )
         before, self._seen = self._seen, seen
         if before is None or _is_same(before, seen):
             return seen, set()
-        return seen, self._kinship.gangs_of_any(self._named.keys() | self._consumed.keys())
+        return seen, self._graph.gangs_of_any(self._named.keys() | self._consumed.keys())
 
-    def _sight(self, key: str, now: datetime) -> tuple[bool, str]:
+    def _visibility(self, key: str, now: datetime) -> tuple[bool, str]:
         """Return whether the absence of such an object means something, and else why not."""
         watched = self._watched[key]
         if watched.state == "not-served":
             return False, ""
-        if is_blind(watched, now):
+        if is_unobserved(watched, now):
             return False, watched.state
         if watched.lost:
             return False, "not all can be read"
         return watched.is_current, ""
 
     def _gangs(self, name: str) -> set[str]:
-        return self._kinship.gangs_of_any(self._pods.get(name, _NOBODY))
+        return self._graph.gangs_of_any(self._pods.get(name, _NOBODY))
 
 
 def _is_same(one: Autoscaling, other: Autoscaling) -> bool:

@@ -41,9 +41,9 @@ from gangboard.polling.pending import Pending
 from gangboard.polling.pod_claims import CLAIMS, PodClaimTracker
 from gangboard.polling.preemptions import Preemptions
 from gangboard.polling.rechecks import Rechecks
-from gangboard.polling.sight import PODS_KEY
 from gangboard.polling.silence import Silence
 from gangboard.polling.suspend_history import SuspendHistory
+from gangboard.polling.visibility import PODS_KEY
 from gangboard.polling.watched import Watched
 from gangboard.store.cluster_leases import ClusterLease, renew_lease
 from gangboard.store.models import Gang, ResourceState, WatchedObject
@@ -85,7 +85,7 @@ class ClusterCache:
     """When it is asked again what the cluster serves."""
     build: Future[str | None] | None = None
     """The question which build of JobSet is served, while it waits for its answer."""
-    kinship: OwnershipGraph = field(default_factory=OwnershipGraph)
+    ownership_graph: OwnershipGraph = field(default_factory=OwnershipGraph)
     versions: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
     """Resource key → uid → resourceVersion, to skip what has not changed."""
     names: dict[str, dict[str, tuple[str, str]]] = field(default_factory=lambda: defaultdict(dict))
@@ -97,9 +97,9 @@ class ClusterCache:
     """uids of events that nobody will ask for any more: their rows can go."""
     rechecks: Rechecks = field(default_factory=Rechecks)
     """Verdicts that waiting alone can change."""
-    blind: tuple[Unobserved, ...] = ()
+    unobserved: tuple[Unobserved, ...] = ()
     """As of the last assessment of everything."""
-    queue_sight: str | None = None
+    queue_visibility: str | None = None
     """What was known of queues when gangs were judged last; None: not judged yet."""
     unreadable: dict[str, tuple[Unobserved, ...]] = field(default_factory=dict)
     """Namespace → what of it cannot be read; "" for any. As of the last assessment."""
@@ -124,11 +124,11 @@ class ClusterCache:
 
     def __post_init__(self) -> None:
         """Make the parts that know others."""
-        self.node_usage = NodeUsageTracker(self.kinship, self._ref_of)
+        self.node_usage = NodeUsageTracker(self.ownership_graph, self._ref_of)
         self.pending = Pending(self.assessments)
-        self.autoscaling = AutoscalingTracker(self.kinship, self.watched)
-        self.pod_claims = PodClaimTracker(self.kinship, self.watched)
-        self.preemptions = Preemptions(self.kinship)
+        self.autoscaling = AutoscalingTracker(self.ownership_graph, self.watched)
+        self.pod_claims = PodClaimTracker(self.ownership_graph, self.watched)
+        self.preemptions = Preemptions(self.ownership_graph)
         self.capacity = CapacityWriter(self.claim, self.node_usage, self.assessments)
 
     def models(self) -> dict[str, type[Any]]:
@@ -190,7 +190,7 @@ class ClusterCache:
 
     def _drop_orphaned_events(self) -> None:
         """Events of objects that are gone are known by their rows only: let those go."""
-        orphaned = [uid for uid in self.events if not self.kinship.gangs_told_of(uid)]
+        orphaned = [uid for uid in self.events if not self.ownership_graph.gangs_told_of(uid)]
         claims = self.autoscaling.drop_pods(orphaned)
         for about in (*claims, *(uid for uid in orphaned if not self.autoscaling.keeps(uid))):
             self._drop_events(self.events.pop(about, {}).keys())
@@ -215,7 +215,7 @@ class ClusterCache:
                 model.unschedulable,
             ):
                 return set()
-            return self.kinship.roots_on_node(model.meta.ref.name)
+            return self.ownership_graph.roots_on_node(model.meta.ref.name)
         if isinstance(model, Event):
             return self._remember_event(model)
         if isinstance(model, NodeClaim | ProvisioningRequest):
@@ -226,13 +226,13 @@ class ClusterCache:
             return set()  # it is about the cluster, not about a gang
         if isinstance(model, Owner):
             self.suspend_history.put(model, datetime.now(UTC))
-        touched = self.kinship.put(model)
+        touched = self.ownership_graph.put(model)
         return touched | self.preemptions.follow(model.meta.ref.uid, touched)
 
     def _remember_event(self, event: Event) -> set[str]:
         seen = event.last_seen.timestamp() if event.last_seen else 0.0
         about = self._keeper_of(event)
-        touched = self.kinship.touch_event(event) | self.kinship.gangs_of(about)
+        touched = self.ownership_graph.touch_event(event) | self.ownership_graph.gangs_of(about)
         touched |= self.preemptions.put(event, about) | self.autoscaling.note(event)
         self._keep_events(about, {event.meta.ref.uid: seen})
         return touched
@@ -243,7 +243,7 @@ class ClusterCache:
         The event of a preemption often comes after the last word about its pod.
         """
         about = event.regarding.uid
-        if event.regarding.kind != "Pod" or self.kinship.root_of(about) is not None:
+        if event.regarding.kind != "Pod" or self.ownership_graph.root_of(about) is not None:
             return about
         return self.preemptions.gang_of(about) or about
 
@@ -281,7 +281,7 @@ class ClusterCache:
                     self._drop_events(self.events.pop(about, {}).keys())
             self.suspend_history.remove(uid)
             self.node_usage.remove_owner(uid)
-            touched = waiting | self.kinship.remove(uid)
+            touched = waiting | self.ownership_graph.remove(uid)
         self.node_usage.touch(touched)
         return touched
 
@@ -291,7 +291,7 @@ class ClusterCache:
             return set()  # one of the same name is there already
         self.nodes.pop(name, None)
         self.node_usage.remove_node(name)
-        return self.kinship.roots_on_node(name)
+        return self.ownership_graph.roots_on_node(name)
 
     def _ref_of(self, uid: str) -> ObjectRef | None:
         """Return how an object that is known is named."""
@@ -311,22 +311,22 @@ class ClusterCache:
         events = self.events.pop(uid, None)
         if not events:
             return
-        root = self.kinship.root_of(uid)
+        root = self.ownership_graph.root_of(uid)
         if root is None or root == uid:
             self._drop_events(events)
         else:
             self._keep_events(root, events)
 
-    def blind_of(self, namespace: str) -> tuple[Unobserved, ...]:
+    def unobserved_in(self, namespace: str) -> tuple[Unobserved, ...]:
         """Return what the gangs of a namespace need and nobody can look at or read."""
-        found = (self.blind, self.unreadable.get("", ()), self.unreadable.get(namespace, ()))
+        found = (self.unobserved, self.unreadable.get("", ()), self.unreadable.get(namespace, ()))
         return tuple(dict.fromkeys(one for part in found for one in part))
 
     def roots_in(self, namespaces: Collection[str]) -> set[str]:
         """Return the gangs of these namespaces; "" among them stands for all."""
         if not namespaces:
             return set()
-        roots = self.kinship.roots()
+        roots = self.ownership_graph.roots()
         if "" in namespaces:
             return roots
         refs = {root: self._ref_of(root) for root in roots}

@@ -33,9 +33,9 @@ class NodeUsageTracker:
     be told, which gangs hold room without being whole, and what of it ends by itself.
     """
 
-    def __init__(self, kinship: OwnershipGraph, ref_of: Callable[[str], ObjectRef | None]) -> None:
+    def __init__(self, graph: OwnershipGraph, ref_of: Callable[[str], ObjectRef | None]) -> None:
         self.version = 0
-        self._kinship = kinship
+        self._graph = graph
         self._ref_of = ref_of
         self._usage = Usage()
         self._why = ""
@@ -149,7 +149,7 @@ class NodeUsageTracker:
         return tuple(self._residents[root] for root in sorted(self._residents))
 
     def _refresh(self) -> None:
-        stale = self._kinship.roots() if self._stale is None else self._stale
+        stale = self._graph.roots() if self._stale is None else self._stale
         self._stale = set()
         for root in stale:
             found = self._resident(root)
@@ -163,12 +163,12 @@ class NodeUsageTracker:
         ref = self._ref_of(root)
         if ref is None:
             return None
-        members = (root,) if ref.kind == "Pod" else self._kinship.members(root)
+        members = (root,) if ref.kind == "Pod" else self._graph.members(root)
         # Pods of other gangs can be shown in this one.
         pods = {
             uid: self._pods[uid]
             for uid in members
-            if uid in self._pods and self._kinship.root_of(uid) == root
+            if uid in self._pods and self._graph.root_of(uid) == root
         }
         ends = self._ends(pods)
         # Nobody suspends a pod.

@@ -23,7 +23,7 @@ from gangboard.domain.pod_claims import (
     resource_claim_problem,
     volume_claim_problem,
 )
-from gangboard.polling.sight import tells_absence
+from gangboard.polling.visibility import tells_absence
 from gangboard.polling.watched import Watched
 
 CLAIMS = (VOLUME_CLAIM, STORAGE_CLASS, RESOURCE_CLAIM)
@@ -46,8 +46,8 @@ class _WaitingPod:
 class PodClaimTracker:
     """The claims of a cluster, and the waiting pods that name them."""
 
-    def __init__(self, kinship: OwnershipGraph, watched: Mapping[str, Watched]) -> None:
-        self._kinship = kinship
+    def __init__(self, graph: OwnershipGraph, watched: Mapping[str, Watched]) -> None:
+        self._graph = graph
         self._watched = watched
         self._there: dict[ClaimName, VolumeClaim | ResourceClaim] = {}
         self._classes: dict[str, StorageClass] = {}
@@ -69,7 +69,7 @@ class PodClaimTracker:
         self._there[name] = model
         if before is not None and _is_same(before, model):
             return set()
-        return self._kinship.gangs_of_any(self._named_by.get(name, _NOBODY))
+        return self._graph.gangs_of_any(self._named_by.get(name, _NOBODY))
 
     def remove(self, resource: str, uid: str, namespace: str, name: str) -> set[str]:
         """Forget an object that is gone; return the roots of gangs that wait for it."""
@@ -83,7 +83,7 @@ class PodClaimTracker:
         if (claim := self._there.get(place)) is None or claim.meta.ref.uid != uid:
             return set()  # one of the same name is there already
         del self._there[place]
-        return self._kinship.gangs_of_any(self._named_by.get(place, _NOBODY))
+        return self._graph.gangs_of_any(self._named_by.get(place, _NOBODY))
 
     def put_pod(self, pod: Pod) -> None:
         """Take in which claims a pod names, while it waits for a node."""
@@ -110,7 +110,7 @@ class PodClaimTracker:
         """See what can be vouched for; return the roots of gangs for which that has changed."""
         seen = {one.key: tells_absence(self._watched[one.key], now) for one in CLAIMS}
         before, self._seen = self._seen, seen
-        return set() if not before or before == seen else self._kinship.gangs_of_any(self._waiting)
+        return set() if not before or before == seen else self._graph.gangs_of_any(self._waiting)
 
     def troubles(
         self, pods: Iterable[str], now: datetime
@@ -146,7 +146,7 @@ class PodClaimTracker:
 
     def _of_class(self, name: str) -> set[str]:
         """Return the gangs that name claims of a class."""
-        return self._kinship.gangs_of_any(
+        return self._graph.gangs_of_any(
             uid
             for place, pods in self._named_by.items()
             if isinstance(claim := self._there.get(place), VolumeClaim)

@@ -31,8 +31,8 @@ class _Link:
 class Preemptions:
     """The preemptions of one cluster, as long as the events that tell of them are kept."""
 
-    def __init__(self, kinship: OwnershipGraph) -> None:
-        self._kinship = kinship
+    def __init__(self, graph: OwnershipGraph) -> None:
+        self._graph = graph
         self._links: dict[str, _Link] = {}
         """By the uid of the event."""
         self._of_taker: defaultdict[str, set[str]] = defaultdict(set)
@@ -50,7 +50,7 @@ class Preemptions:
 
         A pod whose owner was deleted a moment ago is no gang of its own.
         """
-        root = self._kinship.root_of(uid)
+        root = self._graph.root_of(uid)
         if root is None or root == uid:
             return self._roots.get(uid) or self._gone.get(uid) or root
         return root
@@ -67,7 +67,7 @@ class Preemptions:
         if victim:
             self._of_victim[victim].add(uid)
         self._note_root(taker)
-        return self._kinship.gangs_of(taker)
+        return self._graph.gangs_of(taker)
 
     def drop(self, events: Iterable[str]) -> None:
         """Forget what these events told."""
@@ -94,12 +94,12 @@ class Preemptions:
         for taker in takers:
             if self._note_root(taker):
                 for event in self._of_taker[taker]:
-                    found |= self._kinship.gangs_of(self._links[event].keeper)
+                    found |= self._graph.gangs_of(self._links[event].keeper)
         return found
 
     def remove(self, uid: str) -> set[str]:
         """Note that an object is about to go; return the gangs that waited for that."""
-        root = self._kinship.root_of(uid)
+        root = self._graph.root_of(uid)
         if root is not None and root != uid:
             self._gone.pop(uid, None)
             self._gone[uid] = root
@@ -118,11 +118,11 @@ class Preemptions:
 
     def _gangs_for(self, victim: str) -> set[str]:
         takers = {self._links[event].taker for event in self._of_victim.get(victim, ())}
-        return set().union(*(self._kinship.gangs_of(taker) for taker in takers))
+        return set().union(*(self._graph.gangs_of(taker) for taker in takers))
 
     def _note_root(self, taker: str) -> bool:
         """Note to which gang a taker belongs; return whether that is another than before."""
-        root, before = self._kinship.root_of(taker), self._roots.get(taker)
+        root, before = self._graph.root_of(taker), self._roots.get(taker)
         if root is None or root == before or (before is not None and root == taker):
             return False
         if before is not None:

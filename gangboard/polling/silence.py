@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gangboard.polling.sight import NOT_SEEN, Sight
+from gangboard.polling.visibility import NOT_SEEN, Visibility
 from gangboard.polling.watched import Watched
 
 SILENT_AFTER = timedelta(seconds=30)
@@ -14,20 +14,20 @@ SETTLING = timedelta(seconds=30)
 """After a silence, so long at most is waited for all that a verdict needs to be seen again."""
 
 
-def heard_at(sight: Sight) -> datetime | None:
+def heard_at(visibility: Visibility) -> datetime | None:
     """Return when these caches last got something of the cluster's objects; None: never yet.
 
     What it serves is no sign: an API server whose etcd is away still tells that. Neither is one
     refusal, which needs no etcd; but a cluster that refuses everything is not silent, it refuses.
     """
-    served = _served(sight)
+    served = _served(visibility)
     refuses = all(watched.state == "forbidden" for watched in served)
     times = (watched.tried_at if refuses else watched.seen_at for watched in served)
     return max((at for at in times if at is not None), default=None)
 
 
-def _served(sight: Sight) -> list[Watched]:
-    return [watched for watched in sight.values() if watched.version]
+def _served(visibility: Visibility) -> list[Watched]:
+    return [watched for watched in visibility.values() if watched.version]
 
 
 @dataclass(slots=True)
@@ -44,35 +44,37 @@ class Silence:
         if at is not None and (self.last_at is None or at > self.last_at):
             self.last_at = at
 
-    def keeps_from_judging(self, sight: Sight, now: datetime, *, settle: bool) -> bool:
+    def keeps_from_judging(self, visibility: Visibility, now: datetime, *, settle: bool) -> bool:
         """Whether nothing may be said of its gangs now; what was said of them stands meanwhile.
 
         `settle`: everything has been tried, nothing more will come.
         """
-        newest = heard_at(sight)
+        newest = heard_at(visibility)
         if newest is None or now - newest > SILENT_AFTER:
-            return bool(_served(sight))
+            return bool(_served(visibility))
         if self.last_at is not None and newest - self.last_at > SILENT_AFTER:
-            self._end(self.last_at, sight, newest)
+            self._end(self.last_at, visibility, newest)
         self.last_at = newest
         if self.back_at is not None and (
-            settle or now - self.back_at > SETTLING or not self._is_awaiting(self.back_at, sight)
+            settle
+            or now - self.back_at > SETTLING
+            or not self._is_awaiting(self.back_at, visibility)
         ):
             self.back_at = None
         return self.back_at is not None
 
-    def _end(self, began_at: datetime, sight: Sight, newest: datetime) -> None:
+    def _end(self, began_at: datetime, visibility: Visibility, newest: datetime) -> None:
         """Begin to wait for the rest, and hold the silence against no resource."""
-        signs = [watched.seen_at for watched in _served(sight)]
+        signs = [watched.seen_at for watched in _served(visibility)]
         self.back_at = min((at for at in signs if at and at > began_at), default=newest)
-        for watched in sight.values():
-            # Not the part in which it was judged still: what was blind does not become clear again.
+        for watched in visibility.values():
+            # Not the part in which it was judged still: what was unobserved does not become clear again.
             watched.excuse(began_at + SILENT_AFTER, self.back_at)
 
-    def _is_awaiting(self, back_at: datetime, sight: Sight) -> bool:
+    def _is_awaiting(self, back_at: datetime, visibility: Visibility) -> bool:
         return any(
             watched.resource.needed
             and watched.state not in NOT_SEEN
             and (watched.tried_at is None or watched.tried_at < back_at)
-            for watched in _served(sight)
+            for watched in _served(visibility)
         )

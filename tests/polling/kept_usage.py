@@ -21,15 +21,15 @@ class Cluster:
 
     def __init__(self, *things: Node | Pod | Owner | QueueEntry) -> None:
         self.refs: dict[str, ObjectRef] = {}
-        self.kinship = OwnershipGraph()
-        self.usage = NodeUsageTracker(self.kinship, self.refs.get)
+        self.ownership_graph = OwnershipGraph()
+        self.usage = NodeUsageTracker(self.ownership_graph, self.refs.get)
         for thing in things:
             self.put(thing)
 
     def put(self, thing: Node | Pod | Owner | QueueEntry) -> None:
         self.usage.put(thing)
         self.refs[thing.meta.ref.uid] = thing.meta.ref
-        self.usage.touch(self.kinship.put(thing))
+        self.usage.touch(self.ownership_graph.put(thing))
 
     def residents(self) -> dict[str, Resident]:
         return {one.ref.name: one for one in self.usage.at("").residents()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gangboard.groups.core import GROUPING
-from gangboard.polling.sight import groups_seen
+from gangboard.polling.visibility import groups_seen
 from gangboard.polling.watched import Watched
 
 PODGROUPS, WORKLOADS = "podgroups.scheduling.k8s.io", "workloads.scheduling.k8s.io"
@@ -31,8 +31,11 @@ def watched(key: str, state: str, version: str = "") -> Watched:
 def test_what_tells_which_groups_there_are(
     podgroups: tuple[str, str], workloads: tuple[str, str], told_by: str, version: str
 ) -> None:
-    sight = {PODGROUPS: watched(PODGROUPS, *podgroups), WORKLOADS: watched(WORKLOADS, *workloads)}
-    found = groups_seen(sight)
+    visibility = {
+        PODGROUPS: watched(PODGROUPS, *podgroups),
+        WORKLOADS: watched(WORKLOADS, *workloads),
+    }
+    found = groups_seen(visibility)
     assert found is not None
     assert (found.resource.key, found.version) == (told_by, version)
 

@@ -66,7 +66,7 @@ def test_what_leaves_is_no_longer_held() -> None:
     cluster.put(replace(pods[0], phase="Succeeded"))
     assert cluster.residents()["train"].loads["n0"].pods == 1
     cluster.usage.remove_pod("uid-train-1")
-    cluster.usage.touch(cluster.kinship.remove("uid-train-1"))
+    cluster.usage.touch(cluster.ownership_graph.remove("uid-train-1"))
     assert cluster.residents() == {}
 
 
@@ -120,7 +120,7 @@ def test_nobody_suspends_a_group_without_an_owner() -> None:
     group = a_group("ring", quorum=2)
     cluster = Cluster(node())
     cluster.refs[group.meta.ref.uid] = group.meta.ref
-    cluster.usage.touch(cluster.kinship.put(group))
+    cluster.usage.touch(cluster.ownership_graph.put(group))
     for name in ("m-0", "m-1"):
         cluster.put(a_pod(name, group="ring", on="n0"))
     assert not cluster.residents()["ring"].suspendable
@@ -136,7 +136,7 @@ def test_a_queue_that_has_an_entry_for_a_gang_decides_about_it() -> None:
     assert cluster.usage.at("") is not before
     assert not cluster.residents()["train"].suspendable
     cluster.usage.remove_owner(entry.meta.ref.uid)
-    cluster.usage.touch(cluster.kinship.remove(entry.meta.ref.uid))
+    cluster.usage.touch(cluster.ownership_graph.remove(entry.meta.ref.uid))
     assert cluster.residents()["train"].suspendable
 
 

@@ -37,10 +37,10 @@ def preempted(victim: str = "uid-low-0", taker: str = "uid-urgent-0", uid: str =
 
 
 def joined(*things: Any) -> tuple[OwnershipGraph, Preemptions]:
-    kinship = OwnershipGraph()
+    graph = OwnershipGraph()
     for thing in things:
-        kinship.put(thing)
-    return kinship, Preemptions(kinship)
+        graph.put(thing)
+    return graph, Preemptions(graph)
 
 
 def test_the_event_of_a_victim_concerns_the_gang_that_takes_the_room() -> None:
@@ -61,31 +61,31 @@ def test_a_group_takes_the_room_too() -> None:
 
 
 def test_who_took_the_room_is_seen_later_than_the_event() -> None:
-    kinship, known = joined(LOW, VICTIM)
+    graph, known = joined(LOW, VICTIM)
     assert known.put(preempted(), "uid-low-0") == set()
     assert known.gang_of("uid-urgent-0") is None
     # The pod first, then its owner: each time the victim's gang has another name to tell.
-    assert known.follow("uid-urgent-0", kinship.put(TAKER)) == {"uid-low"}
+    assert known.follow("uid-urgent-0", graph.put(TAKER)) == {"uid-low"}
     assert known.gang_of("uid-urgent-0") == "uid-urgent-0"
-    assert known.follow("uid-urgent", kinship.put(URGENT)) == {"uid-low"}
+    assert known.follow("uid-urgent", graph.put(URGENT)) == {"uid-low"}
     assert known.gang_of("uid-urgent-0") == "uid-urgent"
-    assert known.follow("uid-urgent", kinship.put(URGENT)) == set()
+    assert known.follow("uid-urgent", graph.put(URGENT)) == set()
 
 
 def test_the_gang_of_a_pod_that_is_gone_is_remembered(monkeypatch: Any) -> None:
     monkeypatch.setattr(preemptions, "GONE_KEPT", 1)
-    kinship, known = joined(LOW, URGENT, VICTIM, TAKER)
+    graph, known = joined(LOW, URGENT, VICTIM, TAKER)
     for uid in ("uid-low-0", "uid-urgent-0"):
         known.remove(uid)
-        kinship.remove(uid)
+        graph.remove(uid)
     assert known.gang_of("uid-urgent-0") == "uid-urgent"
     assert known.gang_of("uid-low-0") is None
 
 
 def test_a_pod_that_outlives_its_owner_is_no_gang_of_its_own() -> None:
-    kinship, known = joined(LOW, URGENT, VICTIM, TAKER)
+    graph, known = joined(LOW, URGENT, VICTIM, TAKER)
     known.put(preempted(), "uid-low-0")
-    assert known.follow("uid-urgent", kinship.remove("uid-urgent")) == set()
+    assert known.follow("uid-urgent", graph.remove("uid-urgent")) == set()
     assert known.gang_of("uid-urgent-0") == "uid-urgent"
 
 

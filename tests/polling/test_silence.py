@@ -12,8 +12,8 @@ from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
 from gangboard.polling import poll
 from gangboard.polling.cluster_cache import ClusterCache
-from gangboard.polling.sight import is_blind
 from gangboard.polling.silence import SILENT_AFTER, Silence
+from gangboard.polling.visibility import is_unobserved
 from gangboard.polling.watched import Watched
 from gangboard.store.models import Cluster, Gang, Outage, ResourceState, VerdictSpan
 from tests.polling.conftest import Watching
@@ -169,14 +169,16 @@ def test_short_silences_do_not_excuse_one_resource_for_ever() -> None:
         Watched(resource, version="v1", state=state, listed_at=begin, contact_at=begin)
         for resource, state in ((POD, "failing"), (NODE, "ok"))
     )
-    sight = {"pods": pods, "nodes": nodes}
+    visibility = {"pods": pods, "nodes": nodes}
     silence = Silence(last_at=begin)
     blind_at = []
     for second in range(10 * 60):
         now = begin + timedelta(seconds=second)
         if second % 60 < 20:
             pods.tried_at = nodes.tried_at = nodes.seen_at = nodes.contact_at = now
-        if not silence.keeps_from_judging(sight, now, settle=False) and is_blind(pods, now):
+        if not silence.keeps_from_judging(visibility, now, settle=False) and is_unobserved(
+            pods, now
+        ):
             blind_at.append(second)
     # From 19 to 60 is 41 s, of which the cluster counted as silent for 11: 120 + 2 of those are over.
     assert blind_at[0] == 143

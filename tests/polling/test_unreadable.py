@@ -9,8 +9,8 @@ from gangboard.decode.nodes import NODE
 from gangboard.decode.page import DecodeProblem
 from gangboard.decode.pods import POD
 from gangboard.domain.facts import Unobserved
-from gangboard.polling.sight import unreadable
 from gangboard.polling.store_writer import PROBLEMS_SHOWN
+from gangboard.polling.visibility import unreadable
 from gangboard.polling.watched import Watched
 from gangboard.store.models import Gang, ResourceState
 from tests.polling.conftest import Watching

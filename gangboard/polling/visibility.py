@@ -17,14 +17,14 @@ from gangboard.domain.queue_status import NOT_KNOWN, NOT_SERVED, SERVED
 from gangboard.polling.watched import Watched
 
 PODS_KEY = "pods"
-BLIND_AFTER = timedelta(seconds=120)
+UNOBSERVED_AFTER = timedelta(seconds=120)
 """A resource that fails for this long can no longer be vouched for."""
 FOLLOWED_WITHIN = timedelta(seconds=60)
 """What was vouched for so lately was followed all the time: windows follow each other at once."""
 NOT_SEEN = ("forbidden", "unknown-version")
 """States in which a resource cannot be looked at from the first moment on."""
 
-Sight = Mapping[str, Watched]
+Visibility = Mapping[str, Watched]
 """Resource key → how it can be seen."""
 
 _WISHED_FOR = (NODE_CLAIM, PROVISIONING_REQUEST, VOLUME_CLAIM, STORAGE_CLASS, RESOURCE_CLAIM)
@@ -36,7 +36,7 @@ _WORDS = {
 }
 
 
-def is_ready_to_judge(sight: Sight) -> bool:
+def is_ready_to_judge(visibility: Visibility) -> bool:
     """Whether what must be known of every gang was listed once, or will not come.
 
     Nodes, all pods, what autoscalers bring, claims and entries in queues are waited for besides what
@@ -44,20 +44,20 @@ def is_ready_to_judge(sight: Sight) -> bool:
     later why it waits.
     """
     wished_for = (
-        *_of_room(sight),
-        *(sight[one.key] for one in _WISHED_FOR),
-        *_of_queues(sight),
+        *_of_room(visibility),
+        *(visibility[one.key] for one in _WISHED_FOR),
+        *_of_queues(visibility),
     )
-    return all(_has_come(watched) for watched in sight.values() if watched.resource.needed) and all(
-        watched.is_current or _will_not_come(watched) for watched in wished_for
-    )
+    return all(
+        _has_come(watched) for watched in visibility.values() if watched.resource.needed
+    ) and all(watched.is_current or _will_not_come(watched) for watched in wished_for)
 
 
-def is_listed(sight: Sight) -> bool:
+def is_listed(visibility: Visibility) -> bool:
     """Whether what is needed was listed to its end once, where it is served and may be read."""
     return all(
         watched.listed_at is not None or watched.state in ("not-served", *NOT_SEEN)
-        for watched in sight.values()
+        for watched in visibility.values()
         if watched.resource.needed
     )
 
@@ -70,23 +70,23 @@ def _will_not_come(watched: Watched) -> bool:
     return not watched.version or watched.state in ("forbidden", "failing")
 
 
-def blind(sight: Sight, now: datetime) -> tuple[Unobserved, ...]:
+def unobserved(visibility: Visibility, now: datetime) -> tuple[Unobserved, ...]:
     """Return what is needed and cannot be looked at; a short failure is covered by the last data."""
     return tuple(
         Unobserved(watched.resource.key, watched.state, watched.sentence)
-        for watched in sight.values()
-        if watched.resource.needed and is_blind(watched, now)
+        for watched in visibility.values()
+        if watched.resource.needed and is_unobserved(watched, now)
     )
 
 
-def unreadable(sight: Sight) -> dict[str, tuple[Unobserved, ...]]:
+def unreadable(visibility: Visibility) -> dict[str, tuple[Unobserved, ...]]:
     """Return namespace → what is needed there and has objects of which nothing can be read.
 
     Under "" is what may be of any namespace: its name is not told, for those who see one namespace
     must not learn names of another.
     """
     found: dict[str, list[Unobserved]] = defaultdict(list)
-    for watched in sight.values():
+    for watched in visibility.values():
         if not watched.resource.needed or watched.state == "not-served":
             continue
         names: dict[str, list[str]] = defaultdict(list)
@@ -95,7 +95,7 @@ def unreadable(sight: Sight) -> dict[str, tuple[Unobserved, ...]]:
         for namespace, lost in names.items():
             sentence = _unread(watched, namespace, lost)
             found[namespace].append(Unobserved(watched.resource.key, "undecodable", sentence))
-    return {namespace: tuple(blinds) for namespace, blinds in found.items()}
+    return {namespace: tuple(those) for namespace, those in found.items()}
 
 
 def _unread(watched: Watched, namespace: str, names: list[str]) -> str:
@@ -119,18 +119,18 @@ def _unread(watched: Watched, namespace: str, names: list[str]) -> str:
     )
 
 
-def is_followed(sight: Sight, made_at: datetime, now: datetime) -> bool:
+def is_followed(visibility: Visibility, made_at: datetime, now: datetime) -> bool:
     """Whether all that is needed was seen lately, by the caches that were made at that time."""
     return all(
         watched.contact_at is not None
         and watched.contact_at >= made_at
         and now - watched.contact_at <= FOLLOWED_WITHIN
-        for watched in sight.values()
+        for watched in visibility.values()
         if watched.resource.needed and watched.version and watched.state not in NOT_SEEN
     )
 
 
-def is_blind(watched: Watched, now: datetime) -> bool:
+def is_unobserved(watched: Watched, now: datetime) -> bool:
     """Whether what is known of a resource cannot be vouched for.
 
     Pages of a list that never came to its end tell nothing of what is on the others. The time in
@@ -142,58 +142,58 @@ def is_blind(watched: Watched, now: datetime) -> bool:
         return False
     if watched.listed_at is None or watched.contact_at is None:
         return True
-    return now - watched.contact_at - watched.excused > BLIND_AFTER
+    return now - watched.contact_at - watched.excused > UNOBSERVED_AFTER
 
 
 def tells_absence(watched: Watched, now: datetime) -> bool:
     """Whether an object of a resource that is served and not known does not exist."""
-    if watched.state == "not-served" or is_blind(watched, now):
+    if watched.state == "not-served" or is_unobserved(watched, now):
         return False
     return watched.is_current and not watched.lost
 
 
-def groups_seen(sight: Sight) -> Watched | None:
+def groups_seen(visibility: Visibility) -> Watched | None:
     """Return how that can be seen which says what groups there are; None where nothing is watched.
 
     PodGroups; where none are served, as on 1.35, the Workloads whose entries are the groups.
     """
-    found = [sight[key] for key in _GROUP_KEYS if key in sight]
+    found = [visibility[key] for key in _GROUP_KEYS if key in visibility]
     return next((one for one in found if one.state != "not-served"), found[0] if found else None)
 
 
-def queue_sight(sight: Sight, now: datetime) -> str:
+def queue_visibility(visibility: Visibility, now: datetime) -> str:
     """Return `GangFacts.queue_visibility`: whether entries in queues can be there, and are all known."""
-    served = [one for one in _of_queues(sight) if one.state != "not-served"]
+    served = [one for one in _of_queues(visibility) if one.state != "not-served"]
     if not served:
         return NOT_SERVED
     return SERVED if all(tells_absence(one, now) for one in served) else NOT_KNOWN
 
 
-def _of_queues(sight: Sight) -> list[Watched]:
-    return [one for one in sight.values() if one.resource.model is QueueEntry]
+def _of_queues(visibility: Visibility) -> list[Watched]:
+    return [one for one in visibility.values() if one.resource.model is QueueEntry]
 
 
-def why_no_room(sight: Sight, now: datetime) -> str:
+def why_no_room(visibility: Visibility, now: datetime) -> str:
     """Return why nothing can be said of room, as a clause such as `nodes: forbidden`; else nothing.
 
     Nodes and pods that were never listed to the end are no cluster's capacity, and one object that
     cannot be read may be the node that has room, or the pod that takes it.
     """
-    for watched in _of_room(sight):
+    for watched in _of_room(visibility):
         clause = _why_not(watched, now)
         if clause:
             return f"{watched.resource.key}: {clause}"
     return ""
 
 
-def _of_room(sight: Sight) -> Iterable[Watched]:
-    return (sight[NODE.key], sight[PODS_KEY])
+def _of_room(visibility: Visibility) -> Iterable[Watched]:
+    return (visibility[NODE.key], visibility[PODS_KEY])
 
 
 def _why_not(watched: Watched, now: datetime) -> str:
     if watched.state in _WORDS:
         return _WORDS[watched.state]
-    if is_blind(watched, now) or (watched.state == "failing" and not watched.is_current):
+    if is_unobserved(watched, now) or (watched.state == "failing" and not watched.is_current):
         return "failing"
     if not watched.is_current:
         return "not read yet"

@@ -7,12 +7,12 @@ import pytest
 from gangboard.decode.nodes import NODE
 from gangboard.decode.page import DecodeProblem
 from gangboard.decode.pods import POD
-from gangboard.polling.sight import kubernetes_minor, why_no_room
+from gangboard.polling.visibility import kubernetes_minor, why_no_room
 from gangboard.polling.watched import Watched
 from tests.diagnosis.building import NOW, ago
 
 
-def sight(nodes: Watched | None = None, pods: Watched | None = None) -> dict[str, Watched]:
+def visibility(nodes: Watched | None = None, pods: Watched | None = None) -> dict[str, Watched]:
     return {NODE.key: nodes or seen(NODE.key), POD.key: pods or seen(POD.key)}
 
 
@@ -46,18 +46,18 @@ def test_why_nothing_can_be_said_of_room(
     key: str, state: str, current: bool, contact: float, clause: str
 ) -> None:
     watched = seen(key, state, current=current, contact=contact)
-    found = why_no_room(sight(**{key: watched}), NOW)
+    found = why_no_room(visibility(**{key: watched}), NOW)
     assert found == (f"{key}: {clause}" if clause else "")
 
 
 def test_one_node_that_cannot_be_read_may_be_the_one_with_room() -> None:
     watched = seen(NODE.key)
     watched.take_problem(DecodeProblem("", "n7", "uid", "Node n7 is read only in part.", False))
-    assert why_no_room(sight(watched), NOW) == ""
+    assert why_no_room(visibility(watched), NOW) == ""
     watched.take_problem(DecodeProblem("", "n7", "uid", "Node n7 cannot be read."))
-    assert why_no_room(sight(watched), NOW) == "nodes: 1 cannot be read"
+    assert why_no_room(visibility(watched), NOW) == "nodes: 1 cannot be read"
     assert watched.drop_problem(("", "n7"))
-    assert why_no_room(sight(watched), NOW) == ""
+    assert why_no_room(visibility(watched), NOW) == ""
 
 
 @pytest.mark.parametrize(
