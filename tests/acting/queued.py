@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import time
+from http import HTTPStatus
 
 from tests.acting.scene import Json, Scene, Witness
-from tests.controlplane.client import wait
+from tests.controlplane.client import ApiError, wait
 from tests.controlplane.objects import JOBSET, JobOptions, job, jobset
 from tests.controlplane.queues import KUEUE, make_queue
 
@@ -173,7 +174,7 @@ def jobs_of_their_own(scene: Scene) -> None:
                 "blockOwnerDeletion": True,
             }
         ]
-        scene.client.create(made)
+        _create_below(scene, made)
     wait(
         lambda: len(scene.client.list(KUEUE, "Workload", scene.namespace)) == 2,
         what="a Workload of each Job",
@@ -183,6 +184,21 @@ def jobs_of_their_own(scene: Scene) -> None:
     assert (gang["code"], gang["health"]) == ("queue-evaluating", "waiting")
     codes = {finding["code"] for finding in gang["findings"]}
     assert not codes & {"suspended", "job-suspended"}, codes
+
+
+def _create_below(scene: Scene, job: Json) -> None:
+    """Create a child Job once Kueue's webhook knows the JobSet above: it refuses it with a 404 until then."""
+
+    def is_made() -> bool:
+        try:
+            scene.client.create(job)
+        except ApiError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return False
+            raise
+        return True
+
+    wait(is_made, what=f"{job['metadata']['name']} to be accepted")
 
 
 def managed_without_a_label(scene: Scene) -> None:
