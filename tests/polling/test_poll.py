@@ -99,7 +99,7 @@ def test_a_deleted_owner_takes_its_gang_along(watch: Watch) -> None:
 
 def test_a_new_worker_goes_on_where_the_last_one_was(watch: Watch) -> None:
     watching = watch()
-    watching.window(1.0)
+    watching.settle()
     before = set(Gang.objects.filter(gone_at=None).values_list("id", "code", "since"))
     watching.forget()
     window = watching.window(0.5)

@@ -65,7 +65,7 @@ def test_of_its_gangs_nothing_is_said_while_it_is_silent(
     watch: Watch, how: str, new_worker: bool
 ) -> None:
     watching = watch()
-    watching.window(1.5)
+    watching.settle()
     known, told = verdicts(watching), spans(watching)
     assert {health for _, health, *_ in known} > {"running"}
     faults = watching.simulator.faults
@@ -94,7 +94,7 @@ def test_of_its_gangs_nothing_is_said_while_it_is_silent(
 
 def test_a_time_in_which_nobody_asked_is_one_event_too(watch: Watch) -> None:
     watching = watch()
-    watching.window(1.5)
+    watching.settle()
     let_pass(watching, AWAY)
     watching.forget()
     watching.window(2.0)
@@ -104,7 +104,7 @@ def test_a_time_in_which_nobody_asked_is_one_event_too(watch: Watch) -> None:
 
 def test_a_short_pause_is_none(watch: Watch) -> None:
     watching = watch()
-    watching.window(1.0)
+    watching.settle()
     let_pass(watching, timedelta(seconds=100))
     watching.window(2.0)
     assert not Outage.objects.exists()
@@ -114,7 +114,7 @@ def test_one_resource_that_stays_away_after_the_silence_is_missed_in_its_own_tim
     watch: Watch,
 ) -> None:
     watching = watch()
-    watching.window(1.5)
+    watching.settle()
     let_pass(watching, AWAY)
     watching.simulator.faults.status(500, resource="pods")
     watching.window(2.0)
@@ -131,7 +131,7 @@ def test_one_resource_that_stays_away_after_the_silence_is_missed_in_its_own_tim
 def test_an_api_server_that_says_what_it_serves_and_nothing_more_is_silent(watch: Watch) -> None:
     """So it is while its etcd is away: discovery needs none."""
     watching = watch()
-    watching.window(1.5)
+    watching.settle()
     known, told = verdicts(watching), spans(watching)
     for verb in ("list", "watch"):
         watching.simulator.faults.status(500, verb=verb)
@@ -149,7 +149,7 @@ def test_an_api_server_that_says_what_it_serves_and_nothing_more_is_silent(watch
 
 def test_a_cluster_that_refuses_everything_is_not_silent(watch: Watch) -> None:
     watching = watch()
-    watching.window(1.5)
+    watching.settle()
     for verb in ("list", "watch"):
         watching.simulator.faults.forbidden(verb=verb)
     watching.window(0.5)

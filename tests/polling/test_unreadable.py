@@ -37,12 +37,12 @@ def _mend(pod: dict[str, Any]) -> None:
 def test_the_gangs_of_its_namespace_are_not_observed_until_it_can_be_read(watch: Watch) -> None:
     watching = watch()
     assert watching.once().ok
-    watching.window(1.0)
+    watching.settle()
     before = _verdicts()
     meta = watching.simulator.objects.list("v1", "Pod")[0]["metadata"]
     name, namespace = meta["name"], meta["namespace"]
     watching.simulator.objects.update("v1", "Pod", name, _spoil, namespace)
-    watching.window(1.5)
+    watching.settle()
     after = _verdicts()
     assert after.pop(namespace) == {"not-observed"}
     assert after
@@ -52,7 +52,7 @@ def test_the_gangs_of_its_namespace_are_not_observed_until_it_can_be_read(watch:
     assert gang.health == "unknown"
     assert f"Pod {namespace}/{name} cannot be read" in gang.message
     watching.simulator.objects.update("v1", "Pod", name, _mend, namespace)
-    watching.window(1.5)
+    watching.settle()
     assert _verdicts().keys() == before.keys()
     assert "not-observed" not in _verdicts()[namespace]
 
@@ -64,7 +64,7 @@ def test_the_next_holder_of_the_cluster_knows_it_too(watch: Watch) -> None:
     watching.simulator.objects.update("v1", "Pod", name, _spoil, namespace)
     assert watching.once().ok
     assert _verdicts()[namespace] == {"not-observed"}
-    watching.window(1.0)
+    watching.settle()
     assert _verdicts()[namespace] == {"not-observed"}
 
 
@@ -80,7 +80,7 @@ def test_what_was_too_much_to_keep_is_read_again(watch: Watch) -> None:
         problems_count=PROBLEMS_SHOWN + 1,
     )
     listed = watching.state("pods").listed_at
-    watching.window(1.0)
+    watching.settle()
     state = watching.state("pods")
     assert state.problems_count == 0
     assert listed is not None
