@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
+
+from tests.separate_process import run_python
 
 
 def played(database_url: str, folder: Path) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.actions.one_hangs"],
-        cwd=settings.BASE_DIR,
-        env={
-            "PATH": os.environ["PATH"],
-            "DJANGO_SETTINGS_MODULE": "gangboard.settings",
-            "GANGBOARD_STATE": str(folder / "state"),
-            "GANGBOARD_LOG_LEVEL": "CRITICAL",
-            "DATABASE_URL": database_url,
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
+    printed = run_python(
+        "-m",
+        "tests.actions.one_hangs",
+        database_url=database_url,
+        folder=folder,
+        log_level="CRITICAL",
     )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, Any] = json.loads(printed.splitlines()[-1])
     return found
 
 

@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 
 from tests.live.figures import tell
+from tests.separate_process import run_python
 
 
 def played(database_url: str, folder: Path) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.actions.at_once"],
-        cwd=settings.BASE_DIR,
-        env={
-            "PATH": os.environ["PATH"],
-            "DJANGO_SETTINGS_MODULE": "gangboard.settings",
-            "GANGBOARD_STATE": str(folder / "state"),
-            "GANGBOARD_LOG_LEVEL": "ERROR",
-            "DATABASE_URL": database_url,
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    printed = run_python("-m", "tests.actions.at_once", database_url=database_url, folder=folder)
+    found: dict[str, Any] = json.loads(printed.splitlines()[-1])
     return found
 
 

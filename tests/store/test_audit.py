@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -13,7 +10,6 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 
@@ -22,6 +18,7 @@ from gangboard.store.clusters import remove_cluster
 from gangboard.store.models import AuditEntry, AuditHead
 from tests.emptying import lift_guard
 from tests.factories import make_cluster
+from tests.separate_process import run_python
 
 pytestmark = pytest.mark.django_db
 
@@ -339,22 +336,7 @@ print(found.rows - before, repr(found.broken), len(statements) - refused)
 
 
 def outcome(database_url: str, folder: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
-        cwd=settings.BASE_DIR,
-        env={
-            "PATH": os.environ["PATH"],
-            "DJANGO_SETTINGS_MODULE": "gangboard.settings",
-            "GANGBOARD_STATE": str(folder / "state"),
-            "DATABASE_URL": database_url,
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=180,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    return run_python("-c", SCRIPT, database_url=database_url, folder=folder)
 
 
 def test_many_append_at_once_on_sqlite(tmp_path: Path) -> None:

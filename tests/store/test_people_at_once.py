@@ -1,12 +1,10 @@
 """Many at the same moment: one wins a link, no more than the limit get to try a password."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from django.conf import settings
+
+from tests.separate_process import run_python
 
 # In a process of its own, because each thread needs a real connection to a real database.
 SCRIPT = """
@@ -40,22 +38,7 @@ print(sum(link is not None for link in links), waits.count(0), sum(t is not None
 
 
 def outcome(database_url: str, folder: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
-        cwd=settings.BASE_DIR,
-        env={
-            "PATH": os.environ["PATH"],
-            "DJANGO_SETTINGS_MODULE": "gangboard.settings",
-            "GANGBOARD_STATE": str(folder / "state"),
-            "DATABASE_URL": database_url,
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    return run_python("-c", SCRIPT, database_url=database_url, folder=folder)
 
 
 def test_on_sqlite(tmp_path: Path) -> None:

@@ -1,0 +1,36 @@
+"""Code of a test in a process of its own, where each thread has a real connection to a real database."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from django.conf import settings
+
+MOST_SECONDS = 240.0
+
+
+def run_python(*arguments: str, database_url: str, folder: Path, log_level: str = "ERROR") -> str:
+    """Run Python with these arguments on that database; return what it printed.
+
+    `folder` is for its state. Raises AssertionError with its errors.
+    """
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=settings.BASE_DIR,
+        env={
+            "PATH": os.environ["PATH"],
+            "DJANGO_SETTINGS_MODULE": "gangboard.settings",
+            "GANGBOARD_STATE": str(folder / "state"),
+            "GANGBOARD_LOG_LEVEL": log_level,
+            "DATABASE_URL": database_url,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=MOST_SECONDS,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
