@@ -42,20 +42,21 @@ def find_members(
     types: tuple[type[Member], ...],
     key: Callable[[Member], str],
 ) -> tuple[Member, ...]:
-    """Return the constant of every module below `package`, ordered by key.
+    """Return what every module below `package` offers, ordered by key.
 
-    Raises RegistryError when a module lacks it, has another type there, or repeats a key.
+    A module has one member in `constant` (RULE), or several in a tuple whose name is its plural (RULES).
+    Raises RegistryError when a module has neither, has another type there, or repeats a key.
     """
     members: dict[str, Member] = {}
     for module in _modules(package):
-        member = getattr(module, constant, None)
-        if not isinstance(member, types):
-            names = " or ".join(type_.__name__ for type_ in types)
-            raise RegistryError(f"{module.__name__} has no constant {constant} of type {names}")
-        name = key(member)
-        if name in members:
-            raise RegistryError(f"{module.__name__} registers {name!r} a second time")
-        members[name] = member
+        for member in getattr(module, f"{constant}S", ()) or (getattr(module, constant, None),):
+            if not isinstance(member, types):
+                names = " or ".join(type_.__name__ for type_ in types)
+                raise RegistryError(f"{module.__name__} has no constant {constant} of type {names}")
+            name = key(member)
+            if name in members:
+                raise RegistryError(f"{module.__name__} registers {name!r} a second time")
+            members[name] = member
     return tuple(members[name] for name in sorted(members))
 
 

@@ -103,7 +103,7 @@ class GangRule:
 
 @dataclass(frozen=True, slots=True)
 class UnitRule:
-    """A reason that is judged at one group, Job or part of a gang. Constant RULE."""
+    """A reason that is judged at one group, Job or part of a gang. Constant RULE, or in the tuple RULES."""
 
     code: str
     stage: Stage

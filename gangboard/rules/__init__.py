@@ -1,5 +1,6 @@
 """One file per reason, in a folder per stage: facts to a finding with evidence and advice.
 
-Each file offers a constant RULE and is found by being here. Rules are pure: no clock, no database,
-no settings. Rules do not import each other. May import domain and placement.
+Each file offers a constant RULE and is found by being here. Reasons that differ in nothing but what they
+are called share one file and offer a table, RULES. Rules are pure: no clock, no database, no settings.
+Rules do not import each other. May import domain and placement.
 """

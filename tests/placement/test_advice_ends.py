@@ -13,10 +13,10 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.verdict import NAMED_IN_ADVICE
 from gangboard.placement.advice import advise
 from gangboard.placement.unit_placement import placing_of
-from gangboard.rules.placement.insufficient_resources import RULE
 from tests.diagnosis.building import NOW
 from tests.placement.making import CORDON, GPU, S, node
 from tests.placement.test_advice import kinds, only, resident, waiting
+from tests.rules.asking import ask
 
 
 def held(name: str, *ends: Ending, **more: Any) -> Resident:
@@ -248,13 +248,13 @@ def test_a_finding_with_a_known_end_is_judged_again_when_it_must_have_come() -> 
     nodes = [FULL, node("b", 4, 4)]
     there = [going("gone", 2, a=4), held("batch", ending(12.5, b=4))]
     unit = waiting(nodes, 2, 4, quorum=2, residents=there, text=text)
-    finding = RULE.find(unit)
+    finding = ask("insufficient-resources", unit)
     assert finding is not None
     assert finding.advice[0].startswith("Wait for Job team-b/batch, which ends at 12:13 UTC")
     assert finding.recheck_at == NOW + timedelta(minutes=2)
     named = {item.value for item in finding.evidence if item.label == NAMED_IN_ADVICE}
     assert {"batch", "a"} <= named
-    quiet = RULE.find(waiting(nodes, 2, 4, quorum=2, text=text))
+    quiet = ask("insufficient-resources", waiting(nodes, 2, 4, quorum=2, text=text))
     assert quiet is not None
     assert quiet.recheck_at is None
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from datetime import datetime
 from typing import Any
 
-import gangboard.rules
-from gangboard.diagnosis.registry import gang_rules, unit_rules
+from gangboard.diagnosis.registry import gang_rules, rules, unit_rules
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.registry import GangRule, UnitRule
 from gangboard.domain.verdict import Finding, UnitMemory
@@ -16,14 +13,8 @@ from tests.diagnosis.building import Made, a_unit, ago, facts_of
 
 
 def the_rule(code: str) -> GangRule | UnitRule:
-    """The rule in the file of that name; its code is the file's name with hyphens."""
-    module = code.replace("-", "_")
-    for found in pkgutil.walk_packages(gangboard.rules.__path__, "gangboard.rules."):
-        if found.name.endswith(f".{module}"):
-            rule: GangRule | UnitRule = importlib.import_module(found.name).RULE
-            assert rule.code == code
-            return rule
-    raise AssertionError(f"no file {module}.py below gangboard/rules")
+    """The rule with that code."""
+    return next(rule for rule in rules() if rule.code == code)
 
 
 def ask_gang(code: str, facts: GangFacts) -> Finding | None:

@@ -1,22 +1,58 @@
-"""A rule is one file with one test; no code is missing and none is said twice."""
+"""A rule is one file, or a row of one table, with one test; no code is missing and none is said twice."""
 
+import sys
 from collections import Counter
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 import gangboard.rules
-from gangboard.diagnosis.registry import gang_rules, rules, unit_rules
+from gangboard.diagnosis.registry import (
+    RegistryError,
+    find_members,
+    gang_rules,
+    rules,
+    unit_rules,
+)
 from gangboard.domain.registry import UnitRule
+from gangboard.rules.placement import obstacles
 
 TESTS = Path(__file__).parent
 RULES = Path(gangboard.rules.__path__[0])
+ROWS = {rule.code: "obstacles" for rule in obstacles.RULES}
 
 
 def test_every_rule_has_a_test() -> None:
     for rule in rules():
         name = rule.code.replace("-", "_")
         assert (TESTS / f"test_{name}.py").exists(), rule.code
-        found = list(RULES.glob(f"*/{name}.py"))
+        found = list(RULES.glob(f"*/{ROWS.get(rule.code, name)}.py"))
         assert [path.parent.name for path in found] == [rule.stage.value], rule.code
+
+
+ROW = "from gangboard.rules.placement.obstacles import RULES as FOUND\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "has no constant RULE"),
+        ("RULES = ()", "has no constant RULE"),
+        (f"{ROW}RULES = (FOUND[0], 'no rule')", "has no constant RULE"),
+        (f"{ROW}RULES = (FOUND[0], FOUND[0])", "'no-nodes' a second time"),
+    ],
+)
+def test_a_half_made_table_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, told: str
+) -> None:
+    (tmp_path / "half_made.py").write_text(text)
+    package = ModuleType("toy_rules")
+    package.__path__ = [str(tmp_path)]
+    monkeypatch.setitem(sys.modules, "toy_rules", package)
+    monkeypatch.delitem(sys.modules, "toy_rules.half_made", raising=False)
+    with pytest.raises(RegistryError, match=told):
+        find_members(package, "RULE", (UnitRule,), lambda rule: rule.code)
 
 
 def test_no_two_rules_of_a_stage_have_the_same_place() -> None:
