@@ -235,7 +235,9 @@ def test_one_waits_in_a_queue_and_another_is_held() -> None:
         ("job-suspended", Health.SUSPENDED),
     ]
     assert verdict.finding.message == "Queue a has not admitted Job run-workers-0 yet."
-    assert verdict.findings[1].message.endswith("run-workers-1 (held by alice).")
+    assert verdict.findings[1].message == (
+        "1 of 2 Jobs is suspended: run-workers-1 (held by alice)."
+    )
 
 
 def test_many_jobs_in_queues_are_one_finding() -> None:

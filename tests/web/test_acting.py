@@ -12,6 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from gangboard.store.models import Action, AuditEntry, Cluster, Gang, Grant, WatchedObject
+from gangboard.web.live.notifier import Notifier
 from tests.factories import make_heartbeats
 from tests.personas import Person, make_operator, make_owner, make_reader, make_stranger
 from tests.readmodels.jobsets import GENERATION
@@ -356,11 +357,17 @@ class TestSeveral:
         assert denied.actor_name == viewer.user.username
         assert "was not let stop the suspend of Job research/" in denied.sentence
 
-    @pytest.mark.usefixtures("own_notifier")
     def test_the_stop_of_who_asked_is_not_shown_to_others_of_the_same_role(
-        self, operator: Person, viewer: Person, cluster: Cluster, gang: Gang
+        self,
+        operator: Person,
+        viewer: Person,
+        gang: Gang,
+        own_notifier: Notifier,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         """Who asked and has become a viewer may stop it still; other viewers share no such page."""
+        # People of equal roles share a reading only while the position is known and stays.
+        monkeypatch.setattr(own_notifier, "position", lambda viewer: "the same for both")
         address = ask(operator, gang, 0, 1, 2)["Location"]
         Grant.objects.filter(user=operator.user).update(role="viewer")
         live = f"/live/batches/{address.rstrip('/').rpartition('/')[2]}/"
