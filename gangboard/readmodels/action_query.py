@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from django.db.models import Q, QuerySet
 
 from gangboard.readmodels.cursors import SortKey
+from gangboard.readmodels.word_search import all_occur_in
 from gangboard.store.access import Viewer
 from gangboard.store.models import Action, AuditEntry
 
-MOST_WORDS = 8
-"""Words of a search that are looked at."""
 ACTION_KEYS = (SortKey("requested_at", descending=True), SortKey("id", descending=True))
 AUDIT_KEYS = (SortKey("at", descending=True), SortKey("pk", descending=True))
 
@@ -67,7 +66,7 @@ def select_actions(*, viewer: Viewer, filters: ActionFilters) -> QuerySet[Action
     if filters.open:
         found = found.filter(finished_at=None)
     searched = ("name", "namespace", "kind", "cluster_name", "reason", "message", "actor_name")
-    return found.filter(_has_words(filters.q, searched))
+    return found.filter(all_occur_in(filters.q, searched))
 
 
 def select_audit(*, viewer: Viewer, filters: AuditFilters) -> QuerySet[AuditEntry]:
@@ -84,7 +83,7 @@ def select_audit(*, viewer: Viewer, filters: AuditFilters) -> QuerySet[AuditEntr
     }
     visible = (viewer.gang_filter() & ~Q(namespace="")) | _wide_lines(viewer)
     searched = ("object_name", "namespace", "cluster_name", "sentence", "actor_name")
-    return AuditEntry.objects.filter(visible, _equal(columns), _has_words(filters.q, searched))
+    return AuditEntry.objects.filter(visible, _equal(columns), all_occur_in(filters.q, searched))
 
 
 def _wide_lines(viewer: Viewer) -> Q:
@@ -100,13 +99,3 @@ def _wide_lines(viewer: Viewer) -> Q:
 
 def _equal(columns: dict[str, str]) -> Q:
     return Q(**{column: value for column, value in columns.items() if value})
-
-
-def _has_words(text: str, columns: tuple[str, ...]) -> Q:
-    condition = Q()
-    for word in text.split()[:MOST_WORDS]:
-        found = Q(pk__in=[])
-        for column in columns:
-            found |= Q(**{f"{column}__icontains": word})
-        condition &= found
-    return condition

@@ -15,6 +15,7 @@ from django.db.models.functions import Coalesce
 from gangboard.domain.health import Health
 from gangboard.readmodels.cursors import CLUSTER_NAME, SortKey
 from gangboard.readmodels.state_labels import NOT_OBSERVED
+from gangboard.readmodels.word_search import occurs_in, search_words
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
 
@@ -40,8 +41,6 @@ _GROUPINGS: dict[str, tuple[SortKey, ...]] = {
 }
 GROUPINGS: tuple[str, ...] = tuple(_GROUPINGS)
 """What `group_by` may be."""
-MOST_WORDS = 8
-"""Words of a search that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,18 +150,16 @@ def _conditions(filters: GangFilters, viewer: Viewer, is_silent: Q | None) -> Q:
     if filters.hides_finished:
         # By what was stored: when a cluster falls silent, its finished gangs stay hidden.
         condition &= ~Q(health=Health.SUCCEEDED.value)
-    for word in filters.q.split()[:MOST_WORDS]:
+    for word in search_words(filters.q):
         condition &= _has_word(word, viewer, is_silent)
     return condition
 
 
 def _has_word(word: str, viewer: Viewer, is_silent: Q | None) -> Q:
-    named = Q(pk__in=[])
-    for column in ("name", "namespace", "kind", "queue", "cluster__name"):
-        named |= Q(**{f"{column}__icontains": word})
-    said = Q(title__icontains=word) | Q(code__icontains=word)
+    named = occurs_in(word, ("name", "namespace", "kind", "queue", "cluster__name"))
+    said = occurs_in(word, ("title", "code"))
     # Stored sentences have all names in them. Who sees less than the whole cluster is shown them
     # without some, and must not learn those by asking for them.
-    said |= Q(message__icontains=word) & viewer.whole_cluster_filter()
+    said |= occurs_in(word, ("message",)) & viewer.whole_cluster_filter()
     # What was said of a gang of a silent cluster is not on the page any more.
     return named | (said if is_silent is None else said & ~is_silent)

@@ -22,6 +22,7 @@ from gangboard.readmodels.group_visibility import (
 )
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face
+from gangboard.readmodels.word_search import all_occur_in
 from gangboard.store.access import Viewer
 from gangboard.store.models import WatchedObject
 from gangboard.store.objects import unpack
@@ -194,9 +195,7 @@ def _conditions(filters: GroupFilters) -> Q:
         condition &= Q(
             resource__in=[key for key, kind in _resources().items() if kind == filters.kind]
         )
-    for word in filters.q.split()[:8]:
-        condition &= Q(name__icontains=word) | Q(namespace__icontains=word)
-    return condition
+    return condition & all_occur_in(filters.q, ("name", "namespace"))
 
 
 def build_rows(

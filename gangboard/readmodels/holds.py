@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.hold import HOLD_GROUP, Hold
@@ -19,6 +19,7 @@ from gangboard.readmodels.group_gangs import GangName, Place, gangs_above
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face
 from gangboard.readmodels.unseen import unseen_state
+from gangboard.readmodels.word_search import all_occur_in
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_all_levers
 from gangboard.store.models import Cluster, Gang, HoldCheck, ResourceState, WatchedObject
@@ -107,9 +108,7 @@ def _select(viewer: Viewer, filters: HoldFilters) -> QuerySet[WatchedObject]:
         found = found.filter(cluster__name=filters.cluster)
     if filters.namespace:
         found = found.filter(namespace=filters.namespace)
-    for word in filters.q.split()[:8]:
-        found = found.filter(Q(name__icontains=word) | Q(namespace__icontains=word))
-    return found
+    return found.filter(all_occur_in(filters.q, ("name", "namespace")))
 
 
 def _unseen(clusters: Mapping[int, Freshness], filters: HoldFilters) -> tuple[UnseenHolds, ...]:
