@@ -155,7 +155,10 @@ def test_what_cannot_be_decided_together_is_not_guessed() -> None:
     jobset = a_jobset("run", part(cpu="1"))
     pods = [pod for job in child_jobs(jobset) for pod in waiting(job, needs=unclear)]
     verdict = assess(gang(part(cpu="1"), pods=pods))
-    assert {one.code for one in verdict.findings} == {"unschedulable"}
+    assert [(one.code, one.unit) for one in verdict.findings] == [
+        ("unschedulable", "run-cells-0"),
+        ("unschedulable", "run-cells-1"),
+    ]
     assert "cannot tell why" in verdict.finding.message
 
 
