@@ -23,6 +23,8 @@ PAGE_REQUESTS = 1_000
 PROBE_SECONDS = 3.0
 """For each probe: who asks gives up after some seconds, too."""
 PROBE_REQUESTS = 200
+METRICS_SECONDS = 9.0
+"""Prometheus gives up after ten."""
 STUCK_SECONDS = 10.0
 OPEN_FILES = 8_192
 """More than granian's connections (see `serving.command`), databases and files together."""
@@ -34,6 +36,8 @@ application = Application(
         "/healthz": Lane("health", threads=1, most=PROBE_REQUESTS, seconds=PROBE_SECONDS),
         # It asks the database, which can hang: two threads hang with it, and the probe says no.
         "/readyz": Lane("ready", threads=2, most=PROBE_REQUESTS, seconds=PROBE_SECONDS),
+        # One at a time, so that scrapers take at most one thread's time from the pages.
+        "/metrics": Lane("metrics", threads=1, most=PROBE_REQUESTS, seconds=METRICS_SECONDS),
     },
     headers=HEADERS,
     at_first=lambda: end_stuck_connections(STUCK_SECONDS),

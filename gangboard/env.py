@@ -105,6 +105,7 @@ def _can_be_taken_apart(address: str) -> bool:
     return port != 0 and not (parts.netloc and "@" in after_host)
 
 
+_TOKEN = re.compile(r"[!-~]*")
 _WORD = re.compile(r"\S+")
 _USER = re.compile(r"://[^\s/?#@:]*:")
 _VALUE = re.compile(r"""([?&][\w.-]+=)(?:\\.|[^\s&#"'\\])+""")
@@ -225,6 +226,23 @@ def read_secret(name: str, made_in: Path, meaning: str, make: Callable[[], str])
     if file:
         return _read_file(name, file)
     return _made_once(made_in / name.lower().removeprefix("gangboard_"), make)
+
+
+def read_token(name: str, meaning: str) -> str:
+    """Return a token that others send, from NAME or the file that NAME_FILE names; empty where none is set.
+
+    Raises SettingError, which does not repeat it, for characters that no header can carry.
+    """
+    raw = os.environ.get(name)
+    file = os.environ.get(f"{name}_FILE")
+    value = _read_file(name, file) if file and not raw else raw or ""
+    if not _TOKEN.fullmatch(value):
+        raise SettingError(
+            f"{name} must be of ASCII letters, digits and signs without blanks (it is not shown)"
+        )
+    shown = "(hidden)" if value else ""
+    _record(name, f"{meaning} ({name}_FILE names a file instead)", shown, value or None)
+    return value
 
 
 def keep_private(path: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from ipaddress import IPv4Network, IPv6Network
 from typing import Any
 
 from django.conf import settings
@@ -39,6 +40,12 @@ def is_proxy(meta: Mapping[str, Any]) -> bool:
     if found is None:
         return False
     return _is_trusted(found) if settings.TRUSTED_PROXIES else found.is_loopback
+
+
+def is_in(networks: Iterable[IPv4Network | IPv6Network], meta: Mapping[str, Any]) -> bool:
+    """Return whether who asks, from a request's META, has an address in one of these networks."""
+    found = _read(client_address(meta))
+    return found is not None and any(found in network for network in networks)
 
 
 def network_of(address: str) -> str:

@@ -44,6 +44,13 @@ TRUSTED_PROXIES = env.read_networks(
     "GANGBOARD_TRUSTED_PROXIES",
     "networks (CIDR) of proxies in front, whose X-Forwarded-For says who asks, and X-Forwarded-Proto how",
 )
+METRICS_TOKEN = env.read_token(
+    "GANGBOARD_METRICS_TOKEN", "token that lets a scraper read /metrics, as Authorization: Bearer"
+)
+METRICS_NETWORKS = env.read_networks(
+    "GANGBOARD_METRICS_NETWORKS",
+    "networks (CIDR) from which /metrics may be read; where a token is set as well, both must be right",
+)
 HTTPS = env.read_bool(
     "GANGBOARD_HTTPS",
     default=False,
@@ -103,6 +110,8 @@ INSTALLED_APPS = [
     "gangboard.web",
 ]
 MIDDLEWARE = [
+    # Before all others: what they take is time that somebody waits, too.
+    "gangboard.api.metrics.requests.RequestDurationMiddleware",
     # Before all that asks whether a request came over https. It refuses nothing.
     "gangboard.web.forwarded.ForwardedProtoMiddleware",
     # Before the others, so that their refusals carry the headers too.
@@ -168,8 +177,8 @@ SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 # nor the lists of browsers are spoken for.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_SSL_REDIRECT = HTTPS
-# Whoever probes is on this side of the proxy that ends TLS.
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+# Whoever probes or scrapes is on this side of the proxy that ends TLS.
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
 # Of proxies of ours only: see ForwardedProtoMiddleware.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 X_FRAME_OPTIONS = "DENY"

@@ -1,4 +1,4 @@
-"""Where requests go: pages to `web`, `/api/v1/` and health checks to `api`."""
+"""Where requests go: pages to `web`; `/api/v1/`, health checks and metrics to `api`."""
 
 from django.urls import include, path
 

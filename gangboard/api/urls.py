@@ -1,4 +1,4 @@
-"""The addresses of the REST API and of the health checks."""
+"""The addresses of the REST API, of the health checks and of the metrics."""
 
 from django.urls import URLPattern, path
 
@@ -8,6 +8,7 @@ from gangboard.api.clusters import ClusterListView, ClusterView
 from gangboard.api.gangs import GangListView, GangView
 from gangboard.api.groups import GroupListView, GroupView
 from gangboard.api.holds import HoldListView
+from gangboard.api.metrics.views import metrics
 from gangboard.api.probes import healthz, readyz
 from gangboard.api.reasons import ReasonsView
 from gangboard.api.schema import SchemaView
@@ -15,8 +16,9 @@ from gangboard.api.summary import SummaryView
 from gangboard.api.views import NoSuchView
 
 urlpatterns: list[URLPattern] = [
-    path("healthz", healthz),
-    path("readyz", readyz),
+    path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
     path("api/v1/gangs/", GangListView.as_view(), name="api-gangs"),
     path("api/v1/gangs/<str:gang_id>/", GangView.as_view(), name="api-gang"),
     path("api/v1/groups/", GroupListView.as_view(), name="api-groups"),

@@ -42,8 +42,9 @@ _SENTENCES = {
     ),
 }
 """Kind → what is said when there is no sign at all, what before the age of the last, and why it matters."""
-_PROCESSES = ("poll", "act", "prove", "beat")
-_ORDERS = {"poll-orders": ("beat", "poll"), "act-orders": ("beat", "act")}
+PROCESSES = ("poll", "act", "prove", "beat")
+"""Kinds of process that must be alive."""
+ORDERS = {"poll-orders": ("beat", "poll"), "act-orders": ("beat", "act")}
 """Kind → from which process to which they go: while one of these is dead, they say nothing."""
 
 
@@ -88,8 +89,8 @@ def read_liveness(*, now: datetime) -> Liveness:
         signs[kind] = _Sign(at, began_at)
         if kind == "poll" and now - at <= ALIVE:
             slots += its_slots
-    dead = [kind for kind in _PROCESSES if not _is_alive(signs.get(kind), now)]
-    for kind, ends in _ORDERS.items():
+    dead = [kind for kind in PROCESSES if not _is_alive(signs.get(kind), now)]
+    for kind, ends in ORDERS.items():
         due = all(_is_settled(signs.get(end), now) for end in ends)
         if due and not _is_alive(signs.get(kind), now):
             dead.append(kind)

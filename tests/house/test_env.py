@@ -15,6 +15,12 @@ from gangboard.env import SettingError
 NAME = "GANGBOARD_TRIED"
 
 
+@pytest.fixture(autouse=True)
+def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is tried here is no setting of gangboard afterwards."""
+    monkeypatch.setattr(env, "_read", dict(env._read))
+
+
 @pytest.mark.parametrize(("raw", "value"), [("on", True), ("0", False), ("Yes", True), ("", False)])
 def test_switches(monkeypatch: pytest.MonkeyPatch, raw: str, value: bool) -> None:
     monkeypatch.setenv(NAME, raw)
@@ -79,6 +85,32 @@ def test_a_secret_in_place_of_the_name_of_its_file_is_not_repeated(
     with pytest.raises(SettingError, match=f"{NAME}_FILE") as caught:
         env.read_secret(NAME, tmp_path, "", lambda: "made")
     assert "sesame" not in told(caught.value)
+
+
+def test_a_token_that_nobody_has_set_is_none_and_is_not_made(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert env.read_token(NAME, "") == ""
+    monkeypatch.setenv(NAME, "")
+    assert env.read_token(NAME, "") == ""
+    file = tmp_path / "token"
+    file.write_text("from-the-file\n")
+    monkeypatch.setenv(f"{NAME}_FILE", str(file))
+    assert env.read_token(NAME, "") == "from-the-file"
+    monkeypatch.setenv(NAME, "a~Token/1")
+    assert env.read_token(NAME, "") == "a~Token/1"
+    (variable,) = (one for one in env.variables() if one.name == NAME)
+    assert (variable.shown, variable.is_set) == ("(hidden)", True)
+
+
+@pytest.mark.parametrize("token", ["two sesame", "sesame\n", "sésame"])
+def test_a_token_that_no_header_can_carry_is_refused_and_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, token: str
+) -> None:
+    monkeypatch.setenv(NAME, token)
+    with pytest.raises(SettingError, match=f"^{NAME} must be of ASCII") as caught:
+        env.read_token(NAME, "")
+    assert token not in told(caught.value)
 
 
 def told(error: BaseException) -> str:

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 
 from gangboard import env
-from gangboard.peers import client_address, network_of
+from gangboard.peers import client_address, is_in, network_of
 
 PROXIES = tuple(ip_network(text) for text in ("10.0.0.0/8", "fd00::/8", "192.0.2.1"))
 
@@ -74,3 +74,24 @@ def test_the_setting_names_networks_or_single_addresses(monkeypatch: pytest.Monk
     monkeypatch.setenv(name, "proxy.example")
     with pytest.raises(env.SettingError, match=r"GANGBOARD_TRUSTED_PROXIES is 'proxy\.example'"):
         env.read_networks(name, "meaning")
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "inside"),
+    [
+        ("198.51.100.1", "", True),
+        ("::ffff:198.51.100.1", "", True),
+        ("2001:db8::7", "", True),
+        ("203.0.113.7", "198.51.100.1", False),
+        ("10.1.2.3", "198.51.100.1", True),
+        ("10.1.2.3", "198.51.100.1, 203.0.113.7", False),
+        ("", "", False),
+    ],
+)
+def test_who_asks_is_in_a_network_or_not(
+    monkeypatch: pytest.MonkeyPatch, peer: str, forwarded: str, inside: bool
+) -> None:
+    monkeypatch.setattr(settings, "TRUSTED_PROXIES", PROXIES)
+    networks = [ip_network("198.51.100.0/24"), ip_network("2001:db8::/32")]
+    meta = {"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_FOR": forwarded}
+    assert is_in(networks, meta) is inside

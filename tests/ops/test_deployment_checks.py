@@ -1,9 +1,14 @@
-"""An installation that people reach over https: Django's own checks, cookies, redirects."""
+"""An installation that people reach over https: Django's checks and ours, cookies, redirects."""
 
 from __future__ import annotations
 
 import json
+from ipaddress import ip_network
 from pathlib import Path
+
+import pytest
+from django.core.checks import Tags, run_checks
+from pytest_django import Settings
 
 from tests.ops.test_commands import manage
 
@@ -45,3 +50,24 @@ def test_cookies_are_of_this_host_alone_and_pages_only_over_tls(tmp_path: Path) 
     assert found["cookies"] == {"__Host-csrftoken": [True, "/", ""]}
     assert found["plain"]["/sign-in/"] == [301, "https://localhost/sign-in/"]
     assert found["plain"]["/healthz"] == [200, ""]
+
+
+@pytest.mark.parametrize(
+    ("token", "networks", "found"),
+    [
+        ("", (), []),
+        ("x" * 32, (), []),
+        ("x" * 31, (), ["gangboard.W001"]),
+        ("", ("10.0.0.0/8", "::1"), []),
+        ("", ("10.0.0.0/8", "::/0"), ["gangboard.W002"]),
+        ("x" * 32, ("0.0.0.0/0",), []),
+    ],
+)
+def test_metrics_that_are_hardly_closed_are_told(
+    settings: Settings, token: str, networks: tuple[str, ...], found: list[str]
+) -> None:
+    settings.METRICS_TOKEN = token
+    settings.METRICS_NETWORKS = tuple(ip_network(text) for text in networks)
+    told = run_checks(tags=[Tags.security], include_deployment_checks=True)
+    assert [one.id for one in told if str(one.id).startswith("gangboard.")] == found
+    assert not token or token not in str(told)

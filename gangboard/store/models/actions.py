@@ -103,6 +103,7 @@ class Action(models.Model):
             models.Index(fields=("gang_id", "-requested_at")),
             models.Index(fields=("batch",)),
             models.Index(fields=("guarded", "cluster")),
+            models.Index(fields=("cluster", "verb", "state"), name="actions_by_state"),
         ]
 
 

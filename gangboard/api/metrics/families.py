@@ -1,0 +1,195 @@
+"""From figures to Prometheus' metrics: their names, their labels, and what each of them says.
+
+Labels are names of clusters, words of the contract and keys of resources, so there are few of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from prometheus_client import Metric
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from gangboard.readmodels.freshness import Freshness
+from gangboard.readmodels.hold_counts import HoldCount
+from gangboard.readmodels.liveness import ORDERS, PROCESSES, Liveness
+from gangboard.readmodels.metrics import ActionCount, Expiry, GangCount, Metrics, ResourceCount
+
+NOT_ASKED = "not-asked"
+"""Problem of a silent cluster without one: no poll worker runs, or none has a slot for it."""
+_GANG_LABELS = ("cluster", "health", "code")
+_SILENT = "Of a cluster that is not up all gangs are health unknown, code not-observed."
+
+
+class MetricsCollector(Collector):
+    """Hands out the figures of one moment. None: the database did not answer, and there are none."""
+
+    def __init__(self, metrics: Metrics | None) -> None:
+        self._metrics = metrics
+
+    def collect(self) -> Iterator[Metric]:
+        """Return one metric after the other."""
+        metrics = self._metrics
+        yield GaugeMetricFamily(
+            "gangboard_database_up",
+            "0: the database did not answer, and nothing of what is stored there is in this answer.",
+            value=float(metrics is not None),
+        )
+        if metrics is None:
+            return
+        yield from _of_clusters(metrics.clusters, metrics.expiries)
+        yield from _of_gangs(metrics.gangs)
+        yield from _of_resources(metrics.resources)
+        yield _of_holds(metrics.holds)
+        yield _of_actions(metrics.actions)
+        yield from _of_processes(metrics.liveness)
+
+
+def _gauge(
+    name: str, says: str, labels: tuple[str, ...], rows: Iterable[tuple[tuple[str, ...], float]]
+) -> Metric:
+    family = GaugeMetricFamily(f"gangboard_{name}", says, labels=labels)
+    for values, number in rows:
+        family.add_metric(values, number)
+    return family
+
+
+def _of_clusters(clusters: tuple[Freshness, ...], expiries: tuple[Expiry, ...]) -> Iterator[Metric]:
+    yield _gauge(
+        "cluster_up",
+        "1: the cluster answered within the last 120 seconds. 0: nobody knows how its gangs are now.",
+        ("cluster",),
+        (((one.cluster,), not one.is_silent) for one in clusters),
+    )
+    yield _gauge(
+        "cluster_problem",
+        "1, with the code of what keeps gangboard from reading the cluster; not-asked: it is not up, "
+        "and no poll worker asks it. No series: it is read.",
+        ("cluster", "problem"),
+        (
+            ((one.cluster, one.problem or NOT_ASKED), 1)
+            for one in clusters
+            if one.problem or one.is_silent
+        ),
+    )
+    yield _gauge(
+        "cluster_last_contact_timestamp_seconds",
+        "When the cluster answered last, as Unix time. No series: never.",
+        ("cluster",),
+        (((one.cluster,), one.contact_at.timestamp()) for one in clusters if one.contact_at),
+    )
+    yield _gauge(
+        "cluster_listed",
+        "1: all that the cluster serves was read completely once. 0: gangs may be missing in "
+        "gangboard_gangs.",
+        ("cluster",),
+        (((one.cluster,), one.listed) for one in clusters),
+    )
+    yield _gauge(
+        "cluster_credentials_expiry_timestamp_seconds",
+        "When the credentials of this identity (reader, actor) end, as Unix time. No series: not known, "
+        "or there are none.",
+        ("cluster", "identity"),
+        (((one.cluster, one.identity), one.at.timestamp()) for one in expiries),
+    )
+
+
+def _of_gangs(gangs: tuple[GangCount, ...]) -> Iterator[Metric]:
+    rows = [((one.cluster, one.health, one.code), one) for one in gangs]
+    yield _gauge(
+        "gangs",
+        f"Gangs that are there, by health and reason code. {_SILENT} No series: there are none, or the "
+        "cluster was not read yet; see gangboard_cluster_up and gangboard_cluster_listed.",
+        _GANG_LABELS,
+        ((labels, one.gangs) for labels, one in rows),
+    )
+    yield _gauge(
+        "gang_accelerators",
+        f"Accelerators that these gangs ask for. {_SILENT}",
+        _GANG_LABELS,
+        ((labels, one.accelerators) for labels, one in rows),
+    )
+    yield _gauge(
+        "gang_oldest_since_timestamp_seconds",
+        "Since when the one of these gangs that has had its verdict for longest has had it, as Unix "
+        "time. It may be longer, where that began before gangboard watched. None of a cluster that is "
+        "not up.",
+        _GANG_LABELS,
+        (
+            (labels, one.oldest_since.timestamp())
+            for labels, one in rows
+            if one.oldest_since is not None
+        ),
+    )
+
+
+def _of_resources(resources: tuple[ResourceCount, ...]) -> Iterator[Metric]:
+    readable = [one for one in resources if one.is_readable]
+    yield _gauge(
+        "resource_readable",
+        "Whether this resource of the cluster can be read; where it cannot, state says why. None of a "
+        "cluster that is not up, and none of resources that it does not serve.",
+        ("cluster", "resource", "state"),
+        (((one.cluster, one.resource, one.state), one.is_readable) for one in resources),
+    )
+    yield _gauge(
+        "resource_objects",
+        "Objects of a resource that can be read.",
+        ("cluster", "resource"),
+        (((one.cluster, one.resource), one.objects) for one in readable),
+    )
+    yield _gauge(
+        "resource_undecodable_objects",
+        "Objects of a resource that can be read, and that were not understood.",
+        ("cluster", "resource"),
+        (((one.cluster, one.resource), one.problems) for one in readable),
+    )
+
+
+def _of_holds(holds: tuple[HoldCount, ...]) -> Metric:
+    return _gauge(
+        "holds",
+        "Holds, each on one Job. in_force yes: proved by the last dry run; no: refuted, lost, or without "
+        "its policy; unknown: not proved yet, or nobody can look. No series: the Holds of the cluster "
+        "cannot be seen.",
+        ("cluster", "in_force"),
+        (((one.cluster, one.in_force.value), one.holds) for one in holds),
+    )
+
+
+def _of_actions(actions: tuple[ActionCount, ...]) -> Metric:
+    return _gauge(
+        "actions",
+        "Recorded actions, by how far they have come. No counter: an action leaves one state for another, "
+        "and verified ones can become reverted.",
+        ("cluster", "verb", "state"),
+        (((one.cluster, one.verb, one.state), one.actions) for one in actions),
+    )
+
+
+def _of_processes(liveness: Liveness) -> Iterator[Metric]:
+    dead = {kind for kind, _ in liveness.dead}
+    yield _gauge(
+        "process_up",
+        "1: a process of this kind (poll, act, prove, beat) gave a sign of life lately.",
+        ("process",),
+        (((kind,), kind not in dead) for kind in PROCESSES),
+    )
+    yield _gauge(
+        "orders_arrive",
+        "0: beat and a worker of this queue live, and no order passes from one to the other. No series "
+        "while one of them is not alive.",
+        ("queue",),
+        (
+            ((kind.removesuffix("-orders"),), kind not in dead)
+            for kind, ends in ORDERS.items()
+            if dead.isdisjoint(ends)
+        ),
+    )
+    yield _gauge(
+        "poll_slots",
+        "Clusters that the living poll workers can watch at once.",
+        (),
+        (((), liveness.slots),),
+    )

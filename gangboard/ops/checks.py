@@ -1,0 +1,35 @@
+"""What `manage.py check --deploy` says besides Django's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Tags, Warning, register  # noqa: A004  # Django's name
+
+SHORTEST_TOKEN = 32
+"""Characters; of what `openssl rand -hex 24` prints there are 48."""
+
+
+@register(Tags.security, deploy=True)
+def metrics_are_not_for_everybody(**_: Any) -> list[CheckMessage]:
+    """Return what is weak in who may read `/metrics`."""
+    found: list[CheckMessage] = []
+    token, networks = settings.METRICS_TOKEN, settings.METRICS_NETWORKS
+    if token and len(token) < SHORTEST_TOKEN:
+        found.append(
+            Warning(
+                f"GANGBOARD_METRICS_TOKEN has fewer than {SHORTEST_TOKEN} characters.",
+                hint="Make one with: openssl rand -hex 24",
+                id="gangboard.W001",
+            )
+        )
+    if not token and any(network.prefixlen == 0 for network in networks):
+        found.append(
+            Warning(
+                "GANGBOARD_METRICS_NETWORKS names every address, so anybody can read /metrics.",
+                hint="Name the network of the scrapers, or set GANGBOARD_METRICS_TOKEN as well.",
+                id="gangboard.W002",
+            )
+        )
+    return found

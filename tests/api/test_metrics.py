@@ -1,0 +1,338 @@
+"""`/metrics`: true, bounded, closed by default, and the same whichever process answers."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from http import HTTPStatus
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as project
+from django.core.cache import cache
+from django.db import OperationalError
+from django.test import Client
+from django.utils import timezone
+from prometheus_client.parser import text_string_to_metric_families
+from pytest_django import DjangoAssertNumQueries, Settings
+
+from gangboard import __version__
+from gangboard.api.metrics import access
+from gangboard.store.models import Action, Cluster, Heartbeat
+from tests.factories import make_cluster, make_gang, make_heartbeats, make_resource
+from tests.readmodels.jobsets import HOLDS
+from tests.separate_process import run_python
+
+pytestmark = pytest.mark.django_db
+
+PAPER = Path(project.BASE_DIR, "docs", "metrics.md")
+TOKEN = "8f3c" * 12
+AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
+ALLOWED_LABELS = {
+    *("cluster", "health", "code", "problem", "identity", "resource", "state", "in_force", "verb"),
+    *("process", "queue", "method", "view", "status", "le", "generation", "version"),
+    *("implementation", "major", "minor", "patchlevel"),
+}
+
+
+@pytest.fixture(autouse=True)
+def token(settings: Settings) -> Iterator[None]:
+    """Let TOKEN in, and forget the figures of other tests."""
+    settings.METRICS_TOKEN, settings.METRICS_NETWORKS = TOKEN, ()
+    cache.clear()
+    yield
+    cache.clear()
+
+
+def scrape() -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    """Return the samples by name and labels."""
+    answer = Client().get("/metrics", headers=AUTHORIZED)
+    assert answer.status_code == HTTPStatus.OK
+    assert answer["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    found = {}
+    for family in text_string_to_metric_families(answer.content.decode()):
+        assert family.documentation, family.name
+        for one in family.samples:
+            key = (one.name, tuple(sorted(one.labels.items())))
+            assert key not in found
+            found[key] = one.value
+    return found
+
+
+def series(name: str) -> dict[tuple[str, ...], float]:
+    """Return the samples of one metric by the values of its labels, in the order of their names."""
+    return {
+        tuple(value for _, value in labels): number
+        for (found, labels), number in scrape().items()
+        if found == f"gangboard_{name}"
+    }
+
+
+# --- who may
+
+
+def test_it_is_closed_by_default(settings: Settings) -> None:
+    settings.METRICS_TOKEN = ""
+    answer = Client().get("/metrics", headers={"Authorization": "Bearer "})
+    assert answer.status_code == HTTPStatus.FORBIDDEN
+    assert answer.content.decode() == f"{access.CLOSED}\n"
+    assert "GANGBOARD_METRICS_TOKEN" in access.CLOSED
+    assert "GANGBOARD_METRICS_NETWORKS" in access.CLOSED
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        *("", "Bearer", "Bearer ", "Bearer ümlaut", TOKEN),
+        *(f"Basic {TOKEN}", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}"),
+    ],
+)
+def test_a_wrong_token_is_refused(sent: str) -> None:
+    answer = Client().get("/metrics", HTTP_AUTHORIZATION=sent)
+    assert answer.status_code == HTTPStatus.UNAUTHORIZED
+    assert answer["WWW-Authenticate"] == "Bearer"
+    assert TOKEN not in answer.content.decode()
+
+
+def test_whoever_is_signed_in_needs_the_token_too(admin_client: Client) -> None:
+    assert admin_client.get("/metrics").status_code == HTTPStatus.UNAUTHORIZED
+
+
+def test_only_reading_is_answered() -> None:
+    assert Client().post("/metrics", headers=AUTHORIZED).status_code == 405
+    assert Client().head("/metrics", headers=AUTHORIZED).status_code == HTTPStatus.OK
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "status"),
+    [
+        ("10.1.2.3", "", 200),
+        ("::ffff:10.1.2.3", "", 200),
+        ("10.2.0.1", "", 403),
+        ("", "", 403),
+        # Anybody can write the header; it counts where a proxy of ours has written it.
+        ("203.0.113.7", "10.1.2.3", 403),
+        ("172.30.77.2", "10.1.2.3", 200),
+        ("172.30.77.2", "10.1.2.3, 203.0.113.7", 403),
+        ("172.30.77.2", "", 403),
+    ],
+)
+def test_networks(settings: Settings, peer: str, forwarded: str, status: int) -> None:
+    settings.METRICS_TOKEN = ""
+    settings.METRICS_NETWORKS = (ip_network("10.1.0.0/16"), ip_network("fd00::/8"))
+    settings.TRUSTED_PROXIES = (ip_network("172.30.77.0/24"),)
+    headers = {"X-Forwarded-For": forwarded} if forwarded else {}
+    answer = Client(REMOTE_ADDR=peer).get("/metrics", headers=headers)
+    assert answer.status_code == status
+
+
+def test_where_both_rules_are_set_both_must_hold(settings: Settings) -> None:
+    settings.METRICS_NETWORKS = (ip_network("10.1.0.0/16"),)
+    inside, outside = Client(REMOTE_ADDR="10.1.2.3"), Client(REMOTE_ADDR="10.2.2.3")
+    assert inside.get("/metrics").status_code == HTTPStatus.UNAUTHORIZED
+    assert outside.get("/metrics", headers=AUTHORIZED).status_code == HTTPStatus.FORBIDDEN
+    assert inside.get("/metrics", headers=AUTHORIZED).status_code == HTTPStatus.OK
+
+
+def test_a_scraper_behind_the_proxy_that_ends_tls_is_not_sent_to_https(
+    settings: Settings,
+) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+    assert Client().get("/metrics", headers=AUTHORIZED).status_code == HTTPStatus.OK
+
+
+# --- what is said
+
+
+def test_a_fleet_with_a_silent_cluster() -> None:
+    now = timezone.now()
+    up = make_cluster("east", now=now)
+    make_resource(up, "pods", objects_count=12, problems_count=1)
+    make_resource(up, "nodes", state="forbidden")
+    since = now - timedelta(hours=2)
+    make_gang(up, health="blocked", code="exceeds-capacity", since=since, accelerators=64.0)
+    silent_at = now - timedelta(minutes=5)
+    silent = make_cluster("west", now=now, contact_at=silent_at, problem="timeout")
+    make_gang(silent, health="running", code="running", accelerators=8.0)
+    make_cluster("north", now=now, contact_at=None, listed_at=None)
+    assert series("cluster_up") == {("east",): 1, ("west",): 0, ("north",): 0}
+    assert series("cluster_listed") == {("east",): 1, ("west",): 1, ("north",): 0}
+    assert series("cluster_problem") == {("west", "timeout"): 1, ("north", "not-asked"): 1}
+    assert series("cluster_last_contact_timestamp_seconds") == {
+        ("east",): pytest.approx(now.timestamp() - 2),
+        ("west",): pytest.approx(silent_at.timestamp()),
+    }
+    # By the names of the labels: cluster, code, health.
+    assert series("gangs") == {
+        ("east", "exceeds-capacity", "blocked"): 1,
+        ("west", "not-observed", "unknown"): 1,
+    }
+    assert series("gang_accelerators") == {
+        ("east", "exceeds-capacity", "blocked"): 64,
+        ("west", "not-observed", "unknown"): 8,
+    }
+    assert series("gang_oldest_since_timestamp_seconds") == {
+        ("east", "exceeds-capacity", "blocked"): pytest.approx(since.timestamp())
+    }
+    assert series("resource_readable") == {
+        ("east", "pods", "ok"): 1,
+        ("east", "nodes", "forbidden"): 0,
+    }
+    assert series("resource_objects") == {("east", "pods"): 12}
+    assert series("resource_undecodable_objects") == {("east", "pods"): 1}
+    assert series("database_up") == {(): 1}
+
+
+def test_processes_by_their_signs_of_life() -> None:
+    now = timezone.now()
+    make_heartbeats(now=now, slots=8)
+    assert series("process_up") == {("poll",): 1, ("act",): 1, ("prove",): 1, ("beat",): 1}
+    assert series("orders_arrive") == {("poll",): 1, ("act",): 1}
+    assert series("poll_slots") == {(): 8}
+    long_ago = now - timedelta(minutes=10)
+    Heartbeat.objects.filter(kind__in=("act", "poll-orders")).update(beat_at=long_ago)
+    cache.clear()
+    assert series("process_up") == {("poll",): 1, ("act",): 0, ("prove",): 1, ("beat",): 1}
+    # Whether orders reach a worker that is dead nobody can tell.
+    assert series("orders_arrive") == {("poll",): 0}
+
+
+def test_this_process_is_told_too() -> None:
+    found = scrape()
+    assert found["gangboard_build_info", (("version", __version__),)] == 1
+    assert found["process_resident_memory_bytes", ()] > 0
+    # The process began before now and after the machine.
+    assert 0 < found["process_start_time_seconds", ()] <= time.time()
+
+
+def requests_counted(view: str, method: str, status: str) -> float:
+    labels = (("method", method), ("status", status), ("view", view))
+    return scrape().get(("gangboard_http_request_duration_seconds_count", labels), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "counted"),
+    [
+        ("GET", "/healthz", ("healthz", "GET", "2xx")),
+        ("GET", "/api/v1/gangs/some-name/", ("api-gang", "GET", "4xx")),
+        ("GET", "/no/such/page", ("none", "GET", "4xx")),
+        ("BREW", "/healthz", ("healthz", "other", "4xx")),
+    ],
+)
+def test_requests_are_counted_by_their_view(
+    method: str, path: str, counted: tuple[str, str, str]
+) -> None:
+    before = requests_counted(*counted)
+    Client().generic(method, path)
+    assert requests_counted(*counted) == before + 1
+
+
+def test_when_the_database_fails_nothing_is_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_cluster("east", now=timezone.now())
+
+    def fail(**_: Any) -> None:
+        raise OperationalError("no connection to postgresql://ann:sesame@db")
+
+    monkeypatch.setattr("gangboard.api.metrics.views.read_metrics", fail)
+    found = scrape()
+    assert found["gangboard_database_up", ()] == 0
+    ours = {name for name, _ in found if name.startswith("gangboard_")}
+    assert {name for name in ours if not name.startswith("gangboard_http_")} == {
+        "gangboard_database_up",
+        "gangboard_build_info",
+    }
+
+
+# --- what is not said
+
+
+def test_labels_are_bounded_and_tell_no_names_and_no_secrets() -> None:
+    now = timezone.now()
+    cluster = make_cluster(
+        "east",
+        now=now,
+        server="https://secret-host.example:6443",
+        problem="failing",
+        sentence="the token sesame was refused",
+    )
+    make_resource(cluster, "pods", sentence="sesame")
+    make_gang(cluster, "secret-run", namespace="secret-team", queue="secret-queue")
+    Client().get("/gangs/secret-gang/?q=sesame")
+    text = Client().get("/metrics", headers=AUTHORIZED).content.decode()
+    assert TOKEN not in text
+    assert "secret" not in text
+    assert "sesame" not in text
+    labels = {name for _, labels in scrape() for name, _ in labels}
+    assert labels <= ALLOWED_LABELS
+
+
+def test_the_paper_names_every_metric_with_its_labels() -> None:
+    now = timezone.now()
+    cluster = make_cluster("east", now=now, credentials_expire_at=now, problem="timeout")
+    make_resource(cluster, HOLDS)
+    make_gang(cluster)
+    Action.objects.create(
+        id="1", cluster=cluster, verb="suspend", state="sent", requested_at=now, expires_at=now
+    )
+    Client().get("/healthz")
+    make_heartbeats(now=now)
+    rows = re.findall(r"^\| `(gangboard_\w+)` \| (.*?) ?\|", PAPER.read_text(), re.MULTILINE)
+    told = {name: set(labels.split(", ")) - {""} for name, labels in rows}
+    said: dict[str, set[str]] = {}
+    for name, labels in scrape():
+        if name.startswith("gangboard_") and not name.endswith(("_bucket", "_sum")):
+            said[name.removesuffix("_count")] = {label for label, _ in labels}
+    assert said == told
+
+
+def test_figures_are_shared_for_some_seconds(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    make_cluster("east", now=timezone.now())
+    with django_assert_num_queries(8):
+        scrape()
+    with django_assert_num_queries(0):
+        scrape()
+
+
+# --- several processes
+
+WORKER = """
+import django
+django.setup()
+from django.core.management import call_command
+from django.utils import timezone
+from tests.factories import make_cluster, make_gang
+call_command("migrate", verbosity=0)
+make_gang(make_cluster("east", now=timezone.now()))
+"""
+WEB = """
+import django
+django.setup()
+from django.conf import settings
+from django.test import Client
+settings.METRICS_TOKEN = "t"
+text = Client().get("/metrics", headers={"host": "localhost", "Authorization": "Bearer t"}).content
+print([line for line in text.decode().splitlines() if line.startswith("gangboard_gangs{")])
+"""
+
+
+def test_what_a_worker_did_every_web_process_tells_also_after_a_restart(tmp_path: Path) -> None:
+    database_url = f"sqlite:///{tmp_path}/db.sqlite3"
+    run_python("-c", WORKER, database_url=database_url, folder=tmp_path)
+    told = [run_python("-c", WEB, database_url=database_url, folder=tmp_path) for _ in range(2)]
+    line = 'gangboard_gangs{cluster="east",code="insufficient-resources",health="waiting"} 1.0'
+    assert told == [str([line])] * 2
+
+
+def test_a_cluster_that_is_removed_leaves_no_series() -> None:
+    make_gang(make_cluster("east", now=timezone.now()))
+    assert series("gangs")
+    Cluster.objects.all().delete()
+    cache.clear()
+    assert series("gangs") == {}
+    assert series("cluster_up") == {}

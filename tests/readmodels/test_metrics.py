@@ -1,0 +1,225 @@
+"""The figures of the whole installation: counted, and left out or marked where nobody could look."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from gangboard.domain.action import ClusterLevers, PolicyState
+from gangboard.readmodels.hold_counts import HoldCount, InForce
+from gangboard.readmodels.metrics import (
+    ActionCount,
+    Expiry,
+    GangCount,
+    Metrics,
+    ResourceCount,
+    read_metrics,
+)
+from gangboard.store.access import Viewer
+from gangboard.store.models import Action, Cluster, HoldCheck, ResourceState, WatchedObject
+from tests.factories import NOW, make_cluster, make_gang, make_gangs, make_heartbeats, make_resource
+from tests.readmodels.jobsets import HOLDS, JOBSETS, make_hold, make_jobset, make_readable
+
+pytestmark = pytest.mark.django_db
+
+SILENT = NOW - timedelta(minutes=10)
+
+
+def read(viewer: Viewer) -> Metrics:
+    return read_metrics(viewer=viewer, now=NOW)
+
+
+def make_action(cluster: Cluster | None, number: int, state: str, verb: str = "suspend") -> None:
+    Action.objects.create(
+        id=f"{number:032x}",
+        verb=verb,
+        cluster=cluster,
+        cluster_name="eu-train",
+        namespace="research",
+        uid=f"uid-{number}",
+        state=state,
+        requested_at=NOW,
+        expires_at=NOW,
+        finished_at=NOW,
+    )
+
+
+def test_gangs_are_counted_by_cluster_health_and_code(owner: Viewer) -> None:
+    east, west = make_cluster("east"), make_cluster("west")
+    make_gang(east, since=NOW - timedelta(hours=2), accelerators=8.0)
+    make_gang(east, since=NOW - timedelta(hours=5), accelerators=16.0)
+    make_gang(east, health="running", code="running", accelerators=4.0)
+    make_gang(west, accelerators=1.0, since=NOW - timedelta(minutes=1))
+    make_gang(west, gone_at=NOW)
+    waiting, code = "waiting", "insufficient-resources"
+    assert set(read(owner).gangs) == {
+        GangCount("east", waiting, code, 2, 24.0, NOW - timedelta(hours=5)),
+        GangCount("east", "running", "running", 1, 4.0, NOW - timedelta(minutes=38)),
+        GangCount("west", waiting, code, 1, 1.0, NOW - timedelta(minutes=1)),
+    }
+
+
+def test_of_a_silent_cluster_nothing_is_healthy_and_nothing_is_zero(owner: Viewer) -> None:
+    silent = make_cluster("east", contact_at=SILENT, problem="unreachable")
+    make_resource(silent, "pods")
+    make_gang(silent, health="running", code="running")
+    make_gang(silent, health="succeeded", code="succeeded")
+    found = read(owner)
+    assert found.gangs == (GangCount("east", "unknown", "not-observed", 2, 16.0, None),)
+    assert found.resources == ()
+    assert [(one.is_silent, one.problem) for one in found.clusters] == [(True, "unreachable")]
+
+
+def test_of_a_cluster_that_was_never_read_there_is_no_count(owner: Viewer) -> None:
+    make_cluster("east", contact_at=None, listed_at=None)
+    found = read(owner)
+    assert (found.gangs, found.resources, found.holds) == ((), (), ())
+    assert [(one.contact_at, one.listed) for one in found.clusters] == [(None, False)]
+
+
+def test_resources_are_readable_once_they_were_listed(owner: Viewer) -> None:
+    cluster = make_cluster("east")
+    make_resource(cluster, "pods", objects_count=12, problems_count=2)
+    make_resource(cluster, "nodes", state="forbidden", objects_count=0)
+    make_resource(cluster, "events", listed_at=None, objects_count=0)
+    make_resource(cluster, "jobsets.jobset.x-k8s.io", state="not-served")
+    assert set(read(owner).resources) == {
+        ResourceCount("east", "pods", "ok", True, 12, 2),
+        ResourceCount("east", "nodes", "forbidden", False, 0, 0),
+        ResourceCount("east", "events", "ok", False, 0, 0),
+    }
+
+
+def test_ends_of_credentials_where_they_are_known(owner: Viewer) -> None:
+    make_cluster("east", credentials_expire_at=NOW, actor_expires_at=NOW + timedelta(days=1))
+    make_cluster("west")
+    assert read(owner).expiries == (
+        Expiry("east", "reader", NOW),
+        Expiry("east", "actor", NOW + timedelta(days=1)),
+    )
+
+
+def test_actions_of_watched_clusters(owner: Viewer) -> None:
+    cluster = make_cluster("east")
+    for number, state in enumerate(("verified", "verified", "refused")):
+        make_action(cluster, number, state)
+    make_action(cluster, 7, "verified", verb="resume")
+    make_action(None, 8, "verified")
+    assert set(read(owner).actions) == {
+        ActionCount("east", "suspend", "verified", 2),
+        ActionCount("east", "suspend", "refused", 1),
+        ActionCount("east", "resume", "verified", 1),
+    }
+
+
+# --- Holds
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> dict[str, PolicyState]:
+    """How the policy is installed everywhere; can be changed."""
+    policy = {"is": PolicyState.INSTALLED}
+    monkeypatch.setattr(
+        "gangboard.readmodels.hold_counts.read_all_levers",
+        lambda clusters: {
+            one.pk: ClusterLevers(has_actor=True, hold=policy["is"]) for one in clusters
+        },
+    )
+    return policy
+
+
+def make_holds(cluster: Cluster) -> None:
+    """One that is proved, one that is refuted, one whose proof failed, one that was never tried."""
+    gang = make_jobset(cluster, jobs=4)
+    make_readable(cluster, HOLDS)
+    for index, in_force in enumerate((True, False, None)):
+        HoldCheck.objects.create(
+            cluster=cluster,
+            hold_uid=f"hold-uid-{cluster.name}-llama-workers-{index}",
+            in_force=in_force,
+            checked_at=NOW,
+        )
+    for index in range(4):
+        make_hold(cluster, gang, f"llama-workers-{index}")
+
+
+def counted(viewer: Viewer) -> set[tuple[str, str, int]]:
+    return {(one.cluster, one.in_force.value, one.holds) for one in read(viewer).holds}
+
+
+@pytest.mark.usefixtures("installed")
+def test_holds_by_what_is_known_of_them(owner: Viewer) -> None:
+    make_holds(make_cluster("east"))
+    assert counted(owner) == {("east", "yes", 1), ("east", "no", 1), ("east", "unknown", 2)}
+
+
+def test_without_their_policy_no_hold_is_in_force(
+    owner: Viewer, installed: dict[str, PolicyState]
+) -> None:
+    make_holds(make_cluster("east"))
+    installed["is"] = PolicyState.MISSING
+    assert counted(owner) == {("east", "yes", 0), ("east", "no", 4), ("east", "unknown", 0)}
+
+
+@pytest.mark.usefixtures("installed")
+def test_holds_of_an_owner_that_is_gone_are_lost(owner: Viewer) -> None:
+    cluster = make_cluster("east")
+    make_holds(cluster)
+    WatchedObject.objects.filter(resource=JOBSETS).delete()
+    assert counted(owner) == {("east", "yes", 0), ("east", "no", 4), ("east", "unknown", 0)}
+    # Where its kind cannot be read, what is missing is not gone.
+    ResourceState.objects.filter(resource=JOBSETS).update(state="forbidden")
+    assert counted(owner) == {("east", "yes", 1), ("east", "no", 1), ("east", "unknown", 2)}
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize("blind", ["silent", "forbidden", "failing"])
+def test_holds_that_cannot_be_seen_are_unknown(owner: Viewer, blind: str) -> None:
+    cluster = make_cluster("east", contact_at=SILENT if blind == "silent" else NOW)
+    make_holds(cluster)
+    if blind != "silent":
+        ResourceState.objects.filter(resource=HOLDS).update(state=blind)
+    assert counted(owner) == {("east", "unknown", 4)}
+
+
+def test_no_hold_is_a_zero_only_where_one_would_be_seen(owner: Viewer) -> None:
+    make_resource(make_cluster("none-made"), HOLDS)
+    make_resource(make_cluster("not-installed"), HOLDS, state="not-served")
+    make_resource(make_cluster("forbidden"), HOLDS, state="forbidden")
+    make_cluster("not-looked-at-yet")
+    assert set(read(owner).holds) == {
+        HoldCount(cluster, word, 0)
+        for cluster in ("none-made", "not-installed")
+        for word in InForce
+    }
+
+
+# --- cost and rights
+
+
+def test_the_number_of_queries_is_the_same_for_any_number_of_gangs(
+    owner: Viewer, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    make_heartbeats()
+    for name in ("east", "west"):
+        cluster = make_cluster(name)
+        make_gangs(cluster, 1_000)
+        make_resource(cluster, HOLDS)
+    with django_assert_num_queries(8):
+        found = read(owner)
+    assert sum(one.gangs for one in found.gangs) == 2_000
+    for name in ("south", "north"):
+        make_holds(make_cluster(name))
+    with django_assert_num_queries(13):
+        read(owner)
+
+
+def test_who_has_no_role_counts_nothing(owner: Viewer, stranger: Viewer) -> None:
+    cluster = make_cluster("east", credentials_expire_at=NOW)
+    make_holds(cluster)
+    make_action(cluster, 1, "verified")
+    found = read(stranger)
+    assert (found.clusters, found.expiries, found.gangs) == ((), (), ())
+    assert (found.resources, found.holds, found.actions) == ((), (), ())
