@@ -13,7 +13,7 @@ METHODS = frozenset({"GET", "HEAD", "POST"})
 NO_VIEW = "none"
 
 # When each series began: Prometheus makes nothing of it in this format.
-disable_created_metrics()
+disable_created_metrics()  # type: ignore[no-untyped-call]  # untyped there
 REQUESTS = CollectorRegistry()
 _SECONDS = Histogram(
     "gangboard_http_request_duration_seconds",
