@@ -69,11 +69,7 @@ def check(execution: ActionExecution) -> float:
 
 def _stored_ground(execution: ActionExecution, cluster: Cluster) -> ActionContext | None:
     gang = Gang.objects.filter(pk=execution.action.gang_id, cluster=cluster).first()
-    return (
-        action_context.read_action_context(cluster.pk, gang, registered_kinds.models())
-        if gang is not None
-        else None
-    )
+    return action_context.read_action_context(cluster.pk, gang) if gang is not None else None
 
 
 def _target(execution: ActionExecution, live: Live) -> Seen | Exit:

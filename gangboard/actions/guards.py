@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import transaction
 
-from gangboard.actions import actor_client, registered_kinds
+from gangboard.actions import actor_client
 from gangboard.actions.actor_client import ActorClient, Json, get_object
 from gangboard.actions.clock import Clock
 from gangboard.actions.retries import TRANSIENT_CODES
@@ -22,7 +22,7 @@ from gangboard.domain.queue import QueueEntry
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
 from gangboard.store import actions, chore_locks
-from gangboard.store.action_context import HOLDS
+from gangboard.store.action_context import HOLDS, action_models
 from gangboard.store.audit import audit
 from gangboard.store.models import Action, Cluster, ResourceState
 from gangboard.store.objects import read_objects
@@ -45,7 +45,7 @@ def suspicious(cluster_id: int | None = None) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
     for cluster, guarded in _guarded(cluster_id).items():
         uids = {uid for action in guarded for uid in _uids(action)}
-        stored = read_objects(cluster.pk, uids, registered_kinds.models())
+        stored = read_objects(cluster.pk, uids, action_models())
         sees_holds = ResourceState.objects.filter(cluster=cluster, resource=HOLDS, state="ok")
         holds_known = sees_holds.exists()
         differing = [

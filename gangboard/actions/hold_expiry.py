@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 
 from django.db import IntegrityError, transaction
 
-from gangboard.actions import registered_kinds
 from gangboard.actions.preconditions import VIA_GANGBOARD
 from gangboard.actions.requests import ActionRequest
 from gangboard.actions.seen_holds import Mark, read_holds
@@ -77,7 +76,7 @@ def _expired(now: datetime, seen: Collection[Mark]) -> Iterator[ExpiredHold]:
 def _job(cluster: Cluster, hold: Hold) -> Owner | None:
     """Return the Job that a Hold is about, or None: then the Hold does nothing."""
     found = action_context.find_object(
-        cluster, "jobs.batch", hold.meta.ref.namespace, hold.job_name, registered_kinds.models()
+        cluster, "jobs.batch", hold.meta.ref.namespace, hold.job_name
     )
     if not isinstance(found, Owner) or found.meta.controller is None:
         return None
@@ -100,7 +99,7 @@ def _tried_lately(expired: ExpiredHold, now: datetime) -> bool:
 
 def _request_release(expired: ExpiredHold, now: datetime, clock: DatabaseClock) -> Action:
     ref, cluster = expired.job, expired.cluster
-    gang = action_context.find_gang(cluster.pk, ref.uid, registered_kinds.models())
+    gang = action_context.find_gang(cluster.pk, ref.uid)
     end = expired.until.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     target = ActionTarget(cluster.name, ref.group, ref.kind, ref.namespace, ref.name, ref.uid)
     return new_action(

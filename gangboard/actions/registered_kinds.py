@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
-from gangboard.decode.holds import HOLD
 from gangboard.diagnosis import registry
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.registry import OwnerKind, Resource
-
-
-@cache
-def models() -> dict[str, type[Any]]:
-    """Return resource key → class of the domain, of all that a `ActionContext` is made of."""
-    found = [kind.resource for kind in registry.owner_kinds()]
-    found += [resource for api in registry.grouping_apis() for resource in api.resources]
-    found += [resource for queue in registry.queue_systems() for resource in queue.resources]
-    return {resource.key: resource.model for resource in (*found, HOLD)}
 
 
 @cache

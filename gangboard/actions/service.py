@@ -10,7 +10,7 @@ from functools import partial
 
 from django.db import IntegrityError, transaction
 
-from gangboard.actions import registered_kinds, validation
+from gangboard.actions import validation
 from gangboard.actions.dispatch import wake
 from gangboard.actions.requests import (
     MOST_AT_ONCE,
@@ -92,14 +92,8 @@ def stored_plan(
     chosen: frozenset[str] = frozenset(),
 ) -> Plan:
     """Return the plan from the objects as the poll saw them last. Raises RequestError (NOT_FOUND)."""
-    gang = action_context.find_gang(
-        cluster.pk, action_request.target.uid, registered_kinds.models()
-    )
-    ground = (
-        action_context.read_action_context(cluster.pk, gang, registered_kinds.models())
-        if gang is not None
-        else None
-    )
+    gang = action_context.find_gang(cluster.pk, action_request.target.uid)
+    ground = action_context.read_action_context(cluster.pk, gang) if gang is not None else None
     if ground is None:
         target = action_request.target
         raise RequestError(
@@ -169,9 +163,7 @@ def _write(
     clock: DatabaseClock,
 ) -> Action:
     """Write row and audit. Raises IntegrityError: the key is used, or an action is open."""
-    gang = action_context.find_gang(
-        subject.cluster.pk, action_request.target.uid, registered_kinds.models()
-    )
+    gang = action_context.find_gang(subject.cluster.pk, action_request.target.uid)
     root = gang.uid if gang is not None else action_request.target.uid
     action = new_action(
         subject.cluster,

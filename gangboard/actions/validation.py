@@ -82,7 +82,7 @@ def find_subject(viewer: Viewer, action_request: ActionRequest) -> Subject:
     found = None
     if cluster is not None and kind is not None and viewer.sees(cluster.pk, target.namespace):
         found = action_context.find_object(
-            cluster, kind.resource.key, target.namespace, target.name, registered_kinds.models()
+            cluster, kind.resource.key, target.namespace, target.name
         )
     if cluster is None or not isinstance(found, Owner):
         raise RequestError(

@@ -18,6 +18,7 @@ from gangboard.domain.registry import (
     GroupingAPI,
     OwnerKind,
     QueueSystem,
+    Resource,
     UnitRule,
 )
 
@@ -76,6 +77,15 @@ def grouping_apis() -> tuple[GroupingAPI, ...]:
 def queue_systems() -> tuple[QueueSystem, ...]:
     """All admission systems, by label."""
     return find_members(gangboard.queues, "QUEUE", (QueueSystem,), lambda queue: queue.label)
+
+
+def resources() -> tuple[Resource, ...]:
+    """Resources of all owner kinds, grouping APIs and admission systems, in this order."""
+    return (
+        *(kind.resource for kind in owner_kinds()),
+        *(resource for api in grouping_apis() for resource in api.resources),
+        *(resource for queue in queue_systems() for resource in queue.resources),
+    )
 
 
 @cache

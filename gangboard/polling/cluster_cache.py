@@ -62,11 +62,8 @@ EVENTS_PER_OBJECT = 20
 
 def resources() -> tuple[Resource, ...]:
     """Everything that is listed and watched: what is everywhere, and what the registries say."""
-    found = [POD, NODE, EVENT, HOLD, POLICY, BINDING, *AUTOSCALING, *CLAIMS]
-    found += [kind.resource for kind in registry.owner_kinds()]
-    found += [resource for api in registry.grouping_apis() for resource in api.resources]
-    found += [resource for queue in registry.queue_systems() for resource in queue.resources]
-    return tuple(found)
+    everywhere = (POD, NODE, EVENT, HOLD, POLICY, BINDING, *AUTOSCALING, *CLAIMS)
+    return (*everywhere, *registry.resources())
 
 
 @dataclass(slots=True)

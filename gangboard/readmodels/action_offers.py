@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache
-from typing import Any
 
 import msgspec
 
-from gangboard.decode.holds import HOLD
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.policy.plan import all_offers, offers
 from gangboard.diagnosis.policy.refusals import cluster_closed
@@ -79,7 +76,7 @@ def gang_offers(
     why_not = no_right(viewer, gang.cluster_id, gang.namespace) or cluster.why_closed
     if why_not:
         return {one.ref.uid: builder.closed(one, why_not) for one in every}
-    context = read_action_context(gang.cluster_id, gang, stored_models())
+    context = read_action_context(gang.cluster_id, gang)
     if context is None:
         unknown = f"gangboard knows no way to suspend {gang.kind} {gang.name}."
         return {one.ref.uid: builder.closed(one, unknown) for one in every}
@@ -147,15 +144,6 @@ def no_right(viewer: Viewer, cluster_id: int, namespace: str) -> str:
         return ""
     able = replace(viewer, may_act=True).may_operate(cluster_id, namespace)
     return MAY_ACT_OTHERWISE if able else MAY_ONLY_LOOK
-
-
-@cache
-def stored_models() -> dict[str, type[Any]]:
-    """Return resource key → class of the domain, of all that a `ActionContext` is made of."""
-    resources = [HOLD, *(kind.resource for kind in registry.owner_kinds())]
-    resources += [one for api in registry.grouping_apis() for one in api.resources]
-    resources += [one for queue in registry.queue_systems() for one in queue.resources]
-    return {resource.key: resource.model for resource in resources}
 
 
 def _plans(

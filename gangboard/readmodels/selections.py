@@ -10,7 +10,7 @@ from datetime import datetime
 from gangboard.diagnosis.policy.selection import Selection, of_selection
 from gangboard.domain.action import ActionContext, ActionTarget, Verb
 from gangboard.domain.reading.wording import label, names
-from gangboard.readmodels.action_offers import gang_offers, no_right, owner_subject, stored_models
+from gangboard.readmodels.action_offers import gang_offers, no_right, owner_subject
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.printable import printable
@@ -76,10 +76,10 @@ def _gangs(
     while left:
         uid = next(iter(left))
         del left[uid]
-        gang = find_gang(cluster_id, uid, stored_models())
+        gang = find_gang(cluster_id, uid)
         if gang is None or no_right(viewer, cluster_id, gang.namespace):
             continue
-        context = read_action_context(cluster_id, gang, stored_models())
+        context = read_action_context(cluster_id, gang)
         if context is None:
             continue
         for job in (context.owner, *context.jobs, *context.old_jobs):

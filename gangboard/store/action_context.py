@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from functools import cache
 from operator import itemgetter
 from typing import Any
 
+from gangboard.decode.holds import HOLD
+from gangboard.diagnosis import registry
 from gangboard.diagnosis.current_attempt import current_uids
 from gangboard.domain.action import ActionContext
 from gangboard.domain.group import Group
@@ -20,30 +23,32 @@ HOLDS = f"holds.{HOLD_GROUP}"
 _DEEPEST = 8
 """Owners above one another that are followed; real ones have two or three."""
 
-Models = Mapping[str, type[Any]]
-"""Resource key → class of the domain, as the registries say."""
+
+@cache
+def action_models() -> dict[str, type[Any]]:
+    """Return resource key → class of the domain, of all that an ActionContext is made of."""
+    return {resource.key: resource.model for resource in (*registry.resources(), HOLD)}
 
 
-def read_action_context(cluster_id: int, gang: Gang, models: Models) -> ActionContext | None:
+def read_action_context(cluster_id: int, gang: Gang) -> ActionContext | None:
     """Return what is known of a gang now, as the poll saw it last.
 
-    None: its owner is no kind that can be acted on (a bare pod or group), or it is gone. `models`
-    must name the owner kinds, the grouping APIs, the queue systems and the Holds. About 6 queries, and
-    as many objects as the gang has: whatever else is in its namespace is left alone.
+    None: its owner is no kind that can be acted on (a bare pod or group), or it is gone. About 6
+    queries, and as many objects as the gang has: whatever else is in its namespace is left alone.
     """
     detail = unpack_detail(bytes(gang.detail))
     wanted = [gang.uid, *(ref.uid for ref in detail.groups)]
-    found = read_objects(cluster_id, wanted, dict(models))
+    found = read_objects(cluster_id, wanted, action_models())
     owner = found.get(gang.uid)
     if not isinstance(owner, Owner):
         return None
-    below = _below(cluster_id, owner, models)
+    below = _below(cluster_id, owner)
     current = current_uids(owner, below)
     jobs = [one for one in below if one.meta.ref.is_job]
     if owner.meta.ref.is_job:
         jobs = [owner]
     uids = [owner.meta.ref.uid, *(one.meta.ref.uid for one in below)]
-    kept = _of_owners(cluster_id, uids, models, (Hold, QueueEntry))
+    kept = _of_owners(cluster_id, uids, (Hold, QueueEntry))
     return ActionContext(
         owner=owner,
         jobs=_by_name(job for job in jobs if job.meta.ref.uid in current),
@@ -55,13 +60,13 @@ def read_action_context(cluster_id: int, gang: Gang, models: Models) -> ActionCo
     )
 
 
-def find_gang(cluster_id: int, uid: str, models: Models) -> Gang | None:
+def find_gang(cluster_id: int, uid: str) -> Gang | None:
     """Return the gang that a stored owner or child Job belongs to, or None."""
     for _ in range(_DEEPEST):
         gang = Gang.objects.filter(cluster_id=cluster_id, uid=uid, gone_at=None).first()
         if gang is not None:
             return gang
-        found = read_objects(cluster_id, [uid], dict(models)).get(uid)
+        found = read_objects(cluster_id, [uid], action_models()).get(uid)
         if not isinstance(found, Owner) or found.meta.controller is None:
             return None
         uid = found.meta.controller.uid
@@ -69,13 +74,13 @@ def find_gang(cluster_id: int, uid: str, models: Models) -> Gang | None:
 
 
 def find_object(
-    cluster: Cluster, resource: str, namespace: str, name: str, models: Models
+    cluster: Cluster, resource: str, namespace: str, name: str
 ) -> Any | None:  # any class of the domain
     """Return a stored object by its name; of two (one deleted unseen) the one made last."""
     rows = WatchedObject.objects.filter(
         cluster=cluster, resource=resource, namespace=namespace, name=name
     ).values_list("data", flat=True)
-    found = [unpack(bytes(data), models[resource]) for data in rows]
+    found = [unpack(bytes(data), action_models()[resource]) for data in rows]
     return max(
         found,
         key=lambda model: (str(model.meta.created_at or ""), model.meta.ref.uid),
@@ -89,13 +94,13 @@ def served_versions(cluster_id: int) -> dict[str, str]:
     return dict(rows.exclude(state="not-served").values_list("resource", "version"))
 
 
-def _below(cluster_id: int, owner: Owner, models: Models) -> list[Owner]:
+def _below(cluster_id: int, owner: Owner) -> list[Owner]:
     """Return the owners below, of every attempt: one query for each layer of them."""
     known, found, parents = {owner.meta.ref.uid}, [], [owner]
     for _ in range(_DEEPEST):
         # A Job makes pods, nothing that could be stopped by itself.
         uids = [one.meta.ref.uid for one in parents if not one.meta.ref.is_job]
-        layer = _of_owners(cluster_id, uids, models, (Owner,))
+        layer = _of_owners(cluster_id, uids, (Owner,))
         parents = [one for one in layer if one.meta.ref.uid not in known]
         known.update(one.meta.ref.uid for one in parents)
         found += parents
@@ -103,9 +108,10 @@ def _below(cluster_id: int, owner: Owner, models: Models) -> list[Owner]:
 
 
 def _of_owners(
-    cluster_id: int, uids: Sequence[str], models: Models, wanted: Collection[type[Any]]
+    cluster_id: int, uids: Sequence[str], wanted: Collection[type[Any]]
 ) -> list[Any]:  # objects of the wanted classes
     """Return the stored objects of these classes that belong to one of these owners, by name."""
+    models = action_models()
     keys = [key for key, model in models.items() if model in wanted]
     found: list[tuple[str, str, Any]] = []
     for start in range(0, len(uids), BATCH):

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import pytest
 
-from gangboard.actions import registered_kinds, service
+from gangboard.actions import service
 from gangboard.actions.service import RequestError, RequestErrorCode
 from gangboard.domain.owner import Owner
 from gangboard.simulator.resources import Resource
@@ -259,9 +259,7 @@ def test_s10_each_has_its_own_sentence(
 
 def _ask_about_what_is_gone(site: Site) -> Action:
     """The poll has not noticed yet."""
-    stored = action_context.find_object(
-        site.cluster, "jobs.batch", NAMESPACE, WORKER, registered_kinds.models()
-    )
+    stored = action_context.find_object(site.cluster, "jobs.batch", NAMESPACE, WORKER)
     assert isinstance(stored, Owner)
     meta = stored.meta
     action_request = site.action_request(name="alone")

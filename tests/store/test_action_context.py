@@ -11,7 +11,6 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.test.utils import CaptureQueriesContext
 
-from gangboard.actions.registered_kinds import models
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Controller, Meta, ObjectRef
 from gangboard.domain.owner import Owner
@@ -64,7 +63,7 @@ def cluster() -> Cluster:
 
 def test_a_jobset(cluster: Cluster) -> None:
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
-    context = read_action_context(cluster.pk, gang, models())
+    context = read_action_context(cluster.pk, gang)
     assert context is not None
     assert context.owner.meta.ref.uid == "js"
     assert [job.meta.ref.uid for job in context.jobs] == ["j0"]
@@ -77,30 +76,30 @@ def test_a_jobset(cluster: Cluster) -> None:
 def test_a_standalone_job_is_its_own_only_job(cluster: Cluster) -> None:
     store_object(cluster, JOBS, Owner(meta("batch", "Job", "alone", "a")))
     gang = make_gang(cluster, "alone", uid="a", kind="Job", api_group="batch")
-    context = read_action_context(cluster.pk, gang, models())
+    context = read_action_context(cluster.pk, gang)
     assert context is not None
     assert [job.meta.ref.uid for job in context.jobs] == ["a"]
 
 
 def test_what_is_no_owner_has_no_ground(cluster: Cluster) -> None:
     gang = make_gang(cluster, "gone", uid="gone")
-    assert read_action_context(cluster.pk, gang, models()) is None
+    assert read_action_context(cluster.pk, gang) is None
 
 
 def test_the_gang_of_a_child_job(cluster: Cluster) -> None:
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
-    assert find_gang(cluster.pk, "j0", models()) == gang
-    assert find_gang(cluster.pk, "js", models()) == gang
-    assert find_gang(cluster.pk, "j2", models()) is None
-    assert find_gang(cluster.pk, "nothing", models()) is None
+    assert find_gang(cluster.pk, "j0") == gang
+    assert find_gang(cluster.pk, "js") == gang
+    assert find_gang(cluster.pk, "j2") is None
+    assert find_gang(cluster.pk, "nothing") is None
 
 
 def test_of_two_with_one_name_the_newer_is_meant(cluster: Cluster) -> None:
     store_object(cluster, JOBS, Owner(meta("batch", "Job", "train-w-0", "newer", "js", second=9)))
-    found = find_object(cluster, JOBS, NAMESPACE, "train-w-0", models())
+    found = find_object(cluster, JOBS, NAMESPACE, "train-w-0")
     assert found is not None
     assert found.meta.ref.uid == "newer"
-    assert find_object(cluster, JOBS, "elsewhere", "train-w-0", models()) is None
+    assert find_object(cluster, JOBS, "elsewhere", "train-w-0") is None
 
 
 def test_what_else_is_in_the_namespace_is_not_read(
@@ -108,7 +107,7 @@ def test_what_else_is_in_the_namespace_is_not_read(
 ) -> None:
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
     with CaptureQueriesContext(connection) as alone:
-        read_action_context(cluster.pk, gang, models())
+        read_action_context(cluster.pk, gang)
     for number in range(60):
         uid = f"other-{number}"
         hold = Hold(meta("gangboard.dev", "Hold", f"h-{uid}", f"h-{uid}"), "train-w-0", uid)
@@ -126,7 +125,7 @@ def test_what_else_is_in_the_namespace_is_not_read(
 
     monkeypatch.setattr(action_context, "unpack", count)
     with CaptureQueriesContext(connection) as crowded:
-        context = read_action_context(cluster.pk, gang, models())
+        context = read_action_context(cluster.pk, gang)
     assert context is not None
     assert [hold.meta.ref.uid for hold in context.holds] == ["h0"]
     # The JobSet's two Jobs, its Hold and its entry.
@@ -137,7 +136,7 @@ def test_what_else_is_in_the_namespace_is_not_read(
 def test_a_child_is_known_by_its_controller_whatever_it_is_called(cluster: Cluster) -> None:
     store_object(cluster, JOBS, Owner(meta("batch", "Job", "shortened-8f3a", "odd", "js")))
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
-    context = read_action_context(cluster.pk, gang, models())
+    context = read_action_context(cluster.pk, gang)
     assert context is not None
     assert {job.meta.ref.uid for job in (*context.jobs, *context.old_jobs)} == {"j0", "j1", "odd"}
 
@@ -149,7 +148,7 @@ def test_children_of_children_and_a_circle_of_owners(cluster: Cluster) -> None:
         store_object(cluster, JOBSETS, model)
     store_object(cluster, JOBS, Owner(meta("batch", "Job", "top-m-0", "bottom", "middle")))
     gang = make_gang(cluster, "top", uid="top", namespace=NAMESPACE)
-    context = read_action_context(cluster.pk, gang, models())
+    context = read_action_context(cluster.pk, gang)
     assert context is not None
     assert {job.meta.ref.uid for job in (*context.jobs, *context.old_jobs)} == {"bottom"}
 
@@ -160,7 +159,7 @@ def test_more_children_than_one_query_takes(cluster: Cluster) -> None:
     last = Hold(meta("gangboard.dev", "Hold", "last", "last"), "w", f"w-{objects.BATCH}")
     store_object(cluster, HOLDS, last)
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
-    context = read_action_context(cluster.pk, gang, models())
+    context = read_action_context(cluster.pk, gang)
     assert context is not None
     assert {hold.meta.ref.uid for hold in context.holds} == {"h0", "last"}
 

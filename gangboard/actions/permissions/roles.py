@@ -87,10 +87,7 @@ def actor_roles(wanted: Wanted) -> list[Manifest]:
 def _read() -> list[tuple[str, str]]:
     """Return (group, plural) of everything that a poll lists, without the policies."""
     found: list[Resource] = [NODE, EVENT, HOLD, NODE_CLAIM, PROVISIONING_REQUEST]
-    found += [VOLUME_CLAIM, STORAGE_CLASS, RESOURCE_CLAIM]
-    found += [kind.resource for kind in registry.owner_kinds()]
-    found += [resource for api in registry.grouping_apis() for resource in api.resources]
-    found += [resource for queue in registry.queue_systems() for resource in queue.resources]
+    found += [VOLUME_CLAIM, STORAGE_CLASS, RESOURCE_CLAIM, *registry.resources()]
     return [_PODS, *((resource.group, resource.plural) for resource in found)]
 
 
