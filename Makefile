@@ -6,7 +6,7 @@ PORT ?= 8000
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check fmt venv controlplane packages testcluster screenshots interleavings agreement attack lock
+.PHONY: run test check fmt venv controlplane packages testcluster screenshots exhaustive interleavings agreement attack lock
 
 run: venv
 	@$(BIN)/python manage.py up --port $(PORT)
@@ -42,9 +42,15 @@ packages:
 testcluster: controlplane
 	@$(BIN)/python -m tests.controlplane.run --profile $(PROFILE)
 
+# All that `make test` runs, with all of what is made up at random there: as much as finds what is rare.
+# Hours, not minutes; the seeds are printed.
+exhaustive:
+	@TESTS=exhaustive PYTEST_ADDOPTS=--hypothesis-seed=$$(date +%s) $(MAKE) test
+	@$(MAKE) interleavings agreement
+
 # 200 random plays of actions, operators, restarts, faults and kills that nobody has seen.
 interleavings: venv
-	@GANGBOARD_SEED=fresh $(BIN)/python -m pytest tests/interleavings -q -s
+	@TESTS=exhaustive GANGBOARD_SEED=fresh $(BIN)/python -m pytest tests/interleavings -q -s
 
 # 300 random small clusters with a gang each, judged by the real scheduler and by our arithmetic.
 agreement: venv controlplane

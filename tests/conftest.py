@@ -1,8 +1,12 @@
 """Plugins that every tier may use. Each room's own fixtures live beside its tests."""
 
+from typing import Any
+
+import pytest
 from django.test import TransactionTestCase
 from hypothesis import settings
 
+from tests import random_sets
 from tests.emptying import emptied_with_the_audit
 
 pytest_plugins = ["tests.tiers", "tests.services", "tests.controlplane.fixtures", "tests.browser"]
@@ -12,7 +16,27 @@ TransactionTestCase._fixture_teardown = emptied_with_the_audit(  # type: ignore[
     TransactionTestCase._fixture_teardown  # type: ignore[attr-defined]
 )
 
-# No timed tests: a machine that also builds control planes is slow at times. The rest is as hypothesis
-# chooses by itself, which in CI is the same examples every time.
-settings.register_profile("unhurried", parent=settings.default, deadline=None)
-settings.load_profile("unhurried")
+# No timed tests: a machine that also builds control planes is slow at times. In CI hypothesis would
+# choose the same examples for ever, whatever the seed.
+settings.register_profile(
+    random_sets.COMMIT, max_examples=50, deadline=None, derandomize=False, print_blob=True
+)
+settings.register_profile(
+    random_sets.EXHAUSTIVE, settings.get_profile(random_sets.COMMIT), max_examples=400
+)
+settings.load_profile(random_sets.SIZE)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Give hypothesis, which reads it next, the seed of this run."""
+    config.option.hypothesis_seed = config.option.hypothesis_seed or random_sets.SEED
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say how much was tried of what is made up at random, and how to try the same again."""
+    terminalreporter.section("made up at random")
+    terminalreporter.write_line(
+        f"TESTS={random_sets.SIZE} --hypothesis-seed={config.option.hypothesis_seed}: "
+        f"{settings().max_examples} examples of each property"
+    )

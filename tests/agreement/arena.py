@@ -29,6 +29,7 @@ GANGS = "scheduling.k8s.io/v1beta1"
 SETTLE_SECONDS = 3.0
 """A refusal must stand this long: an event that is still on its way makes the scheduler try again."""
 SPEAK_SECONDS = 90.0
+LOOK_AGAIN = 0.2
 BATCH = 50
 Thing = TypeVar("Thing")
 
@@ -130,18 +131,23 @@ class Arena:
         return self.judge_all({group: quorum})[group]
 
     def judge_all(self, quorums: Mapping[str, int]) -> dict[str, tuple[Judgement, str]]:
-        """Wait until the scheduler has spoken of all groups (name → quorum) and stands by it."""
+        """Wait until the scheduler has spoken of all groups (name → quorum) and stands by it.
+
+        Where all of them fit there is nothing to stand by: who is bound stays bound.
+        """
         give_up_at = time.monotonic() + SPEAK_SECONDS
         spoken = self.spoken(quorums)
         while time.monotonic() < give_up_at:
-            time.sleep(0.5)
+            time.sleep(LOOK_AGAIN)
             spoken = self.spoken(quorums)
             if all(one is not None for one in spoken.values()):
                 break
-        time.sleep(SETTLE_SECONDS)
+        if not all(one is not None and one[0] is Judgement.FITS for one in spoken.values()):
+            time.sleep(SETTLE_SECONDS)
+            spoken = self.spoken(quorums)
         return {
             name: one if one is not None else (Judgement.ODD, "the scheduler has not spoken")
-            for name, one in self.spoken(quorums).items()
+            for name, one in spoken.items()
         }
 
     def spoken(self, quorums: Mapping[str, int]) -> dict[str, tuple[Judgement, str] | None]:

@@ -77,7 +77,7 @@ def poll(body: bytes, resource: Resource) -> None:
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.key)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(body=BODIES, item=VALUES, more=st.dictionaries(WORDS, VALUES, max_size=3))
 def test_junk_never_raises_anything_else(
     resource: Resource, body: bytes, item: Any, more: dict[str, Any]
@@ -92,7 +92,6 @@ def test_junk_never_raises_anything_else(
     assert "good" in names
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     line=BODIES, type_=st.sampled_from(["ADDED", "DELETED", "BOOKMARK", "ERROR", "?"]), obj=VALUES
 )

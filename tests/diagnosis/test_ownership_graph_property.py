@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
@@ -142,7 +142,6 @@ def _picture(graph: OwnershipGraph) -> Picture:
     return {root: (graph.members(root), graph.foreign_pods(root)) for root in graph.roots()}
 
 
-@settings(max_examples=400, deadline=None)
 @given(steps)
 def test_any_order_gives_what_building_from_scratch_gives(taken: Sequence[Model | str]) -> None:
     graph, there = OwnershipGraph(), dict[str, Model]()
@@ -170,7 +169,6 @@ def test_any_order_gives_what_building_from_scratch_gives(taken: Sequence[Model 
     assert {uid: graph.root_of(uid) for uid in ALL} == {uid: scratch.root_of(uid) for uid in ALL}
 
 
-@settings(max_examples=400, deadline=None)
 @given(steps)
 def test_every_object_is_where_its_root_says(taken: Sequence[Model | str]) -> None:
     graph, there = OwnershipGraph(), dict[str, Model]()

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gangboard.diagnosis.engine import assess
@@ -192,7 +192,6 @@ def have_room(free: Sequence[int], asked: Sequence[int]) -> bool:
     return False
 
 
-@settings(max_examples=150, deadline=None)
 @given(FREE, ASKED)
 def test_the_code_is_that_of_all_pods_tried_in_every_way(free: list[int], asked: list[int]) -> None:
     """Jobs of one pod each, on nodes of 8 CPUs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gangboard.diagnosis.assemble import assemble
@@ -104,7 +104,6 @@ def _owner(case: Case, offers: dict[str, tuple[Plan, Plan]]) -> tuple[Owner, Pla
     return owner, *offers[owner.meta.ref.uid]
 
 
-@settings(max_examples=400)
 @given(gangs())
 def test_suspended_means_that_its_own_field_resumes_it(case: Case) -> None:
     verdict, offers = _answers(case)
@@ -125,7 +124,6 @@ def test_suspended_means_that_its_own_field_resumes_it(case: Case) -> None:
         assert told is (free or nobodys)
 
 
-@settings(max_examples=400)
 @given(gangs())
 def test_the_lever_of_a_queue_is_for_what_the_verdict_calls_queued(case: Case) -> None:
     verdict, offers = _answers(case)
@@ -138,7 +136,6 @@ def test_the_lever_of_a_queue_is_for_what_the_verdict_calls_queued(case: Case) -
         assert resume.lever is Lever.KUEUE or not resume.allowed
 
 
-@settings(max_examples=400)
 @given(gangs())
 def test_a_job_that_waits_in_a_queue_is_not_resumed_and_one_that_is_suspended_can_be(
     case: Case,
@@ -167,7 +164,6 @@ def _code(verdict: Verdict, state: JobState) -> str:
     return state.finding.code if state.finding is not None else verdict.finding.code
 
 
-@settings(max_examples=400)
 @given(gangs())
 def test_what_is_advised_to_be_resumed_may_be_resumed(case: Case) -> None:
     verdict, offers = _answers(case)

@@ -17,20 +17,18 @@ from gangboard.kube.errors import KubeError, Reach
 from gangboard.kube.write_client import Answer
 from gangboard.store.models import Action
 from tests.interleavings.play import Result, play
-
-_MOST = 60
-"""Seeds within which a bug must have been found."""
+from tests.interleavings.test_interleavings import FIRST, RUNS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def _find(invariant: str) -> Result:
-    """Return the first run in which the invariant does not hold."""
-    for seed in range(1, _MOST + 1):
+    """Return the first of the runs that are played for every commit in which the invariant does not hold."""
+    for seed in range(FIRST, FIRST + RUNS):
         result = play(seed)
         if invariant in result.broken:
             return result
-    pytest.fail(f"{_MOST} runs did not notice that {invariant} does not hold")
+    pytest.fail(f"{RUNS} runs did not notice that {invariant} does not hold")
 
 
 def test_a_request_that_is_sent_again_when_its_answer_is_lost(

@@ -8,7 +8,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from gangboard.domain.advice import Advice, AdviceKind
@@ -188,7 +188,6 @@ BY_NODES = (
 )
 
 
-@settings(max_examples=250, deadline=None)
 @given(waiting())
 def test_what_is_advised_frees_and_no_part_of_it_does(unit: Unit) -> None:
     found = advise(unit)
@@ -221,7 +220,6 @@ def test_what_is_advised_frees_and_no_part_of_it_does(unit: Unit) -> None:
             assert placed(request, changed(unit, one, fewer)) < request.needed, (one, name)
 
 
-@settings(max_examples=150, deadline=None)
 @given(waiting())
 def test_half_of_the_room_that_is_to_be_freed_is_too_little(unit: Unit) -> None:
     for one in advise(unit):
@@ -234,7 +232,6 @@ def test_half_of_the_room_that_is_to_be_freed_is_too_little(unit: Unit) -> None:
             assert placed(asked(unit), nodes) < asked(unit).needed
 
 
-@settings(max_examples=150, deadline=None)
 @given(waiting(), st.sampled_from(["unsupported", "undecidable", "blind", "unreadable"]))
 def test_no_advice_where_nothing_is_proven(unit: Unit, why: str) -> None:
     room = unit.facts.room
@@ -256,7 +253,6 @@ def _asking(unit: Unit, more: Callable[[Needs], Needs]) -> Unit:
     return replace(unit, pods=pods)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
 def test_advice_for_drawn_cases_frees_on_paper(seed: int, number: int) -> None:
     case = make_case(seed, number)

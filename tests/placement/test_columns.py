@@ -10,7 +10,7 @@ from random import Random
 from typing import TypeVar
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from gangboard.domain.capacity import (
@@ -189,7 +189,6 @@ def odd_gang(random: Random) -> PlacementRequest:
     return PlacementRequest(parties, quorum, keys, chosen)
 
 
-@settings(max_examples=300, deadline=None)
 @given(seeds)
 def test_each_node_is_judged_as_when_it_is_asked_alone(random: Random) -> None:
     nodes, one, keys = odd_nodes(random), odd_shape(random), random.choice(KEYS)
@@ -239,7 +238,6 @@ def is_right(found: Fit, other: Fit, request: PlacementRequest, nodes: Sequence[
         assert again.answer is Answer.YES
 
 
-@settings(max_examples=300, deadline=None)
 @given(seeds)
 def test_a_gang_is_judged_as_node_by_node(random: Random) -> None:
     request, nodes = odd_gang(random), odd_nodes(random)
@@ -254,7 +252,6 @@ def test_a_gang_is_judged_as_node_by_node(random: Random) -> None:
     assert found.empty_full.answer is other.empty_full.answer
 
 
-@settings(max_examples=100, deadline=None)
 @given(seeds)
 def test_a_changed_snapshot_is_a_snapshot_of_the_changed_nodes(random: Random) -> None:
     nodes, others = odd_nodes(random), odd_nodes(random)
@@ -300,7 +297,6 @@ def crowd(random: Random) -> tuple[PlacementRequest, list[NodeRoom]]:
     return PlacementRequest(parties), nodes
 
 
-@settings(max_examples=60, deadline=None)
 @given(seeds)
 def test_members_in_each_others_way_are_placed_when_they_can_be(random: Random) -> None:
     request, nodes = crowd(random)

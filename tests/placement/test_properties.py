@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from gangboard.domain.capacity import (
@@ -115,7 +115,6 @@ def clusters(draw: st.DrawFn) -> list[NodeRoom]:
     return nodes
 
 
-@settings(max_examples=150, deadline=None)
 @given(gangs(), clusters(), st.sampled_from(When))
 def test_agrees_with_trying_everything(
     request: PlacementRequest, nodes: list[NodeRoom], when: When
@@ -176,7 +175,6 @@ def tight(draw: st.DrawFn) -> tuple[PlacementRequest, list[NodeRoom]]:
     return PlacementRequest(parties), nodes
 
 
-@settings(max_examples=100, deadline=None)
 @given(tight())
 def test_the_search_alone_is_exact(case: tuple[PlacementRequest, list[NodeRoom]]) -> None:
     request, nodes = case
@@ -197,7 +195,6 @@ def test_the_search_alone_is_exact(case: tuple[PlacementRequest, list[NodeRoom]]
     assert sum(map(len, witness(request, nodes, placement))) >= most
 
 
-@settings(max_examples=80, deadline=None)
 @given(gangs(), clusters(), rooms("more"))
 def test_a_node_more_and_a_pod_less_never_hurt(
     request: PlacementRequest, nodes: list[NodeRoom], more: NodeRoom
@@ -213,7 +210,6 @@ def test_a_node_more_and_a_pod_less_never_hurt(
         assert fits(request, nodes, When.EMPTY, target).answer is Answer.YES
 
 
-@settings(max_examples=80, deadline=None)
 @given(gangs(), clusters(), st.booleans())
 def test_neither_order_nor_grouping_matters(
     request: PlacementRequest, nodes: list[NodeRoom], backwards: bool
@@ -227,7 +223,6 @@ def test_neither_order_nor_grouping_matters(
         assert eligibility(nodes, party.shape) == eligibility(nodes[::-1], party.shape)
 
 
-@settings(max_examples=80, deadline=None)
 @given(shapes("s"), clusters(), st.sampled_from(When))
 def test_room_of_one_shape_is_where_one_pod_more_does_not_fit(
     one: Shape, nodes: list[NodeRoom], when: When
@@ -242,7 +237,6 @@ def test_room_of_one_shape_is_where_one_pod_more_does_not_fit(
         assert not accepts(node, load, [one] * (count + 1))
 
 
-@settings(max_examples=80, deadline=None)
 @given(gangs(), clusters())
 def test_a_cause_says_what_is_so(request: PlacementRequest, nodes: list[NodeRoom]) -> None:
     found = assess(request, nodes)

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from gangboard.domain.capacity import (
@@ -78,7 +78,6 @@ def clusters(draw: st.DrawFn) -> list[NodeRoom]:
     return [draw(rooms(f"n{at}")) for at in range(draw(st.integers(1, 4)))]
 
 
-@settings(max_examples=300, deadline=None)
 @given(shapes(), st.integers(1, 6), clusters(), st.sampled_from(When), st.booleans())
 def test_agrees_with_every_order_of_placing(
     one: Shape, count: int, nodes: list[NodeRoom], when: When, plain: bool

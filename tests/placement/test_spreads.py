@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from gangboard.domain.capacity import (
@@ -54,7 +54,6 @@ def clusters(draw: st.DrawFn) -> list[NodeRoom]:
     return found
 
 
-@settings(max_examples=400, deadline=None)
 @given(shapes(), constraints(), st.integers(1, 6), clusters(), st.sampled_from(When), st.booleans())
 def test_no_order_of_placing_comes_to_more(
     one: Shape,

@@ -327,9 +327,7 @@ SAID = st.tuples(
 HAPPENED = st.one_of(SAID, st.tuples(st.just("deleted"), st.integers(-30, 60), st.none()))
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(happened=st.lists(HAPPENED, max_size=12))
 def test_spans_never_overlap_and_never_have_a_negative_length(
     cluster: Cluster, happened: list[Any]
