@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from gangboard.actions import guards, hold_proofs
+from gangboard.actions import dispatch, guards, hold_proofs, tasks
 from gangboard.actions.actor_client import ActorClient
 from gangboard.actions.worker_slots import WORKER_SLOTS, WorkerSlots
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Meta
 from gangboard.kube.errors import KubeError
 from gangboard.kube.write_client import Answer
+from gangboard.ops import children
+from gangboard.ops.supervisor import Child
 from gangboard.store import actions, chore_locks
 from gangboard.store.models import Action, Chore, Cluster, HoldCheck, LeverRecord
 from tests.actions.site import QuickClock
@@ -51,8 +54,10 @@ class FakeCluster:
         return Answer(json.dumps(job).encode(), 200, "")
 
     def get(self, path: str, _query: Any = None) -> bytes:
-        self.asked.append(path.rsplit("/", 1)[1])
-        raise KubeError("timeout", TIMEOUT)
+        name = path.rsplit("/", 1)[1]
+        self.asked.append(name)
+        self.meanwhile()
+        raise self.faults.get(name) or KubeError("timeout", TIMEOUT)
 
     def close(self) -> None:
         pass
@@ -137,20 +142,27 @@ def test_one_prover_a_cluster(cluster: Cluster, fake_cluster: FakeCluster) -> No
     assert fake_cluster.asked == ["a", "w", "b"]
 
 
-def test_a_prover_that_was_stopped_past_its_lease_ends(
-    cluster: Cluster, fake_cluster: FakeCluster
-) -> None:
-    hold(cluster, "ab")
+def oversleep(cluster: Cluster, fake_cluster: FakeCluster, chore: str) -> None:
+    """Let the next question take longer than a lease, and somebody else take the chore over meanwhile."""
 
-    def oversleep() -> None:
+    def sleep() -> None:
         fake_cluster.meanwhile = lambda: None
         fake_cluster.clock.advance(chore_locks.LEASE_SECONDS + 1)
-        with chore_locks.lock_chore(cluster.pk, hold_proofs.CHORE, fake_cluster.clock) as taken:
+        with chore_locks.lock_chore(cluster.pk, chore, fake_cluster.clock) as taken:
             assert taken is not None
             # As if the other were still at it when this one wakes up.
             Chore.objects.update(holder="another")
 
-    fake_cluster.meanwhile = oversleep
+    fake_cluster.meanwhile = sleep
+
+
+def test_a_prover_that_was_stopped_past_its_lease_ends(
+    cluster: Cluster, fake_cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Otherwise its turn is over by then, whoever has the lease.
+    monkeypatch.setattr(hold_proofs, "TURN_SECONDS", chore_locks.LEASE_SECONDS * 4)
+    hold(cluster, "ab")
+    oversleep(cluster, fake_cluster, hold_proofs.CHORE)
     assert prove(cluster, fake_cluster) == {"a": True}
 
 
@@ -212,6 +224,46 @@ def test_who_inspects_stops_where_the_cluster_does_not_answer(
     fake_cluster.clock.advance(guards.REST_SECONDS + 1)
     guards.inspect_all(cluster.pk, fake_cluster.clock, fake_cluster.open)
     assert len(fake_cluster.asked) == 2
+
+
+def test_who_inspects_and_was_stopped_past_its_lease_ends(
+    cluster: Cluster, fake_cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Otherwise its turn is over by then, whoever has the lease.
+    monkeypatch.setattr(guards, "TURN_SECONDS", chore_locks.LEASE_SECONDS * 4)
+    now = fake_cluster.clock.now()
+    for name in ("a", "b"):
+        act(cluster, name, now=now, finished_at=now, guarded=True)
+        # An error of one object alone, after which the next one is looked at.
+        fake_cluster.faults[name] = KubeError("forbidden", "east forbids it.")
+    oversleep(cluster, fake_cluster, guards.CHORE)
+    assert guards.inspect_all(cluster.pk, fake_cluster.clock, fake_cluster.open) == {}
+    assert len(fake_cluster.asked) == 1
+
+
+def queue_of(worker: Child) -> str:
+    """Return the queue from which a worker takes its orders."""
+    return worker.argv[worker.argv.index("--queues") + 1]
+
+
+def test_no_worker_that_acts_is_ordered_to_look_after_the_fact(
+    cluster: Cluster, fake_cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = fake_cluster.clock.now()
+    hold(cluster, "a")
+    act(cluster, "b", now=now, finished_at=now, guarded=True)
+    ordered: dict[str, str] = {}
+
+    def order(name: str) -> Callable[..., None]:
+        return lambda _arguments, *, queue, **_: ordered.update({name: queue})
+
+    monkeypatch.setattr(dispatch, "send", lambda *_, **__: None)
+    for task in (tasks.prove, tasks.inspect):
+        monkeypatch.setattr(task, "apply_async", order(task.name.rsplit(".", 1)[1]))
+    tasks.sweep()
+    own = queue_of(children.prove_worker(folder=Path()))
+    assert ordered == {"prove": own, "inspect": own}
+    assert own != queue_of(children.act_worker(folder=Path()))
 
 
 def test_many_actions_of_one_cluster_do_not_hide_those_of_another(cluster: Cluster) -> None:

@@ -57,6 +57,13 @@ def test_attempts_are_limited(anonymous: Client) -> None:
     assert int(response["Retry-After"]) > 0
 
 
+def test_a_right_password_starts_the_count_anew() -> None:
+    make_owner()
+    wrong = ["wrong"] * (authentication.PASSWORDS_OF_PLACE - 1)
+    statuses = [attempt(Client(), password) for password in [*wrong, PASSWORD, *wrong, PASSWORD]]
+    assert statuses == [*[403] * len(wrong), 302] * 2
+
+
 def lock_out(client: Client, name: str = "olga") -> None:
     """Type wrong passwords until no more are looked at."""
     for _ in range(authentication.PASSWORDS_OF_PLACE):
