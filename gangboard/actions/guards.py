@@ -16,13 +16,13 @@ from gangboard.actions.clock import Clock
 from gangboard.actions.retries import TRANSIENT_CODES
 from gangboard.actions.verify import holding, kept
 from gangboard.domain.action import ActionState
-from gangboard.domain.hold import Hold
+from gangboard.domain.hold import HOLDS, Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
 from gangboard.store import actions, chore_locks
-from gangboard.store.action_context import HOLDS, action_models
+from gangboard.store.action_context import action_models
 from gangboard.store.audit import audit
 from gangboard.store.models import Action, Cluster, ResourceState
 from gangboard.store.objects import read_objects

@@ -13,11 +13,10 @@ from gangboard.actions.actor_client import ActorClient, object_path
 from gangboard.actions.clock import Clock
 from gangboard.actions.retries import TRANSIENT_CODES
 from gangboard.domain.action import Lever
-from gangboard.domain.hold import Hold
+from gangboard.domain.hold import HOLDS, Hold
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
 from gangboard.store import actions, chore_locks
-from gangboard.store.action_context import HOLDS
 from gangboard.store.lever_proofs import (
     delete_stale_checks,
     mark_unproved,

@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.domain.hold import Hold
-from gangboard.store.action_context import HOLDS
+from gangboard.domain.hold import HOLDS, Hold
 from gangboard.store.models import WatchedObject
 from gangboard.store.objects import BATCH, unpack
 

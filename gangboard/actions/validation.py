@@ -9,12 +9,12 @@ from datetime import UTC, datetime, timedelta
 
 from gangboard.actions import registered_kinds
 from gangboard.actions.requests import ActionRequest, RequestError, RequestErrorCode
+from gangboard.domain.hold import LONGEST_REASON, SHORTEST_REASON
 from gangboard.domain.owner import Owner
 from gangboard.store import action_context
 from gangboard.store.access import Viewer
 from gangboard.store.models import Cluster
 
-SHORTEST_REASON, LONGEST_REASON = 3, 1024
 LONGEST_HOLD = timedelta(days=30)
 LONGEST_KEY = 200
 _LONGEST = {"cluster": 63, "api_group": 253, "kind": 63, "namespace": 253, "name": 253, "uid": 64}

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gangboard.actions import service
+from gangboard.actions.validation import LONGEST_KEY
 from gangboard.api.errors import NOT_FOUND, RefusedRequest
 from gangboard.api.fields import problems
 from gangboard.api.parameters import ActionQuery, ActionRequestQuery, Query, read_query
@@ -25,7 +26,6 @@ from gangboard.api.views import ReadView, next_url
 from gangboard.domain.action import ActionTarget, Verb
 from gangboard.readmodels.actions import ActionFilters, CursorError, action_row, actions_page
 
-LONGEST_KEY = 200
 LARGEST_BODY = 16_384
 """Bytes; the longest names and reason have less than 8,000."""
 _STATUSES = {

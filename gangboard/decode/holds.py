@@ -7,11 +7,14 @@ import msgspec
 from gangboard.decode.annotations import WireActed
 from gangboard.decode.problems import deliver
 from gangboard.decode.wire import Name, Wire, WireMeta, read_meta, read_moment, read_text
-from gangboard.domain.hold import HOLD_GROUP, HOLD_VERSION, Hold
+from gangboard.domain.hold import (
+    HOLD_GROUP,
+    HOLD_VERSION,
+    LONGEST_BY,
+    LONGEST_REASON,
+    Hold,
+)
 from gangboard.domain.registry import DecodeError, Resource
-
-# maxLength of the CRD; a CRD that somebody changed may let more through.
-_MAX_BY, _MAX_REASON = 256, 1024
 
 
 class _WireHoldMeta(WireMeta):
@@ -42,8 +45,9 @@ def _build(wire: WireHold, version: str) -> Hold:
         meta=read_meta(wire.metadata, HOLD_GROUP, "Hold", version),
         job_name=read_text(spec.job_name),
         owner_uid=read_text(spec.owner_uid),
-        by=read_text(spec.by)[:_MAX_BY],
-        reason=read_text(spec.reason)[:_MAX_REASON],
+        # A CRD that somebody changed may let more through.
+        by=read_text(spec.by)[:LONGEST_BY],
+        reason=read_text(spec.reason)[:LONGEST_REASON],
         until=until,
         action=(wire.metadata.annotations or WireActed()).last_action,
     )

@@ -9,12 +9,18 @@ from gangboard.domain.objects import Meta
 
 HOLD_GROUP = "gangboard.dev"
 HOLD_VERSION = "v1alpha1"
+HOLDS = f"holds.{HOLD_GROUP}"
+"""Their resource, as kubectl and RBAC name it."""
 HELD_BY = "gangboard.dev/held-by"
 """Annotation that the policy puts on a Job whose resume it has turned back: the Hold's name."""
 PAUSED_PARALLELISM = "gangboard.dev/paused-parallelism"
 """Annotation that keeps the parallelism of a Job which was paused by setting it to 0."""
 ACTION_ANNOTATION = "gangboard.dev/action"
 """Annotation with the id of the action that changed the object last: how an unknown outcome is read."""
+SHORTEST_REASON, LONGEST_REASON = 3, 1024
+"""Characters of why somebody acts, in the record as in a Hold."""
+LONGEST_BY = 256
+"""Characters of who made a Hold."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from gangboard.domain.hold import HELD_BY, HOLD_GROUP, HOLD_VERSION
+from gangboard.domain.hold import (
+    HELD_BY,
+    HOLD_GROUP,
+    HOLD_VERSION,
+    HOLDS,
+    LONGEST_BY,
+    LONGEST_REASON,
+)
 
 Manifest = dict[str, Any]
 
@@ -28,8 +35,8 @@ _HOLD_SCHEMA: Final[Manifest] = {
             "properties": {
                 "jobName": {"type": "string", "minLength": 1, "maxLength": 63},
                 "ownerUID": {"type": "string", "maxLength": 64},
-                "by": {"type": "string", "maxLength": 256},
-                "reason": {"type": "string", "maxLength": 1024},
+                "by": {"type": "string", "maxLength": LONGEST_BY},
+                "reason": {"type": "string", "maxLength": LONGEST_REASON},
                 "until": {"type": "string", "format": "date-time"},
             },
         }
@@ -39,7 +46,7 @@ _HOLD_SCHEMA: Final[Manifest] = {
 RESOURCE: Final[Manifest] = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
-    "metadata": {"name": f"holds.{HOLD_GROUP}"},
+    "metadata": {"name": HOLDS},
     "spec": {
         "group": HOLD_GROUP,
         "scope": "Namespaced",

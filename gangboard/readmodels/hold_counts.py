@@ -10,8 +10,9 @@ from enum import StrEnum
 from django.db.models import Count, Exists, OuterRef, Subquery
 
 from gangboard.domain.action import ClusterLevers, PolicyState
+from gangboard.domain.hold import HOLDS
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.holds import HOLDS, JOBSETS
+from gangboard.readmodels.holds import JOBSETS
 from gangboard.readmodels.unseen import unseen_state
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_all_levers

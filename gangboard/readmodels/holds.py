@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db.models import QuerySet
 
 from gangboard.domain.action import ClusterLevers, PolicyState
-from gangboard.domain.hold import HOLD_GROUP, Hold
+from gangboard.domain.hold import HOLDS, Hold
 from gangboard.domain.owner import Owner
 from gangboard.readmodels.action_rows import HoldPage, HoldRow, UnseenHolds
 from gangboard.readmodels.cursors import CLUSTER_NAME, CursorError, SortKey, read_page
@@ -27,7 +27,6 @@ from gangboard.store.objects import unpack
 
 __all__ = ["CursorError", "HoldFilters", "holds"]
 
-HOLDS = f"holds.{HOLD_GROUP}"
 JOBS, JOBSETS = "jobs.batch", "jobsets.jobset.x-k8s.io"
 _KEYS = (SortKey(CLUSTER_NAME), SortKey("namespace"), SortKey("name"), SortKey("uid"))
 

@@ -12,14 +12,13 @@ from gangboard.diagnosis import registry
 from gangboard.diagnosis.current_attempt import current_uids
 from gangboard.domain.action import ActionContext
 from gangboard.domain.group import Group
-from gangboard.domain.hold import HOLD_GROUP, Hold
+from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
 from gangboard.store.objects import BATCH, read_objects, unpack
 
-HOLDS = f"holds.{HOLD_GROUP}"
 _DEEPEST = 8
 """Owners above one another that are followed; real ones have two or three."""
 

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.urls import reverse
 
+from gangboard.readmodels import cursors
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import GROUPINGS, ORDERINGS, GangFilters
 from gangboard.readmodels.printable import printable
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 LONGEST = 253
 """Characters of a filter: the longest name in Kubernetes."""
-_LONGEST_CURSOR = 2000
 
 Pairs = tuple[tuple[str, str], ...]
 Filters = TypeVar("Filters", bound="DataclassInstance")
@@ -131,7 +131,7 @@ def read_address(page: str, kind: type[Filters], query: QueryDict) -> Address[Fi
 
 def read_cursor(query: QueryDict) -> str:
     """Return where in its list a page stands; empty: at the beginning."""
-    return query.get("cursor", "")[:_LONGEST_CURSOR]
+    return query.get("cursor", "")[: cursors.LONGEST]
 
 
 def read_board_address(query: QueryDict) -> Address[GangFilters]:

@@ -10,15 +10,16 @@ import re
 import secrets
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import ClassVar
 from urllib.parse import urlencode
 
 from django.http import QueryDict
 
 from gangboard.actions.service import MOST_AT_ONCE, ActionRequest
 from gangboard.domain.action import ActionTarget, Verb
+from gangboard.domain.hold import LONGEST_REASON, SHORTEST_REASON
 from gangboard.readmodels.action_rows import ActionRow, OfferRow
 
-LONGEST_REASON = 1024
 LONGEST_KEY = 100
 LONGEST_TARGET = 1200
 """Characters; seven names of Kubernetes fit."""
@@ -37,6 +38,8 @@ class FormError(ValueError):
 class ActionForm:
     """One confirmation: what, with which reason, until when."""
 
+    shortest_reason: ClassVar[int] = SHORTEST_REASON
+    longest_reason: ClassVar[int] = LONGEST_REASON
     verb: Verb
     targets: tuple[ActionTarget, ...]
     reason: str = ""

@@ -12,11 +12,11 @@ from gangboard.actions.service import RequestError, RequestErrorCode
 from gangboard.domain.action import ActionTarget, Lever, Plan, Step
 from gangboard.readmodels.action_labels import LEVER_LABELS
 from gangboard.readmodels.action_offers import printable_lines
+from gangboard.readmodels.actions import LONGEST_PATCH
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.web.forms import ActionForm, write_target
 
-LONGEST_PATCH = 20_000
 NOTHING: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 

@@ -11,9 +11,9 @@ from rest_framework.exceptions import ValidationError
 from gangboard.api.fields import PageSerializer, TimeField, WordField
 from gangboard.api.parameters import ACTION_STATES, LEVERS, VERBS
 from gangboard.domain.action import StepState
+from gangboard.domain.hold import LONGEST_REASON
 
 STEP_STATES = [state.value for state in StepState]
-LONGEST_REASON = 1024
 _NAME = 253
 
 

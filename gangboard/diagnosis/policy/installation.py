@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from gangboard.decode.admission_policies import POLICY, digest_of
 from gangboard.domain.action import PolicyState
-from gangboard.domain.hold import HOLD_GROUP, AdmissionPolicy
+from gangboard.domain.hold import HOLDS, AdmissionPolicy
 from gangboard.domain.hold_manifest import (
     BINDING_SPEC,
     OPEN_POLICY_SPEC,
@@ -45,7 +45,7 @@ def installation(
     if policy_state == "not-served":
         return PolicyState.MISSING, NEEDS_POLICIES
     if hold_state == "not-served":
-        return PolicyState.MISSING, f"the Hold (holds.{HOLD_GROUP}) is not installed here"
+        return PolicyState.MISSING, f"the Hold ({HOLDS}) is not installed here"
     if policy_state != "ok":
         return PolicyState.NOT_SEEN, _not_seen(policy_state)
     policy = _ours(policies)

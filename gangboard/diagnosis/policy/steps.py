@@ -18,18 +18,24 @@ from urllib.parse import quote
 
 from gangboard.diagnosis.policy.gang_index import kind_of
 from gangboard.domain.action import ActionContext, Step, StepKind
-from gangboard.domain.hold import ACTION_ANNOTATION, HOLD_GROUP, HOLD_VERSION, Hold
+from gangboard.domain.hold import (
+    ACTION_ANNOTATION,
+    HOLD_GROUP,
+    HOLD_VERSION,
+    HOLDS,
+    LONGEST_BY,
+    LONGEST_REASON,
+    Hold,
+)
 from gangboard.domain.objects import Controller, Meta, ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.reading.wording import label
 from gangboard.domain.registry import OwnerKind
 
-_JOBS, _WORKLOADS, _HOLDS = "jobs.batch", "workloads.kueue.x-k8s.io", f"holds.{HOLD_GROUP}"
+_JOBS, _WORKLOADS = "jobs.batch", "workloads.kueue.x-k8s.io"
 _MAX_NAME = 63
 _DIGITS = 8
-# maxLength of the Hold's fields: a longer text would be refused.
-_MAX_BY, _MAX_REASON = 256, 1024
 _RESUME = {"spec": {"suspend": False}}
 
 
@@ -69,8 +75,9 @@ def create_hold(context: ActionContext, job: Owner, order: HoldOrder) -> Step:
     spec = {
         "jobName": job_ref.name,
         "ownerUID": controller.uid,
-        "by": order.by[:_MAX_BY],
-        "reason": order.reason[:_MAX_REASON],
+        # A longer text would be refused.
+        "by": order.by[:LONGEST_BY],
+        "reason": order.reason[:LONGEST_REASON],
     }
     if order.until is not None:
         spec["until"] = order.until.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -252,7 +259,7 @@ def _job_path(context: ActionContext, job: Owner) -> str:
 
 
 def _hold_version(context: ActionContext) -> str:
-    return context.api_versions.get(_HOLDS) or HOLD_VERSION
+    return context.api_versions.get(HOLDS) or HOLD_VERSION
 
 
 def _controller(job: Owner) -> Controller:
