@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from gangboard.domain.reading.wording import listed
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.unseen import unseen_state
-from gangboard.store.models import ResourceState
+from gangboard.readmodels.unseen import unseen_sentence, unseen_states
 
 GroupVisibility = Mapping[tuple[int, str], str]
 """(cluster id, resource) → the state in which it cannot be seen; what can be seen is not in it."""
@@ -22,8 +21,8 @@ _SENTENCES = {
     "silent": "Cluster {cluster} {does_not}: its groups are those of the last look.",
     "never": "Cluster {cluster} {has_not_once}: which groups it has is not known.",
     "not-looked": "{kinds} of cluster {cluster} have not been looked at yet.",
+    "": "{kinds} of cluster {cluster} cannot be read now; what is shown of them may be old.",
 }
-_OTHERWISE = "{kinds} of cluster {cluster} cannot be read now; what is shown of them may be old."
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +37,14 @@ class UnseenGroups:
 
 
 def read_group_visibility(
-    resources: Iterable[str], clusters: Mapping[int, Freshness]
+    resources: Collection[str], clusters: Mapping[int, Freshness]
 ) -> GroupVisibility:
     """Return which of the resources cannot be seen in the clusters (1 query).
 
     A cluster has none of what it does not serve: that counts as seen.
     """
-    wanted = list(resources)
-    states = {
-        (state.cluster_id, state.resource): state
-        for state in ResourceState.objects.filter(
-            cluster_id__in=list(clusters), resource__in=wanted
-        )
-    }
-    told = {
-        (id_, resource): unseen_state(cluster, states.get((id_, resource)))
-        for id_, cluster in clusters.items()
-        for resource in wanted
-    }
-    return {place: state for place, state in told.items() if state not in ("", "not-served")}
+    found = unseen_states(resources, clusters)
+    return {place: state for place, state in found.items() if state != "not-served"}
 
 
 def describe_unseen_groups(
@@ -79,15 +67,13 @@ def describe_unseen_groups(
     told = sorted((name, sorted(of), state) for (name, state), of in together.items())
     by_name = {one.cluster: one for one in clusters.values()}
     return tuple(
-        UnseenGroups(name, state, tuple(of), _sentence(by_name[name], state, of))
+        UnseenGroups(
+            name,
+            state,
+            tuple(of),
+            unseen_sentence(
+                _SENTENCES, state, by_name[name], kinds=listed([f"{kind}s" for kind in of])
+            ),
+        )
         for name, of, state in told
-    )
-
-
-def _sentence(cluster: Freshness, state: str, kinds: Sequence[str]) -> str:
-    return _SENTENCES.get(state, _OTHERWISE).format(
-        kinds=listed([f"{kind}s" for kind in kinds]),
-        cluster=cluster.cluster,
-        does_not=cluster.does_not,
-        has_not_once=cluster.has_not_once,
     )

@@ -6,8 +6,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.db.models import Q, QuerySet
-
 from gangboard.diagnosis import registry
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.objects import Condition
@@ -22,7 +20,7 @@ from gangboard.readmodels.group_visibility import (
 )
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face
-from gangboard.readmodels.word_search import all_occur_in
+from gangboard.readmodels.watched_objects import PlaceName, objects_by_name, select_objects
 from gangboard.store.access import Viewer
 from gangboard.store.models import WatchedObject
 from gangboard.store.objects import unpack
@@ -124,9 +122,15 @@ def list_groups(
     """
     if clusters is None:
         clusters = read_freshness(viewer=viewer, now=now)
-    found = _visible(viewer).filter(_conditions(filters))
-    stored, following = read_page(found, _KEYS, cursor=cursor, limit=limit, clusters=clusters)
     kinds = _resources()
+    found = select_objects(
+        viewer=viewer,
+        resources=[key for key, kind in kinds.items() if filters.kind in ("", kind)],
+        cluster=filters.cluster,
+        namespace=filters.namespace,
+        q=filters.q,
+    )
+    stored, following = read_page(found, _KEYS, cursor=cursor, limit=limit, clusters=clusters)
     visibility = read_group_visibility(kinds, clusters)
     return GroupPage(
         rows=build_rows(stored, viewer=viewer, clusters=clusters, visibility=visibility),
@@ -142,7 +146,8 @@ def group_detail(*, viewer: Viewer, group_id: str, now: datetime) -> GroupRow | 
     cluster, _, uid = group_id.partition("~")
     if "\x00" in group_id:
         return None
-    stored = _visible(viewer).filter(cluster__name=cluster, uid=uid)[:1]
+    found = select_objects(viewer=viewer, resources=_resources())
+    stored = found.filter(cluster__name=cluster, uid=uid)[:1]
     clusters = read_freshness(viewer=viewer, now=now)
     return next(iter(build_rows(stored, viewer=viewer, clusters=clusters)), None)
 
@@ -155,7 +160,8 @@ def groups_by_uid(uids: Collection[str], *, viewer: Viewer, cluster: Freshness) 
     id_, kinds = cluster.cluster_id, _resources()
     clusters = {id_: cluster}
     visibility = read_group_visibility(kinds, clusters)
-    stored = _visible(viewer).filter(cluster_id=id_, uid__in=list(uids)) if uids else ()
+    visible = select_objects(viewer=viewer, resources=kinds)
+    stored = visible.filter(cluster_id=id_, uid__in=list(uids)) if uids else ()
     rows = build_rows(
         stored, viewer=viewer, clusters=clusters, visibility=visibility, with_gangs=False
     )
@@ -179,23 +185,6 @@ def _resources() -> dict[str, str]:
         for resource in api.resources
         if resource.model is Group
     }
-
-
-def _visible(viewer: Viewer) -> QuerySet[WatchedObject]:
-    return WatchedObject.objects.filter(viewer.gang_filter(), resource__in=list(_resources()))
-
-
-def _conditions(filters: GroupFilters) -> Q:
-    condition = Q()
-    if filters.cluster:
-        condition &= Q(cluster__name=filters.cluster)
-    if filters.namespace:
-        condition &= Q(namespace=filters.namespace)
-    if filters.kind:
-        condition &= Q(
-            resource__in=[key for key, kind in _resources().items() if kind == filters.kind]
-        )
-    return condition & all_occur_in(filters.q, ("name", "namespace"))
 
 
 def build_rows(
@@ -229,26 +218,16 @@ def build_rows(
 
 def _templates(
     groups: Iterable[tuple[int, Group]],
-) -> dict[tuple[int, str, str], tuple[GroupTemplate, ...]]:
+) -> dict[PlaceName, tuple[GroupTemplate, ...]]:
     """Return the templates of the Workloads that the groups name, by place and name (1 query)."""
-    wanted = {
+    named = (
         (cluster_id, group.meta.ref.namespace, group.workload_name)
         for cluster_id, group in groups
         if group.workload_name
-    }
-    if not wanted:
-        return {}
-    keys = [key for key, kind in _resources().items() if kind == "Workload"]
-    rows = WatchedObject.objects.filter(
-        resource__in=keys,
-        cluster_id__in={place[0] for place in wanted},
-        namespace__in={place[1] for place in wanted},
-        name__in={place[2] for place in wanted},
     )
-    return {
-        (row.cluster_id, row.namespace, row.name): unpack(bytes(row.data), Group).templates
-        for row in rows
-    }
+    keys = [key for key, kind in _resources().items() if kind == "Workload"]
+    workloads = objects_by_name(named, keys, Group)
+    return {place: workload.templates for place, workload in workloads.items()}
 
 
 def _row(

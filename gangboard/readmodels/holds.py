@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import QuerySet
-
 from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.hold import HOLDS, Hold
 from gangboard.domain.owner import Owner
@@ -18,8 +16,8 @@ from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.group_gangs import GangName, Place, gangs_above
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face
-from gangboard.readmodels.unseen import unseen_state
-from gangboard.readmodels.word_search import all_occur_in
+from gangboard.readmodels.unseen import unseen_sentence, unseen_states
+from gangboard.readmodels.watched_objects import PlaceName, objects_by_name, select_objects
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_all_levers
 from gangboard.store.models import Cluster, Gang, HoldCheck, ResourceState, WatchedObject
@@ -45,8 +43,8 @@ _UNSEEN = {
     "silent": "Cluster {cluster} {does_not}: its Holds are those of the last look.",
     "never": "Cluster {cluster} {has_not_once}: its Holds cannot be seen.",
     "not-looked": "The Holds of cluster {cluster} have not been looked at yet.",
+    "": "The Holds of cluster {cluster} cannot be read now; what is shown may be old.",
 }
-_UNSEEN_OTHERWISE = "The Holds of cluster {cluster} cannot be read now; what is shown may be old."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +62,8 @@ class _Scene:
     """What the Holds of one page are seen against."""
 
     owners: Mapping[Place, Owner]
-    jobs: Mapping[tuple[int, str, str], Owner]
-    """By cluster, namespace and name."""
+    jobs: Mapping[PlaceName, Owner]
+    """Those that Holds name, whoever owns them."""
     gangs: Mapping[Place, GangName]
     former: Mapping[Place, tuple[str, str]]
     """Kind and name of owners that are gone and still remembered."""
@@ -86,7 +84,13 @@ def holds(
     """Return one page of Holds, and the clusters whose Holds cannot be seen. Raises CursorError."""
     filters = filters or HoldFilters()
     clusters = read_freshness(viewer=viewer, now=now)
-    found = _select(viewer, filters)
+    found = select_objects(
+        viewer=viewer,
+        resources=(HOLDS,),
+        cluster=filters.cluster,
+        namespace=filters.namespace,
+        q=filters.q,
+    )
     stored, following = read_page(found, _KEYS, cursor=cursor, limit=limit, clusters=clusters)
     page = [
         (row.cluster_id, unpack(bytes(row.data), Hold))
@@ -101,34 +105,14 @@ def holds(
     )
 
 
-def _select(viewer: Viewer, filters: HoldFilters) -> QuerySet[WatchedObject]:
-    found = WatchedObject.objects.filter(viewer.gang_filter(), resource=HOLDS)
-    if filters.cluster:
-        found = found.filter(cluster__name=filters.cluster)
-    if filters.namespace:
-        found = found.filter(namespace=filters.namespace)
-    return found.filter(all_occur_in(filters.q, ("name", "namespace")))
-
-
 def _unseen(clusters: Mapping[int, Freshness], filters: HoldFilters) -> tuple[UnseenHolds, ...]:
     """Return the clusters whose Holds are not all in the list, with the reason (1 query)."""
-    states = {
-        state.cluster_id: state
-        for state in ResourceState.objects.filter(cluster_id__in=list(clusters), resource=HOLDS)
-    }
-    unseen = []
-    for id_, cluster in clusters.items():
-        if filters.cluster and cluster.cluster != filters.cluster:
-            continue
-        state = unseen_state(cluster, states.get(id_))
-        if state:
-            text = _UNSEEN.get(state, _UNSEEN_OTHERWISE).format(
-                cluster=cluster.cluster,
-                does_not=cluster.does_not,
-                has_not_once=cluster.has_not_once,
-            )
-            unseen.append(UnseenHolds(cluster.cluster, state, text))
-    return tuple(unseen)
+    states = unseen_states((HOLDS,), clusters)
+    return tuple(
+        UnseenHolds(cluster.cluster, state, unseen_sentence(_UNSEEN, state, cluster))
+        for id_, cluster in clusters.items()
+        if filters.cluster in ("", cluster.cluster) and (state := states.get((id_, HOLDS)))
+    )
 
 
 def _look_around(page: list[tuple[int, Hold]], viewer: Viewer) -> _Scene:
@@ -143,7 +127,9 @@ def _look_around(page: list[tuple[int, Hold]], viewer: Viewer) -> _Scene:
     owners = _owners(page)
     return _Scene(
         owners=owners,
-        jobs=_jobs(page),
+        jobs=objects_by_name(
+            ((id_, hold.meta.ref.namespace, hold.job_name) for id_, hold in page), (JOBS,), Owner
+        ),
         gangs=gangs_above(above, viewer=viewer),
         former=_former(above.keys() - owners.keys(), viewer),
         checks={(check.cluster_id, check.hold_uid): check for check in checks},
@@ -176,22 +162,6 @@ def _former(places: Set[Place], viewer: Viewer) -> dict[Place, tuple[str, str]]:
     )
     found = rows.values_list("cluster_id", "uid", "kind", "name")
     return {(id_, uid): (kind, name) for id_, uid, kind, name in found}
-
-
-def _jobs(page: Iterable[tuple[int, Hold]]) -> dict[tuple[int, str, str], Owner]:
-    """Return the Jobs that are named by the Holds, whoever owns them (1 query)."""
-    wanted = {(id_, hold.meta.ref.namespace, hold.job_name) for id_, hold in page}
-    rows = WatchedObject.objects.filter(
-        resource=JOBS,
-        cluster_id__in={place[0] for place in wanted},
-        namespace__in={place[1] for place in wanted},
-        name__in={place[2] for place in wanted},
-    )
-    return {
-        (row.cluster_id, row.namespace, row.name): unpack(bytes(row.data), Owner)
-        for row in rows
-        if (row.cluster_id, row.namespace, row.name) in wanted
-    }
 
 
 def _row(cluster: Freshness, hold: Hold, scene: _Scene, now: datetime) -> HoldRow:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -81,3 +81,36 @@ def unseen_state(cluster: Freshness, state: ResourceState | None) -> str:
     if state.state == "ok" and state.listed_at is None:
         return "listing"
     return "" if state.state == "ok" else state.state
+
+
+def unseen_states(
+    resources: Collection[str], clusters: Mapping[int, Freshness]
+) -> dict[tuple[int, str], str]:
+    """Return why resources cannot be seen, by cluster id and resource (1 query).
+
+    The words are those of `unseen_state`; what can be seen is left out.
+    """
+    states = {
+        (state.cluster_id, state.resource): state
+        for state in ResourceState.objects.filter(
+            cluster_id__in=list(clusters), resource__in=list(resources)
+        )
+    }
+    told = {
+        (id_, resource): unseen_state(cluster, states.get((id_, resource)))
+        for id_, cluster in clusters.items()
+        for resource in resources
+    }
+    return {place: state for place, state in told.items() if state}
+
+
+def unseen_sentence(
+    sentences: Mapping[str, str], state: str, cluster: Freshness, *, kinds: str = ""
+) -> str:
+    """Return the sentence of a state; that of the empty word where the state has none of its own."""
+    return sentences.get(state, sentences[""]).format(
+        cluster=cluster.cluster,
+        does_not=cluster.does_not,
+        has_not_once=cluster.has_not_once,
+        kinds=kinds,
+    )
