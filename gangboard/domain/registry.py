@@ -36,6 +36,9 @@ class Resource:
     """A verdict about any gang needs it, where it is served."""
     query: tuple[tuple[str, str], ...] = ()
     """Extra query parameters, such as a field selector."""
+    decoder_version: int = 1
+    """Goes up by one with every change of what `wire`, `model` or `build` keep of an object, or how: rows
+    that another version of the decoder has stored are read again at the next poll."""
 
     @property
     def key(self) -> str:

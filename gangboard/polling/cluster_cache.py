@@ -47,7 +47,8 @@ from gangboard.polling.visibility import PODS_KEY
 from gangboard.polling.watched import Watched
 from gangboard.store.cluster_leases import ClusterLease, renew_lease
 from gangboard.store.models import Gang, ResourceState, WatchedObject
-from gangboard.store.objects import unpack
+from gangboard.store.objects import UnpackError, unpack
+from gangboard.store.observations import forget_other_decoders
 
 _OF_AUTOSCALERS = frozenset(resource.key for resource in AUTOSCALING)
 _OF_CLAIMS = frozenset(resource.key for resource in CLAIMS)
@@ -137,6 +138,10 @@ class ClusterCache:
 
         Keeps the lease meanwhile. Raises LeaseLostError.
         """
+        forget_other_decoders(
+            self.claim,
+            {key: watched.resource.decoder_version for key, watched in self.watched.items()},
+        )
         for state in ResourceState.objects.filter(cluster_id=self.claim.cluster_id):
             watched = self.watched.get(state.resource)
             if watched is None:
@@ -150,25 +155,41 @@ class ClusterCache:
             self.silence.saw(state.contact_at)
             if len(state.problems) < state.problems_count:
                 watched.resource_version = ""  # which others cannot be read only a list can tell
-            # Without a resourceVersion its rows may be of an older release that kept less.
+            # Without a resourceVersion its rows may be of another decoder, which kept less.
             watched.is_current = state.listed_at is not None and bool(watched.resource_version)
             for problem in state.problems:
                 whose = (problem["namespace"], problem["name"])
                 lost = bool(problem.get("lost"))
                 watched.take_problem(DecodeProblem(*whose, "", problem["sentence"], lost))
-        models = self.models()
+        understood = True
         for resource, uid, namespace, name, version, data in self._stored_objects():
             self.versions[resource][uid] = version
             self.names[resource][uid] = (namespace, name)
-            if resource in models:
-                self.remember(unpack(bytes(data), models[resource]))
-        self._drop_orphaned_events()
+            if resource in self.watched:
+                understood &= self._recall(resource, version, bytes(data))
+        if understood:
+            self._drop_orphaned_events()
         gangs = Gang.objects.filter(cluster_id=self.claim.cluster_id, gone_at=None)
         for uid, recheck_at, stage, code in gangs.values_list("uid", "recheck_at", "stage", "code"):
             if recheck_at is not None:
                 self.rechecks.schedule(uid, recheck_at)
             if not is_whole(stage, code):
                 self.node_usage.mark_broken(uid)
+
+    def _recall(self, resource: str, version: str, data: bytes) -> bool:
+        """Take a stored object into the caches; False: another decoder has packed what is not understood here.
+
+        Then its resource counts as never listed, so that nothing counts as gone before it was.
+        """
+        watched = self.watched[resource]
+        try:
+            self.remember(unpack(data, watched.resource.model))
+        except UnpackError:
+            if version:
+                raise
+            watched.listed_at = None
+            return False
+        return True
 
     def _stored_objects(self) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of all objects, by uid.

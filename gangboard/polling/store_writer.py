@@ -188,6 +188,7 @@ class StoreWriter:
                 sentence=watched.sentence,
                 needed=watched.resource.needed,
                 resource_version=watched.resource_version,
+                decoder_version=watched.resource.decoder_version,
                 listed_at=watched.listed_at,
                 contact_at=watched.contact_at,
                 objects_count=len(self._cache.versions[watched.resource.key]),

@@ -1,6 +1,9 @@
 """The Django app that holds every table."""
 
 from django.apps import AppConfig
+from django.db.models.signals import pre_migrate
+
+from gangboard.store.schema import refuse_old_tables
 
 
 class StoreConfig(AppConfig):
@@ -9,3 +12,7 @@ class StoreConfig(AppConfig):
     name = "gangboard.store"
     label = "store"
     verbose_name = "gangboard"
+
+    def ready(self) -> None:
+        """Let no migration begin on tables that cannot be taken over."""
+        pre_migrate.connect(refuse_old_tables, sender=self)

@@ -31,8 +31,11 @@ def pack(model: object) -> bytes:
     return _encoder.encode(model)
 
 
+UnpackError = msgspec.DecodeError
+
+
 def unpack(data: bytes, model: type[T]) -> T:
-    """Decode what `pack` made."""
+    """Decode what `pack` made. Raises UnpackError where another release has packed what is not known here."""
     decoder = _decoders.get(model)
     if decoder is None:
         with _making:

@@ -6,7 +6,7 @@ Every function that changes something belongs inside one `writing(lease)` block.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -63,11 +63,15 @@ class ResourceView:
     sentence: str = ""
     needed: bool = False
     resource_version: str = ""
+    decoder_version: int = 0
     listed_at: datetime | None = None
     contact_at: datetime | None = None
     objects_count: int = 0
     problems: tuple[dict[str, str | bool], ...] = ()
     problems_count: int = 0
+
+
+_VIEW_COLUMNS = tuple(ResourceView.__dataclass_fields__)
 
 
 @contextmanager
@@ -105,17 +109,47 @@ def delete_objects(cluster_id: int, uids: Sequence[str]) -> None:
         ).delete()
 
 
+def forget_other_decoders(lease: ClusterLease, decoders: Mapping[str, int]) -> None:
+    """Let objects that another decoder has stored count as not read yet. Raises LeaseLostError.
+
+    `decoders`: resource → version of its decoder here. The rows stay, so nothing counts as gone
+    meanwhile; without resourceVersions the resource is listed, and every object of the list counts as
+    changed. What differs is read again, be it older or newer: a release that was rolled back may not
+    understand what the later one has stored.
+
+    Called by whoever takes a cluster, so its holder decides. Where workers of two releases run side by
+    side, each change of hands between them costs one list, and nothing while a lease is kept.
+    """
+    states = ResourceState.objects.filter(cluster_id=lease.cluster_id)
+    stored = dict(states.values_list("resource", "decoder_version"))
+    others = [key for key, version in decoders.items() if stored.get(key) != version]
+    if not others:
+        return
+    with writing(lease):
+        # First, so that whoever goes on after a crash begins anew.
+        states.filter(resource__in=others).update(resource_version="", decoder_version=0)
+    objects = WatchedObject.objects.filter(cluster_id=lease.cluster_id, resource__in=others)
+    unread = objects.exclude(resource_version="").order_by("pk").values_list("pk", flat=True)
+    last = 0
+    while portion := list(unread.filter(pk__gt=last)[:CHUNK]):
+        with writing(lease):
+            WatchedObject.objects.filter(pk__in=portion).update(resource_version="")
+        last = portion[-1]
+
+
 def save_views(cluster_id: int, views: Iterable[ResourceView]) -> None:
-    """Insert or update how resources can be seen."""
-    for view in views:
-        values: dict[str, Any] = {
-            name: getattr(view, name) for name in ResourceView.__dataclass_fields__
-        }
-        values["problems"] = list(view.problems)
-        resource = values.pop("resource")
-        ResourceState.objects.update_or_create(
-            cluster_id=cluster_id, resource=resource, defaults=values
-        )
+    """Insert or update how resources can be seen, in one statement."""
+    ResourceState.objects.bulk_create(
+        [
+            ResourceState(
+                cluster_id=cluster_id, **{name: getattr(view, name) for name in _VIEW_COLUMNS}
+            )
+            for view in views
+        ],
+        update_conflicts=True,
+        unique_fields=("cluster", "resource"),
+        update_fields=[name for name in _VIEW_COLUMNS if name != "resource"],
+    )
 
 
 def next_version(cluster_id: int) -> int:

@@ -1,12 +1,39 @@
 """Whether the database has the tables of this release."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management import CommandError
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
+
+_BEFORE_THE_FIRST_RELEASE = ("store", "0002_actions")
+"""The second of the migrations that one was made of. No migration may have this name again."""
 
 
 def is_migrated() -> bool:
-    """Return whether every migration is applied. Raises `django.db.Error` when nobody can tell."""
+    """Return whether every migration is applied, and no table is of before the first release.
+
+    Raises `django.db.Error` when nobody can tell.
+    """
     connection = connections[DEFAULT_DB_ALIAS]
     connection.ensure_connection()
     executor = MigrationExecutor(connection)
+    if _BEFORE_THE_FIRST_RELEASE in executor.loader.applied_migrations:
+        return False
     return not executor.migration_plan(executor.loader.graph.leaf_nodes())
+
+
+def refuse_old_tables(*, using: str, **_: Any) -> None:
+    """Before a database is migrated: raise CommandError where its tables cannot be taken over."""
+    connection = connections[using]
+    if _BEFORE_THE_FIRST_RELEASE not in MigrationRecorder(connection).applied_migrations():
+        return
+    kind = "file" if connection.vendor == "sqlite" else "database"
+    raise CommandError(
+        "This database was made before gangboard's first release, whose tables differ. Remove the "
+        f"{kind} {connection.settings_dict['NAME']} or name another one in DATABASE_URL; then run this "
+        "again, and add clusters and people anew."
+    )

@@ -60,7 +60,7 @@ def test_a_pod_with_all_of_its_needs() -> None:
 
 
 def test_a_pod_that_an_older_release_stored_is_read_with_what_it_has() -> None:
-    """Its terms had another name and form; it counts as not read yet (migration 0007)."""
+    """Its terms had another name and form; it counts as not read yet (`decoder_version`)."""
     pod: Pod = model(POD, with_identity(FULL))
     old: Json = msgspec.msgpack.decode(pack(pod))
     del old["needs"]["anti_affinity"]

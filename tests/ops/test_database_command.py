@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -56,4 +57,22 @@ def test_a_database_that_cannot_be_opened(tmp_path: Path) -> None:
     ended = run("set_read_only", "on", database=tmp_path / "a-folder")
     assert ended.returncode == 1
     assert "The database does not answer: " in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("argv", [("migrate",), ("up",)], ids=["migrate", "up"])
+def test_a_database_of_before_the_first_release(argv: tuple[str, ...], tmp_path: Path) -> None:
+    """It has had many migrations, of which the first has the name of the only one there is now."""
+    file = tmp_path / "gangboard.sqlite3"
+    assert run("migrate", "--verbosity", "0", database=file).returncode == 0
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute(
+            "INSERT INTO django_migrations (app, name, applied) VALUES ('store', '0002_actions', '')"
+        )
+    ended = run(*argv, database=file)
+    assert ended.returncode == 1
+    sentence = (
+        f"made before gangboard's first release, whose tables differ. Remove the file {file} or"
+    )
+    assert sentence in ended.stderr
     assert "Traceback" not in ended.stderr

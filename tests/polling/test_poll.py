@@ -111,10 +111,10 @@ def test_a_worker_that_lost_its_lease_writes_nothing(watch: Watch) -> None:
     watching = watch()
     held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
-    Lease.objects.filter(cluster=watching.cluster).update(expires_at=Now() - timedelta(seconds=1))
-    assert acquire_lease(watching.cluster.pk, "another") is not None
     cache = poll._new_cache(held, Cluster.objects.get(pk=watching.cluster.pk))
     assert cache is not None
+    Lease.objects.filter(cluster=watching.cluster).update(expires_at=Now() - timedelta(seconds=1))
+    assert acquire_lease(watching.cluster.pk, "another") is not None
     with pytest.raises(LeaseLostError):
         Window(cache, seconds=1.0, repair_interval=900).run()
     cache.connection.close()

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
 from gangboard.domain.owner import Owner
-from gangboard.store.models import Gang, WatchedObject
-from gangboard.store.objects import pack, unpack
-from tests.polling.conftest import Watching
-from tests.store.test_read_again import read_again
+from gangboard.polling import cluster_cache, poll
+from gangboard.store.cluster_leases import acquire_lease
+from gangboard.store.models import Gang, ResourceState, VerdictSpan, WatchedObject
+from gangboard.store.objects import UnpackError, pack, unpack
+from tests.polling.conftest import HOLDER, Watching
+
+JOBS = "jobs.batch"
 
 
 def rows(watching: Watching) -> dict[str, tuple[str, bytes]]:
@@ -28,27 +32,43 @@ def gangs(watching: Watching) -> dict[str, tuple[str, object]]:
 
 def lose_a_field(watching: Watching) -> str:
     """Let a Job be stored as an older release did: with less than is kept now."""
-    job = WatchedObject.objects.filter(cluster=watching.cluster, resource="jobs.batch").first()
+    job = WatchedObject.objects.filter(cluster=watching.cluster, resource=JOBS).first()
     assert job is not None
     older = replace(unpack(bytes(job.data), Owner), grace_seconds=0)
     WatchedObject.objects.filter(pk=job.pk).update(data=pack(older))
     return job.uid
 
 
-@pytest.mark.parametrize("migrated", [True, False])
+def update_to(monkeypatch: pytest.MonkeyPatch, version: int) -> None:
+    """Be a release with another version of the decoder of Jobs."""
+    found = [
+        replace(one, decoder_version=version) if one.key == JOBS else one
+        for one in cluster_cache.resources()
+    ]
+    monkeypatch.setattr(poll, "resources", lambda: tuple(found))
+
+
+def listed(watching: Watching) -> dict[str, datetime | None]:
+    """Return resource → when it was listed to the end last."""
+    found = ResourceState.objects.filter(cluster=watching.cluster)
+    return dict(found.values_list("resource", "listed_at"))
+
+
+@pytest.mark.parametrize("version", [1, 2], ids=["same", "other"])
 @pytest.mark.parametrize("as_worker", [True, False], ids=["worker", "once"])
 def test_the_first_poll_after_the_update(
-    watch: Callable[..., Watching], migrated: bool, as_worker: bool
+    watch: Callable[..., Watching],
+    monkeypatch: pytest.MonkeyPatch,
+    version: int,
+    as_worker: bool,
 ) -> None:
     watching = watch(fleet="east")
     watching.once()
     shown = gangs(watching)
     assert shown
     older = lose_a_field(watching)
-    before = rows(watching)
-    if migrated:
-        read_again()
-        assert {version for version, _ in rows(watching).values()} == {""}
+    before, listed_before = rows(watching), listed(watching)
+    update_to(monkeypatch, version)
     watching.forget()
     if as_worker:
         watching.settle()
@@ -57,6 +77,78 @@ def test_the_first_poll_after_the_update(
     after = rows(watching)
     assert after.keys() == before.keys()
     assert gangs(watching) == shown
-    # Its twin: with its versions known an object that has not changed is not stored again.
-    assert (after[older] != before[older]) is migrated
+    # Its twin: by the same decoder an object that has not changed is not stored again.
+    assert (after[older] != before[older]) is (version == 2)
     assert all(version for version, _ in after.values())
+    assert watching.state(JOBS).decoder_version == version
+    if as_worker:
+        anew = {key for key, at in listed(watching).items() if at != listed_before[key]}
+        assert anew == ({JOBS} if version == 2 else set())
+
+
+def test_what_waits_to_be_read_again_is_not_said_to_be_known(
+    watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watching = watch(fleet="east")
+    watching.once()
+    update_to(monkeypatch, 2)
+    watching.forget()
+    held = acquire_lease(watching.cluster.pk, HOLDER)
+    assert held is not None
+    cache = poll._cache_of(held)
+    assert cache is not None
+    assert not cache.watched[JOBS].is_current
+    assert cache.watched["pods"].is_current
+    # A sweep of actions knows by the resourceVersion that it has to look again.
+    assert {
+        version for uid, (version, _) in rows(watching).items() if uid in cache.versions[JOBS]
+    } == {""}
+
+
+def test_rolled_back_in_the_middle_of_the_list(
+    watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The older worker finds rows of both: it reads all of them, and no row that it may misunderstand stays."""
+    watching = watch(fleet="east")
+    watching.once()
+    older = lose_a_field(watching)
+    before = rows(watching)
+    update_to(monkeypatch, 2)
+    watching.forget()
+    held = acquire_lease(watching.cluster.pk, HOLDER)
+    assert held is not None
+    poll._cache_of(held)
+    watching.forget()
+    update_to(monkeypatch, 1)
+    watching.settle()
+    assert rows(watching)[older] != before[older]
+    assert watching.state(JOBS).decoder_version == 1
+
+
+def test_what_a_later_release_has_stored_and_this_one_cannot_read(
+    watch: Callable[..., Watching],
+) -> None:
+    """After a rollback nothing counts as gone before it was listed, and all of it is read."""
+    watching = watch(fleet="east")
+    watching.once()
+    shown, spans = gangs(watching), VerdictSpan.objects.count()
+    WatchedObject.objects.filter(resource=JOBS).update(data=b"\x81\xa4meta\x05")
+    ResourceState.objects.filter(resource=JOBS).update(decoder_version=2)
+    watching.forget()
+    watching.settle()
+    assert gangs(watching) == shown
+    assert VerdictSpan.objects.count() == spans
+    job = WatchedObject.objects.filter(resource=JOBS).first()
+    assert job is not None
+    assert unpack(bytes(job.data), Owner).meta.ref.uid == job.uid
+
+
+def test_what_this_release_has_stored_and_cannot_read_is_a_defect(
+    watch: Callable[..., Watching],
+) -> None:
+    watching = watch(fleet="east")
+    watching.once()
+    WatchedObject.objects.filter(resource=JOBS).update(data=b"\x81\xa4meta\x05")
+    watching.forget()
+    with pytest.raises(UnpackError):
+        watching.settle()

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from importlib import import_module
 from typing import Any
 
 import pytest
 from django.db import connection
-from django.db.migrations.loader import MigrationLoader
 from django.test.utils import CaptureQueriesContext
 
 from gangboard.domain.hold import Hold
@@ -17,7 +15,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.store import action_context, objects
 from gangboard.store.action_context import find_gang, find_object, read_action_context
-from gangboard.store.models import Cluster, ResourceState, WatchedObject
+from gangboard.store.models import Cluster, ResourceState
 from tests.factories import make_cluster, make_gang, store_object
 
 pytestmark = pytest.mark.django_db
@@ -162,25 +160,6 @@ def test_more_children_than_one_query_takes(cluster: Cluster) -> None:
     context = read_action_context(cluster.pk, gang)
     assert context is not None
     assert {hold.meta.ref.uid for hold in context.holds} == {"h0", "last"}
-
-
-def test_rows_of_an_older_release_are_found_at_once(cluster: Cluster) -> None:
-    WatchedObject.objects.update(owner_uid=None)
-    WatchedObject.objects.filter(uid="j1").update(data=b"of another shape")
-    migration = "0013_object_owner_uid"
-    historical = MigrationLoader(connection).project_state(("store", migration)).apps
-    import_module(f"gangboard.store.migrations.{migration}").fill(historical, None)
-    stored = dict(WatchedObject.objects.values_list("uid", "owner_uid"))
-    assert stored == {
-        "js": None,
-        "j0": "js",
-        "j1": None,
-        "j2": "another",
-        "h0": "js",
-        "h1": "another",
-        "w0": "js",
-        "w1": "another",
-    }
 
 
 @pytest.mark.parametrize("uid", ["", "x" * 65, "a\x00b"])

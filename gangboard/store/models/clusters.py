@@ -67,6 +67,8 @@ class ResourceState(models.Model):
     needed = models.BooleanField(default=False)
     resource_version = models.CharField(max_length=128, default="")
     """From which the next watch goes on; empty: list first."""
+    decoder_version = models.IntegerField(default=0)
+    """By which decoder its objects that have a resourceVersion were read; 0: not known, by several."""
     listed_at = models.DateTimeField(null=True)
     contact_at = models.DateTimeField(null=True)
     objects_count = models.IntegerField(default=0)

@@ -1,0 +1,118 @@
+"""A decoder that reads or keeps something else has another version: else stored rows lack it for ever.
+
+What is not seen here: a `build` that fills the same fields otherwise. It needs a new version too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import is_dataclass
+from enum import Enum
+from typing import Any, ClassVar, get_args, get_origin, get_type_hints
+
+import msgspec
+import pytest
+
+from gangboard.domain.registry import Resource
+from gangboard.polling.cluster_cache import resources
+
+KNOWN: dict[str, tuple[int, str]] = {
+    "compositepodgroups.scheduling.k8s.io": (1, "c24e300232ca"),
+    "events.events.k8s.io": (1, "367a4ab35c89"),
+    "holds.gangboard.dev": (1, "f46bb6c85482"),
+    "jobs.batch": (1, "4669ef4e5b53"),
+    "jobsets.jobset.x-k8s.io": (1, "9ebaf052d5df"),
+    "mutatingadmissionpolicies.admissionregistration.k8s.io": (1, "0f6d8cbf6a68"),
+    "mutatingadmissionpolicybindings.admissionregistration.k8s.io": (1, "0f6d8cbf6a68"),
+    "nodeclaims.karpenter.sh": (1, "8ddb5fb36775"),
+    "nodes": (1, "2baf7a2d76f9"),
+    "persistentvolumeclaims": (1, "aae1a3baa6cd"),
+    "podgroups.scheduling.k8s.io": (1, "c24e300232ca"),
+    "pods": (1, "9a422c7c847c"),
+    "provisioningrequests.autoscaling.x-k8s.io": (1, "514febf08b75"),
+    "resourceclaims.resource.k8s.io": (1, "74a018cdb1bc"),
+    "storageclasses.storage.k8s.io": (1, "94ea2bacd232"),
+    "workloads.kueue.x-k8s.io": (1, "3159eeede0d3"),
+    "workloads.scheduling.k8s.io": (1, "bbad3400db0f"),
+}
+"""Resource → version of its decoder, and the fingerprint of all fields that it reads and keeps."""
+
+WHAT_TO_DO = """
+What is read or kept of {key} has changed. Raise `decoder_version` of its Resource by one, so that rows
+which are stored are read again, and write here:
+
+    "{key}": ({version}, "{fingerprint}"),
+
+The version may stay only where both decoders make the same rows of the same objects: a class or a field of
+the wire was renamed here and not there.
+"""
+
+
+def fields_of(kind: Any, above: tuple[Any, ...] = ()) -> Any:
+    """Return the fields of a class and of all below it, as lists and names; classes have no names."""
+    if kind in above:
+        return "itself"
+    if is_dataclass(kind) or (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+        hints = get_type_hints(kind, include_extras=True).items()
+        return sorted(
+            (name, fields_of(hint, (*above, kind)))
+            for name, hint in hints
+            if get_origin(hint) is not ClassVar
+        )
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return sorted(str(member.value) for member in kind)
+    if arguments := get_args(kind):
+        return [str(get_origin(kind)), *(fields_of(one, above) for one in arguments)]
+    return kind.__name__ if isinstance(kind, type) else repr(kind)
+
+
+def fingerprint(*kinds: type[Any]) -> str:
+    """Return a short digest of the fields of these classes."""
+    return hashlib.sha256(repr([fields_of(kind) for kind in kinds]).encode()).hexdigest()[:12]
+
+
+@pytest.mark.parametrize("resource", resources(), ids=lambda resource: resource.key)
+def test_what_is_read_and_kept_belongs_to_the_version(resource: Resource) -> None:
+    found = (resource.decoder_version, fingerprint(resource.wire, resource.model))
+    assert found == KNOWN.get(resource.key), WHAT_TO_DO.format(
+        key=resource.key, version=found[0], fingerprint=found[1]
+    )
+
+
+def test_nothing_is_known_of_what_is_not_read() -> None:
+    assert set(KNOWN) == {resource.key for resource in resources()}
+
+
+class _Port(msgspec.Struct):
+    number: int = 0
+
+
+class _Toy(msgspec.Struct):
+    name: str
+    ports: tuple[_Port, ...] = ()
+
+
+class _Renamed(msgspec.Struct):
+    name: str
+    ports: tuple[_Port, ...] = ()
+
+
+class _WiderPort(msgspec.Struct):
+    number: int = 0
+    protocol: str = ""
+
+
+class _WithAFieldBelow(msgspec.Struct):
+    name: str
+    ports: tuple[_WiderPort, ...] = ()
+
+
+class _OfAnotherType(msgspec.Struct):
+    name: str | None
+    ports: tuple[_Port, ...] = ()
+
+
+def test_a_fingerprint_is_of_fields_and_types_at_any_depth() -> None:
+    assert fingerprint(_Toy) == fingerprint(_Renamed)
+    assert fingerprint(_Toy) != fingerprint(_WithAFieldBelow)
+    assert fingerprint(_Toy) != fingerprint(_OfAnotherType)

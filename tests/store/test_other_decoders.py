@@ -1,0 +1,122 @@
+"""What another version of a decoder has stored: it stays, and counts as not read yet."""
+
+from __future__ import annotations
+
+import pytest
+
+from gangboard.store import observations
+from gangboard.store.cluster_leases import (
+    ClusterLease,
+    LeaseLostError,
+    acquire_lease,
+    confirm_lease,
+)
+from gangboard.store.models import Cluster, ResourceState, WatchedObject
+from gangboard.store.observations import forget_other_decoders
+from tests.factories import make_cluster, make_resource
+
+pytestmark = pytest.mark.django_db
+JOBS, PODS = "jobs.batch", "pods"
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    """A cluster whose Jobs and pods were read by decoder 2."""
+    cluster = make_cluster()
+    for resource in (JOBS, PODS):
+        make_resource(cluster, resource, resource_version="7", decoder_version=2)
+        for number in range(3):
+            WatchedObject.objects.create(
+                cluster=cluster,
+                resource=resource,
+                uid=f"{resource}-{number}",
+                namespace="ns",
+                name=f"n-{number}",
+                resource_version=str(number + 1),
+                data=b"as it was stored",
+            )
+    return cluster
+
+
+def take(cluster: Cluster) -> ClusterLease:
+    held = acquire_lease(cluster.pk, "worker")
+    assert held is not None
+    return held
+
+
+def versions(cluster: Cluster, resource: str) -> list[str]:
+    """The resourceVersions of the stored objects of a resource, by uid."""
+    rows = WatchedObject.objects.filter(cluster=cluster, resource=resource).order_by("uid")
+    return [row.resource_version for row in rows]
+
+
+@pytest.mark.parametrize("own", [1, 3], ids=["rolled back", "updated"])
+def test_rows_of_another_decoder_stay_and_their_versions_are_forgotten(
+    cluster: Cluster, own: int
+) -> None:
+    forget_other_decoders(take(cluster), {JOBS: own, PODS: 2})
+    assert versions(cluster, JOBS) == ["", "", ""]
+    rows = WatchedObject.objects.filter(resource=JOBS)
+    assert {bytes(row.data) for row in rows} == {b"as it was stored"}
+    state = ResourceState.objects.get(resource=JOBS)
+    assert (state.state, state.version) == ("ok", "v1")
+    assert (state.resource_version, state.decoder_version) == ("", 0)
+
+
+def test_other_resources_and_clusters_are_left_alone(cluster: Cluster) -> None:
+    other = make_cluster("west")
+    make_resource(other, JOBS, resource_version="5", decoder_version=2)
+    forget_other_decoders(take(cluster), {JOBS: 3, PODS: 2})
+    assert versions(cluster, PODS) == ["1", "2", "3"]
+    for state in (
+        ResourceState.objects.get(cluster=cluster, resource=PODS),
+        ResourceState.objects.get(cluster=other),
+    ):
+        assert (state.resource_version != "", state.decoder_version) == (True, 2)
+
+
+def test_what_crashed_half_way_is_begun_anew(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody goes on from a resourceVersion with rows of two decoders, whichever version comes next."""
+    held = take(cluster)
+    monkeypatch.setattr(observations, "CHUNK", 2)
+    left = [2]
+
+    def confirm(lease: ClusterLease) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise LeaseLostError("taken over")
+        confirm_lease(lease)
+
+    monkeypatch.setattr("gangboard.store.observations.confirm_lease", confirm)
+    with pytest.raises(LeaseLostError):
+        forget_other_decoders(held, {JOBS: 3, PODS: 2})
+    assert versions(cluster, JOBS) == ["", "", "3"]
+    monkeypatch.undo()
+    forget_other_decoders(held, {JOBS: 2, PODS: 2})
+    assert versions(cluster, JOBS) == ["", "", ""]
+
+
+def test_nothing_is_written_where_all_was_read_by_the_same(
+    cluster: Cluster, django_assert_num_queries: pytest.FixtureRequest
+) -> None:
+    held = take(cluster)
+    with django_assert_num_queries(1):  # type: ignore[operator]  # pytest-django's
+        forget_other_decoders(held, {JOBS: 2, PODS: 2})
+
+
+def test_rows_without_a_state_are_of_nobody_knows_which_decoder(cluster: Cluster) -> None:
+    ResourceState.objects.filter(resource=JOBS).delete()
+    forget_other_decoders(take(cluster), {JOBS: 2, PODS: 2})
+    assert versions(cluster, JOBS) == ["", "", ""]
+    assert not ResourceState.objects.filter(resource=JOBS).exists()
+
+
+def test_who_lost_the_cluster_forgets_nothing(cluster: Cluster) -> None:
+    held = take(cluster)
+    with pytest.raises(LeaseLostError):
+        forget_other_decoders(
+            ClusterLease(held.cluster_id, held.holder, held.number - 1), {JOBS: 3, PODS: 2}
+        )
+    assert versions(cluster, JOBS) == ["1", "2", "3"]
