@@ -39,15 +39,19 @@ CHORE = "inspect"
 def suspicious(cluster_id: int | None = None) -> dict[int, list[str]]:
     """Return ids of guarded actions that the stored objects seem to contradict, by cluster.
 
-    Reads the database only: two queries per cluster with guarded actions. What is stored may be
-    older than the action, so a live look decides (`inspect_all`). None: of all clusters.
+    Reads the database only: one query per cluster with guarded actions, and a few for all. What is
+    stored may be older than the action, so a live look decides (`inspect_all`). None: of all clusters.
     """
     found: dict[int, list[str]] = {}
-    for cluster, guarded in _guarded(cluster_id).items():
+    all_guarded = _guarded(cluster_id)
+    states = ResourceState.objects.filter(
+        cluster__in=all_guarded, resource=HOLDS, state="ok"
+    ).values_list("cluster_id", flat=True)
+    sees_holds = set(states)
+    for cluster, guarded in all_guarded.items():
         uids = {uid for action in guarded for uid in _uids(action)}
         stored = read_objects(cluster.pk, uids, action_models())
-        sees_holds = ResourceState.objects.filter(cluster=cluster, resource=HOLDS, state="ok")
-        holds_known = sees_holds.exists()
+        holds_known = cluster.pk in sees_holds
         differing = [
             action.pk for action in guarded if _differs(action, stored, holds_known=holds_known)
         ]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from django.db import IntegrityError, transaction
+from django.db.models import Count, Max, Q
 
 from gangboard.actions.preconditions import VIA_GANGBOARD
 from gangboard.actions.requests import ActionRequest
@@ -22,6 +23,8 @@ from gangboard.store.gangs import gang_id
 from gangboard.store.models import Action, Cluster
 
 FIRST_RETRY, LONGEST_RETRY = timedelta(minutes=1), timedelta(minutes=30)
+AT_ONCE = 100
+"""Overdue Holds of one query; each is a condition of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +40,12 @@ def release_expired(now: datetime, clock: DatabaseClock, seen: Collection[Mark])
     """Ask for the release of every Hold whose end is over; return the ids of the actions made.
 
     `seen`: the Holds that are there. Each failed try waits longer for the next. Where something is under way on the Job, that goes
-    first.
+    first. However many are overdue, what is known of them is read in a few queries.
     """
     made: list[str] = []
     if is_read_only(None):
         return made
-    for expired in _expired(now, seen):
-        if _tried_lately(expired, now):
-            continue
+    for expired in _not_tried_lately(_expired(now, seen), now):
         try:
             with transaction.atomic():
                 made.append(_request_release(expired, now, clock).pk)
@@ -58,11 +59,7 @@ def _expired(now: datetime, seen: Collection[Mark]) -> Iterator[ExpiredHold]:
     rows = Cluster.objects.filter(actor_credentials__isnull=False, read_only=False)
     clusters = {cluster.pk: cluster for cluster in rows}
     ours = [mark for mark in seen if mark.cluster_id in clusters]
-    past = [mark for mark in ours if mark.until is not None and mark.until <= now]
-    for mark, hold in read_holds(past):
-        job = _job(clusters[mark.cluster_id], hold)
-        if job is not None and mark.until is not None:
-            yield ExpiredHold(clusters[mark.cluster_id], job.meta.ref, mark.until)
+    yield from _overdue(clusters, [mark for mark in ours if mark.until and mark.until <= now])
     uids = {mark.uid for mark in ours}
     own = Action.objects.filter(guarded=True, until__lte=now, lever=Lever.HOLD.value)
     for action in own.select_related("cluster"):
@@ -73,28 +70,48 @@ def _expired(now: datetime, seen: Collection[Mark]) -> Iterator[ExpiredHold]:
             yield ExpiredHold(action.cluster, job_ref, action.until)
 
 
-def _job(cluster: Cluster, hold: Hold) -> Owner | None:
-    """Return the Job that a Hold is about, or None: then the Hold does nothing."""
-    found = action_context.find_object(
-        cluster, "jobs.batch", hold.meta.ref.namespace, hold.job_name
-    )
-    if not isinstance(found, Owner) or found.meta.controller is None:
-        return None
-    return found if found.meta.controller.uid == hold.owner_uid else None
+def _overdue(clusters: Mapping[int, Cluster], past: Collection[Mark]) -> Iterator[ExpiredHold]:
+    """Yield the Jobs of these Holds; a Hold that is about none does nothing."""
+    holds = [
+        (mark, hold, (mark.cluster_id, hold.meta.ref.namespace, hold.job_name))
+        for mark, hold in read_holds(past)
+    ]
+    places = [place for _, _, place in holds]
+    jobs = action_context.find_objects("jobs.batch", places)
+    for mark, hold, place in holds:
+        job = jobs.get(place)
+        if mark.until is not None and isinstance(job, Owner) and _is_about(hold, job):
+            yield ExpiredHold(clusters[mark.cluster_id], job.meta.ref, mark.until)
 
 
-def _tried_lately(expired: ExpiredHold, now: datetime) -> bool:
-    tries = Action.objects.filter(
-        cluster=expired.cluster,
-        uid=expired.job.uid,
-        via=VIA_GANGBOARD,
-        requested_at__gte=expired.until,
-    ).order_by("-requested_at")
-    last = tries.first()
-    if last is None:
-        return False
-    wait = min(LONGEST_RETRY, FIRST_RETRY * 2 ** min(tries.count() - 1, 10))
-    return bool(now < last.requested_at + wait)
+def _is_about(hold: Hold, job: Owner) -> bool:
+    return job.meta.controller is not None and job.meta.controller.uid == hold.owner_uid
+
+
+def _not_tried_lately(found: Iterable[ExpiredHold], now: datetime) -> Iterator[ExpiredHold]:
+    """Yield those that were not tried yet, or long enough ago; of several on one Job that which ended last."""
+    latest: dict[tuple[int, str], ExpiredHold] = {}
+    for expired in sorted(found, key=lambda one: one.until):
+        latest[expired.cluster.pk, expired.job.uid] = expired
+    tries = _tries(list(latest.values()))
+    for key, expired in latest.items():
+        count, last = tries.get(key, (0, now))
+        wait = min(LONGEST_RETRY, FIRST_RETRY * 2 ** min(count - 1, 10)) if count else timedelta()
+        if now >= last + wait:
+            yield expired
+
+
+def _tries(found: Sequence[ExpiredHold]) -> dict[tuple[int, str], tuple[int, datetime]]:
+    """Return (cluster, uid of the Job) → how often its release was asked for since the end, and when last."""
+    tries: dict[tuple[int, str], tuple[int, datetime]] = {}
+    for start in range(0, len(found), AT_ONCE):
+        since = Q()
+        for one in found[start : start + AT_ONCE]:
+            since |= Q(cluster=one.cluster, uid=one.job.uid, requested_at__gte=one.until)
+        rows = Action.objects.filter(since, via=VIA_GANGBOARD).order_by()
+        counted = rows.values_list("cluster_id", "uid").annotate(Count("pk"), Max("requested_at"))
+        tries.update(((cluster, uid), (count, last)) for cluster, uid, count, last in counted)
+    return tries
 
 
 def _request_release(expired: ExpiredHold, now: datetime, clock: DatabaseClock) -> Action:

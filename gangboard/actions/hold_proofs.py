@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -24,7 +25,7 @@ from gangboard.store.lever_proofs import (
     save_lever_proof,
 )
 from gangboard.store.models import Cluster, HoldCheck, WatchedObject
-from gangboard.store.objects import unpack
+from gangboard.store.objects import read_objects
 
 log = get_logger(__name__)
 
@@ -72,26 +73,31 @@ def prove_all(
         cluster = Cluster.objects.filter(pk=cluster_id).first()
         if held is None or cluster is None:
             return {}
-        due = _due(cluster, clock.now())
+        delete_stale_checks(cluster.pk)
+        known = {row.hold_uid: row for row in HoldCheck.objects.filter(cluster=cluster)}
+        due = _due(cluster, known, clock.now())
         try:
             client = open_client(cluster, "")
         except actor_client.NoActorError as error:
             log.warning("holds not proved", cluster=cluster.name, why=str(error))
             return {}
         try:
-            return _prove_in_turn(_Turn(cluster, client, clock, held), due)
+            return _prove_in_turn(_Turn(cluster, client, clock, held, known), due)
         finally:
             client.close()
 
 
-def _due(cluster: Cluster, now: datetime) -> list[Hold]:
-    """Return the Holds to prove, those that were looked at longest ago first."""
+def _due(cluster: Cluster, known: Mapping[str, HoldCheck], now: datetime) -> list[Hold]:
+    """Return the Holds to prove, those that were looked at longest ago first; no others are unpacked."""
     rows = WatchedObject.objects.filter(cluster=cluster, resource=HOLDS)
-    holds = [unpack(bytes(data), Hold) for data in rows.values_list("data", flat=True)]
-    delete_stale_checks(cluster.pk, {hold.meta.ref.uid for hold in holds})
-    checked = dict(HoldCheck.objects.filter(cluster=cluster).values_list("hold_uid", "checked_at"))
-    found = [hold for hold in holds if checked.get(hold.meta.ref.uid, _NEVER) <= now - INTERVAL]
-    return sorted(found, key=lambda hold: checked.get(hold.meta.ref.uid, _NEVER))[:MOST]
+    looked_at = {
+        uid: known[uid].checked_at if uid in known else _NEVER
+        for uid in rows.values_list("uid", flat=True)
+    }
+    due = [uid for uid, at in looked_at.items() if at <= now - INTERVAL]
+    first = sorted(due, key=lambda uid: looked_at[uid])[:MOST]
+    stored = read_objects(cluster.pk, first, {HOLDS: Hold})
+    return [stored[uid] for uid in first if uid in stored]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +108,8 @@ class _Turn:
     client: ActorClient
     clock: Clock
     held: chore_locks.ChoreLock
+    known: Mapping[str, HoldCheck]
+    """uid of a Hold → its last proof before this turn."""
 
 
 def _prove_in_turn(turn: _Turn, due: list[Hold]) -> dict[str, bool | None]:
@@ -134,14 +142,13 @@ def _mark_rest_unproved(turn: _Turn, holds: list[Hold], error: KubeError) -> Non
 
 
 def _save(turn: _Turn, hold: Hold, in_force: bool | None, sentence: str) -> None:
-    cluster, now = turn.cluster, turn.clock.now()
+    cluster, uid, now = turn.cluster, hold.meta.ref.uid, turn.clock.now()
+    before = turn.known.get(uid)
     with transaction.atomic():
-        news = save_hold_check(
-            cluster.pk, hold.meta.ref.uid, in_force=in_force, at=now, sentence=sentence
-        )
+        save_hold_check(cluster.pk, uid, in_force=in_force, at=now, sentence=sentence)
         if in_force is not None:
             save_lever_proof(cluster.pk, Lever.HOLD.value, held=in_force, at=now, sentence=sentence)
-        if news:
+        if before is None or (before.in_force, before.sentence) != (in_force, sentence):
             actions.tell(cluster.pk)
 
 

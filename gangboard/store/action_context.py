@@ -22,6 +22,9 @@ from gangboard.store.objects import BATCH, read_objects, unpack
 _DEEPEST = 8
 """Owners above one another that are followed; real ones have two or three."""
 
+Place = tuple[int, str, str]
+"""Id of the cluster, namespace and name."""
+
 
 @cache
 def action_models() -> dict[str, type[Any]]:
@@ -76,15 +79,36 @@ def find_object(
     cluster: Cluster, resource: str, namespace: str, name: str
 ) -> Any | None:  # any class of the domain
     """Return a stored object by its name; of two (one deleted unseen) the one made last."""
-    rows = WatchedObject.objects.filter(
-        cluster=cluster, resource=resource, namespace=namespace, name=name
-    ).values_list("data", flat=True)
-    found = [unpack(bytes(data), action_models()[resource]) for data in rows]
-    return max(
-        found,
-        key=lambda model: (str(model.meta.created_at or ""), model.meta.ref.uid),
-        default=None,
-    )
+    place = (cluster.pk, namespace, name)
+    return find_objects(resource, [place]).get(place)
+
+
+def find_objects(
+    resource: str, places: Collection[Place]
+) -> dict[Place, Any]:  # objects of any class of the domain
+    """Return the stored objects of one resource by where they are, as `find_object`. One query per BATCH."""
+    wanted = list(dict.fromkeys(places))
+    found: dict[Place, Any] = {}
+    model_class = action_models()[resource]
+    for start in range(0, len(wanted), BATCH):
+        portion = set(wanted[start : start + BATCH])
+        clusters, namespaces, names = zip(*portion, strict=True)
+        rows = WatchedObject.objects.filter(
+            resource=resource,
+            cluster_id__in=set(clusters),
+            namespace__in=set(namespaces),
+            name__in=set(names),
+        ).values_list("cluster_id", "namespace", "name", "data")
+        for cluster_id, namespace, name, data in rows:
+            place = (cluster_id, namespace, name)
+            if place in portion:
+                model = unpack(bytes(data), model_class)
+                found[place] = max(found.get(place, model), model, key=_made)
+    return found
+
+
+def _made(model: Any) -> tuple[str, str]:
+    return str(model.meta.created_at or ""), model.meta.ref.uid
 
 
 def served_versions(cluster_id: int) -> dict[str, str]:

@@ -68,9 +68,17 @@ def save_capacity(
     """
     save_nodes(cluster_id, changed)
     drop_nodes(cluster_id, gone)
-    ClusterCapacity.objects.update_or_create(
+    row = ClusterCapacity(
         cluster_id=cluster_id,
-        defaults={"observed_at": at, "why": why, "shapes": [asdict(shape) for shape in shapes]},
+        observed_at=at,
+        why=why,
+        shapes=[asdict(shape) for shape in shapes],
+    )
+    ClusterCapacity.objects.bulk_create(
+        [row],
+        update_conflicts=True,
+        unique_fields=("cluster",),
+        update_fields=("observed_at", "why", "shapes"),
     )
 
 

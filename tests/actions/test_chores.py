@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from gangboard.actions import dispatch, guards, hold_proofs, tasks
 from gangboard.actions.actor_client import ActorClient
@@ -20,7 +22,7 @@ from gangboard.kube.write_client import Answer
 from gangboard.ops import children
 from gangboard.ops.supervisor import Child
 from gangboard.store import actions, chore_locks
-from gangboard.store.models import Action, Chore, Cluster, HoldCheck, LeverRecord
+from gangboard.store.models import Action, Chore, Cluster, HoldCheck, LeverRecord, WatchedObject
 from tests.actions.site import QuickClock
 from tests.factories import make_cluster, make_ref, store_object
 
@@ -298,3 +300,53 @@ def test_a_cluster_that_gave_no_answer_gets_one_slot_until_it_answers() -> None:
     assert slots.admit_waiting() == [1]
     assert slots.admit_waiting() == []
     assert [slots.acquire(1), slots.acquire(1)] == [True, True]
+
+
+def test_only_what_is_due_is_unpacked(cluster: Cluster, fake_cluster: FakeCluster) -> None:
+    hold(cluster, "abcd")
+    assert len(prove(cluster, fake_cluster)) == 4
+    looked_at = fake_cluster.clock.now()
+    fake_cluster.clock.advance(61)
+    HoldCheck.objects.exclude(hold_uid__in="bd").update(checked_at=fake_cluster.clock.now())
+    HoldCheck.objects.filter(hold_uid="b").update(checked_at=looked_at - timedelta(seconds=5))
+    # What is not due could not even be read.
+    WatchedObject.objects.filter(uid__in="ac").update(data=b"of another shape")
+    fake_cluster.asked.clear()
+    assert prove(cluster, fake_cluster) == {"b": True, "d": True}
+    assert fake_cluster.asked == ["b", "d"]
+
+
+def test_a_proof_costs_as_much_however_many_holds_there_are(
+    cluster: Cluster, fake_cluster: FakeCluster
+) -> None:
+    """For each Hold: the lock, a transaction with the proof, the lever's, and no news."""
+    hold(cluster, "ab")
+    prove(cluster, fake_cluster)
+    fake_cluster.clock.advance(61)
+    with CaptureQueriesContext(connection) as few:
+        prove(cluster, fake_cluster)
+    hold(cluster, "cdefgh")
+    prove(cluster, fake_cluster)
+    fake_cluster.clock.advance(61)
+    with CaptureQueriesContext(connection) as many:
+        assert len(prove(cluster, fake_cluster)) == 8
+    per_hold = (len(many) - len(few)) / 6
+    assert per_hold == 5, [one["sql"] for one in many.captured_queries]
+
+
+def test_what_seems_undone_takes_one_query_for_each_cluster_more(
+    cluster: Cluster, fake_cluster: FakeCluster
+) -> None:
+    now = fake_cluster.clock.now()
+    act(cluster, "a", now=now, finished_at=now, guarded=True)
+    with CaptureQueriesContext(connection) as few:
+        assert set(guards.suspicious()) == {cluster.pk}
+    clusters = {
+        make_cluster(name, actor_credentials=b"sealed") for name in ("west", "north", "south")
+    }
+    for other in clusters:
+        for name in "bcd":
+            act(other, name, now=now, finished_at=now, guarded=True)
+    with CaptureQueriesContext(connection) as many:
+        assert len(guards.suspicious()) == 4
+    assert len(many) - len(few) == 3

@@ -181,3 +181,89 @@ def test_an_end_that_comes_although_nothing_changes(
     assert unpacked == ["a"]
     action = Action.objects.get(pk=action_id)
     assert (action.verb, action.uid, action.via) == ("resume", "job-a", "gangboard")
+
+
+def store_held_job(cluster: Cluster, name: str, until: datetime, *, made_of: str = "js") -> None:
+    """A Job of a JobSet, and a Hold on it that ends then."""
+    store(cluster, make_hold(name, until=until))
+    ref = make_ref("Job", f"job-{name}", group="batch", uid=f"job-{name}")
+    controller = Controller("jobset.x-k8s.io", "JobSet", made_of, made_of)
+    store_object(cluster, "jobs.batch", Owner(Meta("v1", ref, "1", 1, None, controller=controller)))
+
+
+def make_try(cluster: Cluster, name: str, requested_at: datetime, number: int = 0) -> None:
+    """A release that gangboard asked for and that was refused."""
+    make_failed(
+        cluster,
+        f"{name}-{number}",
+        verb="resume",
+        uid=f"job-{name}",
+        via="gangboard",
+        requested_at=requested_at,
+        finished_at=requested_at,
+    )
+
+
+def test_however_many_are_overdue_a_sweep_asks_as_often(
+    cluster: Cluster, sweeper: Sweeper, django_assert_max_num_queries: Any
+) -> None:
+    now = sweeper.clock.now()
+    until = now - timedelta(seconds=30)
+    for number in range(MANY):
+        store_held_job(cluster, f"h{number}", until)
+        make_try(cluster, f"h{number}", now - timedelta(seconds=20))
+    sweeper.sweep()
+    # Holds, switch, clusters, overdue Holds, their Jobs, our own actions, tries; and the rest of a sweep.
+    with django_assert_max_num_queries(14):
+        assert sweeper.sweep().due == ()
+
+
+def test_each_try_waits_longer_for_the_next(cluster: Cluster, sweeper: Sweeper) -> None:
+    """A minute after the first, two after the second, four after the third; what was tried for an earlier end counts for nothing."""
+    now = sweeper.clock.now()
+    until = now - timedelta(minutes=20)
+    for name, tries, last in (
+        ("one", 1, 59),
+        ("one-over", 1, 61),
+        ("three", 3, 239),
+        ("three-over", 3, 241),
+        ("earlier", 0, 0),
+    ):
+        store_held_job(cluster, name, until)
+        for number in range(tries):
+            at = now - timedelta(seconds=last, minutes=number)
+            make_try(cluster, name, at, number)
+    make_try(cluster, "earlier", until - timedelta(seconds=1))
+    made = Action.objects.filter(pk__in=sweeper.sweep().due)
+    assert {action.uid for action in made} == {"job-one-over", "job-three-over", "job-earlier"}
+
+
+def test_a_hold_of_another_owner_does_not_hide_the_one_on_the_job(
+    cluster: Cluster, sweeper: Sweeper
+) -> None:
+    """Two Holds name one Job, and one of them is about the JobSet of that name before."""
+    until = sweeper.clock.now() - timedelta(seconds=1)
+    store_held_job(cluster, "h", until)
+    before = replace(make_hold("before", until=until), job_name="job-h", owner_uid="js-before")
+    store(cluster, before)
+    (action_id,) = sweeper.sweep().due
+    assert Action.objects.get(pk=action_id).uid == "job-h"
+
+
+def test_an_end_in_another_namespace_or_cluster_is_of_another_job(
+    cluster: Cluster, sweeper: Sweeper
+) -> None:
+    until = sweeper.clock.now() - timedelta(seconds=1)
+    west = make_cluster("west", actor_credentials=b"sealed")
+    store_held_job(cluster, "a", until)
+    store_held_job(west, "b", until)
+    # Of these two nothing is held: the Jobs are in the other cluster.
+    store(west, make_hold("a2", until=until))
+    WatchedObject.objects.filter(uid="hold-a2").update(
+        data=pack(replace(make_hold("a2", until=until), job_name="job-a"))
+    )
+    made = Action.objects.filter(pk__in=sweeper.sweep().due)
+    assert {(action.cluster_name, action.uid) for action in made} == {
+        ("east", "job-a"),
+        ("west", "job-b"),
+    }
