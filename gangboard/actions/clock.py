@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime
 from typing import Protocol
 
-from gangboard.store.actions import DatabaseClock, RealDatabaseClock
+from gangboard.store.row_leases import DatabaseClock, RealDatabaseClock
 
 
 class Clock(DatabaseClock, Protocol):

@@ -18,9 +18,10 @@ from gangboard.domain.hold import Hold
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.store import action_context
-from gangboard.store.actions import DatabaseClock, is_read_only
+from gangboard.store.actions import is_read_only
 from gangboard.store.gangs import gang_id
 from gangboard.store.models import Action, Cluster
+from gangboard.store.row_leases import DatabaseClock
 
 FIRST_RETRY, LONGEST_RETRY = timedelta(minutes=1), timedelta(minutes=30)
 AT_ONCE = 100

@@ -25,12 +25,12 @@ from gangboard.domain.action import ActionState, Plan
 from gangboard.domain.silence import why_closed
 from gangboard.store import action_context, actions, rate_limits
 from gangboard.store.access import Viewer
-from gangboard.store.actions import DatabaseClock, RealDatabaseClock
 from gangboard.store.audit import audit
 from gangboard.store.gangs import gang_id
 from gangboard.store.levers import read_levers
 from gangboard.store.models import Action, Cluster
 from gangboard.store.outages import SILENT_AFTER
+from gangboard.store.row_leases import DatabaseClock, RealDatabaseClock
 
 __all__ = [
     "MOST_AT_ONCE",

@@ -10,42 +10,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any
 
-from django.db import models, transaction
-from django.db.models import F, Q, Window
-from django.db.models.functions import Now, RowNumber
+from django.db import transaction
+from django.db.models import F, QuerySet, Window
+from django.db.models.functions import RowNumber
 
 from gangboard.store.models import Action, ActionStep, Cluster, Switch
+from gangboard.store.row_leases import DatabaseClock, RowLeases
 
 LEASE_SECONDS = 30.0
 """How long a holder may be silent before another worker takes its action. Longer than the deadline
 of any single request, so that whoever takes over knows that the last request has ended."""
+LEASES = RowLeases("held_until", LEASE_SECONDS)
 READ_ONLY = "read-only"
 """Name of the switch of the whole installation."""
 
 
 class ActionLostError(RuntimeError):
     """Another worker has the action now: nothing may be sent or written for it."""
-
-
-class DatabaseClock(Protocol):
-    """Where leases get their time from."""
-
-    def database_now(self, later: float = 0.0) -> models.Expression:
-        """Now by the clock of the database, plus seconds."""
-
-
-class RealDatabaseClock:
-    """The database's own clock."""
-
-    def database_now(self, later: float = 0.0) -> models.Expression:
-        """Now by the clock of the database, plus seconds."""
-        if not later:
-            return Now()
-        seconds = models.Value(timedelta(seconds=later))
-        return models.ExpressionWrapper(Now() + seconds, output_field=models.DateTimeField())
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +42,16 @@ class Claim:
 
 def claim(action_id: str, holder: str, clock: DatabaseClock) -> Claim | None:
     """Take an action that is due and that nobody holds; None when there is nothing to take."""
-    now = clock.database_now()
-    row = Action.objects.filter(pk=action_id, due_at__lte=now).filter(
-        Q(held_until=None) | Q(held_until__lt=now)
-    )
-    taken = row.update(
-        holder=holder, number=F("number") + 1, held_until=clock.database_now(LEASE_SECONDS)
-    )
-    if not taken:
-        return None
-    number = Action.objects.filter(pk=action_id, holder=holder).values_list("number", flat=True)
-    found = number.first()
-    return None if found is None else Claim(action_id, holder, found)
+    due = Action.objects.filter(pk=action_id, due_at__lte=clock.database_now())
+    number = LEASES.take_numbered(due, holder, clock)
+    return None if number is None else Claim(action_id, holder, number)
 
 
 @contextmanager
 def writing(held: Claim, clock: DatabaseClock) -> Iterator[None]:
     """Open a transaction that is only committed while the action is ours. Raises ActionLostError."""
     with transaction.atomic():
-        rows = Action.objects.filter(
-            pk=held.action_id, holder=held.holder, number=held.number
-        ).update(held_until=clock.database_now(LEASE_SECONDS))
-        if rows != 1:
+        if LEASES.extend(_row(held), clock) != 1:
             raise ActionLostError(f"action {held.action_id} was taken over")
         yield
 
@@ -95,9 +66,12 @@ def put_off(held: Claim, clock: DatabaseClock, seconds: float) -> None:
 
 def release(held: Claim) -> None:
     """Let go of an action with which nothing is left to do."""
-    Action.objects.filter(pk=held.action_id, holder=held.holder, number=held.number).update(
-        held_until=None, holder=""
-    )
+    _row(held).update(held_until=None, holder="")
+
+
+def _row(held: Claim) -> QuerySet[Action]:
+    """Return the row while it says that it is held so."""
+    return Action.objects.filter(pk=held.action_id, holder=held.holder, number=held.number)
 
 
 def due_actions(
@@ -108,9 +82,7 @@ def due_actions(
     Those due longest first, of each cluster in turn: many of one do not hide those of another. With
     `cluster_id` only those of one cluster.
     """
-    found = Action.objects.filter(due_at__lte=clock.database_now(-waited)).filter(
-        Q(held_until=None) | Q(held_until__lt=clock.database_now())
-    )
+    found = Action.objects.filter(LEASES.is_free(clock), due_at__lte=clock.database_now(-waited))
     if cluster_id is not None:
         found = found.filter(cluster_id=cluster_id)
     turn = Window(RowNumber(), partition_by=F("cluster_id"), order_by=(F("due_at"), F("pk")))

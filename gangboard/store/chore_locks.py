@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
-from gangboard.store.actions import DatabaseClock
 from gangboard.store.models import Chore, Cluster
+from gangboard.store.row_leases import DatabaseClock, RowLeases
 
 LEASE_SECONDS = 30.0
 """How long whoever does it may be silent. Longer than the deadline of any single request."""
+LEASES = RowLeases("held_until", LEASE_SECONDS)
 
 
 @dataclass(slots=True)
@@ -33,7 +34,7 @@ class ChoreLock:
 
     def renew(self) -> bool:
         """Keep it for another lease time; False: it was taken over, stop."""
-        return bool(self._row().update(held_until=self.clock.database_now(LEASE_SECONDS)))
+        return bool(LEASES.extend(self._row(), self.clock))
 
     def rest(self, seconds: float) -> None:
         """Let nobody begin it again for so long."""
@@ -41,9 +42,7 @@ class ChoreLock:
 
     def _take(self) -> bool:
         row = Chore.objects.filter(cluster_id=self.cluster_id, name=self.name)
-        free = row.filter(Q(held_until=None) | Q(held_until__lt=self.clock.database_now()))
-        until = self.clock.database_now(LEASE_SECONDS)
-        return bool(free.update(holder=self.holder, held_until=until))
+        return LEASES.take(row, self.holder, self.clock)
 
     def _release(self) -> None:
         until = self.clock.database_now(self._rest) if self._rest else None

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
 
 from django.db import models, transaction
-from django.db.models import F, Q
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from gangboard.store.models import Cluster, Lease
+from gangboard.store.row_leases import RealDatabaseClock, RowLeases, number_of
 
 LEASE_SECONDS = 15.0
 """How long a holder may be silent before another worker takes its clusters."""
+LEASES = RowLeases("expires_at", LEASE_SECONDS)
+_CLOCK = RealDatabaseClock()
 NEVER_HELD = math.inf
 """How long a cluster has waited that nobody ever held."""
 
@@ -43,12 +45,6 @@ class FreeCluster:
     """Seconds since then; infinite when nobody ever did."""
 
 
-def _expiry() -> models.Expression:
-    """Now plus the lease time by the clock of the database, which all workers share."""
-    seconds = models.Value(timedelta(seconds=LEASE_SECONDS))
-    return models.ExpressionWrapper(Now() + seconds, output_field=models.DateTimeField())
-
-
 def acquire_lease(cluster_id: int, holder: str) -> ClusterLease | None:
     """Take the cluster, or keep it when `holder` had it last.
 
@@ -60,11 +56,10 @@ def acquire_lease(cluster_id: int, holder: str) -> ClusterLease | None:
         return None
     Lease.objects.get_or_create(cluster_id=cluster_id)
     row = Lease.objects.filter(cluster_id=cluster_id)
-    if not row.filter(holder=holder).update(expires_at=_expiry()):
-        free = row.filter(_is_free())
-        if not free.update(holder=holder, number=F("number") + 1, expires_at=_expiry()):
-            return None
-    number = row.filter(holder=holder).values_list("number", flat=True).first()
+    if LEASES.extend(row.filter(holder=holder), _CLOCK):
+        number = number_of(row, holder)
+    else:
+        number = LEASES.take_numbered(row, holder, _CLOCK)
     return None if number is None else ClusterLease(cluster_id, holder, number)
 
 
@@ -76,10 +71,7 @@ def confirm_lease(lease: ClusterLease) -> None:
     """
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError("a lease is confirmed inside the transaction that it guards")
-    rows = Lease.objects.filter(
-        cluster_id=lease.cluster_id, holder=lease.holder, number=lease.number
-    ).update(expires_at=_expiry())
-    if rows != 1:
+    if LEASES.extend(_row(lease), _CLOCK) != 1:
         raise LeaseLostError(f"lease {lease.number} of cluster {lease.cluster_id} was taken over")
 
 
@@ -91,9 +83,14 @@ def renew_lease(lease: ClusterLease) -> None:
 
 def release_lease(lease: ClusterLease) -> None:
     """Give the cluster back so that another worker can take it at once."""
-    Lease.objects.filter(
+    _row(lease).update(expires_at=Now())
+
+
+def _row(lease: ClusterLease) -> QuerySet[Lease]:
+    """Return the row while it says that it is held so."""
+    return Lease.objects.filter(
         cluster_id=lease.cluster_id, holder=lease.holder, number=lease.number
-    ).update(expires_at=Now())
+    )
 
 
 def last_holders(cluster_ids: Iterable[int]) -> dict[int, str]:
@@ -117,7 +114,3 @@ def free_clusters() -> list[FreeCluster]:
         FreeCluster(pk, holder or "", NEVER_HELD if waited is None else waited.total_seconds())
         for pk, holder, waited in rows.values_list("pk", "lease__holder", "waited")
     ]
-
-
-def _is_free() -> Q:
-    return Q(expires_at=None) | Q(expires_at__lte=Now())

@@ -31,6 +31,7 @@ from gangboard.ops import children  # noqa: E402
 from gangboard.simulator import Simulator  # noqa: E402
 from gangboard.simulator.scripts import Fleet, Gang, NodePool, Part  # noqa: E402
 from gangboard.store.models import Action, HoldCheck  # noqa: E402
+from gangboard.store.row_leases import RowLeases  # noqa: E402
 from tests.actions.conftest import CPU, FLEET  # noqa: E402
 from tests.actions.site import JOBSET, NAMESPACE, Site, make_site  # noqa: E402
 
@@ -39,6 +40,7 @@ HELD, CLICKED = 3, 40
 SWEEPS = 10
 LONGEST = 60.0
 """Seconds. Only a failing test waits for so long."""
+LEASES = RowLeases("held_until", LONGEST * 4)
 LARGE = Fleet(
     "large",
     (NodePool("cpu", 1),),
@@ -157,8 +159,8 @@ def play(healthy: Site, hangs: Site) -> dict[str, Any]:
         _routed(workers, tasks.prove),
         _routed(workers, tasks.inspect),
         # What hangs here hangs for longer than any deadline.
-        mock.patch("gangboard.store.actions.LEASE_SECONDS", LONGEST * 4),
-        mock.patch("gangboard.store.chore_locks.LEASE_SECONDS", LONGEST * 4),
+        mock.patch("gangboard.store.actions.LEASES", LEASES),
+        mock.patch("gangboard.store.chore_locks.LEASES", LEASES),
     ):
         try:
             for _ in range(SWEEPS):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -67,8 +67,9 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
     made = Worker()
     monkeypatch.setattr(settings, "POLL_WINDOW", 0.1)
     # Windows that a real worker has side by side follow each other here: no lease may run out.
-    for module in (cluster_leases, poll_slots):
-        monkeypatch.setattr(module, "LEASE_SECONDS", 600.0)
+    long = replace(cluster_leases.LEASES, seconds=600.0)
+    monkeypatch.setattr(cluster_leases, "LEASES", long)
+    monkeypatch.setattr(poll_slots, "LEASE_SECONDS", long.seconds)
     monkeypatch.setattr(tasks, "slots", PollSlots(SLOTS))
     monkeypatch.setattr(
         tasks.poll, "apply_async", lambda arguments, **_: made.orders.append(arguments[0])

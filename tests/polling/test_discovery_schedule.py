@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -40,7 +41,7 @@ def _hold(watching: Watching, seconds: float, *, deadline: float) -> Window:
 
 def _let_others_try(monkeypatch: pytest.MonkeyPatch, watching: Watching) -> None:
     """Shorten the lease, and let another worker try to take the cluster right before a write."""
-    monkeypatch.setattr(cluster_leases, "LEASE_SECONDS", 1.0)
+    monkeypatch.setattr(cluster_leases, "LEASES", replace(cluster_leases.LEASES, seconds=1.0))
     monkeypatch.setattr(window, "CONTACT_EVERY", 0.2)
     monkeypatch.setattr(cluster_cache, "RENEW_EVERY", 0.2)
     write = StoreWriter.write_contact
