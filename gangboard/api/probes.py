@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.contrib.auth.decorators import login_not_required
 from django.db import Error
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
@@ -17,12 +18,14 @@ FOR_PAGES = ("database", "migrations", "poll", "beat", "orders")
 log = get_logger(__name__)
 
 
+@login_not_required
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001  # Django's signature
     """Answer that this process is alive. The database is not asked."""
     return JsonResponse({"status": "alive"})
 
 
+@login_not_required
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001  # Django's signature
     """Answer 200 when pages are and stay true, else 503; each check is true or false.

@@ -34,7 +34,7 @@ from gangboard.web.addresses import (
     read_address,
     select_cluster,
 )
-from gangboard.web.auth import signed_in
+from gangboard.web.auth import viewer_for
 from gangboard.web.exports import Formats, send_file
 from gangboard.web.layout import layout_fragments, render_page
 from gangboard.web.live.fragments import Fragment, FragmentList
@@ -47,10 +47,10 @@ FORMATS: Formats[ActionRow] = {
 }
 
 
-@signed_in
 @require_GET
-def actions(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def actions(request: HttpRequest) -> HttpResponse:
     """Show one page of the record, the newest first."""
+    viewer = viewer_for(request)
     now = timezone.now()
     address = read_address("actions", ActionFilters, request.GET)
     clusters = read_freshness(viewer=viewer, now=now)
@@ -71,10 +71,10 @@ def actions(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     )
 
 
-@signed_in
 @require_GET
-def actions_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def actions_updates(request: HttpRequest) -> HttpResponse:
     """Answer the waiting request of the Actions page."""
+    viewer = viewer_for(request)
     address = read_address("actions", ActionFilters, request.GET)
 
     def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
@@ -83,10 +83,10 @@ def actions_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     return wait_for_updates(request, viewer, address.live, read)
 
 
-@signed_in
 @require_GET
-def action(request: HttpRequest, viewer: Viewer, action_id: str) -> HttpResponse:
+def action(request: HttpRequest, action_id: str) -> HttpResponse:
     """Show one action with every request that it made; missing and forbidden look the same."""
+    viewer = viewer_for(request)
     now = timezone.now()
     row = action_row(viewer=viewer, action_id=action_id)
     if row is None:
@@ -103,10 +103,10 @@ def action(request: HttpRequest, viewer: Viewer, action_id: str) -> HttpResponse
     )
 
 
-@signed_in
 @require_GET
-def action_updates(request: HttpRequest, viewer: Viewer, action_id: str) -> HttpResponse:
+def action_updates(request: HttpRequest, action_id: str) -> HttpResponse:
     """Answer the waiting request of an action's page."""
+    viewer = viewer_for(request)
 
     def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         row = action_row(viewer=viewer, action_id=action_id)
@@ -115,10 +115,10 @@ def action_updates(request: HttpRequest, viewer: Viewer, action_id: str) -> Http
     return wait_for_updates(request, viewer, _action_live(action_id), read)
 
 
-@signed_in
 @require_POST
-def export(request: HttpRequest, viewer: Viewer, ending: str) -> HttpResponseBase:
+def export(request: HttpRequest, ending: str) -> HttpResponseBase:
     """Send the record of actions that the filters ask for, line by line."""
+    viewer = viewer_for(request)
     address = read_address("actions", ActionFilters, request.GET)
     return send_file(
         request,

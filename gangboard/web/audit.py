@@ -19,7 +19,7 @@ from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
 from gangboard.web.action_tabs import tabs
 from gangboard.web.addresses import Address, make_select, read_address, select_cluster
-from gangboard.web.auth import signed_in
+from gangboard.web.auth import viewer_for
 from gangboard.web.exports import Formats, send_file
 from gangboard.web.layout import layout_fragments, render_page
 from gangboard.web.live.fragments import Fragment, FragmentList
@@ -32,10 +32,10 @@ FORMATS: Formats[AuditRow] = {
 }
 
 
-@signed_in
 @require_GET
-def audit(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def audit(request: HttpRequest) -> HttpResponse:
     """Show one page of the audit, the newest first."""
+    viewer = viewer_for(request)
     now = timezone.now()
     address = read_address("audit", AuditFilters, request.GET)
     clusters = read_freshness(viewer=viewer, now=now)
@@ -65,10 +65,10 @@ def _events(viewer: Viewer) -> tuple[str, ...]:
     return (*ACTION_EVENTS, *ADMIN_EVENTS) if administers else ACTION_EVENTS
 
 
-@signed_in
 @require_GET
-def audit_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def audit_updates(request: HttpRequest) -> HttpResponse:
     """Answer the waiting request of the page."""
+    viewer = viewer_for(request)
     address = read_address("audit", AuditFilters, request.GET)
 
     def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
@@ -77,10 +77,10 @@ def audit_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     return wait_for_updates(request, viewer, address.live, read)
 
 
-@signed_in
 @require_POST
-def export(request: HttpRequest, viewer: Viewer, ending: str) -> HttpResponseBase:
+def export(request: HttpRequest, ending: str) -> HttpResponseBase:
     """Send the lines of the audit that the filters ask for."""
+    viewer = viewer_for(request)
     address = read_address("audit", AuditFilters, request.GET)
     return send_file(
         request,

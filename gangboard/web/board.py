@@ -21,7 +21,7 @@ from gangboard.readmodels.tiles import Tile
 from gangboard.readmodels.unseen import Unseen, find_unread
 from gangboard.store.access import Viewer
 from gangboard.web.addresses import Address, make_select, read_board_address
-from gangboard.web.auth import signed_in
+from gangboard.web.auth import viewer_for
 from gangboard.web.layout import layout_fragments, render_page
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live.views import wait_for_updates
@@ -62,10 +62,10 @@ class TileButton:
     pressed: bool
 
 
-@signed_in
 @require_GET
-def board(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def board(request: HttpRequest) -> HttpResponse:
     """Show the Board; to a change of its filters only what changes."""
+    viewer = viewer_for(request)
     now = timezone.now()
     address = read_board_address(request.GET)
     shown, page = _read(viewer, address, now)
@@ -82,10 +82,10 @@ def board(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     )
 
 
-@signed_in
 @require_GET
-def board_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def board_updates(request: HttpRequest) -> HttpResponse:
     """Answer the Board's waiting request."""
+    viewer = viewer_for(request)
     address = read_board_address(request.GET)
 
     def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:

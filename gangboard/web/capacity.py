@@ -15,7 +15,7 @@ from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
 from gangboard.web.addresses import Address, make_select, read_address, select_cluster
-from gangboard.web.auth import signed_in
+from gangboard.web.auth import viewer_for
 from gangboard.web.layout import layout_fragments, render_page
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live.views import wait_for_updates
@@ -30,10 +30,10 @@ class CapacityFilters:
     """Any label of nodes; empty: pools by their well-known labels."""
 
 
-@signed_in
 @require_GET
-def capacity(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def capacity(request: HttpRequest) -> HttpResponse:
     """Show the nodes of the clusters that the viewer may see as a whole."""
+    viewer = viewer_for(request)
     now = timezone.now()
     address = read_address("capacity", CapacityFilters, request.GET)
     clusters = read_freshness(viewer=viewer, now=now)
@@ -55,10 +55,10 @@ def capacity(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     )
 
 
-@signed_in
 @require_GET
-def capacity_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def capacity_updates(request: HttpRequest) -> HttpResponse:
     """Answer the waiting request of the page."""
+    viewer = viewer_for(request)
     address = read_address("capacity", CapacityFilters, request.GET)
 
     def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:

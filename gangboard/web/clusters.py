@@ -15,16 +15,16 @@ from gangboard.readmodels.clusters import ClusterState, cluster_detail, find_slo
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
-from gangboard.web.auth import signed_in
+from gangboard.web.auth import viewer_for
 from gangboard.web.layout import layout_fragments, render_page
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live.views import wait_for_updates
 
 
-@signed_in
 @require_GET
-def clusters(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def clusters(request: HttpRequest) -> HttpResponse:
     """Show all clusters of which the viewer may see something."""
+    viewer = viewer_for(request)
     now = timezone.now()
     return render_page(
         request,
@@ -38,10 +38,10 @@ def clusters(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     )
 
 
-@signed_in
 @require_GET
-def clusters_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def clusters_updates(request: HttpRequest) -> HttpResponse:
     """Answer the waiting request of the Clusters page."""
+    viewer = viewer_for(request)
 
     def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         return _page(viewer, timezone.now())
@@ -49,10 +49,10 @@ def clusters_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     return wait_for_updates(request, viewer, reverse("clusters-updates"), read)
 
 
-@signed_in
 @require_GET
-def cluster(request: HttpRequest, viewer: Viewer, name: str) -> HttpResponse:
+def cluster(request: HttpRequest, name: str) -> HttpResponse:
     """Show one cluster with every resource; missing and forbidden look the same."""
+    viewer = viewer_for(request)
     now = timezone.now()
     page = _detail_page(viewer, name, now)
     if not page:
@@ -69,10 +69,10 @@ def cluster(request: HttpRequest, viewer: Viewer, name: str) -> HttpResponse:
     )
 
 
-@signed_in
 @require_GET
-def cluster_updates(request: HttpRequest, viewer: Viewer, name: str) -> HttpResponse:
+def cluster_updates(request: HttpRequest, name: str) -> HttpResponse:
     """Answer the waiting request of a cluster's page."""
+    viewer = viewer_for(request)
 
     def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         return _detail_page(viewer, name, timezone.now())

@@ -22,7 +22,7 @@ from gangboard.domain.action import Verb
 from gangboard.readmodels.actions import action_row
 from gangboard.readmodels.selections import SelectionRow, judge_selections
 from gangboard.store.access import Viewer
-from gangboard.web.auth import signed_in
+from gangboard.web.auth import viewer_for
 from gangboard.web.forms import ActionForm, FormError, read_until
 from gangboard.web.layout import plain_page
 from gangboard.web.preview import Note, TargetPreview, notes, preview_targets, would_hold
@@ -109,10 +109,10 @@ class Confirmation:
         return STATUS_OF_CODE.get(error_code, 200) if error_code is not None else 200
 
 
-@signed_in
 @require_http_methods(["GET", "POST"])
-def confirm(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def confirm(request: HttpRequest) -> HttpResponse:
     """Show what would happen, or ask for it. GET sends and writes nothing."""
+    viewer = viewer_for(request)
     query: QueryDict = request.POST if request.method == "POST" else request.GET
     try:
         form = ActionForm.read(query)

@@ -15,7 +15,7 @@ from gangboard.readmodels.gang_page import GangDetail, gang_detail
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.members import MemberBlock
 from gangboard.store.access import Viewer
-from gangboard.web.auth import signed_in
+from gangboard.web.auth import viewer_for
 from gangboard.web.deleted_gang import (
     DELETED,
     deleted_gang_updates,
@@ -33,10 +33,10 @@ from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live.views import wait_for_updates
 
 
-@signed_in
 @require_GET
-def gang(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpResponse:
+def gang(request: HttpRequest, gang_id: str) -> HttpResponse:
     """Show a gang; one that is not there and one that may not be seen look the same."""
+    viewer = viewer_for(request)
     now = timezone.now()
     detail = gang_detail(viewer=viewer, gang_id=gang_id, now=now)
     if detail is None:
@@ -53,10 +53,10 @@ def gang(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpResponse:
     )
 
 
-@signed_in
 @require_GET
-def gang_updates(request: HttpRequest, viewer: Viewer, gang_id: str) -> HttpResponse:
+def gang_updates(request: HttpRequest, gang_id: str) -> HttpResponse:
     """Answer the waiting request of a gang's page."""
+    viewer = viewer_for(request)
     if DELETED in request.GET:
         return deleted_gang_updates(request, viewer, gang_id)
 

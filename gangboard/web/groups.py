@@ -14,17 +14,17 @@ from gangboard.readmodels.groups import GroupFilters, GroupPage, group_kinds, li
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
 from gangboard.web.addresses import Address, make_select, read_address, select_cluster
-from gangboard.web.auth import signed_in
+from gangboard.web.auth import viewer_for
 from gangboard.web.layout import layout_fragments, render_page
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live.views import wait_for_updates
 from gangboard.web.pagination import PAGE_SIZE, paginate
 
 
-@signed_in
 @require_GET
-def groups(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def groups(request: HttpRequest) -> HttpResponse:
     """Show one page of the groups."""
+    viewer = viewer_for(request)
     now = timezone.now()
     address = read_address("groups", GroupFilters, request.GET)
     clusters = read_freshness(viewer=viewer, now=now)
@@ -46,10 +46,10 @@ def groups(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     )
 
 
-@signed_in
 @require_GET
-def groups_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def groups_updates(request: HttpRequest) -> HttpResponse:
     """Answer the waiting request of the Groups page."""
+    viewer = viewer_for(request)
     address = read_address("groups", GroupFilters, request.GET)
 
     def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:

@@ -21,7 +21,7 @@ from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
 from gangboard.web.action_tabs import tabs
 from gangboard.web.addresses import Address, read_address, select_cluster
-from gangboard.web.auth import signed_in
+from gangboard.web.auth import viewer_for
 from gangboard.web.forms import element_key
 from gangboard.web.layout import layout_fragments, render_page
 from gangboard.web.live.fragments import Fragment, FragmentList
@@ -29,10 +29,10 @@ from gangboard.web.live.views import wait_for_updates
 from gangboard.web.pagination import PAGE_SIZE, paginate
 
 
-@signed_in
 @require_GET
-def holds(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def holds(request: HttpRequest) -> HttpResponse:
     """Show one page of the Holds, and the clusters whose Holds cannot be seen."""
+    viewer = viewer_for(request)
     now = timezone.now()
     address = read_address("holds", HoldFilters, request.GET)
     clusters = read_freshness(viewer=viewer, now=now)
@@ -52,10 +52,10 @@ def holds(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     )
 
 
-@signed_in
 @require_GET
-def holds_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def holds_updates(request: HttpRequest) -> HttpResponse:
     """Answer the waiting request of the page."""
+    viewer = viewer_for(request)
     address = read_address("holds", HoldFilters, request.GET)
 
     def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:

@@ -18,16 +18,16 @@ from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.web.addresses import read_text
-from gangboard.web.auth import signed_in
+from gangboard.web.auth import viewer_for
 from gangboard.web.layout import layout_fragments, render_page
 from gangboard.web.live.fragments import Fragment, FragmentList
 from gangboard.web.live.views import wait_for_updates
 
 
-@signed_in
 @require_GET
-def node(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def node(request: HttpRequest) -> HttpResponse:
     """List the Jobs on a node, of the gangs that the viewer may see."""
+    viewer = viewer_for(request)
     now = timezone.now()
     cluster, name = read_text(request.GET, "cluster"), read_text(request.GET, "node")
     page = _page(viewer, cluster, name, now)
@@ -45,10 +45,10 @@ def node(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     )
 
 
-@signed_in
 @require_GET
-def node_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def node_updates(request: HttpRequest) -> HttpResponse:
     """Answer the waiting request of the page."""
+    viewer = viewer_for(request)
     cluster, name = read_text(request.GET, "cluster"), read_text(request.GET, "node")
 
     def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:

@@ -22,7 +22,7 @@ from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
-from gangboard.web.auth import signed_in
+from gangboard.web.auth import viewer_for
 from gangboard.web.layout import layout_fragments, render_page
 from gangboard.web.live.fragments import Fragment, FragmentList, write_version
 from gangboard.web.live.views import wait_for_updates
@@ -86,10 +86,10 @@ def progress_dialog(
     return render(request, "actions/asked.html", context)
 
 
-@signed_in
 @require_GET
-def progress_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def progress_updates(request: HttpRequest) -> HttpResponse:
     """Answer the waiting request of the dialog."""
+    viewer = viewer_for(request)
     batch = request.GET.get("batch", "")[:32]
     action_ids = tuple(id_[:32] for id_ in request.GET.getlist("action")[:MOST_AT_ONCE])
     pairs = [("batch", batch)] if batch else [("action", id_) for id_ in action_ids]
@@ -102,17 +102,17 @@ def progress_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     return wait_for_updates(request, viewer, address, read, element="live-asked", personal=True)
 
 
-@signed_in
 @require_GET
-def batch(request: HttpRequest, viewer: Viewer, batch: str) -> HttpResponse:
+def batch(request: HttpRequest, batch: str) -> HttpResponse:
     """Show what was confirmed together."""
+    viewer = viewer_for(request)
     return batch_page(request, viewer, batch)
 
 
-@signed_in
 @require_GET
-def batch_updates(request: HttpRequest, viewer: Viewer, batch: str) -> HttpResponse:
+def batch_updates(request: HttpRequest, batch: str) -> HttpResponse:
     """Answer the waiting request of a batch's page."""
+    viewer = viewer_for(request)
 
     def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
         return _page(viewer, batch, timezone.now())
@@ -122,10 +122,10 @@ def batch_updates(request: HttpRequest, viewer: Viewer, batch: str) -> HttpRespo
     )
 
 
-@signed_in
 @require_POST
-def stop(request: HttpRequest, viewer: Viewer, batch: str) -> HttpResponse:
+def stop(request: HttpRequest, batch: str) -> HttpResponse:
     """Refuse what of a batch was not sent yet, and show what became of all of it."""
+    viewer = viewer_for(request)
     if batch_row(viewer=viewer, batch=batch) is None:
         raise Http404
     try:

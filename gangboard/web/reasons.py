@@ -17,7 +17,7 @@ from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.reasons import ReasonRow, Reasons, StageReasons, read_reasons
 from gangboard.store.access import Viewer
 from gangboard.web.addresses import Address, make_select, read_address, select_cluster
-from gangboard.web.auth import signed_in
+from gangboard.web.auth import viewer_for
 from gangboard.web.forms import element_key
 from gangboard.web.layout import layout_fragments, render_page
 from gangboard.web.live.fragments import Fragment, FragmentList
@@ -40,10 +40,10 @@ class ReasonLine:
     href: str
 
 
-@signed_in
 @require_GET
-def reasons(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def reasons(request: HttpRequest) -> HttpResponse:
     """Show the reasons by stage."""
+    viewer = viewer_for(request)
     now = timezone.now()
     address = read_address("reasons", ReasonFilters, request.GET)
     clusters = read_freshness(viewer=viewer, now=now)
@@ -65,10 +65,10 @@ def reasons(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     )
 
 
-@signed_in
 @require_GET
-def reasons_updates(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def reasons_updates(request: HttpRequest) -> HttpResponse:
     """Answer the waiting request of the page."""
+    viewer = viewer_for(request)
     address = read_address("reasons", ReasonFilters, request.GET)
 
     def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:

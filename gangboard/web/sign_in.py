@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.contrib import auth
+from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -24,6 +25,7 @@ SOON = 2
 MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
+@login_not_required
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
@@ -75,6 +77,7 @@ def _later(response: HttpResponse, seconds: int) -> HttpResponse:
     return response
 
 
+@login_not_required
 @require_safe
 def follow_link(request: HttpRequest, secret: str) -> HttpResponse:
     """Say whom a one-time link signs in, with the button that does it.
@@ -93,6 +96,7 @@ def follow_link(request: HttpRequest, secret: str) -> HttpResponse:
     return response
 
 
+@login_not_required
 @sensitive_post_parameters("secret")
 @require_POST
 def use_link(request: HttpRequest) -> HttpResponse:
@@ -117,6 +121,7 @@ def _no_link(request: HttpRequest) -> HttpResponse:
     return _form(request, settings.LOGIN_REDIRECT_URL, sentence, status=403)
 
 
+@login_not_required
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End the session."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.contrib.auth.decorators import login_not_required
 from django.core.cache import cache
 from django.db import Error
 from django.http import HttpRequest, HttpResponse
@@ -41,6 +42,7 @@ Info("gangboard_build", "The version of gangboard.", registry=_PROCESS).info(
 )
 
 
+@login_not_required
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
     """Answer in Prometheus' text format, or refuse whom the settings do not let in."""
