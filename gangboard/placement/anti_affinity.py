@@ -9,27 +9,21 @@ for equal pods: each value takes one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from gangboard.domain.capacity import (
-    HOSTNAME,
-    Load,
-    NodeRoom,
     Party,
     PlacementRequest,
-    PodTerm,
     Shape,
-    Terms,
 )
 from gangboard.domain.placing import Answer, Fit, When
-from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import clashing, one_per_domain_keys
-from gangboard.placement.node_snapshot import NodeSnapshot, terms_by_domain
+from gangboard.placement.node_snapshot import NodeSnapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +63,7 @@ def _has_domain_anti_affinity(one: Shape, other: Shape) -> bool:
 
 def fit_one_per_domain(snapshot: NodeSnapshot, asked: OnePerDomain, when: When, target: int) -> Fit:
     """Return whether at least `target` of the pods fit."""
-    return _fit(asked, _places(snapshot, asked.party.shape, asked.key, when), target)
+    return place(asked, _places(snapshot, asked.party.shape, asked.key, when), target)
 
 
 def most_one_per_domain(snapshot: NodeSnapshot, shape: Shape, when: When) -> int | None:
@@ -86,74 +80,21 @@ def values_with_room(snapshot: NodeSnapshot, shape: Shape, key: str, when: When)
     return len({value for value, _, _ in places if value is not None})
 
 
-_Place = tuple[str | None, str, int]
+Place = tuple[str | None, str, int]
 """Value of the label, None where the node does not have it; node; how many pods it takes alone."""
 
 
-def _places(snapshot: NodeSnapshot, shape: Shape, key: str, when: When) -> Iterator[_Place]:
+def _places(snapshot: NodeSnapshot, shape: Shape, key: str, when: When) -> Iterator[Place]:
     caps = feasible_nodes_of(snapshot, shape).caps(when)
     for at in np.flatnonzero(caps > 0).tolist():
         node = snapshot[at]
         yield node.labels.get(key), node.name, int(caps[at])
 
 
-# Node by node
-
-
-def fit_one_per_domain_plainly(
-    nodes: Sequence[NodeRoom], asked: OnePerDomain, when: When, target: int
-) -> Fit:
-    """Return the same as `fit_one_per_domain`, each node asked alone; the nodes are `lifted`."""
-    shape = asked.party.shape
-    places = [
-        (node.labels.get(asked.key), node.name, number)
-        for node in nodes
-        if is_eligible(node, shape) and (number := pods_that_fit(node, shape, when)[0])
-    ]
-    return _fit(asked, places, target)
-
-
-def lifted(nodes: Iterable[NodeRoom]) -> tuple[NodeRoom, ...]:
-    """Return nodes of which each tells, as if by host, the terms by other labels that concern it."""
-    nodes = tuple(nodes)
-    now = terms_by_domain((node.labels, node.now) for node in nodes)
-    staying = terms_by_domain((node.labels, node.staying) for node in nodes)
-    return tuple(
-        replace(
-            node,
-            now=_told(node.now, node.labels, now),
-            staying=_told(node.staying, node.labels, staying),
-        )
-        for node in nodes
-    )
-
-
-def _told(load: Load, labels: Mapping[str, str], domains: Mapping[tuple[str, str], Terms]) -> Load:
-    here = [domains[pair] for pair in labels.items() if pair in domains]
-    if not here:
-        return load
-    anti_affinity = _by_host(term for one in here for term in one.anti_affinity)
-    matched_terms = _by_host(term for one in here for term in one.matched_terms)
-    return replace(
-        load,
-        anti_affinity={**_others(load.anti_affinity, anti_affinity), **anti_affinity},
-        matched_terms={**_others(load.matched_terms, matched_terms), **matched_terms},
-    )
-
-
-def _by_host(terms: Iterable[PodTerm]) -> dict[PodTerm, int]:
-    return {replace(term, topology_key=HOSTNAME): 1 for term in terms}
-
-
-def _others(terms: Mapping[PodTerm, int], known: Mapping[PodTerm, int]) -> dict[PodTerm, int]:
-    """A key that is there already stays as it is: the one by host must be the key."""
-    return {term: number for term, number in terms.items() if term not in known}
-
-
 # The placement
 
 
-def _one_each(places: Iterable[_Place]) -> list[tuple[str, int]]:
+def _one_each(places: Iterable[Place]) -> list[tuple[str, int]]:
     """Return the node of each value that takes the fewest, and all nodes without the label."""
     best: dict[str, tuple[int, str]] = {}
     free: list[tuple[str, int]] = []
@@ -165,7 +106,8 @@ def _one_each(places: Iterable[_Place]) -> list[tuple[str, int]]:
     return [*((name, 1) for _, name in best.values()), *free]
 
 
-def _fit(asked: OnePerDomain, places: Iterable[_Place], target: int) -> Fit:
+def place(asked: OnePerDomain, places: Iterable[Place], target: int) -> Fit:
+    """Return whether at least `target` of the pods fit in these places, and where."""
     found = _one_each(places)
     if sum(number for _, number in found) < target:
         return Fit(Answer.NO)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -9,8 +10,6 @@ from decimal import Decimal
 from gangboard.domain.capacity import PODS, NodeRoom, Party, PlacementRequest, Shape
 from gangboard.domain.placing import Answer, Assessment, Cause, Constraint, Fit, Total, When
 from gangboard.placement.amounts import wanted
-from gangboard.placement.anti_affinity import lifted
-from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.fits import fits
 from gangboard.placement.node_snapshot import NodeSnapshot, as_snapshot
@@ -21,37 +20,14 @@ from gangboard.placement.totals import shortest_of_any, totals
 
 
 def assess(
-    request: PlacementRequest,
-    nodes: Sequence[NodeRoom],
-    *,
-    steps: int = BUDGET,
-    plain: bool = False,
+    request: PlacementRequest, nodes: Sequence[NodeRoom], *, steps: int = BUDGET
 ) -> Assessment:
     """Return whether the members fit now and without the pods that can leave, and if not, why.
 
     The cause is about what must be placed at once: the quorum, or all members without one.
-    `steps` is the budget of each single question. `plain` asks node by node, slowly: the answers
-    are the same, but that it gives up where the other way does not have to.
+    `steps` is the budget of each single question.
     """
-    question = _Question(request, lifted(nodes) if plain else as_snapshot(nodes), steps, plain)
-    now = question.ask(When.NOW, request.needed)
-    full = question.all_of(When.NOW, now)
-    # What fits now fits without the pods that can leave, too.
-    empty = now if now.answer is Answer.YES else question.ask(When.EMPTY, request.needed)
-    empty_full = full if full.answer is Answer.YES else question.all_of(When.EMPTY, empty)
-    found = question.cause(now, empty)
-    return Assessment(
-        request,
-        found.cause,
-        now,
-        full,
-        empty,
-        empty_full,
-        question.totals(),
-        found.deciding,
-        found.constraints,
-        found.why,
-    )
+    return _SnapshotQuestion(request, as_snapshot(nodes), steps).assessment()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +39,51 @@ class _Found:
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
+class Question(ABC):
+    """Why the members of a request have no nodes. How nodes are asked is for subclasses to say."""
+
     request: PlacementRequest
-    nodes: Sequence[NodeRoom]
-    steps: int
-    plain: bool
+
+    @abstractmethod
+    def fit(self, request: PlacementRequest, when: When, target: int) -> Fit:
+        """Return whether so many members of a request fit."""
+
+    @abstractmethod
+    def totals_of(self, parties: Sequence[Party], target: int) -> tuple[Total, ...]:
+        """Return what `totals` says of these members."""
+
+    @abstractmethod
+    def has_host(self, shape: Shape) -> bool:
+        """Whether any node could ever host a member."""
+
+    @abstractmethod
+    def has_room(self, shape: Shape) -> bool:
+        """Whether a node that could host a member takes one now."""
+
+    def assessment(self) -> Assessment:
+        """Return the whole answer."""
+        now = self.ask(When.NOW, self.request.needed)
+        full = self.all_of(When.NOW, now)
+        # What fits now fits without the pods that can leave, too.
+        empty = now if now.answer is Answer.YES else self.ask(When.EMPTY, self.request.needed)
+        empty_full = full if full.answer is Answer.YES else self.all_of(When.EMPTY, empty)
+        found = self.cause(now, empty)
+        return Assessment(
+            self.request,
+            found.cause,
+            now,
+            full,
+            empty,
+            empty_full,
+            self.totals_of(self.request.parties, self.request.needed),
+            found.deciding,
+            found.constraints,
+            found.why,
+        )
 
     def ask(self, when: When, target: int, request: PlacementRequest | None = None) -> Fit:
-        asked = self.request if request is None else request
-        return fits(asked, self.nodes, when, target, steps=self.steps, plain=self.plain)
+        """Return whether so many members fit, of the same request or of one that asks for less."""
+        return self.fit(self.request if request is None else request, when, target)
 
     def all_of(self, when: When, quorum: Fit) -> Fit:
         """Answer for all members what was answered for those that are needed."""
@@ -80,12 +92,8 @@ class _Question:
             return quorum
         return self.ask(when, size)
 
-    def totals(self) -> tuple[Total, ...]:
-        request = self.request
-        keys = request.topology_keys
-        return totals(request.parties, request.needed, self.nodes, keys, plain=self.plain)
-
     def cause(self, now: Fit, empty: Fit) -> _Found:
+        """Return why what is needed does not fit, with the resource or constraint that decides."""
         if self.request.needed > self.request.size:
             return _Found(Cause.TOO_FEW_PODS)
         if now.answer is Answer.YES:
@@ -104,13 +112,7 @@ class _Question:
 
     def _hosted(self) -> int:
         """Return how many members have an eligible node at all."""
-        return sum(party.count for party in self.request.parties if self._has_host(party.shape))
-
-    def _has_host(self, shape: Shape) -> bool:
-        keys = self.request.topology_keys
-        if isinstance(self.nodes, NodeSnapshot):
-            return bool(feasible_nodes_of(self.nodes, shape).eligible(keys).any())
-        return any(is_eligible(node, shape, keys) for node in self.nodes)
+        return sum(party.count for party in self.request.parties if self.has_host(party.shape))
 
     def _constrained(self, when: When) -> _Found | None:
         """Leave out each constraint, then all of them: does it fit at the same moment then?"""
@@ -148,28 +150,10 @@ class _Question:
 
     def _lacking(self, when: When) -> str:
         request = self.request
-        return shortest_of_any(
-            request.parties,
-            request.needed,
-            self.nodes,
-            when,
-            request.topology_keys,
-            plain=self.plain,
-        )
+        return shortest_of_any(request.parties, request.needed, when, self.totals_of)
 
     def _any_room(self) -> bool:
-        return any(self._has_room(party.shape) for party in self.request.parties if party.count)
-
-    def _has_room(self, shape: Shape) -> bool:
-        keys = self.request.topology_keys
-        if isinstance(self.nodes, NodeSnapshot):
-            feasible = feasible_nodes_of(self.nodes, shape)
-            return bool((feasible.caps(When.NOW)[feasible.eligible(keys)] > 0).any())
-        return any(
-            pods_that_fit(node, shape, When.NOW)[0]
-            for node in self.nodes
-            if is_eligible(node, shape, keys)
-        )
+        return any(self.has_room(party.shape) for party in self.request.parties if party.count)
 
     def _single(self, when: When) -> str:
         """Return the one resource without which it would fit; nothing when there are several."""
@@ -178,6 +162,29 @@ class _Question:
             name for name in sorted(asked) if self._without(when, (), name).answer is Answer.YES
         ]
         return found[0] if len(found) == 1 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _SnapshotQuestion(Question):
+    """All nodes are asked at once."""
+
+    nodes: NodeSnapshot
+    steps: int
+
+    def fit(self, request: PlacementRequest, when: When, target: int) -> Fit:
+        return fits(request, self.nodes, when, target, steps=self.steps)
+
+    def totals_of(self, parties: Sequence[Party], target: int) -> tuple[Total, ...]:
+        return totals(parties, target, self.nodes, self.request.topology_keys)
+
+    def has_host(self, shape: Shape) -> bool:
+        feasible = feasible_nodes_of(self.nodes, shape)
+        return bool(feasible.eligible(self.request.topology_keys).any())
+
+    def has_room(self, shape: Shape) -> bool:
+        feasible = feasible_nodes_of(self.nodes, shape)
+        eligible = feasible.eligible(self.request.topology_keys)
+        return bool((feasible.caps(When.NOW)[eligible] > 0).any())
 
 
 def _present(request: PlacementRequest) -> tuple[Constraint, ...]:

@@ -1,18 +1,16 @@
 """Which nodes could ever host a pod of a shape, and how many pods of it fit on each.
 
-A node knows nothing of others: what pods in its zone keep away is seen where it is `anti_affinity.lifted`.
+A node is asked alone and knows nothing of others: what pods elsewhere in its zone keep away is not seen here.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from gangboard.domain.capacity import Amounts, NodeRoom, Shape
 from gangboard.domain.placing import (
     Constraint,
-    Eligibility,
-    Excluded,
     Filter,
     When,
 )
@@ -92,32 +90,6 @@ def is_eligible(
 ) -> bool:
     """Whether no filter excludes the node."""
     return next(filters(node, shape, topology_keys, asked), None) is None
-
-
-def eligibility(
-    nodes: Iterable[NodeRoom],
-    shape: Shape,
-    topology_keys: Sequence[str] = (),
-) -> Eligibility:
-    """Return the eligible nodes, and the others by the first filter that excludes each."""
-    asked = wanted(shape)
-    eligible: list[str] = []
-    names: dict[Filter, list[str]] = {}
-    details: dict[Filter, Counter[str]] = {}
-    for node in sorted(nodes, key=lambda one: one.name):
-        found = next(filters(node, shape, topology_keys, asked), None)
-        if found is None:
-            eligible.append(node.name)
-            continue
-        names.setdefault(found[0], []).append(node.name)
-        if found[1]:
-            details.setdefault(found[0], Counter())[found[1]] += 1
-    excluded = {
-        one: Excluded(len(names[one]), tuple(names[one][:EXAMPLES]), ranked(details.get(one)))
-        for one in Filter
-        if one in names
-    }
-    return Eligibility(tuple(eligible), excluded)
 
 
 def ranked(counts: Counter[str] | None) -> tuple[tuple[str, int], ...]:

@@ -1,4 +1,4 @@
-"""The packing problem over columns: the same question as `packing.pack`, for thousands of nodes.
+"""The packing problem over columns, for thousands of nodes.
 
 Bounds prove NO, one quick placement proves YES. Otherwise nodes on which all that fits alone fits
 together too are settled first: nothing can be gained there by placing less. What is left, nodes on

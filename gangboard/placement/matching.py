@@ -131,7 +131,7 @@ def has_host_anti_affinity(one: Shape, other: Shape | Load) -> bool:
 
 
 def satisfies_pod_affinity(node: NodeRoom, shape: Shape) -> bool:
-    """Whether a node has a pod that required affinity of a shape asks for; nodes are `lifted`."""
+    """Whether a node has a pod that required affinity of a shape asks for."""
     if shape.pod_affinity is None:
         return True
     return any(term.is_by_host for term in node.now.matched_terms if term == shape.pod_affinity)

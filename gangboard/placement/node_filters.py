@@ -149,7 +149,7 @@ class NodeFilters:
         return found
 
     def counted(self, spread: Spread) -> Mask:
-        """Return the nodes that a spread constraint counts: the same as `spread.is_counted`."""
+        """Return the nodes that a spread constraint counts (matchNodeInclusionPolicies)."""
         found = has_label(self._snapshot, spread.topology_key)
         if spread.honours_affinity:
             found = found & self._selected()

@@ -18,12 +18,10 @@ from heapq import heapify, heappop, heapreplace
 
 import numpy as np
 
-from gangboard.domain.capacity import NodeRoom, Party, PlacementRequest, PodTerm, Shape, Spread
+from gangboard.domain.capacity import Party, PlacementRequest, PodTerm, Shape, Spread
 from gangboard.domain.placing import Answer, Fit, When
 from gangboard.placement.domains import domains_of
-from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.matching import is_selected, is_tainted
 from gangboard.placement.node_filters import NodeFilters
 from gangboard.placement.node_snapshot import Mask, NodeSnapshot
 
@@ -95,7 +93,7 @@ def _low(spread: Spread, numbers: Sequence[int]) -> int:
 
 def fit_spread(snapshot: NodeSnapshot, asked: Spreading, when: When, target: int) -> Fit:
     """Return whether at least `target` of the pods fit."""
-    return _fit(asked, domains_by(snapshot, asked.shape, asked.spread, when), target)
+    return place(asked, domains_by(snapshot, asked.shape, asked.spread, when), target)
 
 
 def most_in(snapshot: NodeSnapshot, shape: Shape, spread: Spread, when: When) -> int:
@@ -135,40 +133,11 @@ def closed(snapshot: NodeSnapshot, shape: Shape, spread: Spread) -> Mask:
     return ~snapshot.labels(spread.topology_key).among(values)
 
 
-# Node by node
-
-
-def fit_spread_plainly(nodes: Sequence[NodeRoom], asked: Spreading, when: When, target: int) -> Fit:
-    """Return the same as `fit_spread`, each node asked alone."""
-    shape, spread = asked.shape, asked.spread
-    there: dict[str, int] = {}
-    places: dict[str, dict[str, int]] = {}
-    for node in nodes:
-        if not is_counted(node, shape, spread):
-            continue
-        value = node.labels[spread.topology_key]
-        load = node.now if when is When.NOW else node.staying
-        there[value] = there.get(value, 0) + load.matched_terms.get(spread.counted, 0)
-        here = places.setdefault(value, {})
-        count = pods_that_fit(node, shape, when)[0] if is_eligible(node, shape) else 0
-        if count:
-            here[node.name] = count
-    return _fit(asked, [Domain(one, there[one], places[one]) for one in sorted(there)], target)
-
-
-def is_counted(node: NodeRoom, shape: Shape, spread: Spread) -> bool:
-    """Whether a node is part of a domain (matchNodeInclusionPolicies)."""
-    return (
-        spread.topology_key in node.labels
-        and (is_selected(node, shape) or not spread.honours_affinity)
-        and not (spread.honours_taints and is_tainted(node, shape))
-    )
-
-
 # The placement
 
 
-def _fit(asked: Spreading, domains: Sequence[Domain], target: int) -> Fit:
+def place(asked: Spreading, domains: Sequence[Domain], target: int) -> Fit:
+    """Return whether at least `target` of the pods fit into these domains, and where."""
     most = limits(asked.spread, domains)
     total = sum(most)
     if total < target:

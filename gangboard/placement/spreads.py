@@ -16,14 +16,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gangboard.domain.capacity import NodeRoom, Party, PlacementRequest, Spread
+from gangboard.domain.capacity import Party, PlacementRequest, Spread
 from gangboard.domain.placing import When
 from gangboard.placement.domains import domains_of
-from gangboard.placement.eligibility import is_eligible, pods_that_fit
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_filters import NodeFilters
 from gangboard.placement.node_snapshot import Mask, NodeSnapshot, Whole
-from gangboard.placement.spread import is_counted, matching
+from gangboard.placement.spread import matching
 
 
 def several_of(request: PlacementRequest) -> Party | None:
@@ -53,37 +52,13 @@ def most_by_all(snapshot: NodeSnapshot, party: Party, when: When) -> int:
         for at, number in matching(snapshot, spread.counted, when):
             if counted[at]:
                 there[np.searchsorted(present, all_codes[at])] += number
-        rules.append(_Rule(spread, there))
+        rules.append(Rule(spread, there))
         # A node that could host one is counted: both policies are filters of every pod, too.
         places.append(np.searchsorted(present, all_codes[hosts]))
-    return _most(_Scene(rules, places, _room(caps[hosts], party.count)), party.count)
+    return most_placed(Scene(rules, places, room_for(caps[hosts], party.count)), party.count)
 
 
-def most_by_all_plainly(nodes: Sequence[NodeRoom], party: Party, when: When) -> int:
-    """Return the same as `most_by_all`, each node asked alone."""
-    shape = party.shape
-    keys = [spread.topology_key for spread in shape.spreads]
-    labelled = [node for node in nodes if all(key in node.labels for key in keys)]
-    caps = [
-        pods_that_fit(node, shape, when)[0] if is_eligible(node, shape) else 0 for node in labelled
-    ]
-    rules, places = [], []
-    for spread, key in zip(shape.spreads, keys, strict=True):
-        there: dict[str, int] = {}
-        for node in labelled:
-            if is_counted(node, shape, spread):
-                load = node.now if when is When.NOW else node.staying
-                number = load.matched_terms.get(spread.counted, 0)
-                there[node.labels[key]] = there.get(node.labels[key], 0) + number
-        order = {value: at for at, value in enumerate(there)}
-        rules.append(_Rule(spread, np.array(list(there.values()), dtype=np.int64)))
-        hosts = [node for node, cap in zip(labelled, caps, strict=True) if cap]
-        places.append(np.array([order[node.labels[key]] for node in hosts], dtype=np.int64))
-    room = _room(np.array([cap for cap in caps if cap], dtype=object), party.count)
-    return _most(_Scene(rules, places, room), party.count)
-
-
-def _room(caps: Whole, count: int) -> Whole:
+def room_for(caps: Whole, count: int) -> Whole:
     """Return how many of so many pods each node takes."""
     found: Whole = np.minimum(caps, count).astype(np.int64)
     return found
@@ -93,7 +68,7 @@ def _room(caps: Whole, count: int) -> Whole:
 
 
 @dataclass(slots=True)
-class _Rule:
+class Rule:
     """One of the constraints."""
 
     spread: Spread
@@ -132,10 +107,10 @@ class _Pairs:
 
 
 @dataclass(slots=True)
-class _Scene:
+class Scene:
     """The constraints, and where there is room."""
 
-    rules: Sequence[_Rule]
+    rules: Sequence[Rule]
     places: Sequence[Whole]
     """For each constraint the domains of the nodes that take a pod."""
     room: Whole
@@ -210,7 +185,8 @@ def _sums(places: Whole, amounts: Whole, size: int) -> Whole:
     return found
 
 
-def _most(scene: _Scene, count: int) -> int:
+def most_placed(scene: Scene, count: int) -> int:
+    """Return how many of so many pods the constraints let in at most."""
     rising = [at for at, rule in enumerate(scene.rules) if rule.can_rise]
     # Each round is one pod more in each domain of some constraint at least, so there are few.
     while scene.most() < count and any(scene.rises(at) for at in rising):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from gangboard.domain.capacity import NodeRoom, Party
 from gangboard.domain.placing import Total, When
-from gangboard.placement.amounts import free, wanted
-from gangboard.placement.eligibility import is_eligible
+from gangboard.placement.amounts import wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_snapshot import as_snapshot, total
 from gangboard.placement.packing import least
+
+TotalsOf = Callable[[Sequence[Party], int], tuple[Total, ...]]
+"""What `totals` says of so many of some members, on nodes that are known."""
 
 
 def totals(
@@ -20,42 +22,17 @@ def totals(
     target: int,
     nodes: Sequence[NodeRoom],
     topology_keys: Sequence[str] = (),
-    *,
-    plain: bool = False,
 ) -> tuple[Total, ...]:
-    """Return each requested resource for the cheapest `target` members, by name of the resource.
-
-    `plain` asks node by node, slowly, for comparison.
-    """
+    """Return each requested resource for the cheapest `target` members, by name of the resource."""
     asked = [wanted(party.shape) for party in parties]
     counts = [party.count for party in parties]
-    have = _plain_sums if plain else _sums
     resources = sorted({resource for one in asked for resource in one})
     return tuple(
         Total(resource, least([one.get(resource, 0) for one in asked], counts, target), *sums)
         for resource, sums in zip(
-            resources, have(parties, nodes, topology_keys, resources), strict=True
+            resources, _sums(parties, nodes, topology_keys, resources), strict=True
         )
     )
-
-
-def _plain_sums(
-    parties: Sequence[Party],
-    nodes: Sequence[NodeRoom],
-    topology_keys: Sequence[str],
-    resources: Sequence[str],
-) -> Iterator[tuple[int, int]]:
-    """Yield what is free and what is there without the pods that can leave."""
-    hosts = [
-        node
-        for node in nodes
-        if any(is_eligible(node, party.shape, topology_keys) for party in parties)
-    ]
-    for resource in resources:
-        yield (
-            sum(max(0, free(node, resource, When.NOW)) for node in hosts),
-            sum(max(0, free(node, resource, When.EMPTY)) for node in hosts),
-        )
 
 
 def _sums(
@@ -96,25 +73,17 @@ def shortest(lines: Sequence[Total], when: When) -> str:
     return name
 
 
-def shortest_of_any(
-    parties: Sequence[Party],
-    target: int,
-    nodes: Sequence[NodeRoom],
-    when: When,
-    topology_keys: Sequence[str] = (),
-    *,
-    plain: bool = False,
-) -> str:
+def shortest_of_any(parties: Sequence[Party], target: int, when: When, totals_of: TotalsOf) -> str:
     """Return the resource that lacks in total: for all members, or for those of one shape alone.
 
     A driver may have plenty of room on nodes where no worker can go; the sum over all nodes would
     hide that. With a quorum a shape needs only what the other shapes cannot make up for.
     """
-    found = shortest(totals(parties, target, nodes, topology_keys, plain=plain), when)
+    found = shortest(totals_of(parties, target), when)
     size = sum(party.count for party in parties)
     for party in parties if len(parties) > 1 else ():
         if found:
             break
         must = max(0, target - (size - party.count))
-        found = shortest(totals([party], must, nodes, topology_keys, plain=plain), when)
+        found = shortest(totals_of([party], must), when)
     return found

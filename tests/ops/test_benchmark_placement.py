@@ -1,4 +1,4 @@
-"""The benchmark runs, says its figures, and holds the quick way to the plain one."""
+"""The benchmark runs and says its figures; on its fleet each node asked alone gives the same verdicts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from gangboard.diagnosis.engine import assess
+from gangboard.domain.facts import GangFacts, Unit
+from gangboard.domain.placing import Placing
 from gangboard.domain.pod import Pod
-from gangboard.ops import placement_benchmark
-from gangboard.ops.placement_benchmark import Bench
+from gangboard.domain.verdict import Verdict
+from gangboard.ops.placement_benchmark import Bench, facts_of
 from gangboard.ops.placement_fleet import make_fleet
+from tests.placement import node_by_node
 
 SMALL = ("--nodes", "60", "--pods", "400", "--gangs", "30", "--shapes", "20", "--untimed")
 
@@ -22,29 +26,40 @@ def run(*arguments: str) -> str:
     return out.getvalue()
 
 
-def test_both_ways_give_the_same_verdicts() -> None:
-    out = run(*SMALL, "--compared", "30", "--seed", "5")
+def test_it_says_what_it_made() -> None:
+    out = run(*SMALL, "--seed", "5")
     assert "made with seed 5: 60 nodes, 400 pods, 30 gangs, 20 shapes" in out
-    same, different, gives_up = [
-        int(part.split()[0]) for part in out.rpartition("by the plain way: ")[2].split(", ")
-    ]
-    assert same + gives_up == 30
-    assert different == 0
-    assert same > 20
 
 
-def test_a_verdict_that_differs_is_a_miss_with_the_name_of_its_gang(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(placement_benchmark._Plain, "placing_of", lambda *_: None)
-    with pytest.raises(CommandError, match="the plain way differs for waits-"):
-        run(*SMALL, "--compared", "3")
+def judge_node_by_node(facts: GangFacts) -> Verdict | None:
+    """The verdict with each node asked alone; None where that gives up."""
+    placings: list[Placing] = []
+
+    def arithmetic(unit: Unit) -> Placing | None:
+        found = node_by_node.placing_of(unit)
+        if found is not None:
+            placings.append(found)
+        return found
+
+    verdict = assess(facts, arithmetic=arithmetic)
+    assert placings
+    return None if any(map(node_by_node.gave_up, placings)) else verdict
+
+
+def test_each_node_asked_alone_gives_the_same_verdicts() -> None:
+    fleet = make_fleet(nodes=60, pods=400, gangs=30, shapes=20, seed=5)
+    room = Bench(fleet).cold()
+    facts = [facts_of(gang, room) for gang in fleet.pending]
+    plain = {at: judge_node_by_node(one) for at, one in enumerate(facts)}
+    decided = {at: verdict for at, verdict in plain.items() if verdict is not None}
+    assert len(decided) > 20
+    assert decided == {at: assess(facts[at]) for at in decided}
 
 
 def test_what_takes_too_long_is_a_miss(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gangboard.ops.management.commands.benchmark_placement.ONE_SECONDS", 0.0)
     with pytest.raises(CommandError, match="one gang took"):
-        run(*SMALL[:-1], "--compared", "0")
+        run(*SMALL[:-1])
 
 
 def test_a_size_of_nothing_is_refused() -> None:
@@ -67,7 +82,7 @@ def test_the_fleet_is_as_large_and_as_mixed_as_it_says_and_the_same_for_a_seed()
         if isinstance(pod, Pod)
     }
     assert len(asked) == 40
-    room = Bench(fleet)._cold()
+    room = Bench(fleet).cold()
     for node in room.nodes:
         for resource, amount in node.now.amounts.items():
             assert amount <= node.allocatable[resource], (node.name, resource)

@@ -12,6 +12,7 @@ from gangboard.domain.placing import Answer, Assessment, Cause, Constraint, Tota
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
 from gangboard.placement.totals import totals
+from tests.placement import node_by_node
 from tests.placement.making import CORDON, GPU, S, gang, node, port, shape
 
 FOUR = [node(f"n{at}") for at in range(4)]
@@ -200,9 +201,9 @@ def test_apart_needs_a_name_of_its_own_for_each_node() -> None:
     # A node that none of them can go on may have the pod that keeps them off its namesake.
     cordoned = [node("n0"), replace(twins[1], taints=(CORDON,))]
     kept_out = shape(gpu=1, matched_terms=frozenset({S}))
-    for plain in (False, True):
-        assert assess(gang(2, kept_out), cordoned, plain=plain).why == expected
-        assert assess(gang(2, shape(gpu=1)), cordoned, plain=plain).cause is Cause.FITS
+    for judge in (assess, node_by_node.assess):
+        assert judge(gang(2, kept_out), cordoned).why == expected
+        assert judge(gang(2, shape(gpu=1)), cordoned).cause is Cause.FITS
 
 
 def test_more_ways_than_the_budget_is_no_answer() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import permutations
@@ -27,15 +27,16 @@ from gangboard.domain.capacity import (
     Term,
     Toleration,
 )
-from gangboard.domain.placing import Answer, Cause, Fit, When
-from gangboard.placement.anti_affinity import lifted
+from gangboard.domain.placing import Answer, Cause, Fit, Total, When
 from gangboard.placement.assess import assess
-from gangboard.placement.eligibility import eligibility, is_eligible
+from gangboard.placement.eligibility import is_eligible
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.fits import fits
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.totals import totals
+from tests.placement import node_by_node
 from tests.placement.making import CORDON, GPU, R, S, T, gang, node, shape
+from tests.placement.node_by_node import eligibility, lifted
 from tests.placement.reference import shape_room
 
 Thing = TypeVar("Thing")
@@ -229,19 +230,17 @@ def is_right(found: Fit, other: Fit, request: PlacementRequest, nodes: Sequence[
             if party.shape.name in counts
         )
         when = When.NOW
-        if (
-            fits(PlacementRequest(parties), alone, when, placed[name], plain=True).answer
-            is Answer.NO
-        ):
+        asked = PlacementRequest(parties)
+        if node_by_node.fits(asked, alone, when, placed[name]).answer is Answer.NO:
             when = When.EMPTY
-        again = fits(PlacementRequest(parties), alone, when, placed[name], plain=True)
+        again = node_by_node.fits(asked, alone, when, placed[name])
         assert again.answer is Answer.YES
 
 
 @given(seeds)
 def test_a_gang_is_judged_as_node_by_node(random: Random) -> None:
     request, nodes = odd_gang(random), odd_nodes(random)
-    found, other = assess(request, nodes), assess(request, nodes, plain=True)
+    found, other = assess(request, nodes), node_by_node.assess(request, nodes)
     event(found.cause)
     for one in ("cause", "deciding", "constraints", "why", "totals"):
         assert getattr(found, one) == getattr(other, one), one
@@ -305,7 +304,7 @@ def test_members_in_each_others_way_are_placed_when_they_can_be(random: Random) 
         found = fits(request, nodes, When.NOW, target)
         answers.append(found.answer)
         if target in (request.size // 2, request.size):
-            plain = fits(request, nodes, When.NOW, target, plain=True, steps=3_000_000)
+            plain = node_by_node.fits(request, nodes, When.NOW, target, steps=3_000_000)
             assert found.answer is plain.answer
         if found.answer is Answer.YES:
             assert sum(sum(one.values()) for one in found.placement.values()) >= target
@@ -336,17 +335,21 @@ def test_a_snapshot_is_its_nodes_in_order() -> None:
     assert snapshot.changed({"c": node("c")}) is snapshot
 
 
-@pytest.mark.parametrize("plain", [False, True])
-def test_amounts_beyond_64_bits_stay_exact(plain: bool) -> None:
+@pytest.mark.parametrize(
+    ("fit", "sums"), [(fits, totals), (node_by_node.fits, node_by_node.totals)]
+)
+def test_amounts_beyond_64_bits_stay_exact(
+    fit: Callable[..., Fit], sums: Callable[..., tuple[Total, ...]]
+) -> None:
     # 2^70 bytes and one more are free on each node: each takes one pod of 2^70, not two.
     bytes_ = {"memory": 2**70 + 1, "pods": 9}
     nodes = [NodeRoom(f"n{at}", allocatable=bytes_) for at in range(3)]
     one = Shape("s", {"memory": Decimal(2**70)})
-    assert fits(gang(3, one), nodes, When.NOW, 3, plain=plain).answer is Answer.YES
-    assert fits(gang(4, one), nodes, When.NOW, 4, plain=plain).answer is Answer.NO
-    assert totals(gang(4, one).parties, 4, nodes, plain=plain)[0].free == 3 * 2**70 + 3
+    assert fit(gang(3, one), nodes, When.NOW, 3).answer is Answer.YES
+    assert fit(gang(4, one), nodes, When.NOW, 4).answer is Answer.NO
+    assert sums(gang(4, one).parties, 4, nodes)[0].free == 3 * 2**70 + 3
     small = Shape("s", {"memory": Decimal(1)})
-    assert fits(gang(27, small), nodes, When.NOW, 27, plain=plain).answer is Answer.YES
+    assert fit(gang(27, small), nodes, When.NOW, 27).answer is Answer.YES
 
 
 def test_sums_beyond_64_bits_stay_exact() -> None:

@@ -9,8 +9,8 @@ import pytest
 from gangboard.domain.capacity import Load, NodeRoom, Requirement, Shape, Taint, Term
 from gangboard.domain.placing import Excluded, Filter, When
 from gangboard.placement.amounts import base_units, pod_amounts, units, wanted
-from gangboard.placement.eligibility import eligibility
 from tests.placement.making import CORDON, GPU, S, node, port, shape
+from tests.placement.node_by_node import eligibility
 from tests.placement.reference import shape_room
 
 

@@ -24,11 +24,12 @@ from gangboard.domain.capacity import (
 from gangboard.domain.placing import Answer, Cause, When
 from gangboard.placement.anti_affinity import is_anti_affinity_unsupported
 from gangboard.placement.assess import assess
-from gangboard.placement.classes import problem
-from gangboard.placement.eligibility import eligibility
 from gangboard.placement.fits import fits
-from gangboard.placement.packing import Budget, search
+from gangboard.placement.packing import Budget
+from tests.placement import node_by_node
 from tests.placement.making import R, S, T
+from tests.placement.node_by_node import eligibility
+from tests.placement.node_packing import problem, search
 from tests.placement.reference import accepts, reference, shape_room, witness, works
 
 PORTS = [frozenset[HostPort](), frozenset({HostPort(80)}), frozenset({HostPort(80), HostPort(81)})]
@@ -215,7 +216,8 @@ def test_neither_order_nor_grouping_matters(
     request: PlacementRequest, nodes: list[NodeRoom], backwards: bool
 ) -> None:
     found = fits(request, nodes, When.NOW, request.needed)
-    assert fits(request, nodes, When.NOW, request.needed, group=False).answer is found.answer
+    apart = node_by_node.fits(request, nodes, When.NOW, request.needed, group=False)
+    assert apart.answer is found.answer
     assert fits(request, nodes[::-1], When.NOW, request.needed) == found
     turned = replace(request, parties=request.parties[::-1])
     assert fits(turned, nodes, When.NOW, request.needed).answer is found.answer

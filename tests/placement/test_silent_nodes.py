@@ -14,7 +14,6 @@ from gangboard.domain.capacity import PODS, NodeRoom, Shape
 from gangboard.domain.facts import Unit
 from gangboard.domain.node import Node
 from gangboard.domain.placing import Filter
-from gangboard.placement.eligibility import eligibility
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.fit_rows import fit_rows
 from gangboard.placement.node_snapshot import NodeSnapshot
@@ -23,6 +22,7 @@ from gangboard.placement.unit_placement import placing_of
 from gangboard.placement.usage import Usage
 from tests.decode.reading import model, read, with_identity
 from tests.placement.making import CORDON, GPU, node, shape
+from tests.placement.node_by_node import eligibility
 from tests.rules import texts
 from tests.rules.waiting import ask as asks
 from tests.rules.waiting import gang, selecting

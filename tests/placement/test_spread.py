@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -21,14 +22,16 @@ from gangboard.domain.capacity import (
     Taint,
     Toleration,
 )
-from gangboard.domain.placing import Answer, Cause, Constraint, When
+from gangboard.domain.placing import Answer, Cause, Constraint, Fit, When
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
+from tests.placement import node_by_node
 from tests.placement.making import S, T, gang, node, shape
 from tests.placement.reference import spread_ends
 
 ZONE = "zone"
 EMPTY = {"cpu": 0, "gpu": 0}
+WAYS = st.sampled_from([fits, node_by_node.fits])
 
 
 @st.composite
@@ -78,16 +81,16 @@ def clusters(draw: st.DrawFn) -> list[NodeRoom]:
     return [draw(rooms(f"n{at}")) for at in range(draw(st.integers(1, 4)))]
 
 
-@given(shapes(), st.integers(1, 6), clusters(), st.sampled_from(When), st.booleans())
+@given(shapes(), st.integers(1, 6), clusters(), st.sampled_from(When), WAYS)
 def test_agrees_with_every_order_of_placing(
-    one: Shape, count: int, nodes: list[NodeRoom], when: When, plain: bool
+    one: Shape, count: int, nodes: list[NodeRoom], when: When, fit: Callable[..., Fit]
 ) -> None:
     ends = spread_ends(one, count, nodes, when)
     (total,) = {sum(end) for end in ends}  # no order gets stuck before another
     event(f"placed: {total} of {count}")
     request = PlacementRequest((Party(one, count),))
     for target in range(1, count + 1):
-        found = fits(request, nodes, when, target, plain=plain)
+        found = fit(request, nodes, when, target)
         assert found.answer is (Answer.YES if target <= total else Answer.NO)
         if found.answer is Answer.YES:
             placed = [found.placement.get(node.name, {}).get("worker", 0) for node in nodes]
@@ -176,12 +179,12 @@ def test_it_is_the_cause_and_without_it_they_fit() -> None:
     assert found.empty.answer is Answer.YES
 
 
-@pytest.mark.parametrize("plain", [False, True])
-def test_with_other_shapes_or_in_one_domain_nobody_can_tell(plain: bool) -> None:
+@pytest.mark.parametrize("fit", [fits, node_by_node.fits])
+def test_with_other_shapes_or_in_one_domain_nobody_can_tell(fit: Callable[..., Fit]) -> None:
     nodes = zoned(a=[4], b=[4])
     two = PlacementRequest((Party(spread(), 2), Party(shape("driver"), 1)))
     one_zone = gang(2, spread(), topology_keys=(ZONE,))
     for request in (two, one_zone):
-        found = fits(request, nodes, When.NOW, 2, plain=plain)
+        found = fit(request, nodes, When.NOW, 2)
         assert (found.answer, found.but_for) == (Answer.CANNOT_TELL, ("spread constraints",))
-        assert fits(request, zoned(a=[0]), When.NOW, 2, plain=plain).answer is not Answer.YES
+        assert fit(request, zoned(a=[0]), When.NOW, 2).answer is not Answer.YES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -17,12 +18,13 @@ from gangboard.domain.capacity import (
     Shape,
     Spread,
 )
-from gangboard.domain.placing import Answer, Cause, Constraint, When
+from gangboard.domain.placing import Answer, Cause, Constraint, Fit, When
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
+from tests.placement import node_by_node
 from tests.placement.making import S, T, gang, node, shape
 from tests.placement.reference import spread_ends
-from tests.placement.test_spread import ZONE, rooms, shapes
+from tests.placement.test_spread import WAYS, ZONE, rooms, shapes
 
 RACK = "rack"
 
@@ -54,14 +56,14 @@ def clusters(draw: st.DrawFn) -> list[NodeRoom]:
     return found
 
 
-@given(shapes(), constraints(), st.integers(1, 6), clusters(), st.sampled_from(When), st.booleans())
+@given(shapes(), constraints(), st.integers(1, 6), clusters(), st.sampled_from(When), WAYS)
 def test_no_order_of_placing_comes_to_more(
     one: Shape,
     spreads: tuple[Spread, ...],
     count: int,
     nodes: list[NodeRoom],
     when: When,
-    plain: bool,
+    fit: Callable[..., Fit],
 ) -> None:
     one = replace(one, spreads=spreads)
     most = max(sum(end) for end in spread_ends(one, count, nodes, when))
@@ -69,14 +71,14 @@ def test_no_order_of_placing_comes_to_more(
     refused = [
         target
         for target in range(1, count + 1)
-        if fits(request, nodes, when, target, plain=plain).answer is Answer.NO
+        if fit(request, nodes, when, target).answer is Answer.NO
     ]
     assert not any(target <= most for target in refused)
     # What does not fit is nearly always proven: see the share of the first of these.
     if most < count:
         event("proven" if most + 1 in refused else "not proven")
     for target in set(range(1, count + 1)) - set(refused):
-        found = fits(request, nodes, when, target, plain=plain)
+        found = fit(request, nodes, when, target)
         assert (found.answer, found.but_for) == (Answer.CANNOT_TELL, ("spread constraints",))
 
 
@@ -99,16 +101,16 @@ def at_most(one: Shape, nodes: list[NodeRoom], count: int = 40, when: When = Whe
     return answers.index(Answer.NO) if Answer.NO in answers else count
 
 
-@pytest.mark.parametrize("plain", [False, True])
-def test_what_each_lets_in_is_more_than_both_let_in(plain: bool) -> None:
+@pytest.mark.parametrize("fit", [fits, node_by_node.fits])
+def test_what_each_lets_in_is_more_than_both_let_in(fit: Callable[..., Fit]) -> None:
     # Six over zones is 3 + 3, over hosts 2 + 2 + 2. With two hosts in a and one in b both end at 5:
     # with (2 1 | 2) a third on b0 is two more than the emptiest host, a fourth in a two more than b.
     nodes = zoned(a=[4, 4], b=[4])
     for one in BOTH:
         assert fits(gang(6, shape(gpu=1, spreads=(one,))), nodes, When.NOW, 6).answer is Answer.YES
     request = gang(6, shape(gpu=1, spreads=BOTH))
-    assert fits(request, nodes, When.NOW, 6, plain=plain).answer is Answer.NO
-    assert fits(request, nodes, When.NOW, 5, plain=plain).answer is Answer.CANNOT_TELL
+    assert fit(request, nodes, When.NOW, 6).answer is Answer.NO
+    assert fit(request, nodes, When.NOW, 5).answer is Answer.CANNOT_TELL
 
 
 def test_three_hosts_and_one() -> None:

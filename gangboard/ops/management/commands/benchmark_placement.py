@@ -9,9 +9,7 @@ from gangboard.ops.placement_benchmark import (
     GROWTH,
     ONE_SECONDS,
     Bench,
-    Comparison,
     Run,
-    sample,
 )
 from gangboard.ops.placement_fleet import make_fleet
 from gangboard.ops.printing import PrintingCommand
@@ -23,8 +21,7 @@ FULL = {"nodes": 5000, "pods": 50_000, "gangs": 1000, "shapes": 220}
 class Command(PrintingCommand):
     help = (
         "Make a large cluster in memory, judge its waiting gangs as a poll does, and print the CPU "
-        "that it took. Exits with 1 when it takes too long, or when the plain, slow way gives "
-        "another verdict."
+        "that it took. Exits with 1 when it takes too long."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -32,26 +29,19 @@ class Command(PrintingCommand):
             parser.add_argument(f"--{name}", type=int, default=number)
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument(
-            "--compared", type=int, default=20, help="gangs that are also judged the slow way"
-        )
-        parser.add_argument(
             "--untimed", action="store_true", help="print times without holding them to limits"
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
         size = {name: options[name] for name in FULL}
-        if min(size.values()) < 1 or options["compared"] < 0:
+        if min(size.values()) < 1:
             raise CommandError("every size must be at least 1")
         fleet = make_fleet(**size, seed=options["seed"])
         bench = Bench(fleet)
         tenth = bench.judge(fleet.pending[: max(1, len(fleet.pending) // 10)])
         run = bench.judge(fleet.pending)
-        compared = bench.compare(sample(fleet.pending, options["compared"], options["seed"]))
         self._print(size, options["seed"], bench, tenth, run)
-        self._print_comparison(compared)
         misses = [] if options["untimed"] else _misses(bench, tenth, run)
-        if compared.different:
-            misses.append(f"the plain way differs for {', '.join(compared.different)}")
         if misses:
             raise CommandError("; ".join(misses))
 
@@ -72,12 +62,6 @@ class Command(PrintingCommand):
             f"{len(tenth.each):,} = {run.seconds / tenth.seconds:.1f}"
         )
         self.stdout.write(f"verdicts: {', '.join(codes)}")
-
-    def _print_comparison(self, compared: Comparison) -> None:
-        self.stdout.write(
-            f"by the plain way: {compared.same} the same, {len(compared.different)} different, "
-            f"{compared.undecided} that it gives up"
-        )
 
 
 def _misses(bench: Bench, tenth: Run, run: Run) -> list[str]:

@@ -1,0 +1,375 @@
+"""The arithmetic of placement, each node asked alone: slow, plain, and without any column.
+
+It shares with `gangboard.placement` what a single node is asked, the packing of what was found and the
+words of the answers. What the product works out for all nodes at once is compared with it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gangboard.domain.capacity import (
+    HOSTNAME,
+    Load,
+    NodeRoom,
+    Party,
+    PlacementRequest,
+    PodTerm,
+    Shape,
+    Spread,
+    Terms,
+)
+from gangboard.domain.facts import Unit
+from gangboard.domain.placing import (
+    Answer,
+    Assessment,
+    Eligibility,
+    Excluded,
+    Filter,
+    Fit,
+    Placing,
+    ShapeFit,
+    Total,
+    When,
+)
+from gangboard.placement.amounts import free, wanted
+from gangboard.placement.anti_affinity import OnePerDomain, one_per_domain_of
+from gangboard.placement.anti_affinity import place as one_each_place
+from gangboard.placement.assess import Question
+from gangboard.placement.domains import in_any
+from gangboard.placement.eligibility import EXAMPLES, filters, is_eligible, pods_that_fit, ranked
+from gangboard.placement.fits import answer, safely
+from gangboard.placement.matching import is_about_hosts, is_selected, is_tainted
+from gangboard.placement.node_snapshot import terms_by_domain
+from gangboard.placement.packing import BUDGET, Budget, least
+from gangboard.placement.spread import Domain, Spreading, spread_of
+from gangboard.placement.spread import place as spread_place
+from gangboard.placement.spreads import Rule, Scene, most_placed, room_for, several_of
+from gangboard.placement.unit_placement import nodes_for, request_of
+from gangboard.placement.unit_placement import placing_of as quick_placing_of
+from tests.placement.node_packing import pack, problem
+
+Domains = dict[tuple[str, ...], list[NodeRoom]]
+
+
+def assess(
+    request: PlacementRequest, nodes: Sequence[NodeRoom], *, steps: int = BUDGET
+) -> Assessment:
+    """Return the same as `assess.assess`, but that it gives up where that does not have to."""
+    return _Question(request, lifted(nodes), steps).assessment()
+
+
+@dataclass(frozen=True, slots=True)
+class _Question(Question):
+    nodes: Sequence[NodeRoom]
+    steps: int
+
+    def fit(self, request: PlacementRequest, when: When, target: int) -> Fit:
+        return fits(request, self.nodes, when, target, steps=self.steps)
+
+    def totals_of(self, parties: Sequence[Party], target: int) -> tuple[Total, ...]:
+        return totals(parties, target, self.nodes, self.request.topology_keys)
+
+    def has_host(self, shape: Shape) -> bool:
+        keys = self.request.topology_keys
+        return any(is_eligible(node, shape, keys) for node in self.nodes)
+
+    def has_room(self, shape: Shape) -> bool:
+        keys = self.request.topology_keys
+        return any(
+            pods_that_fit(node, shape, When.NOW)[0]
+            for node in self.nodes
+            if is_eligible(node, shape, keys)
+        )
+
+
+def placing_of(unit: Unit) -> Placing | None:
+    """Return the same as `unit_placement.placing_of`."""
+    quick = quick_placing_of(unit)
+    if quick is None:
+        return None
+    request, nodes = request_of(unit), tuple(nodes_for(unit))
+    shapes = tuple(_shape_fit(party, nodes, request.topology_keys) for party in request.parties)
+    return Placing(request, assess(request, nodes), shapes, refused_at=quick.refused_at)
+
+
+def gave_up(placing: Placing) -> bool:
+    """Whether some question had more ways than could be tried one by one."""
+    found = placing.assessment
+    assert found is not None
+    answers = (found.now, found.full, found.empty, found.empty_full)
+    return any(fit.answer is Answer.CANNOT_TELL and not fit.but_for for fit in answers)
+
+
+def _shape_fit(party: Party, nodes: Sequence[NodeRoom], keys: Sequence[str]) -> ShapeFit:
+    found = eligibility(nodes, party.shape, keys)
+    there = set(found.eligible)
+    hosts = [node for node in nodes if node.name in there]
+    now = {node.name: pods_that_fit(node, party.shape, When.NOW) for node in hosts}
+    full: dict[str, list[str]] = {}
+    for name, (count, limit) in now.items():
+        if not count:
+            full.setdefault(str(limit), []).append(name)
+    saturated = [(limit, len(names), tuple(names[:EXAMPLES])) for limit, names in full.items()]
+    return ShapeFit(
+        party.shape,
+        party.count,
+        found,
+        now=sum(count for count, _ in now.values()),
+        empty=sum(pods_that_fit(node, party.shape, When.EMPTY)[0] for node in hosts),
+        open_nodes=sum(count > 0 for count, _ in now.values()),
+        saturated=tuple(sorted(saturated, key=lambda one: (-one[1], one[0]))),
+    )
+
+
+def fits(
+    request: PlacementRequest,
+    nodes: Sequence[NodeRoom],
+    when: When,
+    target: int,
+    *,
+    steps: int = BUDGET,
+    group: bool = True,
+) -> Fit:
+    """Return the same as `fits.fits`; `group` off keeps equal nodes apart."""
+    return answer(
+        request,
+        target,
+        lambda: _fits(request, lifted(nodes), when, target, Budget(steps), group),
+    )
+
+
+def _fits(
+    request: PlacementRequest,
+    nodes: Sequence[NodeRoom],
+    when: When,
+    target: int,
+    budget: Budget,
+    group: bool,
+) -> Fit:
+    def ask() -> Fit:
+        spreading = spread_of(request)
+        if spreading is not None:
+            return fit_spread(nodes, spreading, when, target)
+        several = several_of(request)
+        if several is not None and most_by_all(nodes, several, when) < target:
+            return Fit(Answer.NO)
+        exclusive = one_per_domain_of(request)
+        if exclusive is not None:
+            return fit_one_per_domain(nodes, exclusive, when, target)
+        tried = (
+            pack(problem(request.parties, members, when, group=group), target, budget)
+            for _, members in sorted(domains(request, nodes).items())
+        )
+        return in_any(tried, budget)
+
+    return safely(
+        _share_names(request, nodes),
+        ask,
+        lambda: _unreadable(request, nodes),
+    )
+
+
+def domains(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> Domains:
+    """Return the nodes by the values of the topology keys; nodes without a key are in none.
+
+    Without keys all nodes are one domain. Where members have chosen a domain, only that one counts.
+    """
+    found: Domains = {}
+    for node in nodes:
+        values = tuple(node.labels[key] for key in request.topology_keys if key in node.labels)
+        if len(values) == len(request.topology_keys):
+            found.setdefault(values, []).append(node)
+    if request.domain is not None:
+        return {values: one for values, one in found.items() if values == request.domain}
+    return found
+
+
+def _share_names(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> bool:
+    """Whether pods that must be on different hosts could be told apart by something else than nodes."""
+    by_host = [
+        party.shape for party in request.parties if party.count and is_about_hosts(party.shape)
+    ]
+    names = Counter(node.labels.get(HOSTNAME, "") for node in nodes)
+    hosts = [node for node in nodes if any(is_eligible(node, shape) for shape in by_host)]
+    return any(not node.labels.get(HOSTNAME) or names[node.labels[HOSTNAME]] > 1 for node in hosts)
+
+
+def _unreadable(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> str:
+    """Name a node that might host a member if its amounts could be read."""
+    for node in sorted((one for one in nodes if one.unreadable), key=lambda one: one.name):
+        for party in request.parties:
+            found = list(filters(node, party.shape, request.topology_keys))
+            if found and party.count and all(one[0] is Filter.UNREADABLE for one in found):
+                return f"{found[0][1]} of the node {node.name} could not be read"
+    return ""
+
+
+def eligibility(
+    nodes: Iterable[NodeRoom],
+    shape: Shape,
+    topology_keys: Sequence[str] = (),
+) -> Eligibility:
+    """Return the eligible nodes, and the others by the first filter that excludes each."""
+    asked = wanted(shape)
+    eligible: list[str] = []
+    names: dict[Filter, list[str]] = {}
+    details: dict[Filter, Counter[str]] = {}
+    for node in sorted(nodes, key=lambda one: one.name):
+        found = next(filters(node, shape, topology_keys, asked), None)
+        if found is None:
+            eligible.append(node.name)
+            continue
+        names.setdefault(found[0], []).append(node.name)
+        if found[1]:
+            details.setdefault(found[0], Counter())[found[1]] += 1
+    excluded = {
+        one: Excluded(len(names[one]), tuple(names[one][:EXAMPLES]), ranked(details.get(one)))
+        for one in Filter
+        if one in names
+    }
+    return Eligibility(tuple(eligible), excluded)
+
+
+def totals(
+    parties: Sequence[Party],
+    target: int,
+    nodes: Sequence[NodeRoom],
+    topology_keys: Sequence[str] = (),
+) -> tuple[Total, ...]:
+    """Return the same as `totals.totals`."""
+    asked = [wanted(party.shape) for party in parties]
+    counts = [party.count for party in parties]
+    resources = sorted({resource for one in asked for resource in one})
+    return tuple(
+        Total(resource, least([one.get(resource, 0) for one in asked], counts, target), *sums)
+        for resource, sums in zip(
+            resources, _sums(parties, nodes, topology_keys, resources), strict=True
+        )
+    )
+
+
+def _sums(
+    parties: Sequence[Party],
+    nodes: Sequence[NodeRoom],
+    topology_keys: Sequence[str],
+    resources: Sequence[str],
+) -> Iterator[tuple[int, int]]:
+    """Yield what is free and what is there without the pods that can leave."""
+    hosts = [
+        node
+        for node in nodes
+        if any(is_eligible(node, party.shape, topology_keys) for party in parties)
+    ]
+    for resource in resources:
+        yield (
+            sum(max(0, free(node, resource, When.NOW)) for node in hosts),
+            sum(max(0, free(node, resource, When.EMPTY)) for node in hosts),
+        )
+
+
+def fit_spread(nodes: Sequence[NodeRoom], asked: Spreading, when: When, target: int) -> Fit:
+    """Return the same as `spread.fit_spread`."""
+    shape, spread = asked.shape, asked.spread
+    there: dict[str, int] = {}
+    places: dict[str, dict[str, int]] = {}
+    for node in nodes:
+        if not is_counted(node, shape, spread):
+            continue
+        value = node.labels[spread.topology_key]
+        load = node.now if when is When.NOW else node.staying
+        there[value] = there.get(value, 0) + load.matched_terms.get(spread.counted, 0)
+        here = places.setdefault(value, {})
+        count = pods_that_fit(node, shape, when)[0] if is_eligible(node, shape) else 0
+        if count:
+            here[node.name] = count
+    return spread_place(
+        asked, [Domain(one, there[one], places[one]) for one in sorted(there)], target
+    )
+
+
+def is_counted(node: NodeRoom, shape: Shape, spread: Spread) -> bool:
+    """Whether a node is part of a domain (matchNodeInclusionPolicies)."""
+    return (
+        spread.topology_key in node.labels
+        and (is_selected(node, shape) or not spread.honours_affinity)
+        and not (spread.honours_taints and is_tainted(node, shape))
+    )
+
+
+def most_by_all(nodes: Sequence[NodeRoom], party: Party, when: When) -> int:
+    """Return the same as `spreads.most_by_all`."""
+    shape = party.shape
+    keys = [spread.topology_key for spread in shape.spreads]
+    labelled = [node for node in nodes if all(key in node.labels for key in keys)]
+    caps = [
+        pods_that_fit(node, shape, when)[0] if is_eligible(node, shape) else 0 for node in labelled
+    ]
+    rules, places = [], []
+    for spread, key in zip(shape.spreads, keys, strict=True):
+        there: dict[str, int] = {}
+        for node in labelled:
+            if is_counted(node, shape, spread):
+                load = node.now if when is When.NOW else node.staying
+                number = load.matched_terms.get(spread.counted, 0)
+                there[node.labels[key]] = there.get(node.labels[key], 0) + number
+        order = {value: at for at, value in enumerate(there)}
+        rules.append(Rule(spread, np.array(list(there.values()), dtype=np.int64)))
+        hosts = [node for node, cap in zip(labelled, caps, strict=True) if cap]
+        places.append(np.array([order[node.labels[key]] for node in hosts], dtype=np.int64))
+    room = room_for(np.array([cap for cap in caps if cap], dtype=object), party.count)
+    return most_placed(Scene(rules, places, room), party.count)
+
+
+def fit_one_per_domain(
+    nodes: Sequence[NodeRoom], asked: OnePerDomain, when: When, target: int
+) -> Fit:
+    """Return the same as `anti_affinity.fit_one_per_domain`; the nodes are `lifted`."""
+    shape = asked.party.shape
+    places = [
+        (node.labels.get(asked.key), node.name, number)
+        for node in nodes
+        if is_eligible(node, shape) and (number := pods_that_fit(node, shape, when)[0])
+    ]
+    return one_each_place(asked, places, target)
+
+
+def lifted(nodes: Iterable[NodeRoom]) -> tuple[NodeRoom, ...]:
+    """Return nodes of which each tells, as if by host, the terms by other labels that concern it."""
+    nodes = tuple(nodes)
+    now = terms_by_domain((node.labels, node.now) for node in nodes)
+    staying = terms_by_domain((node.labels, node.staying) for node in nodes)
+    return tuple(
+        replace(
+            node,
+            now=_told(node.now, node.labels, now),
+            staying=_told(node.staying, node.labels, staying),
+        )
+        for node in nodes
+    )
+
+
+def _told(load: Load, labels: Mapping[str, str], domains: Mapping[tuple[str, str], Terms]) -> Load:
+    here = [domains[pair] for pair in labels.items() if pair in domains]
+    if not here:
+        return load
+    anti_affinity = _by_host(term for one in here for term in one.anti_affinity)
+    matched_terms = _by_host(term for one in here for term in one.matched_terms)
+    return replace(
+        load,
+        anti_affinity={**_others(load.anti_affinity, anti_affinity), **anti_affinity},
+        matched_terms={**_others(load.matched_terms, matched_terms), **matched_terms},
+    )
+
+
+def _by_host(terms: Iterable[PodTerm]) -> dict[PodTerm, int]:
+    return {replace(term, topology_key=HOSTNAME): 1 for term in terms}
+
+
+def _others(terms: Mapping[PodTerm, int], known: Mapping[PodTerm, int]) -> dict[PodTerm, int]:
+    """A key that is there already stays as it is: the one by host must be the key."""
+    return {term: number for term, number in terms.items() if term not in known}

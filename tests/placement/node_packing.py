@@ -1,0 +1,231 @@
+"""The packing problem in plain numbers: shapes as vectors, nodes grouped into classes of equals.
+
+In this order: bounds that prove NO, one quick placement that proves YES, and a search that is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from gangboard.domain.capacity import Amounts, NodeRoom, Party
+from gangboard.domain.placing import Answer, Fit, When
+from gangboard.placement.amounts import free, wanted
+from gangboard.placement.classes import Vector, conflicting_pairs
+from gangboard.placement.eligibility import is_eligible, pods_that_fit
+from gangboard.placement.packing import (
+    TOO_MANY_WAYS,
+    Budget,
+    BudgetSpentError,
+    SearchClass,
+    largest,
+    least,
+    walk,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeClass:
+    """Nodes on which exactly the same can be placed."""
+
+    free: Vector
+    """Per resource of the problem; never more than all members want together."""
+    caps: Vector
+    """Per shape, how many pods of it alone fit on one such node."""
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Place pods on nodes: which vector of counts can be reached?"""
+
+    names: tuple[str, ...]
+    counts: Vector
+    """Per shape, how many pods there are."""
+    requests: tuple[Vector, ...]
+    """Per shape and resource, in scheduler units."""
+    conflicts: frozenset[tuple[int, int]]
+    """Pairs of different shapes that cannot share a node."""
+    classes: tuple[NodeClass, ...]
+
+    def fits_node(self, config: Sequence[int], room: Vector) -> bool:
+        """Whether these counts per shape share what one node has free (each within its cap)."""
+        for resource, amount in enumerate(room):
+            used = sum(
+                count * request[resource]
+                for count, request in zip(config, self.requests, strict=False)
+            )
+            if used > amount:
+                return False
+        return not any(
+            max(pair) < len(config) and config[pair[0]] and config[pair[1]]
+            for pair in self.conflicts
+        )
+
+
+def problem(
+    parties: Sequence[Party], nodes: Iterable[NodeRoom], when: When, *, group: bool = True
+) -> Problem:
+    """Return the problem for these members on these nodes; `group` off keeps every node apart.
+
+    Nodes that cannot take any member at that moment are left out.
+    """
+    parties = [party for party in parties if party.count > 0]
+    asked = [wanted(party.shape) for party in parties]
+    resources = sorted({resource for one in asked for resource in one})
+    requests = tuple(tuple(one.get(resource, 0) for resource in resources) for one in asked)
+    counts = tuple(party.count for party in parties)
+    most = [
+        sum(count * request[at] for count, request in zip(counts, requests, strict=True))
+        for at in range(len(resources))
+    ]
+    classes: dict[tuple[Vector, Vector, str], list[str]] = {}
+    for node in sorted(nodes, key=lambda one: one.name):
+        caps = _caps(node, parties, asked, when)
+        if not any(caps):
+            continue
+        room = tuple(
+            max(0, min(free(node, resource, when), bound))
+            for resource, bound in zip(resources, most, strict=True)
+        )
+        classes.setdefault((caps, room, "" if group else node.name), []).append(node.name)
+    return Problem(
+        tuple(party.shape.name for party in parties),
+        counts,
+        requests,
+        conflicting_pairs([party.shape for party in parties]),
+        tuple(
+            NodeClass(room, caps, tuple(classes[caps, room, own]))
+            for caps, room, own in sorted(classes)
+        ),
+    )
+
+
+def _caps(node: NodeRoom, parties: Sequence[Party], asked: Sequence[Amounts], when: When) -> Vector:
+    return tuple(
+        min(party.count, pods_that_fit(node, party.shape, when, amounts)[0])
+        if is_eligible(node, party.shape, asked=amounts)
+        else 0
+        for party, amounts in zip(parties, asked, strict=True)
+    )
+
+
+def trimmed(whole: Problem) -> Problem:
+    """Leave out nodes of a class beyond the number of members: they are never needed."""
+    size = sum(whole.counts)
+    return replace(
+        whole, classes=tuple(replace(one, nodes=one.nodes[:size]) for one in whole.classes)
+    )
+
+
+def pack(whole: Problem, target: int, budget: Budget) -> Fit:
+    """Return whether at least `target` of the pods can be placed at once, with a placement."""
+    start = budget.spent
+    try:
+        answer, chain = _pack(trimmed(whole), target, budget)
+    except BudgetSpentError:
+        return Fit(Answer.CANNOT_TELL, why=TOO_MANY_WAYS, steps=budget.spent - start)
+    placement: dict[str, dict[str, int]] = {}
+    for node, config in chain:
+        taken = placement.setdefault(node, {})
+        for name, count in zip(whole.names, config, strict=True):
+            if count:
+                taken[name] = taken.get(name, 0) + count
+    return Fit(answer, dict(sorted(placement.items())), steps=budget.spent - start)
+
+
+Chain = list[tuple[str, Vector]]
+
+
+def _pack(small: Problem, target: int, budget: Budget) -> tuple[Answer, Chain]:
+    if target <= 0:
+        return Answer.YES, []
+    if target > sum(small.counts) or not _may_fit(small, target):
+        return Answer.NO, []
+    chain = _quick(small, target)
+    if chain is not None:
+        return Answer.YES, chain
+    if len(small.counts) == 1:
+        return Answer.NO, []
+    return search(small, target, budget)
+
+
+def _may_fit(small: Problem, target: int) -> bool:
+    """Look for a proof of NO: by what each shape could place alone, and by totals per resource."""
+    alone = [
+        min(count, sum(one.caps[at] * len(one.nodes) for one in small.classes))
+        for at, count in enumerate(small.counts)
+    ]
+    if sum(alone) < target:
+        return False
+    for resource in range(len(small.requests[0])):
+        amounts = [request[resource] for request in small.requests]
+        have = sum(one.free[resource] * len(one.nodes) for one in small.classes)
+        if least(amounts, small.counts, target) > have:
+            return False
+    return True
+
+
+def _quick(small: Problem, target: int) -> Chain | None:
+    """Fill nodes one after the other, the pickiest shape and the least useful nodes first."""
+    room = {node: list(one.free) for one in small.classes for node in one.nodes}
+    configs = {node: [0] * len(small.counts) for node in room}
+    caps = {node: one.caps for one in small.classes for node in one.nodes}
+    order = sorted(room, key=lambda node: (sum(map(bool, caps[node])), sum(caps[node]), node))
+    supply = [sum(cap[at] for cap in caps.values()) for at in range(len(small.counts))]
+    placed = 0
+    for shape in sorted(range(len(small.counts)), key=lambda at: (supply[at], at)):
+        left = small.counts[shape]
+        for node in order:
+            if not left:
+                break
+            if not caps[node][shape]:
+                continue
+            count = _more(small, shape, configs[node], room[node], min(left, caps[node][shape]))
+            configs[node][shape] = count
+            left -= count
+            for at, amount in enumerate(small.requests[shape]):
+                room[node][at] -= count * amount
+        placed += small.counts[shape] - left
+    if placed < target:
+        return None
+    return [(node, tuple(config)) for node, config in configs.items() if any(config)]
+
+
+def _more(small: Problem, shape: int, config: list[int], room: list[int], most: int) -> int:
+    """Return how many pods of a shape go on a node beside those that are there already."""
+    for pair in small.conflicts:
+        if shape in pair and config[pair[0] + pair[1] - shape]:
+            return 0
+    amounts = small.requests[shape]
+    return min([most, *(room[at] // amount for at, amount in enumerate(amounts) if amount)])
+
+
+def search(small: Problem, target: int, budget: Budget) -> tuple[Answer, Chain]:
+    """Return the exact answer, with how it is reached; raise BudgetSpentError."""
+    names = [node for one in small.classes for node in one.nodes]
+    classes: list[SearchClass] = []
+    start = 0
+    for one in small.classes:
+        nodes = tuple(range(start, start := start + len(one.nodes)))
+        classes.append(SearchClass(one.caps, _configs(small, one, budget), nodes))
+    chain = walk(small.counts, classes, target, budget)
+    if chain is None:
+        return Answer.NO, []
+    return Answer.YES, [(names[at], config) for at, config in chain]
+
+
+def _configs(small: Problem, one: NodeClass, budget: Budget) -> list[Vector]:
+    """Return what can be placed on one node of a class, the largest vectors only."""
+    partial: list[Vector] = [()]
+    for cap in one.caps:
+        grown: list[Vector] = []
+        for config in partial:
+            for count in range(cap + 1):
+                budget.spend(1)
+                longer = (*config, count)
+                if not small.fits_node(longer, one.free):
+                    break
+                grown.append(longer)
+        partial = grown
+    return largest(partial, budget)
