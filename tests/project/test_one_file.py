@@ -11,7 +11,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.architecture.toy import ToyServer
+from tests.project.toy import ToyServer
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -1,1 +1,0 @@
-"""What belongs to no room: settings, environment, logs."""
