@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -145,6 +146,21 @@ def job_target(gang: Gang, index: int, generation: int | None = GENERATION) -> s
             generation=generation,
         )
     )
+
+
+def job_targets(gang: Gang, *indexes: int) -> list[str]:
+    """Return several Jobs of it as a form names them."""
+    return [job_target(gang, index) for index in indexes]
+
+
+def confirm_query(*targets: str, verb: str = "suspend") -> dict[str, Any]:
+    """Return the query of the confirmation of what these targets name."""
+    return {"verb": verb, "target": list(targets)}
+
+
+def text_of(response: Any) -> str:
+    """Return what a page says, as a person reads it; Django's client answers with a private type."""
+    return html.unescape(response.content.decode())
 
 
 def add_steps(action: Action, *, done: int = 3, failed: str = "") -> None:

@@ -28,6 +28,7 @@ from tests.factories import (
     make_podgroup,
     make_resource,
 )
+from tests.web.acting import make_acting_cluster, make_run
 from tests.web.site import NAME, PASSWORD, Site
 
 WIDE = 1440
@@ -92,6 +93,32 @@ def stranger(world: World) -> personas.Person:
 def anonymous() -> Client:
     """Has not signed in."""
     return Client()
+
+
+@pytest.fixture
+def cluster(db: None) -> Cluster:
+    """A cluster with an actor and the Hold, beside workers that live: not that of `world`."""
+    now = timezone.now()
+    make_heartbeats(now=now)
+    return make_acting_cluster(now=now)
+
+
+@pytest.fixture
+def gang(cluster: Cluster) -> Gang:
+    """A running JobSet of three Jobs in it."""
+    return make_run(cluster, now=timezone.now())
+
+
+@pytest.fixture
+def operator(cluster: Cluster) -> personas.Person:
+    """Operator of research in it."""
+    return personas.make_operator(cluster)
+
+
+@pytest.fixture
+def viewer(cluster: Cluster) -> personas.Person:
+    """Viewer of research in it."""
+    return personas.make_reader(cluster)
 
 
 @pytest.fixture

@@ -13,46 +13,17 @@ from django.utils import timezone
 
 from gangboard.store.models import Action, AuditEntry, Cluster, Gang, Grant, WatchedObject
 from gangboard.web.live.notifier import Notifier
-from tests.factories import make_heartbeats
-from tests.personas import Person, make_operator, make_owner, make_reader, make_stranger
+from tests.personas import Person, make_operator, make_owner, make_stranger
 from tests.readmodels.jobsets import GENERATION
-from tests.web.acting import hold_job, job_target, make_acting_cluster, make_run
+from tests.web.acting import REASON, confirm_query, hold_job, job_target, job_targets, text_of
 
 pytestmark = pytest.mark.django_db
-REASON = "gpu-07 throws ECC errors"
 Answer = Any
 """What Django's client answers has a private type."""
 
 
-@pytest.fixture
-def cluster() -> Cluster:
-    now = timezone.now()
-    make_heartbeats(now=now)
-    return make_acting_cluster(now=now)
-
-
-@pytest.fixture
-def gang(cluster: Cluster) -> Gang:
-    return make_run(cluster, now=timezone.now())
-
-
-@pytest.fixture
-def operator(cluster: Cluster) -> Person:
-    """Operator of research in eu-train."""
-    return make_operator(cluster)
-
-
-@pytest.fixture
-def viewer(cluster: Cluster) -> Person:
-    return make_reader(cluster)
-
-
-def confirm_address(gang: Gang, *indexes: int, verb: str = "suspend") -> dict[str, Any]:
-    return {"verb": verb, "target": [job_target(gang, index) for index in indexes]}
-
-
-def text(response: Answer) -> str:
-    return html.unescape(response.content.decode())
+def confirm_jobs(gang: Gang, *indexes: int) -> dict[str, Any]:
+    return confirm_query(*job_targets(gang, *indexes))
 
 
 def form_of(response: Answer) -> dict[str, Any]:
@@ -67,7 +38,7 @@ def form_of(response: Answer) -> dict[str, Any]:
 
 def ask(person: Person, gang: Gang, *indexes: int, **more: Any) -> Answer:
     """Go the whole way: open the confirmation, give a reason, send."""
-    form = form_of(person.client.get("/actions/confirm/", confirm_address(gang, *indexes)))
+    form = form_of(person.client.get("/actions/confirm/", confirm_jobs(gang, *indexes)))
     return person.client.post("/actions/confirm/", {**form, "reason": REASON, **more})
 
 
@@ -75,8 +46,8 @@ class TestBefore:
     def test_says_lever_steps_reactions_and_the_exact_requests(
         self, operator: Person, gang: Gang
     ) -> None:
-        response = operator.client.get("/actions/confirm/", confirm_address(gang, 1))
-        page = text(response)
+        response = operator.client.get("/actions/confirm/", confirm_jobs(gang, 1))
+        page = text_of(response)
         assert response.status_code == 200
         for part in (
             "Suspend Job llama-workers-1",
@@ -97,21 +68,21 @@ class TestBefore:
     def test_writes_nothing(self, operator: Person, gang: Gang, viewer: Person) -> None:
         versions = list(Cluster.objects.values_list("data_version", flat=True))
         for person in (operator, viewer):
-            person.client.get("/actions/confirm/", confirm_address(gang, 0, 1, 2))
+            person.client.get("/actions/confirm/", confirm_jobs(gang, 0, 1, 2))
         assert Action.objects.count() == 0
         assert AuditEntry.objects.count() == 0
         assert list(Cluster.objects.values_list("data_version", flat=True)) == versions
 
     def test_a_form_has_a_key_of_its_own(self, operator: Person, gang: Gang) -> None:
         keys = {
-            form_of(operator.client.get("/actions/confirm/", confirm_address(gang, 1)))["key"][0]
+            form_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 1)))["key"][0]
             for _ in range(2)
         }
         assert len(keys) == 2
 
     def test_a_refusal_says_why_and_what_it_needs(self, operator: Person, gang: Gang) -> None:
         Cluster.objects.update(actor_credentials=None)
-        page = text(operator.client.get("/actions/confirm/", confirm_address(gang, 1)))
+        page = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 1)))
         assert "Cluster eu-train has no actor: gangboard may only read it." in page
         assert "manage.py set_actor eu-train --kubeconfig FILE" in page
         assert 'type="submit" class="primary"' not in page
@@ -121,7 +92,7 @@ class TestBefore:
     ) -> None:
         silent_since = timezone.now() - timedelta(minutes=3)
         Cluster.objects.update(contact_at=silent_since, problem="timeout")
-        page = text(operator.client.get("/actions/confirm/", confirm_address(gang, 1)))
+        page = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 1)))
         since = f"{silent_since:%Y-%m-%d %H:%M} UTC"
         assert f"Cluster eu-train has not answered since {since}." in page
         assert 'type="submit" class="primary"' not in page
@@ -159,26 +130,26 @@ class TestBefore:
         Grant.objects.get_or_create(
             user=person.user, role=role, cluster=cluster, namespace=namespace
         )
-        page = text(person.client.get("/actions/confirm/", confirm_address(gang, 1)))
+        page = text_of(person.client.get("/actions/confirm/", confirm_jobs(gang, 1)))
         assert ("As an admin you can try" in page) is offered
-        forced = {**confirm_address(gang, 1), "forced": "1"}
+        forced = {**confirm_jobs(gang, 1), "forced": "1"}
         answer = person.client.get("/actions/confirm/", forced)
         assert (answer.status_code == 200) is offered, "as the service says to the API"
 
     def test_an_admin_may_try_what_is_not_proved(self, gang: Gang) -> None:
         admin = make_owner()
         WatchedObject.objects.filter(resource__contains="mutatingadmission").delete()
-        page = text(admin.client.get("/actions/confirm/", confirm_address(gang, 1)))
+        page = text_of(admin.client.get("/actions/confirm/", confirm_jobs(gang, 1)))
         assert "Not possible" in page
         assert "Show what would be sent" in page
-        forced = {**confirm_address(gang, 1), "forced": "1"}
-        page = text(admin.client.get("/actions/confirm/", forced))
+        forced = {**confirm_jobs(gang, 1), "forced": "1"}
+        page = text_of(admin.client.get("/actions/confirm/", forced))
         assert "expect that it is undone" in page
         assert 'name="forced" value="1"' in page
 
     def test_an_operator_may_not(self, operator: Person, gang: Gang) -> None:
         WatchedObject.objects.filter(resource__contains="mutatingadmission").delete()
-        page = text(operator.client.get("/actions/confirm/", confirm_address(gang, 1)))
+        page = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 1)))
         assert "Not possible" in page
         assert "Show what would be sent" not in page
 
@@ -197,12 +168,12 @@ class TestAsking:
             "oda",
         )
         assert action.generation == GENERATION
-        page = text(operator.client.get(response["Location"]))
+        page = text_of(operator.client.get(response["Location"]))
         assert "Requested" in page
         assert REASON in page
 
     def test_sent_twice_is_asked_once(self, operator: Person, gang: Gang) -> None:
-        form = form_of(operator.client.get("/actions/confirm/", confirm_address(gang, 1)))
+        form = form_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 1)))
         answers = [
             operator.client.post("/actions/confirm/", {**form, "reason": REASON})["Location"]
             for _ in range(2)
@@ -232,7 +203,7 @@ class TestAsking:
         self, operator: Person, gang: Gang, field: str, value: str, sentence: str
     ) -> None:
         response = ask(operator, gang, 1, **{field: value})
-        page = text(response)
+        page = text_of(response)
         assert response.status_code == 400
         assert sentence in page
         assert "Suspend Job llama-workers-1</button>" in page
@@ -246,10 +217,10 @@ class TestAsking:
         old = {"verb": "suspend", "target": job_target(gang, 1, GENERATION - 1), "key": "k-1"}
         first = operator.client.get("/actions/confirm/", old)
         assert first.status_code == 200
-        assert "it is at generation 3, you saw 2" in text(first)
+        assert "it is at generation 3, you saw 2" in text_of(first)
         sent = operator.client.post("/actions/confirm/", {**old, "reason": REASON})
         assert sent.status_code == 409
-        assert "it is at generation 3, you saw 2" in text(sent)
+        assert "it is at generation 3, you saw 2" in text_of(sent)
         assert Action.objects.count() == 0
         again = operator.client.post("/actions/confirm/", {**form_of(sent), "reason": REASON})
         assert again.status_code == 303
@@ -261,32 +232,32 @@ class TestAsking:
         other = job_target(gang, 1).replace("-job-1", "-job-9")
         response = operator.client.get("/actions/confirm/", {"verb": "suspend", "target": other})
         assert response.status_code == 409
-        assert "Another object has the name llama-workers-1 now" in text(response)
-        assert 'class="primary"' not in text(response)
+        assert "Another object has the name llama-workers-1 now" in text_of(response)
+        assert 'class="primary"' not in text_of(response)
 
     def test_somebody_was_quicker(self, operator: Person, gang: Gang) -> None:
         ask(operator, gang, 1)
         response = ask(make_owner(), gang, 1)
         assert response.status_code == 409
-        assert "oda asked to suspend Job llama-workers-1 already" in text(response)
-        assert f"/actions/{Action.objects.get().pk}/" in text(response)
+        assert "oda asked to suspend Job llama-workers-1 already" in text_of(response)
+        assert f"/actions/{Action.objects.get().pk}/" in text_of(response)
 
 
 class TestSeveral:
     def test_one_confirmation_for_three_jobs(self, operator: Person, gang: Gang) -> None:
-        page = text(operator.client.get("/actions/confirm/", confirm_address(gang, 0, 1, 2)))
+        page = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 0, 1, 2)))
         assert "Suspend 3 Jobs" in page
         response = ask(operator, gang, 0, 1, 2)
         batch = {action.batch for action in Action.objects.all()}
         assert len(batch) == 1
         assert response["Location"] == f"/actions/batches/{batch.pop()}/"
-        page = text(operator.client.get(response["Location"]))
+        page = text_of(operator.client.get(response["Location"]))
         for index in range(3):
             assert f"llama-workers-{index}" in page
         assert "3 of 3 not sent yet." in page
 
     def test_sent_twice_leads_to_the_same(self, operator: Person, gang: Gang) -> None:
-        form = form_of(operator.client.get("/actions/confirm/", confirm_address(gang, 0, 1)))
+        form = form_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 0, 1)))
         answers = [
             operator.client.post("/actions/confirm/", {**form, "reason": REASON})["Location"]
             for _ in range(2)
@@ -295,11 +266,11 @@ class TestSeveral:
         assert Action.objects.count() == 2
 
     def test_each_succeeds_or_fails_by_itself(self, operator: Person, gang: Gang) -> None:
-        form = form_of(operator.client.get("/actions/confirm/", confirm_address(gang, 0, 1)))
+        form = form_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 0, 1)))
         ask(operator, gang, 1)
         response = operator.client.post("/actions/confirm/", {**form, "reason": REASON})
         assert response.status_code == 200
-        page = text(response)
+        page = text_of(response)
         assert "Not asked for" in page
         assert "Job llama-workers-1" in page
         assert "oda asked to suspend Job llama-workers-1 already" in page
@@ -312,8 +283,8 @@ class TestSeveral:
         self, operator: Person, cluster: Cluster, gang: Gang
     ) -> None:
         hold_job(cluster, gang, 2, now=timezone.now())
-        response = operator.client.get("/actions/confirm/", confirm_address(gang, 1, 2))
-        assert "Not possible" in text(response)
+        response = operator.client.get("/actions/confirm/", confirm_jobs(gang, 1, 2))
+        assert "Not possible" in text_of(response)
         assert form_of(response)["target"] == [job_target(gang, 1)]
 
     def test_the_rest_can_be_stopped(self, operator: Person, gang: Gang) -> None:
@@ -323,7 +294,7 @@ class TestSeveral:
         assert Action.objects.exclude(stop_asked_by="").count() == 3
         late = operator.client.post(f"{address}stop/")
         assert late.status_code == 409
-        assert "Nothing was left to stop: 3 had been stopped before." in text(late)
+        assert "Nothing was left to stop: 3 had been stopped before." in text_of(late)
 
     def test_what_was_sent_and_what_had_ended_is_told_apart(
         self, operator: Person, gang: Gang
@@ -334,24 +305,24 @@ class TestSeveral:
         Action.objects.filter(pk=first.pk).update(sent_at=now)
         Action.objects.filter(pk=second.pk).update(finished_at=now, state="refused")
         done = operator.client.post(f"{address}stop/", headers={"HX-Request": "true"})
-        assert "1 was stopped before anything was sent." in text(done)
+        assert "1 was stopped before anything was sent." in text_of(done)
         late = operator.client.post(f"{address}stop/")
         assert (
             "Nothing was left to stop: 1 had been sent already, 1 had ended before, "
-            "1 had been stopped before." in text(late)
+            "1 had been stopped before." in text_of(late)
         )
 
     def test_a_viewer_has_no_stop_and_is_told_why(
         self, operator: Person, viewer: Person, gang: Gang
     ) -> None:
         address = ask(operator, gang, 0, 1, 2)["Location"]
-        page = text(viewer.client.get(address))
+        page = text_of(viewer.client.get(address))
         assert "3 of 3 not sent yet." in page
         assert "Stop what has not been sent" not in page
-        assert "Stop what has not been sent" in text(operator.client.get(address))
+        assert "Stop what has not been sent" in text_of(operator.client.get(address))
         refused = viewer.client.post(f"{address}stop/")
         assert refused.status_code == 403
-        assert "did not ask for this and is no operator of namespace research" in text(refused)
+        assert "did not ask for this and is no operator of namespace research" in text_of(refused)
         assert Action.objects.exclude(stop_asked_by="").count() == 0
         (denied,) = AuditEntry.objects.filter(event="denied")
         assert denied.actor_name == viewer.user.username
@@ -372,18 +343,16 @@ class TestSeveral:
         Grant.objects.filter(user=operator.user).update(role="viewer")
         live = f"/live/batches/{address.rstrip('/').rpartition('/')[2]}/"
         for person, may in ((operator, True), (viewer, False), (operator, True)):
-            news = text(person.client.get(live))
+            news = text_of(person.client.get(live))
             assert ("Stop what has not been sent" in news) is may
 
 
 class TestRoles:
     def test_a_viewer_is_refused_and_that_is_recorded(self, viewer: Person, gang: Gang) -> None:
-        page = viewer.client.get("/actions/confirm/", confirm_address(gang, 1))
+        page = viewer.client.get("/actions/confirm/", confirm_jobs(gang, 1))
         assert page.status_code == 403
-        assert "no operator" in text(page)
-        sent = viewer.client.post(
-            "/actions/confirm/", {**confirm_address(gang, 1), "reason": REASON}
-        )
+        assert "no operator" in text_of(page)
+        sent = viewer.client.post("/actions/confirm/", {**confirm_jobs(gang, 1), "reason": REASON})
         assert sent.status_code == 403
         assert Action.objects.count() == 0
         assert AuditEntry.objects.get().event == "denied"
@@ -392,7 +361,7 @@ class TestRoles:
         stranger = make_stranger()
         missing = stranger.client.get("/no-such-page/").content
         for index in (1, 9):
-            query = confirm_address(gang, index)
+            query = confirm_jobs(gang, index)
             assert stranger.client.get("/actions/confirm/", query).status_code == 404
             assert stranger.client.get("/actions/confirm/", query).content == missing
             sent = stranger.client.post("/actions/confirm/", {**query, "reason": REASON})
@@ -400,8 +369,8 @@ class TestRoles:
 
     def test_nobody_is_sent_to_sign_in(self, gang: Gang) -> None:
         for answer in (
-            Client().get("/actions/confirm/", confirm_address(gang, 1)),
-            Client().post("/actions/confirm/", {**confirm_address(gang, 1), "reason": REASON}),
+            Client().get("/actions/confirm/", confirm_jobs(gang, 1)),
+            Client().post("/actions/confirm/", {**confirm_jobs(gang, 1), "reason": REASON}),
             Client().post("/actions/batches/x/stop/"),
         ):
             assert answer.status_code == 302
@@ -412,7 +381,7 @@ class TestRoles:
 def test_without_the_token_nothing_is_done(operator: Person, gang: Gang) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(operator.user)
-    form = form_of(strict.get("/actions/confirm/", confirm_address(gang, 1)))
+    form = form_of(strict.get("/actions/confirm/", confirm_jobs(gang, 1)))
     token = form.pop("csrfmiddlewaretoken")[0]
     for wrong in ({}, {"csrfmiddlewaretoken": "x" * 64}):
         answer = strict.post("/actions/confirm/", {**form, **wrong, "reason": REASON})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import json
 import re
@@ -15,30 +14,17 @@ from django.test import Client
 from django.utils import timezone
 
 from gangboard.store.models import Action, AuditEntry, Cluster, Gang
-from tests.factories import make_heartbeats
-from tests.personas import Person, make_operator, make_owner, make_reader, make_stranger
+from tests.personas import Person, make_owner, make_stranger
 from tests.readmodels.jobsets import make_hold
 from tests.web.acting import (
     REASON,
     hold_job,
     make_acting_cluster,
     make_record,
-    make_run,
+    text_of,
 )
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def cluster() -> Cluster:
-    now = timezone.now()
-    make_heartbeats(now=now)
-    return make_acting_cluster(now=now)
-
-
-@pytest.fixture
-def gang(cluster: Cluster) -> Gang:
-    return make_run(cluster, now=timezone.now())
 
 
 @pytest.fixture
@@ -46,20 +32,10 @@ def record(cluster: Cluster, gang: Gang) -> dict[str, Action]:
     return make_record(cluster, gang, now=timezone.now())
 
 
-@pytest.fixture
-def operator(cluster: Cluster) -> Person:
-    return make_operator(cluster)
-
-
-@pytest.fixture
-def viewer(cluster: Cluster) -> Person:
-    return make_reader(cluster)
-
-
 def text(person: Person, path: str, status: int = 200) -> str:
     response = person.client.get(path)
     assert response.status_code == status, path
-    return html.unescape(response.content.decode())
+    return text_of(response)
 
 
 class TestGang:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import html
 import re
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -17,81 +15,57 @@ from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Action, Cluster, Gang, WatchedObject
 from gangboard.store.objects import pack, unpack
 from gangboard.web.forms import read_target
-from tests.factories import make_heartbeats
-from tests.personas import Person, make_operator, make_owner, make_reader
+from tests.personas import Person, make_owner, make_reader
 from tests.readmodels.jobsets import JOBS
 from tests.readmodels.recorded import make_action
-from tests.web.acting import hold_job, job_target, make_acting_cluster, make_run
+from tests.web.acting import confirm_query, hold_job, job_targets, make_run, text_of
 
 pytestmark = pytest.mark.django_db
 NOTHING_RUNS = "Nothing of JobSet {} will run any more, and the JobSet does not count as suspended."
 INSTEAD = "Suspend JobSet {} instead</a>"
 
 
-@pytest.fixture
-def cluster() -> Cluster:
-    now = timezone.now()
-    make_heartbeats(now=now)
-    return make_acting_cluster(now=now)
-
-
-@pytest.fixture
-def gang(cluster: Cluster) -> Gang:
-    return make_run(cluster, now=timezone.now())
-
-
-@pytest.fixture
-def operator(cluster: Cluster) -> Person:
-    return make_operator(cluster)
-
-
 def confirm(person: Person, *targets: str, verb: str = "suspend", **headers: str) -> str:
-    query: dict[str, Any] = {"verb": verb, "target": list(targets)}
-    return html.unescape(
-        person.client.get("/actions/confirm/", query, headers=headers).content.decode()
-    )
-
-
-def jobs_of(gang: Gang, *indexes: int) -> list[str]:
-    return [job_target(gang, index) for index in indexes]
+    query = confirm_query(*targets, verb=verb)
+    return text_of(person.client.get("/actions/confirm/", query, headers=headers))
 
 
 def test_all_jobs_of_a_gang(operator: Person, gang: Gang) -> None:
-    page = confirm(operator, *jobs_of(gang, 0, 1, 2))
+    page = confirm(operator, *job_targets(gang, 0, 1, 2))
     assert page.count(NOTHING_RUNS.format("llama")) == 1
     assert page.index(NOTHING_RUNS.format("llama")) < page.index('class="act-object"'), "first"
     assert INSTEAD.format("llama") in page
 
 
 def test_all_but_one_of_them(operator: Person, gang: Gang) -> None:
-    page = confirm(operator, *jobs_of(gang, 0, 2))
+    page = confirm(operator, *job_targets(gang, 0, 2))
     assert "will run any more" not in page
     assert "instead</a>" not in page
 
 
 def test_a_held_job_is_none_that_runs(operator: Person, cluster: Cluster, gang: Gang) -> None:
     hold_job(cluster, gang, 1, now=timezone.now())
-    page = confirm(operator, *jobs_of(gang, 0, 2))
+    page = confirm(operator, *job_targets(gang, 0, 2))
     assert NOTHING_RUNS.format("llama") in page
-    page = confirm(operator, *jobs_of(gang, 0))
+    page = confirm(operator, *job_targets(gang, 0))
     assert "will run" not in page
 
 
 def test_of_the_last_one_it_is_said_once(operator: Person, cluster: Cluster, gang: Gang) -> None:
     for index in (0, 1):
         hold_job(cluster, gang, index, now=timezone.now())
-    page = confirm(operator, *jobs_of(gang, 2))
+    page = confirm(operator, *job_targets(gang, 2))
     assert page.count("nothing of it will run") == 1
     assert INSTEAD.format("llama") in page
 
 
 def test_the_offer_leads_to_the_owners_confirmation(operator: Person, gang: Gang) -> None:
     for headers in ({}, {"HX-Request": "true", "HX-Target": "act-body"}):
-        page = confirm(operator, *jobs_of(gang, 0, 1, 2), **headers)
+        page = confirm(operator, *job_targets(gang, 0, 1, 2), **headers)
         link = re.search(r'<a class="button" href="([^"]+)"([^>]*)>Suspend JobSet llama inst', page)
         assert link is not None
         assert ("hx-get" in link.group(2)) is bool(headers), "in the dialog it stays there"
-        owner = html.unescape(operator.client.get(link.group(1)).content.decode())
+        owner = text_of(operator.client.get(link.group(1)))
         assert "Suspend JobSet llama</h1>" in owner
         assert '<button type="submit" class="primary">' in owner
 
@@ -101,8 +75,8 @@ def test_what_is_forced_is_judged_too_and_its_owner_is_offered(
 ) -> None:
     admin = make_owner()
     WatchedObject.objects.filter(resource__contains="mutatingadmission").delete()
-    query = {"verb": "suspend", "target": jobs_of(gang, 0, 1, 2), "forced": "1"}
-    page = html.unescape(admin.client.get("/actions/confirm/", query).content.decode())
+    query = {"verb": "suspend", "target": job_targets(gang, 0, 1, 2), "forced": "1"}
+    page = text_of(admin.client.get("/actions/confirm/", query))
     assert page.count(NOTHING_RUNS.format("llama")) == 1
     first = page.index("Forced: jobset will likely undo each within a second")
     assert first < page.index(NOTHING_RUNS.format("llama"))
@@ -111,10 +85,10 @@ def test_what_is_forced_is_judged_too_and_its_owner_is_offered(
 
 def test_each_gang_is_judged(operator: Person, cluster: Cluster, gang: Gang) -> None:
     other = make_run(cluster, "mamba", now=timezone.now())
-    page = confirm(operator, *jobs_of(gang, 0, 1, 2), *jobs_of(other, 0, 1))
+    page = confirm(operator, *job_targets(gang, 0, 1, 2), *job_targets(other, 0, 1))
     assert NOTHING_RUNS.format("llama") in page
     assert NOTHING_RUNS.format("mamba") not in page
-    page = confirm(operator, *jobs_of(gang, 0, 1, 2), *jobs_of(other, 0, 1, 2))
+    page = confirm(operator, *job_targets(gang, 0, 1, 2), *job_targets(other, 0, 1, 2))
     for name in ("llama", "mamba"):
         assert page.count(NOTHING_RUNS.format(name)) == 1
         assert INSTEAD.format(name) in page
@@ -125,9 +99,7 @@ def test_what_is_selected_on_a_node_is_judged(
 ) -> None:
     """Two of three Jobs have pods on gpu-01; the third one is held."""
     hold_job(cluster, gang, 2, now=timezone.now())
-    node = html.unescape(
-        operator.client.get("/actions/node/?cluster=eu-train&node=gpu-01").content.decode()
-    )
+    node = text_of(operator.client.get("/actions/node/?cluster=eu-train&node=gpu-01"))
     targets = re.findall(r'name="target" value="([^"]+)"', node)
     assert len(targets) == 2
     assert NOTHING_RUNS.format("llama") in confirm(operator, *targets)
@@ -141,14 +113,14 @@ def test_a_job_says_nothing_of_others_that_are_stopped_with_it(
         row = WatchedObject.objects.get(resource=JOBS, name=f"llama-workers-{index}")
         row.data = pack(replace(unpack(bytes(row.data), Owner), group_name="ring"))
         row.save()
-    assert "shares PodGroup ring with 1 other Job" in confirm(operator, *jobs_of(gang, 0))
-    assert "PodGroup ring" not in confirm(operator, *jobs_of(gang, 0, 1))
+    assert "shares PodGroup ring with 1 other Job" in confirm(operator, *job_targets(gang, 0))
+    assert "PodGroup ring" not in confirm(operator, *job_targets(gang, 0, 1))
 
 
 def test_a_resume_stops_nothing(operator: Person, cluster: Cluster, gang: Gang) -> None:
     for index in range(3):
         hold_job(cluster, gang, index, now=timezone.now())
-    assert "will run" not in confirm(operator, *jobs_of(gang, 0, 1, 2), verb="resume")
+    assert "will run" not in confirm(operator, *job_targets(gang, 0, 1, 2), verb="resume")
 
 
 def test_an_owner_that_is_acted_on_already_is_not_offered(
@@ -158,13 +130,13 @@ def test_an_owner_that_is_acted_on_already_is_not_offered(
         cluster, gang_id=gang.pk, uid=gang.uid, name="llama", state="requested", finished_at=None
     )
     assert Action.objects.filter(finished_at=None).count() == 1
-    page = confirm(operator, *jobs_of(gang, 0, 1, 2))
+    page = confirm(operator, *job_targets(gang, 0, 1, 2))
     assert NOTHING_RUNS.format("llama") in page
     assert "instead</a>" not in page
 
 
 def test_who_may_only_look_reads_nothing_of_it(cluster: Cluster, gang: Gang) -> None:
-    page = confirm(make_reader(cluster), *jobs_of(gang, 0, 1, 2))
+    page = confirm(make_reader(cluster), *job_targets(gang, 0, 1, 2))
     assert "will run any more" not in page
     assert "instead</a>" not in page
 
@@ -182,7 +154,7 @@ def test_a_selection_is_judged_for_who_may_act_there(
     role: str, namespace: str, may_act: bool, judged: int, cluster: Cluster, gang: Gang
 ) -> None:
     viewer = Viewer(1, "ann", (Scope(cluster.pk, namespace, role),), may_act=may_act)
-    targets = [read_target(word) for word in jobs_of(gang, 0, 1, 2)]
+    targets = [read_target(word) for word in job_targets(gang, 0, 1, 2)]
     rows = judge_selections(
         viewer=viewer,
         verb=Verb.SUSPEND,
