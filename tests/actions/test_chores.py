@@ -25,6 +25,7 @@ from gangboard.store import actions, chore_locks
 from gangboard.store.models import Action, Chore, Cluster, HoldCheck, LeverRecord, WatchedObject
 from tests.actions.site import QuickClock
 from tests.factories import make_cluster, make_ref, store_object
+from tests.recorded_actions import make_action
 
 pytestmark = pytest.mark.django_db
 HOLDS = "holds.gangboard.dev"
@@ -194,23 +195,16 @@ def act(cluster: Cluster, name: str, **columns: Any) -> Action:
         "wanted": {"/spec/suspend": True},
     }
     values = {
-        "verb": "suspend",
-        "cluster": cluster,
-        "cluster_name": cluster.name,
-        "api_group": "batch",
-        "kind": "Job",
-        "namespace": "research",
+        "id": f"{cluster.name}-{name}",
         "name": name,
         "uid": f"uid-of-{name}",
-        "reason": "r",
-        "actor_name": "olga",
-        "via": "page",
-        "state": "verified",
         "context": {"subjects": [subject]},
         "requested_at": now,
         "expires_at": now + timedelta(minutes=5),
+        "sent_at": None,
+        "finished_at": None,
     }
-    return Action.objects.create(id=f"{cluster.name}-{name}", **{**values, **columns})
+    return make_action(cluster, **{**values, **columns})
 
 
 def test_who_inspects_stops_where_the_cluster_does_not_answer(

@@ -20,6 +20,7 @@ from gangboard.store.models import Action, Cluster, WatchedObject
 from gangboard.store.objects import pack
 from tests.actions.site import QuickClock
 from tests.factories import make_cluster, make_ref, store_object
+from tests.recorded_actions import make_action
 
 pytestmark = pytest.mark.django_db
 HOLDS = "holds.gangboard.dev"
@@ -71,24 +72,16 @@ def make_failed(cluster: Cluster, action_id: str = "a1", **columns: Any) -> Acti
     """An action that ended a minute ago without what was asked for."""
     now = datetime.now(UTC)
     values = {
-        "verb": "suspend",
-        "cluster": cluster,
-        "cluster_name": cluster.name,
-        "api_group": "batch",
-        "kind": "Job",
-        "namespace": "research",
+        "id": action_id,
         "name": "job-late",
         "uid": "job",
-        "reason": "",
-        "actor_name": "olga",
-        "via": "page",
         "state": "failed",
-        "message": "Its answer was lost.",
         "requested_at": now - timedelta(minutes=2),
         "expires_at": now,
+        "sent_at": now - timedelta(minutes=2),
         "finished_at": now - timedelta(minutes=1),
     }
-    return Action.objects.create(id=action_id, **{**values, **columns})
+    return make_action(cluster, **{**values, **columns})
 
 
 def test_what_has_not_changed_is_not_read_again(

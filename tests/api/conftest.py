@@ -18,7 +18,7 @@ from gangboard.store import authentication, clusters, people
 from gangboard.store.gangs import Detail, gang_id, pack_detail
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
 from tests.factories import PODGROUPS, store_object
-from tests.readmodels.jobsets import GENERATION, HOLDS, JOBSETS, make_jobset
+from tests.stored_jobsets import GENERATION, HOLDS, JOBSETS, make_jobset
 
 API = "/api/v1/"
 SINCE = datetime(2026, 11, 1, 8, 30, tzinfo=UTC)

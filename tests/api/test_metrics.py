@@ -22,10 +22,11 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from gangboard import __version__
 from gangboard.api.metrics import access
-from gangboard.store.models import Action, Cluster, Heartbeat
+from gangboard.store.models import Cluster, Heartbeat
 from tests.factories import make_cluster, make_gang, make_heartbeats, make_resource
-from tests.readmodels.jobsets import HOLDS
+from tests.recorded_actions import make_action
 from tests.separate_process import run_python
+from tests.stored_jobsets import HOLDS
 
 pytestmark = pytest.mark.django_db
 
@@ -275,9 +276,7 @@ def test_the_paper_names_every_metric_with_its_labels() -> None:
     cluster = make_cluster("east", now=now, credentials_expire_at=now, problem="timeout")
     make_resource(cluster, HOLDS)
     make_gang(cluster)
-    Action.objects.create(
-        id="1", cluster=cluster, verb="suspend", state="sent", requested_at=now, expires_at=now
-    )
+    make_action(cluster, state="sent", requested_at=now, expires_at=now, finished_at=None)
     Client().get("/healthz")
     make_heartbeats(now=now)
     rows = re.findall(r"^\| `(gangboard_\w+)` \| (.*?) ?\|", PAPER.read_text(), re.MULTILINE)

@@ -16,7 +16,7 @@ from drf_spectacular.validation import validate_schema
 from gangboard.store.models import Cluster, Heartbeat, ResourceState
 from tests.api.conftest import World, make_gang, make_group, token_of
 from tests.factories import PODGROUPS, WORKLOADS, make_heartbeats, make_resource
-from tests.readmodels.recorded import make_action
+from tests.recorded_actions import make_action
 
 Ask = Callable[..., Any]
 COMPOSITES = "compositepodgroups.scheduling.k8s.io"

@@ -15,8 +15,8 @@ from gangboard.store.models import (
 )
 from tests.api.conftest import NOT_FOUND, Run
 from tests.factories import NOW as CHECKED
-from tests.readmodels.jobsets import HOLDS, make_hold
-from tests.readmodels.recorded import make_action
+from tests.recorded_actions import make_action
+from tests.stored_jobsets import HOLDS, make_hold
 
 Ask = Callable[..., Any]
 Post = Callable[..., Any]

@@ -24,8 +24,8 @@ from tests.factories import (
     make_job,
     make_members,
 )
-from tests.readmodels.recorded import make_action
 from tests.readmodels.room import make_fit
+from tests.recorded_actions import make_action
 
 GANG = "eu-train/research/JobSet/llama-sft"
 

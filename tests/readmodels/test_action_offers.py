@@ -16,8 +16,8 @@ from gangboard.readmodels.gangs import GangFilters, list_gangs
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Gang, Switch, WatchedObject
 from tests.factories import NOW, make_cluster, make_gang
-from tests.readmodels.jobsets import make_hold, make_jobset, make_readable
-from tests.readmodels.recorded import make_action
+from tests.recorded_actions import make_action
+from tests.stored_jobsets import make_hold, make_jobset, make_readable
 
 pytestmark = pytest.mark.django_db
 

@@ -25,7 +25,7 @@ from gangboard.readmodels.actions import (
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster
 from tests.factories import make_cluster
-from tests.readmodels.recorded import PATCH, make_action, make_audit
+from tests.recorded_actions import PATCH, make_action, make_audit
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ from gangboard.readmodels.holds import CursorError, HoldFilters, holds
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Gang, HoldCheck, ResourceState, WatchedObject
 from tests.factories import NOW, make_cluster, make_resource, store_object
-from tests.readmodels.jobsets import (
+from tests.stored_jobsets import (
     HOLDS,
     JOBS,
     JOBSETS,

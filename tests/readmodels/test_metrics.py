@@ -18,9 +18,10 @@ from gangboard.readmodels.metrics import (
     read_metrics,
 )
 from gangboard.store.access import Viewer
-from gangboard.store.models import Action, Cluster, HoldCheck, ResourceState, WatchedObject
+from gangboard.store.models import Cluster, HoldCheck, ResourceState, WatchedObject
 from tests.factories import NOW, make_cluster, make_gang, make_gangs, make_heartbeats, make_resource
-from tests.readmodels.jobsets import HOLDS, JOBSETS, make_hold, make_jobset, make_readable
+from tests.recorded_actions import make_action
+from tests.stored_jobsets import HOLDS, JOBSETS, make_hold, make_jobset, make_readable
 
 pytestmark = pytest.mark.django_db
 
@@ -29,21 +30,6 @@ SILENT = NOW - timedelta(minutes=10)
 
 def read(viewer: Viewer) -> Metrics:
     return read_metrics(viewer=viewer, now=NOW)
-
-
-def make_action(cluster: Cluster | None, number: int, state: str, verb: str = "suspend") -> None:
-    Action.objects.create(
-        id=f"{number:032x}",
-        verb=verb,
-        cluster=cluster,
-        cluster_name="eu-train",
-        namespace="research",
-        uid=f"uid-{number}",
-        state=state,
-        requested_at=NOW,
-        expires_at=NOW,
-        finished_at=NOW,
-    )
 
 
 def test_gangs_are_counted_by_cluster_health_and_code(owner: Viewer) -> None:
@@ -103,10 +89,10 @@ def test_ends_of_credentials_where_they_are_known(owner: Viewer) -> None:
 
 def test_actions_of_watched_clusters(owner: Viewer) -> None:
     cluster = make_cluster("east")
-    for number, state in enumerate(("verified", "verified", "refused")):
-        make_action(cluster, number, state)
-    make_action(cluster, 7, "verified", verb="resume")
-    make_action(None, 8, "verified")
+    for state in ("verified", "verified", "refused"):
+        make_action(cluster, state=state)
+    make_action(cluster, verb="resume")
+    make_action(cluster, cluster=None)
     assert set(read(owner).actions) == {
         ActionCount("east", "suspend", "verified", 2),
         ActionCount("east", "suspend", "refused", 1),
@@ -219,7 +205,7 @@ def test_the_number_of_queries_is_the_same_for_any_number_of_gangs(
 def test_who_has_no_role_counts_nothing(owner: Viewer, stranger: Viewer) -> None:
     cluster = make_cluster("east", credentials_expire_at=NOW)
     make_holds(cluster)
-    make_action(cluster, 1, "verified")
+    make_action(cluster)
     found = read(stranger)
     assert (found.clusters, found.expiries, found.gangs) == ((), (), ())
     assert (found.resources, found.holds, found.actions) == ((), (), ())

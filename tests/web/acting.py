@@ -20,7 +20,8 @@ from gangboard.store.models import Action, ActionStep, Cluster, Gang, HoldCheck,
 from gangboard.store.objects import pack, unpack
 from gangboard.web.forms import write_target
 from tests.factories import NOW, make_cluster, make_resource, store_object
-from tests.readmodels.jobsets import (
+from tests.recorded_actions import make_action
+from tests.stored_jobsets import (
     GENERATION,
     HOLDS,
     JOBS,
@@ -28,7 +29,6 @@ from tests.readmodels.jobsets import (
     make_hold,
     make_jobset,
 )
-from tests.readmodels.recorded import make_action
 
 REASON = "gpu-07 throws ECC errors"
 STEPS = (

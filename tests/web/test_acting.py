@@ -14,7 +14,7 @@ from django.utils import timezone
 from gangboard.store.models import Action, AuditEntry, Cluster, Gang, Grant, WatchedObject
 from gangboard.web.live.notifier import Notifier
 from tests.personas import Person, make_operator, make_owner, make_stranger
-from tests.readmodels.jobsets import GENERATION
+from tests.stored_jobsets import GENERATION
 from tests.web.acting import REASON, confirm_query, hold_job, job_target, job_targets, text_of
 
 pytestmark = pytest.mark.django_db

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from gangboard.store.models import Action, AuditEntry, Cluster, Gang
 from tests.personas import Person, make_owner, make_stranger
-from tests.readmodels.jobsets import make_hold
+from tests.stored_jobsets import make_hold
 from tests.web.acting import (
     REASON,
     hold_job,

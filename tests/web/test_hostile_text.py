@@ -27,9 +27,9 @@ from tests.factories import (
     make_resource,
 )
 from tests.personas import Person, make_owner
-from tests.readmodels.jobsets import make_hold
-from tests.readmodels.recorded import make_action, make_audit
 from tests.readmodels.room import make_capacity, make_fit, make_node, make_shape
+from tests.recorded_actions import make_action, make_audit
+from tests.stored_jobsets import make_hold
 
 HOSTILE = (
     "\"'><script>alert(1)</script><img src=x onerror=alert(1)>{{ 7|add:7 }}\u202e javascript:x"

@@ -16,8 +16,8 @@ from gangboard.store.models import Action, Cluster, Gang, WatchedObject
 from gangboard.store.objects import pack, unpack
 from gangboard.web.forms import read_target
 from tests.personas import Person, make_owner, make_reader
-from tests.readmodels.jobsets import JOBS
-from tests.readmodels.recorded import make_action
+from tests.recorded_actions import make_action
+from tests.stored_jobsets import JOBS
 from tests.web.acting import confirm_query, hold_job, job_targets, make_run, text_of
 
 pytestmark = pytest.mark.django_db

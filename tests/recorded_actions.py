@@ -15,13 +15,17 @@ PATH = "/apis/batch/v1/namespaces/research/jobs/llama-workers-1"
 PATCH = '[{"op":"replace","path":"/spec/suspend","value":true}]'
 
 
-def make_action(cluster: Cluster, **columns: Any) -> Action:
-    """Make a finished suspend of one Job by a Hold; `steps` are (kind, name, state, result)."""
+def make_action(cluster: Cluster, /, **columns: Any) -> Action:
+    """Make a finished suspend of one Job by a Hold; `steps` are (kind, name, state, result).
+
+    With `cluster=None` it is an action in a cluster that is watched no more.
+    """
     number = next(_numbers)
     steps = columns.pop("steps", ())
     values = {
         "id": f"{number:032x}",
         "verb": "suspend",
+        "cluster": cluster,
         "cluster_name": cluster.name,
         "gang_id": "gang-1",
         "api_group": "batch",
@@ -41,7 +45,7 @@ def make_action(cluster: Cluster, **columns: Any) -> Action:
         "sent_at": NOW + timedelta(seconds=number + 1),
         "finished_at": NOW + timedelta(seconds=number + 5),
     }
-    action = Action.objects.create(cluster=cluster, **{**values, **columns})
+    action = Action.objects.create(**{**values, **columns})
     for position, (kind, name, state, result) in enumerate(steps):
         ActionStep.objects.create(
             action=action,
