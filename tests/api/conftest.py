@@ -11,13 +11,14 @@ from django.test import Client
 from django.utils import timezone
 
 from gangboard.domain.group import Group, Policy
-from gangboard.domain.health import Health, Stage
+from gangboard.domain.health import Health
 from gangboard.domain.objects import Meta, ObjectRef
-from gangboard.domain.verdict import Evidence, Finding, JobState, MemberState, Scheduling
-from gangboard.store import authentication, clusters, people
-from gangboard.store.gangs import Detail, gang_id, pack_detail
-from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
-from tests.factories import PODGROUPS, store_object
+from gangboard.domain.verdict import Evidence, MemberState, Scheduling
+from gangboard.store import authentication, people
+from gangboard.store.gangs import Detail
+from gangboard.store.models import Cluster, Gang, WatchedObject
+from tests import factories
+from tests.factories import PODGROUPS, make_finding, make_job, make_resource, store_object
 from tests.stored_jobsets import GENERATION, HOLDS, JOBSETS, make_jobset
 
 API = "/api/v1/"
@@ -38,21 +39,15 @@ PERSONAS: dict[str, list[tuple[str, str | None, str]]] = {
 }
 
 
-def make_cluster(name: str) -> Cluster:
-    """A cluster that has answered just now and lets us see pods, but not nodes."""
-    cluster = clusters.add_cluster(name=name, document={}, server=f"https://{name}.example")
-    now = timezone.now()
-    Cluster.objects.filter(pk=cluster.pk).update(
-        contact_at=now, listed_at=now, discovered_at=now, server_version="v1.37.0"
-    )
+def make_site(name: str) -> Cluster:
+    """A cluster that has answered just now and lets us see Jobs, but not nodes."""
+    cluster = factories.make_cluster(name, now=timezone.now(), server=f"https://{name}.example")
     for resource, state in (
         ("jobs.batch", "ok"),
         ("nodes", "forbidden"),
         ("workloads.kueue.x-k8s.io", "not-served"),
     ):
-        ResourceState.objects.create(
-            cluster=cluster, resource=resource, state=state, version="v1", objects_count=3
-        )
+        make_resource(cluster, resource, state=state, objects_count=3)
     return cluster
 
 
@@ -60,39 +55,28 @@ def make_gang(
     cluster: str, namespace: str, name: str, detail: Detail | None = None, **changes: Any
 ) -> Gang:
     """A JobSet whose eight pods with a GPU each do not fit; `changes` are columns."""
-    health = Health(changes.get("health", "waiting"))
-    uid = f"uid-{cluster}-{namespace}-{name}"
-    row: dict[str, Any] = {
-        "api_group": "jobset.x-k8s.io",
-        "api_version": "v1alpha2",
-        "kind": "JobSet",
+    columns: dict[str, Any] = {
         "generation": 2,
-        "health": health.value,
-        "severity": health.severity,
-        "stage": "placement",
         "code": "fragmented",
         "title": "Fragmented",
         "message": f"{name} needs 8 GPUs on one node.",
         "advice": ["Drain node a.", "Or wait."],
-        "desired": 8,
-        "quorum": 8,
-        "created": 8,
         "requests": {"nvidia.com/gpu": "8", "memory": "17179869184"},
-        "accelerators": 8.0,
+        "queue": "",
+        "priority": "",
         "created_at": SINCE - timedelta(minutes=1),
         "since": SINCE,
         "observed_at": SINCE,
         "first_seen_at": SINCE,
-        "detail": pack_detail(detail or Detail()),
-        "memory": b"",
+        **changes,
     }
-    return Gang.objects.create(
-        id=gang_id(cluster, uid),
-        cluster=Cluster.objects.get(name=cluster),
+    return factories.make_gang(
+        Cluster.objects.get(name=cluster),
+        name,
         namespace=namespace,
-        name=name,
-        uid=uid,
-        **{**row, **changes},
+        uid=f"uid-{cluster}-{namespace}-{name}",
+        detail=detail or Detail(),
+        **columns,
     )
 
 
@@ -108,28 +92,18 @@ def make_group(cluster: str, namespace: str, name: str) -> WatchedObject:
 def detail_of(namespace: str) -> Detail:
     """One finding, one Job, one pod."""
     pod = ObjectRef("", "Pod", namespace, "train-workers-0", "pod-0")
-    finding = Finding(
+    finding = make_finding(
         "fragmented",
-        Health.WAITING,
-        Stage.PLACEMENT,
-        "Fragmented",
-        "It needs 8 GPUs on one node.",
+        title="Fragmented",
+        message="It needs 8 GPUs on one node.",
         advice=("Drain node a.",),
         evidence=(Evidence("free", "8 GPUs", pod),),
         since=SINCE,
     )
-    job = JobState(
+    job = make_job(
+        "train-workers",
         ref=ObjectRef("batch", "Job", namespace, "train-workers", "job-0"),
-        generation=1,
-        part="workers",
-        suspended=False,
-        held=False,
-        finished="",
-        desired=8,
-        created=8,
-        ready=0,
         nodes=("node-a",),
-        restarts=0,
         scheduling=Scheduling("gang", "As a gang", "its PodGroup asks for 8"),
     )
     member = MemberState(pod, "train-workers", "", Health.WAITING, "waiting", "Unschedulable")
@@ -149,7 +123,7 @@ def world(db: None) -> World:
     """East with team-a and team-b, west with team-a: one gang and one group in each."""
     places = [("east", "team-a"), ("east", "team-b"), ("west", "team-a")]
     for name in ("east", "west"):
-        make_cluster(name)
+        make_site(name)
     return World(
         {f"{c}/{n}": make_gang(c, n, f"train-{c}-{n}", detail_of(n)) for c, n in places},
         {f"{c}/{n}": make_group(c, n, f"group-{c}-{n}") for c, n in places},
@@ -197,12 +171,7 @@ def runs(world: World) -> dict[str, Run]:
     """A run in each namespace of the world, in clusters that have an actor."""
     Cluster.objects.update(actor_credentials=b"sealed")
     for resource, state in ((JOBSETS, "ok"), (HOLDS, "not-served")):
-        ResourceState.objects.create(
-            cluster=Cluster.objects.get(name="east"),
-            resource=resource,
-            state=state,
-            version="v1alpha2",
-        )
+        make_resource(Cluster.objects.get(name="east"), resource, state=state, version="v1alpha2")
     return {
         place: Run(
             make_jobset(
