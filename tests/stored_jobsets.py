@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from gangboard.domain.hold import Hold
-from gangboard.domain.objects import Controller, Meta, ObjectRef
+from gangboard.domain.objects import Controller, Meta
 from gangboard.domain.owner import Owner, Part
 from gangboard.domain.verdict import JobState, Scheduling
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, Gang
+from tests.diagnosis.building import a_meta
 from tests.factories import NOW, make_gang, make_resource, store_object
 
 JOBSETS, JOBS, HOLDS = "jobsets.jobset.x-k8s.io", "jobs.batch", "holds.gangboard.dev"
@@ -19,27 +19,9 @@ GENERATION = 3
 """Of every child Job."""
 
 
-def meta_of(
-    kind: str,
-    name: str,
-    uid: str,
-    *,
-    group: str,
-    version: str,
-    namespace: str = "research",
-    controller: Controller | None = None,
-    created_at: datetime = NOW - timedelta(hours=3),
-) -> Meta:
-    """Return metadata."""
-    return Meta(
-        api_version=version,
-        ref=ObjectRef(group, kind, namespace, name, uid),
-        resource_version="1",
-        generation=GENERATION,
-        created_at=created_at,
-        controller=controller,
-        owner_uids=(controller.uid,) if controller else (),
-    )
+def _meta(group: str, kind: str, name: str, uid: str, **fields: Any) -> Meta:
+    given = {"generation": GENERATION, "created_at": NOW - timedelta(hours=3), **fields}
+    return a_meta(group, kind, name, uid=uid, **given)
 
 
 def make_jobset(
@@ -64,13 +46,8 @@ def make_jobset(
         cluster,
         JOBSETS,
         Owner(
-            meta=meta_of(
-                "JobSet",
-                name,
-                uid,
-                group="jobset.x-k8s.io",
-                version="v1alpha2",
-                namespace=namespace,
+            meta=_meta(
+                "jobset.x-k8s.io", "JobSet", name, uid, version="v1alpha2", namespace=namespace
             ),
             desired=2 * jobs,
             parts=(part,),
@@ -98,9 +75,7 @@ def make_job_object(
 ) -> Owner:
     """Return a child Job of two pods."""
     return Owner(
-        meta=meta_of(
-            "Job", name, uid, group="batch", version="v1", namespace=namespace, controller=above
-        ),
+        meta=_meta("batch", "Job", name, uid, namespace=namespace, of=above),
         suspended=suspended,
         desired=2,
         part_name="workers",
@@ -136,16 +111,17 @@ def make_hold(cluster: Cluster, gang: Gang, job: str, **fields: Any) -> Hold:
         "reason": "gpu-07 throws ECC errors",
         "action": "0a1",
     }
-    meta = meta_of(
+    meta = _meta(
+        "gangboard.dev",
         "Hold",
         f"hold-{job}",
         f"hold-uid-{cluster.name}-{job}",
-        group="gangboard.dev",
         version="v1alpha1",
         namespace=gang.namespace,
         created_at=NOW - timedelta(minutes=20),
+        owner_uids=(gang.uid,),
     )
-    hold = Hold(meta=replace(meta, owner_uids=(gang.uid,)), **{**values, **fields})
+    hold = Hold(meta=meta, **{**values, **fields})
     store_object(cluster, HOLDS, hold)
     return hold
 

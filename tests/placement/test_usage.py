@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 
 from hypothesis import given
@@ -26,37 +25,29 @@ from gangboard.domain.capacity import (
     Taint,
 )
 from gangboard.domain.node import Node
-from gangboard.domain.objects import Condition, Meta, ObjectRef
+from gangboard.domain.objects import Condition
 from gangboard.domain.pod import Pod
 from gangboard.placement.usage import Usage
+from tests.diagnosis.building import a_node, a_pod, ago, requests
 from tests.placement.making import S, T, term
 
 GPU = "nvidia.com/gpu"
 
 
-def meta(kind: str, name: str) -> Meta:
-    ref = ObjectRef("", kind, "" if kind == "Node" else "team-a", name, f"uid-{name}")
-    return Meta("v1", ref, "1", 1, None)
-
-
-def going(kind: str, name: str) -> Meta:
-    return replace(meta(kind, name), deleting_since=datetime(2026, 1, 1, tzinfo=UTC))
-
-
-def node(name: str = "n1", ready: str = "True", **more: Any) -> Node:
-    return Node(meta("Node", name), Condition("Ready", ready), **more)
+def node(name: str = "n1", **more: Any) -> Node:
+    return a_node(name, **more)
 
 
 def pod(name: str = "p1", on: str = "n1", phase: str = "Running", **more: Any) -> Pod:
-    asked = {key.replace("gpu", GPU): Decimal(text) for key, text in more.pop("asks", {}).items()}
     ports, terms = frozenset(more.pop("host_ports", ())), tuple(more.pop("terms", ()))
     term = more.pop("counts", None)
     spreads = (Spread("zone", term),) if term else ()
     near = more.pop("near", None)
     needs = Needs(host_ports=ports, anti_affinity=terms, near=near, spreads=spreads)
     if more.pop("deleted", False):
-        return Pod(going("Pod", name), phase, on, requests=asked, needs=needs, **more)
-    return Pod(meta("Pod", name), phase, on, requests=asked, needs=needs, **more)
+        more["deleting_since"] = ago(60)
+    asks = requests(**more.pop("asks", {}))
+    return a_pod(name, on=on, phase=phase, requests=asks, needs=needs, **more)
 
 
 def filled(nodes: Iterable[Node] = (), pods: Iterable[Pod] = ()) -> Usage:
@@ -81,7 +72,7 @@ def test_nodes_are_in_the_order_of_their_names_and_as_they_are() -> None:
     taints = (Taint("gpu", "NoSchedule"),)
     more = {"labels": {"a": "b"}, "taints": taints, "unschedulable": True}
     room = {"allocatable": {"cpu": 4000}, "unreadable": frozenset({GPU})}
-    usage = filled([node("n2"), node("n10", "Unknown", **more, **room), node("n1")])
+    usage = filled([node("n2"), node("n10", ready=None, **more, **room), node("n1")])
     assert [one.name for one in usage.room().nodes] == ["n1", "n10", "n2"]
     assert usage.room().nodes[1] == NodeRoom("n10", {"a": "b"}, taints, True, False, **room)  # type: ignore[arg-type]
 
@@ -165,7 +156,7 @@ def test_a_request_that_could_not_be_read_makes_the_node_unreadable_in_it() -> N
 def test_only_what_placement_sees_is_a_change() -> None:
     usage = filled([node()], [pod(asks={"gpu": "1"})])
     assert not usage.put_node(replace(node(), ready=Condition("Ready", "True", "KubeletReady")))
-    assert usage.put_node(node(ready="False"))
+    assert usage.put_node(node(ready=False))
     assert not usage.put_pod(pod(asks={"gpu": "1"}, reason="Whatever"))
     assert not usage.put_pod(pod(asks={"gpu": "1.0"}))
     assert usage.put_pod(pod(asks={"gpu": "2"}))
@@ -322,7 +313,7 @@ NAMES = st.sampled_from(["n1", "n2", "n3"])
 NODES = st.builds(
     node,
     NAMES,
-    st.sampled_from(["True", "Unknown"]),
+    ready=st.sampled_from([True, None]),
     unschedulable=st.booleans(),
     allocatable=st.dictionaries(st.sampled_from(["cpu", GPU]), st.integers(0, 9)),
     unreadable=st.sampled_from([frozenset(), frozenset({"cpu"})]),

@@ -10,12 +10,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from gangboard.domain.hold import Hold
-from gangboard.domain.objects import Controller, Meta, ObjectRef
+from gangboard.domain.objects import Controller, Meta
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.store import action_context, objects
 from gangboard.store.action_context import find_gang, find_object, read_action_context
 from gangboard.store.models import Cluster, ResourceState
+from tests.diagnosis.building import a_meta
 from tests.factories import make_cluster, make_gang, store_object
 
 pytestmark = pytest.mark.django_db
@@ -26,9 +27,10 @@ HOLDS, WORKLOADS = "holds.gangboard.dev", "workloads.kueue.x-k8s.io"
 
 def meta(group: str, kind: str, name: str, uid: str, owner: str = "", second: int = 0) -> Meta:
     controller = Controller("jobset.x-k8s.io", "JobSet", "train", owner) if owner else None
-    created = datetime(2026, 11, 21, 10, 0, second, tzinfo=UTC)
-    ref = ObjectRef(group, kind, NAMESPACE, name, uid)
-    return Meta("v1", ref, "1", 1, created, controller=controller)
+    created_at = datetime(2026, 11, 21, 10, 0, second, tzinfo=UTC)
+    return a_meta(
+        group, kind, name, uid=uid, namespace=NAMESPACE, of=controller, created_at=created_at
+    )
 
 
 @pytest.fixture
