@@ -8,8 +8,8 @@ from typing import Any
 from gangboard.actions import hold_expiry, patches, preconditions, refusals, registered_kinds
 from gangboard.actions.actor_client import object_path
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.finishing import Exit, exit_early
-from gangboard.actions.live import Live, Seen
+from gangboard.actions.finishing import ActionExit, exit_early
+from gangboard.actions.live import Live, LiveOwner
 from gangboard.decode.holds import HOLD
 from gangboard.diagnosis.policy.plan import plan
 from gangboard.domain.action import (
@@ -40,7 +40,7 @@ def check(execution: ActionExecution) -> float:
     if cluster is None:
         name = execution.action.cluster_name
         return exit_early(
-            execution, Exit(ActionState.FAILED, f"Cluster {name} is not watched any more.")
+            execution, ActionExit(ActionState.FAILED, f"Cluster {name} is not watched any more.")
         )
     stored = _stored_ground(execution, cluster)
     levers = replace(read_levers(cluster), forced=execution.action.forced)
@@ -52,7 +52,7 @@ def check(execution: ActionExecution) -> float:
     versions = stored.api_versions if stored else action_context.served_versions(cluster.pk)
     live = Live(execution.client, versions)
     found = _target(execution, live)
-    if isinstance(found, Exit):
+    if isinstance(found, ActionExit):
         return exit_early(execution, found)
     ground = live.ground(found, stored)
     if execution.action.via == preconditions.VIA_GANGBOARD and hold_expiry.was_extended(
@@ -72,20 +72,20 @@ def _stored_ground(execution: ActionExecution, cluster: Cluster) -> ActionContex
     return action_context.read_action_context(cluster.pk, gang) if gang is not None else None
 
 
-def _target(execution: ActionExecution, live: Live) -> Seen | Exit:
+def _target(execution: ActionExecution, live: Live) -> LiveOwner | ActionExit:
     action = execution.action
     kind = registered_kinds.owner_kind(action.api_group, action.kind)
     assert kind is not None  # noqa: S101  # checked when it was asked
     seen = live.seen(kind, action.namespace, action.name)
     if seen is None:
-        return Exit(ActionState.GONE, f"{execution.object_name} is gone. Nothing was sent.")
+        return ActionExit(ActionState.GONE, f"{execution.object_name} is gone. Nothing was sent.")
     meta = seen.owner.meta
     if meta.ref.uid != action.uid:
         sentence = refusals.another_object(execution.object_name, action.uid, meta.ref.uid)
-        return Exit(ActionState.GONE, f"{sentence} Nothing was sent.")
+        return ActionExit(ActionState.GONE, f"{sentence} Nothing was sent.")
     if action.generation is not None and meta.generation != action.generation:
         sentence = refusals.changed(execution.object_name, action.generation, meta.generation)
-        return Exit(ActionState.CONFLICT, f"{sentence} Nothing was sent.")
+        return ActionExit(ActionState.CONFLICT, f"{sentence} Nothing was sent.")
     return seen
 
 
@@ -104,9 +104,9 @@ def _plan(execution: ActionExecution, ground: ActionContext, levers: ClusterLeve
     )
 
 
-def _refused(why: str, needs: str) -> Exit:
+def _refused(why: str, needs: str) -> ActionExit:
     more = f" What is needed: {needs}" if needs else ""
-    return Exit(ActionState.REFUSED, f"{why}{more}")
+    return ActionExit(ActionState.REFUSED, f"{why}{more}")
 
 
 def _write(execution: ActionExecution, planned: Plan) -> None:

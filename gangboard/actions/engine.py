@@ -15,7 +15,7 @@ from gangboard.actions import actor_client, checking, finishing, retries, sendin
 from gangboard.actions.actor_client import ClientFactory, NoActorError
 from gangboard.actions.clock import Clock, RealClock
 from gangboard.actions.execution import ActionExecution, Checkpoint
-from gangboard.actions.finishing import Exit
+from gangboard.actions.finishing import ActionExit
 from gangboard.actions.live import UnreadableError
 from gangboard.actions.verify import watching
 from gangboard.actions.worker_slots import WORKER_SLOTS, WorkerSlots
@@ -138,7 +138,7 @@ class Engine:
             and execution.action.finished_at is None
             and "exit" not in execution.context
         ):
-            finishing.exit_early(execution, Exit(ActionState.FAILED, STUMBLED))
+            finishing.exit_early(execution, ActionExit(ActionState.FAILED, STUMBLED))
         if execution.action.due_at is None:
             actions.release(execution.claim)
             return None

@@ -30,7 +30,7 @@ _LONGEST_LOOK = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Exit:
+class ActionExit:
     """An end of an action other than the one that was asked for."""
 
     state: ActionState
@@ -40,7 +40,7 @@ class Exit:
 
 def exit_early(
     execution: ActionExecution,
-    exit_: Exit,
+    exit_: ActionExit,
     step: ActionStep | None = None,
     step_columns: dict[str, Any] | None = None,
 ) -> float:
@@ -87,7 +87,7 @@ def _done_before(execution: ActionExecution) -> str:
 
 def finish(
     execution: ActionExecution,
-    exit_: Exit,
+    exit_: ActionExit,
     also: Callable[[], None] | None = None,
     *,
     step: ActionStep | None = None,
@@ -167,7 +167,7 @@ def remove_hold(execution: ActionExecution) -> float:
         actions.change_step(step, columns)
 
     if execution.action.finished_at is None:
-        finish(execution, Exit(ActionState(exit_["state"]), sentence), close)
+        finish(execution, ActionExit(ActionState(exit_["state"]), sentence), close)
     else:
         execution.write(message=sentence, due_at=None, context=True, also=close)
     return 0.0

@@ -40,7 +40,7 @@ class UnreadableError(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LiveOwner:
     """One owner as it is now."""
 
     owner: Owner
@@ -56,16 +56,16 @@ class Live:
     versions: dict[str, str]
     """Resource key → served version."""
 
-    def seen(self, kind: OwnerKind, namespace: str, name: str) -> Seen | None:
+    def seen(self, kind: OwnerKind, namespace: str, name: str) -> LiveOwner | None:
         """Return an owner by name, or None."""
         resource = kind.resource
         path = object_path(resource.group, self.version(resource), resource.plural, namespace, name)
         body = get_body(self.client, path)
         if body is None:
             return None
-        return Seen(_model(resource, body, self.version(resource), Owner), json.loads(body))
+        return LiveOwner(_model(resource, body, self.version(resource), Owner), json.loads(body))
 
-    def ground(self, target: Seen, stored: ActionContext | None) -> ActionContext:
+    def ground(self, target: LiveOwner, stored: ActionContext | None) -> ActionContext:
         """Return the gang of an owner or child Job from live objects; its groups as stored."""
         chain = self._chain(target.owner)
         top = chain[-1]

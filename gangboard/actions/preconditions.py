@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth import get_user_model
 
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.finishing import Exit
+from gangboard.actions.finishing import ActionExit
 from gangboard.domain.action import ActionState
 from gangboard.store.access import viewer_of
 from gangboard.store.actions import is_read_only
@@ -16,7 +16,7 @@ VIA_GANGBOARD = "gangboard"
 """`via` of what gangboard itself asks for: no person's rights stand behind it."""
 
 
-def unmet(execution: ActionExecution) -> Exit | None:
+def unmet(execution: ActionExecution) -> ActionExit | None:
     """Return why nothing more may be sent, or None (about 5 queries)."""
     sentence = (
         _stopped(execution) or _withdrawn(execution) or is_read_only(execution.action.cluster_id)
@@ -24,10 +24,10 @@ def unmet(execution: ActionExecution) -> Exit | None:
     begun = execution.action.sent_at is not None
     if sentence:
         if begun:
-            return Exit(ActionState.FAILED, f"Stopped half-way: {sentence}")
-        return Exit(ActionState.REFUSED, f"{sentence} Nothing was sent.")
+            return ActionExit(ActionState.FAILED, f"Stopped half-way: {sentence}")
+        return ActionExit(ActionState.REFUSED, f"{sentence} Nothing was sent.")
     if not begun and is_expired(execution):
-        return Exit(
+        return ActionExit(
             ActionState.EXPIRED,
             "It was not sent within five minutes of the click, so it is not sent any more.",
         )

@@ -7,7 +7,7 @@ import json
 from gangboard.actions import patches
 from gangboard.actions.actor_client import get_object
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.finishing import Exit
+from gangboard.actions.finishing import ActionExit
 from gangboard.domain.action import ActionState
 from gangboard.kube.errors import KubeError
 from gangboard.store.models import ActionStep
@@ -16,32 +16,34 @@ _PATCH_REJECTED = "the server rejected our request due to an error in our reques
 """What apiserver says of a JSON patch with a failing test (422 Invalid), without saying which."""
 
 
-def exit_for(execution: ActionExecution, step: ActionStep, error: KubeError) -> Exit:
+def exit_for(execution: ActionExecution, step: ActionStep, error: KubeError) -> ActionExit:
     """Return how an action ends whose step the server has refused. Raises KubeError from reading."""
     said = error.said.message or error.sentence
     subject = step.subject
     name = f"{subject['kind']} {subject['name']}"
     if error.code == "forbidden":
-        return Exit(ActionState.FAILED, _forbidden(said))
+        return ActionExit(ActionState.FAILED, _forbidden(said))
     if error.is_object_missing:
-        return Exit(ActionState.GONE, f"{name} is gone: {said}.")
+        return ActionExit(ActionState.GONE, f"{name} is gone: {said}.")
     if error.code == "already-exists":
-        return Exit(
+        return ActionExit(
             ActionState.CONFLICT, f"{name} is there already and was not made by this action."
         )
     if error.code == "conflict":
-        return Exit(ActionState.CONFLICT, f"{name} was changed at the same moment: {said}.")
+        return ActionExit(ActionState.CONFLICT, f"{name} was changed at the same moment: {said}.")
     is_rejected = error.code == "invalid" and said.rstrip(".") == _PATCH_REJECTED
     if is_rejected and step.method == "PATCH":
         return _moved_on(execution, step, name)
     if error.code == "throttled":
-        return Exit(
+        return ActionExit(
             ActionState.FAILED,
             "It was not done: the API server asked to slow down (429). Ask again in a moment.",
         )
     if error.code == "unauthorized":
-        return Exit(ActionState.FAILED, f"The API server rejected the actor's credentials: {said}.")
-    return Exit(ActionState.FAILED, f"The API server did not accept it: {said.rstrip('.')}.")
+        return ActionExit(
+            ActionState.FAILED, f"The API server rejected the actor's credentials: {said}."
+        )
+    return ActionExit(ActionState.FAILED, f"The API server did not accept it: {said.rstrip('.')}.")
 
 
 def _forbidden(said: str) -> str:
@@ -54,28 +56,28 @@ def _forbidden(said: str) -> str:
     return f"The API server forbids it: {said.rstrip('.')}."
 
 
-def _moved_on(execution: ActionExecution, step: ActionStep, name: str) -> Exit:
+def _moved_on(execution: ActionExecution, step: ActionStep, name: str) -> ActionExit:
     """Read which of the patch's tests has failed."""
     raw = get_object(execution.client, step.path)
     if raw is None:
-        return Exit(ActionState.GONE, f"{name} is gone.")
+        return ActionExit(ActionState.GONE, f"{name} is gone.")
     meta = raw["metadata"]
     uid = patches.tested(step.patch, "/metadata/uid")
     if meta["uid"] != uid:
-        return Exit(ActionState.GONE, another_object(name, uid, meta["uid"]))
+        return ActionExit(ActionState.GONE, another_object(name, uid, meta["uid"]))
     generation = patches.tested(step.patch, "/metadata/generation")
     if meta.get("generation") != generation:
-        return Exit(ActionState.CONFLICT, changed(name, generation, meta.get("generation")))
+        return ActionExit(ActionState.CONFLICT, changed(name, generation, meta.get("generation")))
     for operation in json.loads(step.patch):
         pointer = operation["path"]
         if operation["op"] == "test" and pointer.startswith("/spec/"):
             found = patches.value_at(raw, pointer)
             if found != operation["value"]:
-                return Exit(
+                return ActionExit(
                     ActionState.CONFLICT,
                     f"{name} has {patches.in_words({pointer: found})} now.",
                 )
-    return Exit(ActionState.CONFLICT, f"{name} was changed at the same moment; ask again.")
+    return ActionExit(ActionState.CONFLICT, f"{name} was changed at the same moment; ask again.")
 
 
 def another_object(name: str, wanted: str, found: str) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from gangboard.actions.actor_client import NoActorError
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.finishing import Exit, exit_early, finish
+from gangboard.actions.finishing import ActionExit, exit_early, finish
 from gangboard.actions.live import UnreadableError
 from gangboard.actions.preconditions import is_expired
 from gangboard.domain.action import ActionState, StepState, Verb
@@ -38,7 +38,9 @@ def after_error(
     if execution.state is ActionState.APPLIED:
         return _still_unverified(execution, sentence, wait or min(_LONGEST_AFTER, growing))
     if not passing:
-        return exit_early(execution, Exit(ActionState.FAILED, _nothing_sent(execution, sentence)))
+        return exit_early(
+            execution, ActionExit(ActionState.FAILED, _nothing_sent(execution, sentence))
+        )
     if is_expired(execution):
         return exit_early(execution, _too_late(execution, sentence))
     until = execution.action.expires_at.strftime("%H:%M:%S UTC")
@@ -51,10 +53,10 @@ def clear(execution: ActionExecution) -> None:
     execution.context.pop("trouble", None)
 
 
-def _too_late(execution: ActionExecution, sentence: str) -> Exit:
+def _too_late(execution: ActionExecution, sentence: str) -> ActionExit:
     if execution.action.sent_at is not None:
-        return Exit(ActionState.FAILED, f"Not finished within five minutes. {sentence}")
-    return Exit(ActionState.EXPIRED, f"Not sent within five minutes of the click. {sentence}")
+        return ActionExit(ActionState.FAILED, f"Not finished within five minutes. {sentence}")
+    return ActionExit(ActionState.EXPIRED, f"Not sent within five minutes of the click. {sentence}")
 
 
 def _nothing_sent(execution: ActionExecution, sentence: str) -> str:
@@ -78,7 +80,7 @@ def _still_unknown(execution: ActionExecution, sentence: str, delay: float) -> f
         minutes = int(_waited(execution) // 60)
         return exit_early(
             execution,
-            Exit(
+            ActionExit(
                 ActionState.FAILED,
                 f"It is not known whether {execution.object_name} was changed: the answer was lost, and it "
                 f"could not be read for {minutes} minutes. {sentence}",
@@ -97,7 +99,7 @@ def _still_unverified(execution: ActionExecution, sentence: str, delay: float) -
         minutes = int(_waited(execution) // 60)
         finish(
             execution,
-            Exit(
+            ActionExit(
                 ActionState.FAILED,
                 f"It was applied, but whether it has held is not known: {execution.object_name} could not "
                 f"be read for {minutes} minutes. {sentence}",

@@ -21,7 +21,7 @@ from gangboard.actions import (
 )
 from gangboard.actions.actor_client import Json
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.finishing import Exit, exit_early
+from gangboard.actions.finishing import ActionExit, exit_early
 from gangboard.actions.verify.guarding import unguard_others
 from gangboard.domain.action import ActionState, Lever, StepKind, StepState, Verb
 from gangboard.kube.errors import KubeError, Reach
@@ -66,7 +66,7 @@ def _rehearse(execution: ActionExecution) -> float:
             found = refusals.exit_for(execution, step, error)
             return exit_early(
                 execution,
-                Exit(found.state, f"{found.sentence} This was a dry run: nothing was sent."),
+                ActionExit(found.state, f"{found.sentence} This was a dry run: nothing was sent."),
             )
     execution.context[_REHEARSED] = True
     execution.checkpoint("rehearsal:answered")
@@ -88,7 +88,7 @@ def _prove(execution: ActionExecution, step: ActionStep) -> float:
             name = f"{step.subject['kind']} {step.subject['name']}"
             uids = (step.subject["uid"], raw["metadata"]["uid"])
             return exit_early(
-                execution, Exit(ActionState.GONE, refusals.another_object(name, *uids))
+                execution, ActionExit(ActionState.GONE, refusals.another_object(name, *uids))
             )
         if patches.value_at(raw, "/spec/suspend") is wanted:
             break
@@ -128,12 +128,12 @@ def _refuted(execution: ActionExecution, step: ActionStep, raw: Json, sends: int
             "feature gate MutatingAdmissionPolicy is off)."
         )
         execution.write(also=lambda: _note(execution, held=False))
-        return exit_early(execution, Exit(ActionState.REFUSED, sentence), step, columns)
+        return exit_early(execution, ActionExit(ActionState.REFUSED, sentence), step, columns)
     annotations = raw["metadata"].get("annotations") or {}
     holder = annotations.get("gangboard.dev/held-by", "another Hold")
     return exit_early(
         execution,
-        Exit(
+        ActionExit(
             ActionState.FAILED,
             f"Its Hold was removed, but a resume is still turned back (by {holder}): "
             f"{execution.object_name} stays suspended.",
@@ -250,13 +250,15 @@ def _met(execution: ActionExecution, step: ActionStep, error: KubeError) -> floa
     return step_results.met(execution, step, raw) if raw is not None else None
 
 
-def _exit_for(execution: ActionExecution, step: ActionStep, error: KubeError) -> Exit:
+def _exit_for(execution: ActionExecution, step: ActionStep, error: KubeError) -> ActionExit:
     """Return the end that a refusal means, also when what it was about cannot be read now."""
     try:
         return refusals.exit_for(execution, step, error)
     except KubeError:
         said = error.said.message or error.sentence
-        return Exit(ActionState.FAILED, f"The API server did not accept it: {said.rstrip('.')}.")
+        return ActionExit(
+            ActionState.FAILED, f"The API server did not accept it: {said.rstrip('.')}."
+        )
 
 
 def _took(execution: ActionExecution, step: ActionStep, answer: Answer) -> float:

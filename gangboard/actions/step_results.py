@@ -7,7 +7,7 @@ from typing import Any
 from gangboard.actions import patches
 from gangboard.actions.actor_client import Json
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.finishing import Exit, exit_early
+from gangboard.actions.finishing import ActionExit, exit_early
 from gangboard.domain.action import ActionState, StepKind, StepState, Verb
 from gangboard.domain.hold import HELD_BY
 from gangboard.store.models import ActionStep
@@ -54,7 +54,7 @@ def patched(
         f"The API server took the patch, but {step.subject['kind']} {step.subject['name']} came "
         f"back with {patches.in_words(found)}.{by}"
     )
-    return exit_early(execution, Exit(ActionState.FAILED, sentence), step, columns)
+    return exit_early(execution, ActionExit(ActionState.FAILED, sentence), step, columns)
 
 
 def met(execution: ActionExecution, step: ActionStep, raw: Json) -> float | None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from gangboard.actions import actor_client, patches, refusals, step_results
 from gangboard.actions.actor_client import get_object
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.finishing import SETTLE_SECONDS, Exit, exit_early
+from gangboard.actions.finishing import SETTLE_SECONDS, ActionExit, exit_early
 from gangboard.domain.action import ActionState, StepKind, StepState
 from gangboard.kube.errors import KubeError
 from gangboard.store.models import ActionStep
@@ -37,12 +37,12 @@ def _created(execution: ActionExecution, step: ActionStep) -> float:
     execution.context.pop("hold")
     if raw is not None:
         sentence = f"Another Hold has the name {hold['name']}; nothing was changed."
-        return _lost(execution, step, Exit(ActionState.CONFLICT, sentence))
+        return _lost(execution, step, ActionExit(ActionState.CONFLICT, sentence))
     sentence = (
         f"Hold {hold['name']} is not there: its request was lost, or somebody removed it. "
         f"{execution.object_name} was not touched."
     )
-    return _lost(execution, step, Exit(ActionState.FAILED, sentence))
+    return _lost(execution, step, ActionExit(ActionState.FAILED, sentence))
 
 
 def _patched(execution: ActionExecution, step: ActionStep) -> float:
@@ -50,11 +50,11 @@ def _patched(execution: ActionExecution, step: ActionStep) -> float:
     name = f"{step.subject['kind']} {step.subject['name']}"
     uid, generation = step.subject["uid"], patches.tested(step.patch, "/metadata/generation")
     if raw is None:
-        return _lost(execution, step, Exit(ActionState.GONE, f"{name} is gone."))
+        return _lost(execution, step, ActionExit(ActionState.GONE, f"{name} is gone."))
     meta = raw["metadata"]
     if meta["uid"] != uid:
         sentence = refusals.another_object(name, uid, meta["uid"])
-        return _lost(execution, step, Exit(ActionState.GONE, sentence))
+        return _lost(execution, step, ActionExit(ActionState.GONE, sentence))
     if _is_ours(execution, step, raw):
         return step_results.found_applied(execution, step, raw)
     met = step_results.met(execution, step, raw)
@@ -64,12 +64,12 @@ def _patched(execution: ActionExecution, step: ActionStep) -> float:
         return PAUSE
     if meta.get("generation") == generation:
         sentence = f"It was not carried out (its answer was lost): {name} was not changed."
-        return _lost(execution, step, Exit(ActionState.FAILED, sentence))
+        return _lost(execution, step, ActionExit(ActionState.FAILED, sentence))
     sentence = (
         f"It was not carried out: {name} was changed by somebody else meanwhile "
         f"(generation {meta.get('generation')}, this was about {generation})."
     )
-    return _lost(execution, step, Exit(ActionState.CONFLICT, sentence))
+    return _lost(execution, step, ActionExit(ActionState.CONFLICT, sentence))
 
 
 def _is_ours(execution: ActionExecution, step: ActionStep, raw: actor_client.Json) -> bool:
@@ -81,7 +81,7 @@ def _is_ours(execution: ActionExecution, step: ActionStep, raw: actor_client.Jso
     return raw["metadata"].get("generation") != before and patches.has_all(raw, wanted)
 
 
-def _lost(execution: ActionExecution, step: ActionStep, exit_: Exit) -> float:
+def _lost(execution: ActionExecution, step: ActionStep, exit_: ActionExit) -> float:
     columns = {"state": StepState.FAILED.value, "result": exit_.sentence}
     return exit_early(execution, exit_, step, columns)
 
@@ -105,7 +105,7 @@ def _deleted(execution: ActionExecution, step: ActionStep) -> float:
         sentence = (
             f"Hold {step.subject['name']} could not be removed; {execution.object_name} stays held."
         )
-        return _lost(execution, step, Exit(ActionState.FAILED, sentence))
+        return _lost(execution, step, ActionExit(ActionState.FAILED, sentence))
     execution.checkpoint(f"{step.kind}:about-to-repeat")
     execution.write(step=step, step_columns={"sends": step.sends + 1})
     execution.must_be_ours()

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from gangboard.actions import actor_client, finishing, service
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.finishing import Exit
+from gangboard.actions.finishing import ActionExit
 from gangboard.actions.requests import AcceptedRequest
 from gangboard.domain.action import ActionState
 from gangboard.kube.errors import KubeError, Reach
@@ -84,7 +84,7 @@ def test_a_hold_that_is_left_armed(monkeypatch: pytest.MonkeyPatch) -> None:
     def end_only(execution: ActionExecution) -> float:
         exit_ = execution.context["exit"]
         if execution.action.finished_at is None:
-            finishing.finish(execution, Exit(ActionState(exit_["state"]), exit_["sentence"]))
+            finishing.finish(execution, ActionExit(ActionState(exit_["state"]), exit_["sentence"]))
         else:
             execution.write(due_at=None)
         return 0.0

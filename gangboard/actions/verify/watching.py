@@ -9,7 +9,7 @@ from gangboard.actions import registered_kinds
 from gangboard.actions.actor_client import Json, get_object
 from gangboard.actions.checking import restarts_of
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.finishing import Exit, exit_early, finish
+from gangboard.actions.finishing import ActionExit, exit_early, finish
 from gangboard.actions.live import Live
 from gangboard.actions.verify import holding, kept, leaving_pods, siblings
 from gangboard.actions.verify.guarding import guard
@@ -153,7 +153,7 @@ def _verified(execution: ActionExecution) -> float:
     execution.checkpoint("verified:before-writing")
     finish(
         execution,
-        Exit(
+        ActionExit(
             ActionState.VERIFIED,
             " ".join([sentence, *notes]),
             {"warnings": [*execution.action.warnings, *notes], "guarded": suspends},
@@ -204,7 +204,9 @@ def _hold_lost(execution: ActionExecution, why: str) -> float:
     sentence = (
         f"Hold lost: {why} {execution.object_name} is still suspended, but nothing keeps it so."
     )
-    return exit_early(execution, Exit(ActionState.REVERTED, sentence, {"held_seconds": seconds}))
+    return exit_early(
+        execution, ActionExit(ActionState.REVERTED, sentence, {"held_seconds": seconds})
+    )
 
 
 def _reverted(execution: ActionExecution, undone: kept.Undone) -> float:
@@ -216,7 +218,7 @@ def _reverted(execution: ActionExecution, undone: kept.Undone) -> float:
     execution.write(also=also)
     return exit_early(
         execution,
-        Exit(
+        ActionExit(
             ActionState.REVERTED,
             f"It did not hold: {undone.sentence} {execution.object_name} is not {verb}.{_advice(execution)}",
             {
@@ -251,7 +253,7 @@ def _missing(execution: ActionExecution, name: str) -> float:
     if waits and above is not None and get_object(execution.client, above["path"]) is not None:
         return PAUSE
     return exit_early(
-        execution, Exit(ActionState.GONE, f"{name} was deleted while it was watched.")
+        execution, ActionExit(ActionState.GONE, f"{name} was deleted while it was watched.")
     )
 
 
@@ -264,7 +266,7 @@ def _given_up(execution: ActionExecution, left: tuple[Pod, ...]) -> float:
     sentence = f"{execution.object_name} is suspended and has stayed so, {why}."
     finish(
         execution,
-        Exit(ActionState.FAILED, sentence, {"guarded": True}),
+        ActionExit(ActionState.FAILED, sentence, {"guarded": True}),
         lambda: guard(execution.action),
     )
     return 0.0
