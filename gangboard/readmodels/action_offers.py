@@ -32,7 +32,7 @@ _NOT_THE_OWNER = frozenset({"being-deleted", "job-suspended"})
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ActionSubject:
     """One object with buttons: an owner or one of its Jobs."""
 
     ref: ObjectRef
@@ -41,15 +41,15 @@ class Subject:
     """It is suspended or held now: the verb that changes something is resume."""
 
 
-def job_subject(job: JobState) -> Subject:
+def job_subject(job: JobState) -> ActionSubject:
     """Return a child Job as the subject of its buttons."""
-    return Subject(job.ref, job.generation, job.suspended or job.held)
+    return ActionSubject(job.ref, job.generation, job.suspended or job.held)
 
 
-def owner_subject(gang: Gang) -> Subject:
+def owner_subject(gang: Gang) -> ActionSubject:
     """Return the owner of a gang as the subject of its buttons."""
     ref = ObjectRef(gang.api_group, gang.kind, gang.namespace, gang.name, gang.uid)
-    return Subject(ref, gang.generation, _is_stopped(gang.health, gang.code))
+    return ActionSubject(ref, gang.generation, _is_stopped(gang.health, gang.code))
 
 
 def _is_stopped(health: str, code: str) -> bool:
@@ -61,7 +61,7 @@ def gang_offers(
     viewer: Viewer,
     gang: Gang,
     cluster: Freshness,
-    subjects: Iterable[Subject],
+    subjects: Iterable[ActionSubject],
     now: datetime,
 ) -> dict[str, tuple[OfferRow, ...]]:
     """Return suspend and resume for each object of one gang, by uid.
@@ -148,7 +148,7 @@ def no_right(viewer: Viewer, cluster_id: int, namespace: str) -> str:
 
 def _plans(
     plans: Mapping[str, tuple[Plan, Plan]],
-    one: Subject,
+    one: ActionSubject,
     context: ActionContext,
     levers: ClusterLevers,
     now: datetime,
@@ -164,14 +164,14 @@ class _OfferBuilder:
     cluster: Freshness
     gang_id: str
 
-    def closed(self, one: Subject, why_not: str) -> tuple[OfferRow, ...]:
+    def closed(self, one: ActionSubject, why_not: str) -> tuple[OfferRow, ...]:
         """Return both buttons, off for the same reason."""
         primary = Verb.RESUME if one.stopped else Verb.SUSPEND
         return tuple(
             self._row(one, verb, why_not=why_not, primary=verb == primary) for verb in Verb
         )
 
-    def open(self, one: Subject, plans: tuple[Plan, Plan]) -> tuple[OfferRow, ...]:
+    def open(self, one: ActionSubject, plans: tuple[Plan, Plan]) -> tuple[OfferRow, ...]:
         """Return both buttons as planned."""
         allowed = [plan.verb for plan in plans if plan.allowed]
         primary = Verb.RESUME if one.stopped else Verb.SUSPEND
@@ -179,7 +179,7 @@ class _OfferBuilder:
             primary = allowed[0]
         return tuple(self._planned(one, plan, plan.verb == primary) for plan in plans)
 
-    def _planned(self, one: Subject, plan: Plan, primary: bool) -> OfferRow:
+    def _planned(self, one: ActionSubject, plan: Plan, primary: bool) -> OfferRow:
         warnings = plan.warnings
         if plan.allowed and self.cluster.is_stale:
             where = f"Cluster {self.cluster.cluster} {self.cluster.does_not}"
@@ -194,7 +194,12 @@ class _OfferBuilder:
         )
 
     def _row(
-        self, one: Subject, verb: Verb, lever: str = "", why_not: str = "", primary: bool = True
+        self,
+        one: ActionSubject,
+        verb: Verb,
+        lever: str = "",
+        why_not: str = "",
+        primary: bool = True,
     ) -> OfferRow:
         ref = one.ref
         return OfferRow(
@@ -224,7 +229,9 @@ def printable_lines(text: str) -> str:
 def _board_offer(row: GangRow, cluster: Freshness, why_not: str) -> OfferRow:
     ref = ObjectRef(row.api_group, row.kind, row.namespace, row.name, row.uid)
     stopped = _is_stopped(row.health, row.code)
-    pair = _OfferBuilder(cluster, row.id).closed(Subject(ref, row.generation, stopped), why_not)
+    pair = _OfferBuilder(cluster, row.id).closed(
+        ActionSubject(ref, row.generation, stopped), why_not
+    )
     return next(offer for offer in pair if offer.primary)
 
 

@@ -24,7 +24,7 @@ class NotFoundError(LookupError):
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class GangAddress:
     """What a person writes to name a gang."""
 
     cluster: str
@@ -35,17 +35,17 @@ class Address:
     name: str
 
 
-def read_address(text: str) -> Address:
+def read_address(text: str) -> GangAddress:
     """Return what `CLUSTER/NAMESPACE/KIND[.GROUP]/NAME` names. Raises ValueError with a sentence."""
     pieces = text.split("/")
     if len(pieces) != 4 or not all(pieces) or "\x00" in text:
         raise ValueError(f"{text!r} is not {FORMAT}, such as east/research/JobSet/llama-ft")
     cluster, namespace, kind, name = pieces
     kind, dot, group = kind.partition(".")
-    return Address(cluster, namespace, kind, group if dot else None, name)
+    return GangAddress(cluster, namespace, kind, group if dot else None, name)
 
 
-def find_gang(address: Address, *, viewer: Viewer) -> str:
+def find_gang(address: GangAddress, *, viewer: Viewer) -> str:
     """Return the id of the gang; one that is gone only when no other has its name.
 
     Raises NotFoundError, which says what there is instead.
@@ -73,7 +73,7 @@ def find_gang(address: Address, *, viewer: Viewer) -> str:
     raise NotFoundError(_instead(address, named, viewer))
 
 
-def _instead(address: Address, named: list[Gang], viewer: Viewer) -> str:
+def _instead(address: GangAddress, named: list[Gang], viewer: Viewer) -> str:
     clusters = list(Cluster.objects.filter(viewer.cluster_filter()).values_list("name", flat=True))
     if address.cluster not in clusters:
         names = ", ".join(clusters) or "none"

@@ -42,7 +42,7 @@ class FitReasonRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class BarSegment:
     """One stretch of the bar of all nodes, in percent of it."""
 
     start: float
@@ -96,7 +96,7 @@ class FitShape:
         return (*self.saturated, *self.excluded)
 
     @property
-    def bar(self) -> tuple[Segment, ...]:
+    def bar(self) -> tuple[BarSegment, ...]:
         """All nodes as one bar."""
         parts = [(self.open_nodes or 0, _OPEN), *((row.nodes, row.tone) for row in self.reasons)]
         whole = max(1, sum(nodes for nodes, _ in parts))
@@ -104,7 +104,7 @@ class FitShape:
         for nodes, tone in parts:
             width = 100 * nodes / whole
             if nodes:
-                segments.append(Segment(round(at, 2), round(width, 2), tone))
+                segments.append(BarSegment(round(at, 2), round(width, 2), tone))
             at += width
         return tuple(segments)
 

@@ -19,13 +19,13 @@ from gangboard.readmodels.gang_history import GangHistory, read_gang_history
 from gangboard.readmodels.gangs import GangRow, build_row
 from gangboard.readmodels.group_visibility import UnseenGroups
 from gangboard.readmodels.groups import GroupRow, groups_by_uid
-from gangboard.readmodels.kubectl import Command, commands_for
+from gangboard.readmodels.kubectl import KubectlCommand, commands_for
 from gangboard.readmodels.last_look import finding_then, member_then
 from gangboard.readmodels.members import MemberBlock, MemberRow, make_blocks, member_row
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.redaction import Redactor, redact
 from gangboard.readmodels.state_labels import Face, face_of, past_sentence
-from gangboard.readmodels.steps import Step, make_steps
+from gangboard.readmodels.steps import StageStep, make_steps
 from gangboard.readmodels.timeline import TimelineRow, make_timeline
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import Detail, unpack_detail
@@ -100,8 +100,8 @@ class GangDetail:
     jobs: tuple[JobRow, ...]
     members: tuple[MemberRow, ...]
     groups: tuple[GroupRow, ...]
-    steps: tuple[Step, ...]
-    commands: tuple[Command, ...]
+    steps: tuple[StageStep, ...]
+    commands: tuple[KubectlCommand, ...]
     events: tuple[EventRow, ...]
     cluster_sentence: str
     """What keeps us from looking at its cluster, or empty."""

@@ -9,14 +9,14 @@ from gangboard.readmodels.gangs import GangRow
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class KubectlCommand:
     """One command to copy."""
 
     meaning: str
     text: str
 
 
-def commands_for(row: GangRow) -> tuple[Command, ...]:
+def commands_for(row: GangRow) -> tuple[KubectlCommand, ...]:
     """Return the commands for a gang; none when a name of it is not fit for a shell.
 
     A kind is written `kind.version.group`, which kubectl takes for every API group: four
@@ -29,10 +29,10 @@ def commands_for(row: GangRow) -> tuple[Command, ...]:
         return ()
     place = f"-n {row.namespace}"
     return (
-        Command("The object", f"kubectl get {kind} {row.name} {place} -o yaml"),
-        Command("What its controller says", f"kubectl describe {kind} {row.name} {place}"),
-        Command("Pods and where they are", f"kubectl get pods {place} -o wide"),
-        Command(
+        KubectlCommand("The object", f"kubectl get {kind} {row.name} {place} -o yaml"),
+        KubectlCommand("What its controller says", f"kubectl describe {kind} {row.name} {place}"),
+        KubectlCommand("Pods and where they are", f"kubectl get pods {place} -o wide"),
+        KubectlCommand(
             "What happened to it",
             f"kubectl get events {place} --field-selector involvedObject.uid={row.uid}",
         ),

@@ -10,7 +10,7 @@ from gangboard.readmodels.state_labels import STAGE_LABELS, Face
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StageStep:
     """One of the five steps of a gang."""
 
     stage: str
@@ -29,7 +29,7 @@ class Step:
         ]
 
 
-def make_steps(row: GangRow) -> tuple[Step, ...]:
+def make_steps(row: GangRow) -> tuple[StageStep, ...]:
     """Return the five steps: passed, where it is, ahead; all unknown when we could not look."""
     position = {stage.value: stage.position for stage in Stage}.get(row.stage, 0)
     blind = row.health == Health.UNKNOWN
@@ -37,7 +37,7 @@ def make_steps(row: GangRow) -> tuple[Step, ...]:
     notes = _notes(row)
     steps = []
     for stage in Stage:
-        step = Step(stage.value, STAGE_LABELS[stage], "ahead", None, notes.get(stage, ""))
+        step = StageStep(stage.value, STAGE_LABELS[stage], "ahead", None, notes.get(stage, ""))
         if blind:
             step = replace(step, state="unknown", note="")
         elif stage.position < position or (over and stage.position == position):

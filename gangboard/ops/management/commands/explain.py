@@ -54,7 +54,7 @@ class Command(DatabaseCommand):
             self.stdout.write(_wrapped(one_line(line)))
 
 
-def _address(text: str) -> explain.Address:
+def _address(text: str) -> explain.GangAddress:
     try:
         return explain.read_address(text)
     except ValueError as error:
