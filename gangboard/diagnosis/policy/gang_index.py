@@ -21,7 +21,7 @@ _POD_GROUP = "PodGroup"
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class WaitReason:
     """Why a Job may not run now whatever it asks for."""
 
     why: str
@@ -105,28 +105,30 @@ class GangIndex:
         return self.queue_statuses[self.owner.meta.ref.uid]
 
     @property
-    def wait(self) -> Wait | None:
+    def wait(self) -> WaitReason | None:
         """Why none of its child Jobs may run now."""
         until = f"the {self.owner.meta.ref.kind} does"
         if self._own_queue.standing is QueueStanding.NOT_KNOWN:
-            return Wait(f"{self.name} is suspended, and may wait in queue {self.queue}", until)
+            return WaitReason(
+                f"{self.name} is suspended, and may wait in queue {self.queue}", until
+            )
         if not self.is_admitted:
-            return Wait(f"{system()} has not admitted {self.name}", until)
-        return Wait(f"{self.name} is suspended", until) if self.owner.suspended else None
+            return WaitReason(f"{system()} has not admitted {self.name}", until)
+        return WaitReason(f"{self.name} is suspended", until) if self.owner.suspended else None
 
-    def wait_of(self, job: Owner) -> Wait | None:
+    def wait_of(self, job: Owner) -> WaitReason | None:
         """Why a child Job may not run now: because of its owner, or of a queue of its own."""
         own = self.queue_statuses[job.meta.ref.uid]
         if self.wait is not None or own.may_run or not job.suspended:
             return self.wait
         name = label(job.meta.ref)
         if own.standing is QueueStanding.NOT_KNOWN:
-            return Wait(f"{name} may wait in queue {own.queue}", "that has admitted it")
+            return WaitReason(f"{name} may wait in queue {own.queue}", "that has admitted it")
         if own.standing is QueueStanding.DEACTIVATED:
             listed = names(entry.meta.ref.name for entry in own.entries)
             why = f"Workload {listed} of {name} is deactivated (spec.active is false)"
-            return Wait(why, "that is activated and admitted")
-        return Wait(f"{system()} has not admitted {name}", "it is admitted")
+            return WaitReason(why, "that is activated and admitted")
+        return WaitReason(f"{system()} has not admitted {name}", "it is admitted")
 
     def unfinished_beside(self, job: Owner, chosen: frozenset[str]) -> int:
         """Return how many Jobs are unfinished beside this one and the chosen uids."""
