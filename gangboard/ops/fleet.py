@@ -50,7 +50,7 @@ def remove_simulated() -> list[str]:
 
 
 @dataclass(slots=True)
-class Fleet:
+class SimulatedClusters:
     """The simulated clusters of this run. A simulator chooses its port anew at each start."""
 
     folder: Path

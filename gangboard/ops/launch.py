@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.db import connections
 
 from gangboard.ops import children, links
-from gangboard.ops.fleet import Fleet, real_clusters, remove_simulated
+from gangboard.ops.fleet import SimulatedClusters, real_clusters, remove_simulated
 from gangboard.ops.kubeconfigs import context_name, read_access, save_access
 from gangboard.ops.supervisor import Supervisor
 from gangboard.store import authentication, people
@@ -115,12 +115,14 @@ def _run(
     say("Ending.")
 
 
-def _start_simulated(supervisor: Supervisor, say: Callable[[str], None]) -> Fleet | None:
+def _start_simulated(
+    supervisor: Supervisor, say: Callable[[str], None]
+) -> SimulatedClusters | None:
     if real := real_clusters():
         for name in remove_simulated():
             say(f"The simulated cluster {name} is gone, because {real[0]} is configured.")
         return None
-    fleet = Fleet(settings.STATE_DIR / "simulator", say)
+    fleet = SimulatedClusters(settings.STATE_DIR / "simulator", say)
     fleet.start(supervisor, code=settings.BASE_DIR)
     return fleet
 
