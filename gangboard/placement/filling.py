@@ -39,7 +39,7 @@ Placed = dict[int, list[int]]
 
 
 @dataclass(slots=True)
-class Table:
+class FillTable:
     """Members that are left, and nodes that can still take some of them."""
 
     counts: list[int]
@@ -94,7 +94,7 @@ def fill(
 
 def _table(
     snapshot: NodeSnapshot, parties: Sequence[Party], when: When, mask: Mask | None
-) -> Table:
+) -> FillTable:
     asked = [wanted(party.shape) for party in parties]
     resources = sorted({resource for one in asked for resource in one})
     requests = [[one.get(resource, 0) for resource in resources] for one in asked]
@@ -117,10 +117,10 @@ def _table(
             free = free.astype(object)
         room.append(np.clip(free, 0, most))
     pairs = conflicting_pairs([party.shape for party in parties])
-    return Table(counts, requests, pairs, places, caps[:, places], room)
+    return FillTable(counts, requests, pairs, places, caps[:, places], room)
 
 
-def _fill(table: Table, target: int, budget: Budget) -> Placed | None:
+def _fill(table: FillTable, target: int, budget: Budget) -> Placed | None:
     if target <= 0:
         return {}
     if not _may_fit(table, target):
@@ -153,7 +153,7 @@ def _fill(table: Table, target: int, budget: Budget) -> Placed | None:
     return table.placed
 
 
-def _may_fit(table: Table, target: int) -> bool:
+def _may_fit(table: FillTable, target: int) -> bool:
     """Look for a proof of NO: by what each shape could place alone, and by totals per resource."""
     sums = table.caps.sum(axis=1).tolist()
     if sum(map(min, table.counts, sums)) < target:
@@ -167,7 +167,7 @@ def _may_fit(table: Table, target: int) -> bool:
 # One quick placement
 
 
-def _quick(table: Table, target: int) -> Placed | None:
+def _quick(table: FillTable, target: int) -> Placed | None:
     """Fill nodes one after the other, the pickiest shape and the least useful nodes first."""
     caps = table.caps
     order = np.lexsort((caps.sum(axis=0), np.count_nonzero(caps, axis=0)))
@@ -192,7 +192,7 @@ def _quick(table: Table, target: int) -> Placed | None:
     return {int(table.places[at]): taken for at, taken in placed.items()}
 
 
-def _beside(table: Table, shape: int, at: int, taken: Sequence[int]) -> int:
+def _beside(table: FillTable, shape: int, at: int, taken: Sequence[int]) -> int:
     """Return how many pods of a shape go on a node beside those that are there already."""
     if any(shape in pair and taken[pair[0] + pair[1] - shape] for pair in table.conflicts):
         return 0
@@ -209,7 +209,7 @@ def _beside(table: Table, shape: int, at: int, taken: Sequence[int]) -> int:
 # Nodes where nobody is in the way of anybody
 
 
-def _settle(table: Table) -> None:
+def _settle(table: FillTable) -> None:
     """Place all that fits on nodes that take it together, and drop shapes that are placed.
 
     Whatever is placed elsewhere, less on such a node never helps. With fewer left to place, more
@@ -230,7 +230,7 @@ def _settle(table: Table) -> None:
         table.only(np.any(table.caps, axis=0, keepdims=True)[0])
 
 
-def _easy(table: Table) -> Mask:
+def _easy(table: FillTable) -> Mask:
     """Return the nodes on which the caps of all shapes fit together."""
     found = np.ones(len(table.places), dtype=np.bool_)
     for resource, column in enumerate(table.room):
@@ -247,7 +247,7 @@ def _easy(table: Table) -> Mask:
 # Nodes where somebody is
 
 
-def _classes(table: Table, budget: Budget) -> Iterator[SearchClass]:
+def _classes(table: FillTable, budget: Budget) -> Iterator[SearchClass]:
     """Yield the nodes on which the same combinations fit, with the largest of these.
 
     For every combination of all shapes but one, the most that fits of that one is worked out for
@@ -285,7 +285,7 @@ def _config(others: Sequence[int], last: int, one: Sequence[int], count: int) ->
     return tuple(config)
 
 
-def _most(table: Table, last: int, others: Sequence[int], one: Sequence[int]) -> Whole:
+def _most(table: FillTable, last: int, others: Sequence[int], one: Sequence[int]) -> Whole:
     """Return how many pods of the last shape fit beside so many of the others; -1: not even these."""
     counts = dict(zip(others, one, strict=True))
     there = [at for at, count in counts.items() if count]
