@@ -50,8 +50,8 @@ urlpatterns = [
     path("live/groups/", groups.groups_updates, name="groups-updates"),
     path("live/clusters/", clusters.clusters_updates, name="clusters-updates"),
     path("live/clusters/<str:name>/", clusters.cluster_updates, name="cluster-updates"),
-    path("sign-in/", sign_in.sign_in, name="sign-in"),
+    path("sign-in/", sign_in.SignInView.as_view(), name="sign-in"),
     path("sign-in/link/", sign_in.use_link, name="sign-in-link-use"),
     path("sign-in/link/<str:secret>/", sign_in.follow_link, name="sign-in-link"),
-    path("sign-out/", sign_in.sign_out, name="sign-out"),
+    path("sign-out/", sign_in.SignOutView.as_view(), name="sign-out"),
 ]
