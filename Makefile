@@ -3,21 +3,30 @@
 PYTHON ?= python3
 PROFILE ?= 1.37
 PORT ?= 8000
+# Processes that a whole run of tests is divided among: two that wait and one that computes keep two cores busy.
+LANES ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check fmt venv controlplane packages testcluster screenshots exhaustive interleavings agreement attack lock
+.PHONY: run test tests check lint types fmt venv controlplane packages testcluster screenshots exhaustive interleavings agreement attack lock
 
 run: venv
 	@$(BIN)/python manage.py up --port $(PORT)
 
-test: venv packages controlplane check
-	$(BIN)/python -m pytest
+test: venv packages controlplane lint
+	@$(MAKE) --no-print-directory -j2 types tests
 
-check: venv
+tests: venv
+	$(BIN)/python -m pytest -n $(LANES) --dist loadscope
+
+check: lint types
+
+lint: venv
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
+
+types: venv
 	$(BIN)/mypy
 
 fmt: venv

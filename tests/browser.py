@@ -44,9 +44,13 @@ def follow_link(page: Page, link: str) -> None:
     page.wait_for_url(lambda url: "/sign-in/" not in url)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A browser for the session; tests open contexts of their own."""
+    """A browser for a file of tests; they open contexts of their own.
+
+    Playwright leaves an event loop running for as long as it lasts, in which Django's database refuses
+    to work for other tests.
+    """
     if shutil.which("chromium") is None and os.environ.get("CI") != "true":
         pytest.skip("chromium is not installed: run make packages as root")
     with chromium() as opened:

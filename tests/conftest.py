@@ -9,7 +9,13 @@ from hypothesis import settings
 from tests import random_sets
 from tests.emptying import emptied_with_the_audit
 
-pytest_plugins = ["tests.tiers", "tests.services", "tests.controlplane.fixtures", "tests.browser"]
+pytest_plugins = [
+    "tests.lanes",
+    "tests.tiers",
+    "tests.services",
+    "tests.controlplane.fixtures",
+    "tests.browser",
+]
 
 # Tests that commit empty the tables afterwards, which the audit refuses.
 TransactionTestCase._fixture_teardown = emptied_with_the_audit(  # type: ignore[attr-defined]

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.lanes import place_in_lanes
 from tests.live.figures import TAKEN
 
 TIERS = ("unit", "services", "controlplane", "browser")
@@ -31,6 +32,11 @@ SLOWEST = 30
 """Tests whose seconds are told at the end of a run; those of setting up and clearing away are theirs."""
 WORTH_TELLING = 1.0
 """Seconds; a test that took less is not among the slow ones, however few there are."""
+
+_TIER = "tier"
+"""The property of a test by which the process that tells of the run learns its tier."""
+_FIGURES = "figures"
+"""What a lane gives that process at its end."""
 
 _MEANINGS = {
     "unit": "units, pages, API and simulator",
@@ -64,25 +70,39 @@ class Tiers:
         """By node id, with setting up and clearing away."""
 
     @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Order by tier, keeping the order inside each; what leaves schedulers busy comes last of all."""
-        items.sort(key=lambda item: (item.path.match(BUSY), TIERS.index(tier_of(item))))
-        self.tier_of = {item.nodeid: tier_of(item) for item in items}
-        if _in_ci():
-            for item in items:
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Order by tier, keeping the order inside each; what leaves schedulers busy comes last of all.
+
+        Where the run has lanes, what waits goes first: the other lanes have enough to do meanwhile.
+        """
+        if _is_lane(config):
+            items.sort(key=place_in_lanes)
+        else:
+            items.sort(key=lambda item: (item.path.match(BUSY), TIERS.index(tier_of(item))))
+        for item in items:
+            item.user_properties.append((_TIER, tier_of(item)))
+            if _in_ci():
                 item.add_marker(pytest.mark.flaky(reruns=1))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count each test once, and all of its seconds."""
         took = self.seconds.get(report.nodeid, 0.0) + report.duration
         self.seconds[report.nodeid] = took
+        tier = str(dict(report.user_properties)[_TIER])
+        self.tier_of[report.nodeid] = tier
         if report.outcome == "rerun":  # type: ignore[comparison-overlap]  # the plugin's own word
             self.second_tries[report.nodeid] = report.longreprtext
         elif report.when == "call" or report.outcome != "passed":
-            tier = self.tier_of.get(report.nodeid, "unit")
             self.counts[tier][report.outcome] += 1
             if report.outcome == "skipped":
                 self.skipped.append(report.nodeid)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take the figures of a lane that has ended; one that crashed has none."""
+        TAKEN.extend(getattr(node, "workeroutput", {}).get(_FIGURES, ()))
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Say how many tests of which tier ran, what took long, and the figures of the live ones."""
@@ -121,7 +141,9 @@ class Tiers:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """In CI nothing may be left out, and no tier may be empty on a whole run."""
-        if not _in_ci():
+        if _is_lane(session.config):
+            session.config.workeroutput[_FIGURES] = TAKEN  # type: ignore[attr-defined]
+        if _is_lane(session.config) or not _in_ci():
             return
         whole = session.config.args in ([], ["tests"], [str(Path.cwd() / "tests")])
         empty = [tier for tier in TIERS if not self.counts[tier]["passed"]] if whole else []
@@ -135,6 +157,11 @@ class Tiers:
             )
         if self.complaints:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _is_lane(config: pytest.Config) -> bool:
+    """Return whether this process is a lane of a run (see `lanes`), not the one that tells of it."""
+    return hasattr(config, "workerinput")
 
 
 def _in_ci() -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from tests.acting.scene import Json, Scene
 from tests.controlplane.client import wait
 from tests.controlplane.objects import JOBSET, JobOptions, jobset
+from tests.scenarios.scenario import WHEN_TOLD
 
 _STAYS_SECONDS = 8.0
 """Longer than any controller here needs for its next move."""
@@ -22,9 +23,14 @@ def _warned(scene: Scene, job: str, *words: str) -> None:
 
 def _finish_pods(scene: Scene, job: str) -> None:
     """Let all pods of a Job succeed."""
-    note = {"metadata": {"annotations": {"test.gangboard.dev/complete-after": "1s"}}}
     for pod in scene.pods(job):
-        scene.client.patch("v1", "Pod", pod["metadata"]["name"], note, scene.namespace)
+        _tell(scene, pod, "complete-after", "1s")
+
+
+def _tell(scene: Scene, pod: Json, what: str, value: str) -> None:
+    """Tell the fake kubelet something about a pod (see `tests/controlplane/kwok.yaml`)."""
+    note = {"metadata": {"annotations": {f"test.gangboard.dev/{what}": value}}}
+    scene.client.patch("v1", "Pod", pod["metadata"]["name"], note, scene.namespace)
 
 
 def _condition(obj: Json, type_: str) -> bool:
@@ -96,7 +102,7 @@ def success_policy(scene: Scene) -> None:
 def depends_on(scene: Scene) -> None:
     """What waits for the held Job is not made; it is once the Job is resumed and ready."""
     jobs: dict[str, JobOptions] = {
-        "first": {"node_selector": scene.where, "start_after": "20s"},
+        "first": {"node_selector": scene.where, "start_after": WHEN_TOLD},
         "second": {"node_selector": scene.where, "depends_on": {"first": "Ready"}},
     }
     scene.set_up(jobset("run", scene.namespace, jobs=jobs))
@@ -110,6 +116,8 @@ def depends_on(scene: Scene) -> None:
         "resume", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-first-0")}
     )
     assert ended["state"] == "verified", ended
+    (first,) = wait(lambda: scene.pods("run-first-0"), what="the first pod after the resume")
+    _tell(scene, first, "start-after", "0s")
     scene.wait_running(1, "run-second-0")
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,8 +42,7 @@ _READY_SECONDS = 90.0  # generous: machines that run tests are busy
 class ControlPlane:
     """A running control plane. Made by `start`, ended by `stop` or the end of the `with` block.
 
-    Attributes: `profile`, `minor` (37 for 1.37), `url` of the API server, `kubeconfig` (path of an
-    admin kubeconfig with everything inlined), `client` (an admin `Client`), `folder` (logs, keys),
+    Attributes: `profile`, `minor` (37 for 1.37), `url` of the API server, `folder` (logs, keys),
     `started_in` (seconds from the start to ready).
     """
 
@@ -51,6 +51,9 @@ class ControlPlane:
         self.profile = profile
         self.minor = profile.minor
         self.started_in = 0.0
+        self._resting: list[str] = []
+        """Processes that `rest` has stopped in their tracks."""
+        self._waking = threading.Lock()
         began = time.monotonic()
         self._supervisor = Supervisor(directory)
         self.folder = self._supervisor.folder
@@ -74,13 +77,13 @@ class ControlPlane:
         authority = self.folder / "certificates"
         authority.mkdir()
         certificates = make_certificates(authority)
-        self.kubeconfig = self.folder / "admin.kubeconfig"
+        self._kubeconfig = self.folder / "admin.kubeconfig"
         self._layout = Layout(
             self.profile,
             self.folder,
             free_ports(),
             certificates,
-            self.kubeconfig,
+            self._kubeconfig,
             make_kueue_certificates(authority / "kueue") if self.profile.kueue else None,
         )
         self.url = self._layout.url
@@ -89,8 +92,8 @@ class ControlPlane:
             "client-certificate-data": _inlined(admin.certificate),
             "client-key-data": _inlined(admin.key),
         }
-        self._write_kubeconfig(self.kubeconfig, user)
-        self.client = Client(
+        self._write_kubeconfig(self._kubeconfig, user)
+        self._client = Client(
             self.url, ca=certificates.ca, certificate=(admin.certificate, admin.key)
         )
         self._probe = urllib3.PoolManager(ca_certs=str(certificates.ca))
@@ -121,6 +124,39 @@ class ControlPlane:
                 crd["metadata"]["name"],
                 until=lambda found: is_true(found, "Established"),
             )
+
+    # What wakes it up
+
+    @property
+    def client(self) -> Client:
+        """An admin's client."""
+        self._wake()
+        return self._client
+
+    @property
+    def kubeconfig(self) -> Path:
+        """An admin's kubeconfig, with everything inlined."""
+        self._wake()
+        return self._kubeconfig
+
+    def rest(self) -> None:
+        """Stop it in its tracks until somebody asks for its client or its kubeconfig.
+
+        One that nobody uses costs a tenth of a core while it runs.
+        """
+        if not self._resting:
+            self._resting = list(self.process_ids)
+            for name in self._resting:
+                self.pause_process(name)
+
+    def _wake(self) -> None:
+        """Let it go on, in the order of its start, and wait until its parts answer again."""
+        with self._waking:
+            for name in self._resting:
+                self.continue_process(name)
+            for name in self._resting:
+                self._wait_ready(name)
+            self._resting = []
 
     # Processes
 
@@ -280,8 +316,8 @@ class ControlPlane:
     def stop(self) -> None:
         """End everything and remove the temporary folder. Safe to call twice."""
         self._supervisor.close()
-        if hasattr(self, "client"):  # not when the start failed early
-            self.client.close()
+        if hasattr(self, "_client"):  # not when the start failed early
+            self._client.close()
             self._probe.clear()
 
     def __enter__(self) -> Self:

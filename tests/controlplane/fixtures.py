@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -37,11 +37,22 @@ _RUNNING: list[ControlPlane] = []
 """Those of the session that are up."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark every test that uses a control plane, so that `-m "not controlplane"` leaves them out."""
-    for item in items:
-        if _FIXTURES & set(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.controlplane)
+    if _FIXTURES & set(getattr(item, "fixturenames", ())):
+        item.add_marker(pytest.mark.controlplane)
+
+
+_last_file: Path | None = None
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Rest all control planes when another file of tests begins; those that it uses wake up."""
+    global _last_file
+    if item.path != _last_file:
+        _last_file = item.path
+        for plane in _RUNNING:
+            plane.rest()
 
 
 def _started(profile: str) -> Iterator[ControlPlane]:
@@ -58,24 +69,6 @@ def _started(profile: str) -> Iterator[ControlPlane]:
             yield plane
         finally:
             _RUNNING.remove(plane)
-
-
-@contextmanager
-def others_paused(planes: Collection[ControlPlane]) -> Iterator[None]:
-    """Stop all control planes of the session but these in their tracks, and let them go on after.
-
-    Each costs a tenth of a core while nobody uses it.
-    """
-    others = [plane for plane in _RUNNING if plane not in planes]
-    try:
-        for plane in others:
-            for name in plane.process_ids:
-                plane.pause_process(name)
-        yield
-    finally:
-        for plane in others:
-            for name in plane.process_ids:
-                plane.continue_process(name)
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ commands from standard input, one JSON object a line, and answers each with one 
     {"do": "start", "name": N, "argv": [...], "env": {...}, "log": FILE}  -> {"pid": 1}
     {"do": "signal", "name": N, "signal": 19}                            -> {}
     {"do": "stop", "name": N}                                            -> {}
+    {"do": "end"}                                                        -> (it ends everything)
     {"do": "status", "name": N}                            -> {"pid": 1, "exit": null | code}
 
 `start` may also have "cwd", and "out", a file for standard output alone. Its first line is
@@ -128,8 +129,11 @@ def _serve(guard: _Guard, parent: int) -> None:
             return
         *lines, unread = (unread + chunk).split(b"\n")
         for line in lines:
+            command = json.loads(line)
+            if command["do"] == "end":
+                return
             try:
-                reply = guard.answer(json.loads(line))
+                reply = guard.answer(command)
             except _Over:
                 raise
             except Exception as error:  # noqa: BLE001 - the edge of this process: told to the caller

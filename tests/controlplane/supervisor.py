@@ -114,7 +114,9 @@ class Supervisor:
 
     def close(self) -> None:
         """End the guard and with it everything that it started. Safe to call twice."""
-        with contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(BrokenPipeError, ValueError):
+            # Not by the end of the pipe alone: a process that was forked meanwhile holds it, too.
+            self._asks.write(b'{"do": "end"}\n')
             self._asks.close()
         try:
             self._guard.wait(_ANSWER_SECONDS)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.controlplane.client import PATIENCE
 from tests.installation import Installation
 
 
@@ -86,7 +87,7 @@ def second_worker(installation: Installation, database: Database) -> Iterator[Wo
     log = installation.folder / "second-worker.log"
     process = installation.start("second-worker", command, log)
     try:
-        wait_until(lambda: bool(database.workers() - before), 60, "the second worker to live")
+        wait_until(lambda: bool(database.workers() - before), PATIENCE, "the second worker to live")
         (holder,) = database.workers() - before
         yield Worker(process.pid, holder, log)
     finally:

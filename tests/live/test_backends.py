@@ -11,6 +11,7 @@ import pytest
 import urllib3
 
 from gangboard.simulator import Simulator
+from tests.controlplane.client import PATIENCE
 from tests.installation import Installation
 from tests.live.figures import tell
 from tests.live.poll_worker import wait_until
@@ -74,7 +75,7 @@ def _wait_for_verdicts(
         return {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
 
     try:
-        wait_until(lambda: not differing(), 60, "every verdict of the fleet")
+        wait_until(lambda: not differing(), PATIENCE, "every verdict of the fleet")
     except AssertionError:
         assert differing() == {}, "(found, expected)"
 

@@ -18,6 +18,7 @@ import pytest
 from gangboard.simulator import Simulator
 from tests.actions.conftest import FLEET
 from tests.actions.site import BATCH, JOBSET, NAMESPACE
+from tests.controlplane.client import PATIENCE
 from tests.installation import Installation
 from tests.live.figures import tell
 from tests.live.poll_worker import wait_until
@@ -52,7 +53,7 @@ class Site:
             )
         )
         found = self.installation.gangs
-        wait_until(lambda: any(gang["name"] == JOBSET for gang in found()), 60, "the gang")
+        wait_until(lambda: any(gang["name"] == JOBSET for gang in found()), PATIENCE, "the gang")
 
     def start_redis(self) -> None:
         """Run an empty Redis on the same port."""

@@ -13,6 +13,7 @@ import pytest
 import urllib3
 
 from gangboard.simulator import Simulator
+from tests.controlplane.client import PATIENCE
 from tests.installation import Installation
 from tests.live.poll_worker import Database, wait_until
 
@@ -80,7 +81,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.mark.parametrize("process", PROCESSES)
 def test_a_process_that_is_stopped_alone_is_blamed_alone(site: Site, process: str) -> None:
     words, banner, status = PROCESSES[process]
-    wait_until(site.is_well, 60, "every process to live")
+    wait_until(site.is_well, PATIENCE, "every process to live")
     assert site.banners() == []
     with site.stopped(words):
         limit = ALIVE_SECONDS + NOTICE_SECONDS

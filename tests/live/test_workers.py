@@ -15,6 +15,7 @@ import pytest
 
 from gangboard.simulator import Simulator
 from gangboard.simulator.load import synthetic
+from tests.controlplane.client import PATIENCE
 from tests.installation import Installation
 from tests.live.figures import tell
 from tests.live.poll_worker import Database, Worker, second_worker, wait_until
@@ -94,7 +95,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
             kubeconfigs[cluster].write_text(simulator.kubeconfig_text())
         installation = stack.enter_context(Installation(kubeconfigs))
         database = Database(installation.folder / "gangboard.sqlite3")
-        wait_until(lambda: len(installation.gangs()) == 2 * GANGS, 60, "the first polls")
+        wait_until(lambda: len(installation.gangs()) == 2 * GANGS, PATIENCE, "the first polls")
         (holder,) = database.workers()
         (pid,) = installation.children("worker --queues poll")
         first = Worker(pid, holder, installation.log)

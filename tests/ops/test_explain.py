@@ -122,7 +122,7 @@ def test_lines_are_folded_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None
             return True
 
     monkeypatch.setattr("sys.stdout", Terminal())
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((50, 24)))
+    monkeypatch.setattr("shutil.get_terminal_size", lambda *_, **__: os.terminal_size((50, 24)))
     folded = command._wrapped("  - Uncordon gpu-18, gpu-19 and gpu-23: 8 GPUs are free on each.")
     assert folded.splitlines() == [
         "  - Uncordon gpu-18, gpu-19 and gpu-23: 8 GPUs are",

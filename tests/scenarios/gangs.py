@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tests.controlplane.client import Json
 from tests.controlplane.nodes import cordon, silence_node
 from tests.controlplane.objects import job, jobset, pod, podgroup, priority_class
-from tests.scenarios.scenario import Scenario, Stage
+from tests.scenarios.scenario import WHEN_TOLD, Scenario, Stage
 
 Where = Mapping[str, str]
 VERSION = {"1.37": "v1beta1", "1.36": "v1alpha2"}
@@ -247,14 +247,15 @@ def _two_minds(ns: str, where: Where, size: int = 2) -> list[Json]:
 
 
 def _grow(stage: Stage) -> None:
-    """One member more, which takes a while to start."""
+    """One member more, which does not start yet."""
+    stage.start(2)
     stage.wait_running(2)
     spec = {"parallelism": 3, "completions": 3}
     stage.client.patch("batch/v1", "Job", "elastic", {"spec": spec}, stage.namespace)
 
 
 def _slow_job(ns: str, where: Where) -> list[Json]:
-    return [job("elastic", ns, parallelism=2, gang=2, start_after="20s", node_selector=where)]
+    return [job("elastic", ns, parallelism=2, gang=2, start_after=WHEN_TOLD, node_selector=where)]
 
 
 def _long_name(ns: str, where: Where) -> list[Json]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tests.controlplane.client import Json
 from tests.controlplane.objects import JOBSET, JobOptions, job, jobset, pod
 from tests.scenarios.making import loose, one_job
-from tests.scenarios.scenario import Scenario, Stage, Step
+from tests.scenarios.scenario import WHEN_TOLD, Scenario, Stage, Step
 
 Where = Mapping[str, str]
 KEEP = "example.com/keep"
@@ -54,7 +54,8 @@ def _done(ns: str, where: Where) -> list[Json]:
 
 
 def _fail_one(stage: Stage) -> None:
-    """One pod ends with an error; the Job makes another, which takes a while to start."""
+    """One pod ends with an error; the Job makes another, which does not start yet."""
+    stage.start(2)
     first = stage.wait_running(2)[0]
     stage.wait_seen()
     stage.script(first, fail_after="1s")
@@ -123,7 +124,7 @@ LIFECYCLE = (
     # A retry of a Job that may fail three times.
     Scenario(
         "job-retried", "Job", "run", "restarting", "degraded",
-        one_job("run", 2, start_after="25s", backoff_limit=3), says=("1 of 3",),
+        one_job("run", 2, start_after=WHEN_TOLD, backoff_limit=3), says=("1 of 3",),
         members={"desired": 2}, nodes=1, act=_fail_one, twin="job-failed",
     ),
     # It goes on purpose; that it does not go is told when it should have gone.

@@ -22,6 +22,10 @@ PATIENCE = 600.0
 """Seconds in which a cluster that plays a hundred scenarios at once has done what is waited for."""
 
 
+WHEN_TOLD = "24h"
+"""`start_after` of pods that start when the story tells them to, however slow the machine is."""
+
+
 class Room(TypedDict, total=False):
     """A node, by the words of `tests.controlplane.nodes.node`."""
 
@@ -151,6 +155,16 @@ class Stage:
         }
         name = pod["metadata"]["name"]
         self.client.patch("v1", "Pod", name, {"metadata": {"annotations": keys}}, self.namespace)
+
+    def start(self, count: int) -> None:
+        """Wait until that many pods are being started, and tell them to run (see `WHEN_TOLD`)."""
+
+        def look() -> list[Json] | None:
+            found = [pod for pod in self.pods() if pod["status"].get("containerStatuses")]
+            return found if len(found) >= count else None
+
+        for pod in wait(look, timeout=PATIENCE, what=f"{count} pods in {self.namespace} to start"):
+            self.script(pod, start_after="0s")
 
     def delete_pod(self, pod: Json) -> None:
         """Delete a pod at once."""

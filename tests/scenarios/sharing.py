@@ -8,7 +8,7 @@ from tests.controlplane.client import Json, wait
 from tests.controlplane.objects import JobOptions, jobset, pod, podgroup, quota
 from tests.scenarios.holds import hold_one
 from tests.scenarios.making import Objects, all_of, gang, quorum
-from tests.scenarios.scenario import PATIENCE, POOL, Scenario, Stage, Step
+from tests.scenarios.scenario import PATIENCE, POOL, WHEN_TOLD, Scenario, Stage, Step
 
 Where = Mapping[str, str]
 VERSION = {"1.37": "v1beta1", "1.36": "v1alpha2"}
@@ -20,13 +20,13 @@ def _no_more_groups(ns: str, where: Where) -> list[Json]:
 
 
 def _add_one(stage: Stage) -> None:
-    """Another pod joins a group that has its quorum, and takes a while to start."""
+    """Another pod joins a group that has its quorum, and does not start yet."""
     stage.wait_running(2)
     late = pod(
         "late",
         stage.namespace,
         pod_group="run",
-        start_after="30s",
+        start_after=WHEN_TOLD,
         node_selector={POOL: stage.pool},
     )
     stage.client.create(late)

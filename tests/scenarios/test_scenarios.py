@@ -13,7 +13,6 @@ import pytest
 from gangboard.diagnosis.registry import rules
 from tests.controlplane.clearing import clear_nodes
 from tests.controlplane.cluster import ControlPlane
-from tests.controlplane.fixtures import others_paused
 from tests.installation import Installation
 from tests.scenarios.autoscaling import install_autoscaling
 from tests.scenarios.clusters import CLUSTERS, NOT_OF_PLACEMENT, SEEN_AGAIN
@@ -53,7 +52,7 @@ def _wanted(items: Iterable[pytest.Item]) -> set[Key]:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def play(request: pytest.FixtureRequest) -> Iterator[Play]:
     """Start one gangboard over four real clusters and let every scenario begin.
 
@@ -75,7 +74,7 @@ def play(request: pytest.FixtureRequest) -> Iterator[Play]:
         install_autoscaling(planes["plain"].client)
     for plane in planes.values():
         clear_nodes(plane.client)
-    with others_paused(planes.values()), Installation(kubeconfigs) as installation:
+    with Installation(kubeconfigs) as installation:
         playing = Play(installation, planes, wanted)
         try:
             playing.begin()
