@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from typing import Any
 
-from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
-from django.views.decorators.http import require_GET
+from django.http import HttpRequest, QueryDict
 
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.board import Board, Line, read_board
-from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import GROUPINGS, GangFilters
-from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.state_labels import reason_title
 from gangboard.readmodels.tiles import Tile
 from gangboard.readmodels.unseen import Unseen, find_unread
-from gangboard.store.access import Viewer
 from gangboard.web.addresses import Address, make_select, read_board_address
-from gangboard.web.auth import viewer_for
-from gangboard.web.layout import layout_fragments, render_page
 from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live.views import wait_for_updates
-from gangboard.web.pagination import paginate
+from gangboard.web.live_page import Fragments, Frame
+from gangboard.web.pagination import ListPage, Paginated
 
 _COLUMNS = (
     ("Status", "health", "column-status"),
@@ -62,65 +55,49 @@ class TileButton:
     pressed: bool
 
 
-@require_GET
-def board(request: HttpRequest) -> HttpResponse:
-    """Show the Board; to a change of its filters only what changes."""
-    viewer = viewer_for(request)
-    now = timezone.now()
-    address = read_board_address(request.GET)
-    shown, page = _read(viewer, address, now)
-    whole = request.headers.get("HX-Target") != "board"
-    return render_page(
-        request,
-        "board/page.html" if whole else "board/answer.html",
-        viewer=viewer,
-        now=now,
-        page=page,
-        section="board",
-        live=address.live,
-        context=_context(shown, address),
-    )
+class BoardPage(ListPage[Board, GangFilters]):
+    """The Board; to a change of its filters only what changes."""
 
+    name = "board"
+    section = "board"
 
-@require_GET
-def board_updates(request: HttpRequest) -> HttpResponse:
-    """Answer the Board's waiting request."""
-    viewer = viewer_for(request)
-    address = read_board_address(request.GET)
+    def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        """Read the address, and whether all of the page is asked for."""
+        super().setup(request, *args, **kwargs)
+        whole = request.headers.get("HX-Target") != "board"
+        self.template_name = "board/page.html" if whole else "board/answer.html"
 
-    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
-        return _read(viewer, address, timezone.now())[1]
+    def read_address(self, query: QueryDict) -> Address[GangFilters]:
+        """Return the state that a query asks for."""
+        return read_board_address(query)
 
-    return wait_for_updates(request, viewer, address.live, read)
-
-
-def _read(
-    viewer: Viewer, address: Address[GangFilters], now: datetime
-) -> tuple[Board, tuple[Fragment | FragmentList, ...]]:
-    clusters = read_freshness(viewer=viewer, now=now)
-    liveness = read_liveness(now=now)
-
-    def read(cursor: str) -> Board:
+    def read_list(self, frame: Frame, cursor: str) -> Board:
+        """Return the gangs that the filters leave."""
         return read_board(
-            viewer=viewer, filters=address.filters, cursor=cursor, clusters=clusters, now=now
+            viewer=frame.viewer,
+            filters=self.address.filters,
+            cursor=cursor,
+            clusters=frame.clusters,
+            now=frame.now,
         )
 
-    shown, pager = paginate(address, read)
-    rows = [line.row for line in shown.lines if line.row is not None]
-    offers = board_offers(viewer=viewer, rows=rows, clusters=clusters)
-    asked = address.filters.cluster
-    unread = find_unread(one for one in clusters.values() if asked in ("", one.cluster))
-    fragments = (
-        *layout_fragments(clusters, liveness),
-        *_fragments(shown, address, offers, unread),
-        pager,
-    )
-    return shown, fragments
+    def fragments(self, frame: Frame, found: Paginated[Board]) -> Fragments:
+        """Return the tiles and a row for each gang, with what may be asked of its owner."""
+        clusters = frame.clusters
+        rows = [line.row for line in found.page.lines if line.row is not None]
+        offers = board_offers(viewer=frame.viewer, rows=rows, clusters=clusters)
+        asked = self.address.filters.cluster
+        unread = find_unread(one for one in clusters.values() if asked in ("", one.cluster))
+        return (*_fragments(found.page, self.address, offers, unread), found.pager)
+
+    def context(self, frame: Frame, found: Paginated[Board]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+        """Return the filters and the headings."""
+        return _context(found.page, self.address)
 
 
 def _fragments(
     shown: Board, address: Address[GangFilters], offers: Offers, unread: tuple[Unseen, ...]
-) -> tuple[Fragment | FragmentList, ...]:
+) -> Fragments:
     tiles = tuple(_tile(tile, address) for tile in shown.tiles)
     rest = address.without("health")
     count = {

@@ -2,108 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
-
-from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import reverse
-from django.utils import timezone
-from django.views.decorators.http import require_GET
 
 from gangboard.readmodels.clusters import ClusterState, cluster_detail, find_slots, list_clusters
-from gangboard.readmodels.freshness import read_freshness
-from gangboard.readmodels.liveness import read_liveness
-from gangboard.store.access import Viewer
-from gangboard.web.auth import viewer_for
-from gangboard.web.layout import layout_fragments, render_page
 from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live.views import wait_for_updates
+from gangboard.web.live_page import Fragments, Frame, LivePage
 
 
-@require_GET
-def clusters(request: HttpRequest) -> HttpResponse:
-    """Show all clusters of which the viewer may see something."""
-    viewer = viewer_for(request)
-    now = timezone.now()
-    return render_page(
-        request,
-        "clusters/page.html",
-        viewer=viewer,
-        now=now,
-        page=_page(viewer, now),
-        section="clusters",
-        live=reverse("clusters-updates"),
-        context={},
-    )
+class ClustersPage(LivePage[tuple[ClusterState, ...]]):
+    """All clusters of which the viewer may see something."""
+
+    name = "clusters"
+    template_name = "clusters/page.html"
+    section = "clusters"
+
+    def read(self, frame: Frame) -> tuple[ClusterState, ...]:
+        """Return the clusters."""
+        return tuple(list_clusters(viewer=frame.viewer, now=frame.now))
+
+    def fragments(self, frame: Frame, found: tuple[ClusterState, ...]) -> Fragments:
+        """Return a card for each cluster."""
+        slots = find_slots(viewer=frame.viewer, liveness=frame.liveness, now=frame.now)
+        return (
+            Fragment("slots", "clusters/slots.html", {"slots": slots}, slots),
+            FragmentList("clusters", tuple(_card(state) for state in found)),
+            Fragment("nothing", "clusters/nothing.html", {"empty": not found}, not found),
+        )
 
 
-@require_GET
-def clusters_updates(request: HttpRequest) -> HttpResponse:
-    """Answer the waiting request of the Clusters page."""
-    viewer = viewer_for(request)
+class ClusterPage(LivePage[ClusterState]):
+    """One cluster with every resource."""
 
-    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
-        return _page(viewer, timezone.now())
+    name = "cluster"
+    template_name = "clusters/detail.html"
+    section = "clusters"
 
-    return wait_for_updates(request, viewer, reverse("clusters-updates"), read)
+    def read(self, frame: Frame) -> ClusterState | None:
+        """Return the cluster."""
+        return cluster_detail(self.kwargs["name"], viewer=frame.viewer, now=frame.now)
 
+    def fragments(self, frame: Frame, found: ClusterState) -> Fragments:  # noqa: ARG002  # LivePage's
+        """Return its card, its outages and its resources."""
+        resources = tuple(replace(row, contact_at=None) for row in found.resources)
+        return (
+            _card(found),
+            Fragment("outages", "clusters/outages.html", {"state": found}, found.outages),
+            Fragment("resources", "clusters/resources.html", {"state": found}, resources),
+        )
 
-@require_GET
-def cluster(request: HttpRequest, name: str) -> HttpResponse:
-    """Show one cluster with every resource; missing and forbidden look the same."""
-    viewer = viewer_for(request)
-    now = timezone.now()
-    page = _detail_page(viewer, name, now)
-    if not page:
-        raise Http404
-    return render_page(
-        request,
-        "clusters/detail.html",
-        viewer=viewer,
-        now=now,
-        page=page,
-        section="clusters",
-        live=reverse("cluster-updates", args=[name]),
-        context={"name": name, "card": page[2]},
-    )
-
-
-@require_GET
-def cluster_updates(request: HttpRequest, name: str) -> HttpResponse:
-    """Answer the waiting request of a cluster's page."""
-    viewer = viewer_for(request)
-
-    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
-        return _detail_page(viewer, name, timezone.now())
-
-    return wait_for_updates(request, viewer, reverse("cluster-updates", args=[name]), read)
-
-
-def _page(viewer: Viewer, now: datetime) -> tuple[Fragment | FragmentList, ...]:
-    liveness = read_liveness(now=now)
-    states = list_clusters(viewer=viewer, now=now)
-    slots = find_slots(viewer=viewer, liveness=liveness, now=now)
-    return (
-        *layout_fragments(read_freshness(viewer=viewer, now=now), liveness),
-        Fragment("slots", "clusters/slots.html", {"slots": slots}, slots),
-        FragmentList("clusters", tuple(_card(state) for state in states)),
-        Fragment("nothing", "clusters/nothing.html", {"empty": not states}, not states),
-    )
-
-
-def _detail_page(viewer: Viewer, name: str, now: datetime) -> tuple[Fragment | FragmentList, ...]:
-    state = cluster_detail(name, viewer=viewer, now=now)
-    if state is None:
-        return ()
-    clusters = read_freshness(viewer=viewer, now=now)
-    resources = tuple(replace(row, contact_at=None) for row in state.resources)
-    return (
-        *layout_fragments(clusters, read_liveness(now=now)),
-        _card(state),
-        Fragment("outages", "clusters/outages.html", {"state": state}, state.outages),
-        Fragment("resources", "clusters/resources.html", {"state": state}, resources),
-    )
+    def context(self, frame: Frame, found: ClusterState) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+        """Return its name, and its card, whose id is made of that."""
+        return {"name": self.kwargs["name"], "card": _card(found)}
 
 
 def _card(state: ClusterState) -> Fragment:

@@ -2,79 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
-from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
-from django.utils import timezone
-from django.views.decorators.http import require_GET
+from django.http import HttpResponse
 
-from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gang_page import GangDetail, gang_detail
-from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.members import MemberBlock
 from gangboard.store.access import Viewer
 from gangboard.web.auth import viewer_for
-from gangboard.web.deleted_gang import (
-    DELETED,
-    deleted_gang_updates,
-    past_fragment,
-    show_deleted_gang,
-)
+from gangboard.web.deleted_gang import DELETED, DeletedGangPage, past_fragment
 from gangboard.web.gang_actions import (
     history_fragment,
     jobs_fragment,
     owner_fragment,
     reactions_fragment,
 )
-from gangboard.web.layout import layout_fragments, render_page
 from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live.views import wait_for_updates
+from gangboard.web.live_page import Fragments, Frame, LivePage
 
 
-@require_GET
-def gang(request: HttpRequest, gang_id: str) -> HttpResponse:
-    """Show a gang; one that is not there and one that may not be seen look the same."""
-    viewer = viewer_for(request)
-    now = timezone.now()
-    detail = gang_detail(viewer=viewer, gang_id=gang_id, now=now)
-    if detail is None:
-        return show_deleted_gang(request, viewer, gang_id, now)
-    return render_page(
-        request,
-        "gang/page.html",
-        viewer=viewer,
-        now=now,
-        page=_page(viewer, detail, now),
-        section="board",
-        live=_live(gang_id),
-        context={"row": detail.row},
-    )
+class GangPage(LivePage[GangDetail]):
+    """A gang; one that is not there and one that may not be seen look the same."""
+
+    name = "gang"
+    template_name = "gang/page.html"
+    section = "board"
+
+    def read(self, frame: Frame) -> GangDetail | None:
+        """Return the gang. An open page loads itself anew when its row goes."""
+        return gang_detail(viewer=frame.viewer, gang_id=self.kwargs["gang_id"], now=frame.now)
+
+    def fragments(self, frame: Frame, found: GangDetail) -> Fragments:
+        """Return all that is known of it."""
+        return _fragments(found, frame.now)
+
+    def context(self, frame: Frame, found: GangDetail) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+        """Return its row."""
+        return {"row": found.row}
+
+    def show_missing(self) -> HttpResponse:
+        """Return the page of what is left of it."""
+        return self._deleted().show(viewer_for(self.request))
+
+    def wait(self, viewer: Viewer) -> HttpResponse:
+        """Answer the waiting request of the page of a gang, or of what is left of one."""
+        if DELETED in self.request.GET:
+            return self._deleted().wait(viewer)
+        return super().wait(viewer)
+
+    def _deleted(self) -> DeletedGangPage:
+        page = DeletedGangPage()
+        page.setup(self.request, **self.kwargs)
+        return page
 
 
-@require_GET
-def gang_updates(request: HttpRequest, gang_id: str) -> HttpResponse:
-    """Answer the waiting request of a gang's page."""
-    viewer = viewer_for(request)
-    if DELETED in request.GET:
-        return deleted_gang_updates(request, viewer, gang_id)
-
-    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
-        now = timezone.now()
-        detail = gang_detail(viewer=viewer, gang_id=gang_id, now=now)
-        # An open page loads itself anew when the gang's row goes.
-        return () if detail is None else _page(viewer, detail, now)
-
-    return wait_for_updates(request, viewer, _live(gang_id), read)
-
-
-def _live(gang_id: str) -> str:
-    return reverse("gang-updates", args=[gang_id])
-
-
-def _page(viewer: Viewer, detail: GangDetail, now: datetime) -> tuple[Fragment | FragmentList, ...]:
-    clusters = read_freshness(viewer=viewer, now=now)
+def _fragments(detail: GangDetail, now: datetime) -> Fragments:
     row = detail.row
     verdict = {
         "row": row,
@@ -84,7 +66,6 @@ def _page(viewer: Viewer, detail: GangDetail, now: datetime) -> tuple[Fragment |
     }
     shown = (row.shown, detail.verdict, detail.steps, detail.cluster_sentence)
     return (
-        *layout_fragments(clusters, read_liveness(now=now)),
         Fragment("verdict", "gang/verdict.html", verdict, shown),
         _fragment("findings", detail.others),
         owner_fragment(detail),

@@ -2,93 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
-
-from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
-from django.views.decorators.http import require_GET
-
-from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.groups import GroupFilters, GroupPage, group_kinds, list_groups
-from gangboard.readmodels.liveness import read_liveness
-from gangboard.store.access import Viewer
-from gangboard.web.addresses import Address, make_select, read_address, select_cluster
-from gangboard.web.auth import viewer_for
-from gangboard.web.layout import layout_fragments, render_page
+from gangboard.web.addresses import make_select, select_cluster
 from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live.views import wait_for_updates
-from gangboard.web.pagination import PAGE_SIZE, paginate
+from gangboard.web.live_page import Fragments, Frame
+from gangboard.web.pagination import PAGE_SIZE, ListPage, Paginated
 
 
-@require_GET
-def groups(request: HttpRequest) -> HttpResponse:
-    """Show one page of the groups."""
-    viewer = viewer_for(request)
-    now = timezone.now()
-    address = read_address("groups", GroupFilters, request.GET)
-    clusters = read_freshness(viewer=viewer, now=now)
-    return render_page(
-        request,
-        "groups/page.html",
-        viewer=viewer,
-        now=now,
-        page=_page(viewer, address, now),
-        section="groups",
-        live=address.live,
-        context={
-            "filters": address.filters,
-            "selects": (
-                select_cluster(clusters, address.filters.cluster),
-                make_select("kind", "Kind", group_kinds(), address.filters.kind),
-            ),
-        },
-    )
+class GroupsPage(ListPage[GroupPage, GroupFilters]):
+    """One page of the groups."""
 
+    name = "groups"
+    template_name = "groups/page.html"
+    section = "groups"
+    filters = GroupFilters
 
-@require_GET
-def groups_updates(request: HttpRequest) -> HttpResponse:
-    """Answer the waiting request of the Groups page."""
-    viewer = viewer_for(request)
-    address = read_address("groups", GroupFilters, request.GET)
-
-    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
-        return _page(viewer, address, timezone.now())
-
-    return wait_for_updates(request, viewer, address.live, read)
-
-
-def _page(
-    viewer: Viewer, address: Address[GroupFilters], now: datetime
-) -> tuple[Fragment | FragmentList, ...]:
-    clusters = read_freshness(viewer=viewer, now=now)
-    liveness = read_liveness(now=now)
-
-    def read(cursor: str) -> GroupPage:
+    def read_list(self, frame: Frame, cursor: str) -> GroupPage:
+        """Return the groups that the filters leave."""
         return list_groups(
-            viewer=viewer,
-            filters=address.filters,
+            viewer=frame.viewer,
+            filters=self.address.filters,
             limit=PAGE_SIZE,
             cursor=cursor,
-            now=now,
-            clusters=clusters,
+            now=frame.now,
+            clusters=frame.clusters,
         )
 
-    found, pager = paginate(address, read)
-    nothing = {
-        "empty": not found.rows,
-        "filtered": bool(address.pairs),
-        "unseen": bool(found.unseen),
-    }
-    return (
-        *layout_fragments(clusters, liveness),
-        Fragment("unseen", "groups/unseen.html", {"unseen": found.unseen}, found.unseen),
-        FragmentList(
-            "group-rows",
-            tuple(
-                Fragment(f"p-{row.uid}", "groups/row.html", {"row": row}, row) for row in found.rows
+    def fragments(self, frame: Frame, found: Paginated[GroupPage]) -> Fragments:  # noqa: ARG002  # LivePage's
+        """Return a row for each group."""
+        rows, unseen = found.page.rows, found.page.unseen
+        nothing = {
+            "empty": not rows,
+            "filtered": bool(self.address.pairs),
+            "unseen": bool(unseen),
+        }
+        return (
+            Fragment("unseen", "groups/unseen.html", {"unseen": unseen}, unseen),
+            FragmentList(
+                "group-rows",
+                tuple(
+                    Fragment(f"p-{row.uid}", "groups/row.html", {"row": row}, row) for row in rows
+                ),
             ),
-        ),
-        Fragment("nothing", "groups/nothing.html", nothing, tuple(nothing.values())),
-        pager,
-    )
+            Fragment("nothing", "groups/nothing.html", nothing, tuple(nothing.values())),
+            found.pager,
+        )
+
+    def context(self, frame: Frame, found: Paginated[GroupPage]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+        """Return the filters."""
+        filters = self.address.filters
+        return {
+            "filters": filters,
+            "selects": (
+                select_cluster(frame.clusters, filters.cluster),
+                make_select("kind", "Kind", group_kinds(), filters.kind),
+            ),
+        }

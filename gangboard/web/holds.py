@@ -2,91 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
-
-from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
-from django.views.decorators.http import require_GET
 
 from gangboard.domain.action import Verb
 from gangboard.domain.shell import is_safe_in_shell
 from gangboard.readmodels.action_offers import no_right
 from gangboard.readmodels.action_rows import HoldPage, HoldRow, OfferRow
-from gangboard.readmodels.freshness import Freshness, read_freshness
+from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.holds import HoldFilters
 from gangboard.readmodels.holds import holds as read_holds
-from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
 from gangboard.web.action_tabs import tabs
-from gangboard.web.addresses import Address, read_address, select_cluster
-from gangboard.web.auth import viewer_for
+from gangboard.web.addresses import select_cluster
 from gangboard.web.forms import element_key
-from gangboard.web.layout import layout_fragments, render_page
 from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live.views import wait_for_updates
-from gangboard.web.pagination import PAGE_SIZE, paginate
+from gangboard.web.live_page import Fragments, Frame
+from gangboard.web.pagination import PAGE_SIZE, ListPage, Paginated
 
 
-@require_GET
-def holds(request: HttpRequest) -> HttpResponse:
-    """Show one page of the Holds, and the clusters whose Holds cannot be seen."""
-    viewer = viewer_for(request)
-    now = timezone.now()
-    address = read_address("holds", HoldFilters, request.GET)
-    clusters = read_freshness(viewer=viewer, now=now)
-    return render_page(
-        request,
-        "holds/page.html",
-        viewer=viewer,
-        now=now,
-        page=_page(viewer, address, now),
-        section="actions",
-        live=address.live,
-        context={
-            "filters": address.filters,
-            "selects": (select_cluster(clusters, address.filters.cluster),),
-            "tabs": tabs("holds"),
-        },
-    )
+class HoldsPage(ListPage[HoldPage, HoldFilters]):
+    """One page of the Holds, and the clusters whose Holds cannot be seen."""
 
+    name = "holds"
+    template_name = "holds/page.html"
+    section = "actions"
+    filters = HoldFilters
 
-@require_GET
-def holds_updates(request: HttpRequest) -> HttpResponse:
-    """Answer the waiting request of the page."""
-    viewer = viewer_for(request)
-    address = read_address("holds", HoldFilters, request.GET)
-
-    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
-        return _page(viewer, address, timezone.now())
-
-    return wait_for_updates(request, viewer, address.live, read)
-
-
-def _page(
-    viewer: Viewer, address: Address[HoldFilters], now: datetime
-) -> tuple[Fragment | FragmentList, ...]:
-    clusters = read_freshness(viewer=viewer, now=now)
-
-    def read(cursor: str) -> HoldPage:
+    def read_list(self, frame: Frame, cursor: str) -> HoldPage:
+        """Return the Holds that the filters leave."""
         return read_holds(
-            viewer=viewer, filters=address.filters, limit=PAGE_SIZE, cursor=cursor, now=now
+            viewer=frame.viewer,
+            filters=self.address.filters,
+            limit=PAGE_SIZE,
+            cursor=cursor,
+            now=frame.now,
         )
 
-    found, pager = paginate(address, read)
-    nothing = {
-        "empty": not found.rows,
-        "filtered": bool(address.pairs),
-        "unseen": bool(found.unseen),
-    }
-    return (
-        *layout_fragments(clusters, read_liveness(now=now)),
-        Fragment("unseen", "holds/unseen.html", {"unseen": found.unseen}, found.unseen),
-        FragmentList("hold-rows", tuple(_row(row, viewer, clusters) for row in found.rows)),
-        Fragment("nothing", "holds/nothing.html", nothing, tuple(nothing.values())),
-        pager,
-    )
+    def fragments(self, frame: Frame, found: Paginated[HoldPage]) -> Fragments:
+        """Return a row for each Hold."""
+        rows, unseen = found.page.rows, found.page.unseen
+        nothing = {
+            "empty": not rows,
+            "filtered": bool(self.address.pairs),
+            "unseen": bool(unseen),
+        }
+        return (
+            Fragment("unseen", "holds/unseen.html", {"unseen": unseen}, unseen),
+            FragmentList(
+                "hold-rows", tuple(_row(row, frame.viewer, frame.clusters) for row in rows)
+            ),
+            Fragment("nothing", "holds/nothing.html", nothing, tuple(nothing.values())),
+            found.pager,
+        )
+
+    def context(self, frame: Frame, found: Paginated[HoldPage]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+        """Return the filters and the tabs."""
+        filters = self.address.filters
+        return {
+            "filters": filters,
+            "selects": (select_cluster(frame.clusters, filters.cluster),),
+            "tabs": tabs("holds"),
+        }
 
 
 def _row(row: HoldRow, viewer: Viewer, clusters: Mapping[int, Freshness]) -> Fragment:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar
 
 from gangboard.readmodels.cursors import CursorError
 from gangboard.web.addresses import Address
 from gangboard.web.live.fragments import Fragment
+from gangboard.web.live_page import FilteredPage, Filters, Frame
 
 PAGE_SIZE = 100
 """Rows of one page."""
@@ -25,9 +27,27 @@ class _HasNextCursor(Protocol):
 CursorPage = TypeVar("CursorPage", bound=_HasNextCursor)
 
 
-def paginate(
-    address: Address[Any], read: Callable[[str], CursorPage]
-) -> tuple[CursorPage, Fragment]:
+@dataclass(frozen=True, slots=True)
+class Paginated(Generic[CursorPage]):
+    """One page of a list, and the links to the others."""
+
+    page: CursorPage
+    pager: Fragment
+
+
+class ListPage(FilteredPage[Paginated[CursorPage], Filters], Generic[CursorPage, Filters]):
+    """A live page with one page of a list."""
+
+    def read_list(self, frame: Frame, cursor: str) -> CursorPage:
+        """Return the page of the list that a cursor begins. Raises CursorError."""
+        raise NotImplementedError
+
+    def read(self, frame: Frame) -> Paginated[CursorPage]:
+        """Return the page of the list at the address."""
+        return paginate(self.address, partial(self.read_list, frame))
+
+
+def paginate(address: Address[Any], read: Callable[[str], CursorPage]) -> Paginated[CursorPage]:
     """Return the page of the list at the cursor of the address, and the links to the others.
 
     An old link to a later page gets the first one: that is better than an error.
@@ -42,4 +62,4 @@ def paginate(
         "next": address.next(following) if following else "",
         "first": address.first if address.cursor else "",
     }
-    return found, Fragment("pager", "board/pager.html", pager, tuple(pager.values()))
+    return Paginated(found, Fragment("pager", "board/pager.html", pager, tuple(pager.values())))

@@ -18,14 +18,13 @@ from gangboard.actions import service
 from gangboard.actions.service import MOST_AT_ONCE, RequestError, RequestErrorCode, RequestResult
 from gangboard.readmodels.action_rows import ActionRow, BatchRow
 from gangboard.readmodels.actions import action_row, batch_row
-from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.liveness import read_liveness
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.web.auth import viewer_for
-from gangboard.web.layout import layout_fragments, render_page
 from gangboard.web.live.fragments import Fragment, FragmentList, write_version
 from gangboard.web.live.views import wait_for_updates
+from gangboard.web.live_page import Fragments, Frame, LivePage
 
 STATUS_OF_CODE = {
     RequestErrorCode.INVALID: 400,
@@ -94,7 +93,7 @@ def progress_updates(request: HttpRequest) -> HttpResponse:
     action_ids = tuple(id_[:32] for id_ in request.GET.getlist("action")[:MOST_AT_ONCE])
     pairs = [("batch", batch)] if batch else [("action", id_) for id_ in action_ids]
 
-    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
+    def read(viewer: Viewer) -> Fragments:
         found = _read(viewer, batch, action_ids)
         return _dialog(found, timezone.now()) if found.rows else ()
 
@@ -102,24 +101,30 @@ def progress_updates(request: HttpRequest) -> HttpResponse:
     return wait_for_updates(request, viewer, address, read, element="live-asked", personal=True)
 
 
-@require_GET
-def batch(request: HttpRequest, batch: str) -> HttpResponse:
-    """Show what was confirmed together."""
-    viewer = viewer_for(request)
-    return batch_page(request, viewer, batch)
+class BatchPage(LivePage[BatchRow]):
+    """What was confirmed together."""
 
+    name = "batch"
+    template_name = "actions/batch.html"
+    section = "actions"
+    personal = True
+    refused: tuple[RejectedTarget, ...] = ()
+    """What was not taken when it was asked for just now."""
+    sentence = ""
+    """What is said about the button that was pressed just now."""
 
-@require_GET
-def batch_updates(request: HttpRequest, batch: str) -> HttpResponse:
-    """Answer the waiting request of a batch's page."""
-    viewer = viewer_for(request)
+    def read(self, frame: Frame) -> BatchRow | None:
+        """Return the actions of the batch."""
+        return batch_row(viewer=frame.viewer, batch=self.kwargs["batch"])
 
-    def read(viewer: Viewer) -> Sequence[Fragment | FragmentList]:
-        return _page(viewer, batch, timezone.now())
+    def fragments(self, frame: Frame, found: BatchRow) -> Fragments:  # noqa: ARG002  # LivePage's
+        """Return a card for each action."""
+        return _cards(found)
 
-    return wait_for_updates(
-        request, viewer, reverse("batch-updates", args=[batch]), read, personal=True
-    )
+    def context(self, frame: Frame, found: BatchRow) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+        """Return what was said to the request that shows the page."""
+        batch = self.kwargs["batch"]
+        return {"batch": batch, "refused": self.refused, "sentence": self.sentence}
 
 
 @require_POST
@@ -175,21 +180,9 @@ def batch_page(
     status: int = 200,
 ) -> HttpResponse:
     """Return the page of a batch, with what was not taken when it was asked for just now."""
-    now = timezone.now()
-    page = _page(viewer, batch, now)
-    if not page:
-        raise Http404
-    return render_page(
-        request,
-        "actions/batch.html",
-        viewer=viewer,
-        now=now,
-        page=page,
-        section="actions",
-        live=reverse("batch-updates", args=[batch]),
-        context={"batch": batch, "refused": refused, "sentence": sentence},
-        status=status,
-    )
+    page = BatchPage(refused=refused, sentence=sentence, status=status)
+    page.setup(request, batch=batch)
+    return page.show(viewer)
 
 
 def _read(viewer: Viewer, batch: str, action_ids: Sequence[str]) -> BatchRow:
@@ -205,14 +198,14 @@ def _title(rows: tuple[ActionRow, ...]) -> str:
     return f"{len(rows)} actions"
 
 
-def _dialog(found: BatchRow, now: datetime) -> tuple[Fragment | FragmentList, ...]:
+def _dialog(found: BatchRow, now: datetime) -> Fragments:
     """Return the fragments of the dialog. The banners are in it too: it covers those of the page."""
     banners = read_liveness(now=now).banners
     said = Fragment("asked-banners", "frame/banners.html", {"banners": banners}, banners)
     return (said, *_cards(found))
 
 
-def _cards(found: BatchRow) -> tuple[Fragment | FragmentList, ...]:
+def _cards(found: BatchRow) -> Fragments:
     rows = found.rows
     several = len(rows) > 1
     state = {
@@ -230,11 +223,3 @@ def _cards(found: BatchRow) -> tuple[Fragment | FragmentList, ...]:
         ),
         Fragment("asked-rest", "actions/rest.html", state, state),
     )
-
-
-def _page(viewer: Viewer, batch: str, now: datetime) -> tuple[Fragment | FragmentList, ...]:
-    found = _read(viewer, batch, ())
-    if not found.rows:
-        return ()
-    clusters = read_freshness(viewer=viewer, now=now)
-    return (*layout_fragments(clusters, read_liveness(now=now)), *_cards(found))

@@ -3,78 +3,141 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from django.conf import settings
 from django.contrib import auth
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.models import User
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.views import LoginView, LogoutView
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.utils.decorators import method_decorator
+from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
+from django.views.decorators.http import require_POST, require_safe
 
 from gangboard.peers import client_address, network_of
 from gangboard.readmodels.ages import duration_text
 from gangboard.store import authentication
+from gangboard.store.rate_limits import RateLimitResult
 from gangboard.web.password_throttle import password_throttle
 
 SOON = 2
 """Seconds after which a slot may be free."""
-MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
+BUSY = "Too many people sign in at this moment. Try again in a few seconds."
+WRONG = "This name and password do not belong together."
 
 
-@login_not_required
-@sensitive_post_parameters("password")
-@require_http_methods(["GET", "POST"])
-def sign_in(request: HttpRequest) -> HttpResponse:
-    """Show the form, or sign in with name and password; attempts are limited."""
-    back_to = _safe(request, request.POST.get("next") or request.GET.get("next", ""))
-    if request.method == "GET":
+class SignInForm(AuthenticationForm):
+    """Name and password; how often they are looked at is limited."""
+
+    request: HttpRequest
+    error_messages = {"invalid_login": WRONG, "inactive": WRONG}  # noqa: RUF012  # as in its base class
+    status = 403
+    """Of the answer when it is not valid."""
+    tried: RateLimitResult | None = None
+    """What the limit said; None where no attempt was counted."""
+    wait = 0
+    """Seconds after which to try again."""
+
+    def add_prefix(self, field_name: str) -> str:
+        """Return how a field is named on the page: Django's `username` is `name` there."""
+        return super().add_prefix("name" if field_name == "username" else field_name)
+
+    @sensitive_variables()
+    def clean(self) -> dict[str, Any]:
+        """Look at the password. Raises ValidationError."""
+        if self.errors:
+            raise ValidationError(WRONG)
+        # Nobody waits for a transaction here, and a flood writes no more than its slots allow.
+        with password_throttle.slot(self.sender) as taken:
+            if not taken:
+                self._refuse(BUSY, status=503, wait=SOON)
+            self.tried = authentication.try_password(name=self.name, place=self.place)
+            if self.tried.wait:
+                after = duration_text(timedelta(seconds=self.tried.wait))
+                sentence = f"Too many wrong passwords. Try again in {after}, or sign in by a link."
+                self._refuse(sentence, status=429, wait=self.tried.wait)
+            return super().clean()
+
+    @property
+    def name(self) -> str:
+        """Whose password it is, as Django compares names: it has one limit however it is typed."""
+        return str(self.cleaned_data["username"])
+
+    @property
+    def sender(self) -> str:
+        """The network from which it comes."""
+        return network_of(client_address(self.request.META))
+
+    @property
+    def place(self) -> str:
+        """Where the password is typed: for who is signed in already, the session itself.
+
+        So nobody who shares an address with them can lock them out of it.
+        """
+        user = self.request.user
+        if user.is_authenticated and user.get_username() == self.name:
+            return f"session {self.request.session.session_key}"
+        return self.sender
+
+    def _refuse(self, sentence: str, *, status: int, wait: int) -> NoReturn:
+        """Look at no password."""
+        self.status, self.wait = status, wait
+        raise ValidationError(sentence)
+
+
+if TYPE_CHECKING:
+    _LoginView = LoginView[SignInForm]
+else:
+    _LoginView = LoginView  # generic in its stubs only
+
+
+class SignInView(_LoginView):
+    """Shows the form, or signs in with name and password."""
+
+    form_class = SignInForm
+    template_name = "sign_in.html"
+    http_method_names = ["get", "post"]  # noqa: RUF012  # a list, as in its base class
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Show the form; who is signed in already needs none, but may send one."""
         if request.user.is_authenticated:
-            return HttpResponseRedirect(back_to)
-        return _form(request, back_to)
-    name = request.POST.get("name", "").replace("\x00", "")[:150]
-    sender = network_of(client_address(request.META))
-    # Nobody waits for a transaction here, and a flood writes no more than its slots allow.
-    with password_throttle.slot(sender) as taken:
-        if not taken:
-            sentence = "Too many people sign in at this moment. Try again in a few seconds."
-            return _later(_form(request, back_to, sentence, name=name, status=503), SOON)
-        place = _place(request, name, sender)
-        tried = authentication.try_password(name=name, place=place)
-        if tried.wait:
-            after = duration_text(timedelta(seconds=tried.wait))
-            sentence = f"Too many wrong passwords. Try again in {after}, or sign in by a link."
-            return _later(_form(request, back_to, sentence, name=name, status=429), tried.wait)
-        user = auth.authenticate(request, username=name, password=request.POST.get("password", ""))
-    source = client_address(request.META)
-    if user is None:
-        authentication.record_failed_sign_in(name=name, source=source, number=tried.number)
-        sentence = "This name and password do not belong together."
-        return _form(request, back_to, sentence, name=name, status=403)
-    authentication.forget_passwords(name=name, place=place)
-    assert isinstance(user, User)  # noqa: S101  # AUTH_USER_MODEL is Django's own
-    with transaction.atomic():
-        auth.login(request, user)
-        authentication.record_sign_in(user=user, how="a password", source=source)
-    return HttpResponseRedirect(back_to)
+            return HttpResponseRedirect(self.get_success_url())
+        return super().get(request, *args, **kwargs)
 
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Return what the template prints."""
+        context = super().get_context_data(**kwargs)
+        form: SignInForm = context["form"]
+        return {
+            **context,
+            "next": self.get_success_url(),
+            "sentence": "".join(str(error) for error in form.non_field_errors()),
+            "name": form["username"].value() or "",
+        }
 
-def _place(request: HttpRequest, name: str, sender: str) -> str:
-    """Return where a password is typed: for who is signed in already, the session itself.
+    def form_valid(self, form: SignInForm) -> HttpResponse:
+        """Sign in."""
+        authentication.forget_passwords(name=form.name, place=form.place)
+        user, source = form.get_user(), client_address(self.request.META)
+        with transaction.atomic():
+            response = super().form_valid(form)
+            authentication.record_sign_in(user=user, how="a password", source=source)
+        return response
 
-    So nobody who shares an address with them can lock them out of it.
-    """
-    if request.user.is_authenticated and request.user.get_username() == name:
-        return f"session {request.session.session_key}"
-    return sender
-
-
-def _later(response: HttpResponse, seconds: int) -> HttpResponse:
-    response["Retry-After"] = str(seconds)
-    return response
+    def form_invalid(self, form: SignInForm) -> HttpResponse:
+        """Show the form again, with what was wrong."""
+        if form.tried is not None and not form.tried.wait:
+            source = client_address(self.request.META)
+            authentication.record_failed_sign_in(
+                name=form.name, source=source, number=form.tried.number
+            )
+        later = {"Retry-After": str(form.wait)} if form.wait else {}
+        context = self.get_context_data(form=form)
+        return self.render_to_response(context, status=form.status, headers=later)
 
 
 @login_not_required
@@ -105,7 +168,7 @@ def use_link(request: HttpRequest) -> HttpResponse:
     with transaction.atomic():
         user = authentication.consume_sign_in_link(request.POST.get("secret", ""))
         if user is not None:
-            auth.login(request, user, backend=MODEL_BACKEND)
+            auth.login(request, user)
             authentication.record_sign_in(user=user, how="a link", source=source)
     if user is None:
         authentication.record_failed_link(source=source)
@@ -118,32 +181,22 @@ def _no_link(request: HttpRequest) -> HttpResponse:
         "This sign-in link does not work any more: it was used, or it has expired. "
         "Ask for a new one."
     )
-    return _form(request, settings.LOGIN_REDIRECT_URL, sentence, status=403)
+    context = {"next": settings.LOGIN_REDIRECT_URL, "sentence": sentence}
+    return render(request, "sign_in.html", context, status=403)
 
 
-@login_not_required
-@require_POST
-def sign_out(request: HttpRequest) -> HttpResponse:
-    """End the session."""
-    name = request.user.get_username() if request.user.is_authenticated else ""
-    with transaction.atomic():
-        auth.logout(request)
-        if name:
-            authentication.record_sign_out(name=name, source=client_address(request.META))
-    return HttpResponseRedirect(settings.LOGIN_URL)
+@method_decorator(login_not_required, name="dispatch")
+class SignOutView(LogoutView):
+    """Ends the session."""
 
+    http_method_names = ["post"]  # noqa: RUF012  # a list, as in its base class
+    next_page = "sign-in"
 
-def _form(
-    request: HttpRequest, back_to: str, sentence: str = "", *, name: str = "", status: int = 200
-) -> HttpResponse:
-    context = {"next": back_to, "sentence": sentence, "name": name}
-    return render(request, "sign_in.html", context, status=status)
-
-
-def _safe(request: HttpRequest, address: str) -> str:
-    """Return the address to go on to if it is one of ours."""
-    if url_has_allowed_host_and_scheme(
-        address, allowed_hosts={request.get_host()}, require_https=request.is_secure()
-    ):
-        return address
-    return str(settings.LOGIN_REDIRECT_URL)
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Sign out whoever is signed in, and say so in the record."""
+        name = request.user.get_username()
+        with transaction.atomic():
+            response = super().post(request, *args, **kwargs)
+            if name:
+                authentication.record_sign_out(name=name, source=client_address(request.META))
+        return response

@@ -64,6 +64,27 @@ def test_a_right_password_starts_the_count_anew() -> None:
     assert statuses == [*[403] * len(wrong), 302] * 2
 
 
+def test_one_name_has_one_limit_however_it_is_typed(anonymous: Client) -> None:
+    make_owner()
+    # Full-width letters, which Unicode and Django take for the same name, and blanks around it.
+    spellings = ("olga", "\uff4flga", "OLGA", " olga ")
+    statuses = [
+        anonymous.post(
+            "/sign-in/", {"name": spellings[number % len(spellings)], "password": "wrong"}
+        ).status_code
+        for number in range(authentication.PASSWORDS_OF_PLACE + 1)
+    ]
+    assert statuses == [403] * authentication.PASSWORDS_OF_PLACE + [429]
+
+
+@pytest.mark.parametrize("fields", [{}, {"name": "olga"}, {"password": "wrong"}, {"name": "o\0"}])
+def test_a_form_that_says_nothing_is_a_wrong_one(anonymous: Client, fields: dict[str, str]) -> None:
+    make_owner()
+    response = anonymous.post("/sign-in/", fields)
+    assert response.status_code == 403
+    assert "do not belong together" in response.content.decode()
+
+
 def lock_out(client: Client, name: str = "olga") -> None:
     """Type wrong passwords until no more are looked at."""
     for _ in range(authentication.PASSWORDS_OF_PLACE):
@@ -135,7 +156,7 @@ def test_no_more_passwords_are_looked_at_than_there_are_turns(
         for _ in range(MOST_OF_ONE):
             assert held.enter_context(password_throttle.slot("127.0.0.1"))
         with monkeypatch.context() as patched:
-            patched.setattr("django.contrib.auth.authenticate", never)
+            patched.setattr("django.contrib.auth.forms.authenticate", never)
             response = anonymous.post("/sign-in/", {"name": "olga", "password": PASSWORD})
         assert response.status_code == 503
         assert int(response["Retry-After"]) > 0
@@ -232,6 +253,7 @@ def test_an_unknown_link_signs_nobody_in(anonymous: Client) -> None:
 def test_signing_out_needs_a_form_and_ends_the_session(owner: Person) -> None:
     assert owner.client.get("/sign-out/").status_code == 405
     assert owner.client.post("/sign-out/")["Location"] == "/sign-in/"
+    assert owner.client.post("/sign-out/")["Location"] == "/sign-in/", "also once more"
     assert owner.client.get("/").status_code == 302
 
 
