@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import io
-import ssl
-import threading
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from urllib.parse import urlencode
 
 from urllib3.response import HTTPResponse
 
@@ -19,12 +16,11 @@ from gangboard.kube.faults import (
     WIRE_FAULTS,
     Asked,
     answer_fault,
-    connect_fault,
     not_json_fault,
     status_fault,
 )
 from gangboard.kube.tokens import TokenFile
-from gangboard.kube.transport import Request, TLSConnection, tls_context
+from gangboard.kube.transport import TLSConnection
 
 Query = Mapping[str, str] | Iterable[tuple[str, str]] | None
 
@@ -34,9 +30,6 @@ MAX_BYTES = 128 * 1024 * 1024
 MOST_OF_AN_ERROR = 512 * 1024
 """A 422 can quote the whole object, twice, before it says what is wrong with it."""
 READ_SIZE = 256 * 1024
-MOST_IDLE = 8
-IDLE_SECONDS = 30.0
-"""Load balancers forget a silent connection sooner or later, and do not say so."""
 
 
 class Connection:
@@ -62,12 +55,12 @@ class Connection:
         self._connect_deadline = connect_deadline
         self._max_bytes = max_bytes
         self._encoding = "gzip" if gzip else "identity"
-        self._context = tls_context(credentials)
+        # Only a process that connects pays for the official client: 0.17 s of CPU and 14 MiB.
+        from gangboard.kube.api_client import Client
+
+        self._client = Client(credentials)
         file = credentials.token_file
         self._token_file = TokenFile(Path(file)) if file is not None else None
-        self._lock = threading.Lock()
-        self._idle: list[tuple[TLSConnection, float]] = []
-        self._closed = False
 
     def __enter__(self) -> Connection:
         return self
@@ -81,17 +74,11 @@ class Connection:
         self.close()
 
     def close(self) -> None:
-        """Close what is idle; what is in use closes itself when it is done."""
-        with self._lock:
-            self._closed = True
-        self.rest()
+        """Close what is idle; what is in use closes itself when it is done.
 
-    def rest(self) -> None:
-        """Close what is idle now: nobody will ask for a while."""
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for tls, _ in idle:
-            tls.dispose()
+        Whoever asks again is connected anew.
+        """
+        self._client.close()
 
     def get(
         self, path: str, query: Query = None, *, deadline: float | None = None, accept: str = JSON
@@ -102,13 +89,8 @@ class Connection:
         None means the connection's own.
         """
         asked = self._asked("GET", path, deadline)
-        request = self._request(asked, query, {"Accept": accept, "Accept-Encoding": self._encoding})
-        tls = self._idle_connection()
-        response = self._again(tls, request, asked) if tls else None
-        if tls is None or response is None:
-            tls = self.new_tls_connection()
-            response = self._first(tls, request, asked)
-        return self._finish(tls, response, asked)
+        headers = self._headers(self._encoding, accept)
+        return self._finish(self._client.exchange(asked, _pairs(query), headers), asked)
 
     def send(
         self,
@@ -127,10 +109,9 @@ class Connection:
         closed meanwhile. Raises KubeError; whether a byte has left then, the connection knows.
         """
         asked = self._asked(method, path, deadline)
-        common = {"Accept": JSON, "Accept-Encoding": self._encoding}
-        request = self._request(asked, query, {**common, **headers}, body)
-        response = self._first(tls, request, asked)
-        return response, self._finish(tls, response, asked)
+        complete = {**self._headers(self._encoding), **headers}
+        response = self._client.exchange(asked, _pairs(query), complete, body, tls)
+        return response, self._finish(response, asked)
 
     def open(
         self, tls: TLSConnection, path: str, query: Query, *, accept: str = JSON
@@ -140,8 +121,8 @@ class Connection:
         For answers without an end. The caller disposes of the connection. Raises KubeError.
         """
         asked = self._asked("GET", path, None)
-        request = self._request(asked, query, {"Accept": accept, "Accept-Encoding": "identity"})
-        response = self._first(tls, request, asked)
+        headers = self._headers("identity", accept)
+        response = self._client.exchange(asked, _pairs(query), headers, tls=tls)
         try:
             self._check(response, asked)
         except BaseException:
@@ -151,7 +132,7 @@ class Connection:
 
     def new_tls_connection(self) -> TLSConnection:
         """Return an unconnected TLS connection of one's own."""
-        return TLSConnection(self._credentials, self._context, self._connect_deadline)
+        return self._client.new_connection()
 
     def _asked(self, method: str, path: str, deadline: float | None) -> Asked:
         token = self._token_file.current() if self._token_file else self._credentials.token
@@ -160,56 +141,13 @@ class Connection:
         wait = self._connect_deadline
         return Asked(self.host, method, path, wait, seconds, until, secret=token or "")
 
-    def _first(self, tls: TLSConnection, request: Request, asked: Asked) -> HTTPResponse:
-        """Connect and send. The connection is disposed of when that fails."""
-        try:
-            try:
-                tls.connect_until(asked.until)
-            except WIRE_FAULTS as error:
-                raise connect_fault(error, asked) from error
-            try:
-                return tls.exchange(request, asked.until)
-            except WIRE_FAULTS as error:
-                raise answer_fault(error, asked) from error
-        except BaseException:
-            tls.dispose()
-            raise
-
-    def _again(self, tls: TLSConnection, request: Request, asked: Asked) -> HTTPResponse | None:
-        """Send on a connection that was idle. None: the server had closed it and never saw the request."""
-        try:
-            return tls.exchange(request, asked.until)
-        except (ConnectionError, ssl.SSLEOFError):
-            tls.dispose()
-            return None
-        except WIRE_FAULTS as error:
-            tls.dispose()
-            raise answer_fault(error, asked) from error
-        except BaseException:
-            tls.dispose()
-            raise
-
-    def _request(
-        self, asked: Asked, query: Query, headers: Mapping[str, str], body: bytes | None = None
-    ) -> Request:
-        complete = {"User-Agent": "gangboard", **headers}
-        if asked.secret:
-            complete["Authorization"] = f"Bearer {asked.secret}"
-        target = f"{self._credentials.prefix}{asked.path}"
-        pairs = list(query.items() if isinstance(query, Mapping) else query or ())
-        if pairs:
-            target = f"{target}?{urlencode(pairs)}"
-        return Request(asked.method, target, complete, body)
-
-    def _finish(self, tls: TLSConnection, response: HTTPResponse, asked: Asked) -> bytes:
+    def _finish(self, response: HTTPResponse, asked: Asked) -> bytes:
         try:
             self._check(response, asked)
             body = self._read(response, asked)
         except BaseException:
             response.close()
-            tls.dispose()
             raise
-        self._give_back(tls)
         head, tail = body[:64].lstrip(), body[-64:].rstrip()
         if not head.startswith((b"{", b"[")):
             raise not_json_fault(response.status, response.headers, body, asked)
@@ -256,21 +194,10 @@ class Connection:
             "too-large", f"The answer of {asked.host} to {asked.request} is over {limit}."
         )
 
-    def _idle_connection(self) -> TLSConnection | None:
-        """Return the connection used last, if it still stands."""
-        while True:
-            with self._lock:
-                if not self._idle:
-                    return None
-                tls, since = self._idle.pop()
-            if time.monotonic() - since < IDLE_SECONDS and tls.is_connected:
-                return tls
-            tls.dispose()
+    @staticmethod
+    def _headers(encoding: str, accept: str = JSON) -> dict[str, str]:
+        return {"User-Agent": "gangboard", "Accept": accept, "Accept-Encoding": encoding}
 
-    def _give_back(self, tls: TLSConnection) -> None:
-        # The server may have asked to close: then http.client has let go of the socket.
-        with self._lock:
-            if tls.sock is not None and not self._closed and len(self._idle) < MOST_IDLE:
-                self._idle.append((tls, time.monotonic()))
-                return
-        tls.dispose()
+
+def _pairs(query: Query) -> list[tuple[str, str]]:
+    return list(query.items() if isinstance(query, Mapping) else query or ())

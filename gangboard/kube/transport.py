@@ -1,4 +1,4 @@
-"""One TLS connection whose deadline is a moment, not a pause between bytes, and that can be cut."""
+"""What urllib3's connection lacks: a deadline that is a moment, not a pause between bytes, and a cut."""
 
 from __future__ import annotations
 
@@ -13,12 +13,9 @@ import ssl
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from urllib3.connection import HTTPSConnection
-from urllib3.response import HTTPResponse
 
 from gangboard.kube.credentials import Credentials
 from gangboard.kube.errors import CredentialError
@@ -32,21 +29,6 @@ class ResolveTimeoutError(TimeoutError):
 
 class HandshakeTimeoutError(TimeoutError):
     """The other side took the connection and then did not speak TLS in time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What goes out on a connection."""
-
-    method: str
-    target: str
-    """Path and query."""
-    headers: Mapping[str, str]
-    body: bytes | None = None
-
-    def __repr__(self) -> str:
-        # The headers have a token in them.
-        return f"Request({self.method} {self.target})"
 
 
 class DeadlineSocket(ssl.SSLSocket):
@@ -115,22 +97,25 @@ class DeadlineSocket(ssl.SSLSocket):
 
 
 class TLSConnection(HTTPSConnection):
-    """One connection to one API server. Used by one thread; `cut` may come from another."""
+    """One connection to one API server. Used by one thread; `cut` may come from another.
 
-    def __init__(
-        self, credentials: Credentials, context: ssl.SSLContext, connect_deadline: float
-    ) -> None:
-        host, port = credentials.address
-        super().__init__(host, port, ssl_context=context, timeout=None)
-        self._context = context
-        self._tls_name = credentials.tls_server_name or host
-        self._connect_deadline = connect_deadline
+    urllib3 makes it, shakes hands and speaks HTTP; its `timeout` is the deadline of reaching the
+    server, and of the handshake.
+    """
+
+    wire: DeadlineSocket
+    """The TLS socket, once connected. It outlives `sock` when the server asks to close."""
+    can_be_cut = False
+    """Whether `cut` is wanted. Then a second handle is kept, and `dispose` must follow."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self._lock = threading.Lock()
         self._handle: socket.socket | None = None
         self._is_cut = False
         self._until = math.inf
-        self.wire: DeadlineSocket
-        """The TLS socket, once connected. It outlives `sock` when the server asks to close."""
+        self.idle_since = 0.0
+        """Moment at which it was given back to its pool."""
 
     @property
     def has_written(self) -> bool:
@@ -144,32 +129,16 @@ class TLSConnection(HTTPSConnection):
         self.connect()
 
     def connect(self) -> None:
-        """Find and reach the server, then shake hands: each within the connect deadline."""
-        raw = self._dial(time.monotonic() + self._patience())
+        """Find and reach the server, then shake hands: each within `timeout`."""
         try:
-            raw.settimeout(self._patience())
-            sock = self._context.wrap_socket(raw, server_hostname=self._tls_name)
+            super().connect()
         except TimeoutError as error:
-            raw.close()
+            if self.sock is None:
+                raise
             raise HandshakeTimeoutError("no TLS handshake in time") from error
-        except (OSError, ValueError):
-            raw.close()
-            raise
-        if not isinstance(sock, DeadlineSocket):
+        if not isinstance(self.sock, DeadlineSocket):
             raise TypeError("the context was not made by tls_context")
-        self.sock = self.wire = sock
-
-    def exchange(self, request: Request, until: float) -> HTTPResponse:
-        """Send a request on the open connection and read the headers of the answer."""
-        self.wire.until = until
-        self.request(
-            request.method,
-            request.target,
-            body=request.body,
-            headers=request.headers,
-            preload_content=False,
-        )
-        return self.getresponse()
+        self.wire = self.sock
 
     def cut(self) -> None:
         """End whatever the other thread waits for, at once. It meets an end of file or an OSError."""
@@ -187,8 +156,16 @@ class TLSConnection(HTTPSConnection):
                 self._handle.close()
                 self._handle = None
 
+    def _new_conn(self) -> socket.socket:
+        """TCP, for urllib3, which then wraps it. The handshake has the deadline for itself."""
+        raw = self._dial(time.monotonic() + self._patience())
+        raw.settimeout(self._patience())
+        return raw
+
     def _patience(self) -> float:
-        return max(min(self._connect_deadline, self._until - time.monotonic()), 0.001)
+        left = self._until - time.monotonic()
+        deadline = self.timeout if isinstance(self.timeout, int | float) else left
+        return max(min(deadline, left), 0.001)
 
     def _dial(self, until: float) -> socket.socket:
         """TCP to the first address that answers; each gets its share of the time that is left."""
@@ -211,6 +188,8 @@ class TLSConnection(HTTPSConnection):
 
     def _hold(self, raw: socket.socket) -> None:
         """Keep a second handle: it stays valid while TLS takes the first one over."""
+        if not self.can_be_cut:
+            return
         with self._lock:
             if self._is_cut:
                 raise ConnectionAbortedError("the connection was cut by us")

@@ -59,6 +59,7 @@ class Watch:
         self._on_open = on_open
         self._closed = threading.Event()
         self._tls = connection.new_tls_connection()
+        self._tls.can_be_cut = True
 
     def __enter__(self) -> Watch:
         return self
