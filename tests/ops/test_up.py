@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -112,10 +111,24 @@ def start_up(tmp_path: Path) -> Iterator[Callable[..., Up]]:
         up.guard.close()
 
 
-def test_a_fresh_folder_becomes_a_board_over_two_simulated_clusters(
-    start_up: Callable[..., Up],
-) -> None:
-    up = start_up()
+def test_from_a_fresh_folder_to_a_kubeconfig(start_up: Callable[..., Up], tmp_path: Path) -> None:
+    """Three starts in one folder: each takes seconds of all processors that there are."""
+    first = start_up()
+    cookie = _becomes_a_board_over_two_simulated_clusters(first)
+    _keeps_others_from_the_folder(first)
+    _starts_what_dies_again(first, cookie)
+    _leaves_nothing_when_it_is_killed(first)
+    second = start_up()
+    assert set(second.clusters(second.sign_in())) == {"sim-east", "sim-west"}, "it takes over"
+    _ends_with_all_its_processes(second, signal.SIGTERM)
+    kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", context="arn:aws:cluster/Prod_1")
+    third = start_up("--kubeconfig", str(kubeconfig))
+    assert set(third.clusters(third.sign_in())) == {"prod-1"}
+    assert not any("gangboard.simulator" in command_of(p) for p in descendants(third.process.pid))
+    _ends_with_all_its_processes(third, signal.SIGINT)
+
+
+def _becomes_a_board_over_two_simulated_clusters(up: Up) -> str:
     lines = up.out.read_text().splitlines()
     assert lines[0] == f"gangboard is at http://{up.link.netloc}/ (Ctrl-C ends it)."
     assert up.link.hostname == "127.0.0.1"
@@ -125,7 +138,10 @@ def test_a_fresh_folder_becomes_a_board_over_two_simulated_clusters(
     assert eventually(lambda: up.answers("/readyz"), START), up.log()
     assert eventually(lambda: all(c["listed_at"] for c in up.clusters(cookie).values()), START)
     assert json.loads(up.get("/api/v1/gangs/", cookie)[2])["results"]
+    return cookie
 
+
+def _keeps_others_from_the_folder(up: Up) -> None:
     second = subprocess.run(
         [sys.executable, "manage.py", "up"],
         cwd=settings.BASE_DIR,
@@ -138,20 +154,9 @@ def test_a_fresh_folder_becomes_a_board_over_two_simulated_clusters(
     assert second.returncode == 1
     assert f"running from this folder already, at http://{up.link.netloc}/" in second.stderr
 
-    below = descendants(up.process.pid)
-    up.process.send_signal(signal.SIGINT)
-    began = time.monotonic()
-    assert up.process.wait(END) == 0
-    assert time.monotonic() - began < END
-    assert eventually(lambda: not any(alive(pid) for pid in below), 2)
-    assert not up.answers()
 
-
-def test_what_dies_is_started_again(start_up: Callable[..., Up]) -> None:
-    up = start_up()
-    cookie = up.sign_in()
-    web = up.pid_of("granian")
-    os.kill(web, signal.SIGKILL)
+def _starts_what_dies_again(up: Up, cookie: str) -> None:
+    os.kill(up.pid_of("granian"), signal.SIGKILL)
     assert eventually(lambda: "The web server was started again" in up.err.read_text())
     assert eventually(up.answers, START), up.log()
     before = up.clusters(cookie)["sim-east"]["server"]
@@ -160,10 +165,7 @@ def test_what_dies_is_started_again(start_up: Callable[..., Up]) -> None:
     assert eventually(lambda: up.clusters(cookie)["sim-east"]["server"] != before, START), up.log()
 
 
-def test_nothing_outlives_a_killed_up_and_the_next_one_takes_over(
-    start_up: Callable[..., Up],
-) -> None:
-    up = start_up()
+def _leaves_nothing_when_it_is_killed(up: Up) -> None:
     below = descendants(up.process.pid)
     assert len(below) >= 5
     up.process.send_signal(signal.SIGKILL)
@@ -171,18 +173,11 @@ def test_nothing_outlives_a_killed_up_and_the_next_one_takes_over(
     assert eventually(lambda: not any(alive(pid) for pid in below), 20), [
         command_of(pid) for pid in below if alive(pid)
     ]
-    again = start_up()
-    clusters = again.clusters(again.sign_in())
-    assert set(clusters) == {"sim-east", "sim-west"}
 
 
-def test_a_kubeconfig_takes_the_place_of_the_simulated_clusters(
-    start_up: Callable[..., Up], tmp_path: Path
-) -> None:
-    up = start_up()
-    up.process.send_signal(signal.SIGTERM)
+def _ends_with_all_its_processes(up: Up, how: signal.Signals) -> None:
+    below = descendants(up.process.pid)
+    up.process.send_signal(how)
     assert up.process.wait(END) == 0
-    kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", context="arn:aws:cluster/Prod_1")
-    again = start_up("--kubeconfig", str(kubeconfig))
-    assert set(again.clusters(again.sign_in())) == {"prod-1"}
-    assert not any("gangboard.simulator" in command_of(p) for p in descendants(again.process.pid))
+    assert eventually(lambda: not any(alive(pid) for pid in below), 2)
+    assert not up.answers()
