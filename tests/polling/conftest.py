@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
@@ -17,11 +18,15 @@ from gangboard.polling.poll import PollReport, poll_once
 from gangboard.polling.watched import Watched
 from gangboard.polling.window import Window
 from gangboard.simulator import Simulator
+from gangboard.simulator.fleet import EAST
 from gangboard.store.cluster_leases import acquire_lease, release_lease
 from gangboard.store.clusters import add_cluster
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
 
 HOLDER = "the test"
+_NAMES = ("llama-ft", "debug-shell", "retrieval-ft", "flan-repro", "gnn-paper", "llama-70b-sft")
+FEW = replace(EAST, gangs=tuple(gang for gang in EAST.gangs if gang.key[2] in _NAMES))
+"""Six gangs of the fleet `east`: running, a bare pod, held by a queue, finished, failed, and waiting."""
 BOOKMARKS = 0.1
 """Seconds between two of a watch: so often it is told how far it is."""
 LOOK_AGAIN = 0.01
@@ -124,11 +129,16 @@ def _is_known(watched: Watched, target: int) -> bool:
 
 @pytest.fixture
 def watch(db: None) -> Iterator[Callable[..., Watching]]:
-    """`watch(...)` starts a simulator with these arguments and adds it as a cluster."""
+    """`watch(...)` starts a simulator with these arguments and adds it as a cluster.
+
+    It has few gangs where no other fleet is named: to make and to judge all of one takes half a second,
+    which is for tests of what is said of every kind of gang.
+    """
     started: list[Simulator] = []
 
     def start(name: str = "sim", **options: object) -> Watching:
-        simulator = Simulator(**{"story": False, "bookmark_seconds": BOOKMARKS, **options})  # type: ignore[arg-type]
+        chosen: dict[str, Any] = {"fleet": FEW, "story": False, "bookmark_seconds": BOOKMARKS}
+        simulator = Simulator(**chosen | options)
         started.append(simulator.start())
         credentials = read_kubeconfig(simulator.kubeconfig_text())
         cluster = add_cluster(

@@ -44,7 +44,7 @@ def _fault_while_listing(watching: Watching, add: Callable[[], object]) -> Resou
 
 
 def test_a_forbidden_resource_is_said_and_makes_gangs_unknown(watch: Watch) -> None:
-    watching = watch()
+    watching = watch(fleet="east")
     assert watching.once().ok
     before = watching.objects(PODS)
     watching.simulator.faults.forbidden(resource=PODS)
@@ -104,7 +104,7 @@ def test_410_in_the_middle_of_a_list_starts_it_again(
     monkeypatch.setattr(
         reflector, "pages", lambda *given, **options: pages(*given, limit=20, **options)
     )
-    watching = watch()
+    watching = watch(fleet="east")
     state = _fault_while_listing(
         watching, lambda: watching.simulator.faults.gone_mid_list(resource=PODS, count=1)
     )
@@ -228,7 +228,7 @@ def test_a_wrong_token_is_said(watch: Watch) -> None:
 def test_a_short_failure_keeps_the_verdicts_and_a_long_one_makes_them_unknown(
     watch: Watch,
 ) -> None:
-    watching = watch()
+    watching = watch(fleet="east")
     assert watching.once().ok
     watching.simulator.faults.status(500, resource=PODS)
     watching.window(1.0)

@@ -48,7 +48,7 @@ def test_every_gang_of_the_older_fleet_too(watch: Watch) -> None:
 
 
 def test_an_unchanged_cluster_writes_no_object_and_moves_no_version(watch: Watch) -> None:
-    watching = watch()
+    watching = watch(fleet="east")
     assert watching.once().written > 0
     version = watching.fresh().data_version
     assert watching.once().written == 0
@@ -98,7 +98,7 @@ def test_a_deleted_owner_takes_its_gang_along(watch: Watch) -> None:
 
 
 def test_a_new_worker_goes_on_where_the_last_one_was(watch: Watch) -> None:
-    watching = watch()
+    watching = watch(fleet="east")
     watching.settle()
     before = set(Gang.objects.filter(gone_at=None).values_list("id", "code", "since"))
     watching.forget()
