@@ -11,7 +11,7 @@ from gangboard.domain.owner import Owner, Part
 from gangboard.domain.verdict import JobState, Scheduling
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, Gang
-from tests.diagnosis.building import a_meta
+from tests.domain_objects import a_meta
 from tests.factories import NOW, make_gang, make_resource, store_object
 
 JOBSETS, JOBS, HOLDS = "jobsets.jobset.x-k8s.io", "jobs.batch", "holds.gangboard.dev"

@@ -13,7 +13,7 @@ from gangboard.diagnosis.engine import assess
 from gangboard.domain.facts import GangFacts, Unobserved
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import UnitMemory, Verdict
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     NOW,
     Made,
     a_group,

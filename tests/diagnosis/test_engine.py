@@ -16,7 +16,7 @@ from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.registry import GangRule, UnitRule
 from gangboard.domain.verdict import Finding
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     NOW,
     Made,
     a_container,

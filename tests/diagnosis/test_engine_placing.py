@@ -16,7 +16,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.placing import Cause, Placing
 from gangboard.domain.registry import GangRule, UnitRule
 from gangboard.domain.verdict import Finding
-from tests.diagnosis.building import NOW, a_job, pods_of
+from tests.domain_objects import NOW, a_job, pods_of
 
 ROOM = ClusterRoom(
     (NodeRoom("n0", {HOSTNAME: "n0"}, allocatable={"cpu": 4000, "pods": 110}),),

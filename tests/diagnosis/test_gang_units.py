@@ -12,7 +12,7 @@ from gangboard.diagnosis.gang_units import units
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Policy
 from gangboard.domain.owner import Outcome, Owner
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     NOW,
     Made,
     a_composite,

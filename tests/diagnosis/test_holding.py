@@ -15,7 +15,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.reading.job_holds import hold_on
 from gangboard.domain.verdict import Evidence, JobState, Verdict
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     NOW,
     a_hold,
     a_job,

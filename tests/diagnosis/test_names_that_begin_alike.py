@@ -25,7 +25,7 @@ from gangboard.domain.reading.job_holds import hold_on
 from gangboard.domain.reading.naming import may_be_pod_of
 from gangboard.domain.reading.preemption import last_preemption
 from gangboard.rules.admission.job_suspended import RULE
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     NOW,
     a_group,
     a_hold,

@@ -8,7 +8,7 @@ import pytest
 
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.objects import Controller
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     Made,
     a_composite,
     a_group,

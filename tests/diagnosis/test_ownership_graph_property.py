@@ -15,7 +15,7 @@ from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     a_composite,
     a_group,
     a_hold,

@@ -9,7 +9,7 @@ from gangboard.domain.facts import GangFacts, Victim
 from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import UnitMemory
-from tests.diagnosis.building import NOW, a_job, a_pod, ago, an_event
+from tests.domain_objects import NOW, a_job, a_pod, ago, an_event
 
 LOW, URGENT = a_job("low", pods=1), a_job("urgent", pods=1)
 USURPER = ObjectRef("batch", "Job", "team-b", "usurper", "uid-usurper")

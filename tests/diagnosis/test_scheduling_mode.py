@@ -13,7 +13,7 @@ from gangboard.domain.facts import GangFacts
 from gangboard.domain.group import Policy
 from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.pod import Pod
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     NOW,
     Made,
     a_group,

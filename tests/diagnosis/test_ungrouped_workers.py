@@ -20,7 +20,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency, Owner, Part
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import UnitMemory, Verdict
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     NOW,
     a_group,
     a_jobset,

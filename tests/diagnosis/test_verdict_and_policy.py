@@ -20,7 +20,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.verdict import JobState, Verdict
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     NOW,
     a_condition,
     a_hold,

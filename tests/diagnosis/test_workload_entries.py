@@ -14,7 +14,7 @@ from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Policy, WorkloadEntry, label_of_group, read_entry
 from gangboard.domain.objects import Condition
 from gangboard.domain.pod import Pod
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     NOW,
     Made,
     a_condition,

@@ -10,7 +10,7 @@ import pytest
 from gangboard.domain.owner import Dependency
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.grace import CREATION_GRACE, creation_due
-from tests.diagnosis.building import NOW, a_jobset, a_part, child_jobs, pods_of
+from tests.domain_objects import NOW, a_jobset, a_part, child_jobs, pods_of
 from tests.rules.asking import unit_of
 
 

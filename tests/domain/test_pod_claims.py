@@ -12,7 +12,7 @@ from gangboard.domain.pod_claims import (
     resource_claim_problem,
     volume_claim_problem,
 )
-from tests.diagnosis.building import a_meta, ago
+from tests.domain_objects import a_meta, ago
 
 CLASSES = {
     "now": StorageClass(a_meta("storage.k8s.io", "StorageClass", "now")),

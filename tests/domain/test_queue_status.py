@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gangboard.domain.queue_status import QueueStanding, queue_statuses_of
-from tests.diagnosis.building import a_condition, a_job, a_jobset, ago, an_entry, child_jobs
+from tests.domain_objects import a_condition, a_job, a_jobset, ago, an_entry, child_jobs
 
 OVER = {"conditions": (a_condition("Finished"),)}
 GOING = {"deleting_since": ago(1)}

@@ -16,7 +16,7 @@ from gangboard.domain.owner import GangRequest
 from gangboard.placement.advice import advise
 from gangboard.placement.sentences.finding import advice_of
 from gangboard.placement.unit_placement import placing_of
-from tests.diagnosis.building import a_group, a_job, a_jobset, pods_of, requests
+from tests.domain_objects import a_group, a_job, a_jobset, pods_of, requests
 from tests.placement.making import CORDON, GPU, S, node
 from tests.rules.asking import unit_of
 

@@ -13,7 +13,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.verdict import NAMED_IN_ADVICE
 from gangboard.placement.advice import advise
 from gangboard.placement.unit_placement import placing_of
-from tests.diagnosis.building import NOW
+from tests.domain_objects import NOW
 from tests.placement.making import CORDON, GPU, S, node
 from tests.placement.test_advice import kinds, only, resident, waiting
 from tests.rules.asking import ask

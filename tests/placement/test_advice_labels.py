@@ -8,7 +8,7 @@ from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
 from gangboard.domain.capacity import HOSTNAME, ClusterRoom, Needs, NodeRoom
 from gangboard.placement.advice import advise
 from gangboard.placement.unit_placement import placing_of
-from tests.diagnosis.building import a_job, pods_of, requests
+from tests.domain_objects import a_job, pods_of, requests
 from tests.placement.making import node
 from tests.rules.asking import unit_of
 

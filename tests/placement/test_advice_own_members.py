@@ -18,7 +18,7 @@ from gangboard.placement.node_snapshot import snapshot_of
 from gangboard.placement.pod_removal import nodes_to_free
 from gangboard.placement.running_gangs import running_gangs_of
 from gangboard.placement.unit_placement import placing_of
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     a_group,
     a_job,
     a_jobset,

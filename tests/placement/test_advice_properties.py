@@ -34,7 +34,7 @@ from gangboard.placement.unit_placement import placing_of
 from tests.agreement.advice_cases import on_paper, taken
 from tests.agreement.drawing import make_case
 from tests.agreement.reckoning import most
-from tests.diagnosis.building import NOW, a_group, a_job, a_jobset, pods_of
+from tests.domain_objects import NOW, a_group, a_job, a_jobset, pods_of
 from tests.placement.making import CORDON, R
 from tests.placement.reference import reference
 from tests.placement.test_properties import TAINT, rooms, shapes

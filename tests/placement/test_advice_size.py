@@ -17,7 +17,7 @@ from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.pod import Pod
 from gangboard.placement.advice import advise
 from gangboard.placement.unit_placement import placing_of
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     a_group,
     a_job,
     a_jobset,

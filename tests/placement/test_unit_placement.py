@@ -15,7 +15,7 @@ from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.placement.fit_rows import fit_rows
 from gangboard.placement.sentences.excluded import code_of_excluded, homeless
 from gangboard.placement.unit_placement import nodes_for, placing_of, request_of
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     NOW,
     a_group,
     a_job,

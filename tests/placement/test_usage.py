@@ -28,7 +28,7 @@ from gangboard.domain.node import Node
 from gangboard.domain.objects import Condition
 from gangboard.domain.pod import Pod
 from gangboard.placement.usage import Usage
-from tests.diagnosis.building import a_node, a_pod, ago, requests
+from tests.domain_objects import a_node, a_pod, ago, requests
 from tests.placement.making import S, T, term
 
 GPU = "nvidia.com/gpu"

@@ -10,7 +10,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.polling.node_usage import NodeUsageTracker
-from tests.diagnosis.building import a_job, a_node
+from tests.domain_objects import a_job, a_node
 
 ROOMY = {"cpu": 8000, "pods": 110}
 TRAIN = a_job("train", pods=2, ask="2")

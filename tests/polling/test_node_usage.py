@@ -10,7 +10,7 @@ from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.polling.assessment_index import waiting_parties
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     NOW,
     a_group,
     a_job,

@@ -7,7 +7,7 @@ import pytest
 from gangboard.domain.capacity import ClusterRoom, Party
 from gangboard.polling.assessment_index import AssessmentIndex, is_whole, waiting_parties
 from gangboard.polling.pending import Pending
-from tests.diagnosis.building import NOW, a_pod, requests
+from tests.domain_objects import NOW, a_pod, requests
 from tests.polling.kept_usage import Cluster, node
 
 

@@ -11,7 +11,7 @@ from gangboard.domain.capacity import Resident
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import FailureRule, Owner, Policies
 from gangboard.domain.pod import Pod
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     NOW,
     a_job,
     a_jobset,

@@ -14,7 +14,7 @@ from gangboard.polling import preemptions
 from gangboard.polling.preemptions import Preemptions
 from gangboard.simulator import Simulator
 from gangboard.store.gangs import unpack_detail
-from tests.diagnosis.building import a_group, a_job, a_pod, an_event
+from tests.domain_objects import a_group, a_job, a_pod, an_event
 from tests.polling.conftest import Watching
 
 Watch = Callable[..., Watching]

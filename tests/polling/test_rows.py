@@ -12,7 +12,7 @@ from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import Finding, Members, Verdict
 from gangboard.polling.rows import differs, gang_row
-from tests.diagnosis.building import a_job
+from tests.domain_objects import a_job
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -9,7 +9,7 @@ from typing import Any
 from gangboard.domain.owner import SuspendChange
 from gangboard.polling.suspend_history import MOST, SuspendHistory
 from gangboard.store.models import VerdictSpan
-from tests.diagnosis.building import NOW, a_job, ago
+from tests.domain_objects import NOW, a_job, ago
 from tests.polling.conftest import Watching
 
 Watch = Callable[..., Watching]

@@ -9,7 +9,7 @@ from gangboard.decode.page import DecodeProblem
 from gangboard.decode.pods import POD
 from gangboard.polling.visibility import kubernetes_minor, why_no_room
 from gangboard.polling.watched import Watched
-from tests.diagnosis.building import NOW, ago
+from tests.domain_objects import NOW, ago
 
 
 def visibility(nodes: Watched | None = None, pods: Watched | None = None) -> dict[str, Watched]:

@@ -9,7 +9,7 @@ from gangboard.diagnosis.registry import gang_rules, rules, unit_rules
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.registry import GangRule, UnitRule
 from gangboard.domain.verdict import Finding, UnitMemory
-from tests.diagnosis.building import Made, a_unit, ago, facts_of
+from tests.domain_objects import Made, a_unit, ago, facts_of
 
 
 def the_rule(code: str) -> GangRule | UnitRule:

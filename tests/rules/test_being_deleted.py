@@ -9,7 +9,7 @@ from gangboard.diagnosis.engine import assess
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.node import Node
 from gangboard.domain.verdict import Finding, Verdict
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     NOW,
     Made,
     a_group,

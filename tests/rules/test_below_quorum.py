@@ -11,7 +11,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller, ObjectRef
 from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.verdict import UnitMemory
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     a_group,
     a_hold,
     a_job,

@@ -2,7 +2,7 @@
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     Made,
     a_group,
     a_job,

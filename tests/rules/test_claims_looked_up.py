@@ -24,8 +24,8 @@ from gangboard.domain.pod_claims import (
     PodClaim,
     UnusableClaim,
 )
-from tests.diagnosis.building import a_condition, a_group, a_job, a_meta, a_pod, ago
-from tests.diagnosis.building import placed as said_of_group
+from tests.domain_objects import a_condition, a_group, a_job, a_meta, a_pod, ago
+from tests.domain_objects import placed as said_of_group
 from tests.placement.making import node
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, unit_of

@@ -6,7 +6,7 @@ import pytest
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from tests.diagnosis.building import a_container, a_job, a_pod
+from tests.domain_objects import a_container, a_job, a_pod
 from tests.rules.asking import ask, first, found, unit_of
 
 ABSENT = 'secret "token" not found'

@@ -8,7 +8,7 @@ from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner, SuspendChange
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     NOW,
     a_job,
     a_jobset,

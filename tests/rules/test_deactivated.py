@@ -8,7 +8,7 @@ import pytest
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Health
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     Made,
     a_condition,
     a_jobset,

@@ -8,7 +8,7 @@ import pytest
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency
-from tests.diagnosis.building import a_jobset, a_part, ago, child_jobs, pods_of
+from tests.domain_objects import a_jobset, a_part, ago, child_jobs, pods_of
 from tests.rules.asking import ask, first, found, unit_of
 
 

@@ -14,7 +14,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.owner import Dependency
 from gangboard.domain.verdict import UnitMemory
 from gangboard.placement.unit_placement import placing_of
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     NOW,
     a_container,
     a_group,

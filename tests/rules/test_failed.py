@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from gangboard.domain.health import Health
 from gangboard.domain.pod import Pod
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     a_container,
     a_job,
     a_jobset,

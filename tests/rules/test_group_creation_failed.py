@@ -6,7 +6,7 @@ import pytest
 
 from gangboard.domain.health import Health
 from gangboard.domain.owner import GangRequest
-from tests.diagnosis.building import a_group, a_job, ago, an_event, pods_of
+from tests.domain_objects import a_group, a_job, ago, an_event, pods_of
 from tests.rules.asking import ask, first, found, unit_of
 
 NOTE = (

@@ -6,7 +6,7 @@ import pytest
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from tests.diagnosis.building import a_container, a_job, a_pod, ago
+from tests.domain_objects import a_container, a_job, a_pod, ago
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, unit_of
 

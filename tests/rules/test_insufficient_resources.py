@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from gangboard.domain.health import Health
 from gangboard.domain.reading.scheduler_text import group_refusal
-from tests.diagnosis.building import a_group, a_job, an_event
-from tests.diagnosis.building import placed as said_of_group
+from tests.domain_objects import a_group, a_job, an_event
+from tests.domain_objects import placed as said_of_group
 from tests.placement.making import GPU, node
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, unit_of

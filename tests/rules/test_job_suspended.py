@@ -8,7 +8,7 @@ import pytest
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     NOW,
     a_group,
     a_hold,

@@ -11,7 +11,7 @@ from gangboard.domain.group import Group
 from gangboard.domain.health import Health
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import UnitMemory
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     Made,
     a_condition,
     a_group,

@@ -10,7 +10,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.placement.members import shape_of
-from tests.diagnosis.building import a_job
+from tests.domain_objects import a_job
 from tests.placement.making import GPU, node
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks

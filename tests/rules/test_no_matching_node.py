@@ -8,7 +8,7 @@ import pytest
 
 from gangboard.domain.capacity import Load, Needs, PodTerm, Requirement, Taint, Term
 from gangboard.domain.health import Health
-from tests.diagnosis.building import a_job, a_pod
+from tests.domain_objects import a_job, a_pod
 from tests.placement.making import CORDON, node
 from tests.rules import texts
 from tests.rules.asking import first, found

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gangboard.domain.health import Health
-from tests.diagnosis.building import a_condition, ago
+from tests.domain_objects import a_condition, ago
 from tests.placement.making import node
 from tests.rules.asking import first, found
 from tests.rules.texts import CLAIM_HIDDEN

@@ -5,7 +5,7 @@ from typing import Any
 from gangboard.domain.capacity import Taint
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     Made,
     a_condition,
     a_container,

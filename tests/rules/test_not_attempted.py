@@ -6,7 +6,7 @@ from typing import Any
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import UnitMemory
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     Made,
     a_condition,
     a_group,

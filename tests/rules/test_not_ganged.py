@@ -6,7 +6,7 @@ import pytest
 
 from gangboard.domain.health import Health
 from gangboard.domain.owner import GangRequest
-from tests.diagnosis.building import a_group, a_job, a_jobset, a_part, child_jobs, pods_of
+from tests.domain_objects import a_group, a_job, a_jobset, a_part, child_jobs, pods_of
 from tests.rules.asking import ask, first, found, unit_of
 
 GANG: dict[str, Any] = {"gang_request": GangRequest("gang", 4)}

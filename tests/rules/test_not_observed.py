@@ -2,7 +2,7 @@
 
 from gangboard.domain.facts import Unobserved
 from gangboard.domain.health import Health
-from tests.diagnosis.building import a_job, facts_of, failed
+from tests.domain_objects import a_job, facts_of, failed
 from tests.rules.asking import ask_gang, first_gang, found_gang
 
 PODS = Unobserved("pods", "forbidden", "gangboard may not list pods in this cluster")

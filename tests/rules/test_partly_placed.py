@@ -4,7 +4,7 @@ from typing import Any
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from tests.diagnosis.building import a_group, a_job, a_jobset, a_part, a_pod, child_jobs, placed
+from tests.domain_objects import a_group, a_job, a_jobset, a_part, a_pod, child_jobs, placed
 from tests.placement.making import node
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, ran, unit_of

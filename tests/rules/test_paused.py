@@ -3,7 +3,7 @@
 import pytest
 
 from gangboard.domain.health import Health
-from tests.diagnosis.building import a_job, a_jobset, a_part, a_pod, ago, child_jobs, pods_of
+from tests.domain_objects import a_job, a_jobset, a_part, a_pod, ago, child_jobs, pods_of
 from tests.rules.asking import ask, first, found, unit_of
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     a_group,
     a_job,
     a_jobset,

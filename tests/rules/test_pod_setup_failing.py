@@ -8,7 +8,7 @@ from gangboard.domain.event import Event
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.pod import Pod
-from tests.diagnosis.building import a_condition, a_container, a_job, a_pod, ago, an_event
+from tests.domain_objects import a_condition, a_container, a_job, a_pod, ago, an_event
 from tests.rules.asking import ask, first, found, unit_of
 
 MOUNT = 'MountVolume.SetUp failed for volume "config" : configmap "train-config" not found'

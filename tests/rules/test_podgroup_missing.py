@@ -4,7 +4,7 @@ from typing import Any
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from tests.diagnosis.building import Made, a_group, a_job, a_plan, a_pod, ago
+from tests.domain_objects import Made, a_group, a_job, a_plan, a_pod, ago
 from tests.rules.asking import ask, first, found, unit_of
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Owner
-from tests.diagnosis.building import a_group, a_job, a_pod, ago, pods_of
+from tests.domain_objects import a_group, a_job, a_pod, ago, pods_of
 from tests.rules.asking import ask, first, found, unit_of
 
 GOING: dict[str, Any] = {"deleting_since": ago(40)}

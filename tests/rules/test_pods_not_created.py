@@ -10,7 +10,7 @@ from gangboard.domain.group import Group
 from gangboard.domain.health import Health
 from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.verdict import UnitMemory
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     a_composite,
     a_group,
     a_job,

@@ -9,7 +9,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import UnitMemory
 from gangboard.readmodels.redaction import redact
-from tests.diagnosis.building import a_job, a_pod, ago, an_event
+from tests.domain_objects import a_job, a_pod, ago, an_event
 from tests.placement.making import CORDON, node
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, ran, unit_of

@@ -7,8 +7,8 @@ import pytest
 from gangboard.domain.facts import Unit, Victim
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
-from tests.diagnosis.building import a_group, a_job, a_pod, ago
-from tests.diagnosis.building import placed as said_of_group
+from tests.domain_objects import a_group, a_job, a_pod, ago
+from tests.domain_objects import placed as said_of_group
 from tests.placement.making import node
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, unit_of

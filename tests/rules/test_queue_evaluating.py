@@ -11,7 +11,7 @@ from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.verdict import Evidence, Finding
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     a_condition,
     a_group,
     a_hold,

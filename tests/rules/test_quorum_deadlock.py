@@ -6,7 +6,7 @@ from typing import Any
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency
-from tests.diagnosis.building import a_group, a_jobset, a_part, a_pod, child_jobs, pods_of
+from tests.domain_objects import a_group, a_jobset, a_part, a_pod, child_jobs, pods_of
 from tests.rules.asking import ask, first, found, unit_of
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     a_group,
     a_hold,
     a_job,

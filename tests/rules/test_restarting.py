@@ -7,7 +7,7 @@ import pytest
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import UnitMemory
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     a_condition,
     a_container,
     a_group,

@@ -18,7 +18,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.reading.retry import retry_due
 from gangboard.domain.verdict import UnitMemory, Verdict
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     NOW,
     a_group,
     a_job,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gangboard.domain.health import Health
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     a_group,
     a_job,
     a_jobset,

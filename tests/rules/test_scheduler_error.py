@@ -2,7 +2,7 @@
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from tests.diagnosis.building import a_condition, a_group, a_job, a_pod, ago, placed
+from tests.domain_objects import a_condition, a_group, a_job, a_pod, ago, placed
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, unit_of
 

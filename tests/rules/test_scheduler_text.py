@@ -8,7 +8,7 @@ from gangboard.domain.reading.scheduler_text import (
     node_reasons,
     scheduler_messages,
 )
-from tests.diagnosis.building import a_group, a_job, a_pod, ago, placed
+from tests.domain_objects import a_group, a_job, a_pod, ago, placed
 from tests.rules import texts
 from tests.rules.asking import unit_of
 

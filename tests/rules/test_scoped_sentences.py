@@ -6,7 +6,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Stage
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.registry import UnitRule
-from tests.diagnosis.building import a_jobset, a_part, child_jobs
+from tests.domain_objects import a_jobset, a_part, child_jobs
 from tests.rules.asking import unit_of
 
 RULE = UnitRule("toy", Stage.RUN, "Toy", 1, lambda unit: None)

@@ -11,7 +11,7 @@ import pytest
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     a_condition,
     a_container,
     a_group,

@@ -4,7 +4,7 @@ from typing import Any
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     Made,
     a_container,
     a_group,

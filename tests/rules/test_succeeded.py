@@ -1,7 +1,7 @@
 """`succeeded`."""
 
 from gangboard.domain.health import Health
-from tests.diagnosis.building import a_job, a_jobset, a_pod, ago, facts_of, failed, succeeded
+from tests.domain_objects import a_job, a_jobset, a_pod, ago, facts_of, failed, succeeded
 from tests.rules.asking import first_gang, found_gang
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller
-from tests.diagnosis.building import (
+from tests.domain_objects import (
     a_condition,
     a_group,
     a_hold,

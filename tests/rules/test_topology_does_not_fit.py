@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gangboard.domain.health import Health
-from tests.diagnosis.building import ago
+from tests.domain_objects import ago
 from tests.placement.making import node
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks

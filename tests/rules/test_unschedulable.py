@@ -6,7 +6,7 @@ from gangboard.domain.capacity import Needs
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.placing import Cause
-from tests.diagnosis.building import a_group, a_job, a_pod, ago, an_event, placed, pods_of
+from tests.domain_objects import a_group, a_job, a_pod, ago, an_event, placed, pods_of
 from tests.placement.making import GPU, node
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, ran, unit_of

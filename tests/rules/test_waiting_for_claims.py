@@ -14,7 +14,7 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition
 from gangboard.domain.verdict import Finding
-from tests.diagnosis.building import NOW, a_condition, a_meta, ago, an_event
+from tests.domain_objects import NOW, a_condition, a_meta, ago, an_event
 from tests.placement.making import node
 from tests.rules.asking import ask, first, found
 from tests.rules.waiting import ask as asks

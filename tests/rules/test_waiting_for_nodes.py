@@ -7,7 +7,7 @@ import pytest
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from tests.diagnosis.building import NOW, ago, an_event
+from tests.domain_objects import NOW, ago, an_event
 from tests.placement.making import node
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks

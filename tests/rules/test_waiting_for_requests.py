@@ -12,7 +12,7 @@ from gangboard.domain.autoscaling import Autoscaling, ProvisioningRequest
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition
-from tests.diagnosis.building import NOW, a_condition, a_meta, ago
+from tests.domain_objects import NOW, a_condition, a_meta, ago
 from tests.placement.making import node
 from tests.rules.asking import first, found
 from tests.rules.waiting import ask as asks

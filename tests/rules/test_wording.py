@@ -11,7 +11,7 @@ from gangboard.domain.reading.wording import (
     sentence,
     shorten,
 )
-from tests.diagnosis.building import a_job, a_jobset, a_part, a_pod, ago
+from tests.domain_objects import a_job, a_jobset, a_part, a_pod, ago
 from tests.rules.asking import ask, unit_of
 
 

@@ -10,8 +10,8 @@ from gangboard.domain.capacity import ClusterRoom, HostPort, Load, Needs, NodeRo
 from gangboard.domain.facts import Unit
 from gangboard.domain.verdict import Finding
 from gangboard.placement.unit_placement import placing_of
-from tests.diagnosis.building import Made, a_condition, a_group, a_job, a_pod, ago
-from tests.diagnosis.building import placed as said_of_group
+from tests.domain_objects import Made, a_condition, a_group, a_job, a_pod, ago
+from tests.domain_objects import placed as said_of_group
 from tests.placement.making import GPU
 from tests.rules import texts
 from tests.rules.asking import found, unit_of

@@ -16,7 +16,7 @@ from gangboard.domain.queue import QueueEntry
 from gangboard.store import action_context, objects
 from gangboard.store.action_context import find_gang, find_object, read_action_context
 from gangboard.store.models import Cluster, ResourceState
-from tests.diagnosis.building import a_meta
+from tests.domain_objects import a_meta
 from tests.factories import make_cluster, make_gang, store_object
 
 pytestmark = pytest.mark.django_db

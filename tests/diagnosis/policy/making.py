@@ -12,7 +12,7 @@ from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Condition
 from gangboard.domain.owner import Owner, Policies
 from gangboard.domain.queue import QueueEntry
-from tests.diagnosis.building import NOW, a_job, a_jobset, a_meta, a_part, child_jobs
+from tests.domain_objects import NOW, a_job, a_jobset, a_meta, a_part, child_jobs
 
 INSTALL = "manage.py print_rbac --cluster east | kubectl apply -f -"
 READY = ClusterLevers(cluster="east", has_actor=True, hold=PolicyState.INSTALLED)

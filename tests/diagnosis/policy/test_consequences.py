@@ -14,7 +14,6 @@ import pytest
 from gangboard.domain.action import ClusterLevers
 from gangboard.domain.group import Policy
 from gangboard.domain.owner import Dependency, FailureRule, Owner, Policies
-from tests.diagnosis.building import NOW, a_group, a_jobset, a_part, succeeded
 from tests.diagnosis.policy.making import (
     CLAIM,
     NATIVE,
@@ -26,6 +25,7 @@ from tests.diagnosis.policy.making import (
     ask,
     text,
 )
+from tests.domain_objects import NOW, a_group, a_jobset, a_part, succeeded
 
 PAUSE = replace(WITHOUT, parallelism=True)
 NO_RESTART = "JobSet trio fails ({}) and Job trio-w-1 is deleted."

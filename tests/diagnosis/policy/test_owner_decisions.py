@@ -10,7 +10,6 @@ import pytest
 from gangboard.domain.action import ActionContext, Lever, StepKind
 from gangboard.domain.objects import Condition
 from gangboard.domain.owner import Owner
-from tests.diagnosis.building import a_group, a_jobset, a_part, succeeded
 from tests.diagnosis.policy.making import (
     CLAIM,
     NATIVE,
@@ -25,6 +24,7 @@ from tests.diagnosis.policy.making import (
     bodies,
     text,
 )
+from tests.domain_objects import a_group, a_jobset, a_part, succeeded
 
 WORKLOAD = "/apis/kueue.x-k8s.io/v1beta2/namespaces/team-a/workloads/jobset-trio-1a2b3"
 

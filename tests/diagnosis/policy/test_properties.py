@@ -24,8 +24,8 @@ from gangboard.domain.action import (
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Dependency, Finish, Outcome, Owner, Policies
 from gangboard.simulator.patches import PatchError, json_patch
-from tests.diagnosis.building import NOW, a_group, a_jobset, a_part, ago, child_jobs
 from tests.diagnosis.policy.making import CLAIM, a_hold, an_entry, ask
+from tests.domain_objects import NOW, a_group, a_jobset, a_part, ago, child_jobs
 
 ENDS = st.sampled_from([None, None, None, Finish(Outcome.SUCCEEDED), Finish(Outcome.FAILED)])
 SELDOM = st.sampled_from([False, False, False, False, True])

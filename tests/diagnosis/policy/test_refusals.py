@@ -10,7 +10,6 @@ import pytest
 
 from gangboard.domain.action import ActionContext, ClusterLevers, Plan, PolicyState, Verb
 from gangboard.domain.objects import Controller
-from tests.diagnosis.building import NOW, ago, failed, succeeded
 from tests.diagnosis.policy.making import (
     CLAIM,
     INSTALL,
@@ -24,6 +23,7 @@ from tests.diagnosis.policy.making import (
     an_entry,
     ask,
 )
+from tests.domain_objects import NOW, ago, failed, succeeded
 
 TRIO = a_trio()
 ABOVE = Controller("argoproj.io", "Workflow", "nightly", "uid-nightly")

@@ -10,7 +10,6 @@ import pytest
 from gangboard.domain.action import ActionContext, ClusterLevers, Lever, PolicyState, StepKind
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Dependency, Owner
-from tests.diagnosis.building import a_jobset, a_part, ago, failed
 from tests.diagnosis.policy.making import (
     CLAIM,
     NATIVE,
@@ -25,6 +24,7 @@ from tests.diagnosis.policy.making import (
     bodies,
     text,
 )
+from tests.domain_objects import a_jobset, a_part, ago, failed
 
 TRIO = a_trio()
 ABOVE = Controller("argoproj.io", "Workflow", "nightly", "uid-nightly")

@@ -14,7 +14,6 @@ from gangboard.diagnosis.policy.plan import plan
 from gangboard.diagnosis.policy.selection import Selection, of_selection
 from gangboard.domain.action import ActionContext, ClusterLevers, Lever, Verb
 from gangboard.domain.owner import Dependency, FailureRule, Owner, Policies
-from tests.diagnosis.building import NOW, a_group, a_jobset, a_part, succeeded
 from tests.diagnosis.policy.making import (
     CLAIM,
     NATIVE,
@@ -28,6 +27,7 @@ from tests.diagnosis.policy.making import (
     an_entry,
     text,
 )
+from tests.domain_objects import NOW, a_group, a_jobset, a_part, succeeded
 
 NOTHING_RUNS = (
     "Nothing of JobSet trio will run any more, and the JobSet does not count as suspended."

@@ -10,7 +10,6 @@ import pytest
 from gangboard.domain.action import ClusterLevers, Lever, PolicyState, StepKind
 from gangboard.domain.group import Policy
 from gangboard.domain.owner import Owner
-from tests.diagnosis.building import NOW, a_group
 from tests.diagnosis.policy.making import (
     CLAIM,
     NATIVE,
@@ -25,6 +24,7 @@ from tests.diagnosis.policy.making import (
     bodies,
     text,
 )
+from tests.domain_objects import NOW, a_group
 
 TRIO = a_trio()
 PAUSE = replace(WITHOUT, parallelism=True)
