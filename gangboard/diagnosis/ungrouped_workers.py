@@ -21,10 +21,10 @@ from gangboard.diagnosis.unit_findings import (
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Policy
 from gangboard.domain.health import Stage
-from gangboard.domain.placing import Cause
+from gangboard.domain.placing import PlacementCause
 from gangboard.domain.verdict import Finding
 
-_OPEN = frozenset({Cause.FITS, Cause.TOO_FEW_PODS, Cause.CANNOT_TELL})
+_OPEN = frozenset({PlacementCause.FITS, PlacementCause.TOO_FEW_PODS, PlacementCause.CANNOT_TELL})
 _YOUNG = "starting"
 """The code of pods, too, that nobody has had the time to try."""
 MOST_KINDS = 16

@@ -79,7 +79,7 @@ class Constraint(StrEnum):
     SPREAD = "topology spread"
 
 
-class Cause(StrEnum):
+class PlacementCause(StrEnum):
     """Why the members do not get nodes."""
 
     FITS = "fits"
@@ -160,7 +160,7 @@ class Assessment:
     """All that arithmetic has to say of one gang."""
 
     request: PlacementRequest
-    cause: Cause
+    cause: PlacementCause
     now: Fit
     """For the quorum, or for all without one."""
     full: Fit

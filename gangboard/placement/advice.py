@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from gangboard.domain.advice import Advice
 from gangboard.domain.facts import Unit
-from gangboard.domain.placing import Cause, Constraint
+from gangboard.domain.placing import Constraint, PlacementCause
 from gangboard.placement.advice_ends import (
     counting_on,
     deletions,
@@ -30,7 +30,7 @@ from gangboard.placement.pod_removal import nodes_to_free
 from gangboard.placement.what_if import WhatIf
 
 MOST = 3
-_SILENT = frozenset({Cause.FITS, Cause.TOO_FEW_PODS, Cause.CANNOT_TELL})
+_SILENT = frozenset({PlacementCause.FITS, PlacementCause.TOO_FEW_PODS, PlacementCause.CANNOT_TELL})
 
 Maker = Callable[[WhatIf], Iterable[Advice]]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import HOSTNAME, Party, PlacementRequest
-from gangboard.domain.placing import Answer, Cause, When
+from gangboard.domain.placing import Answer, PlacementCause, When
 from gangboard.domain.reading.wording import listed
 from gangboard.placement.advice_words import marked, then_fit_when_empty, then_fits
 from gangboard.placement.fits import fits
@@ -31,7 +31,7 @@ class _Wish:
 
 def select_another(what_if: WhatIf, target: Target) -> Iterator[Advice]:
     """Name the values of the selected label with which the members fit: now, else on empty nodes."""
-    if what_if.assessment.cause is not Cause.NO_ELIGIBLE_NODE:
+    if what_if.assessment.cause is not PlacementCause.NO_ELIGIBLE_NODE:
         return
     wish = _only_wish(what_if)
     if wish is None:

@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from gangboard.domain.capacity import PODS, NodeRoom, Party, PlacementRequest, Shape
-from gangboard.domain.placing import Answer, Assessment, Cause, Constraint, Fit, Total, When
+from gangboard.domain.placing import (
+    Answer,
+    Assessment,
+    Constraint,
+    Fit,
+    PlacementCause,
+    Total,
+    When,
+)
 from gangboard.placement.amounts import wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.fits import fits
@@ -32,7 +40,7 @@ def assess(
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    cause: Cause
+    cause: PlacementCause
     deciding: str = ""
     constraints: tuple[Constraint, ...] = ()
     why: str = ""
@@ -95,18 +103,18 @@ class Question(ABC):
     def cause(self, now: Fit, empty: Fit) -> _Found:
         """Return why what is needed does not fit, with the resource or constraint that decides."""
         if self.request.needed > self.request.size:
-            return _Found(Cause.TOO_FEW_PODS)
+            return _Found(PlacementCause.TOO_FEW_PODS)
         if now.answer is Answer.YES:
-            return _Found(Cause.FITS)
+            return _Found(PlacementCause.FITS)
         if now.answer is Answer.CANNOT_TELL:
-            return _Found(Cause.CANNOT_TELL, why=now.why)
+            return _Found(PlacementCause.CANNOT_TELL, why=now.why)
         if empty.answer is Answer.CANNOT_TELL and not empty.but_for:
-            return _Found(Cause.CANNOT_TELL, self._lacking(When.NOW), why=empty.why)
+            return _Found(PlacementCause.CANNOT_TELL, self._lacking(When.NOW), why=empty.why)
         # What is not worked out takes nodes away only: what lacks now lacks without it, too.
         when = When.EMPTY if empty.answer is Answer.NO else When.NOW
         if self._hosted() < self.request.needed:
             # Without the topology, nodes that lack its label may do.
-            return self._constrained(when) or _Found(Cause.NO_ELIGIBLE_NODE)
+            return self._constrained(when) or _Found(PlacementCause.NO_ELIGIBLE_NODE)
         constrained = self._constrained(when)
         return constrained if constrained is not None else self._by_room(when)
 
@@ -133,8 +141,8 @@ class Question(ABC):
             elif fit.answer is Answer.CANNOT_TELL:
                 unknown = unknown or fit.why
         if alone:
-            return _Found(Cause.CONSTRAINED, constraints=tuple(alone))
-        return _Found(Cause.CANNOT_TELL, why=unknown) if unknown else None
+            return _Found(PlacementCause.CONSTRAINED, constraints=tuple(alone))
+        return _Found(PlacementCause.CANNOT_TELL, why=unknown) if unknown else None
 
     def _without(self, when: When, constraints: Sequence[Constraint], resource: str = "") -> Fit:
         return self.ask(when, self.request.needed, relaxed(self.request, constraints, resource))
@@ -143,10 +151,12 @@ class Question(ABC):
         lacking = self._lacking(when)
         deciding = lacking or self._single(when)
         if when is When.EMPTY:
-            return _Found(Cause.TOO_LARGE, deciding)
+            return _Found(PlacementCause.TOO_LARGE, deciding)
         if not lacking:
-            return _Found(Cause.FRAGMENTED, deciding)
-        return _Found(Cause.SHORT if self._any_room() else Cause.OCCUPIED, deciding)
+            return _Found(PlacementCause.FRAGMENTED, deciding)
+        return _Found(
+            PlacementCause.SHORT if self._any_room() else PlacementCause.OCCUPIED, deciding
+        )
 
     def _lacking(self, when: When) -> str:
         request = self.request

@@ -8,7 +8,7 @@ import numpy as np
 
 from gangboard.domain.capacity import Party, Spread
 from gangboard.domain.facts import Unit
-from gangboard.domain.placing import Cause, Constraint, Placing, ShapeFit, When
+from gangboard.domain.placing import Constraint, PlacementCause, Placing, ShapeFit, When
 from gangboard.domain.reading.retry import last_refusal
 from gangboard.placement.anti_affinity import most_one_per_domain
 from gangboard.placement.assess import assess
@@ -33,7 +33,7 @@ def placing_of(unit: Unit) -> Placing | None:
     keys = request.topology_keys
     shapes = tuple(shape_fit(party, snapshot, keys, request.domain) for party in request.parties)
     found = assess(request, snapshot)
-    refused_at = last_refusal(unit) if found.cause is Cause.FITS else None
+    refused_at = last_refusal(unit) if found.cause is PlacementCause.FITS else None
     return Placing(request, found, shapes, refused_at=refused_at)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from gangboard.domain.capacity import NodeRoom, Party, PlacementRequest, Shape
 from gangboard.domain.facts import Unit
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.placing import Answer, Assessment, Cause, Fit, When
+from gangboard.domain.placing import Answer, Assessment, Fit, PlacementCause, When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.domains import domains_of
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
@@ -31,7 +31,13 @@ SPARE_HOSTS = 8
 MOST_SCORES = 5_000
 """Nodes that are scored for a pod, in all plays of one what-if together: some 20 ms."""
 _OF_ROOM = frozenset(
-    {Cause.TOO_LARGE, Cause.SHORT, Cause.OCCUPIED, Cause.FRAGMENTED, Cause.CONSTRAINED}
+    {
+        PlacementCause.TOO_LARGE,
+        PlacementCause.SHORT,
+        PlacementCause.OCCUPIED,
+        PlacementCause.FRAGMENTED,
+        PlacementCause.CONSTRAINED,
+    }
 )
 _NO_CHANGE: Mapping[str, NodeRoom] = {}
 

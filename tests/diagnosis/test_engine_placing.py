@@ -13,7 +13,7 @@ from gangboard.diagnosis.engine import assess
 from gangboard.domain.capacity import HOSTNAME, ClusterRoom, NodeRoom
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.placing import Cause, Placing
+from gangboard.domain.placing import PlacementCause, Placing
 from gangboard.domain.registry import GangRule, UnitRule
 from gangboard.domain.verdict import Finding
 from tests.domain_objects import NOW, a_job, pods_of
@@ -58,7 +58,7 @@ def test_members_that_wait_are_placed_before_the_rules_look(seen: list[Placing |
     assert placing is not None
     assert placing.assessment is not None
     # Nine cores on a node of four: even empty it takes one member.
-    assert placing.assessment.cause is Cause.TOO_LARGE
+    assert placing.assessment.cause is PlacementCause.TOO_LARGE
     (row,) = verdict.fit
     assert (row.waiting, row.requests, row.fits_now, row.fits_empty, row.nodes) == (
         3,

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from gangboard.domain.capacity import Party, PlacementRequest, Shape, Taint
-from gangboard.domain.placing import Answer, Assessment, Cause, Constraint, Total, When
+from gangboard.domain.placing import Answer, Assessment, Constraint, PlacementCause, Total, When
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
 from gangboard.placement.totals import totals
@@ -18,27 +18,27 @@ from tests.placement.making import CORDON, GPU, S, gang, node, port, shape
 FOUR = [node(f"n{at}") for at in range(4)]
 
 
-def told(found: Assessment) -> tuple[Cause, str]:
+def told(found: Assessment) -> tuple[PlacementCause, str]:
     return found.cause, found.deciding
 
 
 def test_six_pods_of_four_devices_on_four_nodes_are_too_large() -> None:
     found = assess(gang(6, shape(gpu=4), 6), FOUR)
-    assert told(found) == (Cause.TOO_LARGE, GPU)
+    assert told(found) == (PlacementCause.TOO_LARGE, GPU)
     assert found.now.answer is found.empty.answer is Answer.NO
     assert found.totals[0] == Total(GPU, 24, 16, 16)
 
 
 def test_four_of_them_fit() -> None:
     found = assess(gang(4, shape(gpu=4), 4), FOUR)
-    assert found.cause is Cause.FITS
+    assert found.cause is PlacementCause.FITS
     assert found.now.placement == {f"n{at}": {"worker": 1} for at in range(4)}
 
 
 def test_quorum_fits_and_the_full_size_does_not() -> None:
     # "gang of 2 with 4 pods, 2 fit": True/Scheduled, running at quorum, below full size.
     found = assess(gang(4, shape(gpu=4), 2), FOUR[:2])
-    assert found.cause is Cause.FITS
+    assert found.cause is PlacementCause.FITS
     assert (found.now.answer, found.full.answer) == (Answer.YES, Answer.NO)
     assert found.empty_full.answer is Answer.NO
 
@@ -46,54 +46,60 @@ def test_quorum_fits_and_the_full_size_does_not() -> None:
 def test_two_pods_of_three_devices_are_fragmented() -> None:
     # "total free is enough, no single node is" - only arithmetic tells fragmented from short.
     nodes = [node(f"n{at}", used=2) for at in range(3)]
-    assert told(assess(gang(2, shape(gpu=3)), nodes)) == (Cause.FRAGMENTED, GPU)
+    assert told(assess(gang(2, shape(gpu=3)), nodes)) == (PlacementCause.FRAGMENTED, GPU)
 
 
 def test_its_twin_is_occupied() -> None:
     nodes = [node(f"n{at}", used=3) for at in range(3)]
-    assert told(assess(gang(2, shape(gpu=3)), nodes)) == (Cause.OCCUPIED, GPU)
+    assert told(assess(gang(2, shape(gpu=3)), nodes)) == (PlacementCause.OCCUPIED, GPU)
 
 
 def test_its_twin_is_short() -> None:
     nodes = [node("n0"), node("n1", used=3), node("n2", used=4)]
     found = assess(gang(2, shape(gpu=3)), nodes)
-    assert told(found) == (Cause.SHORT, GPU)
+    assert told(found) == (PlacementCause.SHORT, GPU)
     assert found.totals[0] == Total(GPU, 6, 5, 12)
 
 
 def test_its_twin_is_too_large() -> None:
     nodes = [node(f"n{at}", staying=2) for at in range(3)]
-    assert told(assess(gang(2, shape(gpu=2)), nodes[:1])) == (Cause.TOO_LARGE, GPU)
-    assert assess(gang(2, shape(gpu=2)), nodes).cause is Cause.FITS
+    assert told(assess(gang(2, shape(gpu=2)), nodes[:1])) == (PlacementCause.TOO_LARGE, GPU)
+    assert assess(gang(2, shape(gpu=2)), nodes).cause is PlacementCause.FITS
 
 
 def test_a_node_that_no_member_can_use_is_no_free_room() -> None:
     nodes = [node("n0", used=3), node("n1", used=3), node("far", gpu=8, unschedulable=True)]
-    assert told(assess(gang(2, shape(gpu=2)), nodes)) == (Cause.OCCUPIED, GPU)
+    assert told(assess(gang(2, shape(gpu=2)), nodes)) == (PlacementCause.OCCUPIED, GPU)
 
 
 def test_no_eligible_node() -> None:
     found = assess(gang(3, shape(gpu=1, node_selector={"no": "body"})), FOUR)
-    assert found.cause is Cause.NO_ELIGIBLE_NODE
-    assert assess(gang(3, shape(gpu=1)), []).cause is Cause.NO_ELIGIBLE_NODE
+    assert found.cause is PlacementCause.NO_ELIGIBLE_NODE
+    assert assess(gang(3, shape(gpu=1)), []).cause is PlacementCause.NO_ELIGIBLE_NODE
 
 
 def test_the_quorum_asks_for_more_pods_than_there_are() -> None:
-    assert assess(gang(2, shape(gpu=1), 4), FOUR).cause is Cause.TOO_FEW_PODS
+    assert assess(gang(2, shape(gpu=1), 4), FOUR).cause is PlacementCause.TOO_FEW_PODS
 
 
 def test_five_pods_apart_on_three_usable_nodes() -> None:
     one = shape(gpu=1, anti_affinity=frozenset({S}), matched_terms=frozenset({S}))
     tainted = node("n4", taints=(Taint("gpu", "NoSchedule"),))
     found = assess(gang(5, one, 5), [*FOUR[:3], tainted])
-    assert (found.cause, found.constraints) == (Cause.CONSTRAINED, (Constraint.ANTI_AFFINITY,))
+    assert (found.cause, found.constraints) == (
+        PlacementCause.CONSTRAINED,
+        (Constraint.ANTI_AFFINITY,),
+    )
     assert found.empty.answer is Answer.NO
-    assert assess(gang(3, one, 3), FOUR[:3]).cause is Cause.FITS
+    assert assess(gang(3, one, 3), FOUR[:3]).cause is PlacementCause.FITS
 
 
 def test_host_ports() -> None:
     found = assess(gang(5, shape(gpu=1, host_ports=frozenset({port(80)}))), FOUR)
-    assert (found.cause, found.constraints) == (Cause.CONSTRAINED, (Constraint.HOST_PORTS,))
+    assert (found.cause, found.constraints) == (
+        PlacementCause.CONSTRAINED,
+        (Constraint.HOST_PORTS,),
+    )
 
 
 def test_ports_and_anti_affinity_only_together() -> None:
@@ -111,7 +117,7 @@ def test_three_pods_of_four_devices_with_two_nodes_a_rack() -> None:
     nodes = [node(f"n{at}", labels={"rack": "ab"[at // 2]}) for at in range(4)]
     request = gang(3, shape(gpu=4), 3, topology_keys=("rack",))
     found = assess(request, nodes)
-    assert (found.cause, found.constraints) == (Cause.CONSTRAINED, (Constraint.TOPOLOGY,))
+    assert (found.cause, found.constraints) == (PlacementCause.CONSTRAINED, (Constraint.TOPOLOGY,))
     assert found.empty.answer is Answer.NO
     two = assess(gang(2, shape(gpu=4), 2, topology_keys=("rack",)), nodes)
     assert two.now.placement == {"n0": {"worker": 1}, "n1": {"worker": 1}}
@@ -128,7 +134,7 @@ def test_members_with_a_node_have_chosen_the_domain() -> None:
 def test_a_topology_that_waits() -> None:
     nodes = [node(f"n{at}", labels={"rack": "ab"[at // 2]}, used=4 * (at % 2)) for at in range(4)]
     found = assess(gang(2, shape(gpu=4), topology_keys=("rack",)), nodes)
-    assert (found.cause, found.empty.answer) == (Cause.CONSTRAINED, Answer.YES)
+    assert (found.cause, found.empty.answer) == (PlacementCause.CONSTRAINED, Answer.YES)
 
 
 def mixed(workers: int, drivers: int = 1) -> PlacementRequest:
@@ -140,11 +146,11 @@ def mixed(workers: int, drivers: int = 1) -> PlacementRequest:
 def test_different_shapes_together() -> None:
     # A node takes one driver, or two workers: two nodes for the driver and two workers.
     found = assess(mixed(2), FOUR[:2])
-    assert found.cause is Cause.FITS
+    assert found.cause is PlacementCause.FITS
     assert sorted(map(str, found.now.placement.values())) == ["{'driver': 1}", "{'worker': 2}"]
     # Three workers and a driver: 15 of 16 cores and 6 of 8 devices in total, and no placement.
     stuck = assess(mixed(3), FOUR[:2])
-    assert told(stuck) == (Cause.TOO_LARGE, "cpu")
+    assert told(stuck) == (PlacementCause.TOO_LARGE, "cpu")
     assert stuck.totals[0] == Total("cpu", 15000, 16000, 16000)
 
 
@@ -153,15 +159,15 @@ def test_a_driver_with_room_does_not_hide_that_workers_lack_it() -> None:
     worker = Shape("worker", {"cpu": Decimal(5)}, node_selector={"pool": "gpu"})
     driver = Shape("driver", {"cpu": Decimal(1)})
     found = assess(PlacementRequest((Party(worker, 2), Party(driver, 1))), nodes)
-    assert told(found) == (Cause.TOO_LARGE, "cpu")
+    assert told(found) == (PlacementCause.TOO_LARGE, "cpu")
 
 
 def test_what_is_not_worked_out_is_said_by_name() -> None:
     one = shape(gpu=4, unsupported=("volume claims",))
     found = assess(gang(4, one), FOUR)
-    assert (found.cause, found.why) == (Cause.CANNOT_TELL, "not worked out: volume claims")
+    assert (found.cause, found.why) == (PlacementCause.CANNOT_TELL, "not worked out: volume claims")
     # What does not fit without it does not fit with it.
-    assert assess(gang(6, one), FOUR).cause is Cause.TOO_LARGE
+    assert assess(gang(6, one), FOUR).cause is PlacementCause.TOO_LARGE
     free = shape(gpu=4, undecidable=("devices of a driver",))
     assert assess(gang(6, free), FOUR).why == "not understood: devices of a driver"
 
@@ -170,7 +176,7 @@ def test_what_lacks_now_is_said_even_where_the_rest_is_not_known() -> None:
     # A training Job with a volume and too few free devices waits for devices, whatever its volume.
     one = shape(gpu=4, unsupported=("volume claims",))
     found = assess(gang(4, one), [node(f"n{at}", used=1) for at in range(4)])
-    assert told(found) == (Cause.OCCUPIED, GPU)
+    assert told(found) == (PlacementCause.OCCUPIED, GPU)
     assert (found.now.answer, found.empty.answer) == (Answer.NO, Answer.CANNOT_TELL)
     assert found.empty.but_for == ("volume claims",)
 
@@ -179,18 +185,18 @@ def test_the_resource_that_lacks_most_decides() -> None:
     nodes = [node(f"n{at}", gpu=4) for at in range(4)]
     # 32 of 48 cores and 16 of 48 devices are there.
     devices = Shape("a", {"cpu": Decimal(4), GPU: Decimal(4)})
-    assert told(assess(gang(12, devices), nodes)) == (Cause.TOO_LARGE, GPU)
+    assert told(assess(gang(12, devices), nodes)) == (PlacementCause.TOO_LARGE, GPU)
     # 32 of 96 cores and 16 of 24 devices.
     cores = Shape("a", {"cpu": Decimal(8), GPU: Decimal(2)})
-    assert told(assess(gang(12, cores), nodes)) == (Cause.TOO_LARGE, "cpu")
+    assert told(assess(gang(12, cores), nodes)) == (PlacementCause.TOO_LARGE, "cpu")
 
 
 def test_an_amount_that_could_not_be_read_is_not_zero() -> None:
     nodes = [*FOUR[:3], node("odd", unreadable=frozenset({GPU}))]
     found = assess(gang(4, shape(gpu=4)), nodes)
     assert found.why == f"{GPU} of the node odd could not be read"
-    assert assess(gang(3, shape(gpu=4)), nodes).cause is Cause.FITS
-    assert assess(gang(25, Shape("a", {"cpu": Decimal(1)})), nodes).cause is Cause.FITS
+    assert assess(gang(3, shape(gpu=4)), nodes).cause is PlacementCause.FITS
+    assert assess(gang(25, Shape("a", {"cpu": Decimal(1)})), nodes).cause is PlacementCause.FITS
 
 
 def test_apart_needs_a_name_of_its_own_for_each_node() -> None:
@@ -203,12 +209,12 @@ def test_apart_needs_a_name_of_its_own_for_each_node() -> None:
     kept_out = shape(gpu=1, matched_terms=frozenset({S}))
     for judge in (assess, node_by_node.assess):
         assert judge(gang(2, kept_out), cordoned).why == expected
-        assert judge(gang(2, shape(gpu=1)), cordoned).cause is Cause.FITS
+        assert judge(gang(2, shape(gpu=1)), cordoned).cause is PlacementCause.FITS
 
 
 def test_more_ways_than_the_budget_is_no_answer() -> None:
     found = assess(mixed(3), FOUR[:2], steps=3)
-    assert found.cause is Cause.CANNOT_TELL
+    assert found.cause is PlacementCause.CANNOT_TELL
     assert found.why == "too many ways to place different members together to try them all"
     assert fits(mixed(3), FOUR[:2], When.NOW, 4).answer is Answer.NO
 

@@ -27,7 +27,7 @@ from gangboard.domain.capacity import (
     Term,
     Toleration,
 )
-from gangboard.domain.placing import Answer, Cause, Fit, Total, When
+from gangboard.domain.placing import Answer, Fit, PlacementCause, Total, When
 from gangboard.placement.assess import assess
 from gangboard.placement.eligibility import is_eligible
 from gangboard.placement.feasible_nodes import feasible_nodes_of
@@ -244,7 +244,7 @@ def test_a_gang_is_judged_as_node_by_node(random: Random) -> None:
     event(found.cause)
     for one in ("cause", "deciding", "constraints", "why", "totals"):
         assert getattr(found, one) == getattr(other, one), one
-    if Cause.CANNOT_TELL is not found.cause:
+    if PlacementCause.CANNOT_TELL is not found.cause:
         is_right(found.now, other.now, request, nodes)
         is_right(found.empty, other.empty, request, nodes)
     assert found.full.answer is other.full.answer

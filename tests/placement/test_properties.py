@@ -21,7 +21,7 @@ from gangboard.domain.capacity import (
     Taint,
     Toleration,
 )
-from gangboard.domain.placing import Answer, Cause, When
+from gangboard.domain.placing import Answer, PlacementCause, When
 from gangboard.placement.anti_affinity import is_anti_affinity_unsupported
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
@@ -245,12 +245,14 @@ def test_a_cause_says_what_is_so(request: PlacementRequest, nodes: list[NodeRoom
     event(found.cause)
     now = reference(request, nodes, When.NOW) >= request.needed
     empty = reference(request, nodes, When.EMPTY) >= request.needed
-    assert (found.cause is Cause.FITS) is (now and not is_anti_affinity_unsupported(request))
-    if found.cause in (Cause.SHORT, Cause.OCCUPIED, Cause.FRAGMENTED):
+    assert (found.cause is PlacementCause.FITS) is (
+        now and not is_anti_affinity_unsupported(request)
+    )
+    if found.cause in (PlacementCause.SHORT, PlacementCause.OCCUPIED, PlacementCause.FRAGMENTED):
         assert empty
-    if found.cause in (Cause.TOO_LARGE, Cause.NO_ELIGIBLE_NODE):
+    if found.cause in (PlacementCause.TOO_LARGE, PlacementCause.NO_ELIGIBLE_NODE):
         assert not empty
-    if found.cause is Cause.FRAGMENTED:
+    if found.cause is PlacementCause.FRAGMENTED:
         assert all(line.free >= line.needed for line in found.totals)
     if any(line.free < line.needed for line in found.totals):
-        assert found.cause is not Cause.FITS
+        assert found.cause is not PlacementCause.FITS

@@ -22,7 +22,7 @@ from gangboard.domain.capacity import (
     Taint,
     Toleration,
 )
-from gangboard.domain.placing import Answer, Cause, Constraint, Fit, When
+from gangboard.domain.placing import Answer, Constraint, Fit, PlacementCause, When
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
 from tests.placement import node_by_node
@@ -171,11 +171,11 @@ def test_pods_that_do_not_count_are_let_in_or_not() -> None:
 
 def test_it_is_the_cause_and_without_it_they_fit() -> None:
     found = assess(gang(4, spread()), zoned(a=[4], b=[0]))
-    assert (found.cause, found.constraints) == (Cause.CONSTRAINED, (Constraint.SPREAD,))
+    assert (found.cause, found.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
     assert found.empty.answer is Answer.NO
     full = [*zoned(a=[4]), node("b0", used=4, labels={ZONE: "b"})]
     found = assess(gang(4, spread()), full)
-    assert (found.cause, found.constraints) == (Cause.CONSTRAINED, (Constraint.SPREAD,))
+    assert (found.cause, found.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
     assert found.empty.answer is Answer.YES
 
 

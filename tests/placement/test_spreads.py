@@ -18,7 +18,7 @@ from gangboard.domain.capacity import (
     Shape,
     Spread,
 )
-from gangboard.domain.placing import Answer, Cause, Constraint, Fit, When
+from gangboard.domain.placing import Answer, Constraint, Fit, PlacementCause, When
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
 from tests.placement import node_by_node
@@ -160,15 +160,15 @@ def test_labels_across_each_other_are_bound_one_by_one() -> None:
 
 def test_it_is_the_cause_and_without_them_they_fit() -> None:
     found = assess(gang(6, shape(gpu=1, spreads=BOTH)), zoned(a=[4, 4], b=[4]))
-    assert (found.cause, found.constraints) == (Cause.CONSTRAINED, (Constraint.SPREAD,))
+    assert (found.cause, found.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
     assert found.empty.answer is Answer.NO
     one_host = [*zoned(a=[4]), node("b0", used=4, labels={ZONE: "b"})]
     found = assess(gang(4, shape(gpu=1, spreads=BOTH)), one_host)
-    assert (found.cause, found.constraints) == (Cause.CONSTRAINED, (Constraint.SPREAD,))
+    assert (found.cause, found.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
     # Whether the scheduler would come to 2 + 2 on empty nodes is not claimed, and that it cannot neither.
     assert found.empty.answer is Answer.CANNOT_TELL
 
 
 def test_lack_of_room_goes_before_them() -> None:
     found = assess(gang(9, shape(gpu=1, spreads=BOTH)), zoned(a=[4], b=[4]))
-    assert found.cause is Cause.TOO_LARGE
+    assert found.cause is PlacementCause.TOO_LARGE

@@ -10,7 +10,7 @@ import pytest
 
 from gangboard.domain.capacity import HOSTNAME, PODS, ClusterRoom, Load, Needs, NodeRoom, Taint
 from gangboard.domain.facts import Unit
-from gangboard.domain.placing import Answer, Cause, Constraint, Placing, ShapeFit
+from gangboard.domain.placing import Answer, Constraint, PlacementCause, Placing, ShapeFit
 from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.placement.fit_rows import fit_rows
 from gangboard.placement.sentences.excluded import code_of_excluded, homeless
@@ -55,7 +55,7 @@ def found(unit: Unit) -> Placing:
     return answer
 
 
-def cause(answer: Placing) -> Cause:
+def cause(answer: Placing) -> PlacementCause:
     assert answer.assessment is not None
     return answer.assessment.cause
 
@@ -194,12 +194,13 @@ def test_what_pods_need_goes_into_the_shape() -> None:
 def test_a_request_that_could_not_be_read_only_takes_away() -> None:
     unit = a_unit_of(a_gang(2, unread_requests=("memory",)))
     answer = found(unit)
-    assert cause(answer) is Cause.CANNOT_TELL
+    assert cause(answer) is PlacementCause.CANNOT_TELL
     assert answer.assessment is not None
     assert answer.assessment.now.but_for == ("a request of memory that could not be read",)
     # 5 pods of 4 GPUs do not fit on four nodes of 4, whatever their memory.
     assert (
-        cause(found(a_unit_of(a_gang(5, ask="4", unread_requests=("memory",))))) is Cause.TOO_LARGE
+        cause(found(a_unit_of(a_gang(5, ask="4", unread_requests=("memory",)))))
+        is PlacementCause.TOO_LARGE
     )
 
 
@@ -211,7 +212,7 @@ def test_siblings_in_a_tree_are_placed_together() -> None:
     assert answer.assessment.why == (
         "not worked out: the other groups of the CompositePodGroup tree"
     )
-    assert cause(found(a_unit_of((job, group, *pods), FOUR[:1]))) is Cause.TOO_LARGE
+    assert cause(found(a_unit_of((job, group, *pods), FOUR[:1]))) is PlacementCause.TOO_LARGE
 
 
 def test_nodes_that_cannot_be_read() -> None:
@@ -255,14 +256,14 @@ def test_a_pod_with_a_term_keeps_members_out() -> None:
     ask = {"requests": requests(gpu="1"), "of": job, "group": group}
     pods = [a_pod(f"train-{at}", labels={"app": "s"}, **ask) for at in range(2)]
     answer = found(a_unit_of((job, group, *pods), kept))
-    assert cause(answer) is Cause.CONSTRAINED
+    assert cause(answer) is PlacementCause.CONSTRAINED
     assert answer.assessment is not None
     assert answer.assessment.constraints == (Constraint.ANTI_AFFINITY,)
     others = [replace(pod, labels={"app": "u"}) for pod in pods]
-    assert cause(found(a_unit_of((job, group, *others), kept))) is Cause.FITS
+    assert cause(found(a_unit_of((job, group, *others), kept))) is PlacementCause.FITS
     # Two of them share a node: nobody keeps them apart.
     beside = (replace(node("n0"), now=Load({}, 1, anti_affinity={T: 1})),)
-    assert cause(found(a_unit_of((job, group, *pods), beside))) is Cause.FITS
+    assert cause(found(a_unit_of((job, group, *pods), beside))) is PlacementCause.FITS
 
 
 # Its own nominated pods
@@ -280,9 +281,9 @@ def test_what_is_kept_for_its_own_pods_is_room() -> None:
     pods = [a_pod(f"train-{at}", nominated_node=f"n{at}", needs=needs, **ask) for at in range(2)]
     unit = a_unit_of((job, group, *pods), kept)
     assert nodes_for(unit)[0].now == Load({GPU: 0, "cpu": 500}, 1)
-    assert cause(found(unit)) is Cause.FITS
+    assert cause(found(unit)) is PlacementCause.FITS
     others = [replace(pod, nominated_node="") for pod in pods]
-    assert cause(found(a_unit_of((job, group, *others), kept))) is not Cause.FITS
+    assert cause(found(a_unit_of((job, group, *others), kept))) is not PlacementCause.FITS
 
 
 def test_a_port_that_a_running_member_holds_stays_taken() -> None:
@@ -336,7 +337,11 @@ def test_the_chosen_rack_is_full() -> None:
     job, group, *pods = a_gang(1, quorum=3, ask="4", on=("n2", "n3"))
     group = replace(a_group(quorum=3, of=job), topology_keys=("rack",))
     answer = found(a_unit_of((job, group, *pods), (RACKS[0], *full[1:])))
-    assert (cause(answer), only(answer).now, only(answer).open_nodes) == (Cause.CONSTRAINED, 0, 0)
+    assert (cause(answer), only(answer).now, only(answer).open_nodes) == (
+        PlacementCause.CONSTRAINED,
+        0,
+        0,
+    )
     assert only(answer).saturated == (
         (GPU, 2, ("n2", "n3")),
         ("topology", 2, ("n0", "n1")),
@@ -361,7 +366,7 @@ def test_a_rack_that_is_too_small() -> None:
     answer = found(a_unit_of((job, group, *pods), RACKS))
     assert answer.assessment is not None
     assert (cause(answer), answer.assessment.constraints) == (
-        Cause.CONSTRAINED,
+        PlacementCause.CONSTRAINED,
         (Constraint.TOPOLOGY,),
     )
     assert (answer.assessment.empty.answer, only(answer).now) == (Answer.NO, 4)
@@ -372,14 +377,14 @@ def test_a_rack_that_is_too_small() -> None:
 
 def test_no_nodes_at_all() -> None:
     answer = found(a_unit_of(a_gang(2), ()))
-    assert (cause(answer), answer.has_no_nodes) == (Cause.NO_ELIGIBLE_NODE, True)
+    assert (cause(answer), answer.has_no_nodes) == (PlacementCause.NO_ELIGIBLE_NODE, True)
     assert told(a_unit_of(a_gang(2), ())) == "no-nodes"
 
 
 def told(unit: Unit) -> str:
     """The code under which it is said that no node could ever host a member."""
     answer = found(unit)
-    assert cause(answer) is Cause.NO_ELIGIBLE_NODE
+    assert cause(answer) is PlacementCause.NO_ELIGIBLE_NODE
     return code_of_excluded(unit, answer.shapes)
 
 
@@ -405,7 +410,7 @@ def test_a_driver_may_serve_what_no_node_lists() -> None:
     answer = found(a_unit_of(a_gang(2), bare, kubernetes=(1, 36)))
     assert answer.assessment is not None
     assert (cause(answer), answer.assessment.why) == (
-        Cause.CANNOT_TELL,
+        PlacementCause.CANNOT_TELL,
         "not understood: devices that a DeviceClass may serve as nvidia.com/gpu",
     )
     # Where no node is selected, it is all the same what nodes have.
@@ -413,7 +418,7 @@ def test_a_driver_may_serve_what_no_node_lists() -> None:
     assert told(a_unit_of(nowhere, bare, kubernetes=(1, 36))) == "no-matching-node"
     # One node that lists it: the amounts are compared there.
     some = found(a_unit_of(a_gang(2), (*bare, FOUR[0]), kubernetes=(1, 36)))
-    assert cause(some) is Cause.FITS
+    assert cause(some) is PlacementCause.FITS
     assert told(a_unit_of(a_gang(2, ask="8"))) == "no-matching-node"
     silent = node("n9", taints=(Taint("node.kubernetes.io/not-ready", "NoExecute"),))
     assert told(a_unit_of(a_gang(1), (silent,))) == "nodes-unschedulable"
@@ -438,7 +443,7 @@ def test_pods_of_a_node_are_used_up() -> None:
     )
     answer = found(a_unit_of(a_gang(2), full))
     assert answer.assessment is not None
-    assert (cause(answer), answer.assessment.deciding) == (Cause.OCCUPIED, PODS)
+    assert (cause(answer), answer.assessment.deciding) == (PlacementCause.OCCUPIED, PODS)
     assert only(answer).saturated == ((PODS, 4, ("n0", "n1", "n2")),)
 
 
@@ -451,7 +456,7 @@ def test_pods_of_the_only_nodes_with_devices_are_used_up() -> None:
     answer = found(a_unit_of(a_gang(1), nodes))
     assert answer.assessment is not None
     # Either would do: neither is the one.
-    assert (cause(answer), answer.assessment.deciding) == (Cause.FRAGMENTED, "")
+    assert (cause(answer), answer.assessment.deciding) == (PlacementCause.FRAGMENTED, "")
     # With devices wanted for two pods, only pods are lacking: one is left on each of two nodes.
     tight = tuple(
         replace(node(f"n{at}"), allocatable={"cpu": 8000, GPU: 4, PODS: 3}, now=Load(pods=2))
@@ -459,12 +464,12 @@ def test_pods_of_the_only_nodes_with_devices_are_used_up() -> None:
     )
     answer = found(a_unit_of(a_gang(3), tight))
     assert answer.assessment is not None
-    assert (cause(answer), answer.assessment.deciding) == (Cause.SHORT, PODS)
+    assert (cause(answer), answer.assessment.deciding) == (PlacementCause.SHORT, PODS)
 
 
 def test_it_fits_although_it_waits() -> None:
     answer = found(a_unit_of(a_gang(4, quorum=4, ask="4", text="0/4 nodes are available")))
-    assert cause(answer) is Cause.FITS
+    assert cause(answer) is PlacementCause.FITS
 
 
 # The node-fit table

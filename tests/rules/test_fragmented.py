@@ -7,7 +7,7 @@ import pytest
 
 from gangboard.domain.capacity import Load, Needs
 from gangboard.domain.health import Health
-from gangboard.domain.placing import Cause
+from gangboard.domain.placing import PlacementCause
 from tests.placement.making import GPU, node
 from tests.rules import texts
 from tests.rules.asking import first, found
@@ -86,7 +86,7 @@ def test_a_placement_that_the_scheduler_misses_is_said() -> None:
     unit = refused_again(fitting_for(mixed(room, *shapes)), 30)
     assert unit.placing is not None
     assert unit.placing.assessment is not None
-    assert unit.placing.assessment.cause is Cause.FITS
+    assert unit.placing.assessment.cause is PlacementCause.FITS
     finding = found("fragmented", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (

@@ -5,7 +5,7 @@ from dataclasses import replace
 from gangboard.domain.capacity import Needs
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from gangboard.domain.placing import Cause
+from gangboard.domain.placing import PlacementCause
 from tests.domain_objects import a_group, a_job, a_pod, ago, an_event, placed, pods_of
 from tests.placement.making import GPU, node
 from tests.rules import texts
@@ -156,7 +156,7 @@ def test_it_does_not_fit_now_and_whether_it_ever_would_is_not_known() -> None:
     assert unit.placing is not None
     assert unit.placing.assessment is not None
     why = "too many ways to place different members together to try them all"
-    hard = replace(unit.placing.assessment, cause=Cause.CANNOT_TELL, why=why)
+    hard = replace(unit.placing.assessment, cause=PlacementCause.CANNOT_TELL, why=why)
     unit = replace(unit, placing=replace(unit.placing, assessment=hard))
     assert first(unit) == "unschedulable"
     finding = found("unschedulable", unit)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.placing import Cause
+from gangboard.domain.placing import PlacementCause
 from gangboard.domain.reading.attempt_history import latest
 from gangboard.domain.reading.scheduler_text import group_refusal, rejected_pods
 
@@ -18,7 +18,7 @@ most 10 s (`podMaxBackoffSeconds`); a busy scheduler and what passes between the
 def fits_now(unit: Unit) -> bool:
     """Whether by arithmetic the members that wait for a node have room now."""
     assessment = unit.placing.assessment if unit.placing is not None else None
-    return assessment is not None and assessment.cause is Cause.FITS
+    return assessment is not None and assessment.cause is PlacementCause.FITS
 
 
 def fits_since(unit: Unit) -> datetime | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.placing import Answer, Assessment, Cause, Constraint, Placing, When
+from gangboard.domain.placing import Answer, Assessment, Constraint, PlacementCause, Placing, When
 from gangboard.domain.reading.retry import is_refused_since, retry_due
 from gangboard.domain.reading.scheduler_text import (
     group_refusal,
@@ -34,25 +34,44 @@ from gangboard.placement.spreads import several_of
 _SHOWN = 3
 _NOT_SEEN = "has not been seen to try again since"
 # Which causes can have a code, to be quick: it is asked for each rule of each unit that waits.
-_ROOM = frozenset({Cause.TOO_LARGE, Cause.SHORT, Cause.OCCUPIED, Cause.FRAGMENTED})
-_OPEN = frozenset({Cause.FITS, Cause.CANNOT_TELL})
-_MAY_PASS = frozenset({Cause.SHORT, Cause.OCCUPIED, Cause.FRAGMENTED, Cause.CONSTRAINED}) | _OPEN
-_ANY = frozenset(Cause)
+_ROOM = frozenset(
+    {
+        PlacementCause.TOO_LARGE,
+        PlacementCause.SHORT,
+        PlacementCause.OCCUPIED,
+        PlacementCause.FRAGMENTED,
+    }
+)
+_OPEN = frozenset({PlacementCause.FITS, PlacementCause.CANNOT_TELL})
+_MAY_PASS = (
+    frozenset(
+        {
+            PlacementCause.SHORT,
+            PlacementCause.OCCUPIED,
+            PlacementCause.FRAGMENTED,
+            PlacementCause.CONSTRAINED,
+        }
+    )
+    | _OPEN
+)
+_ANY = frozenset(PlacementCause)
 """Of a code that is not listed."""
-_NONE: frozenset[Cause] = frozenset({Cause.NO_ELIGIBLE_NODE})
-_CAUSES: dict[str, frozenset[Cause]] = {
+_NONE: frozenset[PlacementCause] = frozenset({PlacementCause.NO_ELIGIBLE_NODE})
+_CAUSES: dict[str, frozenset[PlacementCause]] = {
     "no-nodes": _NONE,
     "no-matching-node": _NONE,
     "untolerated-taint": _NONE,
     "nodes-unschedulable": _NONE,
-    "exceeds-capacity": frozenset({Cause.TOO_LARGE}),
-    "insufficient-resources": frozenset({Cause.SHORT, Cause.OCCUPIED, Cause.FITS}),
-    "fragmented": frozenset({Cause.FRAGMENTED, Cause.FITS}),
+    "exceeds-capacity": frozenset({PlacementCause.TOO_LARGE}),
+    "insufficient-resources": frozenset(
+        {PlacementCause.SHORT, PlacementCause.OCCUPIED, PlacementCause.FITS}
+    ),
+    "fragmented": frozenset({PlacementCause.FRAGMENTED, PlacementCause.FITS}),
     "node-pod-limit": _ROOM,
-    "topology-does-not-fit": frozenset({Cause.CONSTRAINED}),
-    "port-conflict": _NONE | {Cause.CONSTRAINED},
-    "pod-anti-affinity": _NONE | {Cause.CONSTRAINED} | _OPEN,
-    "spread-constraints": frozenset({Cause.CONSTRAINED}) | _OPEN,
+    "topology-does-not-fit": frozenset({PlacementCause.CONSTRAINED}),
+    "port-conflict": _NONE | {PlacementCause.CONSTRAINED},
+    "pod-anti-affinity": _NONE | {PlacementCause.CONSTRAINED} | _OPEN,
+    "spread-constraints": frozenset({PlacementCause.CONSTRAINED}) | _OPEN,
     VOLUME: _MAY_PASS,
     CLAIM: _MAY_PASS,
 }
@@ -126,17 +145,17 @@ def _find(
     if assessment is None:
         return _of_pods(unit)
     cause, shapes = assessment.cause, placing.shapes
-    if cause is Cause.TOO_FEW_PODS:
+    if cause is PlacementCause.TOO_FEW_PODS:
         return None
-    if cause is Cause.NO_ELIGIBLE_NODE:
+    if cause is PlacementCause.NO_ELIGIBLE_NODE:
         found = code_of_excluded(unit, shapes)
         return excluded(unit, assessment, shapes, found) if found and code in ("", found) else None
     if cause in _OPEN:
         return _of_pods(unit) or _open(unit, placing, assessment)
-    told = None if cause is Cause.TOO_LARGE else _of_pods(unit)
+    told = None if cause is PlacementCause.TOO_LARGE else _of_pods(unit)
     if told is not None and not _is_blocked(assessment):
         return told
-    if cause is Cause.CONSTRAINED:
+    if cause is PlacementCause.CONSTRAINED:
         found = code_of_constraint(assessment)
         return constrained(unit, assessment, shapes, found) if code in ("", found) else None
     found = code_of_room(assessment)
@@ -162,7 +181,7 @@ def _open(unit: Unit, placing: Placing, assessment: Assessment) -> Obstacle | No
     if retry_due(unit) is not None:
         # The last word stays where it was one that room can change.
         return _just_now(assessment, told.code if told is not None else "insufficient-resources")
-    if assessment.cause is Cause.CANNOT_TELL:
+    if assessment.cause is PlacementCause.CANNOT_TELL:
         return told if told is not None and fits_but_for_the_rest(unit, assessment) else None
     if told is not None:
         return told

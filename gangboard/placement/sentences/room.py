@@ -9,7 +9,7 @@ import numpy as np
 
 from gangboard.domain.capacity import PODS
 from gangboard.domain.facts import Unit
-from gangboard.domain.placing import Assessment, Cause, Filter, ShapeFit, When
+from gangboard.domain.placing import Assessment, Filter, PlacementCause, ShapeFit, When
 from gangboard.domain.reading.wording import count, is_or_are, listed
 from gangboard.placement.amount_words import amount_of, bare
 from gangboard.placement.amounts import wanted
@@ -47,18 +47,20 @@ def code_of_room(assessment: Assessment) -> str:
     """Return the code of a cause that is about room."""
     if assessment.deciding == PODS:
         return "node-pod-limit"
-    if assessment.cause is Cause.TOO_LARGE:
+    if assessment.cause is PlacementCause.TOO_LARGE:
         return "exceeds-capacity"
-    return "fragmented" if assessment.cause is Cause.FRAGMENTED else "insufficient-resources"
+    return (
+        "fragmented" if assessment.cause is PlacementCause.FRAGMENTED else "insufficient-resources"
+    )
 
 
 def lack_of_room(
     unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], code: str
 ) -> Obstacle:
     """Return the obstacle of a cause that is about room."""
-    if assessment.cause is Cause.TOO_LARGE:
+    if assessment.cause is PlacementCause.TOO_LARGE:
         return Obstacle(code, f"{_too_large(unit, assessment, shapes)}{_besides(shapes)}", True)
-    if assessment.cause is Cause.FRAGMENTED:
+    if assessment.cause is PlacementCause.FRAGMENTED:
         return Obstacle(code, f"{_fragmented(unit, assessment, shapes)}{_besides(shapes)}", False)
     found = find_lack(unit, assessment, shapes, When.NOW)
     if found is None:
@@ -67,7 +69,7 @@ def lack_of_room(
     elif found.resource == PODS:
         text = f"{_without_places(found)}{some_fit(unit, assessment, shapes, When.NOW)}"
     else:
-        text = _short(found, assessment.cause is Cause.OCCUPIED)
+        text = _short(found, assessment.cause is PlacementCause.OCCUPIED)
         text = f"{text}{some_fit(unit, assessment, shapes, When.NOW)}"
     return Obstacle(code, f"{text}{_besides(shapes)}", False)
 

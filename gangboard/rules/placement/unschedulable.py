@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.placing import Answer, Assessment, Cause
+from gangboard.domain.placing import Answer, Assessment, PlacementCause
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.retry import fits_now, is_refused_since
@@ -73,15 +73,15 @@ def _doubt(unit: Unit) -> str:
     if found is None:
         return f", and gangboard cannot tell why ({unit.placing.why})"
     they = "it fits" if found.request.needed == 1 else "they fit"
-    if found.cause is Cause.FITS and is_refused_since(unit):
+    if found.cause is PlacementCause.FITS and is_refused_since(unit):
         return f", although by gangboard's count {they} now"
-    if found.cause is Cause.FITS:
+    if found.cause is PlacementCause.FITS:
         return f"; by gangboard's count {they} now, and it has not been seen to try again"
-    if found.cause is Cause.TOO_FEW_PODS:
+    if found.cause is PlacementCause.TOO_FEW_PODS:
         return f", and {found.request.needed} would have to be there"
-    if found.cause is Cause.CANNOT_TELL and found.now.answer is Answer.NO:
+    if found.cause is PlacementCause.CANNOT_TELL and found.now.answer is Answer.NO:
         return f", and gangboard cannot tell whether {they} on empty nodes ({found.why})"
-    if found.cause is Cause.CANNOT_TELL:
+    if found.cause is PlacementCause.CANNOT_TELL:
         return f", and gangboard cannot tell why ({found.why})"
     return ""
 
@@ -98,7 +98,7 @@ def _why(found: Assessment | None, blind: str) -> str:
 def _placement(unit: Unit) -> tuple[Evidence, ...]:
     """Return where it would fit, when arithmetic contradicts the scheduler."""
     found = unit.placing.assessment if unit.placing is not None else None
-    if found is None or found.cause is not Cause.FITS:
+    if found is None or found.cause is not PlacementCause.FITS:
         return ()
     nodes = sorted(found.now.placement)[:_SHOWN]
     return tuple(Evidence("would fit on", name, node_ref(name)) for name in nodes)
