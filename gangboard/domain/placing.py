@@ -40,7 +40,7 @@ class When(StrEnum):
     """Only those that cannot leave: DaemonSet pods and static pods."""
 
 
-class Answer(StrEnum):
+class FitAnswer(StrEnum):
     """Whether it fits."""
 
     YES = "yes"
@@ -131,7 +131,7 @@ class Eligibility:
 class Fit:
     """Whether so many members fit together."""
 
-    answer: Answer
+    answer: FitAnswer
     placement: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """With YES: node → shape → number of pods."""
     why: str = ""

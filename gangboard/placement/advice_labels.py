@@ -9,7 +9,7 @@ import numpy as np
 
 from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import HOSTNAME, Party, PlacementRequest
-from gangboard.domain.placing import Answer, PlacementCause, When
+from gangboard.domain.placing import FitAnswer, PlacementCause, When
 from gangboard.domain.reading.wording import listed
 from gangboard.placement.advice_words import marked, then_fit_when_empty, then_fits
 from gangboard.placement.fits import fits
@@ -92,4 +92,4 @@ def _selecting(request: PlacementRequest, wish: _Wish, value: str) -> PlacementR
 
 def _fits_when_empty(what_if: WhatIf, request: PlacementRequest) -> bool:
     found = fits(request, what_if.snapshot, When.EMPTY, request.needed, steps=STEPS)
-    return found.answer is Answer.YES
+    return found.answer is FitAnswer.YES

@@ -9,7 +9,7 @@ import numpy as np
 
 from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import PODS, NodeRoom
-from gangboard.domain.placing import Answer, Filter, When
+from gangboard.domain.placing import Filter, FitAnswer, When
 from gangboard.placement.advice_words import node_names, room_of, shown, then_fits
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.cheapest import cheapest
@@ -29,7 +29,7 @@ MOST_HALVINGS = 20
 
 def free_room(what_if: WhatIf) -> Iterator[Advice]:
     """Say how much must become free on how few nodes, where that could happen at all."""
-    if what_if.assessment.empty.answer is not Answer.YES:
+    if what_if.assessment.empty.answer is not FitAnswer.YES:
         return
     freed = least(what_if)
     if not freed or _may_unbalance(what_if, freed):

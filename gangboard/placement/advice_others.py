@@ -11,7 +11,7 @@ import numpy as np
 
 from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import NodeRoom, Resident
-from gangboard.domain.placing import Answer
+from gangboard.domain.placing import FitAnswer
 from gangboard.domain.reading.wording import listed, plural
 from gangboard.placement.advice_words import then_fits
 from gangboard.placement.amount_words import amount_of
@@ -37,7 +37,7 @@ class _Candidate:
 
 def suspend_gangs(what_if: WhatIf) -> Iterator[Advice]:
     """Name the fewest running gangs of lower or equal priority that make room, at most three."""
-    if what_if.assessment.empty.answer is not Answer.YES:
+    if what_if.assessment.empty.answer is not FitAnswer.YES:
         return
     chosen = _by_places(what_if) if _adds_up(what_if) else ()
     chosen = chosen or _by_search(what_if)

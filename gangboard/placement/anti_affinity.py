@@ -20,7 +20,7 @@ from gangboard.domain.capacity import (
     PlacementRequest,
     Shape,
 )
-from gangboard.domain.placing import Answer, Fit, When
+from gangboard.domain.placing import Fit, FitAnswer, When
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import clashing, one_per_domain_keys
 from gangboard.placement.node_snapshot import NodeSnapshot
@@ -110,7 +110,7 @@ def place(asked: OnePerDomain, places: Iterable[Place], target: int) -> Fit:
     """Return whether at least `target` of the pods fit in these places, and where."""
     found = _one_each(places)
     if sum(number for _, number in found) < target:
-        return Fit(Answer.NO)
+        return Fit(FitAnswer.NO)
     left = asked.party.count
     placement: dict[str, Mapping[str, int]] = {}
     for name, number in sorted(found, key=lambda one: (one[1], one[0])):
@@ -118,4 +118,4 @@ def place(asked: OnePerDomain, places: Iterable[Place], target: int) -> Fit:
         left -= here
         if here:
             placement[name] = {asked.party.shape.name: here}
-    return Fit(Answer.YES, dict(sorted(placement.items())))
+    return Fit(FitAnswer.YES, dict(sorted(placement.items())))

@@ -9,10 +9,10 @@ from decimal import Decimal
 
 from gangboard.domain.capacity import PODS, NodeRoom, Party, PlacementRequest, Shape
 from gangboard.domain.placing import (
-    Answer,
     Assessment,
     Constraint,
     Fit,
+    FitAnswer,
     PlacementCause,
     Total,
     When,
@@ -73,8 +73,8 @@ class Question(ABC):
         now = self.ask(When.NOW, self.request.needed)
         full = self.all_of(When.NOW, now)
         # What fits now fits without the pods that can leave, too.
-        empty = now if now.answer is Answer.YES else self.ask(When.EMPTY, self.request.needed)
-        empty_full = full if full.answer is Answer.YES else self.all_of(When.EMPTY, empty)
+        empty = now if now.answer is FitAnswer.YES else self.ask(When.EMPTY, self.request.needed)
+        empty_full = full if full.answer is FitAnswer.YES else self.all_of(When.EMPTY, empty)
         found = self.cause(now, empty)
         return Assessment(
             self.request,
@@ -96,7 +96,7 @@ class Question(ABC):
     def all_of(self, when: When, quorum: Fit) -> Fit:
         """Answer for all members what was answered for those that are needed."""
         needed, size = self.request.needed, self.request.size
-        if needed == size or (needed < size and quorum.answer is Answer.NO):
+        if needed == size or (needed < size and quorum.answer is FitAnswer.NO):
             return quorum
         return self.ask(when, size)
 
@@ -104,14 +104,14 @@ class Question(ABC):
         """Return why what is needed does not fit, with the resource or constraint that decides."""
         if self.request.needed > self.request.size:
             return _Found(PlacementCause.TOO_FEW_PODS)
-        if now.answer is Answer.YES:
+        if now.answer is FitAnswer.YES:
             return _Found(PlacementCause.FITS)
-        if now.answer is Answer.CANNOT_TELL:
+        if now.answer is FitAnswer.CANNOT_TELL:
             return _Found(PlacementCause.CANNOT_TELL, why=now.why)
-        if empty.answer is Answer.CANNOT_TELL and not empty.but_for:
+        if empty.answer is FitAnswer.CANNOT_TELL and not empty.but_for:
             return _Found(PlacementCause.CANNOT_TELL, self._lacking(When.NOW), why=empty.why)
         # What is not worked out takes nodes away only: what lacks now lacks without it, too.
-        when = When.EMPTY if empty.answer is Answer.NO else When.NOW
+        when = When.EMPTY if empty.answer is FitAnswer.NO else When.NOW
         if self._hosted() < self.request.needed:
             # Without the topology, nodes that lack its label may do.
             return self._constrained(when) or _Found(PlacementCause.NO_ELIGIBLE_NODE)
@@ -136,9 +136,9 @@ class Question(ABC):
             if len(trial) > 1 and alone:
                 break
             fit = self._without(when, trial)
-            if fit.answer is Answer.YES:
+            if fit.answer is FitAnswer.YES:
                 alone += trial
-            elif fit.answer is Answer.CANNOT_TELL:
+            elif fit.answer is FitAnswer.CANNOT_TELL:
                 unknown = unknown or fit.why
         if alone:
             return _Found(PlacementCause.CONSTRAINED, constraints=tuple(alone))
@@ -169,7 +169,7 @@ class Question(ABC):
         """Return the one resource without which it would fit; nothing when there are several."""
         asked = {name for party in self.request.parties for name in wanted(party.shape)}
         found = [
-            name for name in sorted(asked) if self._without(when, (), name).answer is Answer.YES
+            name for name in sorted(asked) if self._without(when, (), name).answer is FitAnswer.YES
         ]
         return found[0] if len(found) == 1 else ""
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gangboard.domain.capacity import Load, NodeRoom, PlacementRequest, Resident
 from gangboard.domain.facts import Unit
-from gangboard.domain.placing import Answer, When
+from gangboard.domain.placing import FitAnswer, When
 from gangboard.placement.fits import fits
 from gangboard.placement.neighbours import more
 from gangboard.placement.pod_removal import without
@@ -26,7 +26,7 @@ def find_rival(unit: Unit) -> tuple[Resident, Resident] | None:
     placing = unit.placing
     if placing is None or placing.assessment is None:
         return None
-    if placing.assessment.now.answer is not Answer.NO:
+    if placing.assessment.now.answer is not FitAnswer.NO:
         return None
     # A nominated pod keeps its room for some minutes only (1.35): such gangs take turns.
     if not any(pod.is_placed for pod in unit.facts.pods) or any(
@@ -63,15 +63,15 @@ def _holds(
     theirs = PlacementRequest(rival.waits)
     alone = [_with_only(node, (own, rival)) for node in nodes]
     return (
-        _answer(theirs, nodes) is Answer.NO
-        and _answer(request, _without(nodes, rival.kept)) is Answer.YES
-        and _answer(theirs, _without(nodes, own.kept)) is Answer.YES
-        and _answer(request, alone) is Answer.NO
-        and _answer(theirs, alone) is Answer.NO
+        _answer(theirs, nodes) is FitAnswer.NO
+        and _answer(request, _without(nodes, rival.kept)) is FitAnswer.YES
+        and _answer(theirs, _without(nodes, own.kept)) is FitAnswer.YES
+        and _answer(request, alone) is FitAnswer.NO
+        and _answer(theirs, alone) is FitAnswer.NO
     )
 
 
-def _answer(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> Answer:
+def _answer(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> FitAnswer:
     return fits(request, nodes, When.NOW, request.needed).answer
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gangboard.domain.capacity import HOSTNAME, Party, PlacementRequest
-from gangboard.domain.placing import Answer, Fit, When
+from gangboard.domain.placing import Fit, FitAnswer, When
 from gangboard.placement.feasible_nodes import FeasibleNodes, feasible_nodes_of
 from gangboard.placement.filling import fill
 from gangboard.placement.matching import is_about_hosts
@@ -54,7 +54,7 @@ def fit_in_some_domain(
         min(party.count, feasible_nodes_of(snapshot, party.shape).most(when)) for party in parties
     )
     if sum(alone) < target:
-        return Fit(Answer.NO)
+        return Fit(FitAnswer.NO)
     if not request.topology_keys:
         return _fit(snapshot, parties, when, None, target, budget)
     domains = domains_of(snapshot, request.topology_keys)
@@ -70,13 +70,13 @@ def in_any(tried: Iterable[Fit], budget: Budget) -> Fit:
     """Return the first YES of all domains; NO only where none of them could not be told."""
     gave_up: Fit | None = None
     for found in tried:
-        if found.answer is Answer.YES:
-            return Fit(Answer.YES, found.placement, steps=budget.spent)
-        if found.answer is Answer.CANNOT_TELL:
+        if found.answer is FitAnswer.YES:
+            return Fit(FitAnswer.YES, found.placement, steps=budget.spent)
+        if found.answer is FitAnswer.CANNOT_TELL:
             gave_up = gave_up or found
     if gave_up is not None:
-        return Fit(Answer.CANNOT_TELL, why=gave_up.why, steps=budget.spent)
-    return Fit(Answer.NO, steps=budget.spent)
+        return Fit(FitAnswer.CANNOT_TELL, why=gave_up.why, steps=budget.spent)
+    return Fit(FitAnswer.NO, steps=budget.spent)
 
 
 def _fit(
@@ -115,7 +115,7 @@ def _of_one(snapshot: NodeSnapshot, party: Party, when: When, target: int) -> Fi
     """
     order, caps, sums = feasible_nodes_of(snapshot, party.shape).in_order(when)
     if not len(sums) or int(sums[-1]) < target:
-        return Fit(Answer.NO)
+        return Fit(FitAnswer.NO)
     # Where one node takes all that are left, the first of these by name does as well as any.
     small = int(np.searchsorted(caps, party.count))
     last = int(np.searchsorted(sums[:small], party.count))
@@ -126,7 +126,7 @@ def _of_one(snapshot: NodeSnapshot, party: Party, when: When, target: int) -> Fi
     elif left and small < len(order):
         chosen[int(order[small:].min())] = left
     name = party.shape.name
-    return Fit(Answer.YES, {snapshot.names[at]: {name: chosen[at]} for at in sorted(chosen)})
+    return Fit(FitAnswer.YES, {snapshot.names[at]: {name: chosen[at]} for at in sorted(chosen)})
 
 
 def hosts_share_names(snapshot: NodeSnapshot, request: PlacementRequest) -> bool:

@@ -16,7 +16,7 @@ from math import prod
 import numpy as np
 
 from gangboard.domain.capacity import Party
-from gangboard.domain.placing import Answer, Fit, When
+from gangboard.domain.placing import Fit, FitAnswer, When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.classes import Vector, conflicting_pairs
 from gangboard.placement.feasible_nodes import feasible_nodes_of
@@ -75,9 +75,9 @@ def fill(
     try:
         placed = _fill(_table(snapshot, parties, when, mask), target, budget)
     except BudgetSpentError:
-        return Fit(Answer.CANNOT_TELL, why=TOO_MANY_WAYS, steps=budget.spent - start)
+        return Fit(FitAnswer.CANNOT_TELL, why=TOO_MANY_WAYS, steps=budget.spent - start)
     if placed is None:
-        return Fit(Answer.NO, steps=budget.spent - start)
+        return Fit(FitAnswer.NO, steps=budget.spent - start)
     left = [party.count for party in parties]
     placement: dict[str, Mapping[str, int]] = {}
     for at in sorted(placed):
@@ -89,7 +89,7 @@ def fill(
                 taken[names[shape]] = count
         if taken:
             placement[snapshot.names[at]] = taken
-    return Fit(Answer.YES, placement, steps=budget.spent - start)
+    return Fit(FitAnswer.YES, placement, steps=budget.spent - start)
 
 
 def _table(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gangboard.domain.capacity import ANTI_AFFINITY, HOSTNAME, SPREAD, NodeRoom, PlacementRequest
-from gangboard.domain.placing import Answer, Fit, When
+from gangboard.domain.placing import Fit, FitAnswer, When
 from gangboard.placement.anti_affinity import (
     fit_one_per_domain,
     is_anti_affinity_unsupported,
@@ -44,14 +44,14 @@ def fits(
 def answer(request: PlacementRequest, target: int, ask: Callable[[], Fit]) -> Fit:
     """Return what `ask` finds for so many members, as far as the request lets it be told."""
     if target <= 0:
-        return Fit(Answer.YES)
+        return Fit(FitAnswer.YES)
     if target > request.size:
-        return Fit(Answer.NO)
+        return Fit(FitAnswer.NO)
     names = _not_understood(request)
     if names:
-        return Fit(Answer.CANNOT_TELL, why=f"not understood: {', '.join(names)}")
+        return Fit(FitAnswer.CANNOT_TELL, why=f"not understood: {', '.join(names)}")
     found = ask()
-    return _beyond(request, found) if found.answer is Answer.YES else found
+    return _beyond(request, found) if found.answer is FitAnswer.YES else found
 
 
 def _not_understood(request: PlacementRequest) -> list[str]:
@@ -72,17 +72,17 @@ def _beyond(request: PlacementRequest, found: Fit) -> Fit:
     if not names:
         return found
     why = f"not worked out: {', '.join(names)}"
-    return Fit(Answer.CANNOT_TELL, why=why, steps=found.steps, but_for=names)
+    return Fit(FitAnswer.CANNOT_TELL, why=why, steps=found.steps, but_for=names)
 
 
 def safely(shares_names: bool, ask: Callable[[], Fit], unreadable: Callable[[], str]) -> Fit:
     """Return the answer of one way to ask, where what is known of the nodes allows one."""
     if shares_names:
         why = f"nodes do not each have their own label {HOSTNAME}"
-        return Fit(Answer.CANNOT_TELL, why=why)
+        return Fit(FitAnswer.CANNOT_TELL, why=why)
     found = ask()
-    why = unreadable() if found.answer is Answer.NO else ""
-    return Fit(Answer.CANNOT_TELL, why=why, steps=found.steps) if why else found
+    why = unreadable() if found.answer is FitAnswer.NO else ""
+    return Fit(FitAnswer.CANNOT_TELL, why=why, steps=found.steps) if why else found
 
 
 def _fits(
@@ -96,7 +96,7 @@ def _fits(
             return fit_spread(snapshot, spreading, when, target)
         several = several_of(request)
         if several is not None and most_by_all(snapshot, several, when) < target:
-            return Fit(Answer.NO)
+            return Fit(FitAnswer.NO)
         exclusive = one_per_domain_of(request)
         if exclusive is not None:
             return fit_one_per_domain(snapshot, exclusive, when, target)

@@ -19,7 +19,7 @@ from heapq import heapify, heappop, heapreplace
 import numpy as np
 
 from gangboard.domain.capacity import Party, PlacementRequest, PodTerm, Shape, Spread
-from gangboard.domain.placing import Answer, Fit, When
+from gangboard.domain.placing import Fit, FitAnswer, When
 from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_filters import NodeFilters
@@ -141,7 +141,7 @@ def place(asked: Spreading, domains: Sequence[Domain], target: int) -> Fit:
     most = limits(asked.spread, domains)
     total = sum(most)
     if total < target:
-        return Fit(Answer.NO)
+        return Fit(FitAnswer.NO)
     taken = _shares(domains, most, min(asked.party.count, total))
     placement: dict[str, Mapping[str, int]] = {}
     for one, count in zip(domains, taken, strict=True):
@@ -150,7 +150,7 @@ def place(asked: Spreading, domains: Sequence[Domain], target: int) -> Fit:
             count -= here
             if here:
                 placement[name] = {asked.shape.name: here}
-    return Fit(Answer.YES, dict(sorted(placement.items())))
+    return Fit(FitAnswer.YES, dict(sorted(placement.items())))
 
 
 def _shares(domains: Sequence[Domain], most: Sequence[int], count: int) -> list[int]:

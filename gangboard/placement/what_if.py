@@ -11,7 +11,7 @@ import numpy as np
 from gangboard.domain.capacity import NodeRoom, Party, PlacementRequest, Shape
 from gangboard.domain.facts import Unit
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.placing import Answer, Assessment, Fit, PlacementCause, When
+from gangboard.domain.placing import Assessment, Fit, FitAnswer, PlacementCause, When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.domains import domains_of
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
@@ -125,7 +125,9 @@ class WhatIf:
 
         Members that have a node stay there, whatever leaves.
         """
-        never = self.assessment.cause in _OF_ROOM and self._empty(self.request.needed) is Answer.NO
+        never = (
+            self.assessment.cause in _OF_ROOM and self._empty(self.request.needed) is FitAnswer.NO
+        )
         return When.EMPTY if never else When.NOW
 
     # Does it fit then?
@@ -144,9 +146,9 @@ class WhatIf:
             wanted_now = self.request.needed if target is None else target
             shape = self.shape
             if shape.unsupported or shape.anti_affinity or shape.matched_terms or shape.spreads:
-                return self.fit(changed, request, target).answer is Answer.YES
+                return self.fit(changed, request, target).answer is FitAnswer.YES
             return self.most(changed) >= wanted_now
-        return self.fit(changed, request, target).answer is Answer.YES
+        return self.fit(changed, request, target).answer is FitAnswer.YES
 
     def fit(
         self,
@@ -161,7 +163,7 @@ class WhatIf:
 
     def fits_empty(self, target: int) -> bool:
         """Whether it is proven that so many fit without the pods that can leave."""
-        return self._empty(target) is Answer.YES
+        return self._empty(target) is FitAnswer.YES
 
     def frees_empty(self, target: int) -> bool:
         """Whether they fit then and the scheduler comes upon a placement by itself."""
@@ -177,7 +179,7 @@ class WhatIf:
             target=target
         )
 
-    def _empty(self, target: int) -> Answer:
+    def _empty(self, target: int) -> FitAnswer:
         return fits(self.request, self.snapshot, When.EMPTY, target, steps=STEPS).answer
 
     def frees(
@@ -193,7 +195,7 @@ class WhatIf:
         request = request or self.request
         target = request.needed if target is None else target
         snapshot = self._snapshot_for(request, changed)
-        if fits(request, snapshot, When.NOW, target, steps=STEPS).answer is not Answer.YES:
+        if fits(request, snapshot, When.NOW, target, steps=STEPS).answer is not FitAnswer.YES:
             return False
         self._scores -= work_of(request, snapshot)
         return self._scores >= 0 and is_found_in_scheduler_order(request, snapshot, target)

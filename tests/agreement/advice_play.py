@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from gangboard.domain.advice import Advice, ChangeMethod
-from gangboard.domain.placing import Answer
+from gangboard.domain.placing import FitAnswer
 from gangboard.placement.advice import advise
 from gangboard.placement.advice_size import ONLY_IN_SOME_ORDERS
 from tests.agreement import objects
@@ -68,7 +68,7 @@ def _taken_up(arena: Arena, results: Iterable[Result]) -> list[Tried]:
     misfits = [
         one
         for one in results
-        if one.played.judgement is Judgement.REFUSED and one.ours.answer is Answer.NO
+        if one.played.judgement is Judgement.REFUSED and one.ours.answer is FitAnswer.NO
     ]
     found: list[Tried] = []
     tries: list[_Try] = []
@@ -120,7 +120,7 @@ def _halves(stage: Stage, tries: Sequence[_Try]) -> dict[str, str]:
 def _pinned(stage: Stage, one: _Try, halved: bool) -> Tried:
     look, said = stage.look(one.case.name)
     mine = ours(Reading(look), look.group)
-    if mine.answer is not Answer.YES:
+    if mine.answer is not FitAnswer.YES:
         return Tried(one.case, one.advice, End.MISSED, halved, f"ours then: {mine.why}; {said}")
     played = replace(one.result.played, case=one.then)
     judgement, words = stage.arena.try_pinned(played, mine.placement)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from gangboard.domain.placing import Answer
+from gangboard.domain.placing import FitAnswer
 from tests.agreement.arena import Arena, Judgement, Look, Played
 from tests.agreement.cases import Case
 from tests.agreement.ours import Ours, Reading, ours
@@ -76,7 +76,7 @@ def compare(arena: Arena, cases: Iterable[Case]) -> Iterator[Result]:
 
 
 def _compared(arena: Arena, played: Played, mine: Ours, again: Ours | None) -> Result:
-    if again is not None and mine.answer is Answer.CANNOT_TELL:
+    if again is not None and mine.answer is FitAnswer.CANNOT_TELL:
         # What the scheduler says can settle what nodes alone do not (placement/devices.py).
         mine = again
     if again is not None and again.answer is not mine.answer:
@@ -84,11 +84,11 @@ def _compared(arena: Arena, played: Played, mine: Ours, again: Ours | None) -> R
         return Result(played, mine, Outcome.WRONG, note)
     if played.judgement is Judgement.ODD:
         return Result(played, mine, Outcome.WRONG, "the scheduler said neither yes nor no")
-    if mine.answer is Answer.CANNOT_TELL:
+    if mine.answer is FitAnswer.CANNOT_TELL:
         return Result(played, mine, Outcome.CANNOT_TELL)
-    if (mine.answer is Answer.YES) == (played.judgement is Judgement.FITS):
+    if (mine.answer is FitAnswer.YES) == (played.judgement is Judgement.FITS):
         return Result(played, mine, Outcome.AGREED)
-    if mine.answer is Answer.NO:
+    if mine.answer is FitAnswer.NO:
         return Result(played, mine, Outcome.WRONG, "it runs, and we say that it cannot")
     if len(mine.placement) < played.case.quorum:
         return Result(played, mine, Outcome.WRONG, f"a placement of {mine.placement} only")

@@ -14,7 +14,7 @@ from gangboard.diagnosis.gang_units import units
 from gangboard.diagnosis.registry import grouping_apis
 from gangboard.domain.capacity import ClusterRoom, PodTerm, Shape
 from gangboard.domain.facts import Unit
-from gangboard.domain.placing import Answer
+from gangboard.domain.placing import FitAnswer
 from gangboard.domain.pod import Pod
 from gangboard.placement.unit_placement import placing_of
 from gangboard.placement.usage import Usage
@@ -28,7 +28,7 @@ GROUPS = {resource.key: resource for grouping in grouping_apis() for resource in
 class Ours:
     """What arithmetic says of one case."""
 
-    answer: Answer
+    answer: FitAnswer
     why: str
     """The cause with what decides it, or why nothing can be told."""
     unit: Unit
@@ -66,9 +66,9 @@ def ours(reading: Reading, group: Mapping[str, Any]) -> Ours:
     unit = reading.unit(group)
     found = unit.placing
     if found is None:
-        return Ours(Answer.YES, "nobody waits", unit)
+        return Ours(FitAnswer.YES, "nobody waits", unit)
     if found.assessment is None:
-        return Ours(Answer.CANNOT_TELL, found.why, unit)
+        return Ours(FitAnswer.CANNOT_TELL, found.why, unit)
     said = found.assessment
     why = " ".join(filter(None, (said.cause, said.deciding, ", ".join(said.constraints), said.why)))
     return Ours(said.now.answer, why, unit, _by_pod(unit, said.now.placement))

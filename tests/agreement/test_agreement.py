@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from gangboard.domain.placing import Answer
+from gangboard.domain.placing import FitAnswer
 from tests.agreement.arena import Arena, Judgement
 from tests.agreement.cases import Ask, Case, NodeSpec, PartySpec, SpreadSpec
 from tests.agreement.drawing import make_case, make_cases, make_rack_case, make_spreads_case
@@ -46,7 +46,7 @@ def test_who_shares_a_rack_is_never_wrong(arena: Arena) -> None:
     assert not [one for one in results if one.outcome is Outcome.WRONG]
     assert outcomes[Outcome.AGREED] >= 12
     answers = {one.ours.answer for one in results if one.outcome is Outcome.AGREED}
-    assert answers == {Answer.YES, Answer.NO}
+    assert answers == {FitAnswer.YES, FitAnswer.NO}
 
 
 def test_two_spread_constraints_are_never_wrong(arena: Arena) -> None:
@@ -125,7 +125,7 @@ def test_drawn_disagreements_are_never_ours(arena: Arena) -> None:
     results = list(compare(arena, [make_case(seed, number) for seed, number in DRAWN]))
     assert len(results) == len(DRAWN)
     for result in results:
-        assert result.ours.answer is Answer.YES, result
+        assert result.ours.answer is FitAnswer.YES, result
         assert result.outcome in (Outcome.MISSED, Outcome.AGREED), result
 
 
@@ -139,7 +139,7 @@ def test_what_the_scheduler_says_settles_what_nodes_do_not(arena: Arena) -> None
     assert len(results) == len(SETTLED)
     for result in results:
         assert result.played.judgement is Judgement.REFUSED, result
-        assert result.ours.answer is Answer.NO, result
+        assert result.ours.answer is FitAnswer.NO, result
         assert result.outcome is Outcome.AGREED, result
 
 
@@ -154,7 +154,7 @@ def test_small_pods_that_are_spread_keep_a_large_one_out(arena: Arena) -> None:
     case = _case(nodes, _party("small", 2, cpu=1000), _party("large", 1, cpu=4000), quorum=3)
     result = _play(arena, case)
     assert result.played.judgement is Judgement.REFUSED, result
-    assert result.ours.answer is Answer.YES, result
+    assert result.ours.answer is FitAnswer.YES, result
     assert result.outcome is Outcome.MISSED, result
 
 
@@ -208,7 +208,7 @@ def test_members_with_a_rule_about_others_find_two_nodes(arena: Arena) -> None:
     first = PartySpec("w", 2, Ask(cpu=100, shuns="p"))
     second = PartySpec("p", 2, Ask(cpu=100, apart="p", bystander=True))
     two = _play(arena, _case((_node("kept-n0"), _node("kept-n1")), first, second, quorum=4))
-    assert two.ours.answer is Answer.YES, two
+    assert two.ours.answer is FitAnswer.YES, two
     assert two.outcome in (Outcome.AGREED, Outcome.MISSED), two
 
 

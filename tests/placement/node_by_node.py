@@ -25,12 +25,12 @@ from gangboard.domain.capacity import (
 )
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import (
-    Answer,
     Assessment,
     Eligibility,
     Excluded,
     Filter,
     Fit,
+    FitAnswer,
     Placing,
     ShapeFit,
     Total,
@@ -102,7 +102,7 @@ def gave_up(placing: Placing) -> bool:
     found = placing.assessment
     assert found is not None
     answers = (found.now, found.full, found.empty, found.empty_full)
-    return any(fit.answer is Answer.CANNOT_TELL and not fit.but_for for fit in answers)
+    return any(fit.answer is FitAnswer.CANNOT_TELL and not fit.but_for for fit in answers)
 
 
 def _shape_fit(party: Party, nodes: Sequence[NodeRoom], keys: Sequence[str]) -> ShapeFit:
@@ -157,7 +157,7 @@ def _fits(
             return fit_spread(nodes, spreading, when, target)
         several = several_of(request)
         if several is not None and most_by_all(nodes, several, when) < target:
-            return Fit(Answer.NO)
+            return Fit(FitAnswer.NO)
         exclusive = one_per_domain_of(request)
         if exclusive is not None:
             return fit_one_per_domain(nodes, exclusive, when, target)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gangboard.domain.capacity import Amounts, NodeRoom, Party
-from gangboard.domain.placing import Answer, Fit, When
+from gangboard.domain.placing import Fit, FitAnswer, When
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.classes import Vector, conflicting_pairs
 from gangboard.placement.eligibility import is_eligible, pods_that_fit
@@ -124,7 +124,7 @@ def pack(whole: Problem, target: int, budget: Budget) -> Fit:
     try:
         answer, chain = _pack(trimmed(whole), target, budget)
     except BudgetSpentError:
-        return Fit(Answer.CANNOT_TELL, why=TOO_MANY_WAYS, steps=budget.spent - start)
+        return Fit(FitAnswer.CANNOT_TELL, why=TOO_MANY_WAYS, steps=budget.spent - start)
     placement: dict[str, dict[str, int]] = {}
     for node, config in chain:
         taken = placement.setdefault(node, {})
@@ -137,16 +137,16 @@ def pack(whole: Problem, target: int, budget: Budget) -> Fit:
 Chain = list[tuple[str, Vector]]
 
 
-def _pack(small: Problem, target: int, budget: Budget) -> tuple[Answer, Chain]:
+def _pack(small: Problem, target: int, budget: Budget) -> tuple[FitAnswer, Chain]:
     if target <= 0:
-        return Answer.YES, []
+        return FitAnswer.YES, []
     if target > sum(small.counts) or not _may_fit(small, target):
-        return Answer.NO, []
+        return FitAnswer.NO, []
     chain = _quick(small, target)
     if chain is not None:
-        return Answer.YES, chain
+        return FitAnswer.YES, chain
     if len(small.counts) == 1:
-        return Answer.NO, []
+        return FitAnswer.NO, []
     return search(small, target, budget)
 
 
@@ -201,7 +201,7 @@ def _more(small: Problem, shape: int, config: list[int], room: list[int], most: 
     return min([most, *(room[at] // amount for at, amount in enumerate(amounts) if amount)])
 
 
-def search(small: Problem, target: int, budget: Budget) -> tuple[Answer, Chain]:
+def search(small: Problem, target: int, budget: Budget) -> tuple[FitAnswer, Chain]:
     """Return the exact answer, with how it is reached; raise BudgetSpentError."""
     names = [node for one in small.classes for node in one.nodes]
     classes: list[SearchClass] = []
@@ -211,8 +211,8 @@ def search(small: Problem, target: int, budget: Budget) -> tuple[Answer, Chain]:
         classes.append(SearchClass(one.caps, _configs(small, one, budget), nodes))
     chain = walk(small.counts, classes, target, budget)
     if chain is None:
-        return Answer.NO, []
-    return Answer.YES, [(names[at], config) for at, config in chain]
+        return FitAnswer.NO, []
+    return FitAnswer.YES, [(names[at], config) for at, config in chain]
 
 
 def _configs(small: Problem, one: NodeClass, budget: Budget) -> list[Vector]:

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from gangboard.domain.capacity import Party, PlacementRequest, Shape, Taint
-from gangboard.domain.placing import Answer, Assessment, Constraint, PlacementCause, Total, When
+from gangboard.domain.placing import Assessment, Constraint, FitAnswer, PlacementCause, Total, When
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
 from gangboard.placement.totals import totals
@@ -25,7 +25,7 @@ def told(found: Assessment) -> tuple[PlacementCause, str]:
 def test_six_pods_of_four_devices_on_four_nodes_are_too_large() -> None:
     found = assess(gang(6, shape(gpu=4), 6), FOUR)
     assert told(found) == (PlacementCause.TOO_LARGE, GPU)
-    assert found.now.answer is found.empty.answer is Answer.NO
+    assert found.now.answer is found.empty.answer is FitAnswer.NO
     assert found.totals[0] == Total(GPU, 24, 16, 16)
 
 
@@ -39,8 +39,8 @@ def test_quorum_fits_and_the_full_size_does_not() -> None:
     # "gang of 2 with 4 pods, 2 fit": True/Scheduled, running at quorum, below full size.
     found = assess(gang(4, shape(gpu=4), 2), FOUR[:2])
     assert found.cause is PlacementCause.FITS
-    assert (found.now.answer, found.full.answer) == (Answer.YES, Answer.NO)
-    assert found.empty_full.answer is Answer.NO
+    assert (found.now.answer, found.full.answer) == (FitAnswer.YES, FitAnswer.NO)
+    assert found.empty_full.answer is FitAnswer.NO
 
 
 def test_two_pods_of_three_devices_are_fragmented() -> None:
@@ -90,7 +90,7 @@ def test_five_pods_apart_on_three_usable_nodes() -> None:
         PlacementCause.CONSTRAINED,
         (Constraint.ANTI_AFFINITY,),
     )
-    assert found.empty.answer is Answer.NO
+    assert found.empty.answer is FitAnswer.NO
     assert assess(gang(3, one, 3), FOUR[:3]).cause is PlacementCause.FITS
 
 
@@ -118,7 +118,7 @@ def test_three_pods_of_four_devices_with_two_nodes_a_rack() -> None:
     request = gang(3, shape(gpu=4), 3, topology_keys=("rack",))
     found = assess(request, nodes)
     assert (found.cause, found.constraints) == (PlacementCause.CONSTRAINED, (Constraint.TOPOLOGY,))
-    assert found.empty.answer is Answer.NO
+    assert found.empty.answer is FitAnswer.NO
     two = assess(gang(2, shape(gpu=4), 2, topology_keys=("rack",)), nodes)
     assert two.now.placement == {"n0": {"worker": 1}, "n1": {"worker": 1}}
 
@@ -134,7 +134,7 @@ def test_members_with_a_node_have_chosen_the_domain() -> None:
 def test_a_topology_that_waits() -> None:
     nodes = [node(f"n{at}", labels={"rack": "ab"[at // 2]}, used=4 * (at % 2)) for at in range(4)]
     found = assess(gang(2, shape(gpu=4), topology_keys=("rack",)), nodes)
-    assert (found.cause, found.empty.answer) == (PlacementCause.CONSTRAINED, Answer.YES)
+    assert (found.cause, found.empty.answer) == (PlacementCause.CONSTRAINED, FitAnswer.YES)
 
 
 def mixed(workers: int, drivers: int = 1) -> PlacementRequest:
@@ -177,7 +177,7 @@ def test_what_lacks_now_is_said_even_where_the_rest_is_not_known() -> None:
     one = shape(gpu=4, unsupported=("volume claims",))
     found = assess(gang(4, one), [node(f"n{at}", used=1) for at in range(4)])
     assert told(found) == (PlacementCause.OCCUPIED, GPU)
-    assert (found.now.answer, found.empty.answer) == (Answer.NO, Answer.CANNOT_TELL)
+    assert (found.now.answer, found.empty.answer) == (FitAnswer.NO, FitAnswer.CANNOT_TELL)
     assert found.empty.but_for == ("volume claims",)
 
 
@@ -216,7 +216,7 @@ def test_more_ways_than_the_budget_is_no_answer() -> None:
     found = assess(mixed(3), FOUR[:2], steps=3)
     assert found.cause is PlacementCause.CANNOT_TELL
     assert found.why == "too many ways to place different members together to try them all"
-    assert fits(mixed(3), FOUR[:2], When.NOW, 4).answer is Answer.NO
+    assert fits(mixed(3), FOUR[:2], When.NOW, 4).answer is FitAnswer.NO
 
 
 def test_work_does_not_grow_with_nodes_that_are_alike() -> None:
@@ -224,9 +224,9 @@ def test_work_does_not_grow_with_nodes_that_are_alike() -> None:
     request = PlacementRequest((Party(driver, 30), Party(worker, 61)))
     # 30 nodes for drivers, 31 for workers: one node short, which no sum and no bound shows.
     few = fits(request, [node(f"n{at}") for at in range(60)], When.NOW, 91)
-    assert (few.answer, few.steps < 20_000) == (Answer.NO, True)
+    assert (few.answer, few.steps < 20_000) == (FitAnswer.NO, True)
     many = fits(request, [node(f"n{at}") for at in range(2000)], When.NOW, 91)
-    assert (many.answer, many.steps) == (Answer.YES, 0)
+    assert (many.answer, many.steps) == (FitAnswer.YES, 0)
 
 
 @pytest.mark.parametrize(("target", "needed"), [(1, 3000), (2, 6000), (3, 9000), (4, 15000)])

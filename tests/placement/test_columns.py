@@ -27,7 +27,7 @@ from gangboard.domain.capacity import (
     Term,
     Toleration,
 )
-from gangboard.domain.placing import Answer, Fit, PlacementCause, Total, When
+from gangboard.domain.placing import Fit, FitAnswer, PlacementCause, Total, When
 from gangboard.placement.assess import assess
 from gangboard.placement.eligibility import is_eligible
 from gangboard.placement.feasible_nodes import feasible_nodes_of
@@ -217,7 +217,7 @@ def test_each_node_is_judged_as_when_it_is_asked_alone(random: Random) -> None:
 def is_right(found: Fit, other: Fit, request: PlacementRequest, nodes: Sequence[NodeRoom]) -> None:
     """The same answer; a placement is checked by asking for nothing else on these nodes."""
     assert (found.answer, found.why, found.but_for) == (other.answer, other.why, other.but_for)
-    if found.answer is not Answer.YES:
+    if found.answer is not FitAnswer.YES:
         return
     placed = {name: sum(one.values()) for name, one in found.placement.items()}
     assert sum(placed.values()) >= request.needed
@@ -231,10 +231,10 @@ def is_right(found: Fit, other: Fit, request: PlacementRequest, nodes: Sequence[
         )
         when = When.NOW
         asked = PlacementRequest(parties)
-        if node_by_node.fits(asked, alone, when, placed[name]).answer is Answer.NO:
+        if node_by_node.fits(asked, alone, when, placed[name]).answer is FitAnswer.NO:
             when = When.EMPTY
         again = node_by_node.fits(asked, alone, when, placed[name])
-        assert again.answer is Answer.YES
+        assert again.answer is FitAnswer.YES
 
 
 @given(seeds)
@@ -306,7 +306,7 @@ def test_members_in_each_others_way_are_placed_when_they_can_be(random: Random) 
         if target in (request.size // 2, request.size):
             plain = node_by_node.fits(request, nodes, When.NOW, target, steps=3_000_000)
             assert found.answer is plain.answer
-        if found.answer is Answer.YES:
+        if found.answer is FitAnswer.YES:
             assert sum(sum(one.values()) for one in found.placement.values()) >= target
             for name, counts in found.placement.items():
                 shapes = {party.shape.name: party for party in request.parties}
@@ -325,7 +325,7 @@ def test_members_in_each_others_way_are_placed_when_they_can_be(random: Random) 
             counted = [party.count for party in request.parties]
             assert all(one <= count for one, count in zip(placed, counted, strict=True))
     # Once it is NO it stays NO.
-    assert answers == sorted(answers, key=[Answer.YES, Answer.NO].index)
+    assert answers == sorted(answers, key=[FitAnswer.YES, FitAnswer.NO].index)
 
 
 def test_a_snapshot_is_its_nodes_in_order() -> None:
@@ -345,19 +345,19 @@ def test_amounts_beyond_64_bits_stay_exact(
     bytes_ = {"memory": 2**70 + 1, "pods": 9}
     nodes = [NodeRoom(f"n{at}", allocatable=bytes_) for at in range(3)]
     one = Shape("s", {"memory": Decimal(2**70)})
-    assert fit(gang(3, one), nodes, When.NOW, 3).answer is Answer.YES
-    assert fit(gang(4, one), nodes, When.NOW, 4).answer is Answer.NO
+    assert fit(gang(3, one), nodes, When.NOW, 3).answer is FitAnswer.YES
+    assert fit(gang(4, one), nodes, When.NOW, 4).answer is FitAnswer.NO
     assert sums(gang(4, one).parties, 4, nodes)[0].free == 3 * 2**70 + 3
     small = Shape("s", {"memory": Decimal(1)})
-    assert fit(gang(27, small), nodes, When.NOW, 27).answer is Answer.YES
+    assert fit(gang(27, small), nodes, When.NOW, 27).answer is FitAnswer.YES
 
 
 def test_sums_beyond_64_bits_stay_exact() -> None:
     nodes = [NodeRoom(f"n{at}", allocatable={"memory": 2**62, "pods": 9}) for at in range(4)]
     one = Shape("s", {"memory": Decimal(2**60)})
     assert totals(gang(9, one).parties, 9, nodes)[0].free == 2**64
-    assert fits(gang(16, one), nodes, When.NOW, 16).answer is Answer.YES
-    assert fits(gang(17, one), nodes, When.NOW, 17).answer is Answer.NO
+    assert fits(gang(16, one), nodes, When.NOW, 16).answer is FitAnswer.YES
+    assert fits(gang(17, one), nodes, When.NOW, 17).answer is FitAnswer.NO
 
 
 def test_drivers_and_workers_on_a_thousand_different_nodes() -> None:
@@ -370,13 +370,13 @@ def test_drivers_and_workers_on_a_thousand_different_nodes() -> None:
     driver = Shape("driver", {"cpu": Decimal(6), "memory": Decimal(1000)})
     worker = Shape("worker", {"cpu": Decimal(3), GPU: Decimal(2), "memory": Decimal(1000)})
 
-    def asked(drivers: int, workers: int) -> Answer:
+    def asked(drivers: int, workers: int) -> FitAnswer:
         request = PlacementRequest((Party(driver, drivers), Party(worker, workers)))
         return fits(request, nodes, When.NOW, request.size).answer
 
-    assert asked(400, 1200) is Answer.YES
-    assert asked(401, 1200) is Answer.NO
-    assert asked(400, 1201) is Answer.NO
+    assert asked(400, 1200) is FitAnswer.YES
+    assert asked(401, 1200) is FitAnswer.NO
+    assert asked(400, 1201) is FitAnswer.NO
 
 
 def test_nodes_of_one_rack_only() -> None:
@@ -386,6 +386,6 @@ def test_nodes_of_one_rack_only() -> None:
     two = shape(gpu=2)
     found = fits(gang(4, two, topology_keys=("rack",)), nodes, When.NOW, 4)
     assert found.placement == {"b0": {"worker": 2}, "b1": {"worker": 2}}
-    assert fits(gang(5, two, topology_keys=("rack",)), nodes, When.NOW, 5).answer is Answer.NO
+    assert fits(gang(5, two, topology_keys=("rack",)), nodes, When.NOW, 5).answer is FitAnswer.NO
     other = gang(3, two, topology_keys=("rack",), domain=("c",))
-    assert fits(other, nodes, When.NOW, 3).answer is Answer.NO
+    assert fits(other, nodes, When.NOW, 3).answer is FitAnswer.NO

@@ -21,7 +21,7 @@ from gangboard.domain.capacity import (
     Taint,
     Toleration,
 )
-from gangboard.domain.placing import Answer, PlacementCause, When
+from gangboard.domain.placing import FitAnswer, PlacementCause, When
 from gangboard.placement.anti_affinity import is_anti_affinity_unsupported
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
@@ -126,11 +126,11 @@ def test_agrees_with_trying_everything(
         found = fits(request, nodes, when, target)
         if is_anti_affinity_unsupported(request):
             # What the members' own rules take away is not worked out: no placement is promised.
-            assert found.answer is not Answer.YES
-            assert found.answer is not Answer.NO or most < target
+            assert found.answer is not FitAnswer.YES
+            assert found.answer is not FitAnswer.NO or most < target
             continue
-        assert found.answer is (Answer.YES if most >= target else Answer.NO)
-        if found.answer is Answer.YES:
+        assert found.answer is (FitAnswer.YES if most >= target else FitAnswer.NO)
+        if found.answer is FitAnswer.YES:
             hosted = witness(request, nodes, found.placement)
             assert works(request, nodes, hosted, when)
             placed = Counter(pod.name for pods in hosted for pod in pods)
@@ -184,7 +184,7 @@ def test_the_search_alone_is_exact(case: tuple[PlacementRequest, list[NodeRoom]]
     numbers = problem(request.parties, nodes, When.NOW)
     for target in {max(1, most), most + 1}:
         answer, _ = search(numbers, target, Budget())
-        assert answer is (Answer.YES if most >= target else Answer.NO)
+        assert answer is (FitAnswer.YES if most >= target else FitAnswer.NO)
         assert fits(request, nodes, When.NOW, target).answer is answer
     if not most:
         return  # nobody asks how to place none
@@ -204,11 +204,11 @@ def test_a_node_more_and_a_pod_less_never_hurt(
     assume(R not in {*more.now.anti_affinity, *more.now.matched_terms})
     target = request.needed
     before = fits(request, nodes, When.NOW, target).answer
-    if before is Answer.YES:
-        assert fits(request, [*nodes, more], When.NOW, target).answer is Answer.YES
+    if before is FitAnswer.YES:
+        assert fits(request, [*nodes, more], When.NOW, target).answer is FitAnswer.YES
         emptied = [replace(nodes[0], now=nodes[0].staying), *nodes[1:]]
-        assert fits(request, emptied, When.NOW, target).answer is Answer.YES
-        assert fits(request, nodes, When.EMPTY, target).answer is Answer.YES
+        assert fits(request, emptied, When.NOW, target).answer is FitAnswer.YES
+        assert fits(request, nodes, When.EMPTY, target).answer is FitAnswer.YES
 
 
 @given(gangs(), clusters(), st.booleans())

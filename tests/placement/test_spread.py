@@ -22,7 +22,7 @@ from gangboard.domain.capacity import (
     Taint,
     Toleration,
 )
-from gangboard.domain.placing import Answer, Constraint, Fit, PlacementCause, When
+from gangboard.domain.placing import Constraint, Fit, FitAnswer, PlacementCause, When
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
 from tests.placement import node_by_node
@@ -91,8 +91,8 @@ def test_agrees_with_every_order_of_placing(
     request = PlacementRequest((Party(one, count),))
     for target in range(1, count + 1):
         found = fit(request, nodes, when, target)
-        assert found.answer is (Answer.YES if target <= total else Answer.NO)
-        if found.answer is Answer.YES:
+        assert found.answer is (FitAnswer.YES if target <= total else FitAnswer.NO)
+        if found.answer is FitAnswer.YES:
             placed = [found.placement.get(node.name, {}).get("worker", 0) for node in nodes]
             assert tuple(placed) in ends
 
@@ -118,7 +118,7 @@ def most(one: Shape, nodes: list[NodeRoom]) -> int:
         (
             at
             for at in range(1, 40)
-            if fits(gang(40, one), nodes, When.NOW, at).answer is Answer.YES
+            if fits(gang(40, one), nodes, When.NOW, at).answer is FitAnswer.YES
         ),
         default=0,
     )
@@ -172,11 +172,11 @@ def test_pods_that_do_not_count_are_let_in_or_not() -> None:
 def test_it_is_the_cause_and_without_it_they_fit() -> None:
     found = assess(gang(4, spread()), zoned(a=[4], b=[0]))
     assert (found.cause, found.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
-    assert found.empty.answer is Answer.NO
+    assert found.empty.answer is FitAnswer.NO
     full = [*zoned(a=[4]), node("b0", used=4, labels={ZONE: "b"})]
     found = assess(gang(4, spread()), full)
     assert (found.cause, found.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
-    assert found.empty.answer is Answer.YES
+    assert found.empty.answer is FitAnswer.YES
 
 
 @pytest.mark.parametrize("fit", [fits, node_by_node.fits])
@@ -186,5 +186,5 @@ def test_with_other_shapes_or_in_one_domain_nobody_can_tell(fit: Callable[..., F
     one_zone = gang(2, spread(), topology_keys=(ZONE,))
     for request in (two, one_zone):
         found = fit(request, nodes, When.NOW, 2)
-        assert (found.answer, found.but_for) == (Answer.CANNOT_TELL, ("spread constraints",))
-        assert fit(request, zoned(a=[0]), When.NOW, 2).answer is not Answer.YES
+        assert (found.answer, found.but_for) == (FitAnswer.CANNOT_TELL, ("spread constraints",))
+        assert fit(request, zoned(a=[0]), When.NOW, 2).answer is not FitAnswer.YES

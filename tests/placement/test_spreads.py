@@ -18,7 +18,7 @@ from gangboard.domain.capacity import (
     Shape,
     Spread,
 )
-from gangboard.domain.placing import Answer, Constraint, Fit, PlacementCause, When
+from gangboard.domain.placing import Constraint, Fit, FitAnswer, PlacementCause, When
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
 from tests.placement import node_by_node
@@ -71,7 +71,7 @@ def test_no_order_of_placing_comes_to_more(
     refused = [
         target
         for target in range(1, count + 1)
-        if fit(request, nodes, when, target).answer is Answer.NO
+        if fit(request, nodes, when, target).answer is FitAnswer.NO
     ]
     assert not any(target <= most for target in refused)
     # What does not fit is nearly always proven: see the share of the first of these.
@@ -79,7 +79,7 @@ def test_no_order_of_placing_comes_to_more(
         event("proven" if most + 1 in refused else "not proven")
     for target in set(range(1, count + 1)) - set(refused):
         found = fit(request, nodes, when, target)
-        assert (found.answer, found.but_for) == (Answer.CANNOT_TELL, ("spread constraints",))
+        assert (found.answer, found.but_for) == (FitAnswer.CANNOT_TELL, ("spread constraints",))
 
 
 # What a person would count
@@ -98,7 +98,7 @@ def zoned(**zones: list[int]) -> list[NodeRoom]:
 
 def at_most(one: Shape, nodes: list[NodeRoom], count: int = 40, when: When = When.NOW) -> int:
     answers = [fits(gang(count, one), nodes, when, at).answer for at in range(1, count + 1)]
-    return answers.index(Answer.NO) if Answer.NO in answers else count
+    return answers.index(FitAnswer.NO) if FitAnswer.NO in answers else count
 
 
 @pytest.mark.parametrize("fit", [fits, node_by_node.fits])
@@ -107,10 +107,12 @@ def test_what_each_lets_in_is_more_than_both_let_in(fit: Callable[..., Fit]) -> 
     # with (2 1 | 2) a third on b0 is two more than the emptiest host, a fourth in a two more than b.
     nodes = zoned(a=[4, 4], b=[4])
     for one in BOTH:
-        assert fits(gang(6, shape(gpu=1, spreads=(one,))), nodes, When.NOW, 6).answer is Answer.YES
+        assert (
+            fits(gang(6, shape(gpu=1, spreads=(one,))), nodes, When.NOW, 6).answer is FitAnswer.YES
+        )
     request = gang(6, shape(gpu=1, spreads=BOTH))
-    assert fit(request, nodes, When.NOW, 6).answer is Answer.NO
-    assert fit(request, nodes, When.NOW, 5).answer is Answer.CANNOT_TELL
+    assert fit(request, nodes, When.NOW, 6).answer is FitAnswer.NO
+    assert fit(request, nodes, When.NOW, 5).answer is FitAnswer.CANNOT_TELL
 
 
 def test_three_hosts_and_one() -> None:
@@ -161,12 +163,12 @@ def test_labels_across_each_other_are_bound_one_by_one() -> None:
 def test_it_is_the_cause_and_without_them_they_fit() -> None:
     found = assess(gang(6, shape(gpu=1, spreads=BOTH)), zoned(a=[4, 4], b=[4]))
     assert (found.cause, found.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
-    assert found.empty.answer is Answer.NO
+    assert found.empty.answer is FitAnswer.NO
     one_host = [*zoned(a=[4]), node("b0", used=4, labels={ZONE: "b"})]
     found = assess(gang(4, shape(gpu=1, spreads=BOTH)), one_host)
     assert (found.cause, found.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
     # Whether the scheduler would come to 2 + 2 on empty nodes is not claimed, and that it cannot neither.
-    assert found.empty.answer is Answer.CANNOT_TELL
+    assert found.empty.answer is FitAnswer.CANNOT_TELL
 
 
 def test_lack_of_room_goes_before_them() -> None:

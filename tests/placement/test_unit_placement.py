@@ -10,7 +10,7 @@ import pytest
 
 from gangboard.domain.capacity import HOSTNAME, PODS, ClusterRoom, Load, Needs, NodeRoom, Taint
 from gangboard.domain.facts import Unit
-from gangboard.domain.placing import Answer, Constraint, PlacementCause, Placing, ShapeFit
+from gangboard.domain.placing import Constraint, FitAnswer, PlacementCause, Placing, ShapeFit
 from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.placement.fit_rows import fit_rows
 from gangboard.placement.sentences.excluded import code_of_excluded, homeless
@@ -369,7 +369,7 @@ def test_a_rack_that_is_too_small() -> None:
         PlacementCause.CONSTRAINED,
         (Constraint.TOPOLOGY,),
     )
-    assert (answer.assessment.empty.answer, only(answer).now) == (Answer.NO, 4)
+    assert (answer.assessment.empty.answer, only(answer).now) == (FitAnswer.NO, 4)
 
 
 # Telling causes apart

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from gangboard.domain.facts import Unit
-from gangboard.domain.placing import Answer, Assessment, Constraint, PlacementCause, Placing, When
+from gangboard.domain.placing import (
+    Assessment,
+    Constraint,
+    FitAnswer,
+    PlacementCause,
+    Placing,
+    When,
+)
 from gangboard.domain.reading.retry import is_refused_since, retry_due
 from gangboard.domain.reading.scheduler_text import (
     group_refusal,
@@ -172,7 +179,7 @@ def _of_pods(unit: Unit) -> Obstacle | None:
 
 def _is_blocked(assessment: Assessment) -> bool:
     """Whether the members would not fit on nodes without the pods that can leave."""
-    return assessment.empty.answer is Answer.NO
+    return assessment.empty.answer is FitAnswer.NO
 
 
 def _open(unit: Unit, placing: Placing, assessment: Assessment) -> Obstacle | None:
@@ -231,4 +238,4 @@ def fits_but_for_the_rest(unit: Unit, assessment: Assessment) -> bool:
     several = several_of(assessment.request) is not None
     left_out = (Constraint.SPREAD,) if several else ()
     request = relaxed(without_devices(assessment.request), left_out)
-    return fits(request, nodes_for(unit), When.NOW, request.needed).answer is Answer.YES
+    return fits(request, nodes_for(unit), When.NOW, request.needed).answer is FitAnswer.YES

@@ -8,7 +8,7 @@ import numpy as np
 
 from gangboard.domain.capacity import HOSTNAME
 from gangboard.domain.facts import Unit
-from gangboard.domain.placing import Answer, Assessment, Constraint, ShapeFit, When
+from gangboard.domain.placing import Assessment, Constraint, FitAnswer, ShapeFit, When
 from gangboard.domain.reading.wording import names
 from gangboard.domain.verdict import Evidence
 from gangboard.placement.feasible_nodes import feasible_nodes_of
@@ -37,7 +37,7 @@ def constrained(
     unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], code: str
 ) -> Obstacle:
     """Return the obstacle of a constraint; it is blocked where it stands on empty nodes too."""
-    is_blocked = assessment.empty.answer is Answer.NO
+    is_blocked = assessment.empty.answer is FitAnswer.NO
     evidence: tuple[Evidence, ...] = ()
     if code == "topology-does-not-fit":
         text, evidence = _topology(unit, assessment, shapes, is_blocked)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.placing import Answer, Assessment, PlacementCause
+from gangboard.domain.placing import Assessment, FitAnswer, PlacementCause
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import lacks_room
 from gangboard.domain.reading.retry import fits_now, is_refused_since
@@ -79,7 +79,7 @@ def _doubt(unit: Unit) -> str:
         return f"; by gangboard's count {they} now, and it has not been seen to try again"
     if found.cause is PlacementCause.TOO_FEW_PODS:
         return f", and {found.request.needed} would have to be there"
-    if found.cause is PlacementCause.CANNOT_TELL and found.now.answer is Answer.NO:
+    if found.cause is PlacementCause.CANNOT_TELL and found.now.answer is FitAnswer.NO:
         return f", and gangboard cannot tell whether {they} on empty nodes ({found.why})"
     if found.cause is PlacementCause.CANNOT_TELL:
         return f", and gangboard cannot tell why ({found.why})"
