@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.db import Error
 
-from gangboard.ops import children
+from gangboard.ops import processes
 from gangboard.ops.kubeconfigs import read_access, save_access, save_actor
 from gangboard.ops.supervisor import Supervisor
 from gangboard.store import clusters
@@ -65,7 +65,7 @@ class SimulatedClusters:
             self._kubeconfig(name).unlink(missing_ok=True)
             self._actor_kubeconfig(name).unlink(missing_ok=True)
             supervisor.start(
-                children.simulator(
+                processes.simulator(
                     name,
                     fleet=simulated.fleet,
                     hold=simulated.hold,

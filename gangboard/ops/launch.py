@@ -14,7 +14,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
 
-from gangboard.ops import children, links
+from gangboard.ops import links, processes
 from gangboard.ops.fleet import SimulatedClusters, real_clusters, remove_simulated
 from gangboard.ops.kubeconfigs import context_name, read_access, save_access
 from gangboard.ops.supervisor import Supervisor
@@ -135,12 +135,12 @@ def _start_own(supervisor: Supervisor, place: Place) -> None:
             message.unlink(missing_ok=True)
     hosts = dict.fromkeys([*settings.ALLOWED_HOSTS, place.reached_at])
     supervisor.start(
-        children.web(place.host, place.port, folder=code, env={"GANGBOARD_HOSTS": ",".join(hosts)})
+        processes.web(place.host, place.port, folder=code, env={"GANGBOARD_HOSTS": ",".join(hosts)})
     )
-    supervisor.start(children.poll_worker(folder=code))
-    supervisor.start(children.act_worker(folder=code))
-    supervisor.start(children.prove_worker(folder=code))
-    supervisor.start(children.beat(state / "beat-schedule", folder=code))
+    supervisor.start(processes.poll_worker(folder=code))
+    supervisor.start(processes.act_worker(folder=code))
+    supervisor.start(processes.prove_worker(folder=code))
+    supervisor.start(processes.beat(state / "beat-schedule", folder=code))
 
 
 def free_port(host: str, first: int) -> int:

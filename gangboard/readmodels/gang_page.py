@@ -24,8 +24,8 @@ from gangboard.readmodels.last_look import finding_then, member_then
 from gangboard.readmodels.members import MemberBlock, MemberRow, make_blocks, member_row
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.redaction import Redactor, redact
+from gangboard.readmodels.stage_steps import StageStep, make_steps
 from gangboard.readmodels.state_labels import Face, face_of, past_sentence
-from gangboard.readmodels.steps import StageStep, make_steps
 from gangboard.readmodels.timeline import TimelineRow, make_timeline
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import Detail, unpack_detail

@@ -27,7 +27,7 @@ from gangboard.actions import dispatch, service, tasks  # noqa: E402
 from gangboard.actions.actor_client import KubeActorClient  # noqa: E402
 from gangboard.actions.clock import RealClock  # noqa: E402
 from gangboard.kube.errors import KubeError  # noqa: E402
-from gangboard.ops import children  # noqa: E402
+from gangboard.ops import processes  # noqa: E402
 from gangboard.simulator import Simulator  # noqa: E402
 from gangboard.simulator.scripts import Fleet, Gang, NodePool, Part  # noqa: E402
 from gangboard.store.models import Action, HoldCheck  # noqa: E402
@@ -94,7 +94,7 @@ class Workers:
 def _threads() -> dict[str, int]:
     """Return queue → threads of the workers that `manage.py up` starts."""
     found = {}
-    for make in (getattr(children, name, None) for name in ("act_worker", "prove_worker")):
+    for make in (getattr(processes, name, None) for name in ("act_worker", "prove_worker")):
         if make is not None:
             argv = make(folder=Path()).argv
             queue, threads = (argv[argv.index(one) + 1] for one in ("--queues", "--concurrency"))

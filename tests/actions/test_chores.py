@@ -19,7 +19,7 @@ from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Meta
 from gangboard.kube.errors import KubeError
 from gangboard.kube.write_client import Answer
-from gangboard.ops import children
+from gangboard.ops import processes
 from gangboard.ops.supervisor import Child
 from gangboard.store import actions, chore_locks
 from gangboard.store.models import Action, Chore, Cluster, HoldCheck, LeverRecord, WatchedObject
@@ -257,9 +257,9 @@ def test_no_worker_that_acts_is_ordered_to_look_after_the_fact(
     for task in (tasks.prove, tasks.inspect):
         monkeypatch.setattr(task, "apply_async", order(task.name.rsplit(".", 1)[1]))
     tasks.sweep()
-    own = queue_of(children.prove_worker(folder=Path()))
+    own = queue_of(processes.prove_worker(folder=Path()))
     assert ordered == {"prove": own, "inspect": own}
-    assert own != queue_of(children.act_worker(folder=Path()))
+    assert own != queue_of(processes.act_worker(folder=Path()))
 
 
 def test_many_actions_of_one_cluster_do_not_hide_those_of_another(cluster: Cluster) -> None:
