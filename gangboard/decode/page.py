@@ -20,7 +20,7 @@ from gangboard.domain.registry import DecodeError, Resource
 
 __all__ = [
     "DecodeProblem",
-    "ListPage",
+    "ListEnvelope",
     "Page",
     "TooLargeError",
     "WatchEvent",
@@ -40,7 +40,7 @@ class _ListMeta(Wire):
     continue_token: str | None = msgspec.field(default=None, name="continue")
 
 
-class ListPage(Wire):
+class ListEnvelope(Wire):
     """The envelope of a list, without `items`: those may be null (Go's empty list), not missing."""
 
     kind: str | None = None
@@ -142,7 +142,7 @@ def _page_decoder() -> msgspec.json.Decoder[Any]:
             "Items", places, array_like=True, forbid_unknown_fields=True, gc=False
         )
         page = msgspec.defstruct(
-            "Page", [("items", items | None)], bases=(ListPage,), kw_only=True, gc=False
+            "Page", [("items", items | None)], bases=(ListEnvelope,), kw_only=True, gc=False
         )
         return msgspec.json.Decoder(page)
 

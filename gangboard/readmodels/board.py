@@ -10,7 +10,7 @@ from django.db.models import Count, Sum
 
 from gangboard.readmodels.freshness import Freshness, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
-from gangboard.readmodels.gangs import GangPage, GangRow, list_gangs
+from gangboard.readmodels.gangs import GangRow, GangsPage, list_gangs
 from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face, face_of, reason_title
 from gangboard.readmodels.tiles import Tile, count_by_health
@@ -159,7 +159,9 @@ def _heading(
     return Heading(name, printable(name), None, number, devices)
 
 
-def _lines(page: GangPage, headings: Mapping[str, Heading], filters: GangFilters) -> Iterable[Line]:
+def _lines(
+    page: GangsPage, headings: Mapping[str, Heading], filters: GangFilters
+) -> Iterable[Line]:
     previous = None
     for row in page.rows:
         key = _group_key(row, filters.group_by)

@@ -37,8 +37,8 @@ __all__ = [
     "ORDERINGS",
     "CursorError",
     "GangFilters",
-    "GangPage",
     "GangRow",
+    "GangsPage",
     "list_gangs",
 ]
 
@@ -125,7 +125,7 @@ class GangRow:
 
 
 @dataclass(frozen=True, slots=True)
-class GangPage:
+class GangsPage:
     """Some gangs in order, and the cursor of the next page (None: there is none)."""
 
     rows: tuple[GangRow, ...]
@@ -140,7 +140,7 @@ def list_gangs(
     cursor: str | None = None,
     now: datetime,
     clusters: Mapping[int, Freshness] | None = None,
-) -> GangPage:
+) -> GangsPage:
     """Return one page of the gangs that the viewer may see (1 query, 2 without `clusters`).
 
     `clusters` is what read_freshness has given for the same viewer and time.
@@ -155,7 +155,7 @@ def list_gangs(
         gangs, sort_keys(filters), cursor=cursor, limit=limit, clusters=clusters
     )
     rows = tuple(build_row(gang, viewer=viewer, clusters=clusters, now=now) for gang in page)
-    return GangPage(rows, following)
+    return GangsPage(rows, following)
 
 
 def build_row(

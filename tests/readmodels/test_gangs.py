@@ -9,7 +9,7 @@ from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import (
     CursorError,
     GangFilters,
-    GangPage,
+    GangsPage,
     list_gangs,
 )
 from gangboard.readmodels.tiles import count_by_health
@@ -21,7 +21,7 @@ from tests.factories import NOW, make_cluster, make_finding, make_gang, make_gan
 pytestmark = pytest.mark.django_db
 
 
-def names(page: GangPage) -> list[str]:
+def names(page: GangsPage) -> list[str]:
     return [row.name for row in page.rows]
 
 
