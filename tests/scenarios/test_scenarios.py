@@ -25,6 +25,8 @@ from tests.scenarios.two_causes import TWO_CAUSES
 
 pytestmark = pytest.mark.controlplane
 
+FIT = "gpu-short"
+"""The scenario whose table of nodes is looked at."""
 NOT_SHOWN_HERE = {"deactivated"}
 """It needs Kueue and is tested elsewhere; docs/testing.md says where."""
 
@@ -75,7 +77,7 @@ def play(request: pytest.FixtureRequest) -> Iterator[Play]:
     for plane in planes.values():
         clear_nodes(plane.client)
     with Installation(kubeconfigs) as installation:
-        playing = Play(installation, planes, wanted)
+        playing = Play(installation, planes, wanted, looked_at_later=(FIT,))
         try:
             playing.begin()
             yield playing
@@ -154,7 +156,7 @@ def _whole(play: Play, cluster: str, name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("cluster", ["k137", "k136"])
 def test_the_fit_table_counts_the_nodes_of_a_scenario(play: Play, cluster: str) -> None:
     """Four nodes of four GPUs, two of them taken: of three pods of four GPUs two would find a node."""
-    (row,) = _whole(play, cluster, "gpu-short")["fit"]
+    (row,) = _whole(play, cluster, FIT)["fit"]
     assert row["requests"]["nvidia.com/gpu"] == "4"
     assert (row["waiting"], row["fits_now"], row["fits_empty"]) == (3, 2, 4)
     assert row["open_nodes"] == 2
