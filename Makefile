@@ -3,8 +3,8 @@
 PYTHON ?= python3
 PROFILE ?= 1.37
 PORT ?= 8000
-# Processes that a whole run of tests is divided among: two that wait and one that computes keep two cores busy.
-LANES ?= 3
+# Processes that a whole run of tests is divided among: one waits for control planes, the other computes.
+LANES ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 

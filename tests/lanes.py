@@ -1,10 +1,11 @@
-"""A pytest plugin: which tests of a run go side by side (`pytest -n 3 --dist loadscope`).
+"""A pytest plugin: which tests of a run go side by side (`pytest -n 2 --dist loadscope`).
 
 A lane is a process of pytest-xdist that takes one piece of work after the other. A piece is a file of
 tests, or all files of one line of `WAITING`, which use the same control planes: so these are started in
 one lane only. What runs beside a test (control planes, a whole gangboard) costs processor time for as
 long as it runs, so no more of it goes on at once than two cores can carry: all lanes but one begin with
-the first of `WAITING`, the last lane with the other end, which only computes.
+the first of `WAITING`, the last lane with the other end, which only computes. What measures time comes
+when all else is over.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ WAITING: tuple[Sequence[str], ...] = (
 )
 """Pieces of work that wait for others more than they compute, in the order in which they begin."""
 
+MEASURED = ("attack/", "live/test_hundred_pages.py", "live/test_latency.py")
+"""They fail when an answer takes longer than was promised: the last lane has the machine to itself."""
+
 _HERE = Path(__file__).parent
 
 
@@ -46,13 +50,26 @@ class LaneScheduling(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        number = _number(file.removeprefix("tests/"))
-        return file if number == len(WAITING) else WAITING[number][0]
+        return _piece(file.removeprefix("tests/"))
 
     def _assign_work_unit(self, node: WorkerController) -> None:
-        if node is self.nodes[-1] and len(self.nodes) > 1:
-            self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
+        pieces = [one for one in self.workqueue if one != MEASURED[0]] or [MEASURED[0]]
+        computes = node is self.nodes[-1] and len(self.nodes) > 1
+        self.workqueue.move_to_end(pieces[-1] if computes else pieces[0], last=False)
         super()._assign_work_unit(node)
+
+    def _reschedule(self, node: WorkerController) -> None:
+        if list(self.workqueue) == [MEASURED[0]] and self._has_work(node):
+            return
+        others = [one for one in self.nodes if one is not node and not one.shutting_down]
+        if list(self.workqueue) == [MEASURED[0]] and any(map(self._has_work, others)):
+            node.shutdown()
+        else:
+            super()._reschedule(node)
+
+    def _has_work(self, node: WorkerController) -> bool:
+        """Whether a lane has more than one test left: it keeps that until it is told what comes then."""
+        return self._pending_of(self.assigned_work[node]) > 1
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -68,12 +85,14 @@ def place_in_lanes(item: pytest.Item) -> int:
     Raises `pytest.UsageError` for a test that uses a control plane and is in none of them.
     """
     file = item.path.relative_to(_HERE).as_posix()
-    number = _number(file)
-    if number == len(WAITING) and item.get_closest_marker("controlplane"):
+    piece = _piece(file)
+    if piece == f"tests/{file}" and item.get_closest_marker("controlplane"):
         raise pytest.UsageError(f"{file} uses a control plane: say in tests/lanes.py with which")
-    return number
+    firsts = [prefixes[0] for prefixes in WAITING]
+    return firsts.index(piece) if piece in firsts else len(firsts)
 
 
-def _number(file: str) -> int:
-    places = (n for n, prefixes in enumerate(WAITING) if file.startswith(tuple(prefixes)))
-    return next(places, len(WAITING))
+def _piece(file: str) -> str:
+    """Return the name of the piece of work of a file below tests/."""
+    shared = (prefixes[0] for prefixes in (MEASURED, *WAITING) if file.startswith(tuple(prefixes)))
+    return next(shared, f"tests/{file}")
