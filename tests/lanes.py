@@ -69,7 +69,7 @@ class LaneScheduling(LoadScopeScheduling):
 
     def _has_work(self, node: WorkerController) -> bool:
         """Whether a lane has more than one test left: it keeps that until it is told what comes then."""
-        return self._pending_of(self.assigned_work[node]) > 1
+        return bool(self._pending_of(self.assigned_work[node]) > 1)
 
 
 @pytest.hookimpl(optionalhook=True)
