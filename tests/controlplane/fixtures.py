@@ -1,4 +1,4 @@
-"""pytest fixtures: one control plane per profile and session, one fresh namespace per test.
+"""pytest fixtures: one control plane per profile and lane, one fresh namespace per test.
 
 Loaded by `pytest_plugins = ["tests.controlplane.fixtures"]` in the root conftest. A test that asks
 for one of them is marked `controlplane` by that.
