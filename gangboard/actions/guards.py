@@ -19,6 +19,7 @@ from gangboard.domain.action import ActionState
 from gangboard.domain.hold import HOLDS, Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
+from gangboard.domain.watch_state import WatchState
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
 from gangboard.store import actions, chore_locks
@@ -45,7 +46,7 @@ def suspicious(cluster_id: int | None = None) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
     all_guarded = _guarded(cluster_id)
     states = ResourceState.objects.filter(
-        cluster__in=all_guarded, resource=HOLDS, state="ok"
+        cluster__in=all_guarded, resource=HOLDS, state=WatchState.OK
     ).values_list("cluster_id", flat=True)
     sees_holds = set(states)
     for cluster, guarded in all_guarded.items():

@@ -31,7 +31,7 @@ class Unobserved:
     resource: str
     """Such as `pods` or `podgroups.scheduling.k8s.io`."""
     state: str
-    """forbidden, failing, unknown-version or undecodable."""
+    """A `WatchState`: FORBIDDEN, FAILING, UNKNOWN_VERSION or UNDECODABLE."""
     sentence: str
 
 

@@ -20,6 +20,7 @@ from gangboard.domain.facts import GangFacts
 from gangboard.domain.health import Stage
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
+from gangboard.domain.watch_state import WatchState
 from gangboard.polling.assessment_index import is_whole, waiting_parties
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.rows import differs, gang_row
@@ -308,11 +309,11 @@ class Assessor:
             )
 
     def _is_known(self, key: str) -> bool:
-        return self._cache.watched[key].state == "ok"
+        return self._cache.watched[key].state == WatchState.OK
 
     def _are_holds_known(self, now: datetime) -> bool:
         """Whether a Hold that is not there is none. Where none are served there are none."""
         watched = self._cache.watched[HOLD.key]
-        if watched.state == "not-served":
+        if watched.state == WatchState.NOT_SERVED:
             return True
         return watched.listed_at is not None and not is_unobserved(watched, now)

@@ -14,6 +14,7 @@ from gangboard.domain.event import Event
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.nominations import is_about_claim, named_claim
+from gangboard.domain.watch_state import WatchState
 from gangboard.polling.visibility import is_unobserved
 from gangboard.polling.watched import Watched
 
@@ -160,7 +161,7 @@ class AutoscalingTracker:
     def _visibility(self, key: str, now: datetime) -> tuple[bool, str]:
         """Return whether the absence of such an object means something, and else why not."""
         watched = self._watched[key]
-        if watched.state == "not-served":
+        if watched.state == WatchState.NOT_SERVED:
             return False, ""
         if is_unobserved(watched, now):
             return False, watched.state

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gangboard.decode.page import DecodeProblem
+from gangboard.domain.watch_state import WatchState
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Seen:
     """How a resource can be seen has changed."""
 
     resource: str
-    state: str
+    state: WatchState
     sentence: str = ""
 
 

@@ -29,6 +29,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import ResourceClaim, StorageClass, VolumeClaim
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.registry import Resource
+from gangboard.domain.watch_state import WatchState
 from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import Discovery
 from gangboard.kube.errors import KubeError
@@ -147,7 +148,7 @@ class ClusterCache:
             if watched is None:
                 continue
             watched.version = state.version
-            watched.state = state.state
+            watched.state = WatchState(state.state)
             watched.sentence = state.sentence
             watched.resource_version = state.resource_version
             watched.listed_at = state.listed_at

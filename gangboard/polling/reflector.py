@@ -18,6 +18,7 @@ from gangboard.decode.page import (
     read_page,
 )
 from gangboard.domain.registry import DecodeError
+from gangboard.domain.watch_state import WatchState
 from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import path_for
 from gangboard.kube.errors import KubeError
@@ -138,7 +139,7 @@ class Reflector(threading.Thread):
         if error.retry_after:
             self._watched.put_off = PutOff(error, time.monotonic() + error.retry_after)
         self._watched.tried_at = datetime.now(UTC)
-        state = "forbidden" if error.code == "forbidden" else "failing"
+        state = WatchState.FORBIDDEN if error.code == "forbidden" else WatchState.FAILING
         self._hand_over(Seen(self._watched.resource.key, state, error.sentence))
 
     def _hand_over(self, news: News) -> None:
@@ -234,7 +235,7 @@ class Reflector(threading.Thread):
             self._vouch()
             if not lives.is_set():
                 lives.set()
-                self._hand_over(Seen(self._watched.resource.key, "ok"))
+                self._hand_over(Seen(self._watched.resource.key, WatchState.OK))
 
         quiet = threading.Timer(SHORT_WATCH, live)
         quiet.daemon = True

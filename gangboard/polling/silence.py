@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from gangboard.domain.watch_state import WatchState
 from gangboard.polling.visibility import NOT_SEEN, Visibility
 from gangboard.polling.watched import Watched
 
@@ -21,7 +22,7 @@ def heard_at(visibility: Visibility) -> datetime | None:
     refusal, which needs no etcd; but a cluster that refuses everything is not silent, it refuses.
     """
     served = _served(visibility)
-    refuses = all(watched.state == "forbidden" for watched in served)
+    refuses = all(watched.state == WatchState.FORBIDDEN for watched in served)
     times = (watched.tried_at if refuses else watched.seen_at for watched in served)
     return max((at for at in times if at is not None), default=None)
 

@@ -12,6 +12,7 @@ from gangboard.decode.holds import HOLD
 from gangboard.decode.page import DecodeProblem
 from gangboard.diagnosis import registry
 from gangboard.domain.event import Event
+from gangboard.domain.watch_state import WatchState
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.changes import Batch, Changed, Listed, News, Seen
 from gangboard.polling.cluster_cache import ClusterCache
@@ -111,7 +112,7 @@ class StoreWriter:
         watched.resource_version = listed.resource_version
         watched.listed_at = datetime.now(UTC)
         watched.is_current = True
-        self._pages_differ |= watched.show("ok")
+        self._pages_differ |= watched.show(WatchState.OK)
         watched.changed = True
 
     def _delete(self, key: str, uid: str) -> None:
@@ -183,7 +184,7 @@ class StoreWriter:
         return [
             ResourceView(
                 resource=watched.resource.key,
-                state=watched.state,
+                state=watched.state.value,
                 version=watched.version,
                 sentence=watched.sentence,
                 needed=watched.resource.needed,

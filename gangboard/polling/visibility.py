@@ -14,6 +14,7 @@ from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
 from gangboard.domain.facts import Unobserved
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import NOT_KNOWN, NOT_SERVED, SERVED
+from gangboard.domain.watch_state import WatchState
 from gangboard.polling.watched import Watched
 
 PODS_KEY = "pods"
@@ -21,7 +22,7 @@ UNOBSERVED_AFTER = timedelta(seconds=120)
 """A resource that fails for this long can no longer be vouched for."""
 FOLLOWED_WITHIN = timedelta(seconds=60)
 """What was vouched for so lately was followed all the time: windows follow each other at once."""
-NOT_SEEN = ("forbidden", "unknown-version")
+NOT_SEEN = (WatchState.FORBIDDEN, WatchState.UNKNOWN_VERSION)
 """States in which a resource cannot be looked at from the first moment on."""
 
 Visibility = Mapping[str, Watched]
@@ -30,9 +31,9 @@ Visibility = Mapping[str, Watched]
 _WISHED_FOR = (NODE_CLAIM, PROVISIONING_REQUEST, VOLUME_CLAIM, STORAGE_CLASS, RESOURCE_CLAIM)
 _GROUP_KEYS = ("podgroups.scheduling.k8s.io", "workloads.scheduling.k8s.io")
 _WORDS = {
-    "not-served": "not served",
-    "forbidden": "forbidden",
-    "unknown-version": "served in versions that this release cannot read",
+    WatchState.NOT_SERVED: "not served",
+    WatchState.FORBIDDEN: "forbidden",
+    WatchState.UNKNOWN_VERSION: "served in versions that this release cannot read",
 }
 
 
@@ -56,7 +57,7 @@ def is_ready_to_judge(visibility: Visibility) -> bool:
 def is_listed(visibility: Visibility) -> bool:
     """Whether what is needed was listed to its end once, where it is served and may be read."""
     return all(
-        watched.listed_at is not None or watched.state in ("not-served", *NOT_SEEN)
+        watched.listed_at is not None or watched.state in (WatchState.NOT_SERVED, *NOT_SEEN)
         for watched in visibility.values()
         if watched.resource.needed
     )
@@ -67,7 +68,7 @@ def _has_come(watched: Watched) -> bool:
 
 
 def _will_not_come(watched: Watched) -> bool:
-    return not watched.version or watched.state in ("forbidden", "failing")
+    return not watched.version or watched.state in (WatchState.FORBIDDEN, WatchState.FAILING)
 
 
 def unobserved(visibility: Visibility, now: datetime) -> tuple[Unobserved, ...]:
@@ -87,14 +88,16 @@ def unreadable(visibility: Visibility) -> dict[str, tuple[Unobserved, ...]]:
     """
     found: dict[str, list[Unobserved]] = defaultdict(list)
     for watched in visibility.values():
-        if not watched.resource.needed or watched.state == "not-served":
+        if not watched.resource.needed or watched.state == WatchState.NOT_SERVED:
             continue
         names: dict[str, list[str]] = defaultdict(list)
         for namespace, name in watched.lost:
             names[namespace].append(name)
         for namespace, lost in names.items():
             sentence = _unread(watched, namespace, lost)
-            found[namespace].append(Unobserved(watched.resource.key, "undecodable", sentence))
+            found[namespace].append(
+                Unobserved(watched.resource.key, WatchState.UNDECODABLE, sentence)
+            )
     return {namespace: tuple(those) for namespace, those in found.items()}
 
 
@@ -138,7 +141,7 @@ def is_unobserved(watched: Watched, now: datetime) -> bool:
     """
     if watched.state in NOT_SEEN:
         return True
-    if watched.state != "failing":
+    if watched.state != WatchState.FAILING:
         return False
     if watched.listed_at is None or watched.contact_at is None:
         return True
@@ -147,7 +150,7 @@ def is_unobserved(watched: Watched, now: datetime) -> bool:
 
 def tells_absence(watched: Watched, now: datetime) -> bool:
     """Whether an object of a resource that is served and not known does not exist."""
-    if watched.state == "not-served" or is_unobserved(watched, now):
+    if watched.state == WatchState.NOT_SERVED or is_unobserved(watched, now):
         return False
     return watched.is_current and not watched.lost
 
@@ -158,12 +161,14 @@ def groups_seen(visibility: Visibility) -> Watched | None:
     PodGroups; where none are served, as on 1.35, the Workloads whose entries are the groups.
     """
     found = [visibility[key] for key in _GROUP_KEYS if key in visibility]
-    return next((one for one in found if one.state != "not-served"), found[0] if found else None)
+    return next(
+        (one for one in found if one.state != WatchState.NOT_SERVED), found[0] if found else None
+    )
 
 
 def queue_visibility(visibility: Visibility, now: datetime) -> str:
     """Return `GangFacts.queue_visibility`: whether entries in queues can be there, and are all known."""
-    served = [one for one in _of_queues(visibility) if one.state != "not-served"]
+    served = [one for one in _of_queues(visibility) if one.state != WatchState.NOT_SERVED]
     if not served:
         return NOT_SERVED
     return SERVED if all(tells_absence(one, now) for one in served) else NOT_KNOWN
@@ -193,7 +198,9 @@ def _of_room(visibility: Visibility) -> Iterable[Watched]:
 def _why_not(watched: Watched, now: datetime) -> str:
     if watched.state in _WORDS:
         return _WORDS[watched.state]
-    if is_unobserved(watched, now) or (watched.state == "failing" and not watched.is_current):
+    if is_unobserved(watched, now) or (
+        watched.state == WatchState.FAILING and not watched.is_current
+    ):
         return "failing"
     if not watched.is_current:
         return "not read yet"

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from gangboard.decode.page import DecodeProblem
 from gangboard.domain.registry import Resource
+from gangboard.domain.watch_state import WatchState
 from gangboard.kube.errors import KubeError
 
 SENTENCES_KEPT = 100
@@ -29,7 +30,7 @@ class Watched:
 
     resource: Resource
     version: str = ""
-    state: str = "listing"
+    state: WatchState = WatchState.LISTING
     sentence: str = ""
     resource_version: str = ""
     listed_at: datetime | None = None
@@ -67,7 +68,7 @@ class Watched:
         self.silences = [one for one in self.silences if known_at is None or one[0] >= known_at]
         self.silences.append((began_at, ended_at))
 
-    def show(self, state: str, sentence: str = "") -> bool:
+    def show(self, state: WatchState, sentence: str = "") -> bool:
         """Set the state; return whether that is news."""
         news = (self.state, self.sentence) != (state, sentence)
         self.state, self.sentence = state, sentence

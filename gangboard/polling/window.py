@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from gangboard.decode.admission_policies import POLICY
 from gangboard.decode.holds import HOLD
+from gangboard.domain.watch_state import WatchState
 from gangboard.kube.discovery import Discovery, discover
 from gangboard.kube.errors import KubeError
 from gangboard.kube.openapi import schema_hash
@@ -183,17 +184,17 @@ class Window:
             if version:
                 if version != watched.version:
                     watched.version, watched.resource_version = version, ""
-                if watched.state in ("not-served", "unknown-version"):
-                    watched.show("listing")
+                if watched.state in (WatchState.NOT_SERVED, WatchState.UNKNOWN_VERSION):
+                    watched.show(WatchState.LISTING)
             elif served:
                 names = ", ".join(sorted(served))
                 watched.version = watched.resource_version = ""
                 watched.show(
-                    "unknown-version",
+                    WatchState.UNKNOWN_VERSION,
                     f"{resource.key} is served as {names}, which this release cannot read",
                 )
             elif failure is not None:
-                watched.show("failing", failure.sentence)
+                watched.show(WatchState.FAILING, failure.sentence)
             else:
                 self._take_away(watched)
 
@@ -210,10 +211,10 @@ class Window:
         ):
             self._cache.discovery_schedule.hasten()
             watched.show(
-                "failing", f"{key} was served before and is not now; what was seen is kept"
+                WatchState.FAILING, f"{key} was served before and is not now; what was seen is kept"
             )
             return
-        watched.show("not-served")
+        watched.show(WatchState.NOT_SERVED)
         watched.is_current = False
         self.writer.forget_resource(key)
 

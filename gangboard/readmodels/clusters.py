@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from django.db.models import Count
 
 from gangboard.domain.action import ClusterLevers
+from gangboard.domain.watch_state import WatchState
 from gangboard.readmodels.ages import duration_text
 from gangboard.readmodels.cluster_levers import LeverBoard, lever_board
 from gangboard.readmodels.freshness import Freshness, Level, level_of
@@ -22,16 +23,16 @@ from gangboard.store.models import Cluster, Gang, Lease, ResourceState
 
 EXPIRY_WARNING = timedelta(days=7)
 
-_RESOURCE_FACES = {
-    "ok": Face("ok", "Read", "✓", "running"),
-    "listing": Face("listing", "Being listed", "◌", "starting"),
-    "not-served": Face("not-served", "Not served", "–", "unknown"),
-    "forbidden": Face("forbidden", "Forbidden", "✕", "blocked"),
-    "failing": Face("failing", "Failing", "✕", "failed"),
-    "unknown-version": Face("unknown-version", "Unknown version", "?", "degraded"),
-    "undecodable": Face("undecodable", "Not understood", "?", "degraded"),
+_RESOURCE_FACES: Mapping[str, Face] = {
+    WatchState.OK: Face("ok", "Read", "✓", "running"),
+    WatchState.LISTING: Face("listing", "Being listed", "◌", "starting"),
+    WatchState.NOT_SERVED: Face("not-served", "Not served", "–", "unknown"),
+    WatchState.FORBIDDEN: Face("forbidden", "Forbidden", "✕", "blocked"),
+    WatchState.FAILING: Face("failing", "Failing", "✕", "failed"),
+    WatchState.UNKNOWN_VERSION: Face("unknown-version", "Unknown version", "?", "degraded"),
+    WatchState.UNDECODABLE: Face("undecodable", "Not understood", "?", "degraded"),
 }
-_SEEN = frozenset({"ok", "listing", "not-served"})
+_SEEN = frozenset({WatchState.OK, WatchState.LISTING, WatchState.NOT_SERVED})
 """States that are no fault of anybody."""
 
 
@@ -71,7 +72,7 @@ class ResourceRow:
     @property
     def objects(self) -> int | None:
         """Objects that are there; None when they cannot be counted now: that is not zero."""
-        return self.kept if self.state == "ok" else None
+        return self.kept if self.state == WatchState.OK else None
 
     @property
     def is_fault(self) -> bool:
@@ -147,7 +148,7 @@ class ClusterState:
         return tuple(
             row
             for row in self.resources
-            if row.is_fault and not (row.state == "failing" and self.problem)
+            if row.is_fault and not (row.state == WatchState.FAILING and self.problem)
         )
 
     @property
@@ -247,7 +248,8 @@ def _state(
     if cluster.problem:
         # What keeps us from looking at all is said once, of the cluster.
         resources = tuple(
-            replace(row, sentence="") if row.state == "failing" else row for row in resources
+            replace(row, sentence="") if row.state == WatchState.FAILING else row
+            for row in resources
         )
     return ClusterState(
         name=cluster.name,
@@ -315,7 +317,7 @@ def _lever_board(
     levers: ClusterLevers, resources: tuple[ResourceRow, ...], wide: bool
 ) -> LeverBoard:
     """Return the levers; the command is for those who look after the whole cluster."""
-    not_served = {row.resource for row in resources if row.state == "not-served"}
+    not_served = {row.resource for row in resources if row.state == WatchState.NOT_SERVED}
     board = lever_board(levers, not_served)
     return board if wide else replace(board, command="")
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from gangboard.domain.reading.wording import listed
+from gangboard.domain.watch_state import WatchState
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.unseen import unseen_sentence, unseen_states
 
@@ -13,11 +14,11 @@ GroupVisibility = Mapping[tuple[int, str], str]
 """(cluster id, resource) → the state in which it cannot be seen; what can be seen is not in it."""
 
 _SENTENCES = {
-    "forbidden": "The reader may not list {kinds} in cluster {cluster}: "
+    WatchState.FORBIDDEN: "The reader may not list {kinds} in cluster {cluster}: "
     "which there are now is not known.",
-    "unknown-version": "Cluster {cluster} serves {kinds} in versions that this release cannot "
-    "read: which there are now is not known.",
-    "listing": "{kinds} of cluster {cluster} are being listed: some may be missing here.",
+    WatchState.UNKNOWN_VERSION: "Cluster {cluster} serves {kinds} in versions that this release "
+    "cannot read: which there are now is not known.",
+    WatchState.LISTING: "{kinds} of cluster {cluster} are being listed: some may be missing here.",
     "silent": "Cluster {cluster} {does_not}: its groups are those of the last look.",
     "never": "Cluster {cluster} {has_not_once}: which groups it has is not known.",
     "not-looked": "{kinds} of cluster {cluster} have not been looked at yet.",
@@ -44,7 +45,7 @@ def read_group_visibility(
     A cluster has none of what it does not serve: that counts as seen.
     """
     found = unseen_states(resources, clusters)
-    return {place: state for place, state in found.items() if state != "not-served"}
+    return {place: state for place, state in found.items() if state != WatchState.NOT_SERVED}
 
 
 def describe_unseen_groups(

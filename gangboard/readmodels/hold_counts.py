@@ -11,14 +11,13 @@ from django.db.models import Count, Exists, OuterRef, Subquery
 
 from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.hold import HOLDS
+from gangboard.domain.watch_state import WatchState
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.holds import JOBSETS
 from gangboard.readmodels.unseen import unseen_state
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_all_levers
 from gangboard.store.models import Cluster, HoldCheck, ResourceState, WatchedObject
-
-_NONE_INSTALLED = "not-served"
 
 
 class InForce(StrEnum):
@@ -48,14 +47,14 @@ def hold_counts(*, viewer: Viewer, clusters: Mapping[int, Freshness]) -> tuple[H
     seen = {
         id_
         for id_, cluster in clusters.items()
-        if unseen_state(cluster, states.get((id_, HOLDS))) in ("", _NONE_INSTALLED)
+        if unseen_state(cluster, states.get((id_, HOLDS))) in ("", WatchState.NOT_SERVED)
     }
     found = _grouped(viewer, clusters)
     levers = _levers({row[0] for row in found} & seen)
     counts = Counter({(id_, word): 0 for id_ in seen for word in InForce})
     for id_, has_owner, proof, number in found:
         state = states.get((id_, JOBSETS))
-        is_lost = not has_owner and (state is None or state.state == "ok")
+        is_lost = not has_owner and (state is None or state.state == WatchState.OK)
         word = _word(proof, is_lost, levers[id_]) if id_ in seen else InForce.UNKNOWN
         counts[id_, word] += number
     return tuple(

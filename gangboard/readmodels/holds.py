@@ -10,6 +10,7 @@ from datetime import datetime
 from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.hold import HOLDS, Hold
 from gangboard.domain.owner import Owner
+from gangboard.domain.watch_state import WatchState
 from gangboard.readmodels.action_rows import HoldPage, HoldRow, UnseenHolds
 from gangboard.readmodels.cursors import CLUSTER_NAME, CursorError, SortKey, read_page
 from gangboard.readmodels.freshness import Freshness, read_freshness
@@ -37,9 +38,9 @@ _NOT_KNOWN = Face("not-known", "Not known", "?", "unknown")
 _LOST = Face("lost", "Hold lost", "✕", "failed")
 
 _UNSEEN = {
-    "not-served": "The Hold is not installed in cluster {cluster}.",
-    "forbidden": "The reader may not list Holds in cluster {cluster}: they cannot be seen.",
-    "listing": "The Holds of cluster {cluster} are being listed for the first time.",
+    WatchState.NOT_SERVED: "The Hold is not installed in cluster {cluster}.",
+    WatchState.FORBIDDEN: "The reader may not list Holds in cluster {cluster}: they cannot be seen.",
+    WatchState.LISTING: "The Holds of cluster {cluster} are being listed for the first time.",
     "silent": "Cluster {cluster} {does_not}: its Holds are those of the last look.",
     "never": "Cluster {cluster} {has_not_once}: its Holds cannot be seen.",
     "not-looked": "The Holds of cluster {cluster} have not been looked at yet.",
@@ -123,7 +124,7 @@ def _look_around(page: list[tuple[int, Hold]], viewer: Viewer) -> _Scene:
     checks = HoldCheck.objects.filter(
         cluster_id__in=ids, hold_uid__in=[hold.meta.ref.uid for _, hold in page]
     )
-    blind = ResourceState.objects.filter(cluster_id__in=ids).exclude(state="ok")
+    blind = ResourceState.objects.filter(cluster_id__in=ids).exclude(state=WatchState.OK)
     owners = _owners(page)
     return _Scene(
         owners=owners,

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from django.db.models import Count, Min, Sum
 
+from gangboard.domain.watch_state import WatchState
 from gangboard.readmodels.freshness import Freshness, read_freshness, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
 from gangboard.readmodels.hold_counts import HoldCount, hold_counts
@@ -130,13 +131,13 @@ def _gangs(viewer: Viewer, clusters: dict[int, Freshness]) -> tuple[GangCount, .
 
 def _resources(clusters: dict[int, Freshness]) -> tuple[ResourceCount, ...]:
     heard = [id_ for id_, cluster in clusters.items() if not cluster.is_silent]
-    rows = ResourceState.objects.filter(cluster_id__in=heard).exclude(state="not-served")
+    rows = ResourceState.objects.filter(cluster_id__in=heard).exclude(state=WatchState.NOT_SERVED)
     return tuple(
         ResourceCount(
             cluster=clusters[id_].cluster,
             resource=resource,
             state=state,
-            is_readable=state == "ok" and listed_at is not None,
+            is_readable=state == WatchState.OK and listed_at is not None,
             objects=objects,
             problems=problems,
         )

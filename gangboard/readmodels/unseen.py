@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from gangboard.domain.watch_state import WatchState
 from gangboard.readmodels.freshness import Freshness, Level, joined
 from gangboard.store.models import ResourceState
 
@@ -78,9 +79,9 @@ def unseen_state(cluster: Freshness, state: ResourceState | None) -> str:
         return cluster.level.value
     if state is None:
         return "not-looked"
-    if state.state == "ok" and state.listed_at is None:
-        return "listing"
-    return "" if state.state == "ok" else state.state
+    if state.state == WatchState.OK and state.listed_at is None:
+        return WatchState.LISTING
+    return "" if state.state == WatchState.OK else state.state
 
 
 def unseen_states(

@@ -15,6 +15,7 @@ from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
+from gangboard.domain.watch_state import WatchState
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
 from gangboard.store.objects import BATCH, read_objects, unpack
@@ -114,7 +115,7 @@ def _made(model: Any) -> tuple[str, str]:
 def served_versions(cluster_id: int) -> dict[str, str]:
     """Return resource key → version in which a cluster serves it, of what it serves."""
     rows = ResourceState.objects.filter(cluster_id=cluster_id).exclude(version="")
-    return dict(rows.exclude(state="not-served").values_list("resource", "version"))
+    return dict(rows.exclude(state=WatchState.NOT_SERVED).values_list("resource", "version"))
 
 
 def _below(cluster_id: int, owner: Owner) -> list[Owner]:

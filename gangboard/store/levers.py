@@ -19,12 +19,12 @@ from gangboard.domain.hold import AdmissionPolicy
 from gangboard.domain.hold_manifest import POLICY_VERSIONS
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import NOT_KNOWN, NOT_SERVED, SERVED
+from gangboard.domain.watch_state import WatchState
 from gangboard.store.actions import READ_ONLY
 from gangboard.store.models import Cluster, LeverRecord, ResourceState, Switch, WatchedObject
 from gangboard.store.objects import unpack
 
 _STATES = (HOLD.key, POLICY.key, BINDING.key)
-_OK = "ok"
 
 
 @dataclass(slots=True)
@@ -114,10 +114,10 @@ def _queue_visibility(states: Iterable[str]) -> str:
 
     A resource of which nothing is stored yet was not looked for.
     """
-    served = [state for state in states if state != "not-served"]
+    served = [state for state in states if state != WatchState.NOT_SERVED]
     if not served:
         return NOT_SERVED
-    return SERVED if all(state == _OK for state in served) else NOT_KNOWN
+    return SERVED if all(state == WatchState.OK for state in served) else NOT_KNOWN
 
 
 def _is_honoured(cluster: Cluster, found: _Found) -> bool:
@@ -152,9 +152,9 @@ def _read_only(cluster: Cluster, everywhere: bool) -> str:
 
 def _worse(first: str, second: str) -> str:
     """Return the state of two that says less: both must be `ok` for anything to be compared."""
-    if "not-served" in (first, second):
-        return "not-served"
-    return second if first == "ok" else first
+    if WatchState.NOT_SERVED in (first, second):
+        return WatchState.NOT_SERVED
+    return second if first == WatchState.OK else first
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +178,10 @@ def read_served(cluster: Cluster) -> Served:
     state, version = rows.get(POLICY.key, ("", ""))
     known = version if version in POLICY_VERSIONS else POLICY_VERSIONS[0]
     return Served(
-        policy_version="" if state == "not-served" else known,
-        not_served=frozenset(key for key, (said, _) in rows.items() if said == "not-served"),
+        policy_version="" if state == WatchState.NOT_SERVED else known,
+        not_served=frozenset(
+            key for key, (said, _) in rows.items() if said == WatchState.NOT_SERVED
+        ),
     )
 
 

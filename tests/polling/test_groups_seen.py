@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gangboard.domain.watch_state import WatchState
 from gangboard.groups.core import GROUPING
 from gangboard.polling.visibility import groups_seen
 from gangboard.polling.watched import Watched
@@ -13,7 +14,7 @@ RESOURCES = {resource.key: resource for resource in GROUPING.resources}
 
 
 def watched(key: str, state: str, version: str = "") -> Watched:
-    return Watched(RESOURCES[key], version=version, state=state)
+    return Watched(RESOURCES[key], version=version, state=WatchState(state))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
+from gangboard.domain.watch_state import WatchState
 from gangboard.polling import poll
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.silence import SILENT_AFTER, Silence
@@ -166,7 +167,7 @@ def test_short_silences_do_not_excuse_one_resource_for_ever() -> None:
     """A cluster that is looked at by turns: seen for 20 s, not for 40 s, and its pods fail throughout."""
     begin = timezone.now()
     pods, nodes = (
-        Watched(resource, version="v1", state=state, listed_at=begin, contact_at=begin)
+        Watched(resource, version="v1", state=WatchState(state), listed_at=begin, contact_at=begin)
         for resource, state in ((POD, "failing"), (NODE, "ok"))
     )
     visibility = {"pods": pods, "nodes": nodes}

@@ -9,6 +9,7 @@ from gangboard.decode.nodes import NODE
 from gangboard.decode.page import DecodeProblem
 from gangboard.decode.pods import POD
 from gangboard.domain.facts import Unobserved
+from gangboard.domain.watch_state import WatchState
 from gangboard.polling.store_writer import PROBLEMS_SHOWN
 from gangboard.polling.visibility import unreadable
 from gangboard.polling.watched import Watched
@@ -89,7 +90,7 @@ def test_what_was_too_much_to_keep_is_read_again(watch: Watch) -> None:
 
 
 def _pods(*names: tuple[str, str], lost: bool = True) -> Watched:
-    watched = Watched(POD, version="v1", state="ok")
+    watched = Watched(POD, version="v1", state=WatchState.OK)
     for namespace, name in names:
         sentence = f"Pod {namespace}/{name} cannot be read: no."
         watched.take_problem(DecodeProblem(namespace, name, "uid", sentence, lost))
@@ -125,14 +126,14 @@ def test_what_has_no_readable_namespace_may_belong_to_any_gang_and_is_not_named(
 
 
 def test_what_is_read_in_part_or_not_needed_hides_nothing() -> None:
-    nodes = Watched(NODE, version="v1", state="ok")
+    nodes = Watched(NODE, version="v1", state=WatchState.OK)
     nodes.take_problem(DecodeProblem("", "n1", "uid", "Node n1 cannot be read."))
     assert unreadable({POD.key: _pods(("a", "x"), lost=False), NODE.key: nodes}) == {}
 
 
 def test_what_is_not_served_any_more_hides_nothing() -> None:
     pods = _pods(("a", "x"))
-    pods.show("not-served")
+    pods.show(WatchState.NOT_SERVED)
     assert unreadable({POD.key: pods}) == {}
 
 

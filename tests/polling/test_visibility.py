@@ -7,6 +7,7 @@ import pytest
 from gangboard.decode.nodes import NODE
 from gangboard.decode.page import DecodeProblem
 from gangboard.decode.pods import POD
+from gangboard.domain.watch_state import WatchState
 from gangboard.polling.visibility import kubernetes_minor, why_no_room
 from gangboard.polling.watched import Watched
 from tests.domain_objects import NOW, ago
@@ -20,7 +21,7 @@ def seen(key: str, state: str = "ok", *, current: bool = True, contact: float = 
     return Watched(
         NODE if key == NODE.key else POD,
         version="v1",
-        state=state,
+        state=WatchState(state),
         listed_at=ago(60),
         contact_at=ago(contact),
         is_current=current,

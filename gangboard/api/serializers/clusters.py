@@ -9,6 +9,7 @@ from rest_framework import serializers
 
 from gangboard.api.fields import PageSerializer, QuantityField, TimeField, WordField
 from gangboard.api.serializers.reasons import UnseenClusterSerializer
+from gangboard.domain.watch_state import WatchState
 from gangboard.readmodels.clusters import ResourceRow
 from gangboard.readmodels.summary import Tally
 
@@ -105,9 +106,9 @@ class ClusterSerializer(serializers.Serializer[Any]):
         source="levers.command", help_text="What would make the next lever ready."
     )
     gangs = serializers.IntegerField(help_text="Gangs of it that the caller may see.")
-    served = ResourceNamesField(lambda state: state != "not-served")
-    not_served = ResourceNamesField(lambda state: state == "not-served")
-    forbidden = ResourceNamesField(lambda state: state == "forbidden")
+    served = ResourceNamesField(lambda state: state != WatchState.NOT_SERVED)
+    not_served = ResourceNamesField(lambda state: state == WatchState.NOT_SERVED)
+    forbidden = ResourceNamesField(lambda state: state == WatchState.FORBIDDEN)
     resources = ResourceSerializer(many=True)
     outages = OutageSerializer(many=True, help_text="The last 10, newest first.")
 

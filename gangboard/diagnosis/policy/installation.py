@@ -13,6 +13,7 @@ from gangboard.domain.hold_manifest import (
     POLICY_NAME,
     POLICY_SPEC,
 )
+from gangboard.domain.watch_state import WatchState
 
 _POLICY_DIGEST = digest_of(POLICY_SPEC)
 _OPEN_POLICY_DIGEST = digest_of(OPEN_POLICY_SPEC)
@@ -42,11 +43,11 @@ def installation(
     `hold_state` and `policy_state` are the states of store.models.ResourceState of Holds and of the
     policies (the worse one of policies and bindings); empty where a poll has not told yet.
     """
-    if policy_state == "not-served":
+    if policy_state == WatchState.NOT_SERVED:
         return PolicyState.MISSING, NEEDS_POLICIES
-    if hold_state == "not-served":
+    if hold_state == WatchState.NOT_SERVED:
         return PolicyState.MISSING, f"the Hold ({HOLDS}) is not installed here"
-    if policy_state != "ok":
+    if policy_state != WatchState.OK:
         return PolicyState.NOT_SEEN, _not_seen(policy_state)
     policy = _ours(policies)
     is_open = policy is not None and policy.digest == _OPEN_POLICY_DIGEST
@@ -79,8 +80,8 @@ def _compare(
 
 
 def _not_seen(state: str) -> str:
-    if state == "forbidden":
+    if state == WatchState.FORBIDDEN:
         return f"gangboard's reader may not look at {POLICY.key}, so only a proof can tell"
-    if state in ("", "listing"):
+    if state in ("", WatchState.LISTING):
         return f"{POLICY.key} have not been read yet, so only a proof can tell"
     return f"{POLICY.key} cannot be read now, so only a proof can tell"

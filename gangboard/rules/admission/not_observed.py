@@ -12,6 +12,7 @@ from gangboard.domain.reading.findings import gang_finding
 from gangboard.domain.reading.wording import names, sentence
 from gangboard.domain.registry import GangRule
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.domain.watch_state import WatchState
 
 
 def _why(unobserved: Unobserved) -> str:
@@ -33,7 +34,9 @@ def find(facts: GangFacts) -> Finding | None:
         also = names(f"{unobserved.resource} ({unobserved.state})" for unobserved in others)
         message = f"{message} Not looked at either: {also}."
     forbidden = [
-        unobserved.resource for unobserved in facts.unobserved if unobserved.state == "forbidden"
+        unobserved.resource
+        for unobserved in facts.unobserved
+        if unobserved.state == WatchState.FORBIDDEN
     ]
     advice = f"Let gangboard list and watch {names(forbidden)}; print_rbac prints the role."
     return gang_finding(

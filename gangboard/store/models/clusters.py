@@ -62,7 +62,7 @@ class ResourceState(models.Model):
     """Key such as `jobs.batch`."""
     version = models.CharField(max_length=32, default="")
     state = models.CharField(max_length=20)
-    """ok, listing, not-served, forbidden, failing, unknown-version, undecodable."""
+    """A `domain.watch_state.WatchState`."""
     sentence = models.TextField(default="")
     needed = models.BooleanField(default=False)
     resource_version = models.CharField(max_length=128, default="")

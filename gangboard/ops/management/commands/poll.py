@@ -5,12 +5,13 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from gangboard.domain.reading.wording import count
+from gangboard.domain.watch_state import WatchState
 from gangboard.logs import one_line
 from gangboard.ops.database_command import DatabaseCommand
 from gangboard.polling.cluster_cache import resources
 from gangboard.polling.poll import PollReport, poll_once
 
-_READ = ("ok", "not-served")
+_READ = (WatchState.OK, WatchState.NOT_SERVED)
 """States of a resource of which all is known."""
 
 
@@ -50,14 +51,14 @@ class Command(DatabaseCommand):
 def _is_whole(report: PollReport) -> bool:
     """Whether all that the verdicts need was read, as far as the cluster serves it."""
     needed = [one.key for one in resources() if one.needed]
-    return all(report.resources.get(key, "not-served") in _READ for key in needed)
+    return all(report.resources.get(key, WatchState.NOT_SERVED) in _READ for key in needed)
 
 
 def _line(report: PollReport) -> str:
     """Return `east: ok, 7 resources read, 120 objects, 4 gangs, 0 problems, in 0.8 s`."""
     if not report.ok:
         return f"{report.cluster}: not looked at: {report.sentence}"
-    read = sum(state == "ok" for state in report.resources.values())
+    read = sum(state == WatchState.OK for state in report.resources.values())
     others = [
         f"{key} {state}" for key, state in sorted(report.resources.items()) if state not in _READ
     ]
