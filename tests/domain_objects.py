@@ -18,7 +18,7 @@ from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.hold import Hold
 from gangboard.domain.node import Node
 from gangboard.domain.objects import Condition, Controller, Meta, ObjectRef
-from gangboard.domain.owner import Finish, Outcome, Owner, Part, PodSet
+from gangboard.domain.owner import Finish, Outcome, Owner, PodSet, Role
 from gangboard.domain.pod import Container, Pod
 from gangboard.domain.queue import QueueEntry
 
@@ -102,31 +102,31 @@ def a_job(name: str = "train", *, pods: int = 2, ask: str = "1", **fields: Any) 
     return Owner(meta=meta, **given)
 
 
-def a_part(
+def a_role(
     name: str = "workers", *, jobs: int = 1, pods: int = 2, ask: str = "1", **fields: Any
-) -> Part:
+) -> Role:
     """A ReplicatedJob; child names are filled in by `a_jobset`."""
     given = {"requests": requests(cpu=ask), **fields}
-    return Part(name=name, replicas=jobs, pods=pods, **given)
+    return Role(name=name, replicas=jobs, pods=pods, **given)
 
 
-def a_jobset(name: str = "run", *parts: Part, **fields: Any) -> Owner:
+def a_jobset(name: str = "run", *roles: Role, **fields: Any) -> Owner:
     """A JobSet of these parts (by default one, `workers`: one Job of two pods)."""
     meta = a_meta("jobset.x-k8s.io", "JobSet", name, version="v1alpha2", **_split(fields))
     named = tuple(
-        part
-        if part.child_names
+        role
+        if role.child_names
         else replace(
-            part,
-            child_names=tuple(f"{name}-{part.name}-{index}" for index in range(part.replicas)),
+            role,
+            child_names=tuple(f"{name}-{role.name}-{index}" for index in range(role.replicas)),
         )
-        for part in parts or (a_part(),)
+        for role in roles or (a_role(),)
     )
     given = {
-        "desired": sum(part.replicas * part.pods for part in named),
+        "desired": sum(role.replicas * role.pods for role in named),
         "counted_restarts": fields.get("restarts", 0),
-        "parts": named,
-        "shapes": tuple(PodSet(part.replicas * part.pods, part.requests) for part in named),
+        "roles": named,
+        "shapes": tuple(PodSet(role.replicas * role.pods, role.requests) for role in named),
         **fields,
     }
     return Owner(meta=meta, **given)
@@ -138,17 +138,17 @@ def child_jobs(jobset: Owner, **fields: Any) -> tuple[Owner, ...]:
         a_job(
             child,
             of=jobset,
-            pods=part.pods,
+            pods=role.pods,
             **{
-                "part_name": part.name,
+                "role_name": role.name,
                 "attempt": str(jobset.restarts),
-                "requests": part.requests,
-                "group_name": part.group_name,
+                "requests": role.requests,
+                "group_name": role.group_name,
                 **fields,
             },
         )
-        for part in jobset.parts
-        for child in part.child_names
+        for role in jobset.roles
+        for child in role.child_names
     )
 
 
@@ -352,7 +352,7 @@ def a_unit(facts: GangFacts, **fields: Any) -> Unit:
         "desired": facts.owner.desired,
         "quorum": group.quorum if group and group.policy is Policy.GANG else None,
         "jobs": facts.jobs,
-        "parts": facts.owner.parts,
+        "roles": facts.owner.roles,
         "pods": facts.pods,
         "foreign_pods": facts.foreign_pods,
         "group": group,

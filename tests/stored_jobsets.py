@@ -7,7 +7,7 @@ from typing import Any
 
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Controller, Meta
-from gangboard.domain.owner import Owner, Part
+from gangboard.domain.owner import Owner, Role
 from gangboard.domain.verdict import JobState, Scheduling
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, Gang
@@ -41,7 +41,7 @@ def make_jobset(
     """
     uid = f"{cluster.name}-{namespace}-{name}"
     names = [f"{name}-workers-{index}" for index in range(jobs)]
-    part = Part("workers", replicas=jobs, pods=2, child_names=tuple(names))
+    role = Role("workers", replicas=jobs, pods=2, child_names=tuple(names))
     store_object(
         cluster,
         JOBSETS,
@@ -50,7 +50,7 @@ def make_jobset(
                 "jobset.x-k8s.io", "JobSet", name, uid, version="v1alpha2", namespace=namespace
             ),
             desired=2 * jobs,
-            parts=(part,),
+            roles=(role,),
         ),
     )
     above = Controller("jobset.x-k8s.io", "JobSet", name, uid)
@@ -78,7 +78,7 @@ def make_job_object(
         meta=_meta("batch", "Job", name, uid, namespace=namespace, of=above),
         suspended=suspended,
         desired=2,
-        part_name="workers",
+        role_name="workers",
         completions=2,
         parallelism=2,
         indexed=True,

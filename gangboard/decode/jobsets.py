@@ -156,9 +156,9 @@ class WireJobSet(Wire):
     status: WireJobSetStatus | None = None
 
 
-def child_name(jobset: str, part: str, index: int) -> str:
+def child_name(jobset: str, role: str, index: int) -> str:
     """Return the name of a child Job (JobSet's placement.GenJobName)."""
-    return f"{jobset}-{part}-{index}"
+    return f"{jobset}-{role}-{index}"
 
 
 def read_policies(jobset: str, spec: WireJobSetSpec) -> Policies:
@@ -172,7 +172,7 @@ def read_policies(jobset: str, spec: WireJobSetSpec) -> Policies:
     coordinator = spec.coordinator
     return Policies(
         success_operator=success.operator or "All",
-        success_parts=_texts(success.target_replicated_jobs),
+        success_roles=_texts(success.target_replicated_jobs),
         failure_rules=tuple(map(_rule, (failure.rules if failure else None) or ())),
         restart_strategy=(failure.restart_strategy or "Recreate") if failure else "",
         in_order=spec.in_order,
@@ -187,7 +187,7 @@ def _rule(rule: _WireFailureRule) -> FailureRule:
     return FailureRule(
         action=rule.action or "",
         reasons=_texts(rule.on_job_failure_reasons),
-        parts=_texts(rule.target_replicated_jobs),
+        roles=_texts(rule.target_replicated_jobs),
         patterns=_texts(rule.on_job_failure_message_patterns),
     )
 

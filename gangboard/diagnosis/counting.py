@@ -81,9 +81,9 @@ def weight(unit: Unit) -> tuple[Decimal, Decimal]:
     shapes = [PodSet(job.desired, shape.requests) for job in unit.jobs for shape in job.shapes[:1]]
     missing = frozenset(unit.missing_jobs)
     shapes += [
-        PodSet(part.pods, part.requests)
-        for part in (unit.parts if missing else ())
-        for name in part.child_names
+        PodSet(role.pods, role.requests)
+        for role in (unit.roles if missing else ())
+        for name in role.child_names
         if name in missing
     ]
     if not shapes:

@@ -1,8 +1,8 @@
 """Divides a gang into its units: what gets a stage of its own.
 
-Each PodGroup (1.35: entry of a Workload) with pods, Jobs or parts of the gang is one, named after
+Each PodGroup (1.35: entry of a Workload) with pods, Jobs or roles of the gang is one, named after
 its Job when it is for that Job alone. Of what is in no group, each child Job is one, the missing
-Jobs of each part are one, and the pods that the owner makes itself are one.
+Jobs of each role are one, and the pods that the owner makes itself are one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gangboard.diagnosis.workload_entries import takes_pods
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.objects import Controller
-from gangboard.domain.owner import Owner, Part
+from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import UnitMemory
 
@@ -30,9 +30,9 @@ class _Share:
     jobs: list[Owner] = field(default_factory=list)
     pods: list[Pod] = field(default_factory=list)
     """Also those that no Job of the unit has made."""
-    parts: dict[str, Part] = field(default_factory=dict)
-    missing: list[tuple[str, Part]] = field(default_factory=list)
-    """Child Jobs that do not exist, each with its part."""
+    roles: dict[str, Role] = field(default_factory=dict)
+    missing: list[tuple[str, Role]] = field(default_factory=list)
+    """Child Jobs that do not exist, each with its role."""
 
 
 def units(facts: GangFacts) -> tuple[Unit, ...]:
@@ -41,7 +41,7 @@ def units(facts: GangFacts) -> tuple[Unit, ...]:
 
 
 class _Division:
-    """Deals Jobs, pods and parts out to groups, Jobs and parts."""
+    """Deals Jobs, pods and roles out to groups, Jobs and roles."""
 
     def __init__(self, facts: GangFacts) -> None:
         self._facts = facts
@@ -56,15 +56,15 @@ class _Division:
         self._group_of = {job.meta.ref.uid: self._group_of_job(job) for job in facts.jobs}
         self._in_group: dict[str, _Share] = defaultdict(_Share)
         self._in_job: dict[str, _Share] = {}
-        self._in_part: dict[str, _Share] = {}
+        self._in_role: dict[str, _Share] = {}
         self._rest: list[Pod] = []
 
     def units(self) -> Iterator[Unit]:
-        """Yield groups, then Jobs, missing Jobs of parts, and the owner's own pods."""
+        """Yield groups, then Jobs, missing Jobs of roles, and the owner's own pods."""
         for job in self._facts.jobs:
             self._deal_job(job)
-        for part in self._facts.owner.parts:
-            self._deal_part(part)
+        for role in self._facts.owner.roles:
+            self._deal_role(role)
         for pod in self._facts.pods:
             self._deal_pod(pod)
         if self._facts.owner.meta.ref.kind in (POD_GROUP, COMPOSITE, WORKLOAD):
@@ -72,12 +72,12 @@ class _Division:
                 self._in_group.setdefault(name, _Share())  # also without pods
         found = [self._group_unit(name) for name in sorted(self._in_group, key=natural)]
         found += [self._job_unit(share) for share in self._in_job.values()]
-        found += [self._part_unit(name, share) for name, share in self._in_part.items()]
+        found += [self._role_unit(name, share) for name, share in self._in_role.items()]
         if self._rest or not found:
             found.append(self._owner_unit(found))
         yield from found
 
-    # Which group a Job or part is in
+    # Which group a Job or role is in
 
     def _group_of_owner(self) -> str:
         """Return the PodGroup that the owner made for all of its Jobs, when it made just one.
@@ -115,14 +115,14 @@ class _Division:
             return made[0] if len(made) == 1 else ""
         return self._only_group
 
-    def _group_of_part(self, part: Part, jobs: list[Owner]) -> str:
-        """Return the group that the missing Jobs of a part will be in.
+    def _group_of_role(self, role: Role, jobs: list[Owner]) -> str:
+        """Return the group that the missing Jobs of a role will be in.
 
         That of its template, or the one that all of its Jobs share; a group made by a Job is its
         own.
         """
-        if part.group_name:
-            return part.group_name
+        if role.group_name:
+            return role.group_name
         names = {self._group_of[job.meta.ref.uid] for job in jobs} or {self._only_group}
         name = names.pop() if len(names) == 1 else ""
         group = self._groups.get(name)
@@ -136,22 +136,22 @@ class _Division:
         name = self._group_of[job.meta.ref.uid]
         share = self._in_group[name] if name else self._in_job.setdefault(_uid(job), _Share())
         share.jobs.append(job)
-        for part in self._facts.owner.parts:
-            if part.name == job.part_name:
-                share.parts[part.name] = part
+        for role in self._facts.owner.roles:
+            if role.name == job.role_name:
+                share.roles[role.name] = role
 
-    def _deal_part(self, part: Part) -> None:
-        jobs = [job for job in self._facts.jobs if job.part_name == part.name]
+    def _deal_role(self, role: Role) -> None:
+        jobs = [job for job in self._facts.jobs if job.role_name == role.name]
         made = {job.meta.ref.name for job in self._facts.jobs}
-        missing = [(name, part) for name in part.child_names if name not in made]
-        name = self._group_of_part(part, jobs)
+        missing = [(name, role) for name in role.child_names if name not in made]
+        name = self._group_of_role(role, jobs)
         if name and (missing or name in self._in_group):
             share = self._in_group[name]
         elif missing:
-            share = self._in_part.setdefault(part.name, _Share())
+            share = self._in_role.setdefault(role.name, _Share())
         else:
             return
-        share.parts[part.name] = part
+        share.roles[role.name] = role
         share.missing += missing
 
     def _deal_pod(self, pod: Pod) -> None:
@@ -190,7 +190,7 @@ class _Division:
         if share.jobs or share.missing:
             return len(bare)
         owner = self._facts.owner
-        if len(self._in_group) == 1 and not self._in_job and not self._in_part:
+        if len(self._in_group) == 1 and not self._in_job and not self._in_role:
             return max(0, owner.desired - len(self._rest))
         if group is None or owner.meta.ref.kind not in (COMPOSITE, WORKLOAD):
             return len(bare)
@@ -207,7 +207,7 @@ class _Division:
     def _job_unit(self, share: _Share) -> Unit:
         return self._unit(share.jobs[0].meta.ref.name, "Job", share)
 
-    def _part_unit(self, name: str, share: _Share) -> Unit:
+    def _role_unit(self, name: str, share: _Share) -> Unit:
         missing = [job for job, _ in share.missing]
         return self._unit(missing[0] if len(missing) == 1 else name, "Job", share)
 
@@ -226,10 +226,10 @@ class _Division:
             name=name,
             noun=noun,
             desired=sum(job.desired for job in share.jobs)
-            + sum(part.pods for _, part in share.missing),
+            + sum(role.pods for _, role in share.missing),
             quorum=None,
             jobs=tuple(share.jobs),
-            parts=tuple(share.parts.values()),
+            roles=tuple(share.roles.values()),
             pods=tuple(share.pods),
             held=sum(suspended),
             missing_jobs=tuple(name for name, _ in share.missing),

@@ -48,7 +48,7 @@ def _job_state(
     return JobState(
         ref=job.meta.ref,
         generation=job.meta.generation,
-        part=job.part_name,
+        part=job.role_name,
         suspended=job.suspended,
         held=is_held(job, hold),
         finished=job.finish.outcome.value if job.finish is not None else "",

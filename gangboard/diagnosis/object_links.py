@@ -148,7 +148,7 @@ def _pod_link(pod: Pod) -> PodLink:
 
 
 def _owner_link(owner: Owner) -> OwnerLink:
-    names = {owner.group_name, *(part.group_name for part in owner.parts)} - {""}
+    names = {owner.group_name, *(role.group_name for role in owner.roles)} - {""}
     return OwnerLink(
         name=_name(owner.meta.ref),
         controller=owner.meta.controller.uid if owner.meta.controller else "",

@@ -96,9 +96,9 @@ def _ungrouped(facts: GangFacts, job: Owner, pods: Sequence[Pod], asked: str) ->
 
 
 def _template_group(facts: GangFacts, job: Owner) -> str:
-    """Return the PodGroup that its pod template, or that of its part, names."""
-    parts = (part.group_name for part in facts.owner.parts if part.name == job.part_name)
-    return job.group_name or next((name for name in parts if name), "")
+    """Return the PodGroup that its pod template, or that of its role, names."""
+    roles = (role.group_name for role in facts.owner.roles if role.name == job.role_name)
+    return job.group_name or next((name for name in roles if name), "")
 
 
 def _group_of(facts: GangFacts, job: Owner, pods: Sequence[Pod], template: str) -> Group | None:

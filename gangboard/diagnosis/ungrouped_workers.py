@@ -86,7 +86,7 @@ def fit_table_units(units: Sequence[Unit], whole: Unit | None) -> tuple[Unit, ..
 def merge_units(facts: GangFacts, units: Sequence[Unit]) -> Unit:
     """Return some units without a quorum as one, under the name of the owner."""
     foreign_pods = {pod.meta.ref.uid: pod for unit in units for pod in unit.foreign_pods}
-    parts = {part.name: part for unit in units for part in unit.parts}
+    roles = {role.name: role for unit in units for role in unit.roles}
     return Unit(
         facts=facts,
         name=facts.owner.meta.ref.name,
@@ -94,7 +94,7 @@ def merge_units(facts: GangFacts, units: Sequence[Unit]) -> Unit:
         desired=sum(unit.desired for unit in units),
         quorum=None,
         jobs=tuple(job for unit in units for job in unit.jobs),
-        parts=tuple(parts.values()),
+        roles=tuple(roles.values()),
         pods=tuple(pod for unit in units for pod in unit.pods),
         foreign_pods=tuple(foreign_pods.values()),
         held=sum(unit.held for unit in units),

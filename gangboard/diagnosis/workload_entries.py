@@ -58,7 +58,7 @@ def _named_by_templates(owners: Iterable[Owner]) -> set[str]:
     return {
         name
         for owner in owners
-        for name in (owner.group_name, *(part.group_name for part in owner.parts))
+        for name in (owner.group_name, *(role.group_name for role in owner.roles))
     }
 
 

@@ -13,7 +13,7 @@ from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.owner import Owner, Part, SuspendChange
+from gangboard.domain.owner import Owner, Role, SuspendChange
 from gangboard.domain.placing import Placing
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import UnusableClaims
@@ -122,7 +122,7 @@ class GangFacts:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """The thing that gets a stage: a group; without groups a child Job, a part, or the owner."""
+    """The thing that gets a stage: a group; without groups a child Job, a role, or the owner."""
 
     facts: GangFacts
     name: str
@@ -133,8 +133,8 @@ class Unit:
     quorum: int | None
     """None when it is scheduled pod by pod or by a basic group."""
     jobs: tuple[Owner, ...] = ()
-    parts: tuple[Part, ...] = ()
-    """Parts of the owner whose pods belong here, their child Jobs made or not."""
+    roles: tuple[Role, ...] = ()
+    """Roles of the owner whose pods belong here, their child Jobs made or not."""
     pods: tuple[Pod, ...] = ()
     foreign_pods: tuple[Pod, ...] = ()
     group: Group | None = None

@@ -29,9 +29,9 @@ class Finish:
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """A part waits for another part to reach a state (`Ready` or `Complete`)."""
+    """A role waits for another role to reach a state (`Ready` or `Complete`)."""
 
-    part: str
+    role: str
     status: str
     origin: str = "dependsOn"
     """`dependsOn` or `startupPolicy`: whose words the sentence uses."""
@@ -46,7 +46,7 @@ class PodSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Role:
     """A kind of child Job that the owner makes: a ReplicatedJob of a JobSet."""
 
     name: str
@@ -82,7 +82,7 @@ class FailureRule:
 
     action: str
     reasons: tuple[str, ...] = ()
-    parts: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
     """ReplicatedJobs that it is about; empty: all."""
     patterns: tuple[str, ...] = ()
     """`onJobFailureMessagePatterns`: it is about failures with such a message only; empty: any."""
@@ -94,8 +94,8 @@ class Policies:
 
     success_operator: str = "All"
     """`All` or `Any`."""
-    success_parts: tuple[str, ...] = ()
-    """Parts that count for success; empty: all."""
+    success_roles: tuple[str, ...] = ()
+    """Roles that count for success; empty: all."""
     failure_rules: tuple[FailureRule, ...] = ()
     restart_strategy: str = ""
     in_order: bool = False
@@ -130,7 +130,7 @@ class Owner:
     """When it did so, by the API server's clock, cut to the second."""
     desired: int = 0
     """Pods it asks for, finished ones included."""
-    parts: tuple[Part, ...] = ()
+    roles: tuple[Role, ...] = ()
     shapes: tuple[PodSet, ...] = ()
     finish: Finish | None = None
     conditions: tuple[Condition, ...] = ()
@@ -145,8 +145,8 @@ class Owner:
     """Restarts of single child Jobs by child name."""
     attempt: str = ""
     """For a child Job: the restart attempt that it belongs to."""
-    part_name: str = ""
-    """For a child Job: the part of its owner that it was made from."""
+    role_name: str = ""
+    """For a child Job: the role of its owner that it was made from."""
     retries: int = 0
     """For a Job: failed pods so far."""
     max_retries: int | None = None

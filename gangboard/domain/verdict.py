@@ -100,6 +100,7 @@ class JobState:
     ref: ObjectRef
     generation: int
     part: str
+    """Name of its role. Gangs are stored with this name of the field."""
     suspended: bool
     held: bool
     finished: str
@@ -153,7 +154,7 @@ class FitRow:
 
     unit: str
     shape: str
-    """Name of the Job or part."""
+    """Name of the Job or role."""
     waiting: int
     requests: dict[str, str]
     """Of one pod, decimal strings in base units."""

@@ -12,7 +12,7 @@ from gangboard.domain.capacity import HOSTNAME, Needs, Taint, Toleration
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.node import Node
 from gangboard.domain.objects import Condition, Controller, Meta, ObjectRef
-from gangboard.domain.owner import Owner, Part, PodSet
+from gangboard.domain.owner import Owner, PodSet, Role
 from gangboard.domain.pod import Pod
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -181,7 +181,7 @@ def _job(name: str, size: int, requests: dict[str, Decimal], of: Owner | None = 
         indexed=True,
         active_pods=size,
         max_retries=6,
-        part_name=name.rpartition("-")[2] if of is not None else "",
+        role_name=name.rpartition("-")[2] if of is not None else "",
         attempt="0" if of is not None else "",
     )
 
@@ -256,15 +256,15 @@ def _in_group(pod: Pod, name: str) -> Pod:
 
 def _mixed(name: str, size: int, driver: _Template, worker: _Template) -> Gang:
     """A JobSet of one driver and its workers, all in one group."""
-    parts = (
-        Part("driver", 1, 1, driver.requests, child_names=(f"{name}-driver",)),
-        Part("workers", 1, size, worker.requests, child_names=(f"{name}-workers",)),
+    roles = (
+        Role("driver", 1, 1, driver.requests, child_names=(f"{name}-driver",)),
+        Role("workers", 1, size, worker.requests, child_names=(f"{name}-workers",)),
     )
     root = Owner(
         _meta("jobset.x-k8s.io", "JobSet", name),
         desired=1 + size,
-        parts=parts,
-        shapes=tuple(PodSet(part.pods, part.requests) for part in parts),
+        roles=roles,
+        shapes=tuple(PodSet(role.pods, role.requests) for role in roles),
     )
     group = Group(
         _meta("scheduling.k8s.io", "PodGroup", name, _controller(root)),
@@ -272,8 +272,8 @@ def _mixed(name: str, size: int, driver: _Template, worker: _Template) -> Gang:
         quorum=1 + size,
     )
     objects: list[Owner | Group | Pod] = [group]
-    for part, template in zip(parts, (driver, worker), strict=True):
-        job = _job(part.child_names[0], part.pods, part.requests, root)
+    for role, template in zip(roles, (driver, worker), strict=True):
+        job = _job(role.child_names[0], role.pods, role.requests, root)
         objects.append(job)
-        objects += [_in_group(pod, name) for pod in _members(job, part.pods, template)]
+        objects += [_in_group(pod, name) for pod in _members(job, role.pods, template)]
     return Gang(root, tuple(objects))

@@ -30,7 +30,7 @@ class _WireLabels(Wire):
     """The labels that say what a Job was made for."""
 
     queue: str | None = msgspec.field(default=None, name="kueue.x-k8s.io/queue-name")
-    part: str | None = msgspec.field(default=None, name="jobset.sigs.k8s.io/replicatedjob-name")
+    role: str | None = msgspec.field(default=None, name="jobset.sigs.k8s.io/replicatedjob-name")
     attempt: str | None = msgspec.field(default=None, name="jobset.sigs.k8s.io/restart-attempt")
     job_attempt: str | None = msgspec.field(
         default=None, name="jobset.sigs.k8s.io/job-restart-attempt"
@@ -92,7 +92,7 @@ def _build(wire: WireJob, version: str) -> Owner:
         finish=finish,
         conditions=conditions,
         attempt=".".join(filter(None, (labels.attempt, labels.job_attempt))),
-        part_name=labels.part or "",
+        role_name=labels.role or "",
         retries=status.failed or 0,
         max_retries=spec.retry_limit,
         completions=spec.completions,
@@ -165,6 +165,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
+        decoder_version=2,
     ),
     label="Job",
     own_managers=_OWN_MANAGERS,

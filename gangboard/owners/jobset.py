@@ -30,14 +30,14 @@ from gangboard.domain.owner import (
     GangRequest,
     Outcome,
     Owner,
-    Part,
     PodSet,
     Policies,
+    Role,
 )
 from gangboard.domain.registry import OwnerKind, Resource
 
 _OWN_MANAGERS = ("jobset.sigs.k8s.io/jobset-controller",)
-# More child Jobs of one part than a control plane can carry; names beyond are not made up.
+# More child Jobs of one role than a control plane can carry; names beyond are not made up.
 MAX_CHILDREN = 10_000
 # How the actions of a failure policy end whose restarts are not held against `maxRestarts`.
 _UNCOUNTED = "AndIgnoreMaxRestarts"
@@ -49,7 +49,7 @@ def _build(wire: WireJobSet, version: str) -> Owner:
     spec, status = wire.spec or WireJobSetSpec(), wire.status or WireJobSetStatus()
     conditions = read_conditions(status.conditions)
     faults: list[str] = []
-    parts = _parts(wire.metadata.name, spec, status, faults)
+    roles = _roles(wire.metadata.name, spec, status, faults)
     jobs = [replicated.job for replicated in spec.replicated_jobs or ()]
     restarting = find_condition(conditions, "RestartingJobSet")
     policies = read_policies(wire.metadata.name, spec)
@@ -59,9 +59,9 @@ def _build(wire: WireJobSet, version: str) -> Owner:
         suspended=bool(spec.suspend),
         suspend_set_by=suspend_set_by,
         suspend_set_at=read_time(set_at),
-        desired=sum(part.replicas * part.pods for part in parts),
-        parts=parts,
-        shapes=tuple(PodSet(part.replicas * part.pods, part.requests) for part in parts),
+        desired=sum(role.replicas * role.pods for role in roles),
+        roles=roles,
+        shapes=tuple(PodSet(role.replicas * role.pods, role.requests) for role in roles),
         finish=_finish(conditions, status),
         conditions=conditions,
         restarts=status.restarts or 0,
@@ -72,7 +72,7 @@ def _build(wire: WireJobSet, version: str) -> Owner:
         queue=labels.queue or "",
         managed_by="" if spec.managed_by in _OWN_MANAGERS else spec.managed_by or "",
         gang_request=_gang_request(spec.scheduling),
-        group_name=_only(part.group_name for part in parts),
+        group_name=_only(role.group_name for role in roles),
         priority_class=_only(job.pod.priority_class_name or "" for job in jobs),
         resumed_at=resumed_at(conditions),
         policies=policies,
@@ -83,13 +83,13 @@ def _build(wire: WireJobSet, version: str) -> Owner:
     return deliver(owner, faults)
 
 
-def _parts(
+def _roles(
     jobset: str, spec: WireJobSetSpec, status: WireJobSetStatus, faults: list[str]
-) -> tuple[Part, ...]:
+) -> tuple[Role, ...]:
     """Return the ReplicatedJobs in their order; half sentences about bad ones go to `faults`."""
-    reported = {part.name: part for part in status.replicated_jobs_status or ()}
+    reported = {role.name: role for role in status.replicated_jobs_status or ()}
     started_after = _startup_order(spec)
-    parts = []
+    roles = []
     for replicated in spec.replicated_jobs or ():
         requests, malformed = pod_requests(replicated.job.pod)
         faults.extend(f"in {replicated.name} {fault}" for fault in malformed)
@@ -99,8 +99,8 @@ def _parts(
                 f"{MAX_CHILDREN:,} are followed by name"
             )
         own = reported.get(replicated.name)
-        parts.append(
-            Part(
+        roles.append(
+            Role(
                 name=replicated.name,
                 replicas=replicated.count,
                 pods=replicated.job.width,
@@ -118,11 +118,11 @@ def _parts(
                 succeeded=own.succeeded if own else None,
             )
         )
-    return tuple(parts)
+    return tuple(roles)
 
 
 def _startup_order(spec: WireJobSetSpec) -> dict[str, tuple[Dependency, ...]]:
-    """Return, for `InOrder`, the dependency of each part on the one before it being ready."""
+    """Return, for `InOrder`, the dependency of each role on the one before it being ready."""
     if not spec.in_order:
         return {}
     return {
@@ -154,8 +154,8 @@ def _counted_restarts(status: WireJobSetStatus, policies: Policies) -> int:
     if of_all is None:
         of_all = 0 if uncounting else status.restarts or 0
     of_single_jobs = sum(
-        sum(part.job_restarts_count_towards_max or ())
-        for part in status.replicated_jobs_status or ()
+        sum(role.job_restarts_count_towards_max or ())
+        for role in status.replicated_jobs_status or ()
     )
     uncounted = (status.restarts or 0) - of_all
     in_place = (status.current_in_place_restart_attempt or 0) - uncounted
@@ -163,10 +163,10 @@ def _counted_restarts(status: WireJobSetStatus, policies: Policies) -> int:
 
 
 def _job_restarts(jobset: str, status: WireJobSetStatus) -> Iterator[tuple[str, int]]:
-    for part in status.replicated_jobs_status or ():
-        for index, restarts in enumerate(part.job_restarts or ()):
+    for role in status.replicated_jobs_status or ():
+        for index, restarts in enumerate(role.job_restarts or ()):
             if restarts:
-                yield child_name(jobset, part.name, index), restarts
+                yield child_name(jobset, role.name, index), restarts
 
 
 def _gang_request(scheduling: WireJobSetScheduling | None) -> GangRequest | None:
@@ -207,6 +207,7 @@ OWNER = OwnerKind(
         model=Owner,
         build=_build,
         needed=True,
+        decoder_version=2,
     ),
     label="JobSet",
     own_managers=_OWN_MANAGERS,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import NodeRoom
 from gangboard.domain.facts import Unit
-from gangboard.domain.owner import Owner, Part
+from gangboard.domain.owner import Owner, Role
 from gangboard.domain.placing import When
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.wording import label, names
@@ -22,13 +22,13 @@ from gangboard.placement.ways import Target, way_of
 from gangboard.placement.what_if import WhatIf
 
 MOST_TRIED = 3
-"""Sizes that are tried, from what fits of the part alone downwards."""
+"""Sizes that are tried, from what fits of the role alone downwards."""
 MOST_WORK = 10_000
 """Pods times Jobs: each Job that waits asks, and each time all pods of the JobSet are looked at."""
 
 
 def lower_size_of_jobset(what_if: WhatIf) -> Iterator[Advice]:
-    """Say with how many Jobs of the unit's part, or with how large ones, all of the JobSet fits.
+    """Say with how many Jobs of the unit's role, or with how large ones, all of the JobSet fits.
 
     Only for a plain JobSet of which all pods are there: those that are still to come cannot be
     asked what they need.
@@ -36,21 +36,21 @@ def lower_size_of_jobset(what_if: WhatIf) -> Iterator[Advice]:
     found = _anew(what_if)
     if found is None:
         return
-    when, part = what_if.moment, found.part
-    of_jobs = part.replicas > 1 and found.fits_alone(when) >= part.pods
+    when, role = what_if.moment, found.role
+    of_jobs = role.replicas > 1 and found.fits_alone(when) >= role.pods
     size, now = found.largest(of_jobs, when), found.largest(of_jobs, When.NOW)
     if size <= now:
         when, size = When.NOW, now
     if not size:
         return
-    before = part.replicas if of_jobs else part.pods
+    before = role.replicas if of_jobs else role.pods
     way = way_of(AdviceKind.SIZE, Target.JOBSET, what_if.unit.facts.kubernetes)
     fields = ("replicas",) if of_jobs else sized(found.job)
-    each = "" if of_jobs or part.replicas == 1 else " of each Job"
+    each = "" if of_jobs or role.replicas == 1 else " of each Job"
     yield Advice(
         AdviceKind.SIZE,
         marked(
-            f"Lower the {names(fields)} of replicatedJobs[{part.name}] of "
+            f"Lower the {names(fields)} of replicatedJobs[{role.name}] of "
             f"{label(what_if.unit.owner.meta.ref)} from {before} to {size}: that many{each} "
             f"{fit_when(when, now)}",
             way,
@@ -68,23 +68,23 @@ class _Anew:
     what_if: WhatIf
     job: Owner
     """One whose pods wait."""
-    part: Part
+    role: Role
     jobs: Mapping[str, Sequence[Pod]]
-    """Job of the part → its pods."""
+    """Job of the role → its pods."""
     others: Sequence[Pod]
     changed: Mapping[str, NodeRoom]
 
     def fits_alone(self, when: When) -> int:
-        """Return how many pods of the part fit, if there were no others of the JobSet."""
+        """Return how many pods of the role fit, if there were no others of the JobSet."""
         return feasible_nodes_of(self._snapshot(when), self.what_if.shape).most(when)
 
     def largest(self, of_jobs: bool, when: When) -> int:
-        """Return the largest number of Jobs of the part, or of pods of each, with which all fits."""
-        part, fits = self.part, self.fits_alone(when)
-        before = part.replicas if of_jobs else part.pods
-        most = min(fits // (part.pods if of_jobs else part.replicas), before - 1)
+        """Return the largest number of Jobs of the role, or of pods of each, with which all fits."""
+        role, fits = self.role, self.fits_alone(when)
+        before = role.replicas if of_jobs else role.pods
+        most = min(fits // (role.pods if of_jobs else role.replicas), before - 1)
         for size in range(most, max(0, most - MOST_TRIED), -1):
-            jobs, pods = (size, part.pods) if of_jobs else (part.replicas, size)
+            jobs, pods = (size, role.pods) if of_jobs else (role.replicas, size)
             if self._fits(jobs, pods, when):
                 return size
         return 0
@@ -95,7 +95,7 @@ class _Anew:
         return self.what_if.snapshot.changed(self.changed) if now else nodes_for(self.what_if.unit)
 
     def _fits(self, jobs: int, pods: int, when: When) -> bool:
-        """Whether all of the JobSet fits with so many Jobs of so many pods in the part."""
+        """Whether all of the JobSet fits with so many Jobs of so many pods in the role."""
         kept = [pod for _, own in sorted(self.jobs.items())[:jobs] for pod in own[:pods]]
         unit = replace(
             self.what_if.unit,
@@ -114,11 +114,11 @@ def _anew(what_if: WhatIf) -> _Anew | None:
     facts, job = unit.facts, _job_that_waits(unit)
     if job is None:
         return None
-    part = next((one for one in unit.owner.parts if one.name == job.part_name), None)
-    by_part = _pods_by_part(unit)
-    if part is None or by_part is None or not _is_plain(unit, part):
+    role = next((one for one in unit.owner.roles if one.name == job.role_name), None)
+    by_role = _pods_by_role(unit)
+    if role is None or by_role is None or not _is_plain(unit, role):
         return None
-    own = by_part[part.name]
+    own = by_role[role.name]
     if any((pod.requests, pod.needs) != (own[0].requests, own[0].needs) for pod in own):
         return None
     changed = _without(what_if, facts.pods)
@@ -128,20 +128,20 @@ def _anew(what_if: WhatIf) -> _Anew | None:
     for pod in own:
         maker = pod.meta.controller
         jobs.setdefault(maker.uid if maker is not None else "", []).append(_free(pod))
-    others = [_free(pod) for name, pods in by_part.items() if name != part.name for pod in pods]
-    return _Anew(what_if, job, part, jobs, others, changed)
+    others = [_free(pod) for name, pods in by_role.items() if name != role.name for pod in pods]
+    return _Anew(what_if, job, role, jobs, others, changed)
 
 
 def _job_that_waits(unit: Unit) -> Owner | None:
-    """Return a Job whose pods wait; None where they are of several parts, or not all of its Jobs."""
+    """Return a Job whose pods wait; None where they are of several roles, or not all of its Jobs."""
     makers = {pod.meta.controller.uid if pod.meta.controller else "" for pod in unit.unplaced}
     jobs = [job for job in unit.jobs if job.meta.ref.uid in makers]
-    if len(jobs) < len(makers) or len({job.part_name for job in jobs}) != 1:
+    if len(jobs) < len(makers) or len({job.role_name for job in jobs}) != 1:
         return None
     return jobs[0]
 
 
-def _is_plain(unit: Unit, part: Part) -> bool:
+def _is_plain(unit: Unit, role: Role) -> bool:
     """Whether nobody but JobSet and its user decides its size and the quorums of its Jobs."""
     facts, jobset = unit.facts, unit.owner
     makers = {job.meta.ref.uid for job in facts.jobs}
@@ -153,27 +153,27 @@ def _is_plain(unit: Unit, part: Part) -> bool:
         for group in facts.groups
     )
     asks = any(job.gang_request is not None for job in (jobset, *facts.jobs))
-    is_known = unit.quorum is None or unit.quorum == part.pods
+    is_known = unit.quorum is None or unit.quorum == role.pods
     if unit.group is None and unit.group_name:
         is_known = False
     kept = jobset.meta.controller is not None or jobset.managed_by or jobset.restarting
     return unasked and not asks and is_known and not kept and not facts.foreign_pods
 
 
-def _pods_by_part(unit: Unit) -> Mapping[str, Sequence[Pod]] | None:
-    """Return the pods of each part; None unless just those are there that the JobSet asks for."""
+def _pods_by_role(unit: Unit) -> Mapping[str, Sequence[Pod]] | None:
+    """Return the pods of each role; None unless just those are there that the JobSet asks for."""
     facts = unit.facts
     if len(facts.pods) * len(facts.jobs) > MOST_WORK or any(map(_has_worked, facts.jobs)):
         return None
-    part_of = {job.meta.ref.uid: job.part_name for job in facts.jobs}
-    found: dict[str, list[Pod]] = {part.name: [] for part in unit.owner.parts}
+    role_of = {job.meta.ref.uid: job.role_name for job in facts.jobs}
+    found: dict[str, list[Pod]] = {role.name: [] for role in unit.owner.roles}
     for pod in facts.pods:
         maker = pod.meta.controller
-        name = part_of.get(maker.uid, "") if maker is not None else ""
+        name = role_of.get(maker.uid, "") if maker is not None else ""
         if name not in found or not pod.is_live or pod.is_terminating or pod.gates:
             return None
         found[name].append(pod)
-    asked = {part.name: part.replicas * part.pods for part in unit.owner.parts}
+    asked = {role.name: role.replicas * role.pods for role in unit.owner.roles}
     return found if {name: len(pods) for name, pods in found.items()} == asked else None
 
 

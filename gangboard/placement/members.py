@@ -251,14 +251,14 @@ def shape_of(
 
 
 def _name(unit: Unit, pods: Sequence[Pod]) -> str:
-    """Call pods after their Job, after its part when several Jobs of it made them, or as the unit."""
-    part_of = {job.meta.ref.uid: job.part_name for job in unit.jobs}
+    """Call pods after their Job, after its role when several Jobs of it made them, or as the unit."""
+    role_of = {job.meta.ref.uid: job.role_name for job in unit.jobs}
     makers = {pod.meta.controller.uid: pod.meta.controller for pod in pods if pod.meta.controller}
     if not all(pod.meta.controller for pod in pods):
         return pods[0].meta.ref.name if len(pods) == 1 else unit.name
     names = sorted({maker.name for maker in makers.values()})
     if len(names) > 1:
-        names = sorted({part_of.get(uid, "") or maker.name for uid, maker in makers.items()})
+        names = sorted({role_of.get(uid, "") or maker.name for uid, maker in makers.items()})
     if len(names) > 3:
         return unit.name
     return listed(names)

@@ -11,7 +11,7 @@ claims about Kubernetes was captured from a real control plane or is checked aga
 """
 
 from gangboard.simulator.fleet import EXPECTED
-from gangboard.simulator.scripts import Fleet, Gang, NodePool, Part
+from gangboard.simulator.scripts import Fleet, Gang, NodePool, Role
 from gangboard.simulator.shapes import PodShape
 from gangboard.simulator.simulator import Simulator
 
@@ -20,7 +20,7 @@ __all__ = [
     "Fleet",
     "Gang",
     "NodePool",
-    "Part",
     "PodShape",
+    "Role",
     "Simulator",
 ]

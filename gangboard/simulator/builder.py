@@ -10,7 +10,7 @@ from gangboard.simulator.clusterbuilder import make_cluster
 from gangboard.simulator.groupbuilder import GroupBuilder
 from gangboard.simulator.podstates import PLACED, pod_status, scheduler_error
 from gangboard.simulator.resources import HOLDS, JOBS, JOBSETS, PODS, Resource
-from gangboard.simulator.scripts import Fleet, Gang, Part, span
+from gangboard.simulator.scripts import Fleet, Gang, Role, span
 from gangboard.simulator.world import World, key_of, typed
 from gangboard.simulator.writes import timestamp
 
@@ -37,7 +37,7 @@ class Builder:
         """Make everything; gangs that wait come last, when it is known what is free."""
         make_cluster(self._world, self._fleet, self._now, hold=self._hold)
         for gang in self._fleet.gangs_of(self._minor):
-            if not self._hold and any(part.held for part in gang.parts):
+            if not self._hold and any(role.held for role in gang.roles):
                 continue
             try:
                 self._make_gang(gang)
@@ -92,14 +92,14 @@ class Builder:
     def _make_jobset(self, gang: Gang) -> list[Json]:
         entries = [
             shapes.replicated_job(
-                part.name,
-                part.shape,
-                replicas=part.jobs,
-                pods=part.pods,
-                backoff_limit=part.backoff_limit,
-                depends_on=part.depends_on,
+                role.name,
+                role.shape,
+                replicas=role.jobs,
+                pods=role.pods,
+                backoff_limit=role.backoff_limit,
+                depends_on=role.depends_on,
             )
-            for part in gang.parts
+            for role in gang.roles
         ]
         jobset = shapes.jobset(
             gang.name,
@@ -116,10 +116,10 @@ class Builder:
         pods: list[Json] = []
         jobs: list[Json] = []
         wanted = children.child_jobs(jobset)
-        for part in gang.parts:
-            mine = [job for entry, job in wanted if entry["name"] == part.name]
-            for index, job in enumerate(mine if part.made else []):
-                job, made = self._make_job(gang, part, job, index)
+        for role in gang.roles:
+            mine = [job for entry, job in wanted if entry["name"] == role.name]
+            for index, job in enumerate(mine if role.made else []):
+                job, made = self._make_job(gang, role, job, index)
                 jobs.append(job)
                 pods += made
         self._finish_jobset(gang, jobset, jobs)
@@ -164,22 +164,22 @@ class Builder:
         return [jobstates.plain_condition(*row, at) for row in rows]
 
     def _make_standalone(self, gang: Gang) -> list[Json]:
-        part = gang.parts[0]
+        role = gang.roles[0]
         newest = self._world.version is None or self._world.version == "v1beta1"
         spec = shapes.job_spec(
-            part.shape,
-            part.pods,
+            role.shape,
+            role.pods,
             suspend=gang.suspended,
-            backoff_limit=part.backoff_limit or 6,
+            backoff_limit=role.backoff_limit or 6,
             quorum=gang.quorum if newest else None,
             topology=gang.topology,
         )
         job = shapes.job(gang.name, gang.namespace, spec, labels=gang.labels)
-        _, pods = self._make_job(gang, part, job, 0)
+        _, pods = self._make_job(gang, role, job, 0)
         return pods
 
-    def _make_job(self, gang: Gang, part: Part, job: Json, index: int) -> tuple[Json, list[Json]]:
-        if index in part.held:
+    def _make_job(self, gang: Gang, role: Role, job: Json, index: int) -> tuple[Json, list[Json]]:
+        if index in role.held:
             job["spec"]["suspend"] = True
             marks = job["metadata"].setdefault("annotations", {})
             marks["gangboard.dev/held-by"] = self._make_hold(gang, job)
@@ -187,17 +187,17 @@ class Builder:
         job = self._create(
             JOBS, job, born, manager="jobset" if gang.kind == "JobSet" else "kubectl-create"
         )
-        group = self._groups.of_job(gang, job, index, part)
+        group = self._groups.of_job(gang, job, index, role)
         pods = []
-        for number in range(part.pods):
-            position = index * part.pods + number
-            state = part.state(position)
+        for number in range(role.pods):
+            position = index * role.pods + number
+            state = role.state(position)
             if state == "absent" or job["spec"].get("suspend"):
                 continue
             pod = children.pod_of(job, number, self._world.writer.suffix())
             if group:
                 pod["spec"]["schedulingGroup"] = {"podGroupName": group}
-            node = part.nodes[position] if position < len(part.nodes) else ""
+            node = role.nodes[position] if position < len(role.nodes) else ""
             pods.append(self._make_pod(gang, pod, state, node))
         self._groups.settle(gang, job["metadata"]["namespace"], group, pods)
         return self._finish_job(gang, job, pods), pods
@@ -234,13 +234,13 @@ class Builder:
     def _make_bare(self, gang: Gang) -> list[Json]:
         self._groups.bare(gang)
         pods = []
-        for part in gang.parts:
-            for number in range(part.pods):
-                name = gang.name if gang.kind == "Pod" else f"{gang.name}-{part.name}{number}"
-                pod = shapes.bare_pod(name, gang.namespace, part.shape)
+        for role in gang.roles:
+            for number in range(role.pods):
+                name = gang.name if gang.kind == "Pod" else f"{gang.name}-{role.name}{number}"
+                pod = shapes.bare_pod(name, gang.namespace, role.shape)
                 if gang.kind != "Pod":
                     pod["spec"]["schedulingGroup"] = {"podGroupName": gang.name}
-                pods.append(self._make_pod(gang, pod, part.state(number), ""))
+                pods.append(self._make_pod(gang, pod, role.state(number), ""))
         if gang.kind != "Pod":
             self._groups.settle(gang, gang.namespace, gang.name, pods)
         return pods

@@ -10,7 +10,7 @@ from gangboard.simulator.placing import Attempt, refused
 from gangboard.simulator.podstates import pod_status
 from gangboard.simulator.resources import PODS, Resource
 from gangboard.simulator.scheduler import group_condition, initial_condition
-from gangboard.simulator.scripts import Gang, Part, span
+from gangboard.simulator.scripts import Gang, Role, span
 from gangboard.simulator.world import World, typed
 from gangboard.simulator.writes import timestamp
 
@@ -40,16 +40,16 @@ class GroupBuilder:
         if self._world.version is None:
             return
         owners = [shapes.owner_reference(jobset)]
-        if any(part.quorum for part in gang.parts):
+        if any(role.quorum for role in gang.roles):
             self._make_tree(gang, owners)
         elif gang.quorum is not None:
-            self._make(gang, gang.parts[0].shape.group, gang.quorum, owners=owners)
+            self._make(gang, gang.roles[0].shape.group, gang.quorum, owners=owners)
 
-    def of_job(self, gang: Gang, job: Json, index: int, part: Part) -> str:
+    def of_job(self, gang: Gang, job: Json, index: int, role: Role) -> str:
         """Make (if its controller would) the group of a Job; return the name its pods carry."""
-        if part.quorum:
-            return f"{gang.name}-{part.name}-{index}"
-        brought = part.shape.group
+        if role.quorum:
+            return f"{gang.name}-{role.name}-{index}"
+        brought = role.shape.group
         if brought:
             if gang.kind == "Job" and gang.group != "missing":
                 self._make(gang, brought, gang.quorum)
@@ -160,13 +160,13 @@ class GroupBuilder:
         """Make a Workload, a CompositePodGroup and one PodGroup for each Job below it."""
         templates = [
             {
-                "name": part.name,
+                "name": role.name,
                 "schedulingConstraints": None,
-                "schedulingPolicy": shapes.policy(part.quorum),
+                "schedulingPolicy": shapes.policy(role.quorum),
             }
-            for part in gang.parts
+            for role in gang.roles
         ]
-        number = sum(part.jobs for part in gang.parts)
+        number = sum(role.jobs for role in gang.roles)
         policy = {"gang": {"minGroupCount": number}}
         top = {"name": "all", "schedulingPolicy": policy, "podGroupTemplates": templates}
         meta = {"namespace": gang.namespace, "ownerReferences": owners}
@@ -193,14 +193,14 @@ class GroupBuilder:
             "status": {},
         }
         self._create(gang, composites, composite)
-        for part in gang.parts:
-            for index in range(part.jobs):
+        for role in gang.roles:
+            for index in range(role.jobs):
                 self._make(
                     gang,
-                    f"{gang.name}-{part.name}-{index}",
-                    part.quorum,
+                    f"{gang.name}-{role.name}-{index}",
+                    role.quorum,
                     owners=owners,
-                    workload=(gang.name, part.name),
+                    workload=(gang.name, role.name),
                     parent=gang.name,
                 )
 

@@ -1,6 +1,6 @@
 """The words in which fleets are written: gangs as data.
 
-A `Gang` says what a person made (kind, parts, quorum) and in which state each of its pods is. The
+A `Gang` says what a person made (kind, roles, quorum) and in which state each of its pods is. The
 builder makes the objects that a real cluster would have then, down to the texts of the scheduler,
 which it computes: a pod that is said to be unschedulable must truly find no room on the fleet's
 nodes, or building fails.
@@ -10,11 +10,11 @@ To add a gang, append a `Gang` to a tuple in `fleets/`:
     Gang(
         "team-nlp", "Job", "bert-ft", "running",       # where, kind, name, the code expected of it
         age="5h",                                      # made five hours ago
-        parts=(Part("", PodShape(gpus=2, pool="a100"), pods=4),),
+        roles=(Role("", PodShape(gpus=2, pool="a100"), pods=4),),
         quorum=4,                                      # a gang; without: basic (1.37)
     )
 
-`states` of a part lists one word for each of its pods, Job by Job; the last one goes on. The words
+`states` of a role lists one word for each of its pods, Job by Job; the last one goes on. The words
 are those of `podstates.WORDS`, and `absent` for a pod that was never made. The expected code is
 what design.md says of such objects: write it from there, not from what the product answers.
 """
@@ -41,8 +41,8 @@ def span(text: str) -> timedelta:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """`jobs` Jobs of `pods` pods each. A Job or a PodGroup has one part, without a name."""
+class Role:
+    """`jobs` Jobs of `pods` pods each. A Job or a PodGroup has one role, without a name."""
 
     name: str
     shape: PodShape
@@ -61,7 +61,7 @@ class Part:
     """Makes a PodGroup for each Job, under the CompositePodGroup of the gang."""
 
     def state(self, position: int) -> str:
-        """Return the state of a pod by its position in the part."""
+        """Return the state of a pod by its position in the role."""
         return self.states[min(position, len(self.states) - 1)]
 
 
@@ -86,7 +86,7 @@ class Gang:
     name: str
     code: str
     age: str = "3h"
-    parts: tuple[Part, ...] = ()
+    roles: tuple[Role, ...] = ()
     quorum: int | None = None
     """Of a Job or PodGroup; of a JobSet: of one PodGroup that all its pods share."""
     topology: str = ""

@@ -8,7 +8,7 @@ import pytest
 
 from gangboard.polling import poll
 from gangboard.simulator import Simulator
-from gangboard.simulator.scripts import Fleet, Gang, NodePool, Part
+from gangboard.simulator.scripts import Fleet, Gang, NodePool, Role
 from gangboard.simulator.shapes import PodShape
 from tests.actions.site import JOBSET, NAMESPACE, Site, make_site
 
@@ -23,9 +23,9 @@ FLEET = Fleet(
             JOBSET,
             "running",
             max_restarts=3,
-            parts=(Part("driver", CPU), Part("workers", CPU, jobs=2, pods=2)),
+            roles=(Role("driver", CPU), Role("workers", CPU, jobs=2, pods=2)),
         ),
-        Gang(NAMESPACE, "Job", "alone", "running", parts=(Part("", CPU, pods=2),)),
+        Gang(NAMESPACE, "Job", "alone", "running", roles=(Role("", CPU, pods=2),)),
     ),
 )
 

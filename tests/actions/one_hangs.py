@@ -29,7 +29,7 @@ from gangboard.actions.clock import RealClock  # noqa: E402
 from gangboard.kube.errors import KubeError  # noqa: E402
 from gangboard.ops import processes  # noqa: E402
 from gangboard.simulator import Simulator  # noqa: E402
-from gangboard.simulator.scripts import Fleet, Gang, NodePool, Part  # noqa: E402
+from gangboard.simulator.scripts import Fleet, Gang, NodePool, Role  # noqa: E402
 from gangboard.store.models import Action, HoldCheck  # noqa: E402
 from gangboard.store.row_leases import RowLeases  # noqa: E402
 from tests.actions.conftest import CPU, FLEET  # noqa: E402
@@ -50,7 +50,7 @@ LARGE = Fleet(
             "JobSet",
             JOBSET,
             "running",
-            parts=(Part("workers", CPU, jobs=HELD + CLICKED, states=("absent",)),),
+            roles=(Role("workers", CPU, jobs=HELD + CLICKED, states=("absent",)),),
         ),
     ),
 )

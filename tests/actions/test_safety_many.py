@@ -13,7 +13,7 @@ import pytest
 
 from gangboard.actions import service
 from gangboard.actions.service import MOST_AT_ONCE, ActionRequest, RequestError, RequestErrorCode
-from gangboard.simulator.scripts import Fleet, Gang, NodePool, Part
+from gangboard.simulator.scripts import Fleet, Gang, NodePool, Role
 from gangboard.store import clusters
 from gangboard.store.models import Action
 from tests.actions.conftest import CPU
@@ -31,7 +31,7 @@ MANY = Fleet(
             "JobSet",
             JOBSET,
             "running",
-            parts=(Part("workers", CPU, jobs=CHILDREN, states=("absent",)),),
+            roles=(Role("workers", CPU, jobs=CHILDREN, states=("absent",)),),
         ),
     ),
 )

@@ -61,9 +61,9 @@ class _Try:
     advice: Advice
 
     @property
-    def part(self) -> str:
+    def role(self) -> str:
         """The replicated Job of a JobSet that the advice is about."""
-        return self.unit.jobs[0].part_name if self.unit.jobs else ""
+        return self.unit.jobs[0].role_name if self.unit.jobs else ""
 
     def tried(self, end: End, halved: bool, words: str) -> Tried:
         return Tried(self.one.case, self.advice, end, halved, f"{self.one.kind}: {words}")
@@ -183,14 +183,14 @@ class GangStage:
         made = gang_objects(one, self._arena.namespace, self._arena.run)
         halved = self._has_one_more_to_try(by)
         if halved:
-            more = changed(made, advice, by.part, 1)
+            more = changed(made, advice, by.role, 1)
             self._put(by, made, more)
             wanted = self._wanted(by, more[0], 1)
             if self._is_whole(one, wanted):
                 return by.tried(End.HALF, True, f"{wanted} are placed: {self._words(one)}")
             made = more
         then_made = changed(
-            gang_objects(one, self._arena.namespace, self._arena.run), advice, by.part
+            gang_objects(one, self._arena.namespace, self._arena.run), advice, by.role
         )
         self._put(by, made, then_made)
         return self._ended(by, halved, self._wanted(by, then_made[0], 0))

@@ -19,8 +19,8 @@ from tests.domain_objects import (
     a_group,
     a_job,
     a_jobset,
-    a_part,
     a_pod,
+    a_role,
     ago,
     child_jobs,
     pods_of,
@@ -59,8 +59,8 @@ def test_requests_are_exact_decimal_strings(amounts: str, count: int, text: str)
 def test_requests_are_summed_over_all_parts() -> None:
     jobset = a_jobset(
         "run",
-        a_part("driver", pods=1, requests=requests(cpu="2", memory="1024")),
-        a_part("workers", jobs=2, pods=4, requests=requests(cpu="0.5", gpu="1")),
+        a_role("driver", pods=1, requests=requests(cpu="2", memory="1024")),
+        a_role("workers", jobs=2, pods=4, requests=requests(cpu="0.5", gpu="1")),
     )
     assert assess(gang(jobset)).requests == {"cpu": "6", "memory": "1024", "nvidia.com/gpu": "8"}
 

@@ -23,8 +23,8 @@ from tests.domain_objects import (
     a_job,
     a_jobset,
     a_node,
-    a_part,
     a_pod,
+    a_role,
     ago,
     child_jobs,
     pods_of,
@@ -65,7 +65,7 @@ def breaks(subject: GangFacts | Unit) -> Finding | None:
     raise KeyError("boom")
 
 
-JOBSET = a_jobset("run", a_part("a", pods=1), a_part("b", pods=1), a_part("c", pods=1))
+JOBSET = a_jobset("run", a_role("a", pods=1), a_role("b", pods=1), a_role("c", pods=1))
 JOBS = child_jobs(JOBSET)
 A, B, C = "run-a-0", "run-b-0", "run-c-0"
 
@@ -103,9 +103,9 @@ def test_ranking(rules: Any, found: dict[str, str], order: list[str]) -> None:
 def test_ties_go_to_the_larger_request_accelerators_first(rules: Any) -> None:
     jobset = a_jobset(
         "run",
-        a_part("a", pods=4, requests=requests(cpu="64")),
-        a_part("b", pods=1, requests=requests(cpu="1", gpu="8")),
-        a_part("c", pods=9, requests=requests(cpu="4", memory="1000000")),
+        a_role("a", pods=4, requests=requests(cpu="64")),
+        a_role("b", pods=1, requests=requests(cpu="1", gpu="8")),
+        a_role("c", pods=9, requests=requests(cpu="4", memory="1000000")),
     )
     names = ["run-a-0", "run-b-0", "run-c-0"]
     rules(says({name: a_finding("short", Health.WAITING, name) for name in names}))
@@ -193,7 +193,7 @@ def test_a_unit_that_no_rule_knows_is_not_called_healthy(rules: Any) -> None:
 
 
 def test_running_units_are_told_in_one_sentence() -> None:
-    jobset = a_jobset("run", a_part("driver", pods=1), a_part("workers", jobs=2, pods=3))
+    jobset = a_jobset("run", a_role("driver", pods=1), a_role("workers", jobs=2, pods=3))
     jobs = child_jobs(jobset)
     pods = [pod for job in jobs for pod in pods_of(job, job.desired, on="n0")]
     verdict = assess(gang(jobset, *jobs, *pods, nodes={"n0": a_node()}))
@@ -203,7 +203,7 @@ def test_running_units_are_told_in_one_sentence() -> None:
 
 
 def test_jobs_that_are_suspended_are_told_once_and_only_when_the_rest_runs() -> None:
-    jobset = a_jobset("trio", a_part("w", jobs=3, pods=2))
+    jobset = a_jobset("trio", a_role("w", jobs=3, pods=2))
     first, second, third = child_jobs(jobset)
     held = [replace(job, suspended=True) for job in (first, second)]
     pods = pods_of(third, 2, on="n0")

@@ -21,8 +21,8 @@ from tests.domain_objects import (
     a_jobset,
     a_meta,
     a_node,
-    a_part,
     a_pod,
+    a_role,
     a_workload,
     ago,
     an_event,
@@ -58,28 +58,28 @@ def test_a_standalone_job_is_its_own_unit() -> None:
 
 
 def test_each_child_job_is_a_unit_when_there_are_no_groups() -> None:
-    jobset = a_jobset("run", a_part("driver", pods=1), a_part("workers", jobs=11, pods=2))
+    jobset = a_jobset("run", a_role("driver", pods=1), a_role("workers", jobs=11, pods=2))
     jobs = child_jobs(jobset)
     found = the_units(jobset, *jobs, *pods_of(jobs[0], 1))
     assert list(found)[:3] == ["run-driver-0", "run-workers-0", "run-workers-1"]
     assert list(found)[-1] == "run-workers-10"
     assert {unit.noun for unit in found.values()} == {"Job"}
     assert found["run-driver-0"].pods[0].meta.ref.name == "run-driver-0-0"
-    assert found["run-workers-3"].parts == (jobset.parts[1],)
+    assert found["run-workers-3"].roles == (jobset.roles[1],)
 
 
 def test_missing_child_jobs_of_a_part_are_one_unit() -> None:
-    jobset = a_jobset("run", a_part("driver", pods=1), a_part("workers", jobs=3, pods=2))
+    jobset = a_jobset("run", a_role("driver", pods=1), a_role("workers", jobs=3, pods=2))
     driver = child_jobs(jobset)[0]
     found = the_units(jobset, driver)
     assert list(found) == ["run-driver-0", "workers"]
     workers = found["workers"]
     assert workers.missing_jobs == ("run-workers-0", "run-workers-1", "run-workers-2")
-    assert (workers.noun, workers.desired, workers.parts) == ("Job", 6, (jobset.parts[1],))
+    assert (workers.noun, workers.desired, workers.roles) == ("Job", 6, (jobset.roles[1],))
 
 
 def test_a_single_missing_job_is_called_by_its_name() -> None:
-    jobset = a_jobset("run", a_part("workers", jobs=2))
+    jobset = a_jobset("run", a_role("workers", jobs=2))
     first = child_jobs(jobset)[0]
     found = the_units(jobset, first)
     assert found["run-workers-1"].missing_jobs == ("run-workers-1",)
@@ -87,7 +87,7 @@ def test_a_single_missing_job_is_called_by_its_name() -> None:
 
 def test_the_group_of_one_job_is_called_by_the_jobs_name() -> None:
     """1.36 makes one PodGroup for each child Job."""
-    jobset = a_jobset("run", a_part(jobs=2))
+    jobset = a_jobset("run", a_role(jobs=2))
     jobs = child_jobs(jobset)
     groups = [a_group(f"{job.meta.ref.name}-5f-pgt", of=job, quorum=2) for job in jobs]
     pods = [
@@ -117,20 +117,20 @@ def test_pods_tell_that_a_job_is_not_in_its_group() -> None:
 def test_a_group_over_several_jobs_is_one_unit_with_the_missing_ones() -> None:
     jobset = a_jobset(
         "run",
-        a_part("driver", pods=1, group_name="all"),
-        a_part("workers", jobs=2, group_name="all"),
+        a_role("driver", pods=1, group_name="all"),
+        a_role("workers", jobs=2, group_name="all"),
     )
     driver, *_ = child_jobs(jobset)
     group = a_group("all", quorum=5)
     (unit,) = the_units(jobset, driver, group, *pods_of(driver, 1)).values()
     assert (unit.name, unit.noun, unit.quorum, unit.desired) == ("all", "group", 5, 5)
     assert unit.missing_jobs == ("run-workers-0", "run-workers-1")
-    assert unit.parts == jobset.parts
+    assert unit.roles == jobset.roles
 
 
 def test_missing_jobs_join_the_group_that_the_others_of_their_part_share() -> None:
     """A group that the JobSet made for a part: its templates do not name it."""
-    jobset = a_jobset("run", a_part("workers", jobs=3))
+    jobset = a_jobset("run", a_role("workers", jobs=3))
     first, second, _ = child_jobs(jobset)
     group = a_group("run-7c", of=jobset, quorum=6)
     pods = (*pods_of(first, 2, group=group), *pods_of(second, 2, group=group))
@@ -180,9 +180,9 @@ def test_strangers_of_a_shared_group() -> None:
 
 
 def test_a_suspended_child_job_is_held_and_wants_nothing() -> None:
-    jobset = a_jobset("trio", a_part("w", jobs=3))
+    jobset = a_jobset("trio", a_role("w", jobs=3))
     first, second, third = child_jobs(jobset)
-    second = a_job("trio-w-1", of=jobset, suspended=True, part_name="w", attempt="0")
+    second = a_job("trio-w-1", of=jobset, suspended=True, role_name="w", attempt="0")
     facts = gang(jobset, first, second, third)
     found = {unit.name: unit for unit in units(facts)}
     assert (found["trio-w-1"].held, found["trio-w-1"].wanted) == (2, 0)
@@ -198,7 +198,7 @@ def test_a_suspended_owner_holds_nothing_back_itself() -> None:
 
 
 def test_an_owner_without_jobs_is_one_unit() -> None:
-    jobset = a_jobset("none", a_part("w", jobs=0))
+    jobset = a_jobset("none", a_role("w", jobs=0))
     (unit,) = the_units(jobset).values()
     assert (unit.name, unit.noun, unit.desired) == ("none", "JobSet", 0)
 
@@ -216,7 +216,7 @@ def test_pods_that_the_owner_makes_itself_are_a_unit_beside_its_jobs() -> None:
 
 
 def test_names_of_units_are_unique() -> None:
-    jobset = a_jobset("run", a_part("a"), a_part("b"))
+    jobset = a_jobset("run", a_role("a"), a_role("b"))
     one, two = child_jobs(jobset)
     group = a_group("run-b-0", quorum=1)  # a group called like another Job
     pods = (*pods_of(one, 2, group="run-b-0"), a_pod("extra", group="run-b-0"))
@@ -225,7 +225,7 @@ def test_names_of_units_are_unique() -> None:
 
 
 def test_events_go_to_their_unit_and_those_of_the_owner_to_all() -> None:
-    jobset = a_jobset("run", a_part(jobs=2))
+    jobset = a_jobset("run", a_role(jobs=2))
     one, two = child_jobs(jobset)
     pods = pods_of(one, 1)
     about_job = an_event(two, "FailedCreate", last_seen=ago(5))
@@ -322,8 +322,8 @@ def test_a_failed_bare_pod_has_failed_for_good() -> None:
 
 def test_jobs_pods_groups_and_events_of_a_former_attempt_are_left_out() -> None:
     jobset = a_jobset("run", restarts=1)
-    old = a_job("run-workers-0", uid="old", of=jobset, part_name="workers", attempt="0")
-    new = a_job("run-workers-0", uid="new", of=jobset, part_name="workers", attempt="1")
+    old = a_job("run-workers-0", uid="old", of=jobset, role_name="workers", attempt="0")
+    new = a_job("run-workers-0", uid="new", of=jobset, role_name="workers", attempt="1")
     old_pod, new_pod = a_pod("a-old", of=old), a_pod("a-new", of=new)
     old_group = a_group("g-old", of=old, quorum=2)
     facts = gang(
@@ -414,10 +414,10 @@ def test_members_that_succeeded_stay_counted_when_their_pods_are_collected() -> 
 
 
 def test_finished_jobs_count_as_desired() -> None:
-    jobset = a_jobset("run", a_part(jobs=2))
+    jobset = a_jobset("run", a_role(jobs=2))
     one, two = child_jobs(jobset)
     one = a_job(
-        "run-workers-0", of=jobset, part_name="workers", finish=succeeded(), succeeded_pods=2
+        "run-workers-0", of=jobset, role_name="workers", finish=succeeded(), succeeded_pods=2
     )
     members = members_of(jobset, one, two, *pods_of(two, 2, on="n0"))
     assert (members.desired, members.succeeded, members.ready, members.held) == (4, 2, 2, 0)

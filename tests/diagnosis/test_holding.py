@@ -20,7 +20,7 @@ from tests.domain_objects import (
     a_hold,
     a_job,
     a_jobset,
-    a_part,
+    a_role,
     ago,
     an_entry,
     child_jobs,
@@ -28,7 +28,7 @@ from tests.domain_objects import (
     succeeded,
 )
 
-JOBSET = a_jobset("run", a_part("workers", jobs=2))
+JOBSET = a_jobset("run", a_role("workers", jobs=2))
 RUNNING, HELD = child_jobs(JOBSET)
 HELD = replace(HELD, suspended=True)
 

@@ -31,8 +31,8 @@ from tests.domain_objects import (
     a_hold,
     a_job,
     a_jobset,
-    a_part,
     a_pod,
+    a_role,
     a_unit,
     ago,
     an_entry,
@@ -87,7 +87,7 @@ def _waiting(job: Owner) -> list[Pod]:
 
 
 def test_a_preemption_of_a_pod_that_is_gone_is_told_of_its_own_job() -> None:
-    jobset = a_jobset("run", a_part("w", jobs=1), a_part("w-0", jobs=1))
+    jobset = a_jobset("run", a_role("w", jobs=1), a_role("w-0", jobs=1))
     short, long = (a_job(name, of=jobset) for name in ("run-w-0", "run-w-0-0"))
     gone = a_pod("run-w-0-0-1-x7k2p", uid="gone")
     event = replace(an_event(gone, "Preempted"), related=ObjectRef("", "Pod", "b", "taker", "t"))
@@ -102,7 +102,7 @@ def test_a_preemption_of_a_pod_that_is_gone_is_told_of_its_own_job() -> None:
 
 def test_a_name_that_two_jobs_can_have_given_is_nobodys() -> None:
     """`run-0` is Indexed and `run-0-0` is not: pod 0 of the one is called as any pod of the other."""
-    jobset = a_jobset("run", a_part("a"), a_part("b"))
+    jobset = a_jobset("run", a_role("a"), a_role("b"))
     one, two = a_job("run-0", of=jobset), a_job("run-0-0", of=jobset, indexed=False)
     event = an_event(a_pod("run-0-0-x7k2p", uid="gone"), "Preempted")
     things: list[Linked] = [one, two, *_waiting(one), *_waiting(two)]
@@ -139,7 +139,7 @@ def test_no_job_is_told_of_a_pod_of_the_other(
     random: str,
     of_long: bool,
 ) -> None:
-    jobset = a_jobset("set", a_part("a", pods=4), a_part("b", pods=4), uid="the-jobset")
+    jobset = a_jobset("set", a_role("a", pods=4), a_role("b", pods=4), uid="the-jobset")
     jobs = [
         a_job(name, of=jobset, pods=4, indexed=indexed)
         for name, indexed in zip(names, (first, second), strict=True)
@@ -233,7 +233,7 @@ def test_what_an_older_release_wrote_down_excuses_nothing() -> None:
     ],
 )
 def test_a_longer_name_does_not_name_the_unit(message: str, scoped: bool) -> None:
-    jobset = a_jobset("set", a_part("a"), a_part("b"))
+    jobset = a_jobset("set", a_role("a"), a_role("b"))
     given_: dict[str, Any] = {"name": "run", "noun": "Job", "desired": 2}
     unit = a_unit(facts_of(jobset, a_job("run", of=jobset)), **given_)
     assert unit_finding(RULE, unit, message).message == (

@@ -16,8 +16,8 @@ from tests.domain_objects import (
     a_job,
     a_jobset,
     a_node,
-    a_part,
     a_pod,
+    a_role,
     a_workload,
     ago,
     an_entry,
@@ -167,7 +167,7 @@ def test_a_group_with_one_bare_pod_is_a_gang_and_still_shown_with_the_job() -> N
 
 def test_templates_attach_a_group_before_there_are_pods() -> None:
     group = a_group("brought", quorum=2)
-    jobset = a_jobset("run", a_part(group_name="brought"))
+    jobset = a_jobset("run", a_role(group_name="brought"))
     graph = graph_of(group, jobset)
     assert graph.roots() == {uid(jobset)}
     assert uid(group) in members(graph, jobset)

@@ -19,8 +19,8 @@ from tests.domain_objects import (
     a_group,
     a_job,
     a_jobset,
-    a_part,
     a_plan,
+    a_role,
     child_jobs,
     facts_of,
     pods_of,
@@ -202,7 +202,7 @@ def test_nothing_is_said_before_there_is_anything() -> None:
 
 
 def test_a_part_says_what_its_jobs_template_says() -> None:
-    jobset = a_jobset("run", a_part(group_name="mine"))
+    jobset = a_jobset("run", a_role(group_name="mine"))
     job = replace(child_jobs(jobset)[0], group_name="")
     group = a_group("mine", quorum=2)
     assert mode(of(jobset, job, group))[0] == "brought-along"

@@ -17,14 +17,14 @@ from gangboard.domain.capacity import ClusterRoom, Needs, NodeRoom
 from gangboard.domain.facts import GangFacts
 from gangboard.domain.group import Group
 from gangboard.domain.health import Health
-from gangboard.domain.owner import Dependency, Owner, Part
+from gangboard.domain.owner import Dependency, Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import UnitMemory, Verdict
 from tests.domain_objects import (
     NOW,
     a_group,
     a_jobset,
-    a_part,
+    a_role,
     ago,
     child_jobs,
     facts_of,
@@ -38,8 +38,8 @@ HALF_FREE = (big("a", used=4), big("b", used=4))
 """Two nodes of 8 CPU with 4 free on each."""
 
 
-def part(name: str = "cells", jobs: int = 2, cpu: str = "6", pods: int = 1) -> Part:
-    return a_part(name, jobs=jobs, pods=pods, requests=requests(cpu=cpu))
+def role(name: str = "cells", jobs: int = 2, cpu: str = "6", pods: int = 1) -> Role:
+    return a_role(name, jobs=jobs, pods=pods, requests=requests(cpu=cpu))
 
 
 def waiting(job: Owner, count: int | None = None, **fields: Any) -> tuple[Pod, ...]:
@@ -48,7 +48,7 @@ def waiting(job: Owner, count: int | None = None, **fields: Any) -> tuple[Pod, .
 
 
 def gang(
-    *parts: Part,
+    *roles: Role,
     nodes: Sequence[NodeRoom] = HALF_FREE,
     pods: Sequence[Pod] | None = None,
     groups: Sequence[Group] = (),
@@ -56,7 +56,7 @@ def gang(
     **fields: Any,
 ) -> GangFacts:
     """A JobSet all of whose pods are refused unless pods are given."""
-    jobset = a_jobset("run", *parts)
+    jobset = a_jobset("run", *roles)
     made = child_jobs(jobset) if jobs is None else jobs
     found = [pod for job in made for pod in waiting(job)] if pods is None else pods
     return facts_of(
@@ -75,7 +75,7 @@ def rows(verdict: Verdict) -> dict[str, str]:
 
 def test_the_verdict_counts_the_waiting_pods_of_all_jobs() -> None:
     """Each of two Jobs waits for 6 CPU where 4 and 4 are free."""
-    verdict = assess(gang(part()))
+    verdict = assess(gang(role()))
     assert (verdict.finding.code, verdict.finding.health) == (
         "insufficient-resources",
         Health.WAITING,
@@ -88,14 +88,14 @@ def test_the_verdict_counts_the_waiting_pods_of_all_jobs() -> None:
 
 
 def test_each_job_keeps_its_own_finding() -> None:
-    verdict = assess(gang(part()))
+    verdict = assess(gang(role()))
     assert rows(verdict) == {"run-cells-0": "fragmented", "run-cells-1": "fragmented"}
     assert {one.code for one in verdict.findings} == {"insufficient-resources", "fragmented"}
 
 
 def test_advice_is_about_the_whole() -> None:
     """2 CPU on one node would let one Job go; nobody asks that of a gang of two."""
-    verdict = assess(gang(part()))
+    verdict = assess(gang(role()))
     assert verdict.finding.advice == (
         "Free 2 CPUs on each of the nodes a and b: then all 2 pods fit.",
     )
@@ -104,15 +104,15 @@ def test_advice_is_about_the_whole() -> None:
 
 def test_the_table_of_nodes_counts_them_together_too() -> None:
     """By itself each finds room on the free node; together only one of them does."""
-    verdict = assess(gang(part(), nodes=(big("a"), big("b", used=8))))
+    verdict = assess(gang(role(), nodes=(big("a"), big("b", used=8))))
     assert [(row.waiting, row.fits_now) for row in verdict.fit] == [(2, 1)]
     assert verdict.finding.code == "insufficient-resources"
     assert verdict.finding.message.endswith(": only 1 of 2 fits.")
 
 
 def test_one_job_that_waits_is_told_of_by_its_name() -> None:
-    first, second = child_jobs(a_jobset("run", part()))
-    found = gang(part(), pods=[*pods_of(first, 1, on="a"), *waiting(second)])
+    first, second = child_jobs(a_jobset("run", role()))
+    found = gang(role(), pods=[*pods_of(first, 1, on="a"), *waiting(second)])
     verdict = assess(found)
     assert verdict.finding.code == "partly-placed"
     assert "1 pod of run-cells-1" in verdict.finding.message
@@ -124,7 +124,7 @@ def test_one_job_that_waits_is_told_of_by_its_name() -> None:
 def test_different_shapes_are_worked_out_together() -> None:
     """9 are needed of the 8 that are free, which neither Job alone would tell."""
     nodes = (big("a"), big("b", used=8))
-    verdict = assess(gang(part("driver", 1, "3"), part("workers", 1, "6"), nodes=nodes))
+    verdict = assess(gang(role("driver", 1, "3"), role("workers", 1, "6"), nodes=nodes))
     assert verdict.finding.code == "insufficient-resources"
     assert verdict.finding.message.startswith("2 pods of 2 Jobs need 9 CPUs, and 8 are free on ")
 
@@ -132,17 +132,17 @@ def test_different_shapes_are_worked_out_together() -> None:
 def test_different_shapes_can_lack_a_place_and_not_the_amount() -> None:
     """5 and 4 CPU where 8 and 2 are free: 9 of 10, and after one of them the other finds none."""
     nodes = (big("a"), big("b", used=6))
-    verdict = assess(gang(part("driver", 1, "5"), part("workers", 1, "4"), nodes=nodes))
+    verdict = assess(gang(role("driver", 1, "5"), role("workers", 1, "4"), nodes=nodes))
     assert verdict.finding.code == "fragmented"
     assert "2 pods of 2 Jobs" in verdict.finding.message
 
 
 def test_one_that_no_node_could_host_is_the_cause() -> None:
     """The worst stays the verdict: it is blocked, the other only waits."""
-    jobset = a_jobset("run", part("driver", 1, "1"), part("workers", 1, "6"))
+    jobset = a_jobset("run", role("driver", 1, "1"), role("workers", 1, "6"))
     driver, workers = child_jobs(jobset)
     lost = Needs(node_selector=(("pool", "h100"),))
-    found = gang(*jobset.parts, pods=[*waiting(driver, needs=lost), *waiting(workers)])
+    found = gang(*jobset.roles, pods=[*waiting(driver, needs=lost), *waiting(workers)])
     verdict = assess(found)
     assert (verdict.finding.code, verdict.finding.health) == ("no-matching-node", Health.BLOCKED)
     assert "run-driver-0" in verdict.finding.message
@@ -152,9 +152,9 @@ def test_one_that_no_node_could_host_is_the_cause() -> None:
 def test_what_cannot_be_decided_together_is_not_guessed() -> None:
     """Volumes are not worked out: by the amounts both fit, and nobody can tell."""
     unclear = Needs(unsupported=("volumes",))
-    jobset = a_jobset("run", part(cpu="1"))
+    jobset = a_jobset("run", role(cpu="1"))
     pods = [pod for job in child_jobs(jobset) for pod in waiting(job, needs=unclear)]
-    verdict = assess(gang(part(cpu="1"), pods=pods))
+    verdict = assess(gang(role(cpu="1"), pods=pods))
     assert [(one.code, one.unit) for one in verdict.findings] == [
         ("unschedulable", "run-cells-0"),
         ("unschedulable", "run-cells-1"),
@@ -165,16 +165,16 @@ def test_what_cannot_be_decided_together_is_not_guessed() -> None:
 def test_what_is_not_worked_out_does_not_hide_that_too_little_is_free() -> None:
     unclear = Needs(unsupported=("volumes",))
     pods = [
-        pod for job in child_jobs(a_jobset("run", part())) for pod in waiting(job, needs=unclear)
+        pod for job in child_jobs(a_jobset("run", role())) for pod in waiting(job, needs=unclear)
     ]
-    assert assess(gang(part(), pods=pods)).finding.code == "insufficient-resources"
+    assert assess(gang(role(), pods=pods)).finding.code == "insufficient-resources"
 
 
 def test_too_many_shapes_are_not_searched_together() -> None:
-    parts = [part(f"p{at}", 1, f"5.{at + 1:02}") for at in range(MOST_KINDS + 1)]
-    verdict = assess(gang(*parts))
+    roles = [role(f"p{at}", 1, f"5.{at + 1:02}") for at in range(MOST_KINDS + 1)]
+    verdict = assess(gang(*roles))
     assert {one.code for one in verdict.findings} == {"fragmented"}
-    assert assess(gang(*parts[:2])).finding.code == "insufficient-resources"
+    assert assess(gang(*roles[:2])).finding.code == "insufficient-resources"
 
 
 FREE = st.lists(st.integers(0, 8), min_size=1, max_size=3)
@@ -196,8 +196,8 @@ def have_room(free: Sequence[int], asked: Sequence[int]) -> bool:
 def test_the_code_is_that_of_all_pods_tried_in_every_way(free: list[int], asked: list[int]) -> None:
     """Jobs of one pod each, on nodes of 8 CPUs."""
     nodes = [big(f"n{at}", used=8 - left) for at, left in enumerate(free)]
-    parts = [part(f"p{at}", 1, str(cpus)) for at, cpus in enumerate(asked)]
-    code = assess(gang(*parts, nodes=nodes)).finding.code
+    roles = [role(f"p{at}", 1, str(cpus)) for at, cpus in enumerate(asked)]
+    code = assess(gang(*roles, nodes=nodes)).finding.code
     if have_room(free, asked):
         assert code == "unschedulable"
     elif max(asked) > 8:
@@ -213,7 +213,7 @@ def test_the_code_is_that_of_all_pods_tried_in_every_way(free: list[int], asked:
 
 def test_pods_with_a_node_are_not_in_the_sum() -> None:
     """Of four pods of two Jobs one has a node; the other three ask for 9 CPU."""
-    first, second = child_jobs(a_jobset("run", part(pods=2, cpu="3")))
+    first, second = child_jobs(a_jobset("run", role(pods=2, cpu="3")))
     placed, late = pods_of(first, 2)
     pods = [
         replace(placed, node="a", phase="Running"),
@@ -221,7 +221,7 @@ def test_pods_with_a_node_are_not_in_the_sum() -> None:
         *waiting(second),
     ]
     nodes = (big("a", used=5), big("b", used=6))
-    verdict = assess(gang(part(pods=2, cpu="3"), pods=pods, nodes=nodes))
+    verdict = assess(gang(role(pods=2, cpu="3"), pods=pods, nodes=nodes))
     assert verdict.finding.code == "partly-placed"
     assert verdict.finding.message.startswith(
         "1 of 4 pods holds a node, and the scheduler finds no room for 3: 3 pods of 2 Jobs need 9 "
@@ -230,10 +230,10 @@ def test_pods_with_a_node_are_not_in_the_sum() -> None:
 
 
 def test_jobs_that_run_hold_room_and_are_counted_as_placed() -> None:
-    jobset = a_jobset("run", part(jobs=3))
+    jobset = a_jobset("run", role(jobs=3))
     first, *others = child_jobs(jobset)
     pods = [*pods_of(first, 1, on="c"), *(pod for job in others for pod in waiting(job))]
-    verdict = assess(gang(part(jobs=3), pods=pods, nodes=(*HALF_FREE, big("c", used=6))))
+    verdict = assess(gang(role(jobs=3), pods=pods, nodes=(*HALF_FREE, big("c", used=6))))
     assert verdict.finding.code == "partly-placed"
     assert "1 of 3 pods" in verdict.finding.message
     assert (
@@ -244,50 +244,50 @@ def test_jobs_that_run_hold_room_and_are_counted_as_placed() -> None:
 @pytest.mark.parametrize("state", ["held", "gated", "depends"])
 def test_who_does_not_want_a_node_now_is_not_in_the_sum(state: str) -> None:
     """Three Jobs, of which one is held, has gated pods, or comes after the others."""
-    later = replace(part("later", 1), depends_on=(Dependency("cells", "Ready"),))
-    parts = (part(), later) if state == "depends" else (part(jobs=3),)
-    *others, last = child_jobs(a_jobset("run", *parts))
+    later = replace(role("later", 1), depends_on=(Dependency("cells", "Ready"),))
+    roles = (role(), later) if state == "depends" else (role(jobs=3),)
+    *others, last = child_jobs(a_jobset("run", *roles))
     pods = [pod for job in others for pod in waiting(job)]
     if state == "held":
         last = replace(last, suspended=True)
     if state == "gated":
         pods += pods_of(last, 1, gates=("example.com/later",))
     jobs = others if state == "depends" else [*others, last]
-    verdict = assess(gang(*parts, jobs=jobs, pods=pods))
+    verdict = assess(gang(*roles, jobs=jobs, pods=pods))
     assert "2 pods of 2 Jobs need 12 CPUs" in verdict.finding.message
 
 
 def test_pods_that_nobody_has_tried_yet_want_a_node_too() -> None:
     """They ask for the same room, and may get it before the others."""
-    parts = part(jobs=3)
-    *others, last = child_jobs(a_jobset("run", parts))
+    roles = role(jobs=3)
+    *others, last = child_jobs(a_jobset("run", roles))
     pods = [*(pod for job in others for pod in waiting(job)), *pods_of(last, 1, created_at=ago(2))]
-    assert "3 pods of 3 Jobs need 18 CPUs" in assess(gang(parts, pods=pods)).finding.message
+    assert "3 pods of 3 Jobs need 18 CPUs" in assess(gang(roles, pods=pods)).finding.message
 
 
 def test_basic_groups_keep_nothing_together() -> None:
     """1.37 makes one of every Job: their pods are placed one by one all the same."""
-    jobs = child_jobs(a_jobset("run", part()))
+    jobs = child_jobs(a_jobset("run", role()))
     groups = [a_group(f"{job.meta.ref.name}-g", of=job) for job in jobs]
     pods = [
         pod
         for job, group in zip(jobs, groups, strict=True)
         for pod in waiting(job, group=group.name)
     ]
-    verdict = assess(gang(part(), pods=pods, groups=groups))
+    verdict = assess(gang(role(), pods=pods, groups=groups))
     assert verdict.finding.code == "insufficient-resources"
     assert verdict.finding.message.startswith("2 pods of 2 Jobs need 12 CPUs")
 
 
 def test_groups_with_a_quorum_are_each_asked_for_themselves() -> None:
-    jobs = child_jobs(a_jobset("run", part(pods=2)))
+    jobs = child_jobs(a_jobset("run", role(pods=2)))
     groups = [a_group(f"{job.meta.ref.name}-g", quorum=2, of=job) for job in jobs]
     pods = [
         pod
         for job, group in zip(jobs, groups, strict=True)
         for pod in waiting(job, group=group.name)
     ]
-    verdict = assess(gang(part(pods=2), pods=pods, groups=groups))
+    verdict = assess(gang(role(pods=2), pods=pods, groups=groups))
     assert "2 pods need 12 CPUs" in verdict.finding.message
 
 
@@ -296,14 +296,14 @@ def test_groups_with_a_quorum_are_each_asked_for_themselves() -> None:
 
 def test_a_loss_stays_the_verdict_and_its_reason_is_that_of_all_who_wait() -> None:
     """Three cells ran; two were lost, and each of these needs 6 CPU where 4 and 4 are free."""
-    parts = part(jobs=3)
-    first, *lost = child_jobs(a_jobset("run", parts))
+    roles = role(jobs=3)
+    first, *lost = child_jobs(a_jobset("run", roles))
     pods = [*pods_of(first, 1, on="c"), *(pod for job in lost for pod in waiting(job))]
     memory = {
         job.meta.ref.name: UnitMemory(created_since=ago(300), whole_at=ago(60), whole_count=1)
         for job in lost
     }
-    found = gang(parts, pods=pods, nodes=(*HALF_FREE, big("c", used=8)), memory=memory, now=NOW)
+    found = gang(roles, pods=pods, nodes=(*HALF_FREE, big("c", used=8)), memory=memory, now=NOW)
     verdict = assess(found)
     assert verdict.finding.code == "lost-members"
     assert "2 pods of 2 Jobs need 12 CPUs, and 8 are free" in verdict.finding.message
@@ -316,7 +316,7 @@ def test_a_loss_stays_the_verdict_and_its_reason_is_that_of_all_who_wait() -> No
 def test_a_jobset_is_made_smaller_by_what_fits_of_all_its_jobs() -> None:
     """Three Jobs wait, and two of them fit on the free nodes."""
     full = (big("a"), big("b"), big("c", used=8))
-    verdict = assess(gang(part(jobs=3), nodes=full))
+    verdict = assess(gang(role(jobs=3), nodes=full))
     assert (
         "Lower the replicas of replicatedJobs[cells] of JobSet run from 3 to 2: that many fit now "
         "(recreate)." in verdict.finding.advice

@@ -26,7 +26,7 @@ from tests.domain_objects import (
     a_hold,
     a_job,
     a_jobset,
-    a_part,
+    a_role,
     an_entry,
     child_jobs,
     pods_of,
@@ -68,7 +68,7 @@ def gangs(draw: st.DrawFn) -> tuple[GangFacts, ActionContext, ClusterLevers]:
         holds: tuple[Hold, ...] = ()
         running: tuple[Owner, ...] = () if owner.suspended else jobs
     else:
-        owner = a_jobset("llama", a_part("w", jobs=2), **fields)
+        owner = a_jobset("llama", a_role("w", jobs=2), **fields)
         jobs = tuple(
             replace(job, suspended=owner.suspended or draw(st.booleans()), queue=draw(LABELS))
             for job in child_jobs(owner)

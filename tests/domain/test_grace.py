@@ -10,7 +10,7 @@ import pytest
 from gangboard.domain.owner import Dependency
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.grace import CREATION_GRACE, creation_due
-from tests.domain_objects import NOW, a_jobset, a_part, child_jobs, pods_of
+from tests.domain_objects import NOW, a_jobset, a_role, child_jobs, pods_of
 from tests.rules.asking import unit_of
 
 
@@ -29,13 +29,13 @@ class Counted(tuple[Pod, ...]):
 def test_each_pod_is_looked_at_once_however_many_jobs_are_depended_on(number: int) -> None:
     jobset = a_jobset(
         "run",
-        a_part("driver", jobs=number, pods=1),
-        a_part("workers", pods=1, depends_on=(Dependency("driver", "Ready"),)),
+        a_role("driver", jobs=number, pods=1),
+        a_role("workers", pods=1, depends_on=(Dependency("driver", "Ready"),)),
     )
     *drivers, worker = child_jobs(jobset)
     pods = [pod for job in drivers for pod in pods_of(job, 1, on="n0")]
     unit = unit_of(
-        jobset, *drivers, worker, *pods, jobs=(worker,), pods=(), parts=(jobset.parts[1],)
+        jobset, *drivers, worker, *pods, jobs=(worker,), pods=(), roles=(jobset.roles[1],)
     )
     counted = Counted(unit.facts.pods)
     assert len(counted) == number

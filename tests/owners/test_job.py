@@ -193,7 +193,7 @@ def test_a_child_job_says_what_it_was_made_for() -> None:
     }
     annotations = {"scheduling.k8s.io/group-template-name": "workers"}
     owner = job(metadata={"labels": labels, "annotations": annotations})
-    assert (owner.part_name, owner.attempt, owner.queue) == ("workers", "1", "gpu-lq")
+    assert (owner.role_name, owner.attempt, owner.queue) == ("workers", "1", "gpu-lq")
     assert owner.delegated_template == "workers"
     labels["jobset.sigs.k8s.io/job-restart-attempt"] = "2"
     assert job(metadata={"labels": labels}).attempt == "1.2"

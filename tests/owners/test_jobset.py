@@ -84,12 +84,12 @@ status:
 """)
 
 
-def part(name: str, **more: Any) -> Json:
+def role(name: str, **more: Any) -> Json:
     return {"name": name, "template": {"spec": {}}, **more}
 
 
-def jobset(*parts: Json, status: Json | None = None, **spec: Any) -> Owner:
-    obj = with_identity({"spec": {"replicatedJobs": list(parts), **spec}, "status": status}, "run")
+def jobset(*roles: Json, status: Json | None = None, **spec: Any) -> Owner:
+    obj = with_identity({"spec": {"replicatedJobs": list(roles), **spec}, "status": status}, "run")
     built: Owner = model(JOBSET, obj)
     return built
 
@@ -111,7 +111,7 @@ def test_the_example() -> None:
     assert not owner.restarting
     assert owner.finish is None
     assert owner.resumed_at == datetime(2026, 11, 20, 9, 0, 5, tzinfo=UTC)
-    driver, workers = owner.parts
+    driver, workers = owner.roles
     assert (driver.name, driver.replicas, driver.pods, driver.depends_on) == ("driver", 1, 1, ())
     assert driver.child_names == ("llama-ft-driver-0",)
     assert (driver.ready, driver.succeeded) == (1, 0)
@@ -129,7 +129,7 @@ def test_what_the_example_does_by_itself() -> None:
     rule = FailureRule("RestartJobSetAndIgnoreMaxRestarts", reasons=("PodFailurePolicy",))
     assert owner.policies == Policies(
         success_operator="All",
-        success_parts=("driver",),
+        success_roles=("driver",),
         failure_rules=(rule,),
         restart_strategy="Recreate",
         in_order=False,
@@ -196,7 +196,7 @@ def test_asking_for_independent_children(annotations: Json, spec: Json, claim: s
 
 def test_the_longest_grace_of_its_parts_counts() -> None:
     def ending(name: str, **pod: Any) -> Json:
-        return part(name, template={"spec": {"template": {"spec": pod}}})
+        return role(name, template={"spec": {"template": {"spec": pod}}})
 
     patient = ending("driver", terminationGracePeriodSeconds=120)
     hasty = ending("workers", terminationGracePeriodSeconds=0)
@@ -241,7 +241,7 @@ def test_restarts_of_single_jobs() -> None:
             {"name": "workers", "jobRestarts": [0, 2], "jobRestartsCountTowardsMax": [0, 1]}
         ],
     }
-    owner = jobset(part("workers", replicas=2), status=status, failurePolicy={"maxRestarts": 2})
+    owner = jobset(role("workers", replicas=2), status=status, failurePolicy={"maxRestarts": 2})
     assert owner.job_restarts == {"run-workers-1": 2}
     assert (owner.restarts, owner.counted_restarts, owner.max_restarts) == (1, 1, 2)
     old = child("run-workers-1", restart_attempt="1", job_restart_attempt="1")
@@ -257,20 +257,20 @@ def test_restarts_of_single_jobs() -> None:
 def test_a_count_of_zero_is_omitted(action: str, counted: int) -> None:
     """Before v0.6 there is no such count and no restart that does not count."""
     policy = {"maxRestarts": 3, "rules": [{"action": action}]}
-    owner = jobset(part("workers"), status={"restarts": 5}, failurePolicy=policy)
+    owner = jobset(role("workers"), status={"restarts": 5}, failurePolicy=policy)
     assert (owner.restarts, owner.counted_restarts) == (5, counted)
 
 
 def test_a_restart_in_place_counts_by_the_attempt_of_its_pods() -> None:
     status = {"currentInPlaceRestartAttempt": 2, "previousInPlaceRestartAttempt": 1}
-    owner = jobset(part("workers"), status=status, failurePolicy={"maxRestarts": 3})
+    owner = jobset(role("workers"), status=status, failurePolicy={"maxRestarts": 3})
     assert owner.restarts == 0
     assert owner.counted_restarts == 2
 
 
 def test_in_order_each_part_waits_for_the_one_before() -> None:
-    owner = jobset(part("a"), part("b"), part("c"), startupPolicy={"startupPolicyOrder": "InOrder"})
-    assert [one.depends_on for one in owner.parts] == [
+    owner = jobset(role("a"), role("b"), role("c"), startupPolicy={"startupPolicyOrder": "InOrder"})
+    assert [one.depends_on for one in owner.roles] == [
         (),
         (Dependency("a", "Ready", "startupPolicy"),),
         (Dependency("b", "Ready", "startupPolicy"),),
@@ -278,13 +278,13 @@ def test_in_order_each_part_waits_for_the_one_before() -> None:
 
 
 def test_defaults_of_the_crd() -> None:
-    owner = jobset(part("workers", template=None))
-    (workers,) = owner.parts
+    owner = jobset(role("workers", template=None))
+    (workers,) = owner.roles
     assert (workers.replicas, workers.pods) == (1, 1)
     assert workers.child_names == ("run-workers-0",)
     assert (workers.ready, workers.succeeded) == (None, None)
     assert owner.max_restarts is None
-    assert jobset(part("workers"), failurePolicy={}).max_restarts == 0
+    assert jobset(role("workers"), failurePolicy={}).max_restarts == 0
 
 
 @pytest.mark.parametrize(
@@ -292,8 +292,8 @@ def test_defaults_of_the_crd() -> None:
     [({"parallelism": 4, "completions": 2}, 2), ({"parallelism": 3}, 3), ({"parallelism": 0}, 0)],
 )
 def test_pods_of_a_part(spec: Json, pods: int) -> None:
-    owner = jobset(part("workers", replicas=3, template={"spec": spec}))
-    assert owner.parts[0].pods == pods
+    owner = jobset(role("workers", replicas=3, template={"spec": spec}))
+    assert owner.roles[0].pods == pods
     assert owner.desired == 3 * pods
 
 
@@ -326,13 +326,13 @@ def test_a_restart_that_is_under_way() -> None:
 def test_a_group_that_all_parts_bring_along() -> None:
     def bringing(name: str, group: str) -> Json:
         pod = {"spec": {"schedulingGroup": {"podGroupName": group}, "priorityClassName": "high"}}
-        return part(name, template={"spec": {"template": pod}})
+        return role(name, template={"spec": {"template": pod}})
 
     together = jobset(bringing("driver", "ring"), bringing("workers", "ring"))
     assert (together.group_name, together.priority_class) == ("ring", "high")
     apart = jobset(bringing("driver", "a"), bringing("workers", "b"))
     assert apart.group_name == ""
-    assert [one.group_name for one in apart.parts] == ["a", "b"]
+    assert [one.group_name for one in apart.roles] == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -364,10 +364,10 @@ def test_only_a_foreign_manager_is_named(managed_by: str | None, foreign: str) -
 
 
 def test_two_billion_jobs_are_counted_and_not_named() -> None:
-    spec = {"replicatedJobs": [part("workers", replicas=2**31 - 1)]}
+    spec = {"replicatedJobs": [role("workers", replicas=2**31 - 1)]}
     owner, problem = read(JOBSET, with_identity({"spec": spec}, "run"))
     assert owner.desired == 2**31 - 1
-    assert len(owner.parts[0].child_names) == MAX_CHILDREN
+    assert len(owner.roles[0].child_names) == MAX_CHILDREN
     assert problem is not None
     assert not problem.lost
     assert "workers asks for 2,147,483,647 Jobs" in problem.sentence
@@ -375,7 +375,7 @@ def test_two_billion_jobs_are_counted_and_not_named() -> None:
 
 def test_a_malformed_request_says_in_which_part() -> None:
     containers = [{"resources": {"requests": {"cpu": "?"}}}]
-    bad = part("workers", template={"spec": {"template": {"spec": {"containers": containers}}}})
+    bad = role("workers", template={"spec": {"template": {"spec": {"containers": containers}}}})
     _, problem = read(JOBSET, with_identity({"spec": {"replicatedJobs": [bad]}}, "run"))
     assert problem is not None
     assert problem.sentence == (
@@ -395,12 +395,12 @@ def test_captured_jobsets_say_what_their_state_is_called(file: Any) -> None:
     assert (owner.policies.success_operator, owner.policies.in_order) == ("All", False)
     assert owner.policies.restart_strategy == ("" if owner.max_restarts is None else "Recreate")
     assert (owner.independent_claim, owner.last_action) == ("", "")
-    names = {name for one in owner.parts for name in one.child_names}
+    names = {name for one in owner.roles for name in one.child_names}
     assert {job.meta.ref.name for job in jobs} <= names
     for job in jobs:
         assert job.meta.controller is not None
         assert job.meta.controller.uid == owner.meta.ref.uid
-        assert job.part_name in {one.name for one in owner.parts}
+        assert job.role_name in {one.name for one in owner.roles}
         assert job.attempt.partition(".")[0].isdecimal()
     assert owner.suspended == state.startswith("suspended")
     ended = {
@@ -412,7 +412,7 @@ def test_captured_jobsets_say_what_their_state_is_called(file: Any) -> None:
     if state in ("running", "resumed", "shared-group"):
         assert owner.desired == 5
         assert {job.meta.ref.name for job in jobs} == names
-        assert [one.ready for one in owner.parts] == [1, 2]
+        assert [one.ready for one in owner.roles] == [1, 2]
     if state == "resumed":
         assert owner.resumed_at is not None
     if state == "failed":
@@ -424,7 +424,7 @@ def test_captured_jobsets_say_what_their_state_is_called(file: Any) -> None:
         assert owner.restarting
         assert owner.restarts >= 1
     if state == "depends-on":
-        driver, workers = owner.parts
+        driver, workers = owner.roles
         assert workers.depends_on == (Dependency("driver", "Ready"),)
         assert {job.meta.ref.name for job in jobs} == set(driver.child_names)
     if state == "shared-group":

@@ -22,8 +22,8 @@ from tests.domain_objects import (
     a_group,
     a_job,
     a_jobset,
-    a_part,
     a_pod,
+    a_role,
     child_jobs,
     pods_of,
     requests,
@@ -70,7 +70,7 @@ def test_room_is_freed_elsewhere() -> None:
 
 def jobset(*, others_wait: bool) -> Unit:
     """Two Jobs of one pod; one node is full, one has a taint and room for one pod."""
-    owner = a_jobset("run", a_part("w", jobs=2, pods=1))
+    owner = a_jobset("run", a_role("w", jobs=2, pods=1))
     first, second = child_jobs(owner, requests=GPUS)
     nodes = (
         replace(node("a", gpu=4), now=Load({GPU: 4}, 1)),

@@ -21,8 +21,8 @@ from tests.domain_objects import (
     a_group,
     a_job,
     a_jobset,
-    a_part,
     a_plan,
+    a_role,
     child_jobs,
     facts_of,
     pods_of,
@@ -276,7 +276,7 @@ def told_of(
 
 
 def workers(jobs: int = 1, pods: int = 4) -> Any:
-    return a_part("workers", jobs=jobs, pods=pods, requests=requests(gpu="4"))
+    return a_role("workers", jobs=jobs, pods=pods, requests=requests(gpu="4"))
 
 
 def test_a_jobset_of_one_job_is_made_smaller() -> None:
@@ -314,7 +314,7 @@ def test_or_smaller_ones_where_not_even_one_fits() -> None:
 
 def test_the_other_parts_keep_their_room() -> None:
     """The driver is made anew as well: a whole node is no longer whole with it."""
-    driver = a_part("driver", pods=1, requests=requests(gpu="1"))
+    driver = a_role("driver", pods=1, requests=requests(gpu="1"))
     jobset = a_jobset("run", driver, workers())
     on = {"run-driver-0-0": "c"}
     nodes = [node("a", 4), node("b", 4), node("c", 1, 1)]

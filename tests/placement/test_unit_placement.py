@@ -20,8 +20,8 @@ from tests.domain_objects import (
     a_group,
     a_job,
     a_jobset,
-    a_part,
     a_pod,
+    a_role,
     a_unit,
     child_jobs,
     facts_of,
@@ -142,19 +142,19 @@ def a_set(*parts: Any, **pod: Any) -> Unit:
 
 
 def test_a_shape_has_the_name_of_its_job() -> None:
-    request = request_of(a_set(a_part("driver", pods=1), a_part("workers", pods=3, ask="4")))
+    request = request_of(a_set(a_role("driver", pods=1), a_role("workers", pods=3, ask="4")))
     names = {party.shape.name: party.count for party in request.parties}
     assert names == {"run-driver-0": 1, "run-workers-0": 3}
 
 
 def test_several_jobs_of_a_part_are_named_by_the_part() -> None:
-    request = request_of(a_set(a_part("driver", pods=1, ask="2"), a_part("workers", jobs=3)))
+    request = request_of(a_set(a_role("driver", pods=1, ask="2"), a_role("workers", jobs=3)))
     names = {party.shape.name: party.count for party in request.parties}
     assert names == {"run-driver-0": 1, "workers": 6}
 
 
 def test_parts_that_ask_the_same_are_one_shape() -> None:
-    (party,) = request_of(a_set(a_part("driver", pods=1), a_part("workers"))).parties
+    (party,) = request_of(a_set(a_role("driver", pods=1), a_role("workers"))).parties
     assert (party.shape.name, party.count) == ("driver and workers", 3)
 
 
@@ -425,7 +425,7 @@ def test_a_driver_may_serve_what_no_node_lists() -> None:
 
 
 def test_only_the_shape_without_a_node_is_named() -> None:
-    jobset = a_jobset("run", a_part("driver", pods=1), a_part("workers", pods=2, ask="4"))
+    jobset = a_jobset("run", a_role("driver", pods=1), a_role("workers", pods=2, ask="4"))
     driver, workers = child_jobs(jobset)
     pods = (
         *pods_of(driver, 1, needs=Needs((("pool", "none"),))),

@@ -15,8 +15,8 @@ from tests.domain_objects import (
     NOW,
     a_job,
     a_jobset,
-    a_part,
     a_pod,
+    a_role,
     ago,
     child_jobs,
     failed,
@@ -49,7 +49,7 @@ def test_the_deadline_of_a_job_ends_its_pods() -> None:
 
 
 def test_the_deadline_of_a_child_job_ends_its_pods_only() -> None:
-    jobset = a_jobset("run", a_part("a"), a_part("b"))
+    jobset = a_jobset("run", a_role("a"), a_role("b"))
     first, second = child_jobs(jobset, started_at=ago(60))
     first = replace(first, deadline_seconds=120)
     pods = [*pods_of(first, 2, on="n0", stop_seconds=0), *pods_of(second, 2, on="n0")]

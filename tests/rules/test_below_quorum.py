@@ -16,8 +16,8 @@ from tests.domain_objects import (
     a_hold,
     a_job,
     a_jobset,
-    a_part,
     a_pod,
+    a_role,
     ago,
     an_event,
     child_jobs,
@@ -271,7 +271,7 @@ def test_a_job_that_backs_off_makes_them_by_itself() -> None:
 
 
 def test_held_pods_are_what_it_lacks() -> None:
-    jobset = a_jobset("run", a_part("workers", jobs=2, group_name="ring"))
+    jobset = a_jobset("run", a_role("workers", jobs=2, group_name="ring"))
     one, two = child_jobs(jobset)
     held = replace(two, suspended=True)
     unit = unit_of(jobset, one, held, a_group("ring", quorum=4), *pods_of(one, 2))

@@ -12,7 +12,7 @@ from tests.domain_objects import (
     NOW,
     a_job,
     a_jobset,
-    a_part,
+    a_role,
     ago,
     child_jobs,
     facts_of,
@@ -22,7 +22,7 @@ from tests.domain_objects import (
 from tests.rules.asking import ask_gang, first_gang, found_gang
 
 # JobSet v0.12 resumes a suspended child Job within 0.1 s (real-control-plane.md §3).
-TRAIN = a_jobset("train", a_part("workers", jobs=2, pods=2))
+TRAIN = a_jobset("train", a_role("workers", jobs=2, pods=2))
 FIRST, SECOND = child_jobs(TRAIN)
 
 

@@ -12,8 +12,8 @@ from tests.domain_objects import (
     Made,
     a_condition,
     a_jobset,
-    a_part,
     a_pod,
+    a_role,
     ago,
     an_entry,
     child_jobs,
@@ -115,7 +115,7 @@ def test_not_suspended_yet_or_ended() -> None:
 
 
 def test_a_child_job_whose_own_entry_is_switched_off() -> None:
-    jobset = a_jobset("run", a_part("workers", jobs=2))
+    jobset = a_jobset("run", a_role("workers", jobs=2))
     one, two = child_jobs(jobset)
     off = replace(two, suspended=True)
     entry = an_entry(off, active=False, conditions=(BY_HAND,))

@@ -8,15 +8,15 @@ import pytest
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency
-from tests.domain_objects import a_jobset, a_part, ago, child_jobs, pods_of
+from tests.domain_objects import a_jobset, a_role, ago, child_jobs, pods_of
 from tests.rules.asking import ask, first, found, unit_of
 
 
 def waiting(dependency: Dependency, **driver: Any) -> Unit:
     jobset = a_jobset(
         "run",
-        a_part("driver", pods=1, **driver),
-        a_part("workers", pods=4, depends_on=(dependency,)),
+        a_role("driver", pods=1, **driver),
+        a_role("workers", pods=4, depends_on=(dependency,)),
     )
     job, _ = child_jobs(jobset)
     return unit_of(
@@ -28,7 +28,7 @@ def waiting(dependency: Dependency, **driver: Any) -> Unit:
         desired=4,
         jobs=(),
         pods=(),
-        parts=(jobset.parts[1],),
+        roles=(jobset.roles[1],),
         missing_jobs=("run-workers-0",),
     )
 
@@ -68,10 +68,10 @@ def test_names_the_part_and_how_far_it_is(
 def test_one_of_several_jobs() -> None:
     jobset = a_jobset(
         "run",
-        a_part("init", jobs=3, pods=1, succeeded=1),
-        a_part("leader", pods=1, depends_on=(Dependency("init", "Complete"),)),
+        a_role("init", jobs=3, pods=1, succeeded=1),
+        a_role("leader", pods=1, depends_on=(Dependency("init", "Complete"),)),
     )
-    unit = unit_of(jobset, parts=(jobset.parts[1],), missing_jobs=("run-leader-0",), desired=4)
+    unit = unit_of(jobset, roles=(jobset.roles[1],), missing_jobs=("run-leader-0",), desired=4)
     assert found("dependency-waiting", unit).message == (
         "leader waits until init is Complete: 1 of 3 Jobs is."
     )

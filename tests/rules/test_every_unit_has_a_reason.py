@@ -20,8 +20,8 @@ from tests.domain_objects import (
     a_group,
     a_jobset,
     a_node,
-    a_part,
     a_pod,
+    a_role,
     a_unit,
     ago,
     an_event,
@@ -82,9 +82,9 @@ def pods(draw: Any, name: str, job: Any, group: str) -> Any:
 def units(draw: Any) -> Unit:
     group_kind = draw(st.sampled_from(["none", "gang", "basic", "missing"]))
     group = "" if group_kind == "none" else "ring"
-    driver = a_part("driver", pods=1, ready=draw(st.sampled_from([None, 0, 1])), group_name=group)
+    driver = a_role("driver", pods=1, ready=draw(st.sampled_from([None, 0, 1])), group_name=group)
     depends = draw(st.sampled_from([(), (Dependency("driver", "Ready"),)]))
-    workers = a_part("workers", pods=draw(st.integers(0, 3)), depends_on=depends, group_name=group)
+    workers = a_role("workers", pods=draw(st.integers(0, 3)), depends_on=depends, group_name=group)
     jobset = a_jobset(
         "run",
         driver,

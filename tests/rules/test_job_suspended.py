@@ -13,8 +13,8 @@ from tests.domain_objects import (
     a_group,
     a_hold,
     a_jobset,
-    a_part,
     a_pod,
+    a_role,
     ago,
     an_entry,
     child_jobs,
@@ -33,7 +33,7 @@ def held_unit(
     **sibling: Any,
 ) -> Unit:
     """A JobSet of three Jobs with one PodGroup of all pods; workers-2 is suspended, or held."""
-    jobset = a_jobset("run", a_part("workers", jobs=3, group_name="ring"), restarts=restarts)
+    jobset = a_jobset("run", a_role("workers", jobs=3, group_name="ring"), restarts=restarts)
     one, two, three = child_jobs(jobset)
     group = a_group("ring", quorum=6, placed=placed())
     pods = (*pods_of(one, 2, on="n0"), *pods_of(two, 2, on="n1", **sibling))
@@ -107,7 +107,7 @@ def test_held_after_the_restart_it_was_born_running() -> None:
 
 
 def test_two_people_hold_and_one_is_unknown() -> None:
-    jobset = a_jobset("run", a_part("workers", jobs=5))
+    jobset = a_jobset("run", a_role("workers", jobs=5))
     first_job, *others = child_jobs(jobset)
     stopped = [replace(job, suspended=True) for job in others]
     holds = (a_hold(stopped[0]), a_hold(stopped[1]), a_hold(stopped[2], by="bob"))
@@ -119,7 +119,7 @@ def test_two_people_hold_and_one_is_unknown() -> None:
 
 
 def test_a_job_that_its_own_queue_keeps() -> None:
-    jobset = a_jobset("run", a_part("workers", jobs=2))
+    jobset = a_jobset("run", a_role("workers", jobs=2))
     one, two = child_jobs(jobset)
     two = replace(two, suspended=True)
     unit = unit_of(jobset, one, two, *pods_of(one, 2, on="n0"), an_entry(two))
@@ -128,7 +128,7 @@ def test_a_job_that_its_own_queue_keeps() -> None:
 
 
 def test_alone_as_a_unit_of_its_own() -> None:
-    jobset = a_jobset("run", a_part("workers", jobs=3))
+    jobset = a_jobset("run", a_role("workers", jobs=3))
     one, two, three = child_jobs(jobset)
     held = replace(three, suspended=True)
     leaving = a_pod("run-workers-2-0", on="n0", of=held, deleting_since=ago(2))
@@ -143,7 +143,7 @@ def test_alone_as_a_unit_of_its_own() -> None:
 
 def test_a_sibling_that_lacks_a_member_is_the_news() -> None:
     assert ask("job-suspended", held_unit(ready=False)) is None
-    jobset = a_jobset("run", a_part("workers", jobs=2, group_name="ring"))
+    jobset = a_jobset("run", a_role("workers", jobs=2, group_name="ring"))
     one, two = child_jobs(jobset)
     pods = (*pods_of(one, 1, on="n0"), a_pod("run-workers-0-1", of=one, group="ring"))
     unit = unit_of(jobset, one, replace(two, suspended=True), a_group("ring", quorum=4), *pods)
@@ -152,14 +152,14 @@ def test_a_sibling_that_lacks_a_member_is_the_news() -> None:
 
 def test_a_job_that_waits_for_another_part_is_not_suspended_by_hand() -> None:
     """JobSet leaves a dependent Job suspended after a resume until its dependency is met."""
-    workers = a_part("workers", depends_on=(Dependency("driver", "Ready"),))
-    jobset = a_jobset("run", a_part("driver", pods=1, ready=0), workers)
+    workers = a_role("workers", depends_on=(Dependency("driver", "Ready"),))
+    jobset = a_jobset("run", a_role("driver", pods=1, ready=0), workers)
     _, waiting = child_jobs(jobset, suspended=True)
     unit = unit_of(
         jobset,
         waiting,
         jobs=(waiting,),
-        parts=(jobset.parts[1],),
+        roles=(jobset.roles[1],),
         name="workers",
         held=2,
         desired=2,
@@ -169,8 +169,8 @@ def test_a_job_that_waits_for_another_part_is_not_suspended_by_hand() -> None:
 
 
 def test_a_job_that_waits_for_another_part_is_not_counted_with_a_held_one() -> None:
-    workers = a_part("workers", depends_on=(Dependency("driver", "Ready"),))
-    jobset = a_jobset("run", a_part("driver", jobs=2, pods=1, ready=1), workers)
+    workers = a_role("workers", depends_on=(Dependency("driver", "Ready"),))
+    jobset = a_jobset("run", a_role("driver", jobs=2, pods=1, ready=1), workers)
     running, held, waiting = child_jobs(jobset)
     held, waiting = replace(held, suspended=True), replace(waiting, suspended=True)
     unit = unit_of(
@@ -180,7 +180,7 @@ def test_a_job_that_waits_for_another_part_is_not_counted_with_a_held_one() -> N
         waiting,
         a_hold(held),
         jobs=(held,),
-        parts=(jobset.parts[0],),
+        roles=(jobset.roles[0],),
         name="run-driver-1",
         held=1,
         desired=1,

@@ -17,8 +17,8 @@ from tests.domain_objects import (
     a_group,
     a_job,
     a_jobset,
-    a_part,
     a_pod,
+    a_role,
     ago,
     an_event,
     child_jobs,
@@ -67,7 +67,7 @@ def test_the_replacement_is_refused_by_a_quota() -> None:
 
 def cells(*pods: Made, **fields: Any) -> Unit:
     """The second of two Jobs of one pod each, of a JobSet without groups."""
-    jobset = a_jobset("run", a_part("cells", jobs=2, pods=1))
+    jobset = a_jobset("run", a_role("cells", jobs=2, pods=1))
     one, two = child_jobs(jobset)
     unit = {"jobs": (two,), "desired": 1, "name": two.meta.ref.name, "noun": "Job", **fields}
     return unit_of(jobset, one, two, *pods, **unit)
@@ -75,7 +75,7 @@ def cells(*pods: Made, **fields: Any) -> Unit:
 
 def test_all_pods_of_one_job_while_another_runs() -> None:
     """Without groups the gang is what runs: it is below its size, and a member still runs."""
-    jobset = a_jobset("run", a_part("cells", jobs=2, pods=1))
+    jobset = a_jobset("run", a_role("cells", jobs=2, pods=1))
     one, two = child_jobs(jobset)
     there = a_pod("run-cells-0-0", of=one, on="n0")
     new = a_pod("run-cells-1-0", of=two, text=CORDONED, created_at=ago(20))
@@ -93,7 +93,7 @@ def test_all_pods_of_one_job_while_another_runs() -> None:
 
 def test_how_many_run_of_a_gang_of_which_more_are_there_than_it_asks_for() -> None:
     """The JobSet asks for one pod now, and two are there: there is no such part of one."""
-    jobset = a_jobset("run", a_part("cells", jobs=2, pods=1), desired=1)
+    jobset = a_jobset("run", a_role("cells", jobs=2, pods=1), desired=1)
     one, two = child_jobs(jobset)
     there = a_pod("run-cells-0-0", of=one, on="n0")
     new = a_pod("run-cells-1-0", of=two, text=CORDONED, created_at=ago(20))

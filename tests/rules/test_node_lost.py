@@ -13,8 +13,8 @@ from tests.domain_objects import (
     a_job,
     a_jobset,
     a_node,
-    a_part,
     a_pod,
+    a_role,
     ago,
     child_jobs,
     placed,
@@ -48,7 +48,7 @@ def test_a_silent_node() -> None:
 
 def test_the_node_of_the_only_pod_of_a_job() -> None:
     """Two cells of one pod each: of the gang one of two runs."""
-    jobset = a_jobset("run", a_part("cells", jobs=2, pods=1))
+    jobset = a_jobset("run", a_role("cells", jobs=2, pods=1))
     one, two = child_jobs(jobset)
     there = a_pod("run-cells-0-0", of=one, on="n0")
     gone = a_pod("run-cells-1-0", of=two, on="n1", ready=False)

@@ -12,8 +12,8 @@ from tests.domain_objects import (
     a_group,
     a_job,
     a_jobset,
-    a_part,
     a_pod,
+    a_role,
     a_unit,
     ago,
     child_jobs,
@@ -95,7 +95,7 @@ def test_the_scheduler_has_to_run_or_to_be_another() -> None:
 
 
 def test_another_scheduler_has_placed_pods_of_the_same_gang() -> None:
-    jobset = a_jobset("run", a_part("driver", pods=1), a_part("workers"))
+    jobset = a_jobset("run", a_role("driver", pods=1), a_role("workers"))
     driver, workers = child_jobs(jobset)
     up = a_pod("run-driver-0-0", of=driver, on="n0")
     typo = [a_pod(f"w{n}", of=workers, scheduler_name="defualt-scheduler") for n in (0, 1)]

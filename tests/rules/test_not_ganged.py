@@ -6,7 +6,7 @@ import pytest
 
 from gangboard.domain.health import Health
 from gangboard.domain.owner import GangRequest
-from tests.domain_objects import a_group, a_job, a_jobset, a_part, child_jobs, pods_of
+from tests.domain_objects import a_group, a_job, a_jobset, a_role, child_jobs, pods_of
 from tests.rules.asking import ask, first, found, unit_of
 
 GANG: dict[str, Any] = {"gang_request": GangRequest("gang", 4)}
@@ -32,7 +32,7 @@ def test_the_cluster_serves_no_groups() -> None:
 
 def test_the_field_was_dropped() -> None:
     """JobSet keeps schedulingGroup, the API server drops it from Job and pods with its gate off."""
-    jobset = a_jobset("run", a_part("workers", group_name="ring"))
+    jobset = a_jobset("run", a_role("workers", group_name="ring"))
     (job,) = child_jobs(jobset, group_name="")
     unit = unit_of(jobset, job, *pods_of(job, 2, on="n0"))
     assert found("not-ganged", unit).message == (
@@ -85,7 +85,7 @@ def test_what_a_cluster_without_groups_lacks(
 
 
 def test_pods_that_bring_their_group_along_need_no_gate_of_jobs() -> None:
-    jobset = a_jobset("run", a_part("workers", group_name="ring"))
+    jobset = a_jobset("run", a_role("workers", group_name="ring"))
     (job,) = child_jobs(jobset, group_name="")
     facts = {"gang_api_version": "", "kubernetes": (1, 36)}
     unit = unit_of(jobset, job, *pods_of(job, 2, on="n0"), facts=facts)
@@ -104,6 +104,6 @@ def test_a_job_can_bring_its_group_along() -> None:
 
 
 def test_why_a_field_was_dropped_is_not_known() -> None:
-    jobset = a_jobset("run", a_part("workers", group_name="ring"))
+    jobset = a_jobset("run", a_role("workers", group_name="ring"))
     (job,) = child_jobs(jobset, group_name="")
     assert found("not-ganged", unit_of(jobset, job, *pods_of(job, 2, on="n0"))).advice == ()

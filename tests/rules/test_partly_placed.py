@@ -4,7 +4,7 @@ from typing import Any
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
-from tests.domain_objects import a_group, a_job, a_jobset, a_part, a_pod, child_jobs, placed
+from tests.domain_objects import a_group, a_job, a_jobset, a_pod, a_role, child_jobs, placed
 from tests.placement.making import node
 from tests.rules import texts
 from tests.rules.asking import ask, first, found, ran, unit_of
@@ -64,7 +64,7 @@ def test_the_rest_has_not_been_tried() -> None:
 
 def workers_wait(**fields: Any) -> Unit:
     """The workers of a JobSet of which the driver runs: three pods in all."""
-    jobset = a_jobset("run", a_part("driver", pods=1), a_part("workers"), **fields)
+    jobset = a_jobset("run", a_role("driver", pods=1), a_role("workers"), **fields)
     driver, workers = child_jobs(jobset)
     waiting = [a_pod(f"w{n}", of=workers, text=texts.GPU_SHORT) for n in range(2)]
     return unit_of(

@@ -3,12 +3,12 @@
 import pytest
 
 from gangboard.domain.health import Health
-from tests.domain_objects import a_job, a_jobset, a_part, a_pod, ago, child_jobs, pods_of
+from tests.domain_objects import a_job, a_jobset, a_pod, a_role, ago, child_jobs, pods_of
 from tests.rules.asking import ask, first, found, unit_of
 
 
 def test_parallelism_zero() -> None:
-    jobset = a_jobset("run", a_part("workers", jobs=2))
+    jobset = a_jobset("run", a_role("workers", jobs=2))
     one, _ = child_jobs(jobset, parallelism=0)
     unit = unit_of(jobset, one, desired=2, name="run-workers-0", noun="Job")
     finding = found("paused", unit)
@@ -18,7 +18,7 @@ def test_parallelism_zero() -> None:
 
 
 def test_scaled_to_zero() -> None:
-    unit = unit_of(a_jobset("run", a_part("workers", jobs=0)))
+    unit = unit_of(a_jobset("run", a_role("workers", jobs=0)))
     assert found("paused", unit).message == "JobSet run asks for no pods."
     assert first(unit) == "paused"
 

@@ -10,8 +10,8 @@ from tests.domain_objects import (
     a_group,
     a_job,
     a_jobset,
-    a_part,
     a_pod,
+    a_role,
     ago,
     an_event,
     child_jobs,
@@ -90,7 +90,7 @@ def test_a_webhook_is_quoted() -> None:
 
 
 def test_a_jobset_that_cannot_make_its_jobs() -> None:
-    jobset = a_jobset("run", a_part("workers", jobs=2))
+    jobset = a_jobset("run", a_role("workers", jobs=2))
     note = (
         'jobs.batch "run-workers-1" is forbidden: exceeded quota: q, requested: '
         "count/jobs.batch=1, used: count/jobs.batch=1, limited: count/jobs.batch=1"
@@ -174,7 +174,7 @@ def test_a_quota_that_is_short_no_more_is_tried_again_by_the_controller() -> Non
 
 
 def test_one_of_two_jobs_tells_only_the_least_that_is_short() -> None:
-    jobset = a_jobset("run", a_part("workers", jobs=2, pods=4))
+    jobset = a_jobset("run", a_role("workers", jobs=2, pods=4))
     one, two = child_jobs(jobset)
     event = an_event(one, "FailedCreate", texts.QUOTA)
     unit = unit_of(

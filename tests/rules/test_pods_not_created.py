@@ -15,8 +15,8 @@ from tests.domain_objects import (
     a_group,
     a_job,
     a_jobset,
-    a_part,
     a_pod,
+    a_role,
     a_workload,
     ago,
     an_event,
@@ -71,7 +71,7 @@ def test_the_manager_is_named() -> None:
 
 
 def test_child_jobs_that_are_not_there() -> None:
-    jobset = a_jobset("run", a_part("workers", jobs=3))
+    jobset = a_jobset("run", a_role("workers", jobs=3))
     one, *_ = child_jobs(jobset)
     missing = ("run-workers-1", "run-workers-2")
     unit = unit_of(jobset, one, *pods_of(one, 2, on="n0"), missing_jobs=missing)

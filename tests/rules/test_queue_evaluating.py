@@ -17,8 +17,8 @@ from tests.domain_objects import (
     a_hold,
     a_job,
     a_jobset,
-    a_part,
     a_pod,
+    a_role,
     ago,
     an_entry,
     child_jobs,
@@ -193,7 +193,7 @@ def test_what_could_not_be_looked_at_is_not_called_absent() -> None:
 
 # Child Jobs with entries of their own
 
-RUN = a_jobset("run", a_part("workers", jobs=2))
+RUN = a_jobset("run", a_role("workers", jobs=2))
 
 
 def queued(job: Owner, **entry: Any) -> tuple[Owner, QueueEntry]:
@@ -241,7 +241,7 @@ def test_one_waits_in_a_queue_and_another_is_held() -> None:
 
 
 def test_many_jobs_in_queues_are_one_finding() -> None:
-    jobset = a_jobset("run", a_part("workers", jobs=6))
+    jobset = a_jobset("run", a_role("workers", jobs=6))
     things = [thing for job in child_jobs(jobset) for thing in queued(job)]
     verdict = assess(facts_of(jobset, *things))
     assert [one.message for one in verdict.findings] == [

@@ -6,15 +6,15 @@ from typing import Any
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency
-from tests.domain_objects import a_group, a_jobset, a_part, a_pod, child_jobs, pods_of
+from tests.domain_objects import a_group, a_jobset, a_pod, a_role, child_jobs, pods_of
 from tests.rules.asking import ask, first, found, unit_of
 
 
 def deadlocked(quorum: int = 5, version: str = "v1beta1", **driver: Any) -> Unit:
     jobset = a_jobset(
         "run",
-        a_part("driver", pods=1, ready=0, group_name="ring"),
-        a_part("workers", pods=4, group_name="ring", depends_on=(Dependency("driver", "Ready"),)),
+        a_role("driver", pods=1, ready=0, group_name="ring"),
+        a_role("workers", pods=4, group_name="ring", depends_on=(Dependency("driver", "Ready"),)),
     )
     job, _ = child_jobs(jobset)
     pod = a_pod("run-driver-0-0", of=job, group="ring", **driver)
@@ -66,7 +66,7 @@ def test_the_same_parts_in_two_groups_only_wait() -> None:
     unit = deadlocked()
     workers = replace(
         unit,
-        parts=(unit.owner.parts[1],),
+        roles=(unit.owner.roles[1],),
         jobs=(),
         pods=(),
         group=None,
@@ -79,7 +79,7 @@ def test_the_same_parts_in_two_groups_only_wait() -> None:
 
 
 def test_workers_that_exist_are_only_below_quorum() -> None:
-    jobset = a_jobset("run", a_part("driver", pods=1), a_part("workers", pods=4))
+    jobset = a_jobset("run", a_role("driver", pods=1), a_role("workers", pods=4))
     driver, workers = child_jobs(jobset, group_name="ring")
     pods = (*pods_of(driver, 1), *pods_of(workers, 2))
     unit = unit_of(jobset, driver, workers, a_group("ring", quorum=5), *pods)

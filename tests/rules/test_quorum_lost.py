@@ -10,8 +10,8 @@ from tests.domain_objects import (
     a_hold,
     a_job,
     a_jobset,
-    a_part,
     a_pod,
+    a_role,
     child_jobs,
     placed,
     pods_of,
@@ -34,7 +34,7 @@ def finishing(quorum: int = 4, version: str = "v1beta1") -> Unit:
 
 def held(*, by_hold: bool = False, **fields: Any) -> Unit:
     """A JobSet whose three Jobs share a group; one is suspended, a sibling lost a pod."""
-    jobset = a_jobset("run", a_part("workers", jobs=3, group_name="ring"))
+    jobset = a_jobset("run", a_role("workers", jobs=3, group_name="ring"))
     one, two, three = child_jobs(jobset)
     pods = (
         *pods_of(one, 2, on="n0"),

@@ -13,8 +13,8 @@ from tests.domain_objects import (
     a_group,
     a_job,
     a_jobset,
-    a_part,
     a_pod,
+    a_role,
     ago,
     an_event,
     child_jobs,
@@ -79,7 +79,7 @@ def test_one_job_of_a_jobset(counted: int, text: str) -> None:
     """RestartJobAndIgnoreMaxRestarts: of what does not count no limit is said."""
     jobset = a_jobset(
         "run",
-        a_part("workers", jobs=2),
+        a_role("workers", jobs=2),
         job_restarts={"run-workers-1": 2},
         counted_restarts=counted,
         max_restarts=3,
@@ -156,8 +156,8 @@ def test_a_refused_job_beside_members_that_are_tried_first_now() -> None:
     """The quorum exists, so the refusal is not its reason; nobody has said a word about its pod yet."""
     made = a_jobset(
         "run",
-        a_part("driver", pods=1, group_name="ring"),
-        a_part("workers", pods=1, group_name="ring"),
+        a_role("driver", pods=1, group_name="ring"),
+        a_role("workers", pods=1, group_name="ring"),
         restarts=1,
         max_restarts=3,
         restarting=True,

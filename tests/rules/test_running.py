@@ -7,8 +7,8 @@ from tests.domain_objects import (
     a_group,
     a_job,
     a_jobset,
-    a_part,
     a_pod,
+    a_role,
     ago,
     child_jobs,
     placed,
@@ -40,7 +40,7 @@ def test_some_are_done() -> None:
 
 
 def test_a_child_job_that_is_done() -> None:
-    jobset = a_jobset("run", a_part("driver", pods=1), a_part("workers"))
+    jobset = a_jobset("run", a_role("driver", pods=1), a_role("workers"))
     driver, _ = child_jobs(jobset, finish=succeeded(), succeeded_pods=1)
     unit = unit_of(jobset, driver, desired=1, name="run-driver-0", noun="Job")
     assert found("running", unit).message == "Job run-driver-0: Its pod has succeeded."
@@ -71,4 +71,4 @@ def test_nothing_wanted_is_not_running() -> None:
     (job,) = child_jobs(jobset)
     held = unit_of(jobset, replace(job, suspended=True))
     assert ask("running", held) is None
-    assert ask("running", unit_of(a_jobset("run", a_part(jobs=0)))) is None
+    assert ask("running", unit_of(a_jobset("run", a_role(jobs=0)))) is None

@@ -6,14 +6,14 @@ from gangboard.domain.facts import Unit
 from gangboard.domain.health import Stage
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.registry import UnitRule
-from tests.domain_objects import a_jobset, a_part, child_jobs
+from tests.domain_objects import a_jobset, a_role, child_jobs
 from tests.rules.asking import unit_of
 
 RULE = UnitRule("toy", Stage.RUN, "Toy", 1, lambda unit: None)
 
 
 def one_of_two() -> Unit:
-    made = a_jobset("run", a_part("a", pods=2), a_part("b", pods=2), desired=4)
+    made = a_jobset("run", a_role("a", pods=2), a_role("b", pods=2), desired=4)
     first, second = child_jobs(made)
     return unit_of(made, first, second, jobs=(first,), name="run-a-0", noun="Job", desired=2)
 

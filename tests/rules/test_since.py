@@ -17,8 +17,8 @@ from tests.domain_objects import (
     a_group,
     a_job,
     a_jobset,
-    a_part,
     a_pod,
+    a_role,
     ago,
     child_jobs,
     facts_of,
@@ -80,7 +80,7 @@ def test_running_is_not_known_where_a_pod_is_not_there_any_more() -> None:
 def test_a_gang_of_several_jobs_runs_since_the_last_of_them_does(
     driver: float, since: datetime | None
 ) -> None:
-    jobset = a_jobset("run", a_part("driver", pods=1), a_part("workers", pods=2))
+    jobset = a_jobset("run", a_role("driver", pods=1), a_role("workers", pods=2))
     first, second = child_jobs(jobset, created_at=ago(DAY))
     pods = [done("a", first, driver), up("b", second, 9000), up("c", second, 7200)]
     finding = assess(facts_of(jobset, first, second, *pods)).finding
@@ -146,7 +146,7 @@ def test_members_lost_since_too_few_are_left() -> None:
 
 def test_restarting_since_the_jobset_says_it() -> None:
     said = (a_condition("RestartingJobSet", since=ago(45)),)
-    jobset = a_jobset("run", a_part("workers", pods=2), restarts=1, max_restarts=3, conditions=said)
+    jobset = a_jobset("run", a_role("workers", pods=2), restarts=1, max_restarts=3, conditions=said)
     (job,) = child_jobs(replace(jobset, restarting=True))[:1]
     unit = unit_of(replace(jobset, restarting=True), job, down("a", job, 20), up("b", job, 10))
     assert found("restarting", unit).since == ago(45)

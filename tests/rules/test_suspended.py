@@ -10,8 +10,8 @@ from tests.domain_objects import (
     a_hold,
     a_job,
     a_jobset,
-    a_part,
     a_pod,
+    a_role,
     ago,
     child_jobs,
     facts_of,
@@ -51,7 +51,7 @@ def test_the_old_refusal_of_its_group_is_not_shown() -> None:
 
 
 def test_every_unfinished_job_is_suspended() -> None:
-    jobset = a_jobset("run", a_part("driver", pods=1), a_part("workers", jobs=2))
+    jobset = a_jobset("run", a_role("driver", pods=1), a_role("workers", jobs=2))
     driver, *workers = child_jobs(jobset, suspended=True)
     done = replace(driver, suspended=False, finish=succeeded())
     finding = found_gang("suspended", facts_of(jobset, done, *workers))
@@ -73,7 +73,7 @@ def test_the_only_job_is_held() -> None:
 
 
 def test_one_of_two_jobs_is_not_all() -> None:
-    jobset = a_jobset("run", a_part("workers", jobs=2))
+    jobset = a_jobset("run", a_role("workers", jobs=2))
     first, second = child_jobs(jobset)
     facts = facts_of(jobset, first, replace(second, suspended=True))
     assert ask_gang("suspended", facts) is None
@@ -92,7 +92,7 @@ def test_how_it_goes_on() -> None:
     assert found_gang("suspended", facts_of(job, holds_known=False)).advice == (
         "Resume Job train to let it run (in place).",
     )
-    jobset = a_jobset("run", a_part("workers", jobs=2))
+    jobset = a_jobset("run", a_role("workers", jobs=2))
     jobs = child_jobs(jobset, suspended=True)
     assert found_gang("suspended", facts_of(jobset, *jobs)).advice == (
         "Resume Jobs run-workers-0 and run-workers-1 to let them run (in place).",

@@ -11,7 +11,7 @@ from gangboard.domain.reading.wording import (
     sentence,
     shorten,
 )
-from tests.domain_objects import a_job, a_jobset, a_part, a_pod, ago
+from tests.domain_objects import a_job, a_jobset, a_pod, a_role, ago
 from tests.rules.asking import ask, unit_of
 
 
@@ -59,14 +59,14 @@ def test_pods_left() -> None:
 
 def test_a_part_of_a_gang_is_named() -> None:
     whole = unit_of(a_job("train"), name="train", noun="Job")
-    jobset = a_jobset("run", a_part("workers", jobs=2))
+    jobset = a_jobset("run", a_role("workers", jobs=2))
     part = unit_of(jobset, name="run-workers-1", noun="Job", desired=2)
     assert scope(whole) == ""
     assert scope(part) == "Job run-workers-1: "
 
 
 def test_the_name_is_not_said_twice() -> None:
-    jobset = a_jobset("run", a_part("workers", jobs=2))
+    jobset = a_jobset("run", a_role("workers", jobs=2))
     part = unit_of(
         jobset,
         jobs=(),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gangboard.simulator import EXPECTED, Fleet, Gang, NodePool, Part, PodShape, Simulator
+from gangboard.simulator import EXPECTED, Fleet, Gang, NodePool, PodShape, Role, Simulator
 from gangboard.simulator.builder import FleetError
 from gangboard.simulator.fleet import EAST, WEST
 from gangboard.simulator.placing import Room, requests_of
@@ -105,7 +105,7 @@ def test_a_script_that_cannot_be_is_refused() -> None:
     shape = PodShape(gpus=4, pool="n")
 
     def fleet(states: tuple[str, ...]) -> Fleet:
-        gang = Gang("t", "Job", "x", "running", parts=(Part("", shape, pods=2, states=states),))
+        gang = Gang("t", "Job", "x", "running", roles=(Role("", shape, pods=2, states=states),))
         return Fleet("broken", pools, (gang,))
 
     with pytest.raises(FleetError, match="is said to have a node, but 0/1 nodes are available"):
@@ -117,7 +117,7 @@ def test_a_script_that_cannot_be_is_refused() -> None:
 
 def test_scripts_use_words_that_exist() -> None:
     states = Counter(
-        state for gang in (*EAST.gangs, *WEST.gangs) for part in gang.parts for state in part.states
+        state for gang in (*EAST.gangs, *WEST.gangs) for role in gang.roles for state in role.states
     )
     assert states.keys() <= WORDS | {"absent", "error"}
 

@@ -134,7 +134,7 @@ def _failure(gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str]) 
     if owner.max_restarts is None:
         return [f"If another Job fails, {name} fails (it has no failure policy) and {_lost(job)}."]
     stopped = Counter(
-        gang.jobs[uid].part_name for uid in (chosen & gang.jobs.keys()) | {job.meta.ref.uid}
+        gang.jobs[uid].role_name for uid in (chosen & gang.jobs.keys()) | {job.meta.ref.uid}
     )
     rules = owner.policies.failure_rules if owner.policies else ()
     found = [
@@ -149,18 +149,18 @@ def _failure(gang: GangIndex, job: Owner, lever: Lever, chosen: frozenset[str]) 
 
 
 def _is_about_all(rule: FailureRule) -> bool:
-    return not (rule.reasons or rule.parts or rule.patterns)
+    return not (rule.reasons or rule.roles or rule.patterns)
 
 
 def _concerns_others(gang: GangIndex, stopped: Mapping[str, int], rule: FailureRule) -> bool:
-    """Whether a rule can be met by another Job, by part → Jobs that are stopped and do not fail."""
-    if not rule.parts:
+    """Whether a rule can be met by another Job, by role → Jobs that are stopped and do not fail."""
+    if not rule.roles:
         return True
-    return any(gang.open_parts.get(part, 0) > stopped.get(part, 0) for part in rule.parts)
+    return any(gang.open_roles.get(role, 0) > stopped.get(role, 0) for role in rule.roles)
 
 
 def _occasion(rule: FailureRule) -> str:
-    who = f"a Job of {names(rule.parts)}" if rule.parts else "another Job"
+    who = f"a Job of {names(rule.roles)}" if rule.roles else "another Job"
     with_what = [
         *([" or ".join(rule.reasons)] if rule.reasons else ()),
         *([f"a message like {' or '.join(rule.patterns)}"] if rule.patterns else ()),

@@ -11,7 +11,7 @@ from gangboard.domain.action import ActionContext, ClusterLevers, Lever
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Controller, ObjectRef
-from gangboard.domain.owner import Owner, Part
+from gangboard.domain.owner import Owner, Role
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import NOT_KNOWN, QueueStanding, QueueStatus, queue_statuses_of
 from gangboard.domain.reading.wording import label, names
@@ -46,16 +46,16 @@ class GangIndex:
     """How a queue stands to the owner and to each of its Jobs, by uid."""
     queued_jobs: Mapping[str, Owner]
     """Unfinished child Jobs that a queue manages one by one, by uid."""
-    parts: Mapping[str, Part]
-    dependents: Mapping[str, tuple[Part, ...]]
-    """Part → the parts that wait for it."""
+    roles: Mapping[str, Role]
+    dependents: Mapping[str, tuple[Role, ...]]
+    """Role → the roles that wait for it."""
     unfinished: int
     running: frozenset[str]
     """uids of the child Jobs that ask for pods."""
-    open_parts: Mapping[str, int]
-    """Part → its unfinished child Jobs, those not made yet included."""
+    open_roles: Mapping[str, int]
+    """Role → its unfinished child Jobs, those not made yet included."""
     absent: Mapping[str, int]
-    """Part → its child Jobs that do not exist."""
+    """Role → its child Jobs that do not exist."""
     groups: Mapping[str, Group]
     """PodGroups by name."""
     groups_of: Mapping[str, Group]
@@ -158,13 +158,13 @@ def index_gang(context: ActionContext, queue_visibility: str = NOT_KNOWN) -> Gan
     running = [job for job in unfinished if asks_for_pods(job)]
     created = {job.meta.ref.name for job in jobs.values()}
     absent = {
-        part.name: sum(name not in created for name in part.child_names) for part in owner.parts
+        role.name: sum(name not in created for name in role.child_names) for role in owner.roles
     }
-    open_parts = Counter(job.part_name for job in unfinished) + Counter(absent)
-    dependents: dict[str, list[Part]] = defaultdict(list)
-    for part in owner.parts:
-        for name in {dependency.part for dependency in part.depends_on}:
-            dependents[name].append(part)
+    open_roles = Counter(job.role_name for job in unfinished) + Counter(absent)
+    dependents: dict[str, list[Role]] = defaultdict(list)
+    for role in owner.roles:
+        for name in {dependency.role for dependency in role.depends_on}:
+            dependents[name].append(role)
     seats: Counter[str] = Counter()
     for job in running:
         seats[job.group_name] += seats_of(job)
@@ -185,11 +185,11 @@ def index_gang(context: ActionContext, queue_visibility: str = NOT_KNOWN) -> Gan
             for job in unfinished
             if queue_statuses[job.meta.ref.uid].is_managed
         },
-        parts={part.name: part for part in owner.parts},
+        roles={role.name: role for role in owner.roles},
         dependents={name: tuple(found) for name, found in dependents.items()},
-        unfinished=sum(open_parts.values()),
+        unfinished=sum(open_roles.values()),
         running=frozenset(job.meta.ref.uid for job in running),
-        open_parts=open_parts,
+        open_roles=open_roles,
         absent=absent,
         groups={group.meta.ref.name: group for group in groups},
         groups_of={uid: group for group in groups for uid in group.meta.owner_uids},

@@ -151,13 +151,13 @@ def _paused_only(gang: GangIndex) -> tuple[str, ...]:
 def of_resume(gang: GangIndex, job: Owner) -> tuple[str, ...]:
     """Return what a person should know before this Job runs again."""
     found = []
-    part = gang.parts.get(job.part_name)
-    for dependency in part.depends_on if part is not None else ():
-        on = gang.parts.get(dependency.part)
+    role = gang.roles.get(job.role_name)
+    for dependency in role.depends_on if role is not None else ():
+        on = gang.roles.get(dependency.role)
         reached = reached_jobs(on, dependency) if on is not None else None
         if on is not None and reached is not None and reached < on.replicas:
             found.append(
-                f"{job.part_name} should wait until {on.name} is {dependency.status}, and "
+                f"{job.role_name} should wait until {on.name} is {dependency.status}, and "
                 f"{out_of(reached, on.replicas, 'Job')} {is_or_are(reached)}: it starts all the same."
             )
     if job.suspended and is_paused(job):

@@ -39,10 +39,10 @@ def success(gang: GangIndex, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
     policies = gang.owner.policies
     if policies is None:
         return ()
-    name, targets = gang.name, policies.success_parts
-    mine = sum(not targets or job.part_name in targets for job in jobs)
+    name, targets = gang.name, policies.success_roles
+    mine = sum(not targets or job.role_name in targets for job in jobs)
     any_one = policies.success_operator == "Any"
-    rivals = sum(gang.open_parts.get(part, 0) for part in targets) if targets else gang.unfinished
+    rivals = sum(gang.open_roles.get(role, 0) for role in targets) if targets else gang.unfinished
     if mine and not (any_one and rivals > mine):
         return (
             f"{name} cannot complete while {_they_are(jobs)} {STATE[lever]} (success policy "
@@ -92,20 +92,20 @@ def _stops_what_runs(gang: GangIndex, jobs: Jobs) -> bool:
 
 
 def _still_to_start(gang: GangIndex, jobs: Jobs, lever: Lever) -> list[str]:
-    """Return the parts of other Jobs that will start by themselves: nothing stopped waits for them.
+    """Return the roles of other Jobs that will start by themselves: nothing stopped waits for them.
 
     A Job that is not made, or is suspended without a Hold, starts when a dependency is met or a queue
     admits it.
     """
     uids, blocked = _uids(jobs), _blocked(gang, jobs, lever)
-    parts = {name: None for name, number in gang.absent.items() if number}
+    roles = {name: None for name, number in gang.absent.items() if number}
     for uid, job in gang.jobs.items():
-        part = gang.parts.get(job.part_name)
-        waits = bool(part and part.depends_on) or gang.wait_of(job) is not None
+        role = gang.roles.get(job.role_name)
+        waits = bool(role and role.depends_on) or gang.wait_of(job) is not None
         stopped = not job.suspended or is_paused(job) or bool(gang.holds_on(job))
         if job.finish is None and uid not in uids and waits and not stopped:
-            parts[job.part_name] = None
-    return [name for name in parts if name not in blocked]
+            roles[job.role_name] = None
+    return [name for name in roles if name not in blocked]
 
 
 def _last_running(gang: GangIndex, jobs: Jobs, lever: Lever) -> str:
@@ -129,7 +129,7 @@ def _last_running(gang: GangIndex, jobs: Jobs, lever: Lever) -> str:
 
 
 def _dependents(gang: GangIndex, jobs: Jobs, lever: Lever) -> list[str]:
-    """Name the parts that depend on them: those not made yet wait now, the others later.
+    """Name the roles that depend on them: those not made yet wait now, the others later.
 
     A dependency is looked at when Jobs are made and when a JobSet is resumed (depends_on.go, JobSet
     v0.12); what runs already runs on.
@@ -159,33 +159,33 @@ def _depend(blocked: dict[str, str]) -> str:
 def _blocked(
     gang: GangIndex, jobs: Jobs, lever: Lever, *, only_absent: bool = False
 ) -> dict[str, str]:
-    """Return the parts that cannot start without these Jobs → the part of theirs it comes down to.
+    """Return the roles that cannot start without these Jobs → the role of theirs it comes down to.
 
-    Directly or through each other. `only_absent`: of parts whose Jobs exist nothing is said, and
-    nothing waits for them in vain. A Job at parallelism 0 counts as ready. Parts that are stopped as
+    Directly or through each other. `only_absent`: of roles whose Jobs exist nothing is said, and
+    nothing waits for them in vain. A Job at parallelism 0 counts as ready. Roles that are stopped as
     a whole are not named.
     """
-    chosen = Counter(job.part_name for job in jobs)
+    chosen = Counter(job.role_name for job in jobs)
     origins = dict.fromkeys(chosen)
-    whole = {part for part, number in chosen.items() if gang.open_parts.get(part, 0) <= number}
+    whole = {role for role, number in chosen.items() if gang.open_roles.get(role, 0) <= number}
     found: dict[str, str] = {}
     waiting = [(name, name) for name in origins]
     for blocker, origin in waiting:
-        for part in gang.dependents.get(blocker, ()):
+        for role in gang.dependents.get(blocker, ()):
             unmet = any(
-                on.part == blocker
+                on.role == blocker
                 and (
                     blocker not in origins
                     or on.status == "Complete"
                     or lever is not Lever.PARALLELISM
                 )
-                for on in part.depends_on
+                for on in role.depends_on
             )
-            if only_absent and not gang.absent[part.name]:
+            if only_absent and not gang.absent[role.name]:
                 continue
-            if unmet and part.name != origin and part.name not in whole and part.name not in found:
-                found[part.name] = origin
-                waiting.append((part.name, origin))
+            if unmet and role.name != origin and role.name not in whole and role.name not in found:
+                found[role.name] = origin
+                waiting.append((role.name, origin))
     return found
 
 
@@ -241,8 +241,8 @@ def _they_are(jobs: Jobs) -> str:
 
 
 def _policy(policies: Policies) -> str:
-    parts = policies.success_parts
-    return f"{policies.success_operator} of {names(parts)}" if parts else policies.success_operator
+    roles = policies.success_roles
+    return f"{policies.success_operator} of {names(roles)}" if roles else policies.success_operator
 
 
 def _clock(policies: Policies) -> str:

@@ -52,9 +52,9 @@ def creation_due(unit: Unit) -> datetime | None:
 
 
 def _dependencies_met(unit: Unit) -> Iterator[datetime | None]:
-    """Return when the parts that this unit depended on moved last."""
-    names = {dependency.part for part in unit.parts for dependency in part.depends_on}
-    jobs = [job for job in unit.facts.jobs if job.part_name in names] if names else []
+    """Return when the roles that this unit depended on moved last."""
+    names = {dependency.role for role in unit.roles for dependency in role.depends_on}
+    jobs = [job for job in unit.facts.jobs if job.role_name in names] if names else []
     yield from (job.finish.at for job in jobs if job.finish is not None)
     uids = {job.meta.ref.uid for job in jobs}
     for pod in unit.facts.pods if uids else ():

@@ -9,7 +9,7 @@ from gangboard.domain.facts import GangFacts
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.dependencies import dependent_parts
+from gangboard.domain.reading.dependencies import dependent_roles
 from gangboard.domain.reading.wording import names, shorten
 from gangboard.domain.verdict import Evidence
 
@@ -56,18 +56,18 @@ def _age(hold: Hold) -> tuple[bool, float, str]:
 def resume_advice(facts: GangFacts, suspended: Iterable[Owner]) -> tuple[str, ...]:
     """Return how these go on, as `how_to_resume`; nothing where somebody else would suspend again.
 
-    That is a queue, a part that they depend on, whatever owns the topmost object that is known here,
+    That is a queue, a role that they depend on, whatever owns the topmost object that is known here,
     or another controller that decides about them (`spec.managedBy`).
     """
     if facts.owner.meta.controller is not None or facts.owner.managed_by:
         return ()
-    waiting = dependent_parts(facts.owner)
+    waiting = dependent_roles(facts.owner)
     found = [
         one
         for one in suspended
         if not facts.queue_statuses[one.meta.ref.uid].is_managed
         and not one.managed_by
-        and not (one.part_name and one.part_name in waiting)
+        and not (one.role_name and one.role_name in waiting)
     ]
     if not found:
         return ()

@@ -1,7 +1,7 @@
 """`job-suspended`: some child Jobs are suspended, and everything that is not suspended runs.
 
 It is silent while anything else of the unit lacks a member: that is then the news. A child Job
-that JobSet keeps suspended because its part depends on another one is not meant, nor one that its
+that JobSet keeps suspended because its role depends on another one is not meant, nor one that its
 queue has not admitted. The sentence says who holds each of them, and that nobody is known to where no Hold is.
 """
 
@@ -14,7 +14,7 @@ from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
-from gangboard.domain.reading.dependencies import dependent_parts
+from gangboard.domain.reading.dependencies import dependent_roles
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.job_holds import (
     born_suspended,
@@ -58,17 +58,17 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _stopped(facts: GangFacts, jobs: Iterable[Owner]) -> list[Owner]:
-    """Return the suspended Jobs, without those that a queue keeps so, or JobSet until another part is there."""
+    """Return the suspended Jobs, without those that a queue keeps so, or JobSet until another role is there."""
     queued = {job.meta.ref.uid for job in kept_jobs(facts)}
     holds = holds_by_job(facts.holds)
-    waiting = dependent_parts(facts.owner)
+    waiting = dependent_roles(facts.owner)
     return [
         job
         for job in jobs
         if job.suspended
         and job.finish is None
         and job.meta.ref.uid not in queued
-        and (job.part_name not in waiting or hold_of(job, holds) is not None)
+        and (job.role_name not in waiting or hold_of(job, holds) is not None)
     ]
 
 

@@ -16,7 +16,7 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
 from gangboard.domain.reading.attempt_history import restart_under_way
 from gangboard.domain.reading.creation_refusal import newest_creation_refusal
-from gangboard.domain.reading.dependencies import waiting_parts
+from gangboard.domain.reading.dependencies import waiting_roles
 from gangboard.domain.reading.findings import still_starting, unit_finding
 from gangboard.domain.reading.grace import COUNT_GRACE, unchanged_since
 from gangboard.domain.reading.job_holds import how_to_resume
@@ -60,7 +60,7 @@ def find(unit: Unit) -> Finding | None:
         return None
     if not live_count(unit) and not has_lost_all(unit):
         return None
-    if waiting_parts(unit) or failing_jobs(unit):
+    if waiting_roles(unit) or failing_jobs(unit):
         return None
     if missing(unit) and newest_creation_refusal(unit) is not None:
         return None

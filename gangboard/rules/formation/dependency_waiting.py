@@ -1,8 +1,8 @@
-"""`dependency-waiting`: a part waits for another part of its owner to be Ready or Complete.
+"""`dependency-waiting`: a role waits for another role of its owner to be Ready or Complete.
 
 JobSet makes the Jobs of a ReplicatedJob with `dependsOn`, or late in the startup order, only when
 the one before has reached its state (jobset-kueue.md §2.1, §2.2). It is a symptom: whatever the
-other part lacks is nearer to the cause.
+other role lacks is nearer to the cause.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.reading.attempt_history import attempt_start
-from gangboard.domain.reading.dependencies import Waiting, reached_jobs, waiting_parts
+from gangboard.domain.reading.dependencies import Waiting, reached_jobs, waiting_roles
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import is_formed
 from gangboard.domain.reading.wording import is_or_are, out_of
@@ -19,11 +19,11 @@ from gangboard.domain.verdict import Evidence, Finding
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding when pods of the unit are not made because of a part outside of it."""
+    """Return a finding when pods of the unit are not made because of a role outside of it."""
     if unit.current and is_formed(unit):
         return None
-    inner = {part.name for part in unit.parts}
-    waits = [wait for wait in waiting_parts(unit) if wait.dependency.part not in inner]
+    inner = {role.name for role in unit.roles}
+    waits = [wait for wait in waiting_roles(unit) if wait.dependency.role not in inner]
     if not waits:
         return None
     wait = waits[0]
@@ -39,12 +39,12 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _message(wait: Waiting) -> str:
-    waiter, dependency = wait.part.name, wait.dependency
+    waiter, dependency = wait.role.name, wait.dependency
     verb = "wait" if waiter.endswith("s") else "waits"
     why = " (startup order)" if dependency.origin == "startupPolicy" else ""
-    until = f"{waiter} {verb} until {dependency.part} is {dependency.status}{why}"
+    until = f"{waiter} {verb} until {dependency.role} is {dependency.status}{why}"
     if wait.on is None:
-        return f"{until}, but there is no part {dependency.part}."
+        return f"{until}, but there is no part {dependency.role}."
     reached = reached_jobs(wait.on, dependency)
     if reached is None:
         return f"{until}."
@@ -52,7 +52,7 @@ def _message(wait: Waiting) -> str:
 
 
 def _evidence(unit: Unit, wait: Waiting) -> tuple[Evidence, ...]:
-    found = [Evidence(wait.dependency.origin, wait.dependency.part, unit.owner.meta.ref)]
+    found = [Evidence(wait.dependency.origin, wait.dependency.role, unit.owner.meta.ref)]
     if wait.on is not None:
         reached = reached_jobs(wait.on, wait.dependency)
         if reached is not None:

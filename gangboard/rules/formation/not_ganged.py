@@ -73,9 +73,9 @@ def _asks(unit: Unit, job: Owner) -> bool:
 
 
 def _template_group(unit: Unit, job: Owner) -> str:
-    """Return the PodGroup that the template of the Job, or of its part, names."""
-    parts = [part.group_name for part in unit.owner.parts if part.name == job.part_name]
-    return job.group_name or next((name for name in parts if name), "")
+    """Return the PodGroup that the template of the Job, or of its role, names."""
+    roles = [role.group_name for role in unit.owner.roles if role.name == job.role_name]
+    return job.group_name or next((name for name in roles if name), "")
 
 
 def _wish(unit: Unit, job: Owner) -> tuple[str, Owner]:

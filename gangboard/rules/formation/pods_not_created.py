@@ -1,7 +1,7 @@
 """`pods-not-created`: a controller has not made the pods, or not the child Jobs, of the unit.
 
 Starting at first; blocked when nothing has come for two minutes since it was created or resumed,
-since its last old pod left, or since the part that it depends on was ready. A Job that is managed
+since its last old pod left, or since the role that it depends on was ready. A Job that is managed
 by another controller (`spec.managedBy`) is ignored by the Job controller: the manager is named.
 """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.reading.dependencies import Waiting, held_back_pods, waiting_parts
+from gangboard.domain.reading.dependencies import Waiting, held_back_pods, waiting_roles
 from gangboard.domain.reading.findings import unit_finding
 from gangboard.domain.reading.progress import live_count, seats
 from gangboard.domain.reading.state_since import not_formed_since
@@ -23,7 +23,7 @@ _MUTABLE = ("v1beta1", "v1alpha3")
 
 def find(unit: Unit) -> Finding | None:
     """Return a finding when the quorum cannot be reached before a member of it is up."""
-    inner = [wait for wait in waiting_parts(unit) if wait.on is not None and wait.on in unit.parts]
+    inner = [wait for wait in waiting_roles(unit) if wait.on is not None and wait.on in unit.roles]
     if not inner or unit.quorum is None or unit.placed:
         return None
     others = sum(pod.is_live for pod in unit.foreign_pods)
@@ -33,9 +33,9 @@ def find(unit: Unit) -> Finding | None:
     wait = inner[0]
     late = count(held_back_pods(unit) or unit.quorum - possible, "pod")
     message = (
-        f"{wait.dependency.part} cannot be placed before group {unit.group_name} has "
-        f"{count(unit.quorum, 'pod')}, and the {late} of {wait.part.name} are made only when "
-        f"{wait.dependency.part} is {wait.dependency.status}."
+        f"{wait.dependency.role} cannot be placed before group {unit.group_name} has "
+        f"{count(unit.quorum, 'pod')}, and the {late} of {wait.role.name} are made only when "
+        f"{wait.dependency.role} is {wait.dependency.status}."
     )
     return unit_finding(
         RULE,
@@ -49,7 +49,7 @@ def find(unit: Unit) -> Finding | None:
 
 def _advice(unit: Unit, wait: Waiting, possible: int) -> tuple[str, ...]:
     """Lowering minCount is possible on 1.37 and lasts where no controller owns the PodGroup."""
-    apart = f"Give {wait.dependency.part} and {wait.part.name} a PodGroup each (recreate)."
+    apart = f"Give {wait.dependency.role} and {wait.role.name} a PodGroup each (recreate)."
     group = unit.group
     if group is None or group.meta.api_version not in _MUTABLE or group.meta.controller is not None:
         return (apart,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gangboard.simulator.scripts import Gang, Part, Say
+from gangboard.simulator.scripts import Gang, Role, Say
 from gangboard.simulator.shapes import PodShape
 
 _CPU = PodShape(cpu="4", pool="cpu")
@@ -26,7 +26,7 @@ FORMING = (
         "pods-not-created",
         age="12m",
         quorum=4,
-        parts=(Part("", _ONE, pods=4, states=("absent",)),),
+        roles=(Role("", _ONE, pods=4, states=("absent",)),),
     ),
     Gang(
         "team-speech",
@@ -35,7 +35,7 @@ FORMING = (
         "pod-creation-refused",
         age="52m",
         quorum=4,
-        parts=(Part("", _ONE, pods=4, states=("silent", "silent", "absent")),),
+        roles=(Role("", _ONE, pods=4, states=("silent", "silent", "absent")),),
         events=(Say("FailedCreate", _QUOTA, "job-controller", count=9),),
         minors=("1.37", "1.36"),
     ),
@@ -47,7 +47,7 @@ FORMING = (
         age="6h",
         quorum=4,
         group="none",
-        parts=(Part("", _ONE, pods=4, states=("absent",)),),
+        roles=(Role("", _ONE, pods=4, states=("absent",)),),
         events=(Say("FailedWorkloadCreate", _LONG_TEXT, "job-controller", count=14),),
         minors=("1.37",),
     ),
@@ -57,9 +57,9 @@ FORMING = (
         "selfplay",
         "dependency-waiting",
         age="47m",
-        parts=(
-            Part("replay-prep", PodShape(cpu="16", pool="cpu")),
-            Part(
+        roles=(
+            Role("replay-prep", PodShape(cpu="16", pool="cpu")),
+            Role(
                 "learners",
                 PodShape(gpus=4, pool="a100"),
                 pods=4,
@@ -75,9 +75,9 @@ FORMING = (
         "quorum-deadlock",
         age="3h10m",
         quorum=5,
-        parts=(
-            Part("driver", PodShape(cpu="8", group="muzero-league"), states=("silent",)),
-            Part(
+        roles=(
+            Role("driver", PodShape(cpu="8", group="muzero-league"), states=("silent",)),
+            Role(
                 "actors",
                 PodShape(gpus=1, pool="a100", group="muzero-league"),
                 pods=4,
@@ -94,7 +94,7 @@ FORMING = (
         "below-quorum",
         age="26m",
         quorum=4,
-        parts=(Part("", _CPU, pods=2, states=("silent",)),),
+        roles=(Role("", _CPU, pods=2, states=("silent",)),),
         minors=("1.37", "1.36"),
     ),
     Gang(
@@ -106,7 +106,7 @@ FORMING = (
         started="50m",
         quorum=4,
         failed_pods=1,
-        parts=(Part("", _ONE, pods=4, states=("succeeded", "succeeded", "running", "silent")),),
+        roles=(Role("", _ONE, pods=4, states=("succeeded", "succeeded", "running", "silent")),),
         minors=("1.37", "1.36"),
     ),
     Gang(
@@ -116,7 +116,7 @@ FORMING = (
         "podgroup-missing",
         age="1h5m",
         group="missing",
-        parts=(Part("", PodShape(cpu="4", group="ring-0"), pods=2, states=("silent",)),),
+        roles=(Role("", PodShape(cpu="4", group="ring-0"), pods=2, states=("silent",)),),
         minors=("1.37", "1.36"),
     ),
     Gang(
@@ -127,7 +127,7 @@ FORMING = (
         age="41m",
         quorum=2,
         group="going",
-        parts=(Part("", PodShape(cpu="4", group="stale-ring"), pods=2, states=("silent",)),),
+        roles=(Role("", PodShape(cpu="4", group="stale-ring"), pods=2, states=("silent",)),),
         minors=("1.37", "1.36"),
     ),
     Gang(
@@ -138,7 +138,7 @@ FORMING = (
         age="4h",
         quorum=4,
         group="none",
-        parts=(Part("", PodShape(gpus=1, pool="a100"), pods=4),),
+        roles=(Role("", PodShape(gpus=1, pool="a100"), pods=4),),
         minors=("1.37",),
     ),
 )

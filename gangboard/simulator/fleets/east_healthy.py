@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gangboard.simulator.scripts import Gang, Part
+from gangboard.simulator.scripts import Gang, Role
 from gangboard.simulator.shapes import PodShape
 
 _DRIVER = PodShape(cpu="8", memory="32Gi", pool="cpu", image="registry.example/ml/driver:26.10")
@@ -16,9 +16,9 @@ RUNNING = (
         "running",
         age="3d4h",
         max_restarts=3,
-        parts=(
-            Part("driver", _DRIVER),
-            Part(
+        roles=(
+            Role("driver", _DRIVER),
+            Role(
                 "workers", PodShape(gpus=8, cpu="64", memory="512Gi", pool="h100"), jobs=2, pods=2
             ),
         ),
@@ -30,7 +30,7 @@ RUNNING = (
         "running",
         age="19h",
         quorum=2,
-        parts=(Part("", PodShape(gpus=8, cpu="64", pool="h100", priority=_RESEARCH), pods=2),),
+        roles=(Role("", PodShape(gpus=8, cpu="64", pool="h100", priority=_RESEARCH), pods=2),),
         minors=("1.37", "plain"),
     ),
     Gang(
@@ -39,8 +39,8 @@ RUNNING = (
         "vit-sweep",
         "running",
         age="2d1h",
-        parts=(
-            Part(
+        roles=(
+            Role(
                 "",
                 PodShape(gpus=2, cpu="8", pool="l40s"),
                 pods=6,
@@ -54,9 +54,9 @@ RUNNING = (
         "moe-serve",
         "running",
         age="9d",
-        parts=(
-            Part("prefill", PodShape(gpus=2, pool="a100"), jobs=1, pods=2, quorum=2),
-            Part("decode", PodShape(gpus=2, pool="a100"), jobs=1, pods=2, quorum=2),
+        roles=(
+            Role("prefill", PodShape(gpus=2, pool="a100"), jobs=1, pods=2, quorum=2),
+            Role("decode", PodShape(gpus=2, pool="a100"), jobs=1, pods=2, quorum=2),
         ),
         minors=("1.37",),
     ),
@@ -67,7 +67,7 @@ RUNNING = (
         "running",
         age="6h",
         quorum=3,
-        parts=(Part("", PodShape(cpu="4", pool="cpu"), pods=3),),
+        roles=(Role("", PodShape(cpu="4", pool="cpu"), pods=3),),
         minors=("1.37", "1.36"),
     ),
     Gang(
@@ -76,7 +76,7 @@ RUNNING = (
         "debug-shell",
         "running",
         age="2h",
-        parts=(Part("", PodShape(cpu="1", memory="2Gi", pool="cpu")),),
+        roles=(Role("", PodShape(cpu="1", memory="2Gi", pool="cpu")),),
     ),
     Gang(
         "team-speech",
@@ -86,8 +86,8 @@ RUNNING = (
         age="7h",
         started="40s",
         quorum=2,
-        parts=(
-            Part(
+        roles=(
+            Role(
                 "",
                 PodShape(gpus=1, pool="a100"),
                 pods=4,
@@ -102,7 +102,7 @@ RUNNING = (
         "tokenizer-train",
         "starting",
         age="75s",
-        parts=(Part("", PodShape(cpu="16", pool="cpu"), pods=2, states=("creating",)),),
+        roles=(Role("", PodShape(cpu="16", pool="cpu"), pods=2, states=("creating",)),),
     ),
 )
 
@@ -115,7 +115,7 @@ STOPPED = (
         age="1d6h",
         started="5h",
         suspended=True,
-        parts=(Part("driver", _DRIVER), Part("workers", PodShape(gpus=4, pool="a100"), pods=4)),
+        roles=(Role("driver", _DRIVER), Role("workers", PodShape(gpus=4, pool="a100"), pods=4)),
     ),
     Gang(
         "team-rl",
@@ -126,7 +126,7 @@ STOPPED = (
         started="9h",
         suspended=True,
         quorum=4,
-        parts=(Part("", PodShape(gpus=1, pool="a100"), pods=4),),
+        roles=(Role("", PodShape(gpus=1, pool="a100"), pods=4),),
     ),
     Gang(
         "team-nlp",
@@ -136,9 +136,9 @@ STOPPED = (
         age="22h",
         started="21h",
         max_restarts=2,
-        parts=(
-            Part("driver", _DRIVER),
-            Part("workers", PodShape(gpus=2, pool="a100"), jobs=2, pods=2, held=(1,)),
+        roles=(
+            Role("driver", _DRIVER),
+            Role("workers", PodShape(gpus=2, pool="a100"), jobs=2, pods=2, held=(1,)),
         ),
     ),
     Gang(
@@ -149,7 +149,7 @@ STOPPED = (
         age="34m",
         suspended=True,
         labels={"kueue.x-k8s.io/queue-name": "gpu-research"},
-        parts=(Part("driver", _DRIVER), Part("workers", PodShape(gpus=8, pool="a100"), pods=4)),
+        roles=(Role("driver", _DRIVER), Role("workers", PodShape(gpus=8, pool="a100"), pods=4)),
     ),
 )
 
@@ -161,9 +161,9 @@ FINISHED = (
         "succeeded",
         age="1d2h",
         finish="AllJobsCompleted",
-        parts=(
-            Part("driver", _DRIVER, states=("succeeded",)),
-            Part("workers", PodShape(gpus=4, pool="a100"), pods=4, states=("succeeded",)),
+        roles=(
+            Role("driver", _DRIVER, states=("succeeded",)),
+            Role("workers", PodShape(gpus=4, pool="a100"), pods=4, states=("succeeded",)),
         ),
     ),
     Gang(
@@ -173,7 +173,7 @@ FINISHED = (
         "succeeded",
         age="3h",
         finish="CompletionsReached",
-        parts=(Part("", PodShape(gpus=1, pool="a100"), pods=3, states=("succeeded",)),),
+        roles=(Role("", PodShape(gpus=1, pool="a100"), pods=3, states=("succeeded",)),),
     ),
     Gang(
         "research",
@@ -185,10 +185,10 @@ FINISHED = (
         restarts=3,
         max_restarts=3,
         started="7h",
-        parts=(
+        roles=(
             # Its controller deletes what was still running when a JobSet fails.
-            Part("driver", _DRIVER, made=False),
-            Part("workers", PodShape(gpus=4, pool="a100"), pods=2, states=("failed",)),
+            Role("driver", _DRIVER, made=False),
+            Role("workers", PodShape(gpus=4, pool="a100"), pods=2, states=("failed",)),
         ),
     ),
     Gang(
@@ -199,6 +199,6 @@ FINISHED = (
         age="5h",
         finish="BackoffLimitExceeded",
         failed_pods=7,
-        parts=(Part("", PodShape(gpus=1, pool="a100"), pods=2, states=("failed",)),),
+        roles=(Role("", PodShape(gpus=1, pool="a100"), pods=2, states=("failed",)),),
     ),
 )

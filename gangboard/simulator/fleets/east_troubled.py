@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gangboard.simulator.scripts import Gang, Part
+from gangboard.simulator.scripts import Gang, Role
 from gangboard.simulator.shapes import PodShape
 
 _DRIVER = PodShape(cpu="8", memory="32Gi", pool="cpu", image="registry.example/ml/driver:26.10")
@@ -15,8 +15,8 @@ TROUBLED = (
         "rl-sweep",
         "partly-placed",
         age="2h5m",
-        parts=(
-            Part(
+        roles=(
+            Role(
                 "trials",
                 PodShape(gpus=5, pool="v100"),
                 jobs=4,
@@ -33,8 +33,8 @@ TROUBLED = (
         "below-size",
         age="9h",
         quorum=2,
-        parts=(
-            Part(
+        roles=(
+            Role(
                 "",
                 PodShape(gpus=4, pool="a10g", cpu="16"),
                 pods=3,
@@ -53,8 +53,8 @@ TROUBLED = (
         started="48m",
         quorum=2,
         failed_pods=1,
-        parts=(
-            Part(
+        roles=(
+            Role(
                 "",
                 PodShape(gpus=4, pool="a10g", cpu="16"),
                 pods=2,
@@ -72,8 +72,8 @@ TROUBLED = (
         age="1d15h",
         started="14m",
         quorum=2,
-        parts=(
-            Part(
+        roles=(
+            Role(
                 "",
                 PodShape(gpus=8, cpu="64", pool="h100"),
                 pods=2,
@@ -93,9 +93,9 @@ TROUBLED = (
         restarts=2,
         max_restarts=3,
         restarting=True,
-        parts=(
-            Part("driver", _DRIVER),
-            Part("workers", PodShape(gpus=4, pool="a100"), pods=2, states=("creating",)),
+        roles=(
+            Role("driver", _DRIVER),
+            Role("workers", PodShape(gpus=4, pool="a100"), pods=2, states=("creating",)),
         ),
     ),
     Gang(
@@ -104,9 +104,9 @@ TROUBLED = (
         "sam-distill",
         "image-pull",
         age="24m",
-        parts=(
-            Part("driver", _DRIVER),
-            Part(
+        roles=(
+            Role("driver", _DRIVER),
+            Role(
                 "workers",
                 PodShape(gpus=1, pool="a100", image=_TYPO),
                 pods=2,
@@ -120,8 +120,8 @@ TROUBLED = (
         "yolo-export",
         "crash-loop",
         age="1h31m",
-        parts=(
-            Part(
+        roles=(
+            Role(
                 "",
                 PodShape(gpus=1, pool="a100", restart_policy="OnFailure"),
                 pods=2,
@@ -136,8 +136,8 @@ TROUBLED = (
         "seg-any",
         "init-failing",
         age="43m",
-        parts=(
-            Part(
+        roles=(
+            Role(
                 "",
                 PodShape(gpus=1, pool="a100", init=True, restart_policy="OnFailure"),
                 pods=2,
@@ -152,6 +152,6 @@ TROUBLED = (
         "sql-agent",
         "container-config",
         age="16m",
-        parts=(Part("", PodShape(gpus=1, pool="a100"), pods=2, states=("config-error",)),),
+        roles=(Role("", PodShape(gpus=1, pool="a100"), pods=2, states=("config-error",)),),
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gangboard.simulator.scripts import Gang, Part, Say
+from gangboard.simulator.scripts import Gang, Role, Say
 from gangboard.simulator.shapes import PodShape
 
 _BIG = PodShape(gpus=8, cpu="64", memory="512Gi", pool="h100")
@@ -18,8 +18,8 @@ REFUSED = (
         "scheduling-gated",
         age="18m",
         quorum=3,
-        parts=(
-            Part(
+        roles=(
+            Role(
                 "",
                 PodShape(gpus=1, pool="a100", gates=("example.com/budget-approval",)),
                 pods=3,
@@ -35,8 +35,8 @@ REFUSED = (
         "not-attempted",
         age="33m",
         quorum=2,
-        parts=(
-            Part("", PodShape(gpus=1, scheduler="batch-scheduler"), pods=2, states=("silent",)),
+        roles=(
+            Role("", PodShape(gpus=1, scheduler="batch-scheduler"), pods=2, states=("silent",)),
         ),
         minors=_NEW,
     ),
@@ -47,9 +47,9 @@ REFUSED = (
         "mixed-schedulers",
         age="21m",
         quorum=3,
-        parts=(
-            Part("a", PodShape(cpu="4", pool="cpu"), pods=2, states=("silent",)),
-            Part("b", PodShape(cpu="4", scheduler="volcano"), states=("silent",)),
+        roles=(
+            Role("a", PodShape(cpu="4", pool="cpu"), pods=2, states=("silent",)),
+            Role("b", PodShape(cpu="4", scheduler="volcano"), states=("silent",)),
         ),
         minors=_NEW,
     ),
@@ -62,7 +62,7 @@ REFUSED = (
         quorum=2,
         group="error",
         error=_CLAIMS,
-        parts=(Part("", PodShape(cpu="8"), pods=2, states=("error",)),),
+        roles=(Role("", PodShape(cpu="8"), pods=2, states=("error",)),),
         minors=("1.37",),
     ),
     Gang(
@@ -73,7 +73,7 @@ REFUSED = (
         age="1h20m",
         quorum=3,
         error=_LICENSE,
-        parts=(Part("", PodShape(cpu="16", pool="cpu"), pods=3, states=("unschedulable",)),),
+        roles=(Role("", PodShape(cpu="16", pool="cpu"), pods=3, states=("unschedulable",)),),
         minors=_NEW,
     ),
 )
@@ -86,7 +86,7 @@ NO_ROOM = (
         "insufficient-resources",
         age="2h40m",
         quorum=4,
-        parts=(Part("", _BIG, pods=4, states=("unschedulable",)),),
+        roles=(Role("", _BIG, pods=4, states=("unschedulable",)),),
         minors=_NEW,
     ),
     Gang(
@@ -96,7 +96,7 @@ NO_ROOM = (
         "fragmented",
         age="1h12m",
         quorum=3,
-        parts=(Part("", PodShape(gpus=3, pool="l40s"), pods=3, states=("unschedulable",)),),
+        roles=(Role("", PodShape(gpus=3, pool="l40s"), pods=3, states=("unschedulable",)),),
         minors=_NEW,
     ),
     Gang(
@@ -106,7 +106,7 @@ NO_ROOM = (
         "exceeds-capacity",
         age="1d3h",
         quorum=12,
-        parts=(Part("", _BIG, pods=12, states=("unschedulable",)),),
+        roles=(Role("", _BIG, pods=12, states=("unschedulable",)),),
         minors=_NEW,
     ),
     Gang(
@@ -117,7 +117,7 @@ NO_ROOM = (
         age="3h50m",
         quorum=3,
         topology="example.com/nvlink-domain",
-        parts=(Part("", PodShape(gpus=4, pool="gh200"), pods=3, states=("unschedulable",)),),
+        roles=(Role("", PodShape(gpus=4, pool="gh200"), pods=3, states=("unschedulable",)),),
         minors=("1.37",),
     ),
     Gang(
@@ -127,7 +127,7 @@ NO_ROOM = (
         "nodes-unschedulable",
         age="1h44m",
         quorum=2,
-        parts=(Part("", PodShape(gpus=8, pool="b200"), pods=2, states=("unschedulable",)),),
+        roles=(Role("", PodShape(gpus=8, pool="b200"), pods=2, states=("unschedulable",)),),
         minors=_NEW,
     ),
     Gang(
@@ -137,7 +137,7 @@ NO_ROOM = (
         "untolerated-taint",
         age="37m",
         quorum=2,
-        parts=(Part("", PodShape(gpus=4, pool="spot"), pods=2, states=("unschedulable",)),),
+        roles=(Role("", PodShape(gpus=4, pool="spot"), pods=2, states=("unschedulable",)),),
         minors=_NEW,
     ),
     Gang(
@@ -147,7 +147,7 @@ NO_ROOM = (
         "no-matching-node",
         age="29m",
         quorum=2,
-        parts=(Part("", PodShape(gpus=8, pool="h200"), pods=2, states=("unschedulable",)),),
+        roles=(Role("", PodShape(gpus=8, pool="h200"), pods=2, states=("unschedulable",)),),
         minors=_NEW,
     ),
     Gang(
@@ -157,7 +157,7 @@ NO_ROOM = (
         "waiting-for-nodes",
         age="4m",
         quorum=2,
-        parts=(Part("", PodShape(gpus=8, pool="h200-flex"), pods=2, states=("unschedulable",)),),
+        roles=(Role("", PodShape(gpus=8, pool="h200-flex"), pods=2, states=("unschedulable",)),),
         events=(
             Say(
                 "TriggeredScaleUp",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gangboard.simulator.scripts import Gang, Part
+from gangboard.simulator.scripts import Gang, Role
 from gangboard.simulator.shapes import PodShape
 
 _DRIVER = PodShape(cpu="8", memory="32Gi", pool="cpu", image="registry.example/ml/driver:26.10")
@@ -19,7 +19,7 @@ GANGS = (
         max_restarts=5,
         restarts=1,
         started="2d",
-        parts=(Part("driver", _DRIVER), Part("workers", _A100, jobs=2, pods=2)),
+        roles=(Role("driver", _DRIVER), Role("workers", _A100, jobs=2, pods=2)),
     ),
     Gang(
         "team-ads",
@@ -27,7 +27,7 @@ GANGS = (
         "lookalike-embed",
         "running",
         age="10h",
-        parts=(Part("", _T4, pods=4),),
+        roles=(Role("", _T4, pods=4),),
     ),
     Gang(
         "team-ads",
@@ -35,7 +35,7 @@ GANGS = (
         "ads-llm-sft",
         "exceeds-capacity",
         age="5h20m",
-        parts=(Part("", _A100, pods=8, states=("unschedulable",)),),
+        roles=(Role("", _A100, pods=8, states=("unschedulable",)),),
         minors=("1.36",),
     ),
     Gang(
@@ -44,8 +44,8 @@ GANGS = (
         "road-segmenter",
         "partly-placed",
         age="3h",
-        parts=(
-            Part(
+        roles=(
+            Role(
                 "tiles",
                 PodShape(gpus=3, pool="t4"),
                 jobs=3,
@@ -62,7 +62,7 @@ GANGS = (
         age="2d",
         started="1d",
         suspended=True,
-        parts=(Part("driver", _DRIVER), Part("workers", _A100, pods=2)),
+        roles=(Role("driver", _DRIVER), Role("workers", _A100, pods=2)),
     ),
     Gang(
         "team-maps",
@@ -70,8 +70,8 @@ GANGS = (
         "geo-tokenizer",
         "crash-loop",
         age="51m",
-        parts=(
-            Part(
+        roles=(
+            Role(
                 "",
                 PodShape(cpu="8", pool="cpu", restart_policy="OnFailure"),
                 pods=2,
@@ -87,7 +87,7 @@ GANGS = (
         "failed",
         age="20h",
         finish="FailedJobs",
-        parts=(Part("workers", PodShape(cpu="8", pool="cpu"), pods=2, states=("failed",)),),
+        roles=(Role("workers", PodShape(cpu="8", pool="cpu"), pods=2, states=("failed",)),),
     ),
     Gang(
         "team-maps",
@@ -96,7 +96,7 @@ GANGS = (
         "succeeded",
         age="9h",
         finish="CompletionsReached",
-        parts=(Part("", PodShape(cpu="8", pool="cpu"), pods=4, states=("succeeded",)),),
+        roles=(Role("", PodShape(cpu="8", pool="cpu"), pods=4, states=("succeeded",)),),
     ),
     Gang(
         "team-ads",
@@ -104,6 +104,6 @@ GANGS = (
         "bid-simulator",
         "starting",
         age="95s",
-        parts=(Part("", PodShape(cpu="16", pool="cpu"), pods=2, states=("creating",)),),
+        roles=(Role("", PodShape(cpu="16", pool="cpu"), pods=2, states=("creating",)),),
     ),
 )

@@ -12,7 +12,7 @@ from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Condition
 from gangboard.domain.owner import Owner, Policies
 from gangboard.domain.queue import QueueEntry
-from tests.domain_objects import NOW, a_job, a_jobset, a_meta, a_part, child_jobs
+from tests.domain_objects import NOW, a_job, a_jobset, a_meta, a_role, child_jobs
 
 INSTALL = "manage.py print_rbac --cluster east | kubectl apply -f -"
 READY = ClusterLevers(cluster="east", has_actor=True, hold=PolicyState.INSTALLED)
@@ -24,7 +24,7 @@ CLAIM = "jobset.sigs.k8s.io/reconciliation-mode: Independent"
 def a_trio(**fields: Any) -> Owner:
     """JobSet `trio`: Jobs trio-w-0 to -2 of two pods each, may restart three times."""
     given = {"max_restarts": 3, "policies": Policies(), **fields}
-    return a_jobset("trio", a_part("w", jobs=3, pods=2), **given)
+    return a_jobset("trio", a_role("w", jobs=3, pods=2), **given)
 
 
 def a_context(owner: Owner | None = None, *changed: Owner, **fields: Any) -> ActionContext:

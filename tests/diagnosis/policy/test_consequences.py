@@ -25,7 +25,7 @@ from tests.diagnosis.policy.making import (
     ask,
     text,
 )
-from tests.domain_objects import NOW, a_group, a_jobset, a_part, succeeded
+from tests.domain_objects import NOW, a_group, a_jobset, a_role, succeeded
 
 PAUSE = replace(WITHOUT, parallelism=True)
 NO_RESTART = "JobSet trio fails ({}) and Job trio-w-1 is deleted."
@@ -72,7 +72,7 @@ FAILURES: list[tuple[dict[str, Any], str]] = [
      "touched."),
     ({"rules": (FailureRule("RestartJob"),), "counted_restarts": 3},
      "If another Job fails, " + NO_RESTART.format("its 3 restarts are used up")),
-    ({"rules": (FailureRule("RestartJobAndIgnoreMaxRestarts", parts=("w",)),), "max_restarts": 0},
+    ({"rules": (FailureRule("RestartJobAndIgnoreMaxRestarts", roles=("w",)),), "max_restarts": 0},
      "If a Job of w fails, only that Job is made anew; this one is not touched."),
     ({"rules": (FailureRule("RestartJobSetAndIgnoreMaxRestarts", patterns=("NCCL",)),)},
      "If another Job fails with a message like NCCL, JobSet trio restarts and Job trio-w-1 is made "
@@ -94,11 +94,11 @@ def test_a_rule_about_all_leaves_no_other_failure() -> None:
 
 
 def test_a_rule_about_the_stopped_job_alone_is_left_out() -> None:
-    rules = (FailureRule("FailJobSet", parts=("driver",)),)
+    rules = (FailureRule("FailJobSet", roles=("driver",)),)
     owner = a_jobset(
         "ft",
-        a_part("driver"),
-        a_part("w"),
+        a_role("driver"),
+        a_role("w"),
         max_restarts=1,
         policies=Policies(failure_rules=rules),
     )
@@ -111,16 +111,16 @@ SUCCESSES = [
     (Policies(ttl_seconds=3600),
      "JobSet ft cannot complete while it is held (success policy All), so its "
      "ttlSecondsAfterFinished of 3,600 s does not begin."),
-    (Policies(success_parts=("w",)),
+    (Policies(success_roles=("w",)),
      "JobSet ft cannot complete while it is held (success policy All of w)."),
-    (Policies(success_parts=("driver",), ttl_seconds=86400),
+    (Policies(success_roles=("driver",), ttl_seconds=86400),
      "JobSet ft completes when every Job of driver does (success policy All of driver); then Job "
      "ft-w-0 is deleted, and JobSet ft itself 86,400 s later (ttlSecondsAfterFinished)."),
     (Policies(success_operator="Any"),
      "JobSet ft completes when one Job does (success policy Any); then Job ft-w-0 is deleted."),
-    (Policies(success_operator="Any", success_parts=("w",)),
+    (Policies(success_operator="Any", success_roles=("w",)),
      "JobSet ft cannot complete while it is held (success policy Any of w)."),
-    (Policies(success_operator="Any", success_parts=("driver",)),
+    (Policies(success_operator="Any", success_roles=("driver",)),
      "JobSet ft completes when one Job of driver does (success policy Any of driver); then Job "
      "ft-w-0 is deleted."),
 ]  # fmt: skip
@@ -128,7 +128,7 @@ SUCCESSES = [
 
 @pytest.mark.parametrize(("policies", "sentence"), SUCCESSES)
 def test_the_success_policy_and_the_ttl_are_said(policies: Policies, sentence: str) -> None:
-    owner = a_jobset("ft", a_part("driver"), a_part("w"), policies=policies)
+    owner = a_jobset("ft", a_role("driver"), a_role("w"), policies=policies)
     assert sentence in ask(a_context(owner), "ft-w-0", "suspend").reactions
 
 
@@ -136,13 +136,13 @@ def _chain(*, made: tuple[str, ...], status: str = "Ready", origin: str = "depen
     """driver ← workers ← eval, of which only the Jobs of the parts `made` exist."""
     owner = a_jobset(
         "ft",
-        a_part("driver", pods=1),
-        a_part("workers", jobs=2, depends_on=(Dependency("driver", status, origin),)),
-        a_part("eval", depends_on=(Dependency("workers", status, origin),)),
+        a_role("driver", pods=1),
+        a_role("workers", jobs=2, depends_on=(Dependency("driver", status, origin),)),
+        a_role("eval", depends_on=(Dependency("workers", status, origin),)),
         policies=Policies(in_order=origin == "startupPolicy"),
     )
     context = a_context(owner)
-    return replace(context, jobs=tuple(job for job in context.jobs if job.part_name in made))
+    return replace(context, jobs=tuple(job for job in context.jobs if job.role_name in made))
 
 
 ABSENT = (
@@ -202,7 +202,7 @@ def test_the_last_running_job_is_warned_of() -> None:
 
 
 def test_of_a_single_job_the_whole_is_suspended_instead() -> None:
-    owner = a_jobset("one", a_part("w", pods=4), policies=Policies(), max_restarts=2)
+    owner = a_jobset("one", a_role("w", pods=4), policies=Policies(), max_restarts=2)
     found = ask(a_context(owner), "one-w-0", "suspend")
     assert (
         "It is the only unfinished Job of JobSet one: to stop all of it, suspend the JobSet."

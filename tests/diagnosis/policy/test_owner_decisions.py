@@ -24,7 +24,7 @@ from tests.diagnosis.policy.making import (
     bodies,
     text,
 )
-from tests.domain_objects import a_group, a_jobset, a_part, succeeded
+from tests.domain_objects import a_group, a_jobset, a_role, succeeded
 
 WORKLOAD = "/apis/kueue.x-k8s.io/v1beta2/namespaces/team-a/workloads/jobset-trio-1a2b3"
 
@@ -192,7 +192,7 @@ def test_kueue_goes_before_independence() -> None:
 
 
 def test_jobs_that_do_not_follow_are_named() -> None:
-    owner = a_jobset("many", a_part("w", jobs=5))
+    owner = a_jobset("many", a_role("w", jobs=5))
     queued = a_child(owner, "many-w-4", queue="lq")
     paused = a_child(owner, "many-w-1", parallelism=0, paused_parallelism=2, active_pods=0)
     found = ask(a_context(owner, queued, paused), "many", "suspend")

@@ -25,7 +25,7 @@ from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Dependency, Finish, Outcome, Owner, Policies
 from gangboard.simulator.patches import PatchError, json_patch
 from tests.diagnosis.policy.making import CLAIM, a_hold, an_entry, ask
-from tests.domain_objects import NOW, a_group, a_jobset, a_part, ago, child_jobs
+from tests.domain_objects import NOW, a_group, a_jobset, a_role, ago, child_jobs
 
 ENDS = st.sampled_from([None, None, None, Finish(Outcome.SUCCEEDED), Finish(Outcome.FAILED)])
 SELDOM = st.sampled_from([False, False, False, False, True])
@@ -55,8 +55,8 @@ def owners(draw: st.DrawFn) -> Owner:
     group = draw(st.sampled_from(["", "ring"]))
     owner = a_jobset(
         "run",
-        a_part("driver", pods=1, group_name=group),
-        a_part(
+        a_role("driver", pods=1, group_name=group),
+        a_role(
             "workers", jobs=2, group_name=group, depends_on=draw(st.sampled_from([(), (waits,)]))
         ),
         suspended=draw(st.booleans()),
@@ -70,7 +70,7 @@ def owners(draw: st.DrawFn) -> Owner:
             | st.builds(
                 Policies,
                 success_operator=st.sampled_from(["All", "Any"]),
-                success_parts=st.sampled_from([(), ("driver",), ("workers",)]),
+                success_roles=st.sampled_from([(), ("driver",), ("workers",)]),
                 ttl_seconds=st.sampled_from([None, 60]),
                 coordinator=st.sampled_from(["", "run-driver-0"]),
             )

@@ -24,7 +24,7 @@ from tests.diagnosis.policy.making import (
     bodies,
     text,
 )
-from tests.domain_objects import a_jobset, a_part, ago, failed
+from tests.domain_objects import a_jobset, a_role, ago, failed
 
 TRIO = a_trio()
 ABOVE = Controller("argoproj.io", "Workflow", "nightly", "uid-nightly")
@@ -161,8 +161,8 @@ def test_a_resume_before_its_dependency_is_warned_of() -> None:
     """JobSet itself would not resume it yet (resumeJobsIfNecessary, v0.12)."""
     owner = a_jobset(
         "ft",
-        a_part("driver", pods=1, ready=0, succeeded=0),
-        a_part("workers", depends_on=(Dependency("driver", "Ready"),)),
+        a_role("driver", pods=1, ready=0, succeeded=0),
+        a_role("workers", depends_on=(Dependency("driver", "Ready"),)),
     )
     child = a_child(owner, "ft-workers-0", suspended=True)
     context = a_context(owner, child, holds=(a_hold("ft-workers-0", "ft"),))

@@ -27,7 +27,7 @@ from tests.diagnosis.policy.making import (
     an_entry,
     text,
 )
-from tests.domain_objects import NOW, a_group, a_jobset, a_part, succeeded
+from tests.domain_objects import NOW, a_group, a_jobset, a_role, succeeded
 
 NOTHING_RUNS = (
     "Nothing of JobSet trio will run any more, and the JobSet does not count as suspended."
@@ -94,9 +94,9 @@ class TestNothingRuns:
         assert "will run" not in " ".join(said(a_context(owner), *TRIO))
 
     def test_what_is_not_made_yet_and_waits_for_nothing_chosen_can_still_start(self) -> None:
-        owner = a_jobset("ft", a_part("w", jobs=2), a_part("eval"))
+        owner = a_jobset("ft", a_role("w", jobs=2), a_role("eval"))
         context = a_context(owner)
-        made = replace(context, jobs=tuple(job for job in context.jobs if job.part_name == "w"))
+        made = replace(context, jobs=tuple(job for job in context.jobs if job.role_name == "w"))
         found = judge(made, "ft-w-0", "ft-w-1")
         assert found is not None
         assert found.sentences[0] == (
@@ -110,7 +110,7 @@ class TestNothingRuns:
     ) -> None:
         """A Job at parallelism 0 counts as ready and never completes (jobset-kueue.md §2.5)."""
         owner = a_jobset(
-            "ft", a_part("w"), a_part("eval", depends_on=(Dependency("w", status),)), a_part("x")
+            "ft", a_role("w"), a_role("eval", depends_on=(Dependency("w", status),)), a_role("x")
         )
         context = a_context(
             owner,
@@ -200,16 +200,16 @@ SUCCESSES = [
     (Policies(ttl_seconds=3600), ("ft-w-0", "ft-driver-0"),
      "JobSet ft cannot complete while they are held (success policy All), so its "
      "ttlSecondsAfterFinished of 3,600 s does not begin."),
-    (Policies(success_parts=("driver",)), ("ft-w-0", "ft-w-1"),
+    (Policies(success_roles=("driver",)), ("ft-w-0", "ft-w-1"),
      "JobSet ft completes when every Job of driver does (success policy All of driver); then these "
      "2 Jobs are deleted."),
     (Policies(success_operator="Any"), ("ft-w-0", "ft-w-1"),
      "JobSet ft completes when one Job does (success policy Any); then these 2 Jobs are deleted."),
     (Policies(success_operator="Any"), ("ft-w-0", "ft-w-1", "ft-driver-0"),
      "JobSet ft cannot complete while they are held (success policy Any)."),
-    (Policies(success_operator="Any", success_parts=("w",)), ("ft-w-0", "ft-w-1"),
+    (Policies(success_operator="Any", success_roles=("w",)), ("ft-w-0", "ft-w-1"),
      "JobSet ft cannot complete while they are held (success policy Any of w)."),
-    (Policies(success_operator="Any", success_parts=("w",)), ("ft-w-0", "ft-driver-0"),
+    (Policies(success_operator="Any", success_roles=("w",)), ("ft-w-0", "ft-driver-0"),
      "JobSet ft completes when one Job of w does (success policy Any of w); then these 2 Jobs are "
      "deleted."),
 ]  # fmt: skip
@@ -219,7 +219,7 @@ SUCCESSES = [
 def test_success_is_judged_for_the_set(
     policies: Policies, chosen: tuple[str, ...], sentence: str
 ) -> None:
-    owner = a_jobset("ft", a_part("driver"), a_part("w", jobs=2), policies=policies)
+    owner = a_jobset("ft", a_role("driver"), a_role("w", jobs=2), policies=policies)
     assert sentence in said(a_context(owner), *chosen)
 
 
@@ -227,9 +227,9 @@ def _chain() -> Owner:
     """driver ← workers ← eval."""
     return a_jobset(
         "ft",
-        a_part("driver"),
-        a_part("workers", jobs=2, depends_on=(Dependency("driver", "Ready"),)),
-        a_part("eval", depends_on=(Dependency("workers", "Ready"),)),
+        a_role("driver"),
+        a_role("workers", jobs=2, depends_on=(Dependency("driver", "Ready"),)),
+        a_role("eval", depends_on=(Dependency("workers", "Ready"),)),
     )
 
 
@@ -276,7 +276,7 @@ class TestEachOfThem:
         return text(found)
 
     def test_what_is_said_of_the_set_is_not_said_again(self) -> None:
-        owner = a_jobset("one", a_part("w"), policies=Policies(), max_restarts=2)
+        owner = a_jobset("one", a_role("w"), policies=Policies(), max_restarts=2)
         assert "cannot complete" in self._said(owner, "one-w-0")
         assert "It is the only unfinished Job" in self._said(owner, "one-w-0")
         together = self._said(owner, "one-w-0", "one-w-0")
@@ -288,9 +288,9 @@ class TestEachOfThem:
         assert "fails" not in self._said(a_trio(), "trio-w-1", *TRIO)
 
     def test_a_rule_about_a_part_that_is_stopped_as_a_whole_is_left_out(self) -> None:
-        rules = (FailureRule("FailJobSet", parts=("w",)),)
+        rules = (FailureRule("FailJobSet", roles=("w",)),)
         owner = a_jobset(
-            "ft", a_part("driver"), a_part("w", jobs=2), max_restarts=1,
+            "ft", a_role("driver"), a_role("w", jobs=2), max_restarts=1,
             policies=Policies(failure_rules=rules),
         )  # fmt: skip
         assert "If a Job of w fails" in self._said(owner, "ft-w-0", "ft-w-0")
