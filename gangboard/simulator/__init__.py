@@ -12,7 +12,7 @@ claims about Kubernetes was captured from a real control plane or is checked aga
 
 from gangboard.simulator.fleet import EXPECTED
 from gangboard.simulator.scripts import Fleet, Gang, NodePool, Role
-from gangboard.simulator.shapes import PodShape
+from gangboard.simulator.shapes import PodTemplate
 from gangboard.simulator.simulator import Simulator
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
     "Fleet",
     "Gang",
     "NodePool",
-    "PodShape",
+    "PodTemplate",
     "Role",
     "Simulator",
 ]

@@ -93,7 +93,7 @@ class Builder:
         entries = [
             shapes.replicated_job(
                 role.name,
-                role.shape,
+                role.template,
                 replicas=role.jobs,
                 pods=role.pods,
                 backoff_limit=role.backoff_limit,
@@ -167,7 +167,7 @@ class Builder:
         role = gang.roles[0]
         newest = self._world.version is None or self._world.version == "v1beta1"
         spec = shapes.job_spec(
-            role.shape,
+            role.template,
             role.pods,
             suspend=gang.suspended,
             backoff_limit=role.backoff_limit or 6,
@@ -237,7 +237,7 @@ class Builder:
         for role in gang.roles:
             for number in range(role.pods):
                 name = gang.name if gang.kind == "Pod" else f"{gang.name}-{role.name}{number}"
-                pod = shapes.bare_pod(name, gang.namespace, role.shape)
+                pod = shapes.bare_pod(name, gang.namespace, role.template)
                 if gang.kind != "Pod":
                     pod["spec"]["schedulingGroup"] = {"podGroupName": gang.name}
                 pods.append(self._make_pod(gang, pod, role.state(number), ""))

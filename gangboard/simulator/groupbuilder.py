@@ -43,13 +43,13 @@ class GroupBuilder:
         if any(role.quorum for role in gang.roles):
             self._make_tree(gang, owners)
         elif gang.quorum is not None:
-            self._make(gang, gang.roles[0].shape.group, gang.quorum, owners=owners)
+            self._make(gang, gang.roles[0].template.group, gang.quorum, owners=owners)
 
     def of_job(self, gang: Gang, job: Json, index: int, role: Role) -> str:
         """Make (if its controller would) the group of a Job; return the name its pods carry."""
         if role.quorum:
             return f"{gang.name}-{role.name}-{index}"
-        brought = role.shape.group
+        brought = role.template.group
         if brought:
             if gang.kind == "Job" and gang.group != "missing":
                 self._make(gang, brought, gang.quorum)

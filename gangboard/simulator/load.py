@@ -88,7 +88,7 @@ class Flood:
 
     def _gang(self, name: str, namespace: str, numbers: range, nodes: list[str]) -> None:
         size = len(numbers)
-        spec = shapes.job_spec(shapes.PodShape(cpu="1", gpus=0), size, quorum=size)
+        spec = shapes.job_spec(shapes.PodTemplate(cpu="1", gpus=0), size, quorum=size)
         job = shapes.job(name, namespace, spec)
         job["status"] = {"active": size, "ready": size, "startTime": timestamp()}
         world, writer = self._simulator.world, self._simulator.writer

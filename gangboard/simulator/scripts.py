@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from gangboard.simulator.shapes import PodShape
+from gangboard.simulator.shapes import PodTemplate
 
 Json = dict[str, Any]
 
@@ -45,7 +45,7 @@ class Role:
     """`jobs` Jobs of `pods` pods each. A Job or a PodGroup has one role, without a name."""
 
     name: str
-    shape: PodShape
+    template: PodTemplate
     jobs: int = 1
     pods: int = 1
     states: tuple[str, ...] = ("running",)

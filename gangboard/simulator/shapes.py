@@ -14,7 +14,7 @@ JOBSET_VERSION = "jobset.x-k8s.io/v1alpha2"
 
 
 @dataclass(frozen=True, slots=True)
-class PodShape:
+class PodTemplate:
     """What one pod asks for. `pool` is the value of the node label `pool`, empty for any node."""
 
     gpus: int = 0
@@ -36,7 +36,7 @@ class PodShape:
     anti_affinity: bool = False
     """At most one pod of its Job on a node."""
 
-    def template(self) -> Json:
+    def manifest(self) -> Json:
         """Return the pod template."""
         requests = {"cpu": self.cpu, "memory": self.memory}
         resources: Json = {"requests": requests}
@@ -80,7 +80,7 @@ def _container(name: str, image: str, resources: Json) -> Json:
 
 
 def job_spec(
-    shape: PodShape,
+    template: PodTemplate,
     pods: int,
     *,
     backoff_limit: int = 6,
@@ -97,7 +97,7 @@ def job_spec(
         "backoffLimit": backoff_limit,
         "suspend": suspend,
         "podReplacementPolicy": "TerminatingOrFailed",
-        "template": shape.template(),
+        "template": template.manifest(),
     }
     scheduling: Json = {}
     if quorum is not None:
@@ -121,7 +121,7 @@ def job(name: str, namespace: str, spec: Json, *, labels: Mapping[str, str] | No
 
 def replicated_job(
     name: str,
-    shape: PodShape,
+    template: PodTemplate,
     *,
     replicas: int = 1,
     pods: int = 1,
@@ -129,7 +129,7 @@ def replicated_job(
     depends_on: Mapping[str, str] | None = None,
 ) -> Json:
     """Return one entry of a JobSet: `replicas` Jobs of `pods` pods each."""
-    spec = job_spec(shape, pods, backoff_limit=backoff_limit)
+    spec = job_spec(template, pods, backoff_limit=backoff_limit)
     del spec["podReplacementPolicy"]
     entry: Json = {
         "groupName": "default",
@@ -172,10 +172,10 @@ def jobset(
     return {"apiVersion": JOBSET_VERSION, "kind": "JobSet", "metadata": meta, "spec": spec}
 
 
-def bare_pod(name: str, namespace: str, shape: PodShape) -> Json:
+def bare_pod(name: str, namespace: str, template: PodTemplate) -> Json:
     """Return a pod that a person made."""
-    spec = shape.template()["spec"]
-    finish_pod_spec(spec, shape.priority[1])
+    spec = template.manifest()["spec"]
+    finish_pod_spec(spec, template.priority[1])
     meta = {"name": name, "namespace": namespace}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
 

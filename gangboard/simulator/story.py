@@ -14,7 +14,7 @@ from gangboard.simulator import shapes
 from gangboard.simulator.kubelet import Kubelet
 from gangboard.simulator.resources import JOBS, JOBSETS, PODS, Resource
 from gangboard.simulator.scripts import Fleet
-from gangboard.simulator.shapes import PodShape
+from gangboard.simulator.shapes import PodTemplate
 from gangboard.simulator.store import Key
 from gangboard.simulator.world import World
 
@@ -80,23 +80,23 @@ class Story:
         name = f"{self._random.choice(_FRONT)}-{self._random.choice(_BACK)}-{self._count}"
         namespace = self._random.choice(self._fleet.story_namespaces)
         gpus = self._random.choice(self._fleet.story_gpus)
-        shape = PodShape(gpus=gpus, cpu="16", pool=self._fleet.story_pool, grace=5)
+        template = PodTemplate(gpus=gpus, cpu="16", pool=self._fleet.story_pool, grace=5)
         pods = self._random.choice((2, 2, 3, 4))
         if self._count % 2:
-            obj, resource = self._jobset(name, namespace, shape, pods), JOBSETS
+            obj, resource = self._jobset(name, namespace, template, pods), JOBSETS
         else:
             quorum = pods if self._world.version == "v1beta1" else None
-            spec = shapes.job_spec(shape, pods, quorum=quorum)
+            spec = shapes.job_spec(template, pods, quorum=quorum)
             obj, resource = shapes.job(name, namespace, spec), JOBS
         self._world.writer.create(resource, obj, manager="kubectl-create")
         beats = _STAYS + self._random.randrange(-4, 5)
         self._acts.append(_Act(resource, (namespace, name), beats))
 
-    def _jobset(self, name: str, namespace: str, shape: PodShape, pods: int) -> Json:
-        driver = PodShape(cpu="4", pool="cpu", image="registry.example/ml/driver:26.10", grace=5)
+    def _jobset(self, name: str, namespace: str, template: PodTemplate, pods: int) -> Json:
+        driver = PodTemplate(cpu="4", pool="cpu", image="registry.example/ml/driver:26.10", grace=5)
         entries = [
             shapes.replicated_job("driver", driver, backoff_limit=3),
-            shapes.replicated_job("workers", shape, pods=pods, backoff_limit=3),
+            shapes.replicated_job("workers", template, pods=pods, backoff_limit=3),
         ]
         return shapes.jobset(name, namespace, entries, max_restarts=3)
 

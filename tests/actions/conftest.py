@@ -9,10 +9,10 @@ import pytest
 from gangboard.polling import poll
 from gangboard.simulator import Simulator
 from gangboard.simulator.scripts import Fleet, Gang, NodePool, Role
-from gangboard.simulator.shapes import PodShape
+from gangboard.simulator.shapes import PodTemplate
 from tests.actions.site import JOBSET, NAMESPACE, Site, make_site
 
-CPU = PodShape(cpu="1", pool="cpu")
+CPU = PodTemplate(cpu="1", pool="cpu")
 FLEET = Fleet(
     "acting",
     (NodePool("cpu", 3, cpu="32", memory="256Gi"),),

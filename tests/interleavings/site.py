@@ -22,7 +22,7 @@ from gangboard.polling.cluster_cache import ClusterCache, resources
 from gangboard.polling.reflector import Reflector
 from gangboard.polling.watched import Watched
 from gangboard.polling.window import Window
-from gangboard.simulator import Fleet, Gang, NodePool, PodShape, Role
+from gangboard.simulator import Fleet, Gang, NodePool, PodTemplate, Role
 from gangboard.simulator import resources as resources_of_cluster
 from gangboard.simulator.clock import SteppedClock
 from gangboard.simulator.plane import Plane
@@ -55,7 +55,7 @@ FLEET = Fleet(
             "JobSet",
             JOBSET,
             "running",
-            roles=(Role("workers", PodShape(grace=5), jobs=3),),
+            roles=(Role("workers", PodTemplate(grace=5), jobs=3),),
             max_restarts=4,
         ),
     ),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gangboard.simulator import EXPECTED, Fleet, Gang, NodePool, PodShape, Role, Simulator
+from gangboard.simulator import EXPECTED, Fleet, Gang, NodePool, PodTemplate, Role, Simulator
 from gangboard.simulator.builder import FleetError
 from gangboard.simulator.fleet import EAST, WEST
 from gangboard.simulator.placing import Room, requests_of
@@ -102,10 +102,10 @@ def test_gangs_that_wait_only_for_room_are_not_frozen(start: Start, tmp_path: Pa
 
 def test_a_script_that_cannot_be_is_refused() -> None:
     pools = (NodePool("n", 1, gpus=4),)
-    shape = PodShape(gpus=4, pool="n")
+    template = PodTemplate(gpus=4, pool="n")
 
     def fleet(states: tuple[str, ...]) -> Fleet:
-        gang = Gang("t", "Job", "x", "running", roles=(Role("", shape, pods=2, states=states),))
+        gang = Gang("t", "Job", "x", "running", roles=(Role("", template, pods=2, states=states),))
         return Fleet("broken", pools, (gang,))
 
     with pytest.raises(FleetError, match="is said to have a node, but 0/1 nodes are available"):

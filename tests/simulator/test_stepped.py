@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gangboard.simulator import Fleet, Gang, NodePool, PodShape, Role
+from gangboard.simulator import Fleet, Gang, NodePool, PodTemplate, Role
 from gangboard.simulator.clock import SteppedClock
 from gangboard.simulator.plane import Plane
 from gangboard.simulator.requests import parse
@@ -26,7 +26,7 @@ _FLEET = Fleet(
             "JobSet",
             "run",
             "running",
-            roles=(Role("workers", PodShape(), jobs=2),),
+            roles=(Role("workers", PodTemplate(), jobs=2),),
             max_restarts=2,
         ),
     ),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gangboard.simulator.scripts import Gang, Role, Say
-from gangboard.simulator.shapes import PodShape
+from gangboard.simulator.shapes import PodTemplate
 
-_CPU = PodShape(cpu="4", pool="cpu")
-_ONE = PodShape(gpus=1, pool="a100")
+_CPU = PodTemplate(cpu="4", pool="cpu")
+_ONE = PodTemplate(gpus=1, pool="a100")
 _QUOTA = (
     'Error creating: pods "vocoder-2-k8bxx" is forbidden: exceeded quota: gpu-quota, requested: '
     "requests.nvidia.com/gpu=1, used: requests.nvidia.com/gpu=2, limited: requests.nvidia.com/gpu=2"
@@ -58,10 +58,10 @@ FORMING = (
         "dependency-waiting",
         age="47m",
         roles=(
-            Role("replay-prep", PodShape(cpu="16", pool="cpu")),
+            Role("replay-prep", PodTemplate(cpu="16", pool="cpu")),
             Role(
                 "learners",
-                PodShape(gpus=4, pool="a100"),
+                PodTemplate(gpus=4, pool="a100"),
                 pods=4,
                 depends_on={"replay-prep": "Complete"},
                 made=False,
@@ -76,10 +76,10 @@ FORMING = (
         age="3h10m",
         quorum=5,
         roles=(
-            Role("driver", PodShape(cpu="8", group="muzero-league"), states=("silent",)),
+            Role("driver", PodTemplate(cpu="8", group="muzero-league"), states=("silent",)),
             Role(
                 "actors",
-                PodShape(gpus=1, pool="a100", group="muzero-league"),
+                PodTemplate(gpus=1, pool="a100", group="muzero-league"),
                 pods=4,
                 depends_on={"driver": "Ready"},
                 made=False,
@@ -116,7 +116,7 @@ FORMING = (
         "podgroup-missing",
         age="1h5m",
         group="missing",
-        roles=(Role("", PodShape(cpu="4", group="ring-0"), pods=2, states=("silent",)),),
+        roles=(Role("", PodTemplate(cpu="4", group="ring-0"), pods=2, states=("silent",)),),
         minors=("1.37", "1.36"),
     ),
     Gang(
@@ -127,7 +127,7 @@ FORMING = (
         age="41m",
         quorum=2,
         group="going",
-        roles=(Role("", PodShape(cpu="4", group="stale-ring"), pods=2, states=("silent",)),),
+        roles=(Role("", PodTemplate(cpu="4", group="stale-ring"), pods=2, states=("silent",)),),
         minors=("1.37", "1.36"),
     ),
     Gang(
@@ -138,7 +138,7 @@ FORMING = (
         age="4h",
         quorum=4,
         group="none",
-        roles=(Role("", PodShape(gpus=1, pool="a100"), pods=4),),
+        roles=(Role("", PodTemplate(gpus=1, pool="a100"), pods=4),),
         minors=("1.37",),
     ),
 )

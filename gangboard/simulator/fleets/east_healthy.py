@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gangboard.simulator.scripts import Gang, Role
-from gangboard.simulator.shapes import PodShape
+from gangboard.simulator.shapes import PodTemplate
 
-_DRIVER = PodShape(cpu="8", memory="32Gi", pool="cpu", image="registry.example/ml/driver:26.10")
+_DRIVER = PodTemplate(cpu="8", memory="32Gi", pool="cpu", image="registry.example/ml/driver:26.10")
 _RESEARCH = ("research", 100)
 
 RUNNING = (
@@ -19,7 +19,10 @@ RUNNING = (
         roles=(
             Role("driver", _DRIVER),
             Role(
-                "workers", PodShape(gpus=8, cpu="64", memory="512Gi", pool="h100"), jobs=2, pods=2
+                "workers",
+                PodTemplate(gpus=8, cpu="64", memory="512Gi", pool="h100"),
+                jobs=2,
+                pods=2,
             ),
         ),
     ),
@@ -30,7 +33,7 @@ RUNNING = (
         "running",
         age="19h",
         quorum=2,
-        roles=(Role("", PodShape(gpus=8, cpu="64", pool="h100", priority=_RESEARCH), pods=2),),
+        roles=(Role("", PodTemplate(gpus=8, cpu="64", pool="h100", priority=_RESEARCH), pods=2),),
         minors=("1.37", "plain"),
     ),
     Gang(
@@ -42,7 +45,7 @@ RUNNING = (
         roles=(
             Role(
                 "",
-                PodShape(gpus=2, cpu="8", pool="l40s"),
+                PodTemplate(gpus=2, cpu="8", pool="l40s"),
                 pods=6,
                 nodes=tuple(f"l40s-{number}" for number in range(1, 7)),
             ),
@@ -55,8 +58,8 @@ RUNNING = (
         "running",
         age="9d",
         roles=(
-            Role("prefill", PodShape(gpus=2, pool="a100"), jobs=1, pods=2, quorum=2),
-            Role("decode", PodShape(gpus=2, pool="a100"), jobs=1, pods=2, quorum=2),
+            Role("prefill", PodTemplate(gpus=2, pool="a100"), jobs=1, pods=2, quorum=2),
+            Role("decode", PodTemplate(gpus=2, pool="a100"), jobs=1, pods=2, quorum=2),
         ),
         minors=("1.37",),
     ),
@@ -67,7 +70,7 @@ RUNNING = (
         "running",
         age="6h",
         quorum=3,
-        roles=(Role("", PodShape(cpu="4", pool="cpu"), pods=3),),
+        roles=(Role("", PodTemplate(cpu="4", pool="cpu"), pods=3),),
         minors=("1.37", "1.36"),
     ),
     Gang(
@@ -76,7 +79,7 @@ RUNNING = (
         "debug-shell",
         "running",
         age="2h",
-        roles=(Role("", PodShape(cpu="1", memory="2Gi", pool="cpu")),),
+        roles=(Role("", PodTemplate(cpu="1", memory="2Gi", pool="cpu")),),
     ),
     Gang(
         "team-speech",
@@ -89,7 +92,7 @@ RUNNING = (
         roles=(
             Role(
                 "",
-                PodShape(gpus=1, pool="a100"),
+                PodTemplate(gpus=1, pool="a100"),
                 pods=4,
                 states=("running", "running", "creating", "creating"),
             ),
@@ -102,7 +105,7 @@ RUNNING = (
         "tokenizer-train",
         "starting",
         age="75s",
-        roles=(Role("", PodShape(cpu="16", pool="cpu"), pods=2, states=("creating",)),),
+        roles=(Role("", PodTemplate(cpu="16", pool="cpu"), pods=2, states=("creating",)),),
     ),
 )
 
@@ -115,7 +118,7 @@ STOPPED = (
         age="1d6h",
         started="5h",
         suspended=True,
-        roles=(Role("driver", _DRIVER), Role("workers", PodShape(gpus=4, pool="a100"), pods=4)),
+        roles=(Role("driver", _DRIVER), Role("workers", PodTemplate(gpus=4, pool="a100"), pods=4)),
     ),
     Gang(
         "team-rl",
@@ -126,7 +129,7 @@ STOPPED = (
         started="9h",
         suspended=True,
         quorum=4,
-        roles=(Role("", PodShape(gpus=1, pool="a100"), pods=4),),
+        roles=(Role("", PodTemplate(gpus=1, pool="a100"), pods=4),),
     ),
     Gang(
         "team-nlp",
@@ -138,7 +141,7 @@ STOPPED = (
         max_restarts=2,
         roles=(
             Role("driver", _DRIVER),
-            Role("workers", PodShape(gpus=2, pool="a100"), jobs=2, pods=2, held=(1,)),
+            Role("workers", PodTemplate(gpus=2, pool="a100"), jobs=2, pods=2, held=(1,)),
         ),
     ),
     Gang(
@@ -149,7 +152,7 @@ STOPPED = (
         age="34m",
         suspended=True,
         labels={"kueue.x-k8s.io/queue-name": "gpu-research"},
-        roles=(Role("driver", _DRIVER), Role("workers", PodShape(gpus=8, pool="a100"), pods=4)),
+        roles=(Role("driver", _DRIVER), Role("workers", PodTemplate(gpus=8, pool="a100"), pods=4)),
     ),
 )
 
@@ -163,7 +166,7 @@ FINISHED = (
         finish="AllJobsCompleted",
         roles=(
             Role("driver", _DRIVER, states=("succeeded",)),
-            Role("workers", PodShape(gpus=4, pool="a100"), pods=4, states=("succeeded",)),
+            Role("workers", PodTemplate(gpus=4, pool="a100"), pods=4, states=("succeeded",)),
         ),
     ),
     Gang(
@@ -173,7 +176,7 @@ FINISHED = (
         "succeeded",
         age="3h",
         finish="CompletionsReached",
-        roles=(Role("", PodShape(gpus=1, pool="a100"), pods=3, states=("succeeded",)),),
+        roles=(Role("", PodTemplate(gpus=1, pool="a100"), pods=3, states=("succeeded",)),),
     ),
     Gang(
         "research",
@@ -188,7 +191,7 @@ FINISHED = (
         roles=(
             # Its controller deletes what was still running when a JobSet fails.
             Role("driver", _DRIVER, made=False),
-            Role("workers", PodShape(gpus=4, pool="a100"), pods=2, states=("failed",)),
+            Role("workers", PodTemplate(gpus=4, pool="a100"), pods=2, states=("failed",)),
         ),
     ),
     Gang(
@@ -199,6 +202,6 @@ FINISHED = (
         age="5h",
         finish="BackoffLimitExceeded",
         failed_pods=7,
-        roles=(Role("", PodShape(gpus=1, pool="a100"), pods=2, states=("failed",)),),
+        roles=(Role("", PodTemplate(gpus=1, pool="a100"), pods=2, states=("failed",)),),
     ),
 )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gangboard.simulator.scripts import Gang, Role
-from gangboard.simulator.shapes import PodShape
+from gangboard.simulator.shapes import PodTemplate
 
-_DRIVER = PodShape(cpu="8", memory="32Gi", pool="cpu", image="registry.example/ml/driver:26.10")
+_DRIVER = PodTemplate(cpu="8", memory="32Gi", pool="cpu", image="registry.example/ml/driver:26.10")
 _TYPO = "registry.example/ml/sam-distil:latest"
 
 TROUBLED = (
@@ -18,7 +18,7 @@ TROUBLED = (
         roles=(
             Role(
                 "trials",
-                PodShape(gpus=5, pool="v100"),
+                PodTemplate(gpus=5, pool="v100"),
                 jobs=4,
                 pods=1,
                 states=("running", "running", "unschedulable"),
@@ -36,7 +36,7 @@ TROUBLED = (
         roles=(
             Role(
                 "",
-                PodShape(gpus=4, pool="a10g", cpu="16"),
+                PodTemplate(gpus=4, pool="a10g", cpu="16"),
                 pods=3,
                 states=("running", "running", "unschedulable"),
                 nodes=("a10g-1", "a10g-2"),
@@ -56,7 +56,7 @@ TROUBLED = (
         roles=(
             Role(
                 "",
-                PodShape(gpus=4, pool="a10g", cpu="16"),
+                PodTemplate(gpus=4, pool="a10g", cpu="16"),
                 pods=2,
                 states=("running", "unschedulable"),
                 nodes=("a10g-3",),
@@ -75,7 +75,7 @@ TROUBLED = (
         roles=(
             Role(
                 "",
-                PodShape(gpus=8, cpu="64", pool="h100"),
+                PodTemplate(gpus=8, cpu="64", pool="h100"),
                 pods=2,
                 states=("running", "node-lost"),
                 nodes=("h100-7", "h100-8"),
@@ -95,7 +95,7 @@ TROUBLED = (
         restarting=True,
         roles=(
             Role("driver", _DRIVER),
-            Role("workers", PodShape(gpus=4, pool="a100"), pods=2, states=("creating",)),
+            Role("workers", PodTemplate(gpus=4, pool="a100"), pods=2, states=("creating",)),
         ),
     ),
     Gang(
@@ -108,7 +108,7 @@ TROUBLED = (
             Role("driver", _DRIVER),
             Role(
                 "workers",
-                PodShape(gpus=1, pool="a100", image=_TYPO),
+                PodTemplate(gpus=1, pool="a100", image=_TYPO),
                 pods=2,
                 states=("image-pull",),
             ),
@@ -123,7 +123,7 @@ TROUBLED = (
         roles=(
             Role(
                 "",
-                PodShape(gpus=1, pool="a100", restart_policy="OnFailure"),
+                PodTemplate(gpus=1, pool="a100", restart_policy="OnFailure"),
                 pods=2,
                 states=("crash-loop",),
                 backoff_limit=20,
@@ -139,7 +139,7 @@ TROUBLED = (
         roles=(
             Role(
                 "",
-                PodShape(gpus=1, pool="a100", init=True, restart_policy="OnFailure"),
+                PodTemplate(gpus=1, pool="a100", init=True, restart_policy="OnFailure"),
                 pods=2,
                 states=("init-crash-loop",),
                 backoff_limit=20,
@@ -152,6 +152,6 @@ TROUBLED = (
         "sql-agent",
         "container-config",
         age="16m",
-        roles=(Role("", PodShape(gpus=1, pool="a100"), pods=2, states=("config-error",)),),
+        roles=(Role("", PodTemplate(gpus=1, pool="a100"), pods=2, states=("config-error",)),),
     ),
 )

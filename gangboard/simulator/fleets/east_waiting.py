@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gangboard.simulator.scripts import Gang, Role, Say
-from gangboard.simulator.shapes import PodShape
+from gangboard.simulator.shapes import PodTemplate
 
-_BIG = PodShape(gpus=8, cpu="64", memory="512Gi", pool="h100")
+_BIG = PodTemplate(gpus=8, cpu="64", memory="512Gi", pool="h100")
 _NEW = ("1.37", "1.36")
 _LICENSE = "0/40 nodes are available: 40 node(s) didn't satisfy plugin(s) [LicenseSeats]."
 _CLAIMS = 'error in "DynamicResources" PodGroupPostFilter plugins: not found'
@@ -21,7 +21,7 @@ REFUSED = (
         roles=(
             Role(
                 "",
-                PodShape(gpus=1, pool="a100", gates=("example.com/budget-approval",)),
+                PodTemplate(gpus=1, pool="a100", gates=("example.com/budget-approval",)),
                 pods=3,
                 states=("gated",),
             ),
@@ -36,7 +36,7 @@ REFUSED = (
         age="33m",
         quorum=2,
         roles=(
-            Role("", PodShape(gpus=1, scheduler="batch-scheduler"), pods=2, states=("silent",)),
+            Role("", PodTemplate(gpus=1, scheduler="batch-scheduler"), pods=2, states=("silent",)),
         ),
         minors=_NEW,
     ),
@@ -48,8 +48,8 @@ REFUSED = (
         age="21m",
         quorum=3,
         roles=(
-            Role("a", PodShape(cpu="4", pool="cpu"), pods=2, states=("silent",)),
-            Role("b", PodShape(cpu="4", scheduler="volcano"), states=("silent",)),
+            Role("a", PodTemplate(cpu="4", pool="cpu"), pods=2, states=("silent",)),
+            Role("b", PodTemplate(cpu="4", scheduler="volcano"), states=("silent",)),
         ),
         minors=_NEW,
     ),
@@ -62,7 +62,7 @@ REFUSED = (
         quorum=2,
         group="error",
         error=_CLAIMS,
-        roles=(Role("", PodShape(cpu="8"), pods=2, states=("error",)),),
+        roles=(Role("", PodTemplate(cpu="8"), pods=2, states=("error",)),),
         minors=("1.37",),
     ),
     Gang(
@@ -73,7 +73,7 @@ REFUSED = (
         age="1h20m",
         quorum=3,
         error=_LICENSE,
-        roles=(Role("", PodShape(cpu="16", pool="cpu"), pods=3, states=("unschedulable",)),),
+        roles=(Role("", PodTemplate(cpu="16", pool="cpu"), pods=3, states=("unschedulable",)),),
         minors=_NEW,
     ),
 )
@@ -96,7 +96,7 @@ NO_ROOM = (
         "fragmented",
         age="1h12m",
         quorum=3,
-        roles=(Role("", PodShape(gpus=3, pool="l40s"), pods=3, states=("unschedulable",)),),
+        roles=(Role("", PodTemplate(gpus=3, pool="l40s"), pods=3, states=("unschedulable",)),),
         minors=_NEW,
     ),
     Gang(
@@ -117,7 +117,7 @@ NO_ROOM = (
         age="3h50m",
         quorum=3,
         topology="example.com/nvlink-domain",
-        roles=(Role("", PodShape(gpus=4, pool="gh200"), pods=3, states=("unschedulable",)),),
+        roles=(Role("", PodTemplate(gpus=4, pool="gh200"), pods=3, states=("unschedulable",)),),
         minors=("1.37",),
     ),
     Gang(
@@ -127,7 +127,7 @@ NO_ROOM = (
         "nodes-unschedulable",
         age="1h44m",
         quorum=2,
-        roles=(Role("", PodShape(gpus=8, pool="b200"), pods=2, states=("unschedulable",)),),
+        roles=(Role("", PodTemplate(gpus=8, pool="b200"), pods=2, states=("unschedulable",)),),
         minors=_NEW,
     ),
     Gang(
@@ -137,7 +137,7 @@ NO_ROOM = (
         "untolerated-taint",
         age="37m",
         quorum=2,
-        roles=(Role("", PodShape(gpus=4, pool="spot"), pods=2, states=("unschedulable",)),),
+        roles=(Role("", PodTemplate(gpus=4, pool="spot"), pods=2, states=("unschedulable",)),),
         minors=_NEW,
     ),
     Gang(
@@ -147,7 +147,7 @@ NO_ROOM = (
         "no-matching-node",
         age="29m",
         quorum=2,
-        roles=(Role("", PodShape(gpus=8, pool="h200"), pods=2, states=("unschedulable",)),),
+        roles=(Role("", PodTemplate(gpus=8, pool="h200"), pods=2, states=("unschedulable",)),),
         minors=_NEW,
     ),
     Gang(
@@ -157,7 +157,7 @@ NO_ROOM = (
         "waiting-for-nodes",
         age="4m",
         quorum=2,
-        roles=(Role("", PodShape(gpus=8, pool="h200-flex"), pods=2, states=("unschedulable",)),),
+        roles=(Role("", PodTemplate(gpus=8, pool="h200-flex"), pods=2, states=("unschedulable",)),),
         events=(
             Say(
                 "TriggeredScaleUp",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gangboard.simulator.scripts import Gang, Role
-from gangboard.simulator.shapes import PodShape
+from gangboard.simulator.shapes import PodTemplate
 
-_DRIVER = PodShape(cpu="8", memory="32Gi", pool="cpu", image="registry.example/ml/driver:26.10")
-_A100 = PodShape(gpus=8, cpu="64", memory="256Gi", pool="a100")
-_T4 = PodShape(gpus=2, pool="t4")
+_DRIVER = PodTemplate(cpu="8", memory="32Gi", pool="cpu", image="registry.example/ml/driver:26.10")
+_A100 = PodTemplate(gpus=8, cpu="64", memory="256Gi", pool="a100")
+_T4 = PodTemplate(gpus=2, pool="t4")
 
 GANGS = (
     Gang(
@@ -47,7 +47,7 @@ GANGS = (
         roles=(
             Role(
                 "tiles",
-                PodShape(gpus=3, pool="t4"),
+                PodTemplate(gpus=3, pool="t4"),
                 jobs=3,
                 states=("running", "running", "unschedulable"),
                 nodes=("t4-3", "t4-4"),
@@ -73,7 +73,7 @@ GANGS = (
         roles=(
             Role(
                 "",
-                PodShape(cpu="8", pool="cpu", restart_policy="OnFailure"),
+                PodTemplate(cpu="8", pool="cpu", restart_policy="OnFailure"),
                 pods=2,
                 states=("crash-loop",),
                 backoff_limit=20,
@@ -87,7 +87,7 @@ GANGS = (
         "failed",
         age="20h",
         finish="FailedJobs",
-        roles=(Role("workers", PodShape(cpu="8", pool="cpu"), pods=2, states=("failed",)),),
+        roles=(Role("workers", PodTemplate(cpu="8", pool="cpu"), pods=2, states=("failed",)),),
     ),
     Gang(
         "team-maps",
@@ -96,7 +96,7 @@ GANGS = (
         "succeeded",
         age="9h",
         finish="CompletionsReached",
-        roles=(Role("", PodShape(cpu="8", pool="cpu"), pods=4, states=("succeeded",)),),
+        roles=(Role("", PodTemplate(cpu="8", pool="cpu"), pods=4, states=("succeeded",)),),
     ),
     Gang(
         "team-ads",
@@ -104,6 +104,6 @@ GANGS = (
         "bid-simulator",
         "starting",
         age="95s",
-        roles=(Role("", PodShape(cpu="16", pool="cpu"), pods=2, states=("creating",)),),
+        roles=(Role("", PodTemplate(cpu="16", pool="cpu"), pods=2, states=("creating",)),),
     ),
 )
