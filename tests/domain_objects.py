@@ -18,7 +18,7 @@ from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.hold import Hold
 from gangboard.domain.node import Node
 from gangboard.domain.objects import Condition, Controller, Meta, ObjectRef
-from gangboard.domain.owner import Finish, Outcome, Owner, PodSet, Role
+from gangboard.domain.owner import Finish, Outcome, Owner, PodRequests, Role
 from gangboard.domain.pod import Container, Pod
 from gangboard.domain.queue import QueueEntry
 
@@ -88,10 +88,10 @@ def _split(fields: dict[str, Any]) -> dict[str, Any]:
 def a_job(name: str = "train", *, pods: int = 2, ask: str = "1", **fields: Any) -> Owner:
     """A Job of `pods` pods with `ask` cpu each; indexed, completions = parallelism = pods."""
     meta = a_meta("batch", "Job", name, **_split(fields))
-    shape = PodSet(pods, fields.pop("requests", requests(cpu=ask)))
+    shape = PodRequests(pods, fields.pop("requests", requests(cpu=ask)))
     given = {
         "desired": pods,
-        "shapes": (shape,),
+        "pod_requests": (shape,),
         "completions": pods,
         "parallelism": pods,
         "indexed": True,
@@ -126,7 +126,9 @@ def a_jobset(name: str = "run", *roles: Role, **fields: Any) -> Owner:
         "desired": sum(role.replicas * role.pods for role in named),
         "counted_restarts": fields.get("restarts", 0),
         "roles": named,
-        "shapes": tuple(PodSet(role.replicas * role.pods, role.requests) for role in named),
+        "pod_requests": tuple(
+            PodRequests(role.replicas * role.pods, role.requests) for role in named
+        ),
         **fields,
     }
     return Owner(meta=meta, **given)
@@ -197,7 +199,7 @@ def a_container(name: str = "worker", *, running: bool = True, **fields: Any) ->
 
 def pods_of(job: Owner, count: int, *, on: str = "", **fields: Any) -> tuple[Pod, ...]:
     """`count` indexed pods of a Job, each with the Job's requests; `on` is the node of all."""
-    given = {"requests": job.shapes[0].requests, "group": job.group_name, **fields}
+    given = {"requests": job.pod_requests[0].requests, "group": job.group_name, **fields}
     return tuple(
         a_pod(f"{job.meta.ref.name}-{index}", of=job, index=index, on=on, **given)
         for index in range(count)

@@ -8,7 +8,7 @@ from datetime import datetime
 from gangboard.diagnosis.object_links import POD_GROUP, WORKLOAD, has_entries
 from gangboard.diagnosis.workload_entries import takes_pods
 from gangboard.domain.group import Group, Policy
-from gangboard.domain.owner import Finish, Outcome, Owner, PodSet
+from gangboard.domain.owner import Finish, Outcome, Owner, PodRequests
 from gangboard.domain.pod import Pod
 
 
@@ -28,7 +28,7 @@ def as_owner(
         desired=_template_size(root)
         if root.meta.ref.kind == WORKLOAD and not has_entries(root)
         else sum(group_size(group, pods, foreign_pods) for group in _units_of(root, groups)),
-        shapes=tuple(PodSet(1, pod.requests) for pod in pods),
+        pod_requests=tuple(PodRequests(1, pod.requests) for pod in pods),
         finish=_finish_of_group(root, groups, pods, foreign_pods),
         priority_class=_only_class(pods),
     )
@@ -68,7 +68,7 @@ def _pod_as_owner(pod: Pod) -> Owner:
     return Owner(
         meta=pod.meta,
         desired=1,
-        shapes=(PodSet(1, pod.requests),),
+        pod_requests=(PodRequests(1, pod.requests),),
         finish=_finish_of_pod(pod),
         group_name=pod.group_name,
         priority_class=pod.priority_class,

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from gangboard.diagnosis.current_attempt import standing
 from gangboard.domain.facts import GangFacts, Unit
-from gangboard.domain.owner import PodSet
+from gangboard.domain.owner import PodRequests
 from gangboard.domain.reading.preemption import last_preemption
 from gangboard.domain.reading.progress import is_full, ready_count, succeeded
 from gangboard.domain.reading.retry import fits_since
@@ -61,10 +61,10 @@ def decimal_text(amount: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def total_requests(shapes: Iterable[PodSet]) -> dict[str, Decimal]:
-    """Return what all pods of these shapes ask for together, by resource."""
+def total_requests(pod_requests: Iterable[PodRequests]) -> dict[str, Decimal]:
+    """Return what all pods of these sets ask for together, by resource."""
     total: dict[str, Decimal] = defaultdict(Decimal)
-    for shape in shapes:
+    for one in pod_requests:
         for resource, amount in shape.requests.items():
             total[resource] += amount * shape.count
     return {resource: total[resource] for resource in sorted(total)}
@@ -72,23 +72,27 @@ def total_requests(shapes: Iterable[PodSet]) -> dict[str, Decimal]:
 
 def request_texts(facts: GangFacts) -> dict[str, str]:
     """Return what all desired pods of a gang ask for, as decimal strings in base units."""
-    total = total_requests(facts.owner.shapes)
+    total = total_requests(facts.owner.pod_requests)
     return {resource: decimal_text(amount) for resource, amount in total.items()}
 
 
 def weight(unit: Unit) -> tuple[Decimal, Decimal]:
     """Return what a unit asks for: accelerators, then cores. The heavier unit is told first."""
-    shapes = [PodSet(job.desired, shape.requests) for job in unit.jobs for shape in job.shapes[:1]]
+    pod_requests = [
+        PodRequests(job.desired, one.requests)
+        for job in unit.jobs
+        for one in job.pod_requests[:1]
+    ]
     missing = frozenset(unit.missing_jobs)
-    shapes += [
-        PodSet(role.pods, role.requests)
+    pod_requests += [
+        PodRequests(role.pods, role.requests)
         for role in (unit.roles if missing else ())
         for name in role.child_names
         if name in missing
     ]
-    if not shapes:
-        shapes = [PodSet(1, pod.requests) for pod in unit.pods]
-    total = total_requests(shapes)
+    if not pod_requests:
+        pod_requests = [PodRequests(1, pod.requests) for pod in unit.pods]
+    total = total_requests(pod_requests)
     accelerators = sum(
         (amount for name, amount in total.items() if is_accelerator(name)), Decimal()
     )

@@ -38,7 +38,7 @@ class Dependency:
 
 
 @dataclass(frozen=True, slots=True)
-class PodSet:
+class PodRequests:
     """Pods made from one template: how many, and what each of them asks for."""
 
     count: int
@@ -131,7 +131,7 @@ class Owner:
     desired: int = 0
     """Pods it asks for, finished ones included."""
     roles: tuple[Role, ...] = ()
-    shapes: tuple[PodSet, ...] = ()
+    pod_requests: tuple[PodRequests, ...] = ()
     finish: Finish | None = None
     conditions: tuple[Condition, ...] = ()
     restarts: int = 0

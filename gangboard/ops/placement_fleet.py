@@ -12,7 +12,7 @@ from gangboard.domain.capacity import HOSTNAME, Needs, Taint, Toleration
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.node import Node
 from gangboard.domain.objects import Condition, Controller, Meta, ObjectRef
-from gangboard.domain.owner import Owner, PodSet, Role
+from gangboard.domain.owner import Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -175,7 +175,7 @@ def _job(name: str, size: int, requests: dict[str, Decimal], of: Owner | None = 
     return Owner(
         _meta("batch", "Job", name, _controller(of) if of is not None else None),
         desired=size,
-        shapes=(PodSet(size, requests),),
+        pod_requests=(PodRequests(size, requests),),
         completions=size,
         parallelism=size,
         indexed=True,
@@ -264,7 +264,7 @@ def _mixed(name: str, size: int, driver: _Template, worker: _Template) -> Gang:
         _meta("jobset.x-k8s.io", "JobSet", name),
         desired=1 + size,
         roles=roles,
-        shapes=tuple(PodSet(role.pods, role.requests) for role in roles),
+        pod_requests=tuple(PodRequests(role.pods, role.requests) for role in roles),
     )
     group = Group(
         _meta("scheduling.k8s.io", "PodGroup", name, _controller(root)),

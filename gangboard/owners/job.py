@@ -20,7 +20,7 @@ from gangboard.decode.wire import (
 )
 from gangboard.domain.action import Lever
 from gangboard.domain.objects import Condition, find_condition, resumed_at
-from gangboard.domain.owner import Finish, Outcome, Owner, PodSet
+from gangboard.domain.owner import Finish, Outcome, Owner, PodRequests
 from gangboard.domain.registry import OwnerKind, Resource
 
 _OWN_MANAGERS = ("kubernetes.io/job-controller",)
@@ -88,7 +88,7 @@ def _build(wire: WireJob, version: str) -> Owner:
         suspend_set_by=suspend_set_by,
         suspend_set_at=read_time(set_at),
         desired=_desired(spec, status),
-        shapes=(PodSet(spec.width, requests),),
+        pod_requests=(PodRequests(spec.width, requests),),
         finish=finish,
         conditions=conditions,
         attempt=".".join(filter(None, (labels.attempt, labels.job_attempt))),

@@ -30,7 +30,7 @@ from gangboard.domain.owner import (
     GangRequest,
     Outcome,
     Owner,
-    PodSet,
+    PodRequests,
     Policies,
     Role,
 )
@@ -61,7 +61,7 @@ def _build(wire: WireJobSet, version: str) -> Owner:
         suspend_set_at=read_time(set_at),
         desired=sum(role.replicas * role.pods for role in roles),
         roles=roles,
-        shapes=tuple(PodSet(role.replicas * role.pods, role.requests) for role in roles),
+        pod_requests=tuple(PodRequests(role.replicas * role.pods, role.requests) for role in roles),
         finish=_finish(conditions, status),
         conditions=conditions,
         restarts=status.restarts or 0,

@@ -10,7 +10,7 @@ To add a gang, append a `Gang` to a tuple in `fleets/`:
     Gang(
         "team-nlp", "Job", "bert-ft", "running",       # where, kind, name, the code expected of it
         age="5h",                                      # made five hours ago
-        roles=(Role("", PodShape(gpus=2, pool="a100"), pods=4),),
+        roles=(Role("", PodTemplate(gpus=2, pool="a100"), pods=4),),
         quorum=4,                                      # a gang; without: basic (1.37)
     )
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gangboard.domain.action import Lever
-from gangboard.domain.owner import GangRequest, Outcome, Owner, PodSet
+from gangboard.domain.owner import GangRequest, Outcome, Owner, PodRequests
 from gangboard.owners.job import OWNER
 from tests.decode.reading import Json, captured, captures, model, read, with_identity
 
@@ -61,7 +61,7 @@ def test_the_example_of_1_37() -> None:
     )
     assert owner.meta.generation == 2
     assert owner.desired == 4
-    assert owner.shapes == (PodSet(4, {}),)
+    assert owner.pod_requests == (PodRequests(4, {}),)
     assert (owner.completions, owner.parallelism, owner.indexed) == (4, 4, True)
     assert owner.gang_request == GangRequest("gang", 4)
     assert owner.max_retries == 6
@@ -124,7 +124,7 @@ def test_the_pods_it_asks_for(
 def test_what_runs_at_a_time_is_what_it_asks_room_for() -> None:
     template = {"spec": {"containers": [{"resources": {"requests": {"nvidia.com/gpu": "8"}}}]}}
     owner = job(parallelism=2, completions=1000, template=template)
-    assert owner.shapes == (PodSet(2, {"nvidia.com/gpu": Decimal(8)}),)
+    assert owner.pod_requests == (PodRequests(2, {"nvidia.com/gpu": Decimal(8)}),)
 
 
 def test_complete() -> None:
@@ -247,7 +247,7 @@ def test_a_malformed_request_is_said_and_the_job_kept() -> None:
         "spec": {"containers": [{"resources": {"requests": {"cpu": "four", "memory": "1k"}}}]}
     }
     owner, problem = read(JOB, with_identity({"spec": {"template": template}}, "train"))
-    assert owner.shapes == (PodSet(1, {"memory": Decimal(1000)}),)
+    assert owner.pod_requests == (PodRequests(1, {"memory": Decimal(1000)}),)
     assert problem is not None
     assert problem.sentence == (
         "Job team-a/train is read only in part: its request of cpu is left out: "
@@ -273,7 +273,7 @@ def test_captured_jobs_say_what_their_state_is_called(file: Any) -> None:
         assert owner.suspended == file.stem.startswith("job-suspended")
         assert owner.indexed
         assert owner.desired == owner.completions == owner.parallelism
-        assert owner.shapes[0].count == owner.desired
+        assert owner.pod_requests[0].count == owner.desired
         assert owner.active_pods is not None
         if file.stem == "job-failed":
             assert owner.finish.reason == "BackoffLimitExceeded"

@@ -120,8 +120,8 @@ def test_the_example() -> None:
     assert workers.depends_on == (Dependency("driver", "Ready"),)
     assert workers.child_names == ("llama-ft-workers-0", "llama-ft-workers-1")
     assert (workers.ready, workers.succeeded) == (1, 0)
-    assert [shape.count for shape in owner.shapes] == [1, 8]
-    assert owner.shapes[1].requests == {"cpu": 8, "nvidia.com/gpu": 1}
+    assert [shape.count for shape in owner.pod_requests] == [1, 8]
+    assert owner.pod_requests[1].requests == {"cpu": 8, "nvidia.com/gpu": 1}
 
 
 def test_what_the_example_does_by_itself() -> None:
