@@ -65,8 +65,8 @@ def total_requests(pod_requests: Iterable[PodRequests]) -> dict[str, Decimal]:
     """Return what all pods of these sets ask for together, by resource."""
     total: dict[str, Decimal] = defaultdict(Decimal)
     for one in pod_requests:
-        for resource, amount in shape.requests.items():
-            total[resource] += amount * shape.count
+        for resource, amount in one.requests.items():
+            total[resource] += amount * one.count
     return {resource: total[resource] for resource in sorted(total)}
 
 
@@ -79,9 +79,7 @@ def request_texts(facts: GangFacts) -> dict[str, str]:
 def weight(unit: Unit) -> tuple[Decimal, Decimal]:
     """Return what a unit asks for: accelerators, then cores. The heavier unit is told first."""
     pod_requests = [
-        PodRequests(job.desired, one.requests)
-        for job in unit.jobs
-        for one in job.pod_requests[:1]
+        PodRequests(job.desired, one.requests) for job in unit.jobs for one in job.pod_requests[:1]
     ]
     missing = frozenset(unit.missing_jobs)
     pod_requests += [

@@ -298,7 +298,7 @@ class NodeRoom:
 
 
 @dataclass(frozen=True, slots=True)
-class Party:
+class PodSet:
     """So many pods of one shape."""
 
     shape: Shape
@@ -309,7 +309,7 @@ class Party:
 class PlacementRequest:
     """The members that still want a node, to be placed together."""
 
-    parties: tuple[Party, ...]
+    pod_sets: tuple[PodSet, ...]
     quorum: int | None = None
     """How many of these must be placed at once: the group's quorum less what holds a node already.
     None: all of them."""
@@ -323,7 +323,7 @@ class PlacementRequest:
     @property
     def size(self) -> int:
         """How many pods it has."""
-        return sum(party.count for party in self.parties)
+        return sum(pod_set.count for pod_set in self.pod_sets)
 
     @property
     def needed(self) -> int:
@@ -373,7 +373,7 @@ class Resident:
     """Node → what its pods take there."""
     whole: bool = True
     """False: it holds room without being whole."""
-    waits: tuple[Party, ...] = ()
+    waits: tuple[PodSet, ...] = ()
     """Of one that is not whole: its members that have no node and none kept for them."""
     by_suspending: Mapping[str, Load] | None = None
     """What of `loads` only goes once somebody suspends it: nothing of pods that are being deleted or

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from gangboard.domain.advice import Advice, AdviceKind
-from gangboard.domain.capacity import Party, PlacementRequest, Taint, Toleration
+from gangboard.domain.capacity import PlacementRequest, PodSet, Taint, Toleration
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Constraint
 from gangboard.domain.reading.wording import names
@@ -97,8 +97,8 @@ def _taints(what_if: WhatIf) -> Counter[Taint]:
     for kind, number in zip(kinds.nodes, numbers, strict=True):
         here = {
             taint
-            for party in what_if.parties
-            for taint in untolerated(kind, party.shape)
+            for pod_set in what_if.pod_sets
+            for taint in untolerated(kind, pod_set.shape)
             if not taint.key.startswith(_OF_CONTROLLERS) and not taint.key.endswith(_OF_AGENTS)
         }
         found.update(dict.fromkeys(sorted(here, key=str), number))
@@ -107,14 +107,14 @@ def _taints(what_if: WhatIf) -> Counter[Taint]:
 
 def _tolerating(request: PlacementRequest, taint: Taint) -> PlacementRequest:
     more = Toleration(taint.key, "Equal", taint.value, taint.effect)
-    parties = tuple(
-        Party(
-            replace(party.shape, tolerations=(*party.shape.tolerations, more)),
-            party.count,
+    pod_sets = tuple(
+        PodSet(
+            replace(pod_set.shape, tolerations=(*pod_set.shape.tolerations, more)),
+            pod_set.count,
         )
-        for party in request.parties
+        for pod_set in request.pod_sets
     )
-    return replace(request, parties=parties)
+    return replace(request, pod_sets=pod_sets)
 
 
 # How it wants to be placed

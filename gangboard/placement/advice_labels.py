@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gangboard.domain.advice import Advice, AdviceKind
-from gangboard.domain.capacity import HOSTNAME, Party, PlacementRequest
+from gangboard.domain.capacity import HOSTNAME, PlacementRequest, PodSet
 from gangboard.domain.placing import FitAnswer, PlacementCause, When
 from gangboard.domain.reading.wording import listed
 from gangboard.placement.advice_words import marked, then_fit_when_empty, then_fits
@@ -63,8 +63,8 @@ def _only_wish(what_if: WhatIf) -> _Wish | None:
     """Return the one label that is selected with a value that no node has; None for several."""
     found = {
         _Wish(key, value)
-        for party in what_if.parties
-        for key, value in party.shape.node_selector.items()
+        for pod_set in what_if.pod_sets
+        for key, value in pod_set.shape.node_selector.items()
         if value not in what_if.snapshot.labels(key).places
     }
     return found.pop() if len(found) == 1 else None
@@ -81,13 +81,15 @@ def _values(what_if: WhatIf, key: str) -> list[str]:
 
 
 def _selecting(request: PlacementRequest, wish: _Wish, value: str) -> PlacementRequest:
-    def changed(party: Party) -> Party:
-        selector = party.shape.node_selector
+    def changed(pod_set: PodSet) -> PodSet:
+        selector = pod_set.shape.node_selector
         if selector.get(wish.key) != wish.value:
-            return party
-        return Party(replace(party.shape, node_selector={**selector, wish.key: value}), party.count)
+            return pod_set
+        return PodSet(
+            replace(pod_set.shape, node_selector={**selector, wish.key: value}), pod_set.count
+        )
 
-    return replace(request, parties=tuple(map(changed, request.parties)))
+    return replace(request, pod_sets=tuple(map(changed, request.pod_sets)))
 
 
 def _fits_when_empty(what_if: WhatIf, request: PlacementRequest) -> bool:

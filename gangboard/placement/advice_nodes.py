@@ -97,7 +97,7 @@ def _needed(what_if: WhatIf, changed: Mapping[str, NodeRoom]) -> dict[str, NodeR
 
 def _asked_by(what_if: WhatIf, emptied: Mapping[str, NodeRoom]) -> Freed:
     """Return what a placement on the emptied nodes wants more than they have free now."""
-    asked = {party.shape.name: wanted(party.shape) for party in what_if.parties}
+    asked = {pod_set.shape.name: wanted(pod_set.shape) for pod_set in what_if.pod_sets}
     freed: Freed = {}
     for name, counts in what_if.fit(changed=emptied).placement.items():
         if name not in emptied:
@@ -132,10 +132,10 @@ def _halved(what_if: WhatIf, freed: Freed) -> Freed:
 def _worth_emptying(what_if: WhatIf) -> list[NodeRoom]:
     """Return eligible nodes by how many members they gain when emptied, then by what leaves."""
     gain: Whole = np.zeros(len(what_if.snapshot), dtype=np.int64)
-    for party in what_if.parties:
-        feasible = feasible_nodes_of(what_if.snapshot, party.shape)
-        empty = np.minimum(feasible.caps(When.EMPTY), party.count)
-        now = np.minimum(feasible.caps(When.NOW), party.count)
+    for pod_set in what_if.pod_sets:
+        feasible = feasible_nodes_of(what_if.snapshot, pod_set.shape)
+        empty = np.minimum(feasible.caps(When.EMPTY), pod_set.count)
+        now = np.minimum(feasible.caps(When.NOW), pod_set.count)
         gain = np.maximum(gain, empty - now)
     there = np.flatnonzero(gain > 0)
     stock = what_if.snapshot.stock(what_if.deciding)
@@ -183,8 +183,8 @@ def _cordoned(what_if: WhatIf) -> dict[str, NodeRoom]:
     keys = what_if.request.topology_keys
     found = {}
     for node in _with_cordon(what_if.snapshot):
-        for party in what_if.parties:
-            if {one for one, _ in filters(node, party.shape, keys)} == {Filter.CORDON}:
+        for pod_set in what_if.pod_sets:
+            if {one for one, _ in filters(node, pod_set.shape, keys)} == {Filter.CORDON}:
                 taints = tuple(taint for taint in node.taints if taint.key != CORDON)
                 found[node.name] = replace(node, taints=taints, unschedulable=False)
                 break
@@ -234,9 +234,9 @@ def _by_domain(what_if: WhatIf, opened: Mapping[str, NodeRoom]) -> Iterator[list
 def _places(what_if: WhatIf, node: NodeRoom) -> int:
     return max(
         (
-            pods_that_fit(node, party.shape, When.NOW)[0]
-            for party in what_if.parties
-            if is_eligible(node, party.shape, what_if.request.topology_keys)
+            pods_that_fit(node, pod_set.shape, When.NOW)[0]
+            for pod_set in what_if.pod_sets
+            if is_eligible(node, pod_set.shape, what_if.request.topology_keys)
         ),
         default=0,
     )

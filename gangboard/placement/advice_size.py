@@ -174,8 +174,8 @@ def most_that_fit(what_if: WhatIf, when: When = When.NOW) -> int:
     """Return the largest number of waiting members of which it is proven that they fit."""
     low, high = 0, max(0, min(what_if.request.needed, what_if.request.size) - 1)
     alone = sum(
-        min(party.count, feasible_nodes_of(what_if.snapshot, party.shape).most(when))
-        for party in what_if.parties
+        min(pod_set.count, feasible_nodes_of(what_if.snapshot, pod_set.shape).most(when))
+        for pod_set in what_if.pod_sets
     )
     high = middle = min(high, alone)
     while low < high:

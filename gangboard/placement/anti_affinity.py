@@ -16,8 +16,8 @@ from itertools import combinations
 import numpy as np
 
 from gangboard.domain.capacity import (
-    Party,
     PlacementRequest,
+    PodSet,
     Shape,
 )
 from gangboard.domain.placing import Fit, FitAnswer, When
@@ -30,25 +30,27 @@ from gangboard.placement.node_snapshot import NodeSnapshot
 class OnePerDomain:
     """Equal pods of which each value of a label takes one."""
 
-    party: Party
+    pod_set: PodSet
     key: str
 
 
 def one_per_domain_of(request: PlacementRequest) -> OnePerDomain | None:
     """Return what of a request is worked out here; None where members do not keep each other away."""
-    parties = [party for party in request.parties if party.count > 0]
-    if len(parties) != 1 or request.topology_keys:
+    pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
+    if len(pod_sets) != 1 or request.topology_keys:
         return None
-    (party,) = parties
-    keys = one_per_domain_keys(party.shape)
-    return OnePerDomain(party, keys[0]) if len(keys) == 1 and party.shape.spread is None else None
+    (pod_set,) = pod_sets
+    keys = one_per_domain_keys(pod_set.shape)
+    return (
+        OnePerDomain(pod_set, keys[0]) if len(keys) == 1 and pod_set.shape.spread is None else None
+    )
 
 
 def is_anti_affinity_unsupported(request: PlacementRequest) -> bool:
     """Whether members keep each other away in a way that is not worked out."""
-    parties = [party for party in request.parties if party.count > 0]
-    alike = any(party.count > 1 and one_per_domain_keys(party.shape) for party in parties)
-    pairs = combinations([party.shape for party in parties], 2)
+    pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
+    alike = any(pod_set.count > 1 and one_per_domain_keys(pod_set.shape) for pod_set in pod_sets)
+    pairs = combinations([pod_set.shape for pod_set in pod_sets], 2)
     if not alike and not any(_has_domain_anti_affinity(one, other) for one, other in pairs):
         return False
     return one_per_domain_of(request) is None
@@ -63,7 +65,7 @@ def _has_domain_anti_affinity(one: Shape, other: Shape) -> bool:
 
 def fit_one_per_domain(snapshot: NodeSnapshot, asked: OnePerDomain, when: When, target: int) -> Fit:
     """Return whether at least `target` of the pods fit."""
-    return place(asked, _places(snapshot, asked.party.shape, asked.key, when), target)
+    return place(asked, _places(snapshot, asked.pod_set.shape, asked.key, when), target)
 
 
 def most_one_per_domain(snapshot: NodeSnapshot, shape: Shape, when: When) -> int | None:
@@ -111,11 +113,11 @@ def place(asked: OnePerDomain, places: Iterable[Place], target: int) -> Fit:
     found = _one_each(places)
     if sum(number for _, number in found) < target:
         return Fit(FitAnswer.NO)
-    left = asked.party.count
+    left = asked.pod_set.count
     placement: dict[str, Mapping[str, int]] = {}
     for name, number in sorted(found, key=lambda one: (one[1], one[0])):
         here = min(number, left)
         left -= here
         if here:
-            placement[name] = {asked.party.shape.name: here}
+            placement[name] = {asked.pod_set.shape.name: here}
     return Fit(FitAnswer.YES, dict(sorted(placement.items())))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from gangboard.domain.capacity import PODS, NodeRoom, Party, PlacementRequest, Shape
+from gangboard.domain.capacity import PODS, NodeRoom, PlacementRequest, PodSet, Shape
 from gangboard.domain.placing import (
     Assessment,
     Constraint,
@@ -57,7 +57,7 @@ class Question(ABC):
         """Return whether so many members of a request fit."""
 
     @abstractmethod
-    def totals_of(self, parties: Sequence[Party], target: int) -> tuple[Total, ...]:
+    def totals_of(self, pod_sets: Sequence[PodSet], target: int) -> tuple[Total, ...]:
         """Return what `totals` says of these members."""
 
     @abstractmethod
@@ -83,7 +83,7 @@ class Question(ABC):
             full,
             empty,
             empty_full,
-            self.totals_of(self.request.parties, self.request.needed),
+            self.totals_of(self.request.pod_sets, self.request.needed),
             found.deciding,
             found.constraints,
             found.why,
@@ -120,7 +120,9 @@ class Question(ABC):
 
     def _hosted(self) -> int:
         """Return how many members have an eligible node at all."""
-        return sum(party.count for party in self.request.parties if self.has_host(party.shape))
+        return sum(
+            pod_set.count for pod_set in self.request.pod_sets if self.has_host(pod_set.shape)
+        )
 
     def _constrained(self, when: When) -> _Found | None:
         """Leave out each constraint, then all of them: does it fit at the same moment then?"""
@@ -160,14 +162,16 @@ class Question(ABC):
 
     def _lacking(self, when: When) -> str:
         request = self.request
-        return shortest_of_any(request.parties, request.needed, when, self.totals_of)
+        return shortest_of_any(request.pod_sets, request.needed, when, self.totals_of)
 
     def _any_room(self) -> bool:
-        return any(self.has_room(party.shape) for party in self.request.parties if party.count)
+        return any(
+            self.has_room(pod_set.shape) for pod_set in self.request.pod_sets if pod_set.count
+        )
 
     def _single(self, when: When) -> str:
         """Return the one resource without which it would fit; nothing when there are several."""
-        asked = {name for party in self.request.parties for name in wanted(party.shape)}
+        asked = {name for pod_set in self.request.pod_sets for name in wanted(pod_set.shape)}
         found = [
             name for name in sorted(asked) if self._without(when, (), name).answer is FitAnswer.YES
         ]
@@ -184,8 +188,8 @@ class _SnapshotQuestion(Question):
     def fit(self, request: PlacementRequest, when: When, target: int) -> Fit:
         return fits(request, self.nodes, when, target, steps=self.steps)
 
-    def totals_of(self, parties: Sequence[Party], target: int) -> tuple[Total, ...]:
-        return totals(parties, target, self.nodes, self.request.topology_keys)
+    def totals_of(self, pod_sets: Sequence[PodSet], target: int) -> tuple[Total, ...]:
+        return totals(pod_sets, target, self.nodes, self.request.topology_keys)
 
     def has_host(self, shape: Shape) -> bool:
         feasible = feasible_nodes_of(self.nodes, shape)
@@ -198,7 +202,7 @@ class _SnapshotQuestion(Question):
 
 
 def _present(request: PlacementRequest) -> tuple[Constraint, ...]:
-    shapes = [party.shape for party in request.parties if party.count]
+    shapes = [pod_set.shape for pod_set in request.pod_sets if pod_set.count]
     there = {
         Constraint.TOPOLOGY: bool(request.topology_keys),
         Constraint.HOST_PORTS: any(shape.host_ports for shape in shapes),
@@ -241,7 +245,7 @@ def relaxed(
             unsupported=(),
         )
 
-    parties = tuple(Party(shape(party.shape), party.count) for party in request.parties)
+    pod_sets = tuple(PodSet(shape(pod_set.shape), pod_set.count) for pod_set in request.pod_sets)
     if Constraint.TOPOLOGY in constraints:
-        return replace(request, parties=parties, topology_keys=(), domain=None)
-    return replace(request, parties=parties)
+        return replace(request, pod_sets=pod_sets, topology_keys=(), domain=None)
+    return replace(request, pod_sets=pod_sets)

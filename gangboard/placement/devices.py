@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gangboard.domain.capacity import Party, PlacementRequest, Shape, Toleration
+from gangboard.domain.capacity import PlacementRequest, PodSet, Shape, Toleration
 from gangboard.domain.facts import Unit
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.scheduler_text import node_reasons, scheduler_messages
@@ -65,7 +65,9 @@ def without_devices(request: PlacementRequest) -> PlacementRequest:
     """Return the same request without what `may_be_served` has named in its shapes."""
     return replace(
         request,
-        parties=tuple(Party(_without(party.shape), party.count) for party in request.parties),
+        pod_sets=tuple(
+            PodSet(_without(pod_set.shape), pod_set.count) for pod_set in request.pod_sets
+        ),
     )
 
 

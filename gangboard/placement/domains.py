@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gangboard.domain.capacity import HOSTNAME, Party, PlacementRequest
+from gangboard.domain.capacity import HOSTNAME, PlacementRequest, PodSet
 from gangboard.domain.placing import Fit, FitAnswer, When
 from gangboard.placement.feasible_nodes import FeasibleNodes, feasible_nodes_of
 from gangboard.placement.filling import fill
@@ -49,18 +49,19 @@ def fit_in_some_domain(
     snapshot: NodeSnapshot, request: PlacementRequest, when: When, target: int, budget: Budget
 ) -> Fit:
     """Return whether at least `target` of the members go into one domain; all nodes without keys."""
-    parties = [party for party in request.parties if party.count > 0]
+    pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
     alone = (
-        min(party.count, feasible_nodes_of(snapshot, party.shape).most(when)) for party in parties
+        min(pod_set.count, feasible_nodes_of(snapshot, pod_set.shape).most(when))
+        for pod_set in pod_sets
     )
     if sum(alone) < target:
         return Fit(FitAnswer.NO)
     if not request.topology_keys:
-        return _fit(snapshot, parties, when, None, target, budget)
+        return _fit(snapshot, pod_sets, when, None, target, budget)
     domains = domains_of(snapshot, request.topology_keys)
     tried = (
-        _fit(snapshot, parties, when, domains.codes == code, target, budget)
-        for code in _possible(snapshot, parties, when, domains, target)
+        _fit(snapshot, pod_sets, when, domains.codes == code, target, budget)
+        for code in _possible(snapshot, pod_sets, when, domains, target)
         if request.domain in (None, domains.values[code])
     )
     return in_any(tried, budget)
@@ -81,51 +82,51 @@ def in_any(tried: Iterable[Fit], budget: Budget) -> Fit:
 
 def _fit(
     snapshot: NodeSnapshot,
-    parties: Sequence[Party],
+    pod_sets: Sequence[PodSet],
     when: When,
     mask: Mask | None,
     target: int,
     budget: Budget,
 ) -> Fit:
-    if len(parties) == 1 and mask is None:
-        return _of_one(snapshot, parties[0], when, target)
-    return fill(snapshot, parties, when, mask, target, budget)
+    if len(pod_sets) == 1 and mask is None:
+        return _of_one(snapshot, pod_sets[0], when, target)
+    return fill(snapshot, pod_sets, when, mask, target, budget)
 
 
 def _possible(
-    snapshot: NodeSnapshot, parties: Sequence[Party], when: When, domains: Domains, target: int
+    snapshot: NodeSnapshot, pod_sets: Sequence[PodSet], when: When, domains: Domains, target: int
 ) -> list[int]:
     """Return the domains that have room for enough of each shape alone, in order."""
     room = np.zeros(len(domains.values), dtype=np.int64)
-    for party in parties:
-        caps = np.minimum(feasible_nodes_of(snapshot, party.shape).caps(when), party.count).astype(
-            np.int64
-        )
+    for pod_set in pod_sets:
+        caps = np.minimum(
+            feasible_nodes_of(snapshot, pod_set.shape).caps(when), pod_set.count
+        ).astype(np.int64)
         sums = np.zeros(len(domains.values), dtype=np.int64)
         np.add.at(sums, domains.codes[domains.nodes], caps[domains.nodes])
-        room += np.minimum(sums, party.count)
+        room += np.minimum(sums, pod_set.count)
     found: list[int] = np.flatnonzero(room >= target).tolist()
     return found
 
 
-def _of_one(snapshot: NodeSnapshot, party: Party, when: When, target: int) -> Fit:
+def _of_one(snapshot: NodeSnapshot, pod_set: PodSet, when: When, target: int) -> Fit:
     """Place pods of one shape: what fits on each node adds up, nothing has to be searched.
 
     As many as there are go on the nodes that take the fewest, so that large holes stay.
     """
-    order, caps, sums = feasible_nodes_of(snapshot, party.shape).in_order(when)
+    order, caps, sums = feasible_nodes_of(snapshot, pod_set.shape).in_order(when)
     if not len(sums) or int(sums[-1]) < target:
         return Fit(FitAnswer.NO)
     # Where one node takes all that are left, the first of these by name does as well as any.
-    small = int(np.searchsorted(caps, party.count))
-    last = int(np.searchsorted(sums[:small], party.count))
+    small = int(np.searchsorted(caps, pod_set.count))
+    last = int(np.searchsorted(sums[:small], pod_set.count))
     chosen = dict(zip(order[:last].tolist(), caps[:last].tolist(), strict=True))
-    left = party.count - (int(sums[last - 1]) if last else 0)
+    left = pod_set.count - (int(sums[last - 1]) if last else 0)
     if left and last < small:
         chosen[int(order[last])] = left
     elif left and small < len(order):
         chosen[int(order[small:].min())] = left
-    name = party.shape.name
+    name = pod_set.shape.name
     return Fit(FitAnswer.YES, {snapshot.names[at]: {name: chosen[at]} for at in sorted(chosen)})
 
 
@@ -136,9 +137,9 @@ def hosts_share_names(snapshot: NodeSnapshot, request: PlacementRequest) -> bool
     itself.
     """
     masks = [
-        feasible_nodes_of(snapshot, party.shape).eligible()
-        for party in request.parties
-        if party.count and is_about_hosts(party.shape)
+        feasible_nodes_of(snapshot, pod_set.shape).eligible()
+        for pod_set in request.pod_sets
+        if pod_set.count and is_about_hosts(pod_set.shape)
     ]
     if not masks:
         return False
@@ -156,9 +157,9 @@ def first_unreadable(snapshot: NodeSnapshot, request: PlacementRequest) -> str:
     if not snapshot.sparse().unreadable:
         return ""
     found: list[tuple[int, int, FeasibleNodes]] = []
-    for number, party in enumerate(request.parties):
-        if party.count:
-            feasible = feasible_nodes_of(snapshot, party.shape)
+    for number, pod_set in enumerate(request.pod_sets):
+        if pod_set.count:
+            feasible = feasible_nodes_of(snapshot, pod_set.shape)
             places = np.flatnonzero(feasible.only_unreadable(request.topology_keys))
             if len(places):
                 found.append((int(places[0]), number, feasible))

@@ -15,7 +15,7 @@ from math import prod
 
 import numpy as np
 
-from gangboard.domain.capacity import Party
+from gangboard.domain.capacity import PodSet
 from gangboard.domain.placing import Fit, FitAnswer, When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.classes import Vector, conflicting_pairs
@@ -63,22 +63,22 @@ class FillTable:
 
 def fill(
     snapshot: NodeSnapshot,
-    parties: Sequence[Party],
+    pod_sets: Sequence[PodSet],
     when: When,
     mask: Mask | None,
     target: int,
     budget: Budget,
 ) -> Fit:
     """Return whether at least `target` of the pods go on the nodes of the mask, with a placement."""
-    names = [party.shape.name for party in parties]
+    names = [pod_set.shape.name for pod_set in pod_sets]
     start = budget.spent
     try:
-        placed = _fill(_table(snapshot, parties, when, mask), target, budget)
+        placed = _fill(_table(snapshot, pod_sets, when, mask), target, budget)
     except BudgetSpentError:
         return Fit(FitAnswer.CANNOT_TELL, why=TOO_MANY_WAYS, steps=budget.spent - start)
     if placed is None:
         return Fit(FitAnswer.NO, steps=budget.spent - start)
-    left = [party.count for party in parties]
+    left = [pod_set.count for pod_set in pod_sets]
     placement: dict[str, Mapping[str, int]] = {}
     for at in sorted(placed):
         taken = {}
@@ -93,18 +93,18 @@ def fill(
 
 
 def _table(
-    snapshot: NodeSnapshot, parties: Sequence[Party], when: When, mask: Mask | None
+    snapshot: NodeSnapshot, pod_sets: Sequence[PodSet], when: When, mask: Mask | None
 ) -> FillTable:
-    asked = [wanted(party.shape) for party in parties]
+    asked = [wanted(pod_set.shape) for pod_set in pod_sets]
     resources = sorted({resource for one in asked for resource in one})
     requests = [[one.get(resource, 0) for resource in resources] for one in asked]
-    counts = [party.count for party in parties]
+    counts = [pod_set.count for pod_set in pod_sets]
     caps = np.stack(
         [
-            np.minimum(feasible_nodes_of(snapshot, party.shape).caps(when), party.count).astype(
+            np.minimum(feasible_nodes_of(snapshot, pod_set.shape).caps(when), pod_set.count).astype(
                 np.int64
             )
-            for party in parties
+            for pod_set in pod_sets
         ]
     )
     useful = caps.any(axis=0)
@@ -116,7 +116,7 @@ def _table(
         if most > SAFE:
             free = free.astype(object)
         room.append(np.clip(free, 0, most))
-    pairs = conflicting_pairs([party.shape for party in parties])
+    pairs = conflicting_pairs([pod_set.shape for pod_set in pod_sets])
     return FillTable(counts, requests, pairs, places, caps[:, places], room)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gangboard.domain.capacity import Party, Shape
+from gangboard.domain.capacity import PodSet, Shape
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Excluded, Filter, ShapeFit
 from gangboard.domain.verdict import FitReason, FitRow
@@ -19,13 +19,13 @@ def fit_rows(unit: Unit) -> tuple[FitRow, ...]:
     if placing is None:
         return ()
     if placing.assessment is None:
-        return tuple(_blind_row(unit, party, placing.why) for party in placing.request.parties)
+        return tuple(_blind_row(unit, pod_set, placing.why) for pod_set in placing.request.pod_sets)
     return tuple(_row(unit, one) for one in placing.shapes)
 
 
-def _blind_row(unit: Unit, party: Party, why: str) -> FitRow:
-    shape = party.shape
-    return FitRow(unit.name, shape.name, party.count, _requests(shape), 0, 0, 0, 0, why=why)
+def _blind_row(unit: Unit, pod_set: PodSet, why: str) -> FitRow:
+    shape = pod_set.shape
+    return FitRow(unit.name, shape.name, pod_set.count, _requests(shape), 0, 0, 0, 0, why=why)
 
 
 def _row(unit: Unit, one: ShapeFit) -> FitRow:

@@ -56,15 +56,15 @@ def answer(request: PlacementRequest, target: int, ask: Callable[[], Fit]) -> Fi
 
 def _not_understood(request: PlacementRequest) -> list[str]:
     """Return what makes every answer unsafe."""
-    parties = [party for party in request.parties if party.count > 0]
-    return sorted({name for party in parties for name in undecidable(party.shape)})
+    pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
+    return sorted({name for pod_set in pod_sets for name in undecidable(pod_set.shape)})
 
 
 def _beyond(request: PlacementRequest, found: Fit) -> Fit:
     """Return that it fits only if nothing is asked for that is not worked out."""
-    parties = [party for party in request.parties if party.count > 0]
-    found_names = {name for party in parties for name in party.shape.unsupported}
-    if spread_of(request) is None and any(party.shape.spreads for party in parties):
+    pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
+    found_names = {name for pod_set in pod_sets for name in pod_set.shape.unsupported}
+    if spread_of(request) is None and any(pod_set.shape.spreads for pod_set in pod_sets):
         found_names.add(SPREAD)
     if is_anti_affinity_unsupported(request):
         found_names.add(ANTI_AFFINITY)

@@ -14,8 +14,8 @@ from gangboard.domain.capacity import (
     Load,
     Needs,
     NodeRoom,
-    Party,
     PlacementRequest,
+    PodSet,
     PodTerm,
     Shape,
     Spread,
@@ -59,8 +59,8 @@ def request_of(unit: Unit) -> PlacementRequest:
     keys = unit.group.topology_keys if unit.group is not None else ()
     domain, unclear = _domain(unit, keys)
     also = (*unclear, *_siblings(unit))
-    parties = _parties(unit, pods, also, alone=not keys)
-    return PlacementRequest(parties, _quorum(unit), keys, domain, _whose(unit, pods))
+    pod_sets = _pod_sets(unit, pods, also, alone=not keys)
+    return PlacementRequest(pod_sets, _quorum(unit), keys, domain, _whose(unit, pods))
 
 
 def _whose(unit: Unit, pods: Sequence[Pod]) -> str:
@@ -121,9 +121,9 @@ def _domain(unit: Unit, keys: Sequence[str]) -> tuple[tuple[str, ...] | None, tu
 # Shapes
 
 
-def _parties(
+def _pod_sets(
     unit: Unit, pods: Sequence[Pod], also: tuple[str, ...], *, alone: bool
-) -> tuple[Party, ...]:
+) -> tuple[PodSet, ...]:
     """Return the pods by what they ask for, each kind under a name of its own, in order of names.
 
     `alone`: the spread of pods that are of one kind is the only thing that is about where they are.
@@ -139,11 +139,11 @@ def _parties(
             _spreads(pod),
         )
         kinds.setdefault(kind, []).append(pod)
-    parties: dict[str, Party] = {}
+    pod_sets: dict[str, PodSet] = {}
     for (requests, needs, unread, terms, spreads), members in kinds.items():
         name = plain = _name(unit, members)
         number = 2
-        while name in parties:
+        while name in pod_sets:
             name, number = f"{plain} ({number})", number + 1
         unsupported = (*needs.unsupported, *map(unread_text, unread), *also)
         is_open = any(_may_count_more(unit, spread, pods) for spread in spreads)
@@ -155,8 +155,8 @@ def _parties(
         shape = shape_of(name, dict(requests), needs, unsupported, terms, spreads, pod_affinity)
         served = may_be_served(unit, shape, members)
         shape = replace(shape, undecidable=(*shape.undecidable, *served)) if served else shape
-        parties[name] = Party(shape, len(members))
-    return tuple(parties[name] for name in sorted(parties))
+        pod_sets[name] = PodSet(shape, len(members))
+    return tuple(pod_sets[name] for name in sorted(pod_sets))
 
 
 def _may_come(unit: Unit, pod_affinity: PodTerm) -> bool:

@@ -60,7 +60,8 @@ def where(what_if: WhatIf) -> Mask:
     """Return the nodes that could host a member."""
     keys = what_if.request.topology_keys
     masks = [
-        feasible_nodes_of(what_if.snapshot, party.shape).eligible(keys) for party in what_if.parties
+        feasible_nodes_of(what_if.snapshot, pod_set.shape).eligible(keys)
+        for pod_set in what_if.pod_sets
     ]
     found: Mask = np.logical_or.reduce(masks)
     return found

@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain, permutations
 
-from gangboard.domain.capacity import Party, PlacementRequest
+from gangboard.domain.capacity import PlacementRequest, PodSet
 from gangboard.domain.placing import When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.domains import domains_of
@@ -37,26 +37,26 @@ def is_found_in_scheduler_order(
     request: PlacementRequest, snapshot: NodeSnapshot, target: int
 ) -> bool:
     """Whether `target` members are placed in every order that is played."""
-    parties = [party for party in request.parties if party.count]
-    groups = list(_groups(request, snapshot, parties, target))
+    pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count]
+    groups = list(_groups(request, snapshot, pod_sets, target))
     return all(
-        any(_Play(snapshot, parties, nodes).placed(order, target) for nodes in groups)
-        for order in _orders(parties)
+        any(_Play(snapshot, pod_sets, nodes).placed(order, target) for nodes in groups)
+        for order in _orders(pod_sets)
     )
 
 
 def work_of(request: PlacementRequest, snapshot: NodeSnapshot) -> int:
     """Return how often a node is scored at the least, over all orders that are played."""
-    parties = [party for party in request.parties if party.count]
+    pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count]
     hosts = [
-        feasible_nodes_of(snapshot, party.shape).summary(request.topology_keys)[2]
-        for party in parties
+        feasible_nodes_of(snapshot, pod_set.shape).summary(request.topology_keys)[2]
+        for pod_set in pod_sets
     ]
-    return sum(hosts[shape] + count for order in _orders(parties) for shape, count in order)
+    return sum(hosts[shape] + count for order in _orders(pod_sets) for shape, count in order)
 
 
 def _groups(
-    request: PlacementRequest, snapshot: NodeSnapshot, parties: Sequence[Party], target: int
+    request: PlacementRequest, snapshot: NodeSnapshot, pod_sets: Sequence[PodSet], target: int
 ) -> Iterator[list[int]]:
     """Yield the nodes of each topology domain that has room for enough; all nodes without one."""
     if not request.topology_keys:
@@ -67,20 +67,20 @@ def _groups(
         mask = domains.codes == code
         alone = sum(
             min(
-                party.count,
-                int(feasible_nodes_of(snapshot, party.shape).caps(When.NOW)[mask].sum()),
+                pod_set.count,
+                int(feasible_nodes_of(snapshot, pod_set.shape).caps(When.NOW)[mask].sum()),
             )
-            for party in parties
+            for pod_set in pod_sets
         )
         if request.domain in (None, values) and alone >= target:
             yield mask.nonzero()[0].tolist()
 
 
-def _orders(parties: Sequence[Party]) -> Iterator[list[tuple[int, int]]]:
+def _orders(pod_sets: Sequence[PodSet]) -> Iterator[list[tuple[int, int]]]:
     """Yield orders as runs: (shape, number of pods)."""
-    counts = [party.count for party in parties]
-    shapes = range(len(parties))
-    if len(parties) <= MOST_PERMUTED:
+    counts = [pod_set.count for pod_set in pod_sets]
+    shapes = range(len(pod_sets))
+    if len(pod_sets) <= MOST_PERMUTED:
         for order in permutations(shapes):
             yield [(shape, counts[shape]) for shape in order]
     else:
@@ -97,17 +97,17 @@ class _Play:
     """Nodes that fill up pod by pod."""
 
     def __init__(
-        self, snapshot: NodeSnapshot, parties: Sequence[Party], nodes: Sequence[int]
+        self, snapshot: NodeSnapshot, pod_sets: Sequence[PodSet], nodes: Sequence[int]
     ) -> None:
-        self._parties = parties
-        self._asked = [wanted(party.shape) for party in parties]
+        self._pod_sets = pod_sets
+        self._asked = [wanted(pod_set.shape) for pod_set in pod_sets]
         names = {name for asked in self._asked for name in asked} | _LEAST.keys()
         stocks = {name: snapshot.stock(name) for name in names}
         self._free = {name: stock.now[nodes].tolist() for name, stock in stocks.items()}
         self._whole = {name: stocks[name].allocatable[nodes].tolist() for name in _LEAST}
         self._hosts = [
-            feasible_nodes_of(snapshot, party.shape).caps(When.NOW)[nodes].nonzero()[0].tolist()
-            for party in parties
+            feasible_nodes_of(snapshot, pod_set.shape).caps(When.NOW)[nodes].nonzero()[0].tolist()
+            for pod_set in pod_sets
         ]
         counts = Counter(chain.from_iterable(self._hosts))
         self._shared = [MARGIN if counts[at] > 1 else 0 for at in range(len(nodes))]
@@ -142,10 +142,10 @@ class _Play:
     def _takes(self, shape: int, at: int) -> bool:
         if any(self._free[name][at] < amount for name, amount in self._asked[shape].items()):
             return False
-        own = self._parties[shape].shape
+        own = self._pod_sets[shape].shape
         return not any(
             has_host_anti_affinity(own, other) or ports_clash(own.host_ports, other.host_ports)
-            for other in (self._parties[one].shape for one in self._beside[at])
+            for other in (self._pod_sets[one].shape for one in self._beside[at])
         )
 
     def _rank(self, shape: int, at: int) -> int:

@@ -18,7 +18,7 @@ from heapq import heapify, heappop, heapreplace
 
 import numpy as np
 
-from gangboard.domain.capacity import Party, PlacementRequest, PodTerm, Shape, Spread
+from gangboard.domain.capacity import PlacementRequest, PodSet, PodTerm, Shape, Spread
 from gangboard.domain.placing import Fit, FitAnswer, When
 from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import feasible_nodes_of
@@ -46,22 +46,22 @@ class Domain:
 class Spreading:
     """Equal pods and the one constraint that they have."""
 
-    party: Party
+    pod_set: PodSet
     spread: Spread
 
     @property
     def shape(self) -> Shape:
         """What each of them asks for."""
-        return self.party.shape
+        return self.pod_set.shape
 
 
 def spread_of(request: PlacementRequest) -> Spreading | None:
     """Return what of a request is worked out here; None where it has no constraint, or more."""
-    parties = [party for party in request.parties if party.count > 0]
-    if len(parties) != 1 or request.topology_keys:
+    pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
+    if len(pod_sets) != 1 or request.topology_keys:
         return None
-    (party,) = parties
-    return Spreading(party, party.shape.spread) if party.shape.spread is not None else None
+    (pod_set,) = pod_sets
+    return Spreading(pod_set, pod_set.shape.spread) if pod_set.shape.spread is not None else None
 
 
 def limits(spread: Spread, domains: Sequence[Domain]) -> list[int]:
@@ -142,7 +142,7 @@ def place(asked: Spreading, domains: Sequence[Domain], target: int) -> Fit:
     total = sum(most)
     if total < target:
         return Fit(FitAnswer.NO)
-    taken = _shares(domains, most, min(asked.party.count, total))
+    taken = _shares(domains, most, min(asked.pod_set.count, total))
     placement: dict[str, Mapping[str, int]] = {}
     for one, count in zip(domains, taken, strict=True):
         for name, places in sorted(one.places.items(), key=lambda pair: (pair[1], pair[0])):

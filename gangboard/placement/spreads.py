@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gangboard.domain.capacity import Party, PlacementRequest, Spread
+from gangboard.domain.capacity import PlacementRequest, PodSet, Spread
 from gangboard.domain.placing import When
 from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import feasible_nodes_of
@@ -25,21 +25,21 @@ from gangboard.placement.node_snapshot import Mask, NodeSnapshot, Whole
 from gangboard.placement.spread import matching
 
 
-def several_of(request: PlacementRequest) -> Party | None:
+def several_of(request: PlacementRequest) -> PodSet | None:
     """Return the equal pods of a request that have several constraints; None where it is otherwise."""
-    parties = [party for party in request.parties if party.count > 0]
-    if len(parties) != 1 or request.topology_keys:
+    pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
+    if len(pod_sets) != 1 or request.topology_keys:
         return None
-    (party,) = parties
-    return party if len(party.shape.spreads) > 1 else None
+    (pod_set,) = pod_sets
+    return pod_set if len(pod_set.shape.spreads) > 1 else None
 
 
 # What is there
 
 
-def most_by_all(snapshot: NodeSnapshot, party: Party, when: When) -> int:
+def most_by_all(snapshot: NodeSnapshot, pod_set: PodSet, when: When) -> int:
     """Return how many of the pods fit at most."""
-    shape, filters = party.shape, NodeFilters(snapshot, party.shape)
+    shape, filters = pod_set.shape, NodeFilters(snapshot, pod_set.shape)
     codes = [domains_of(snapshot, (spread.topology_key,)).codes for spread in shape.spreads]
     labelled: Mask = np.logical_and.reduce([one >= 0 for one in codes])
     caps = feasible_nodes_of(snapshot, shape).caps(when)
@@ -55,7 +55,7 @@ def most_by_all(snapshot: NodeSnapshot, party: Party, when: When) -> int:
         rules.append(Rule(spread, there))
         # A node that could host one is counted: both policies are filters of every pod, too.
         places.append(np.searchsorted(present, all_codes[hosts]))
-    return most_placed(Scene(rules, places, room_for(caps[hosts], party.count)), party.count)
+    return most_placed(Scene(rules, places, room_for(caps[hosts], pod_set.count)), pod_set.count)
 
 
 def room_for(caps: Whole, count: int) -> Whole:

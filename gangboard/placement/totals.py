@@ -6,43 +6,45 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from gangboard.domain.capacity import NodeRoom, Party
+from gangboard.domain.capacity import NodeRoom, PodSet
 from gangboard.domain.placing import Total, When
 from gangboard.placement.amounts import wanted
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_snapshot import as_snapshot, total
 from gangboard.placement.packing import least
 
-TotalsOf = Callable[[Sequence[Party], int], tuple[Total, ...]]
+TotalsOf = Callable[[Sequence[PodSet], int], tuple[Total, ...]]
 """What `totals` says of so many of some members, on nodes that are known."""
 
 
 def totals(
-    parties: Sequence[Party],
+    pod_sets: Sequence[PodSet],
     target: int,
     nodes: Sequence[NodeRoom],
     topology_keys: Sequence[str] = (),
 ) -> tuple[Total, ...]:
     """Return each requested resource for the cheapest `target` members, by name of the resource."""
-    asked = [wanted(party.shape) for party in parties]
-    counts = [party.count for party in parties]
+    asked = [wanted(pod_set.shape) for pod_set in pod_sets]
+    counts = [pod_set.count for pod_set in pod_sets]
     resources = sorted({resource for one in asked for resource in one})
     return tuple(
         Total(resource, least([one.get(resource, 0) for one in asked], counts, target), *sums)
         for resource, sums in zip(
-            resources, _sums(parties, nodes, topology_keys, resources), strict=True
+            resources, _sums(pod_sets, nodes, topology_keys, resources), strict=True
         )
     )
 
 
 def _sums(
-    parties: Sequence[Party],
+    pod_sets: Sequence[PodSet],
     nodes: Sequence[NodeRoom],
     topology_keys: Sequence[str],
     resources: Sequence[str],
 ) -> Iterator[tuple[int, int]]:
     snapshot = as_snapshot(nodes)
-    masks = [feasible_nodes_of(snapshot, party.shape).eligible(topology_keys) for party in parties]
+    masks = [
+        feasible_nodes_of(snapshot, pod_set.shape).eligible(topology_keys) for pod_set in pod_sets
+    ]
     if masks:
         mask = masks[0] if len(masks) == 1 else np.logical_or.reduce(masks)
     else:
@@ -73,17 +75,19 @@ def shortest(lines: Sequence[Total], when: When) -> str:
     return name
 
 
-def shortest_of_any(parties: Sequence[Party], target: int, when: When, totals_of: TotalsOf) -> str:
+def shortest_of_any(
+    pod_sets: Sequence[PodSet], target: int, when: When, totals_of: TotalsOf
+) -> str:
     """Return the resource that lacks in total: for all members, or for those of one shape alone.
 
     A driver may have plenty of room on nodes where no worker can go; the sum over all nodes would
     hide that. With a quorum a shape needs only what the other shapes cannot make up for.
     """
-    found = shortest(totals_of(parties, target), when)
-    size = sum(party.count for party in parties)
-    for party in parties if len(parties) > 1 else ():
+    found = shortest(totals_of(pod_sets, target), when)
+    size = sum(pod_set.count for pod_set in pod_sets)
+    for pod_set in pod_sets if len(pod_sets) > 1 else ():
         if found:
             break
-        must = max(0, target - (size - party.count))
-        found = shortest(totals_of([party], must), when)
+        must = max(0, target - (size - pod_set.count))
+        found = shortest(totals_of([pod_set], must), when)
     return found

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gangboard.domain.capacity import Party, Spread
+from gangboard.domain.capacity import PodSet, Spread
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Constraint, PlacementCause, Placing, ShapeFit, When
 from gangboard.domain.reading.retry import last_refusal
@@ -31,14 +31,16 @@ def placing_of(unit: Unit) -> Placing | None:
         return Placing(request, why=unit.facts.room.why)
     snapshot = nodes_for(unit)
     keys = request.topology_keys
-    shapes = tuple(shape_fit(party, snapshot, keys, request.domain) for party in request.parties)
+    shapes = tuple(
+        shape_fit(pod_set, snapshot, keys, request.domain) for pod_set in request.pod_sets
+    )
     found = assess(request, snapshot)
     refused_at = last_refusal(unit) if found.cause is PlacementCause.FITS else None
     return Placing(request, found, shapes, refused_at=refused_at)
 
 
 def shape_fit(
-    party: Party,
+    pod_set: PodSet,
     snapshot: NodeSnapshot,
     keys: tuple[str, ...],
     domain: tuple[str, ...] | None = None,
@@ -47,14 +49,14 @@ def shape_fit(
 
     `domain` are the values of `keys` that members with a node have chosen: no other node takes one.
     """
-    feasible = feasible_nodes_of(snapshot, party.shape)
+    feasible = feasible_nodes_of(snapshot, pod_set.shape)
     now, empty, open_nodes, saturated = feasible.summary(keys)
     found = ShapeFit(
-        party.shape, party.count, feasible.eligibility(keys), now, empty, open_nodes, saturated
+        pod_set.shape, pod_set.count, feasible.eligibility(keys), now, empty, open_nodes, saturated
     )
     if domain is not None:
         return _within(found, snapshot, keys, domain)
-    spread = party.shape.spread
+    spread = pod_set.shape.spread
     return (
         _spread_out(found, snapshot, spread) if spread is not None else _exclusive(found, snapshot)
     )

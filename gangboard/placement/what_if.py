@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gangboard.domain.capacity import NodeRoom, Party, PlacementRequest, Shape
+from gangboard.domain.capacity import NodeRoom, PlacementRequest, PodSet, Shape
 from gangboard.domain.facts import Unit
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.placing import Assessment, Fit, FitAnswer, PlacementCause, When
@@ -54,7 +54,7 @@ class WhatIf:
     request: PlacementRequest
     assessment: Assessment
     snapshot: NodeSnapshot
-    parties: tuple[Party, ...] = ()
+    pod_sets: tuple[PodSet, ...] = ()
     freed: Freed | None = None
     """The least that must become free, once somebody has worked it out."""
     _asked: Mapping[str, int] | None = None
@@ -65,7 +65,7 @@ class WhatIf:
 
     def __post_init__(self) -> None:
         """Leave out shapes without members."""
-        self.parties = tuple(party for party in self.request.parties if party.count)
+        self.pod_sets = tuple(pod_set for pod_set in self.request.pod_sets if pod_set.count)
 
     @property
     def own_uid(self) -> str:
@@ -75,12 +75,12 @@ class WhatIf:
     @property
     def is_one_shape(self) -> bool:
         """Whether all members ask for the same: then places add up and nothing is searched."""
-        return len(self.parties) == 1
+        return len(self.pod_sets) == 1
 
     @property
     def shape(self) -> Shape:
         """Return the shape with the most members."""
-        return max(self.parties, key=lambda party: party.count).shape
+        return max(self.pod_sets, key=lambda pod_set: pod_set.count).shape
 
     @property
     def deciding(self) -> str:
@@ -214,7 +214,7 @@ class WhatIf:
     def _must_see_all(self, request: PlacementRequest) -> bool:
         """Whether what fits on some nodes alone may not fit on them beside all the others."""
         return bool(request.topology_keys) or any(
-            is_about_values(party.shape) for party in self.parties
+            is_about_values(pod_set.shape) for pod_set in self.pod_sets
         )
 
     def most(self, changed: Mapping[str, NodeRoom] = _NO_CHANGE) -> int:
@@ -234,7 +234,7 @@ class WhatIf:
 
         One shape only. Without a topology all nodes are one domain.
         """
-        caps, size = self.feasible.caps(When.NOW), self.parties[0].count
+        caps, size = self.feasible.caps(When.NOW), self.pod_sets[0].count
         if not self.request.topology_keys:
             codes: Whole = np.zeros(len(self.snapshot), dtype=np.int64)
             return codes, np.array([self.request.needed - int(self.feasible.summary()[0])])
@@ -270,9 +270,9 @@ class WhatIf:
 
     def _find_best(self, when: When) -> tuple[int, ...]:
         found: set[int] = set()
-        for party in self.parties:
-            caps = feasible_nodes_of(self.snapshot, party.shape).caps(when)
-            found.update(largest(caps, min(party.count, MOST_HOSTS) + SPARE_HOSTS))
+        for pod_set in self.pod_sets:
+            caps = feasible_nodes_of(self.snapshot, pod_set.shape).caps(when)
+            found.update(largest(caps, min(pod_set.count, MOST_HOSTS) + SPARE_HOSTS))
         return tuple(sorted(found))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from gangboard.domain.capacity import ClusterRoom, Needs, Party, PodTerm
+from gangboard.domain.capacity import ClusterRoom, Needs, PodSet, PodTerm
 from gangboard.domain.group import Group
 from gangboard.domain.health import Stage
 from gangboard.domain.pod import Pod
@@ -46,9 +46,9 @@ def kind_of(pod: Pod, matched: frozenset[PodTerm]) -> PodKind:
     return PodKind(requests, pod.needs, matched, pod.unread_requests)
 
 
-def waiting_parties(
+def waiting_pod_sets(
     pods: Sequence[Pod], room: ClusterRoom, groups: Iterable[Group] = ()
-) -> tuple[Party, ...]:
+) -> tuple[PodSet, ...]:
     """Return the members that want a node and have none kept for them, by what they ask for.
 
     `groups` are those of the gang. Where one binds its members to a topology, it is not known here
@@ -62,7 +62,7 @@ def waiting_parties(
         if pod.is_live and not (pod.is_terminating or pod.node or pod.nominated_node or pod.gates)
     )
     return tuple(
-        Party(
+        PodSet(
             shape_of(
                 f"kind {number}",
                 dict(kind.requests),

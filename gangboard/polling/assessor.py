@@ -21,7 +21,7 @@ from gangboard.domain.health import Stage
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
 from gangboard.domain.watch_state import WatchState
-from gangboard.polling.assessment_index import is_whole, waiting_parties
+from gangboard.polling.assessment_index import is_whole, waiting_pod_sets
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.rows import differs, gang_row
 from gangboard.polling.visibility import (
@@ -219,7 +219,7 @@ class Assessor:
         )
         holds = any(pod.is_live and (pod.node or pod.nominated_node) for pod in facts.pods)
         if holds and not is_whole(finding.stage.value, finding.code):
-            waits = waiting_parties(facts.pods, facts.room, facts.groups)
+            waits = waiting_pod_sets(facts.pods, facts.room, facts.groups)
             self._cache.node_usage.mark_broken(root.uid, waits)
         else:
             self._cache.node_usage.mark_whole(root.uid)

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.capacity import ClusterRoom, Ending, Party, Resident, round_up
+from gangboard.domain.capacity import ClusterRoom, Ending, PodSet, Resident, round_up
 from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
@@ -44,7 +44,7 @@ class NodeUsageTracker:
         self._owners: dict[str, HoldingOwner] = {}
         self._queued: dict[str, str] = {}
         """Entry in a queue → the owner that it is about, by uid."""
-        self._broken: dict[str, tuple[Party, ...]] = {}
+        self._broken: dict[str, tuple[PodSet, ...]] = {}
         """Roots of gangs that hold room without being whole → their members that wait."""
         self._residents: dict[str, Resident] = {}
         self._stale: set[str] | None = None
@@ -111,7 +111,7 @@ class NodeUsageTracker:
         if self._broken.pop(root, None) is not None:
             self._regroup(root)
 
-    def mark_broken(self, root: str, waits: tuple[Party, ...] = ()) -> None:
+    def mark_broken(self, root: str, waits: tuple[PodSet, ...] = ()) -> None:
         """Note that a gang holds room without being whole, and which of its members wait."""
         if self._broken.get(root) != waits:
             self._broken[root] = waits

@@ -93,15 +93,17 @@ def taken(case: Case, advice: Advice, *, half: bool = False) -> Case | None:
     if half:
         return None
     if advice.change is AdviceKind.TOLERATE:
-        parties = tuple(replace(party, tolerates=True) for party in case.parties)
-        return replace(case, parties=parties)
+        pod_sets = tuple(replace(pod_set, tolerates=True) for pod_set in case.pod_sets)
+        return replace(case, pod_sets=pod_sets)
     if advice.change is AdviceKind.SELECT:
         disks = {node.disk for node in case.nodes}
         return replace(
             case,
-            parties=tuple(
-                replace(party, disk=advice.values[0]) if party.disk not in ("", *disks) else party
-                for party in case.parties
+            pod_sets=tuple(
+                replace(pod_set, disk=advice.values[0])
+                if pod_set.disk not in ("", *disks)
+                else pod_set
+                for pod_set in case.pod_sets
             ),
         )
     assert advice.change is AdviceKind.DROP_TOPOLOGY, advice

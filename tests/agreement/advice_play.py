@@ -148,10 +148,10 @@ class Stage:
             if before.cordoned != after.cordoned:
                 body = {"spec": {"unschedulable": after.cordoned or None}}
                 self._client.patch("v1", "Node", after.name, body)
-        changed = (now.quorum, now.topology, now.parties) != (
+        changed = (now.quorum, now.topology, now.pod_sets) != (
             then.quorum,
             then.topology,
-            then.parties,
+            then.pod_sets,
         )
         if gang and changed and way is ChangeMethod.IN_PLACE:
             self._mend_gang(now, then)
@@ -162,7 +162,7 @@ class Stage:
     def make_gang(self, case: Case) -> None:
         """Make the members and then the group, once those of that name are gone."""
         ns, run = self.arena.namespace, self.arena.run
-        labels = f"{objects.POOL}={case.name},{objects.PARTY}"
+        labels = f"{objects.POOL}={case.name},{objects.POD_SET}"
         wait(
             lambda: (
                 not self._client.list("v1", "Pod", ns, labels=labels)
@@ -202,7 +202,7 @@ class Stage:
         if now.quorum != then.quorum:
             body: Json = {"spec": {"schedulingPolicy": {"gang": {"minCount": then.quorum}}}}
             self._client.patch(GANGS, "PodGroup", now.name, body, ns)
-        if now.parties == then.parties:
+        if now.pod_sets == then.pod_sets:
             return
         for made in objects.members(then, ns, self.arena.run):
             name = made["metadata"]["name"]

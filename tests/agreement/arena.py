@@ -184,8 +184,8 @@ class Arena:
 
     def remove_gang(self, case: Case) -> None:
         """Take the members and the group of a case away; what runs on its nodes stays."""
-        for party in case.parties:
-            self._delete_pods(f"{objects.POOL}={case.name},{objects.PARTY}={party.name}")
+        for pod_set in case.pod_sets:
+            self._delete_pods(f"{objects.POOL}={case.name},{objects.POD_SET}={pod_set.name}")
         self.client.delete(GANGS, "PodGroup", case.name, self.namespace)
 
     # Reading and clearing

@@ -75,7 +75,7 @@ class SpreadSpec:
 
 
 @dataclass(frozen=True)
-class PartySpec:
+class PodSetSpec:
     """Members of a gang that ask the same."""
 
     name: str
@@ -103,12 +103,12 @@ class Case:
     seed: int
     number: int
     nodes: tuple[NodeSpec, ...]
-    parties: tuple[PartySpec, ...]
+    pod_sets: tuple[PodSetSpec, ...]
     quorum: int
     topology: bool = False
     """All members in one rack."""
     order: tuple[str, ...] = ()
-    """The party of each member, in the order in which they are made."""
+    """The pod set of each member, in the order in which they are made."""
     by_rack: bool = False
     """Pods of a set share no rack, where others share no node."""
 
@@ -120,14 +120,14 @@ class Case:
     @property
     def size(self) -> int:
         """How many members it has."""
-        return sum(party.count for party in self.parties)
+        return sum(pod_set.count for pod_set in self.pod_sets)
 
     @property
     def is_spread(self) -> bool:
         """Members must be spread."""
-        return any(party.spread is not None for party in self.parties)
+        return any(pod_set.spread is not None for pod_set in self.pod_sets)
 
     @property
     def is_mixed(self) -> bool:
         """Members differ in what they ask for."""
-        return len({one.needs for one in self.parties if one.count}) > 1
+        return len({one.needs for one in self.pod_sets if one.count}) > 1

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
-from tests.agreement.cases import DISKS, RACKS, Ask, Case, NodeSpec, PartySpec, SpreadSpec
+from tests.agreement.cases import DISKS, RACKS, Ask, Case, NodeSpec, PodSetSpec, SpreadSpec
 from tests.agreement.reckoning import is_boundary, most
 
 FITTING, BOUNDARY, MIXED = 0.5, 0.6, 0.5
@@ -28,7 +28,7 @@ def make_case(seed: int, number: int) -> Case:
     is_spread = others.random() < SPREAD
     while True:
         case = _draw(dice, seed, number, mixed=wanted[2])
-        if is_spread and len(case.parties) == 1 and not case.topology:
+        if is_spread and len(case.pod_sets) == 1 and not case.topology:
             case = _spread(others, case)
         kind = (most(case) >= case.quorum, is_boundary(case), case.is_mixed)
         if kind == wanted:
@@ -47,7 +47,7 @@ def make_rack_case(seed: int, number: int) -> Case:
     while True:
         case = _draw(dice, seed, number, mixed=dice.random() < 0.3)
         asks = [ask for node in case.nodes for ask in node.runs]
-        asks += [party.ask for party in case.parties]
+        asks += [pod_set.ask for pod_set in case.pod_sets]
         if any(ask.avoided for ask in asks) and not case.topology:
             return replace(case, by_rack=True)
 
@@ -74,16 +74,16 @@ def make_spreads_case(seed: int, number: int) -> Case:
             for node in case.nodes
         )
         case = _spread(dice, replace(case, nodes=nodes))
-        (party,) = case.parties
-        assert party.spread is not None
+        (pod_set,) = case.pod_sets
+        assert pod_set.spread is not None
         if (most(case) >= case.quorum) != is_open:
             continue
-        keys = [key for key in ("rack", "disk", "host", "host") if key != party.spread.key]
+        keys = [key for key in ("rack", "disk", "host", "host") if key != pod_set.spread.key]
         skew, least = dice.choice((1, 1, 2)), dice.choice((1, 1, 1, 2))
         also = SpreadSpec(
-            dice.choice(keys), skew, least, honours_taints=party.spread.honours_taints
+            dice.choice(keys), skew, least, honours_taints=pod_set.spread.honours_taints
         )
-        return replace(case, parties=(replace(party, also=also),))
+        return replace(case, pod_sets=(replace(pod_set, also=also),))
 
 
 def _draw(dice: Random, seed: int, number: int, *, mixed: bool) -> Case:
@@ -92,33 +92,33 @@ def _draw(dice: Random, seed: int, number: int, *, mixed: bool) -> Case:
         _node(dice, f"s{seed}-c{number}-n{index}", apart=apart, port=port)
         for index in range(dice.randint(2, 6))
     )
-    parties = tuple(
-        _party(dice, name, mixed=mixed, apart=apart, port=port)
+    pod_sets = tuple(
+        _pod_set(dice, name, mixed=mixed, apart=apart, port=port)
         for name in ("w", "p", "d")[: dice.randint(2, 3) if mixed else 1]
     )
-    size = sum(party.count for party in parties)
-    order = [party.name for party in parties for _ in range(party.count)]
+    size = sum(pod_set.count for pod_set in pod_sets)
+    order = [pod_set.name for pod_set in pod_sets for _ in range(pod_set.count)]
     if dice.random() < 0.7:
         dice.shuffle(order)
     quorum = size if dice.random() < 0.5 else dice.randint(2, size)
-    return Case(seed, number, nodes, parties, quorum, dice.random() < 0.25, tuple(order))
+    return Case(seed, number, nodes, pod_sets, quorum, dice.random() < 0.25, tuple(order))
 
 
 def _spread(dice: Random, case: Case) -> Case:
     """Return the same case with members that must be spread, and pods that count."""
-    (party,) = case.parties
+    (pod_set,) = case.pod_sets
     spread = SpreadSpec(
         dice.choice(("rack", "rack", "disk", "host")),
         dice.choice((1, 1, 1, 2, 3)),
         dice.choice((1, 1, 1, 2, 3)),
         honours_taints=dice.random() < 0.3,
     )
-    ask = replace(party.ask, counted=dice.random() < 0.85)
+    ask = replace(pod_set.ask, counted=dice.random() < 0.85)
     nodes = tuple(
         replace(node, runs=tuple(replace(one, counted=dice.random() < 0.6) for one in node.runs))
         for node in case.nodes
     )
-    return replace(case, nodes=nodes, parties=(replace(party, ask=ask, spread=spread),))
+    return replace(case, nodes=nodes, pod_sets=(replace(pod_set, ask=ask, spread=spread),))
 
 
 def _node(dice: Random, name: str, *, apart: bool, port: bool) -> NodeSpec:
@@ -154,7 +154,7 @@ def _node(dice: Random, name: str, *, apart: bool, port: bool) -> NodeSpec:
     )
 
 
-def _party(dice: Random, name: str, *, mixed: bool, apart: bool, port: bool) -> PartySpec:
+def _pod_set(dice: Random, name: str, *, mixed: bool, apart: bool, port: bool) -> PodSetSpec:
     ask = _ask(dice, largest=(8000, 16384, dice.choice((0, 4, 4))))
     ask = Ask(
         *ask.amounts,
@@ -164,7 +164,7 @@ def _party(dice: Random, name: str, *, mixed: bool, apart: bool, port: bool) -> 
     )
     if apart and dice.random() < 0.8:
         ask = _in_sets(dice, ask, dice.choice((name, name, "w")))
-    return PartySpec(
+    return PodSetSpec(
         name,
         dice.randint(1, 5) if mixed else dice.randint(2, 7),
         ask,

@@ -14,7 +14,7 @@ from random import Random
 
 from gangboard.domain.advice import Advice, AdviceKind
 from tests.agreement import objects
-from tests.agreement.cases import Ask, Case, PartySpec
+from tests.agreement.cases import Ask, Case, PodSetSpec
 from tests.agreement.drawing import make_case
 from tests.agreement.reckoning import most
 from tests.controlplane.client import Json
@@ -53,7 +53,7 @@ POD_BY_POD = frozenset({Kind.LIST, Kind.JOBSET})
 class JobCase:
     """One cluster and one gang that controllers make.
 
-    The parties of `case` are the workers `w` and, of a JobSet, the driver `d`; its quorum is how many
+    The pod sets of `case` are the workers `w` and, of a JobSet, the driver `d`; its quorum is how many
     must have a node, all of them pod by pod.
     """
 
@@ -79,7 +79,7 @@ def make_job_case(seed: int, number: int) -> JobCase:
     while True:
         case = make_case(seed, draw)
         draw += _NEXT_DRAW
-        if len(case.parties) > 1 or case.is_spread:
+        if len(case.pod_sets) > 1 or case.is_spread:
             continue
         found = _of_kind(dice, replace(case, number=number), kind)
         if (most(found.case) < found.case.quorum) != is_misfit:
@@ -106,14 +106,14 @@ def _of_kind(dice: Random, case: Case, kind: Kind) -> JobCase:
 
 
 def _jobset(dice: Random, case: Case, leaving: frozenset[str]) -> JobCase:
-    (workers,) = case.parties
+    (workers,) = case.pod_sets
     replicas = dice.choice((1, 1, 2, 3))
     pods = max(1, workers.count // replicas)
     workers = replace(workers, count=replicas * pods)
     # A driver like the workers, or a small one beside them.
-    small = PartySpec("d", 1, Ask(cpu=100), tolerates=workers.tolerates)
+    small = PodSetSpec("d", 1, Ask(cpu=100), tolerates=workers.tolerates)
     driver = small if dice.random() < 0.5 else replace(workers, name="d", count=1)
-    case = replace(case, parties=(driver, workers), order=("d",) + ("w",) * workers.count)
+    case = replace(case, pod_sets=(driver, workers), order=("d",) + ("w",) * workers.count)
     return JobCase(replace(case, quorum=case.size), Kind.JOBSET, replicas, leaving)
 
 
@@ -128,14 +128,17 @@ def is_helpable(one: JobCase) -> bool:
         replace(node, cordoned=node.cordoned and node.name in one.leaving) for node in case.nodes
     ]
     fewest = tuple(
-        replace(party, count=one.replicas if party.name == "w" else 1) for party in case.parties
+        replace(pod_set, count=one.replicas if pod_set.name == "w" else 1)
+        for pod_set in case.pod_sets
     )
-    smaller = case if one.kind is not Kind.JOBSET else replace(case, parties=fewest)
+    smaller = case if one.kind is not Kind.JOBSET else replace(case, pod_sets=fewest)
     least = smaller.size if one.kind is Kind.JOBSET else 1
     changed = (
         replace(case, nodes=tuple(replace(node, runs=()) for node in case.nodes)),
         replace(case, nodes=tuple(open_to)),
-        replace(case, parties=tuple(replace(party, tolerates=True) for party in case.parties)),
+        replace(
+            case, pod_sets=tuple(replace(pod_set, tolerates=True) for pod_set in case.pod_sets)
+        ),
         replace(case, topology=False),
     )
     return most(smaller) >= least or any(most(then) >= case.quorum for then in changed)
@@ -158,10 +161,10 @@ def gang_objects(one: JobCase, namespace: str, run: str) -> list[Json]:
     """Return what its user makes: the Job or JobSet first, then a PodGroup that it brings along."""
     if one.kind is Kind.JOBSET:
         return [_jobset_object(one, namespace, run)]
-    (party,) = one.case.parties
-    count = party.count
+    (pod_set,) = one.case.pod_sets
+    count = pod_set.count
     spec = _job_spec(count, 3 * count if one.kind is Kind.LIST else count)
-    spec["template"] = _template(one, party, namespace, run)
+    spec["template"] = _template(one, pod_set, namespace, run)
     found = [_object(BATCH, "Job", one, namespace, run, spec)]
     if one.kind is Kind.BROUGHT:
         spec["template"]["spec"]["schedulingGroup"] = {"podGroupName": one.name}
@@ -182,11 +185,11 @@ def gang_objects(one: JobCase, namespace: str, run: str) -> list[Json]:
 
 def _jobset_object(one: JobCase, namespace: str, run: str) -> Json:
     parts = []
-    for party in one.case.parties:
-        replicas = one.replicas if party.name == "w" else 1
-        spec = _job_spec(party.count // replicas, party.count // replicas)
-        spec["template"] = _template(one, party, namespace, run)
-        parts.append({"name": party.name, "replicas": replicas, "template": {"spec": spec}})
+    for pod_set in one.case.pod_sets:
+        replicas = one.replicas if pod_set.name == "w" else 1
+        spec = _job_spec(pod_set.count // replicas, pod_set.count // replicas)
+        spec["template"] = _template(one, pod_set, namespace, run)
+        parts.append({"name": pod_set.name, "replicas": replicas, "template": {"spec": spec}})
     return _object(JOBSET, "JobSet", one, namespace, run, {"replicatedJobs": parts})
 
 
@@ -199,9 +202,9 @@ def _job_spec(parallelism: int, completions: int) -> Json:
     }
 
 
-def _template(one: JobCase, party: PartySpec, namespace: str, run: str) -> Json:
-    """Return the pod template of a party: a member as it is drawn, in no group."""
-    alone = replace(one.case, parties=(party,), order=(party.name,))
+def _template(one: JobCase, pod_set: PodSetSpec, namespace: str, run: str) -> Json:
+    """Return the pod template of a pod set: a member as it is drawn, in no group."""
+    alone = replace(one.case, pod_sets=(pod_set,), order=(pod_set.name,))
     (made,) = objects.members(alone, namespace, run)
     spec = {key: value for key, value in made["spec"].items() if key != "schedulingGroup"}
     # Who is deleted is gone at once: there is no kubelet to wait for.

@@ -144,7 +144,7 @@ class GangStage:
 
     def _members(self, name: str = "") -> list[Json]:
         """Return the live pods of the gang, or of all."""
-        labels = f"{objects.POOL}={name},{objects.PARTY}" if name else objects.PARTY
+        labels = f"{objects.POOL}={name},{objects.POD_SET}" if name else objects.POD_SET
         found = self._client.list("v1", "Pod", self._arena.namespace, labels=labels)
         return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from tests.agreement.cases import PORT, Ask, Case, NodeSpec, PartySpec, SpreadSpec
+from tests.agreement.cases import PORT, Ask, Case, NodeSpec, PodSetSpec, SpreadSpec
 from tests.controlplane.client import Json
 from tests.controlplane.nodes import node
 from tests.controlplane.objects import pod, podgroup
@@ -13,7 +13,7 @@ from tests.controlplane.objects import pod, podgroup
 POOL = "agreement.test/pool"
 RUN = "agreement.test/run"
 """Label of everything that one batch made."""
-PARTY = "agreement.test/party"
+POD_SET = "agreement.test/pod-set"
 RACK = "agreement.test/rack"
 DISK = "agreement.test/disk"
 TAINT = "agreement.test/dedicated"
@@ -53,7 +53,7 @@ def running_pods(case: Case, namespace: str, run: str) -> list[Json]:
 
 def members(case: Case, namespace: str, run: str) -> list[Json]:
     """Return the members of its gang, in the order in which they should be made."""
-    named = {party.name: party for party in case.parties}
+    named = {pod_set.name: pod_set for pod_set in case.pod_sets}
     numbers: Counter[str] = Counter()
     found = []
     for name in case.order:
@@ -62,21 +62,21 @@ def members(case: Case, namespace: str, run: str) -> list[Json]:
     return found
 
 
-def _member(case: Case, namespace: str, run: str, party: PartySpec, number: int) -> Json:
+def _member(case: Case, namespace: str, run: str, pod_set: PodSetSpec, number: int) -> Json:
     spec: Json = {"nodeSelector": {POOL: case.name}}
-    if party.disk:
-        spec["nodeSelector"][DISK] = party.disk
-    if party.tolerates:
+    if pod_set.disk:
+        spec["nodeSelector"][DISK] = pod_set.disk
+    if pod_set.tolerates:
         spec["tolerations"] = [{"key": TAINT, "operator": "Exists"}]
-    if party.affinity:
-        spec["affinity"] = _AFFINITIES[party.affinity]
-    spreads = [one for one in (party.spread, party.also) if one is not None]
+    if pod_set.affinity:
+        spec["affinity"] = _AFFINITIES[pod_set.affinity]
+    spreads = [one for one in (pod_set.spread, pod_set.also) if one is not None]
     if spreads:
         spec["topologySpreadConstraints"] = [_spread(case, one) for one in spreads]
     spec["schedulingGroup"] = {"podGroupName": case.name}
-    name = f"{case.name}-{party.name}-{number}"
-    made = _pod(name, namespace, run, case, party.ask, spec)
-    made["metadata"]["labels"][PARTY] = party.name
+    name = f"{case.name}-{pod_set.name}-{number}"
+    made = _pod(name, namespace, run, case, pod_set.ask, spec)
+    made["metadata"]["labels"][POD_SET] = pod_set.name
     return made
 
 

@@ -77,11 +77,11 @@ def ours(reading: Reading, group: Mapping[str, Any]) -> Ours:
 def _by_pod(unit: Unit, placement: Mapping[str, Mapping[str, int]]) -> dict[str, str]:
     """Return pod → node for a placement by shapes."""
     assert unit.placing is not None
-    parties = unit.placing.request.parties
-    terms = frozenset(term for party in parties for term in party.shape.matched_terms)
+    pod_sets = unit.placing.request.pod_sets
+    terms = frozenset(term for pod_set in pod_sets for term in pod_set.shape.matched_terms)
     waiting = {
-        party.shape.name: [pod for pod in unit.unplaced if _is_of(pod, party.shape, terms)]
-        for party in unit.placing.request.parties
+        pod_set.shape.name: [pod for pod in unit.unplaced if _is_of(pod, pod_set.shape, terms)]
+        for pod_set in unit.placing.request.pod_sets
     }
     found = {}
     for node, taken in placement.items():

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
-from tests.agreement.cases import RACKS, Case, NodeSpec, PartySpec
+from tests.agreement.cases import RACKS, Case, NodeSpec, PodSetSpec
 
 Counts = tuple[int, ...]
 
@@ -18,11 +18,12 @@ Counts = tuple[int, ...]
 def most(case: Case) -> int:
     """Return the largest number of members that can be placed at once."""
     if case.is_spread:
-        return _most_spread(case.nodes, case.parties[0])
+        return _most_spread(case.nodes, case.pod_sets[0])
     if not case.topology:
-        return _most_on(case.nodes, case.parties)
+        return _most_on(case.nodes, case.pod_sets)
     return max(
-        _most_on([node for node in case.nodes if node.rack == rack], case.parties) for rack in RACKS
+        _most_on([node for node in case.nodes if node.rack == rack], case.pod_sets)
+        for rack in RACKS
     )
 
 
@@ -37,19 +38,19 @@ def is_boundary(case: Case) -> bool:
 
 
 def _with_one_more(case: Case) -> Iterator[Case]:
-    for at, party in enumerate(case.parties):
-        grown = replace(party, count=party.count + 1)
-        yield replace(case, parties=(*case.parties[:at], grown, *case.parties[at + 1 :]))
+    for at, pod_set in enumerate(case.pod_sets):
+        grown = replace(pod_set, count=pod_set.count + 1)
+        yield replace(case, pod_sets=(*case.pod_sets[:at], grown, *case.pod_sets[at + 1 :]))
 
 
-def _most_on(nodes: Sequence[NodeSpec], parties: Sequence[PartySpec]) -> int:
-    reached: set[Counts] = {(0,) * len(parties)}
+def _most_on(nodes: Sequence[NodeSpec], pod_sets: Sequence[PodSetSpec]) -> int:
+    reached: set[Counts] = {(0,) * len(pod_sets)}
     for node in nodes:
-        ways = list(_ways(node, parties))
+        ways = list(_ways(node, pod_sets))
         reached = {
             tuple(
-                min(party.count, placed + more)
-                for party, placed, more in zip(parties, before, way, strict=True)
+                min(pod_set.count, placed + more)
+                for pod_set, placed, more in zip(pod_sets, before, way, strict=True)
             )
             for before in reached
             for way in ways
@@ -57,70 +58,76 @@ def _most_on(nodes: Sequence[NodeSpec], parties: Sequence[PartySpec]) -> int:
     return max(map(sum, reached))
 
 
-def _most_spread(nodes: Sequence[NodeSpec], party: PartySpec) -> int:
+def _most_spread(nodes: Sequence[NodeSpec], pod_set: PodSetSpec) -> int:
     """Put one pod after the other where the fewest are, for as long as one may be somewhere."""
     counts: dict[str, int] = {}
     room: dict[str, int] = {}
     for node in nodes:
-        value = _value(node, party)
-        if not value or not _is_counted(node, party):
+        value = _value(node, pod_set)
+        if not value or not _is_counted(node, pod_set):
             continue
         counts[value] = counts.get(value, 0) + sum(ask.counted for ask in node.runs)
-        room[value] = room.get(value, 0) + max((way[0] for way in _ways(node, [party])), default=0)
+        room[value] = room.get(value, 0) + max(
+            (way[0] for way in _ways(node, [pod_set])), default=0
+        )
     placed = 0
-    while placed < party.count:
-        open_to = [value for value in counts if room[value] and _may_grow(party, counts, value)]
+    while placed < pod_set.count:
+        open_to = [value for value in counts if room[value] and _may_grow(pod_set, counts, value)]
         if not open_to:
             break
         value = min(open_to, key=lambda one: counts[one])
-        counts[value] += party.ask.counted
+        counts[value] += pod_set.ask.counted
         room[value] -= 1
         placed += 1
     return placed
 
 
-def _may_grow(party: PartySpec, counts: Mapping[str, int], value: str) -> bool:
-    assert party.spread is not None
-    fewest = min(counts.values()) if len(counts) >= party.spread.least else 0
-    return counts[value] + party.ask.counted - fewest <= party.spread.skew
+def _may_grow(pod_set: PodSetSpec, counts: Mapping[str, int], value: str) -> bool:
+    assert pod_set.spread is not None
+    fewest = min(counts.values()) if len(counts) >= pod_set.spread.least else 0
+    return counts[value] + pod_set.ask.counted - fewest <= pod_set.spread.skew
 
 
-def _value(node: NodeSpec, party: PartySpec) -> str:
-    assert party.spread is not None
-    return {"rack": node.rack, "disk": node.disk, "host": node.name}[party.spread.key]
+def _value(node: NodeSpec, pod_set: PodSetSpec) -> str:
+    assert pod_set.spread is not None
+    return {"rack": node.rack, "disk": node.disk, "host": node.name}[pod_set.spread.key]
 
 
-def _is_counted(node: NodeSpec, party: PartySpec) -> bool:
+def _is_counted(node: NodeSpec, pod_set: PodSetSpec) -> bool:
     """Whether it is part of a domain: the affinity is honoured, taints where it is said."""
-    assert party.spread is not None
-    if not _is_selected(node, party):
+    assert pod_set.spread is not None
+    if not _is_selected(node, pod_set):
         return False
-    is_shut = node.cordoned or (node.tainted and not party.tolerates)
-    return not (party.spread.honours_taints and is_shut)
+    is_shut = node.cordoned or (node.tainted and not pod_set.tolerates)
+    return not (pod_set.spread.honours_taints and is_shut)
 
 
-def _ways(node: NodeSpec, parties: Sequence[PartySpec]) -> Iterator[Counts]:
-    """Yield how many members of each party can be on the node together."""
-    highest = [party.count if _may_be_on(node, party) else 0 for party in parties]
+def _ways(node: NodeSpec, pod_sets: Sequence[PodSetSpec]) -> Iterator[Counts]:
+    """Yield how many members of each pod set can be on the node together."""
+    highest = [pod_set.count if _may_be_on(node, pod_set) else 0 for pod_set in pod_sets]
     for way in product(*(range(count + 1) for count in highest)):
-        if not any(way) or _fit_together(node, parties, way):
+        if not any(way) or _fit_together(node, pod_sets, way):
             yield way
 
 
-def _may_be_on(node: NodeSpec, party: PartySpec) -> bool:
-    return _is_selected(node, party) and not node.cordoned and (party.tolerates or not node.tainted)
-
-
-def _is_selected(node: NodeSpec, party: PartySpec) -> bool:
+def _may_be_on(node: NodeSpec, pod_set: PodSetSpec) -> bool:
     return (
-        party.disk in ("", node.disk)
-        and not (party.affinity == "no hdd" and node.disk == "hdd")
-        and not (party.affinity == "some rack" and not node.rack)
+        _is_selected(node, pod_set)
+        and not node.cordoned
+        and (pod_set.tolerates or not node.tainted)
     )
 
 
-def _fit_together(node: NodeSpec, parties: Sequence[PartySpec], way: Counts) -> bool:
-    new = [party.ask for party, count in zip(parties, way, strict=True) for _ in range(count)]
+def _is_selected(node: NodeSpec, pod_set: PodSetSpec) -> bool:
+    return (
+        pod_set.disk in ("", node.disk)
+        and not (pod_set.affinity == "no hdd" and node.disk == "hdd")
+        and not (pod_set.affinity == "some rack" and not node.rack)
+    )
+
+
+def _fit_together(node: NodeSpec, pod_sets: Sequence[PodSetSpec], way: Counts) -> bool:
+    new = [pod_set.ask for pod_set, count in zip(pod_sets, way, strict=True) for _ in range(count)]
     everything = [*node.runs, *new]
     if len(everything) > node.pods:
         return False

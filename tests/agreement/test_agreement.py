@@ -10,7 +10,7 @@ import pytest
 
 from gangboard.domain.placing import FitAnswer
 from tests.agreement.arena import Arena, Judgement
-from tests.agreement.cases import Ask, Case, NodeSpec, PartySpec, SpreadSpec
+from tests.agreement.cases import Ask, Case, NodeSpec, PodSetSpec, SpreadSpec
 from tests.agreement.drawing import make_case, make_cases, make_rack_case, make_spreads_case
 from tests.agreement.figures import Figures, Outcome, Result, compare
 from tests.agreement.reckoning import is_boundary, most
@@ -68,10 +68,11 @@ def test_draws_are_fair_and_repeatable() -> None:
     assert 0.3 <= sum(most(case) >= case.quorum for case in cases) / 200 <= 0.7
     assert sum(map(is_boundary, cases)) / 200 >= 0.5
     assert sum(case.is_mixed for case in cases) / 200 >= 0.4
-    assert all(2 <= len(case.nodes) <= 6 and 1 <= len(case.parties) <= 3 for case in cases)
+    assert all(2 <= len(case.nodes) <= 6 and 1 <= len(case.pod_sets) <= 3 for case in cases)
     # Anti-affinity, and that by a rule of one side only.
     asks = [
-        [ask for node in case.nodes for ask in node.runs] + [party.ask for party in case.parties]
+        [ask for node in case.nodes for ask in node.runs]
+        + [pod_set.ask for pod_set in case.pod_sets]
         for case in cases
     ]
     assert sum(any(ask.avoided for ask in one) for one in asks) / 200 >= 0.1
@@ -87,10 +88,10 @@ def test_draws_are_fair_and_repeatable() -> None:
 def test_a_case_has_the_kind_that_was_drawn() -> None:
     """The reckoning itself: two nodes with four GPUs each, of which one is taken on one."""
     nodes = (_node("kept-n0", gpus=4), _node("kept-n1", gpus=4, runs=(Ask(gpus=1),)))
-    assert most(_case(nodes, _party("w", 4, gpus=2), quorum=3)) == 3
-    assert is_boundary(_case(nodes, _party("w", 4, gpus=2), quorum=4))
-    assert not is_boundary(_case(nodes, _party("w", 4, gpus=2), quorum=2))
-    assert most(_case(nodes, _party("w", 1, gpus=4), _party("p", 4, gpus=1), quorum=5)) == 4
+    assert most(_case(nodes, _pod_set("w", 4, gpus=2), quorum=3)) == 3
+    assert is_boundary(_case(nodes, _pod_set("w", 4, gpus=2), quorum=4))
+    assert not is_boundary(_case(nodes, _pod_set("w", 4, gpus=2), quorum=2))
+    assert most(_case(nodes, _pod_set("w", 1, gpus=4), _pod_set("p", 4, gpus=1), quorum=5)) == 4
 
 
 def test_the_reckoning_of_spread() -> None:
@@ -100,7 +101,7 @@ def test_the_reckoning_of_spread() -> None:
         replace(_node("kept-n0", gpus=8), rack="a"),
         replace(_node("kept-n1", gpus=2), rack="b"),
     )
-    member = PartySpec("w", 8, Ask(gpus=1, counted=True), spread=SpreadSpec("rack"))
+    member = PodSetSpec("w", 8, Ask(gpus=1, counted=True), spread=SpreadSpec("rack"))
     assert most(_case(nodes, member, quorum=8)) == 2 + 3
     held = (replace(nodes[0], runs=(old, old)), nodes[1])
     assert most(_case(held, member, quorum=8)) == 2 + 1
@@ -151,7 +152,7 @@ def test_small_pods_that_are_spread_keep_a_large_one_out(arena: Arena) -> None:
     places the same pods when each is told its node. Ours says that it fits, and that is true.
     """
     nodes = (_node("kept-n0", cpu=4000), _node("kept-n1", cpu=4000))
-    case = _case(nodes, _party("small", 2, cpu=1000), _party("large", 1, cpu=4000), quorum=3)
+    case = _case(nodes, _pod_set("small", 2, cpu=1000), _pod_set("large", 1, cpu=4000), quorum=3)
     result = _play(arena, case)
     assert result.played.judgement is Judgement.REFUSED, result
     assert result.ours.answer is FitAnswer.YES, result
@@ -161,7 +162,7 @@ def test_small_pods_that_are_spread_keep_a_large_one_out(arena: Arena) -> None:
 def test_the_large_pod_first_and_it_is_placed(arena: Arena) -> None:
     """The same gang, its large member made first: the order in which pods are made decides."""
     nodes = (_node("kept-n0", cpu=4000), _node("kept-n1", cpu=4000))
-    case = _case(nodes, _party("large", 1, cpu=4000), _party("small", 2, cpu=1000), quorum=3)
+    case = _case(nodes, _pod_set("large", 1, cpu=4000), _pod_set("small", 2, cpu=1000), quorum=3)
     result = _play(arena, case)
     assert result.played.judgement is Judgement.FITS, result
     assert result.outcome is Outcome.AGREED, result
@@ -171,7 +172,7 @@ def test_a_pod_that_has_only_the_label_is_seen(arena: Arena) -> None:
     """The member may not be where a pod with that label is, whatever that pod's rules."""
     old = Ask(cpu=100, apart="w", bystander=True)
     nodes = (_node("kept-n0", runs=(old,)), _node("kept-n1"))
-    member = PartySpec("w", 2, Ask(cpu=100, apart="w"))
+    member = PodSetSpec("w", 2, Ask(cpu=100, apart="w"))
     result = _play(arena, _case(nodes, member, quorum=2))
     assert result.played.judgement is Judgement.REFUSED, result
     assert result.outcome is Outcome.AGREED, result
@@ -181,7 +182,7 @@ def test_a_rule_of_a_pod_that_runs_is_seen(arena: Arena) -> None:
     """No pod with that label may come to a pod that has the rule."""
     old = Ask(cpu=100, apart="w")
     nodes = (_node("kept-n0", runs=(old,)),)
-    member = PartySpec("w", 2, Ask(cpu=100, apart="w", bystander=True))
+    member = PodSetSpec("w", 2, Ask(cpu=100, apart="w", bystander=True))
     result = _play(arena, _case(nodes, member, quorum=2))
     assert result.played.judgement is Judgement.REFUSED, result
     assert result.outcome is Outcome.AGREED, result
@@ -189,7 +190,7 @@ def test_a_rule_of_a_pod_that_runs_is_seen(arena: Arena) -> None:
 
 def test_without_a_rule_on_either_side_they_share_a_node(arena: Arena) -> None:
     old = Ask(cpu=100, apart="w", bystander=True)
-    member = PartySpec("w", 2, Ask(cpu=100, apart="w", bystander=True))
+    member = PodSetSpec("w", 2, Ask(cpu=100, apart="w", bystander=True))
     result = _play(arena, _case((_node("kept-n0", runs=(old,)),), member, quorum=2))
     assert result.played.judgement is Judgement.FITS, result
     assert result.outcome is Outcome.AGREED, result
@@ -197,16 +198,16 @@ def test_without_a_rule_on_either_side_they_share_a_node(arena: Arena) -> None:
 
 def test_members_with_a_rule_about_others_share_a_node_with_their_like_only(arena: Arena) -> None:
     """The rule of the first is about the second: two of a kind are together, both kinds are not."""
-    first = PartySpec("w", 2, Ask(cpu=100, shuns="p"))
-    second = PartySpec("p", 2, Ask(cpu=100, apart="p", bystander=True))
+    first = PodSetSpec("w", 2, Ask(cpu=100, shuns="p"))
+    second = PodSetSpec("p", 2, Ask(cpu=100, apart="p", bystander=True))
     one = _play(arena, _case((_node("kept-n0"),), first, second, quorum=4))
     assert one.played.judgement is Judgement.REFUSED, one
     assert one.outcome is Outcome.AGREED, one
 
 
 def test_members_with_a_rule_about_others_find_two_nodes(arena: Arena) -> None:
-    first = PartySpec("w", 2, Ask(cpu=100, shuns="p"))
-    second = PartySpec("p", 2, Ask(cpu=100, apart="p", bystander=True))
+    first = PodSetSpec("w", 2, Ask(cpu=100, shuns="p"))
+    second = PodSetSpec("p", 2, Ask(cpu=100, apart="p", bystander=True))
     two = _play(arena, _case((_node("kept-n0"), _node("kept-n1")), first, second, quorum=4))
     assert two.ours.answer is FitAnswer.YES, two
     assert two.outcome in (Outcome.AGREED, Outcome.MISSED), two
@@ -223,10 +224,10 @@ def _node(
     return NodeSpec(name, cpu, 32768, gpus, pods, "ssd", runs=runs)
 
 
-def _party(name: str, count: int, *, cpu: int = 0, gpus: int = 0) -> PartySpec:
-    return PartySpec(name, count, Ask(cpu=cpu, gpus=gpus))
+def _pod_set(name: str, count: int, *, cpu: int = 0, gpus: int = 0) -> PodSetSpec:
+    return PodSetSpec(name, count, Ask(cpu=cpu, gpus=gpus))
 
 
-def _case(nodes: tuple[NodeSpec, ...], *parties: PartySpec, quorum: int) -> Case:
-    order = tuple(party.name for party in parties for _ in range(party.count))
-    return Case(0, 0, nodes, parties, quorum, order=order)
+def _case(nodes: tuple[NodeSpec, ...], *pod_sets: PodSetSpec, quorum: int) -> Case:
+    order = tuple(pod_set.name for pod_set in pod_sets for _ in range(pod_set.count))
+    return Case(0, 0, nodes, pod_sets, quorum, order=order)

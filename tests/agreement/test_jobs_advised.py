@@ -7,7 +7,7 @@ from collections import Counter
 from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
 from gangboard.domain.capacity import Taint
 from tests.agreement.arena import Arena
-from tests.agreement.cases import Ask, Case, NodeSpec, PartySpec
+from tests.agreement.cases import Ask, Case, NodeSpec, PodSetSpec
 from tests.agreement.jobs import (
     JobCase,
     Kind,
@@ -50,7 +50,7 @@ def test_the_draw_of_jobs_is_fair_and_repeatable() -> None:
 
 def test_advice_is_followed_to_the_letter() -> None:
     """What a person would write into the manifest on reading the sentence."""
-    job = gang_objects(_drawn(Kind.EXPLICIT, PartySpec("w", 4, Ask(gpus=4))), "ns", "run")
+    job = gang_objects(_drawn(Kind.EXPLICIT, PodSetSpec("w", 4, Ask(gpus=4))), "ns", "run")
     text = (
         "Lower the parallelism, completions and minCount of Job run from 4 to 2: that many fit now"
     )
@@ -60,7 +60,7 @@ def test_advice_is_followed_to_the_letter() -> None:
     assert made["spec"]["scheduling"]["schedulingPolicy"] == {"gang": {"minCount": 2}}
     assert job[0]["spec"]["parallelism"] == 4
 
-    workers = _drawn(Kind.JOBSET, PartySpec("d", 1, Ask()), PartySpec("w", 6, Ask(gpus=4)))
+    workers = _drawn(Kind.JOBSET, PodSetSpec("d", 1, Ask()), PodSetSpec("w", 6, Ask(gpus=4)))
     jobset = gang_objects(workers, "ns", "run")
     assert asked_for(jobset[0]) == 7
     text = "Lower the replicas of replicatedJobs[w] of JobSet run from 3 to 1: that many fit now"
@@ -77,7 +77,7 @@ def test_advice_is_followed_to_the_letter() -> None:
     assert found["tolerations"] == [entry]
 
 
-def _drawn(kind: Kind, *parties: PartySpec) -> JobCase:
+def _drawn(kind: Kind, *pod_sets: PodSetSpec) -> JobCase:
     node = NodeSpec("kept-n0", 8000, 16384, 4, 110, "ssd")
-    size = sum(party.count for party in parties)
-    return JobCase(Case(0, 0, (node,), parties, size), kind, 3 if kind is Kind.JOBSET else 1)
+    size = sum(pod_set.count for pod_set in pod_sets)
+    return JobCase(Case(0, 0, (node,), pod_sets, size), kind, 3 if kind is Kind.JOBSET else 1)

@@ -12,8 +12,8 @@ from gangboard.domain.capacity import (
     HostPort,
     Load,
     NodeRoom,
-    Party,
     PlacementRequest,
+    PodSet,
     PodTerm,
     Requirement,
     Shape,
@@ -50,7 +50,7 @@ def shape(name: str = "worker", gpu: int | str = 0, **more: Any) -> Shape:
 
 def gang(count: int, one: Shape, quorum: int | None = None, **more: Any) -> PlacementRequest:
     """A gang of one shape."""
-    return PlacementRequest((Party(one, count),), quorum, **more)
+    return PlacementRequest((PodSet(one, count),), quorum, **more)
 
 
 def term(app: str, namespace: str = "team-a") -> PodTerm:

@@ -16,8 +16,8 @@ from gangboard.domain.capacity import (
     HOSTNAME,
     Load,
     NodeRoom,
-    Party,
     PlacementRequest,
+    PodSet,
     PodTerm,
     Shape,
     Spread,
@@ -71,8 +71,8 @@ class _Question(Question):
     def fit(self, request: PlacementRequest, when: When, target: int) -> Fit:
         return fits(request, self.nodes, when, target, steps=self.steps)
 
-    def totals_of(self, parties: Sequence[Party], target: int) -> tuple[Total, ...]:
-        return totals(parties, target, self.nodes, self.request.topology_keys)
+    def totals_of(self, pod_sets: Sequence[PodSet], target: int) -> tuple[Total, ...]:
+        return totals(pod_sets, target, self.nodes, self.request.topology_keys)
 
     def has_host(self, shape: Shape) -> bool:
         keys = self.request.topology_keys
@@ -93,7 +93,9 @@ def placing_of(unit: Unit) -> Placing | None:
     if quick is None:
         return None
     request, nodes = request_of(unit), tuple(nodes_for(unit))
-    shapes = tuple(_shape_fit(party, nodes, request.topology_keys) for party in request.parties)
+    shapes = tuple(
+        _shape_fit(pod_set, nodes, request.topology_keys) for pod_set in request.pod_sets
+    )
     return Placing(request, assess(request, nodes), shapes, refused_at=quick.refused_at)
 
 
@@ -105,22 +107,22 @@ def gave_up(placing: Placing) -> bool:
     return any(fit.answer is FitAnswer.CANNOT_TELL and not fit.but_for for fit in answers)
 
 
-def _shape_fit(party: Party, nodes: Sequence[NodeRoom], keys: Sequence[str]) -> ShapeFit:
-    found = eligibility(nodes, party.shape, keys)
+def _shape_fit(pod_set: PodSet, nodes: Sequence[NodeRoom], keys: Sequence[str]) -> ShapeFit:
+    found = eligibility(nodes, pod_set.shape, keys)
     there = set(found.eligible)
     hosts = [node for node in nodes if node.name in there]
-    now = {node.name: pods_that_fit(node, party.shape, When.NOW) for node in hosts}
+    now = {node.name: pods_that_fit(node, pod_set.shape, When.NOW) for node in hosts}
     full: dict[str, list[str]] = {}
     for name, (count, limit) in now.items():
         if not count:
             full.setdefault(str(limit), []).append(name)
     saturated = [(limit, len(names), tuple(names[:EXAMPLES])) for limit, names in full.items()]
     return ShapeFit(
-        party.shape,
-        party.count,
+        pod_set.shape,
+        pod_set.count,
         found,
         now=sum(count for count, _ in now.values()),
-        empty=sum(pods_that_fit(node, party.shape, When.EMPTY)[0] for node in hosts),
+        empty=sum(pods_that_fit(node, pod_set.shape, When.EMPTY)[0] for node in hosts),
         open_nodes=sum(count > 0 for count, _ in now.values()),
         saturated=tuple(sorted(saturated, key=lambda one: (-one[1], one[0]))),
     )
@@ -162,7 +164,7 @@ def _fits(
         if exclusive is not None:
             return fit_one_per_domain(nodes, exclusive, when, target)
         tried = (
-            pack(problem(request.parties, members, when, group=group), target, budget)
+            pack(problem(request.pod_sets, members, when, group=group), target, budget)
             for _, members in sorted(domains(request, nodes).items())
         )
         return in_any(tried, budget)
@@ -192,7 +194,9 @@ def domains(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> Domains:
 def _share_names(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> bool:
     """Whether pods that must be on different hosts could be told apart by something else than nodes."""
     by_host = [
-        party.shape for party in request.parties if party.count and is_about_hosts(party.shape)
+        pod_set.shape
+        for pod_set in request.pod_sets
+        if pod_set.count and is_about_hosts(pod_set.shape)
     ]
     names = Counter(node.labels.get(HOSTNAME, "") for node in nodes)
     hosts = [node for node in nodes if any(is_eligible(node, shape) for shape in by_host)]
@@ -202,9 +206,9 @@ def _share_names(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> bool:
 def _unreadable(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> str:
     """Name a node that might host a member if its amounts could be read."""
     for node in sorted((one for one in nodes if one.unreadable), key=lambda one: one.name):
-        for party in request.parties:
-            found = list(filters(node, party.shape, request.topology_keys))
-            if found and party.count and all(one[0] is Filter.UNREADABLE for one in found):
+        for pod_set in request.pod_sets:
+            found = list(filters(node, pod_set.shape, request.topology_keys))
+            if found and pod_set.count and all(one[0] is Filter.UNREADABLE for one in found):
                 return f"{found[0][1]} of the node {node.name} could not be read"
     return ""
 
@@ -236,25 +240,25 @@ def eligibility(
 
 
 def totals(
-    parties: Sequence[Party],
+    pod_sets: Sequence[PodSet],
     target: int,
     nodes: Sequence[NodeRoom],
     topology_keys: Sequence[str] = (),
 ) -> tuple[Total, ...]:
     """Return the same as `totals.totals`."""
-    asked = [wanted(party.shape) for party in parties]
-    counts = [party.count for party in parties]
+    asked = [wanted(pod_set.shape) for pod_set in pod_sets]
+    counts = [pod_set.count for pod_set in pod_sets]
     resources = sorted({resource for one in asked for resource in one})
     return tuple(
         Total(resource, least([one.get(resource, 0) for one in asked], counts, target), *sums)
         for resource, sums in zip(
-            resources, _sums(parties, nodes, topology_keys, resources), strict=True
+            resources, _sums(pod_sets, nodes, topology_keys, resources), strict=True
         )
     )
 
 
 def _sums(
-    parties: Sequence[Party],
+    pod_sets: Sequence[PodSet],
     nodes: Sequence[NodeRoom],
     topology_keys: Sequence[str],
     resources: Sequence[str],
@@ -263,7 +267,7 @@ def _sums(
     hosts = [
         node
         for node in nodes
-        if any(is_eligible(node, party.shape, topology_keys) for party in parties)
+        if any(is_eligible(node, pod_set.shape, topology_keys) for pod_set in pod_sets)
     ]
     for resource in resources:
         yield (
@@ -301,9 +305,9 @@ def is_counted(node: NodeRoom, shape: Shape, spread: Spread) -> bool:
     )
 
 
-def most_by_all(nodes: Sequence[NodeRoom], party: Party, when: When) -> int:
+def most_by_all(nodes: Sequence[NodeRoom], pod_set: PodSet, when: When) -> int:
     """Return the same as `spreads.most_by_all`."""
-    shape = party.shape
+    shape = pod_set.shape
     keys = [spread.topology_key for spread in shape.spreads]
     labelled = [node for node in nodes if all(key in node.labels for key in keys)]
     caps = [
@@ -321,15 +325,15 @@ def most_by_all(nodes: Sequence[NodeRoom], party: Party, when: When) -> int:
         rules.append(Rule(spread, np.array(list(there.values()), dtype=np.int64)))
         hosts = [node for node, cap in zip(labelled, caps, strict=True) if cap]
         places.append(np.array([order[node.labels[key]] for node in hosts], dtype=np.int64))
-    room = room_for(np.array([cap for cap in caps if cap], dtype=object), party.count)
-    return most_placed(Scene(rules, places, room), party.count)
+    room = room_for(np.array([cap for cap in caps if cap], dtype=object), pod_set.count)
+    return most_placed(Scene(rules, places, room), pod_set.count)
 
 
 def fit_one_per_domain(
     nodes: Sequence[NodeRoom], asked: OnePerDomain, when: When, target: int
 ) -> Fit:
     """Return the same as `anti_affinity.fit_one_per_domain`; the nodes are `lifted`."""
-    shape = asked.party.shape
+    shape = asked.pod_set.shape
     places = [
         (node.labels.get(asked.key), node.name, number)
         for node in nodes

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from gangboard.domain.capacity import Amounts, NodeRoom, Party
+from gangboard.domain.capacity import Amounts, NodeRoom, PodSet
 from gangboard.domain.placing import Fit, FitAnswer, When
 from gangboard.placement.amounts import free, wanted
 from gangboard.placement.classes import Vector, conflicting_pairs
@@ -64,24 +64,24 @@ class Problem:
 
 
 def problem(
-    parties: Sequence[Party], nodes: Iterable[NodeRoom], when: When, *, group: bool = True
+    pod_sets: Sequence[PodSet], nodes: Iterable[NodeRoom], when: When, *, group: bool = True
 ) -> Problem:
     """Return the problem for these members on these nodes; `group` off keeps every node apart.
 
     Nodes that cannot take any member at that moment are left out.
     """
-    parties = [party for party in parties if party.count > 0]
-    asked = [wanted(party.shape) for party in parties]
+    pod_sets = [pod_set for pod_set in pod_sets if pod_set.count > 0]
+    asked = [wanted(pod_set.shape) for pod_set in pod_sets]
     resources = sorted({resource for one in asked for resource in one})
     requests = tuple(tuple(one.get(resource, 0) for resource in resources) for one in asked)
-    counts = tuple(party.count for party in parties)
+    counts = tuple(pod_set.count for pod_set in pod_sets)
     most = [
         sum(count * request[at] for count, request in zip(counts, requests, strict=True))
         for at in range(len(resources))
     ]
     classes: dict[tuple[Vector, Vector, str], list[str]] = {}
     for node in sorted(nodes, key=lambda one: one.name):
-        caps = _caps(node, parties, asked, when)
+        caps = _caps(node, pod_sets, asked, when)
         if not any(caps):
             continue
         room = tuple(
@@ -90,10 +90,10 @@ def problem(
         )
         classes.setdefault((caps, room, "" if group else node.name), []).append(node.name)
     return Problem(
-        tuple(party.shape.name for party in parties),
+        tuple(pod_set.shape.name for pod_set in pod_sets),
         counts,
         requests,
-        conflicting_pairs([party.shape for party in parties]),
+        conflicting_pairs([pod_set.shape for pod_set in pod_sets]),
         tuple(
             NodeClass(room, caps, tuple(classes[caps, room, own]))
             for caps, room, own in sorted(classes)
@@ -101,12 +101,14 @@ def problem(
     )
 
 
-def _caps(node: NodeRoom, parties: Sequence[Party], asked: Sequence[Amounts], when: When) -> Vector:
+def _caps(
+    node: NodeRoom, pod_sets: Sequence[PodSet], asked: Sequence[Amounts], when: When
+) -> Vector:
     return tuple(
-        min(party.count, pods_that_fit(node, party.shape, when, amounts)[0])
-        if is_eligible(node, party.shape, asked=amounts)
+        min(pod_set.count, pods_that_fit(node, pod_set.shape, when, amounts)[0])
+        if is_eligible(node, pod_set.shape, asked=amounts)
         else 0
-        for party, amounts in zip(parties, asked, strict=True)
+        for pod_set, amounts in zip(pod_sets, asked, strict=True)
     )
 
 

@@ -57,7 +57,7 @@ def _are_apart_by_rack(
 
 
 def ways(request: PlacementRequest, nodes: Sequence[NodeRoom]) -> Iterator[list[list[Shape]]]:
-    pods = [party.shape for party in request.parties for _ in range(party.count)]
+    pods = [pod_set.shape for pod_set in request.pod_sets for _ in range(pod_set.count)]
     for places in product(range(len(nodes) + 1), repeat=len(pods)):
         hosted: list[list[Shape]] = [[] for _ in nodes]
         for pod, place in zip(pods, places, strict=True):
@@ -92,7 +92,7 @@ def reference(request: PlacementRequest, nodes: Sequence[NodeRoom], when: When) 
 def witness(
     request: PlacementRequest, nodes: Sequence[NodeRoom], placement: Mapping[str, Mapping[str, int]]
 ) -> list[list[Shape]]:
-    named = {party.shape.name: party.shape for party in request.parties}
+    named = {pod_set.shape.name: pod_set.shape for pod_set in request.pod_sets}
     assert placement.keys() <= {node.name for node in nodes}
     return [
         [named[name] for name, count in placement.get(node.name, {}).items() for _ in range(count)]

@@ -148,7 +148,7 @@ def test_the_nodes_of_a_gang_that_keeps_some_are_forgotten_with_its_advice() -> 
     """They are its own, and tens of megabytes for some gangs of a large cluster."""
     unit = work_list(holding("a", 8), holding("b", 8))
     room, request = unit.facts.room, request_of(unit)
-    snapshot, shape = nodes_to_free(unit), request.parties[0].shape
+    snapshot, shape = nodes_to_free(unit), request.pod_sets[0].shape
     assert snapshot is not snapshot_of(room)
     kept = weakref.ref(snapshot)
     running_gangs_of(room, snapshot).gains(

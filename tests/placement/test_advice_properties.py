@@ -19,8 +19,8 @@ from gangboard.domain.capacity import (
     Load,
     Needs,
     NodeRoom,
-    Party,
     PlacementRequest,
+    PodSet,
     Resident,
     Toleration,
 )
@@ -174,10 +174,11 @@ def placed(request: PlacementRequest, nodes: Sequence[NodeRoom], when: When = Wh
 
 def _tolerating(request: PlacementRequest) -> PlacementRequest:
     more = (Toleration(TAINT.key, "Exists"),)
-    parties = tuple(
-        Party(replace(party.shape, tolerations=more), party.count) for party in request.parties
+    pod_sets = tuple(
+        PodSet(replace(pod_set.shape, tolerations=more), pod_set.count)
+        for pod_set in request.pod_sets
     )
-    return replace(request, parties=parties)
+    return replace(request, pod_sets=pod_sets)
 
 
 BY_NODES = (
@@ -201,7 +202,7 @@ def test_what_is_advised_frees_and_no_part_of_it_does(unit: Unit) -> None:
             when = When.EMPTY if one.when_empty else When.NOW
             most = placed(request, unit.facts.room.nodes, when)
             assert most >= one.count
-            if len(request.parties) == 1:
+            if len(request.pod_sets) == 1:
                 assert most == one.count
             if one.when_empty:
                 assert placed(request, unit.facts.room.nodes) < one.count

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from gangboard.domain.capacity import Party, PlacementRequest, Shape, Taint
+from gangboard.domain.capacity import PlacementRequest, PodSet, Shape, Taint
 from gangboard.domain.placing import Assessment, Constraint, FitAnswer, PlacementCause, Total, When
 from gangboard.placement.assess import assess
 from gangboard.placement.fits import fits
@@ -140,7 +140,7 @@ def test_a_topology_that_waits() -> None:
 def mixed(workers: int, drivers: int = 1) -> PlacementRequest:
     driver = Shape("driver", {"cpu": Decimal(6)})
     worker = Shape("worker", {"cpu": Decimal(3), GPU: Decimal(2)})
-    return PlacementRequest((Party(driver, drivers), Party(worker, workers)))
+    return PlacementRequest((PodSet(driver, drivers), PodSet(worker, workers)))
 
 
 def test_different_shapes_together() -> None:
@@ -158,7 +158,7 @@ def test_a_driver_with_room_does_not_hide_that_workers_lack_it() -> None:
     nodes = [node("g0", used=0, labels={"pool": "gpu"}), node("c0", gpu=0), node("c1", gpu=0)]
     worker = Shape("worker", {"cpu": Decimal(5)}, node_selector={"pool": "gpu"})
     driver = Shape("driver", {"cpu": Decimal(1)})
-    found = assess(PlacementRequest((Party(worker, 2), Party(driver, 1))), nodes)
+    found = assess(PlacementRequest((PodSet(worker, 2), PodSet(driver, 1))), nodes)
     assert told(found) == (PlacementCause.TOO_LARGE, "cpu")
 
 
@@ -220,8 +220,8 @@ def test_more_ways_than_the_budget_is_no_answer() -> None:
 
 
 def test_work_does_not_grow_with_nodes_that_are_alike() -> None:
-    driver, worker = (party.shape for party in mixed(1).parties)
-    request = PlacementRequest((Party(driver, 30), Party(worker, 61)))
+    driver, worker = (pod_set.shape for pod_set in mixed(1).pod_sets)
+    request = PlacementRequest((PodSet(driver, 30), PodSet(worker, 61)))
     # 30 nodes for drivers, 31 for workers: one node short, which no sum and no bound shows.
     few = fits(request, [node(f"n{at}") for at in range(60)], When.NOW, 91)
     assert (few.answer, few.steps < 20_000) == (FitAnswer.NO, True)
@@ -231,4 +231,4 @@ def test_work_does_not_grow_with_nodes_that_are_alike() -> None:
 
 @pytest.mark.parametrize(("target", "needed"), [(1, 3000), (2, 6000), (3, 9000), (4, 15000)])
 def test_a_quorum_needs_the_cheapest_members_at_least(target: int, needed: int) -> None:
-    assert totals(mixed(3).parties, target, FOUR)[0].needed == needed
+    assert totals(mixed(3).pod_sets, target, FOUR)[0].needed == needed

@@ -18,8 +18,8 @@ from gangboard.domain.capacity import (
     HostPort,
     Load,
     NodeRoom,
-    Party,
     PlacementRequest,
+    PodSet,
     Requirement,
     Shape,
     Spread,
@@ -183,11 +183,11 @@ KEYS: list[tuple[str, ...]] = [(), (), ("rack",), ("rack", "pool")]
 
 def odd_gang(random: Random) -> PlacementRequest:
     counts = [random.choice([0, 1, 2, 3, 5, 8]) for _ in range(random.choice([1, 1, 2, 3]))]
-    parties = tuple(Party(odd_shape(random, f"s{at}"), count) for at, count in enumerate(counts))
+    pod_sets = tuple(PodSet(odd_shape(random, f"s{at}"), count) for at, count in enumerate(counts))
     keys = random.choice(KEYS)
     chosen = tuple("ax"[: len(keys)]) if random.random() < 0.2 and keys else None
     quorum = random.randint(0, sum(counts) + 1) if random.random() < 0.4 else None
-    return PlacementRequest(parties, quorum, keys, chosen)
+    return PlacementRequest(pod_sets, quorum, keys, chosen)
 
 
 @given(seeds)
@@ -223,14 +223,16 @@ def is_right(found: Fit, other: Fit, request: PlacementRequest, nodes: Sequence[
     assert sum(placed.values()) >= request.needed
     for name, counts in found.placement.items():
         alone = [node for node in nodes if node.name == name]
-        parties = tuple(
+        pod_sets = tuple(
             # Near what it is, and how it is spread, other nodes tell.
-            Party(replace(party.shape, pod_affinity=None, spreads=()), counts[party.shape.name])
-            for party in request.parties
-            if party.shape.name in counts
+            PodSet(
+                replace(pod_set.shape, pod_affinity=None, spreads=()), counts[pod_set.shape.name]
+            )
+            for pod_set in request.pod_sets
+            if pod_set.shape.name in counts
         )
         when = When.NOW
-        asked = PlacementRequest(parties)
+        asked = PlacementRequest(pod_sets)
         if node_by_node.fits(asked, alone, when, placed[name]).answer is FitAnswer.NO:
             when = When.EMPTY
         again = node_by_node.fits(asked, alone, when, placed[name])
@@ -274,8 +276,8 @@ def crowd(random: Random) -> tuple[PlacementRequest, list[NodeRoom]]:
     asked = random.sample(
         [(cpu, gpu) for cpu in (1, 2, 3) for gpu in range(5)], random.choice([2, 3])
     )
-    parties = tuple(
-        Party(
+    pod_sets = tuple(
+        PodSet(
             Shape(
                 f"s{at}",
                 {"cpu": Decimal(cpu), GPU: Decimal(gpu)},
@@ -293,7 +295,7 @@ def crowd(random: Random) -> tuple[PlacementRequest, list[NodeRoom]]:
         )
         for at, (cpu, gpu) in enumerate(sizes * random.randint(1, 3))
     ]
-    return PlacementRequest(parties), nodes
+    return PlacementRequest(pod_sets), nodes
 
 
 @given(seeds)
@@ -309,7 +311,7 @@ def test_members_in_each_others_way_are_placed_when_they_can_be(random: Random) 
         if found.answer is FitAnswer.YES:
             assert sum(sum(one.values()) for one in found.placement.values()) >= target
             for name, counts in found.placement.items():
-                shapes = {party.shape.name: party for party in request.parties}
+                shapes = {pod_set.shape.name: pod_set for pod_set in request.pod_sets}
                 on_it = next(one for one in nodes if one.name == name)
                 for resource, unit in (("cpu", 1000), (GPU, 1)):
                     used = sum(
@@ -322,7 +324,7 @@ def test_members_in_each_others_way_are_placed_when_they_can_be(random: Random) 
                     one.anti_affinity & other.matched_terms for one, other in permutations(here, 2)
                 )
             placed = [sum(one.get(at, 0) for one in found.placement.values()) for at in shapes]
-            counted = [party.count for party in request.parties]
+            counted = [pod_set.count for pod_set in request.pod_sets]
             assert all(one <= count for one, count in zip(placed, counted, strict=True))
     # Once it is NO it stays NO.
     assert answers == sorted(answers, key=[FitAnswer.YES, FitAnswer.NO].index)
@@ -347,7 +349,7 @@ def test_amounts_beyond_64_bits_stay_exact(
     one = Shape("s", {"memory": Decimal(2**70)})
     assert fit(gang(3, one), nodes, When.NOW, 3).answer is FitAnswer.YES
     assert fit(gang(4, one), nodes, When.NOW, 4).answer is FitAnswer.NO
-    assert sums(gang(4, one).parties, 4, nodes)[0].free == 3 * 2**70 + 3
+    assert sums(gang(4, one).pod_sets, 4, nodes)[0].free == 3 * 2**70 + 3
     small = Shape("s", {"memory": Decimal(1)})
     assert fit(gang(27, small), nodes, When.NOW, 27).answer is FitAnswer.YES
 
@@ -355,7 +357,7 @@ def test_amounts_beyond_64_bits_stay_exact(
 def test_sums_beyond_64_bits_stay_exact() -> None:
     nodes = [NodeRoom(f"n{at}", allocatable={"memory": 2**62, "pods": 9}) for at in range(4)]
     one = Shape("s", {"memory": Decimal(2**60)})
-    assert totals(gang(9, one).parties, 9, nodes)[0].free == 2**64
+    assert totals(gang(9, one).pod_sets, 9, nodes)[0].free == 2**64
     assert fits(gang(16, one), nodes, When.NOW, 16).answer is FitAnswer.YES
     assert fits(gang(17, one), nodes, When.NOW, 17).answer is FitAnswer.NO
 
@@ -371,7 +373,7 @@ def test_drivers_and_workers_on_a_thousand_different_nodes() -> None:
     worker = Shape("worker", {"cpu": Decimal(3), GPU: Decimal(2), "memory": Decimal(1000)})
 
     def asked(drivers: int, workers: int) -> FitAnswer:
-        request = PlacementRequest((Party(driver, drivers), Party(worker, workers)))
+        request = PlacementRequest((PodSet(driver, drivers), PodSet(worker, workers)))
         return fits(request, nodes, When.NOW, request.size).answer
 
     assert asked(400, 1200) is FitAnswer.YES

@@ -14,8 +14,8 @@ from gangboard.domain.capacity import (
     HostPort,
     Load,
     NodeRoom,
-    Party,
     PlacementRequest,
+    PodSet,
     PodTerm,
     Shape,
     Taint,
@@ -102,9 +102,9 @@ def shapes(draw: st.DrawFn, name: str) -> Shape:
 @st.composite
 def gangs(draw: st.DrawFn) -> PlacementRequest:
     counts = draw(st.sampled_from([(1,), (3,), (5,), (1, 2), (2, 3), (1, 4), (1, 2, 2)]))
-    parties = tuple(Party(draw(shapes(f"s{at}")), count) for at, count in enumerate(counts))
+    pod_sets = tuple(PodSet(draw(shapes(f"s{at}")), count) for at, count in enumerate(counts))
     quorum = draw(st.one_of(st.none(), st.integers(1, sum(counts))))
-    return PlacementRequest(parties, quorum, ("rack",) if draw(st.integers(0, 3)) == 3 else ())
+    return PlacementRequest(pod_sets, quorum, ("rack",) if draw(st.integers(0, 3)) == 3 else ())
 
 
 @st.composite
@@ -135,15 +135,15 @@ def test_agrees_with_trying_everything(
             assert works(request, nodes, hosted, when)
             placed = Counter(pod.name for pods in hosted for pod in pods)
             assert sum(placed.values()) >= target
-            assert all(placed[party.shape.name] <= party.count for party in request.parties)
+            assert all(placed[pod_set.shape.name] <= pod_set.count for pod_set in request.pod_sets)
 
 
 @st.composite
 def tight(draw: st.DrawFn) -> tuple[PlacementRequest, list[NodeRoom]]:
     """Two or three shapes on nodes that they nearly fill."""
     counts = draw(st.sampled_from([(2, 2), (2, 3), (1, 2, 2), (2, 1, 2)]))
-    parties = tuple(
-        Party(
+    pod_sets = tuple(
+        PodSet(
             Shape(
                 f"s{at}",
                 {"cpu": Decimal(draw(st.integers(1, 3))), "gpu": Decimal(draw(st.integers(0, 3)))},
@@ -155,7 +155,7 @@ def tight(draw: st.DrawFn) -> tuple[PlacementRequest, list[NodeRoom]]:
         for at, count in enumerate(counts)
     )
     of = {
-        resource: sum(int(one.shape.requests[resource]) * one.count for one in parties)
+        resource: sum(int(one.shape.requests[resource]) * one.count for one in pod_sets)
         for resource in ("cpu", "gpu")
     }
     share = draw(st.integers(2, 3))
@@ -173,7 +173,7 @@ def tight(draw: st.DrawFn) -> tuple[PlacementRequest, list[NodeRoom]]:
         )
         for at in range(share)
     ]
-    return PlacementRequest(parties), nodes
+    return PlacementRequest(pod_sets), nodes
 
 
 @given(tight())
@@ -181,7 +181,7 @@ def test_the_search_alone_is_exact(case: tuple[PlacementRequest, list[NodeRoom]]
     request, nodes = case
     most = reference(request, nodes, When.NOW)
     event(f"all fit: {most == request.size}")
-    numbers = problem(request.parties, nodes, When.NOW)
+    numbers = problem(request.pod_sets, nodes, When.NOW)
     for target in {max(1, most), most + 1}:
         answer, _ = search(numbers, target, Budget())
         assert answer is (FitAnswer.YES if most >= target else FitAnswer.NO)
@@ -219,10 +219,10 @@ def test_neither_order_nor_grouping_matters(
     apart = node_by_node.fits(request, nodes, When.NOW, request.needed, group=False)
     assert apart.answer is found.answer
     assert fits(request, nodes[::-1], When.NOW, request.needed) == found
-    turned = replace(request, parties=request.parties[::-1])
+    turned = replace(request, pod_sets=request.pod_sets[::-1])
     assert fits(turned, nodes, When.NOW, request.needed).answer is found.answer
-    for party in request.parties:
-        assert eligibility(nodes, party.shape) == eligibility(nodes[::-1], party.shape)
+    for pod_set in request.pod_sets:
+        assert eligibility(nodes, pod_set.shape) == eligibility(nodes[::-1], pod_set.shape)
 
 
 @given(shapes("s"), clusters(), st.sampled_from(When))

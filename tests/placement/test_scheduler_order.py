@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from gangboard.domain.capacity import HOSTNAME, Load, NodeRoom, Party, PlacementRequest, Shape
+from gangboard.domain.capacity import HOSTNAME, Load, NodeRoom, PlacementRequest, PodSet, Shape
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.scheduler_order import is_found_in_scheduler_order, work_of
 from tests.placement.making import S, port
@@ -28,9 +28,9 @@ def cpus(name: str, cores: str, **more: object) -> Shape:
 
 
 def found(
-    nodes: Sequence[NodeRoom], *parties: tuple[Shape, int], keys: tuple[str, ...] = ()
+    nodes: Sequence[NodeRoom], *pod_sets: tuple[Shape, int], keys: tuple[str, ...] = ()
 ) -> bool:
-    request = PlacementRequest(tuple(Party(*one) for one in parties), topology_keys=keys)
+    request = PlacementRequest(tuple(PodSet(*one) for one in pod_sets), topology_keys=keys)
     return is_found_in_scheduler_order(request, NodeSnapshot(nodes), request.size)
 
 
@@ -72,16 +72,16 @@ def test_a_term_of_one_shape_about_the_other_keeps_them_apart() -> None:
 
 def test_any_domain_will_do() -> None:
     nodes = [host("a", rack="1"), host("b", rack="2"), host("c", rack="2")]
-    parties = (cpus("x", "4"), 1), (cpus("y", "3"), 1)
-    assert found(nodes, *parties, keys=("rack",))
-    assert not found(nodes[:2], *parties, keys=("rack",))
+    pod_sets = (cpus("x", "4"), 1), (cpus("y", "3"), 1)
+    assert found(nodes, *pod_sets, keys=("rack",))
+    assert not found(nodes[:2], *pod_sets, keys=("rack",))
 
 
 def test_orders_are_few_whatever_the_shapes() -> None:
     def played(*counts: int) -> int:
         """Pods in all orders together: without nodes there is nothing else to do."""
-        parties = tuple(Party(cpus(f"s{at}", "1"), count) for at, count in enumerate(counts))
-        return work_of(PlacementRequest(parties), NodeSnapshot(()))
+        pod_sets = tuple(PodSet(cpus(f"s{at}", "1"), count) for at, count in enumerate(counts))
+        return work_of(PlacementRequest(pod_sets), NodeSnapshot(()))
 
     assert played(1, 1) == 3 * 2
     assert played(1, 64) == 2 * 65

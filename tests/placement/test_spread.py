@@ -15,8 +15,8 @@ from gangboard.domain.capacity import (
     HostPort,
     Load,
     NodeRoom,
-    Party,
     PlacementRequest,
+    PodSet,
     Shape,
     Spread,
     Taint,
@@ -88,7 +88,7 @@ def test_agrees_with_every_order_of_placing(
     ends = spread_ends(one, count, nodes, when)
     (total,) = {sum(end) for end in ends}  # no order gets stuck before another
     event(f"placed: {total} of {count}")
-    request = PlacementRequest((Party(one, count),))
+    request = PlacementRequest((PodSet(one, count),))
     for target in range(1, count + 1):
         found = fit(request, nodes, when, target)
         assert found.answer is (FitAnswer.YES if target <= total else FitAnswer.NO)
@@ -182,7 +182,7 @@ def test_it_is_the_cause_and_without_it_they_fit() -> None:
 @pytest.mark.parametrize("fit", [fits, node_by_node.fits])
 def test_with_other_shapes_or_in_one_domain_nobody_can_tell(fit: Callable[..., Fit]) -> None:
     nodes = zoned(a=[4], b=[4])
-    two = PlacementRequest((Party(spread(), 2), Party(shape("driver"), 1)))
+    two = PlacementRequest((PodSet(spread(), 2), PodSet(shape("driver"), 1)))
     one_zone = gang(2, spread(), topology_keys=(ZONE,))
     for request in (two, one_zone):
         found = fit(request, nodes, When.NOW, 2)

@@ -13,8 +13,8 @@ from gangboard.domain.capacity import (
     HOSTNAME,
     Load,
     NodeRoom,
-    Party,
     PlacementRequest,
+    PodSet,
     Shape,
     Spread,
 )
@@ -67,7 +67,7 @@ def test_no_order_of_placing_comes_to_more(
 ) -> None:
     one = replace(one, spreads=spreads)
     most = max(sum(end) for end in spread_ends(one, count, nodes, when))
-    request = PlacementRequest((Party(one, count),))
+    request = PlacementRequest((PodSet(one, count),))
     refused = [
         target
         for target in range(1, count + 1)

@@ -83,8 +83,8 @@ def test_such_a_pod_does_not_wait(pod: dict[str, Any]) -> None:
 def test_all_that_wait_are_one_question() -> None:
     request = request_of(a_unit_of(a_gang(3, quorum=3, ask="4")))
     assert (request.size, request.quorum, request.topology_keys) == (3, 3, ())
-    (party,) = request.parties
-    assert (party.shape.name, party.shape.requests) == ("train", {GPU: Decimal(4)})
+    (pod_set,) = request.pod_sets
+    assert (pod_set.shape.name, pod_set.shape.requests) == ("train", {GPU: Decimal(4)})
 
 
 def test_members_with_a_node_count_for_the_quorum() -> None:
@@ -127,7 +127,10 @@ def test_pods_of_another_gang_in_the_group_are_placed_with_it() -> None:
     there = replace(foreign_pod, node="n0")
     unit = a_unit_of((job, group, *pods), foreign_pods=(foreign_pod, there))
     request = request_of(unit)
-    assert {party.shape.name: party.count for party in request.parties} == {"train": 1, "guest": 1}
+    assert {pod_set.shape.name: pod_set.count for pod_set in request.pod_sets} == {
+        "train": 1,
+        "guest": 1,
+    }
     assert request.quorum == 2
 
 
@@ -143,32 +146,32 @@ def a_set(*parts: Any, **pod: Any) -> Unit:
 
 def test_a_shape_has_the_name_of_its_job() -> None:
     request = request_of(a_set(a_role("driver", pods=1), a_role("workers", pods=3, ask="4")))
-    names = {party.shape.name: party.count for party in request.parties}
+    names = {pod_set.shape.name: pod_set.count for pod_set in request.pod_sets}
     assert names == {"run-driver-0": 1, "run-workers-0": 3}
 
 
 def test_several_jobs_of_a_part_are_named_by_the_part() -> None:
     request = request_of(a_set(a_role("driver", pods=1, ask="2"), a_role("workers", jobs=3)))
-    names = {party.shape.name: party.count for party in request.parties}
+    names = {pod_set.shape.name: pod_set.count for pod_set in request.pod_sets}
     assert names == {"run-driver-0": 1, "workers": 6}
 
 
 def test_parts_that_ask_the_same_are_one_shape() -> None:
-    (party,) = request_of(a_set(a_role("driver", pods=1), a_role("workers"))).parties
-    assert (party.shape.name, party.count) == ("driver and workers", 3)
+    (pod_set,) = request_of(a_set(a_role("driver", pods=1), a_role("workers"))).pod_sets
+    assert (pod_set.shape.name, pod_set.count) == ("driver and workers", 3)
 
 
 def test_pods_of_one_job_that_ask_for_different_things_have_different_names() -> None:
     job = a_job(pods=2)
     pods = (a_pod("a", of=job), a_pod("b", of=job, requests=requests(cpu="2")))
-    parties = request_of(a_unit_of((job, *pods))).parties
-    assert [party.shape.name for party in parties] == ["train", "train (2)"]
+    pod_sets = request_of(a_unit_of((job, *pods))).pod_sets
+    assert [pod_set.shape.name for pod_set in pod_sets] == ["train", "train (2)"]
 
 
 def test_a_pod_without_an_owner_has_its_own_name() -> None:
     pods = (a_pod("lone"),)
-    (party,) = request_of(a_unit_of((a_job(pods=1), *pods))).parties
-    assert party.shape.name == "lone"
+    (pod_set,) = request_of(a_unit_of((a_job(pods=1), *pods))).pod_sets
+    assert pod_set.shape.name == "lone"
 
 
 def test_what_pods_need_goes_into_the_shape() -> None:
@@ -179,8 +182,8 @@ def test_what_pods_need_goes_into_the_shape() -> None:
         unsupported=("volumes",),
         undecidable=("devices",),
     )
-    (party,) = request_of(a_unit_of(a_gang(2, needs=needs))).parties
-    shape = party.shape
+    (pod_set,) = request_of(a_unit_of(a_gang(2, needs=needs))).pod_sets
+    shape = pod_set.shape
     assert dict(shape.node_selector) == {"pool": "a"}
     assert shape.host_ports == {port(80)}
     assert shape.anti_affinity == {S, T}
@@ -237,10 +240,13 @@ def test_members_match_the_terms_of_pods_on_nodes_and_their_own() -> None:
         a_pod("c", of=job, labels={"app": "u"}, needs=Needs(anti_affinity=(T,)), requests={}),
     )
     first, second, third = (
-        party.shape
-        for party in sorted(
-            request_of(a_unit_of((job, *pods), nodes)).parties,
-            key=lambda party: [S in party.shape.matched_terms, T in party.shape.matched_terms],
+        pod_set.shape
+        for pod_set in sorted(
+            request_of(a_unit_of((job, *pods), nodes)).pod_sets,
+            key=lambda pod_set: [
+                S in pod_set.shape.matched_terms,
+                T in pod_set.shape.matched_terms,
+            ],
             reverse=True,
         )
     )

@@ -9,7 +9,7 @@ import pytest
 from gangboard.domain.capacity import ClusterRoom
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
-from gangboard.polling.assessment_index import waiting_parties
+from gangboard.polling.assessment_index import waiting_pod_sets
 from tests.domain_objects import (
     NOW,
     a_group,
@@ -81,15 +81,15 @@ def test_a_gang_that_is_not_whole_says_so_and_who_of_it_waits() -> None:
     cluster = Cluster(node(), TRAIN, placed, waits)
     before = cluster.usage.at("")
     before.cache["worked out"] = True
-    cluster.usage.mark_broken("uid-train", waiting_parties((placed, waits), ClusterRoom()))
+    cluster.usage.mark_broken("uid-train", waiting_pod_sets((placed, waits), ClusterRoom()))
     held = cluster.residents()["train"]
     assert not held.whole
-    assert [(party.count, dict(party.shape.requests)) for party in held.waits] == [
+    assert [(pod_set.count, dict(pod_set.shape.requests)) for pod_set in held.waits] == [
         (1, requests(cpu="1"))
     ]
     assert "worked out" not in cluster.usage.at("").cache
     version = cluster.usage.version
-    cluster.usage.mark_broken("uid-train", waiting_parties((placed, waits), ClusterRoom()))
+    cluster.usage.mark_broken("uid-train", waiting_pod_sets((placed, waits), ClusterRoom()))
     assert cluster.usage.version == version
     cluster.usage.mark_whole("uid-train")
     assert cluster.residents()["train"].whole
@@ -142,8 +142,8 @@ def test_a_queue_that_has_an_entry_for_a_gang_decides_about_it() -> None:
 
 def test_members_that_wait_in_a_topology_are_not_known_to_fit() -> None:
     waits = a_pod("train-1", of=TRAIN, group="ring")
-    (free,) = waiting_parties((waits,), ClusterRoom(), (a_group("ring", quorum=2),))
+    (free,) = waiting_pod_sets((waits,), ClusterRoom(), (a_group("ring", quorum=2),))
     assert free.shape.unsupported == ()
     bound = a_group("ring", quorum=2, topology_keys=("rack",))
-    (party,) = waiting_parties((waits,), ClusterRoom(), (bound,))
-    assert party.shape.unsupported == ("the topology of its group",)
+    (pod_set,) = waiting_pod_sets((waits,), ClusterRoom(), (bound,))
+    assert pod_set.shape.unsupported == ("the topology of its group",)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gangboard.domain.capacity import ClusterRoom, Party
-from gangboard.polling.assessment_index import AssessmentIndex, is_whole, waiting_parties
+from gangboard.domain.capacity import ClusterRoom, PodSet
+from gangboard.polling.assessment_index import AssessmentIndex, is_whole, waiting_pod_sets
 from gangboard.polling.pending import Pending
 from tests.domain_objects import NOW, a_pod, requests
 from tests.polling.kept_usage import Cluster, node
@@ -19,9 +19,9 @@ def test_members_with_a_node_kept_for_them_a_gate_or_an_end_do_not_wait() -> Non
         a_pod("done", phase="Failed"),
         a_pod("leaving", deleting_since=NOW),
     )
-    assert waiting_parties(pods, ClusterRoom()) == ()
-    (party,) = waiting_parties((*pods, a_pod("a")), ClusterRoom())
-    assert party == Party(party.shape, 1)
+    assert waiting_pod_sets(pods, ClusterRoom()) == ()
+    (pod_set,) = waiting_pod_sets((*pods, a_pod("a")), ClusterRoom())
+    assert pod_set == PodSet(pod_set.shape, 1)
 
 
 @pytest.mark.parametrize(

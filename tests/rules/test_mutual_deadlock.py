@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.capacity import ClusterRoom, Load, Needs, Party, Resident
+from gangboard.domain.capacity import ClusterRoom, Load, Needs, PodSet, Resident
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
@@ -29,8 +29,8 @@ def resident(
     **fields: Any,
 ) -> Resident:
     loads = {name: Load({GPU: 4}, 1) for name in nodes}
-    party = Party(shape_of("eval", asks(4), Needs(), also), waits)
-    given = {"priority": 0, "whole": whole, "waits": (party,) if waits else (), **fields}
+    pod_set = PodSet(shape_of("eval", asks(4), Needs(), also), waits)
+    given = {"priority": 0, "whole": whole, "waits": (pod_set,) if waits else (), **fields}
     return Resident(ref.uid, ref, loads=loads, **given)
 
 

@@ -232,7 +232,7 @@ def _just_now(assessment: Assessment, code: str) -> Obstacle:
 
 def fits_but_for_the_rest(unit: Unit, assessment: Assessment) -> bool:
     """Whether the members would fit now without what arithmetic leaves out (volumes, claims, …)."""
-    shapes = [party.shape for party in assessment.request.parties]
+    shapes = [pod_set.shape for pod_set in assessment.request.pod_sets]
     if not any(shape.unsupported or shape.undecidable for shape in shapes):
         return False
     several = several_of(assessment.request) is not None

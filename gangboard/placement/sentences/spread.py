@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gangboard.domain.capacity import HOSTNAME, Party, Spread
+from gangboard.domain.capacity import HOSTNAME, PodSet, Spread
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Assessment, When
 from gangboard.domain.reading.wording import is_or_are, listed, out_of
@@ -52,7 +52,7 @@ def spread_out(
     return f"{text}{pair} {has}, {rest}", (evidence,)
 
 
-def _by_all(unit: Unit, assessment: Assessment, asked: Party, when: When) -> str:
+def _by_all(unit: Unit, assessment: Assessment, asked: PodSet, when: When) -> str:
     """Return what is said of several constraints: how many pods they let in at most, all together."""
     most, crowd = most_by_all(nodes_for(unit), asked, when), crowd_of(assessment)
     rules = listed([_rule(one) for one in asked.shape.spreads])

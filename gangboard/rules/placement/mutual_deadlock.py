@@ -83,7 +83,7 @@ def _waiting(unit: Unit, own: Resident) -> int:
 
 
 def _waits(gang: Resident) -> int:
-    return sum(party.count for party in gang.waits)
+    return sum(pod_set.count for pod_set in gang.waits)
 
 
 RULE = UnitRule(
