@@ -165,7 +165,7 @@ def read_needs(spec: WirePlacedSpec, namespace: str, resources: Iterable[str]) -
         needs,
         host_ports=ports,
         anti_affinity=anti_affinity,
-        near=pod_affinity,
+        pod_affinity=pod_affinity,
         spreads=spreads,
         spread_keys=tuple(sorted({one.topology_key for one in hard})),
         unsupported=(*needs.unsupported, *words),

@@ -215,6 +215,7 @@ POD = Resource(
     model=Pod,
     build=_build,
     needed=True,
+    decoder_version=2,
 )
 """How pods are read.
 

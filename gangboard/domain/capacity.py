@@ -206,9 +206,9 @@ class Needs:
     host_ports: frozenset[HostPort] = frozenset()
     anti_affinity: tuple[PodTerm, ...] = ()
     """Its required terms, by name; other pods are subject to those that are not exact, too."""
-    near: PodTerm | None = None
-    """Required affinity to pods, by one label of nodes: `Shape.pod_affinity`. Pods are stored with this
-    name of the field. None: it has none, or what is `unsupported`."""
+    pod_affinity: PodTerm | None = None
+    """Required affinity to pods, by one label of nodes. None where it has none, or what is
+    `unsupported`."""
     spreads: tuple[Spread, ...] = ()
     """All its constraints, without `counts_itself`. Empty: it has none, or what is `unsupported`."""
     spread_keys: tuple[str, ...] = ()

@@ -149,7 +149,7 @@ def _pod_sets(
         is_open = any(_may_count_more(unit, spread, pods) for spread in spreads)
         if len(kinds) > 1 or not alone or is_open:
             spreads = ()
-        pod_affinity = needs.near
+        pod_affinity = needs.pod_affinity
         if pod_affinity is not None and _may_come(unit, pod_affinity):
             pod_affinity = None
         shape = shape_of(name, dict(requests), needs, unsupported, terms, spreads, pod_affinity)
@@ -171,7 +171,7 @@ def _may_come(unit: Unit, pod_affinity: PodTerm) -> bool:
         and not pod.is_placed
         and pod_affinity.matches(pod.meta.ref.namespace, pod.labels)
     ]
-    if not coming or any(pod.needs.near != pod_affinity for pod in coming):
+    if not coming or any(pod.needs.pod_affinity != pod_affinity for pod in coming):
         return bool(coming)
     snapshot = snapshot_of(unit.facts.room)
     return not any(
@@ -222,7 +222,7 @@ def shape_of(
     node. Nobody can tell here which nodes a term takes away that is not exact. `spreads` and
     `pod_affinity` are its constraints and its affinity where those can be worked out.
     """
-    if needs.near is not None and pod_affinity is None:
+    if needs.pod_affinity is not None and pod_affinity is None:
         unsupported = (*unsupported, AFFINITY)
     if needs.spreads and not spreads:
         unsupported = (*unsupported, SPREAD)

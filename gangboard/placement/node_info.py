@@ -122,7 +122,7 @@ def terms_of(pod: Pod) -> tuple[PodTerm, ...]:
     if pod.node:
         return tuple(term for term in terms if term.is_by_host or not term.is_exact)
     terms = tuple(term for term in terms if not term.is_open)
-    pod_affinity = () if needs.near is None else (needs.near,)
+    pod_affinity = () if needs.pod_affinity is None else (needs.pod_affinity,)
     return (*terms, *pod_affinity, *(spread.counted for spread in needs.spreads))
 
 

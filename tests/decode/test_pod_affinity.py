@@ -11,7 +11,7 @@ from tests.decode.reading import Json
 
 def near(*terms: Json) -> tuple[PodTerm | None, tuple[str, ...]]:
     needs = pod(affinity={"podAffinity": {REQUIRED: list(terms)}}).needs
-    return needs.near, needs.unsupported
+    return needs.pod_affinity, needs.unsupported
 
 
 def test_a_pod_that_matches_and_one_that_does_not() -> None:

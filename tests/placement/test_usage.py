@@ -43,7 +43,7 @@ def pod(name: str = "p1", on: str = "n1", phase: str = "Running", **more: Any) -
     term = more.pop("counts", None)
     spreads = (Spread("zone", term),) if term else ()
     near = more.pop("near", None)
-    needs = Needs(host_ports=ports, anti_affinity=terms, near=near, spreads=spreads)
+    needs = Needs(host_ports=ports, anti_affinity=terms, pod_affinity=near, spreads=spreads)
     if more.pop("deleted", False):
         more["deleting_since"] = ago(60)
     asks = requests(**more.pop("asks", {}))
@@ -370,7 +370,7 @@ class Cluster:
             for term in other.needs.anti_affinity
             if term.is_exact and (term.is_by_host or not (other.node or term.is_open))
         }
-        terms |= {NEAR for other in live if other.needs.near and not other.node}
+        terms |= {NEAR for other in live if other.needs.pod_affinity and not other.node}
         terms |= {COUNT for other in live if other.needs.spreads and not other.node}
         return NodeRoom(
             name,

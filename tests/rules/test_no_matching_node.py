@@ -122,7 +122,7 @@ def test_a_blocked_shape_wins_over_one_that_waits() -> None:
 
 
 CACHE = PodTerm("near team-a/app=cache", None, (Requirement("app", "In", ("cache",)),))
-BESIDE = Needs(near=CACHE)
+BESIDE = Needs(pod_affinity=CACHE)
 NEAR_TEXT = "0/2 nodes are available: 2 node(s) didn't match pod affinity rules."
 
 
@@ -136,9 +136,11 @@ def test_the_pod_that_they_must_be_beside_is_not_there() -> None:
 
 
 def test_by_zone_any_node_of_the_zone_will_do() -> None:
-    zoned = Needs(near=replace(CACHE, name="near team-a/app=cache by zone", topology_key="zone"))
+    zoned = Needs(
+        pod_affinity=replace(CACHE, name="near team-a/app=cache by zone", topology_key="zone")
+    )
     here = replace(big("a", used=8), labels={"zone": "x"})
-    there = replace(here, now=replace(here.now, matched_terms={zoned.near: 1}))  # type: ignore[dict-item] # it has one
+    there = replace(here, now=replace(here.now, matched_terms={zoned.pod_affinity: 1}))  # type: ignore[dict-item] # it has one
     same, other = replace(big("b"), labels={"zone": "x"}), replace(big("c"), labels={"zone": "y"})
     short = gang(2, asks(cpu="6"), room_of(there, same, other), needs=zoned, text=NEAR_TEXT)
     assert told("insufficient-resources", short) == (
