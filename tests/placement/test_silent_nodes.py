@@ -17,7 +17,7 @@ from gangboard.domain.placing import Filter
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.fit_rows import fit_rows
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.sentences.cause import obstacle
+from gangboard.placement.sentences.cause import placement_reason
 from gangboard.placement.unit_placement import placing_of
 from gangboard.placement.usage import Usage
 from tests.decode.reading import model, read, with_identity
@@ -46,7 +46,7 @@ def waiting(*nodes: Node, count: int = 2, **more: Any) -> Unit:
 
 
 def told(unit: Unit) -> tuple[str, str]:
-    found = obstacle(unit)
+    found = placement_reason(unit)
     assert found is not None
     assert found.blocked
     return found.code, found.text

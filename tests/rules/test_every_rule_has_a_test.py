@@ -16,11 +16,11 @@ from gangboard.diagnosis.registry import (
     unit_rules,
 )
 from gangboard.domain.registry import UnitRule
-from gangboard.rules.placement import obstacles
+from gangboard.rules.placement import placement_reasons
 
 TESTS = Path(__file__).parent
 RULES = Path(gangboard.rules.__path__[0])
-ROWS = {rule.code: "obstacles" for rule in obstacles.RULES}
+ROWS = {rule.code: "placement_reasons" for rule in placement_reasons.RULES}
 
 
 def test_every_rule_has_a_test() -> None:
@@ -31,7 +31,7 @@ def test_every_rule_has_a_test() -> None:
         assert [path.parent.name for path in found] == [rule.stage.value], rule.code
 
 
-ROW = "from gangboard.rules.placement.obstacles import RULES as FOUND\n"
+ROW = "from gangboard.rules.placement.placement_reasons import RULES as FOUND\n"
 
 
 @pytest.mark.parametrize(

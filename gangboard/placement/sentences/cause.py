@@ -27,7 +27,7 @@ from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.constrained import code_of_constraint, constrained
 from gangboard.placement.sentences.excluded import code_of_excluded, excluded
 from gangboard.placement.sentences.numbers import crowd_of
-from gangboard.placement.sentences.obstacle import Obstacle, node_ref
+from gangboard.placement.sentences.placement_reason import PlacementReason, node_ref
 from gangboard.placement.sentences.room import code_of_room, lack_of_room
 from gangboard.placement.sentences.scheduler_message import (
     CLAIM,
@@ -99,7 +99,7 @@ _BLIND = frozenset({VOLUME, CLAIM})
 """What the scheduler finds before it looks at nodes is true whatever is known of these."""
 
 
-def obstacle(unit: Unit, code: str = "") -> Obstacle | None:
+def placement_reason(unit: Unit, code: str = "") -> PlacementReason | None:
     """Return why members that the scheduler refuses have no node; None when nobody can tell.
 
     With `code` only that one is asked for. What is blocked for good goes before what may pass by
@@ -125,9 +125,9 @@ def obstacle(unit: Unit, code: str = "") -> Obstacle | None:
 
 def explains_error(unit: Unit) -> bool:
     """Whether it is known why an attempt ended in an error, and there is a rule that says it."""
-    if obstacle(unit, "no-nodes") is not None:
+    if placement_reason(unit, "no-nodes") is not None:
         return True
-    return unusable_claims(unit) is not None and obstacle(unit) is not None
+    return unusable_claims(unit) is not None and placement_reason(unit) is not None
 
 
 def _is_refused(unit: Unit) -> bool:
@@ -147,8 +147,8 @@ def _fails_without_nodes(unit: Unit) -> bool:
 
 def _find(
     unit: Unit, placing: Placing, assessment: Assessment | None, code: str
-) -> Obstacle | None:
-    """Return the obstacle; where another code than the one asked for is found, it may be None."""
+) -> PlacementReason | None:
+    """Return the reason; where another code than the one asked for is found, it may be None."""
     if assessment is None:
         return _of_pods(unit)
     cause, shapes = assessment.cause, placing.shapes
@@ -169,7 +169,7 @@ def _find(
     return lack_of_room(unit, assessment, shapes, found) if code in ("", found) else None
 
 
-def _of_pods(unit: Unit) -> Obstacle | None:
+def _of_pods(unit: Unit) -> PlacementReason | None:
     """Return what turns pods away before any node is looked at: what was seen before what is said."""
     seen, told = unusable_claims(unit), message_about_pods(unit)
     if seen is None or (told is not None and told.blocked and not seen.blocked):
@@ -182,7 +182,7 @@ def _is_blocked(assessment: Assessment) -> bool:
     return assessment.empty.answer is FitAnswer.NO
 
 
-def _open(unit: Unit, placing: Placing, assessment: Assessment) -> Obstacle | None:
+def _open(unit: Unit, placing: Placing, assessment: Assessment) -> PlacementReason | None:
     """Return what is in the way although the amounts fit, as far as that can be told."""
     told = message_about_nodes(unit)
     if retry_due(unit) is not None:
@@ -202,7 +202,7 @@ def _open(unit: Unit, placing: Placing, assessment: Assessment) -> Obstacle | No
         end = " and did not find the way to place all of them"
     else:
         end = f" and can miss the way; it refused {crowd.them} before and {_NOT_SEEN}"
-    return Obstacle("fragmented", f"{text}{end}", False)
+    return PlacementReason("fragmented", f"{text}{end}", False)
 
 
 def _is_worked_out(unit: Unit) -> bool:
@@ -218,14 +218,14 @@ def _is_worked_out(unit: Unit) -> bool:
     )
 
 
-def _just_now(assessment: Assessment, code: str) -> Obstacle:
+def _just_now(assessment: Assessment, code: str) -> PlacementReason:
     """Return what is said until the scheduler can have tried again."""
     crowd = crowd_of(assessment)
     text = (
         f"now there is room for {crowd}; the scheduler refused {crowd.them} before and {_NOT_SEEN}"
     )
     nodes = sorted(assessment.now.placement)[:_SHOWN]
-    return Obstacle(
+    return PlacementReason(
         code, text, False, tuple(Evidence("would fit on", name, node_ref(name)) for name in nodes)
     )
 

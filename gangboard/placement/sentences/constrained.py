@@ -17,7 +17,7 @@ from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.anti_affinity import anti_affinity_by_label, shared
 from gangboard.placement.sentences.how_many import some_fit
 from gangboard.placement.sentences.numbers import Crowd, crowd_of, that_could_host
-from gangboard.placement.sentences.obstacle import Obstacle, node_ref
+from gangboard.placement.sentences.placement_reason import PlacementReason, node_ref
 from gangboard.placement.sentences.spread import spread_out
 
 CODES = {
@@ -35,8 +35,8 @@ def code_of_constraint(assessment: Assessment) -> str:
 
 def constrained(
     unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], code: str
-) -> Obstacle:
-    """Return the obstacle of a constraint; it is blocked where it stands on empty nodes too."""
+) -> PlacementReason:
+    """Return the reason of a constraint; it is blocked where it stands on empty nodes too."""
     is_blocked = assessment.empty.answer is FitAnswer.NO
     evidence: tuple[Evidence, ...] = ()
     if code == "topology-does-not-fit":
@@ -50,7 +50,9 @@ def constrained(
             text = _apart(unit, assessment, shapes, is_blocked)
         when = When.EMPTY if is_blocked else When.NOW
         text = f"{text}{some_fit(unit, assessment, shapes, when)}"
-    return Obstacle(code, f"{text}; {_otherwise(assessment, is_blocked)}", is_blocked, evidence)
+    return PlacementReason(
+        code, f"{text}; {_otherwise(assessment, is_blocked)}", is_blocked, evidence
+    )
 
 
 def _otherwise(assessment: Assessment, is_blocked: bool) -> str:

@@ -23,7 +23,7 @@ from gangboard.placement.sentences.numbers import (
     labels_of,
     not_said,
 )
-from gangboard.placement.sentences.obstacle import Obstacle, node_ref
+from gangboard.placement.sentences.placement_reason import PlacementReason, node_ref
 
 # What was done to a node, with the code of each. The order is that of a tie.
 _CODES: Mapping[Filter, str] = {
@@ -64,26 +64,28 @@ def _decisive(shape: ShapeFit) -> Filter | None:
     return Filter.UNSAID if Filter.UNSAID in out and not is_known else None
 
 
-def excluded(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], code: str) -> Obstacle:
+def excluded(
+    unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], code: str
+) -> PlacementReason:
     """Return why a shape has no eligible node."""
     if code == "no-nodes":
         text = f"{crowd_of(assessment).verb('wait')}, and the cluster has no node at all"
-        return Obstacle(code, text, True)
+        return PlacementReason(code, text, True)
     shape = homeless(shapes)
     if shape is None:
-        return Obstacle(code, "no node could host a member", True)
+        return PlacementReason(code, "no node could host a member", True)
     whose = shape.shape.name if len(shapes) > 1 else ""
     crowd = Crowd(shape.count, shape.count, whose)
     if code == "no-matching-node":
         text = f"{_unmatched(unit, shape, crowd)}{_unsaid(shape)}"
-        return Obstacle(code, text, True, _labels(shape.shape))
+        return PlacementReason(code, text, True, _labels(shape.shape))
     if _decisive(shape) is Filter.UNSAID:
         number = shape.eligibility.excluded[Filter.UNSAID].count
         text = f"no node is known that could host {crowd}, and {count(number, 'node')}"
         text = f"{text} {not_said(number)}"
     else:
         text = f"{_barred(nodes_for(unit), shape, crowd)}{_unsaid(shape)}"
-    return Obstacle(code, text, True, _examples(shape))
+    return PlacementReason(code, text, True, _examples(shape))
 
 
 def _unsaid(shape: ShapeFit) -> str:

@@ -24,8 +24,8 @@ from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
 from gangboard.placement.advice import advise
 from gangboard.placement.amount_words import bare
-from gangboard.placement.sentences.cause import obstacle
-from gangboard.placement.sentences.obstacle import Obstacle, node_ref, source_of
+from gangboard.placement.sentences.cause import placement_reason
+from gangboard.placement.sentences.placement_reason import PlacementReason, node_ref, source_of
 
 _REFUSED = "Unschedulable"
 _SHOWN = 3
@@ -34,7 +34,7 @@ _SHOWN_CLAIMS = 8
 
 def placement_finding(rule: UnitRule, unit: Unit) -> Finding | None:
     """Return the finding of a rule, when its code is why members that are needed have no node."""
-    found = obstacle(unit, rule.code)
+    found = placement_reason(unit, rule.code)
     if found is None or not lacks_room(unit):
         return None
     said = scheduler_messages(unit, _REFUSED) or scheduler_messages(unit, "SchedulerError")
@@ -56,7 +56,7 @@ def reason_of(unit: Unit) -> tuple[str, tuple[Evidence, ...]]:
 
     Empty when arithmetic cannot tell. Where other workers wait beside it, it is told of all of them.
     """
-    found = obstacle(unit.together or unit)
+    found = placement_reason(unit.together or unit)
     return (found.sentence, found.evidence) if found is not None else ("", ())
 
 
@@ -79,8 +79,8 @@ def advice_of(unit: Unit) -> tuple[tuple[str, ...], tuple[Evidence, ...], dateti
     )
 
 
-def evidence_of(unit: Unit, found: Obstacle | None = None) -> tuple[Evidence, ...]:
-    """Return the numbers of the arithmetic: amounts, nodes by shape, what the obstacle adds."""
+def evidence_of(unit: Unit, found: PlacementReason | None = None) -> tuple[Evidence, ...]:
+    """Return the numbers of the arithmetic: amounts, nodes by shape, what the reason adds."""
     placing = unit.placing
     lines = [Evidence("pods placed", f"{len(unit.placed)} of {unit.wanted}", unit.owner.meta.ref)]
     if unit.quorum is not None and unit.group is not None:

@@ -27,7 +27,7 @@ from gangboard.placement.sentences.numbers import (
     not_said,
     that_could_host,
 )
-from gangboard.placement.sentences.obstacle import Obstacle
+from gangboard.placement.sentences.placement_reason import PlacementReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,16 @@ def code_of_room(assessment: Assessment) -> str:
 
 def lack_of_room(
     unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit], code: str
-) -> Obstacle:
-    """Return the obstacle of a cause that is about room."""
+) -> PlacementReason:
+    """Return the reason of a cause that is about room."""
     if assessment.cause is PlacementCause.TOO_LARGE:
-        return Obstacle(code, f"{_too_large(unit, assessment, shapes)}{_besides(shapes)}", True)
+        return PlacementReason(
+            code, f"{_too_large(unit, assessment, shapes)}{_besides(shapes)}", True
+        )
     if assessment.cause is PlacementCause.FRAGMENTED:
-        return Obstacle(code, f"{_fragmented(unit, assessment, shapes)}{_besides(shapes)}", False)
+        return PlacementReason(
+            code, f"{_fragmented(unit, assessment, shapes)}{_besides(shapes)}", False
+        )
     found = find_lack(unit, assessment, shapes, When.NOW)
     if found is None:
         crowd = crowd_of(assessment)
@@ -71,7 +75,7 @@ def lack_of_room(
     else:
         text = _short(found, assessment.cause is PlacementCause.OCCUPIED)
         text = f"{text}{some_fit(unit, assessment, shapes, When.NOW)}"
-    return Obstacle(code, f"{text}{_besides(shapes)}", False)
+    return PlacementReason(code, f"{text}{_besides(shapes)}", False)
 
 
 def _besides(shapes: Sequence[ShapeFit]) -> str:

@@ -22,7 +22,7 @@ from gangboard.domain.reading.scheduler_text import (
     refused_pods,
 )
 from gangboard.domain.reading.wording import count, names, plural
-from gangboard.placement.sentences.obstacle import Obstacle
+from gangboard.placement.sentences.placement_reason import PlacementReason
 
 VOLUME, CLAIM = "volume-unavailable", "claim-unavailable"
 SPREAD, ANTI_AFFINITY = "spread-constraints", "pod-anti-affinity"
@@ -185,17 +185,17 @@ class _Reading:
     """On how many nodes; 0 when no node matters."""
 
 
-def message_about_pods(unit: Unit) -> Obstacle | None:
-    """Return an obstacle that turns pods away before any node is looked at."""
+def message_about_pods(unit: Unit) -> PlacementReason | None:
+    """Return an reason that turns pods away before any node is looked at."""
     return _told(unit, of_nodes=False)
 
 
-def message_about_nodes(unit: Unit) -> Obstacle | None:
-    """Return an obstacle that the scheduler finds on nodes; of several the one on most of them."""
+def message_about_nodes(unit: Unit) -> PlacementReason | None:
+    """Return an reason that the scheduler finds on nodes; of several the one on most of them."""
     return _told(unit, of_nodes=True)
 
 
-def _told(unit: Unit, *, of_nodes: bool) -> Obstacle | None:
+def _told(unit: Unit, *, of_nodes: bool) -> PlacementReason | None:
     texts = Counter(
         pod.scheduled.message for pod in refused_pods(unit) if pod.scheduled is not None
     )
@@ -215,7 +215,7 @@ def _told(unit: Unit, *, of_nodes: bool) -> Obstacle | None:
     else:
         text = f"{count(number, 'pod')} {plural(number, 'find')} no node: on {often.text}"
         text = f"{text}{_which(unit, often.code)}"
-    return Obstacle(often.code, f"{together(unit, number)}{text}", often.blocked)
+    return PlacementReason(often.code, f"{together(unit, number)}{text}", often.blocked)
 
 
 def _which(unit: Unit, code: str) -> str:

@@ -11,7 +11,7 @@ from gangboard.domain.reading.wording import is_or_are, listed, out_of
 from gangboard.domain.verdict import Evidence
 from gangboard.placement.members import nodes_for
 from gangboard.placement.sentences.numbers import crowd_of
-from gangboard.placement.sentences.obstacle import node_ref
+from gangboard.placement.sentences.placement_reason import node_ref
 from gangboard.placement.spread import Domain, domains_by, is_open, limits, most_pods, spread_of
 from gangboard.placement.spreads import most_by_all, several_of
 

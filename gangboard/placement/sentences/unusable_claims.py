@@ -16,7 +16,7 @@ from gangboard.domain.pod_claims import OF_VOLUMES, ClaimName, ClaimProblem, Unu
 from gangboard.domain.reading.scheduler_text import group_refusal, rejected_pods
 from gangboard.domain.reading.wording import count, names, plural
 from gangboard.domain.verdict import Evidence
-from gangboard.placement.sentences.obstacle import Obstacle
+from gangboard.placement.sentences.placement_reason import PlacementReason
 from gangboard.placement.sentences.scheduler_message import CLAIM, VOLUME, together
 
 _SHOWN = 3
@@ -55,7 +55,7 @@ _UNMADE = {
 _Named = Mapping[ClaimName, Sequence[Pod]]
 
 
-def unusable_claims(unit: Unit) -> Obstacle | None:
+def unusable_claims(unit: Unit) -> PlacementReason | None:
     """Return which claims keep members from being placed: of several problems one that stays."""
     if not unit.facts.claims:
         return None
@@ -71,7 +71,7 @@ def unusable_claims(unit: Unit) -> Obstacle | None:
     pods = len(_pods(named))
     verb = plural(pods, "wait" if problem in _PASSING else "need")
     text = f"{count(pods, 'pod')} {verb} {_message(unit, code, problem, kind, named)}"
-    return Obstacle(
+    return PlacementReason(
         code,
         f"{together(unit, pods)}{text}",
         problem not in _PASSING,

@@ -22,7 +22,7 @@ from gangboard.domain.reading.state_since import waits_since
 from gangboard.domain.reading.wording import count, label, out_of, sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Finding
-from gangboard.placement.sentences.cause import obstacle
+from gangboard.placement.sentences.cause import placement_reason
 from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
 
 
@@ -37,7 +37,7 @@ def find(unit: Unit) -> Finding | None:
         return None
     said = scheduler_messages(unit, "Unschedulable")
     best = best_scheduler_message(said)
-    why = obstacle(unit)
+    why = placement_reason(unit)
     message = _message(unit, len(refused), elsewhere)
     if why is not None:
         message = f"{message}: {why.text}"

@@ -18,7 +18,7 @@ from gangboard.domain.reading.scheduler_text import scheduler_messages
 from gangboard.domain.reading.wording import count, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Finding
-from gangboard.placement.sentences.cause import obstacle
+from gangboard.placement.sentences.cause import placement_reason
 from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
 
 
@@ -30,7 +30,7 @@ def find(unit: Unit) -> Finding | None:
     since = taken.at if taken is not None else _of_victims(unit)
     if since is None:
         return None
-    why = obstacle(unit)
+    why = placement_reason(unit)
     if why is not None and why.blocked:
         return None
     said = scheduler_messages(unit, "Unschedulable")

@@ -29,7 +29,7 @@ from gangboard.domain.reading.state_since import waits_since
 from gangboard.domain.reading.wording import count, names, plural
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.placement.sentences.obstacle import node_ref
+from gangboard.placement.sentences.placement_reason import node_ref
 
 _ONGOING = re.compile(
     r"preempting \d+ victims?|ongoing preemption on nominated nodes|"

@@ -24,7 +24,7 @@ from gangboard.domain.reading.wording import count, names, sentence, shorten
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
-from gangboard.placement.sentences.obstacle import node_ref
+from gangboard.placement.sentences.placement_reason import node_ref
 
 _SHOWN = 3
 

@@ -10,7 +10,7 @@ from gangboard.domain.verdict import Evidence
 
 
 @dataclass(frozen=True, slots=True)
-class Obstacle:
+class PlacementReason:
     """Why members that the scheduler refuses have no node."""
 
     code: str
