@@ -28,7 +28,7 @@ WAITING: tuple[Sequence[str], ...] = (
         "decode/test_admission_policies.py",
         "decode/test_what_a_scheduler_counts.py",
         "kube/test_write_client_real.py",
-        "placement/test_ways.py",
+        "placement/test_change_methods.py",
         "rules/test_steps_taken.py",
     ),
     ("scenarios/",),

@@ -43,9 +43,9 @@ class Advice:
 
     change: AdviceKind
     text: str
-    """One sentence in the imperative, with numbers and names; `way` is its last word, where there is
+    """One sentence in the imperative, with numbers and names; `method` is its last word, where there is
     one."""
-    way: ChangeMethod | None = None
+    method: ChangeMethod | None = None
     """None where nothing of the gang's own object changes."""
     nodes: tuple[ObjectRef, ...] = ()
     """The nodes that have to change."""

@@ -16,8 +16,8 @@ from gangboard.domain.reading.wording import names
 from gangboard.placement.advice_labels import select_another
 from gangboard.placement.advice_size import job_of, most_that_fit, so_many
 from gangboard.placement.advice_words import marked, then_fits
+from gangboard.placement.change_methods import V1_36, ChangedObject, change_method
 from gangboard.placement.matching import untolerated
-from gangboard.placement.ways import V1_36, Target, way_of
 from gangboard.placement.what_if import WhatIf
 
 MOST_TAINTS = 3
@@ -55,18 +55,20 @@ def tolerate(what_if: WhatIf) -> Iterator[Advice]:
 
     Not of a JobSet of which other pods wait as well: it is made anew as a whole.
     """
-    if _target(what_if) is Target.JOBSET and _others_wait(what_if.unit):
+    if _changed_object(what_if) is ChangedObject.JOBSET and _others_wait(what_if.unit):
         return
     for taint, count in _taints(what_if).most_common(MOST_TAINTS):
         request = _tolerating(what_if.request, taint)
         if not what_if.frees(request=request):
             continue
-        way = way_of(AdviceKind.TOLERATE, _target(what_if), what_if.unit.facts.kubernetes)
+        method = change_method(
+            AdviceKind.TOLERATE, _changed_object(what_if), what_if.unit.facts.kubernetes
+        )
         where = "1 node" if count == 1 else f"{count} nodes"
         yield Advice(
             AdviceKind.TOLERATE,
-            marked(f"Tolerate the taint {taint} of {where}: {then_fits(what_if)}", way),
-            way=way,
+            marked(f"Tolerate the taint {taint} of {where}: {then_fits(what_if)}", method),
+            method=method,
             taint=taint,
         )
         return
@@ -77,9 +79,9 @@ def select(what_if: WhatIf) -> Iterator[Advice]:
 
     Not of a JobSet of which other pods wait as well: it is made anew as a whole.
     """
-    target = _target(what_if)
-    if not (target is Target.JOBSET and _others_wait(what_if.unit)):
-        yield from select_another(what_if, target)
+    changed_object = _changed_object(what_if)
+    if not (changed_object is ChangedObject.JOBSET and _others_wait(what_if.unit)):
+        yield from select_another(what_if, changed_object)
 
 
 def _others_wait(unit: Unit) -> bool:
@@ -127,13 +129,13 @@ def drop_topology(what_if: WhatIf) -> Iterator[Advice]:
     free_of_it = replace(what_if.request, topology_keys=(), domain=None)
     if not what_if.frees(request=free_of_it):
         return
-    target = Target.GANG_JOB if what_if.unit.jobs else Target.POD_GROUP
-    way = way_of(AdviceKind.DROP_TOPOLOGY, target, what_if.unit.facts.kubernetes)
+    changed_object = ChangedObject.GANG_JOB if what_if.unit.jobs else ChangedObject.POD_GROUP
+    method = change_method(AdviceKind.DROP_TOPOLOGY, changed_object, what_if.unit.facts.kubernetes)
     keys = names(what_if.request.topology_keys)
     yield Advice(
         AdviceKind.DROP_TOPOLOGY,
-        marked(f"Drop the constraint to one {keys}: {then_fits(what_if)}", way),
-        way=way,
+        marked(f"Drop the constraint to one {keys}: {then_fits(what_if)}", method),
+        method=method,
     )
 
 
@@ -154,24 +156,26 @@ def opt_out(what_if: WhatIf) -> Iterator[Advice]:
     fitting = most_that_fit(what_if)
     if fitting < 1:
         return
-    way = way_of(AdviceKind.OPT_OUT, Target.UNASKED_GANG_JOB, unit.facts.kubernetes)
+    method = change_method(
+        AdviceKind.OPT_OUT, ChangedObject.UNASKED_GANG_JOB, unit.facts.kubernetes
+    )
     yield Advice(
         AdviceKind.OPT_OUT,
         marked(
             f"Nobody asked for this gang: Kubernetes 1.36 makes one of every Indexed Job whose "
             f"parallelism equals its completions. As a NonIndexed Job, or with a parallelism below "
             f"its completions, its pods are placed one by one, and {so_many(fitting)}",
-            way,
+            method,
         ),
-        way=way,
+        method=method,
         count=fitting,
     )
 
 
-def _target(what_if: WhatIf) -> Target:
+def _changed_object(what_if: WhatIf) -> ChangedObject:
     unit = what_if.unit
     if unit.owner.meta.ref.kind == "JobSet":
-        return Target.JOBSET
+        return ChangedObject.JOBSET
     if unit.jobs:
-        return Target.GANG_JOB if unit.quorum is not None else Target.JOB
-    return Target.POD
+        return ChangedObject.GANG_JOB if unit.quorum is not None else ChangedObject.JOB
+    return ChangedObject.POD

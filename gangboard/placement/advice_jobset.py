@@ -15,10 +15,10 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.reading.wording import label, names
 from gangboard.placement.advice_words import fit_when, marked, sized
 from gangboard.placement.amounts import pod_amounts
+from gangboard.placement.change_methods import ChangedObject, change_method
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import nodes_for, request_of
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.ways import Target, way_of
 from gangboard.placement.what_if import WhatIf
 
 MOST_TRIED = 3
@@ -44,7 +44,7 @@ def lower_size_of_jobset(what_if: WhatIf) -> Iterator[Advice]:
     if not size:
         return
     before = role.replicas if of_jobs else role.pods
-    way = way_of(AdviceKind.SIZE, Target.JOBSET, what_if.unit.facts.kubernetes)
+    method = change_method(AdviceKind.SIZE, ChangedObject.JOBSET, what_if.unit.facts.kubernetes)
     fields = ("replicas",) if of_jobs else sized(found.job)
     each = "" if of_jobs or role.replicas == 1 else " of each Job"
     yield Advice(
@@ -53,9 +53,9 @@ def lower_size_of_jobset(what_if: WhatIf) -> Iterator[Advice]:
             f"Lower the {names(fields)} of replicatedJobs[{role.name}] of "
             f"{label(what_if.unit.owner.meta.ref)} from {before} to {size}: that many{each} "
             f"{fit_when(when, now)}",
-            way,
+            method,
         ),
-        way=way,
+        method=method,
         count=size,
         when_empty=when is When.EMPTY,
     )

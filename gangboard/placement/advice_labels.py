@@ -12,8 +12,8 @@ from gangboard.domain.capacity import HOSTNAME, PlacementRequest, PodSet
 from gangboard.domain.placing import FitAnswer, PlacementCause, When
 from gangboard.domain.reading.wording import listed
 from gangboard.placement.advice_words import marked, then_fit_when_empty, then_fits
+from gangboard.placement.change_methods import ChangedObject, change_method
 from gangboard.placement.fits import fits
-from gangboard.placement.ways import Target, way_of
 from gangboard.placement.what_if import STEPS, WhatIf
 
 MOST_VALUES = 8
@@ -29,7 +29,7 @@ class _Wish:
     value: str
 
 
-def select_another(what_if: WhatIf, target: Target) -> Iterator[Advice]:
+def select_another(what_if: WhatIf, changed_object: ChangedObject) -> Iterator[Advice]:
     """Name the values of the selected label with which the members fit: now, else on empty nodes."""
     if what_if.assessment.cause is not PlacementCause.NO_ELIGIBLE_NODE:
         return
@@ -45,14 +45,14 @@ def select_another(what_if: WhatIf, target: Target) -> Iterator[Advice]:
         found = [value for value, request in tried.items() if _fits_when_empty(what_if, request)]
     if not found:
         return
-    way = way_of(AdviceKind.SELECT, target, what_if.unit.facts.kubernetes)
+    method = change_method(AdviceKind.SELECT, changed_object, what_if.unit.facts.kubernetes)
     others = listed([f"{wish.key}={value}" for value in found[:_SHOWN]]).replace(" and ", " or ")
     then = then_fits(what_if) if now else then_fit_when_empty(what_if)
     text = f"Select {others} instead of {wish.key}={wish.value}, which no node has: {then}"
     yield Advice(
         AdviceKind.SELECT,
-        marked(text, way),
-        way=way,
+        marked(text, method),
+        method=method,
         label=wish.key,
         values=tuple(found[:_SHOWN]),
         when_empty=not now,

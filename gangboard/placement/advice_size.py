@@ -11,9 +11,9 @@ from gangboard.domain.placing import When
 from gangboard.domain.reading.wording import label, names
 from gangboard.placement.advice_jobset import lower_size_of_jobset
 from gangboard.placement.advice_words import fit_when, marked, sized
+from gangboard.placement.change_methods import ChangedObject, change_method
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.members import on_nodes
-from gangboard.placement.ways import Target, way_of
 from gangboard.placement.what_if import WhatIf
 
 _INDEX = "batch.kubernetes.io/job-completion-index"
@@ -30,35 +30,37 @@ def lower_quorum(what_if: WhatIf) -> Iterator[Advice]:
     placed = len(on_nodes(unit))
     if placed >= unit.quorum:
         return
-    target = _who_sets_quorum(what_if, group)
+    changed_object = _who_sets_quorum(what_if, group)
     when, most, now = _most_then(what_if)
     fitting = _most_in_any_order(what_if, most, when)
     if when is When.EMPTY and fitting <= now:
         when, most, fitting = When.NOW, now, _most_in_any_order(what_if, now, When.NOW)
     quorum = placed + fitting
-    if target is None or fitting < 1 or quorum >= unit.quorum:
+    if changed_object is None or fitting < 1 or quorum >= unit.quorum:
         return
-    way = way_of(AdviceKind.QUORUM, target, unit.facts.kubernetes)
+    method = change_method(AdviceKind.QUORUM, changed_object, unit.facts.kubernetes)
     found = so_many(fitting, when, now)
     if fitting < most:
         found += f" whichever the scheduler takes first, {most} {ONLY_IN_SOME_ORDERS}"
-    what = f"Lower the quorum of {_label_of_quorum(what_if, group, target)} from {unit.quorum}"
+    what = (
+        f"Lower the quorum of {_label_of_quorum(what_if, group, changed_object)} from {unit.quorum}"
+    )
     job = job_of(what_if, group)
     if job is not None and job.gang_request is not None and job.gang_request.derived:
         what = f"Set minCount of {label(job.meta.ref)}, which has none,"
     yield Advice(
         AdviceKind.QUORUM,
-        marked(f"{what} to {quorum}: {found}", way),
-        way=way,
+        marked(f"{what} to {quorum}: {found}", method),
+        method=method,
         count=quorum,
         when_empty=when is When.EMPTY,
     )
 
 
-def _label_of_quorum(what_if: WhatIf, group: Group, target: Target) -> str:
-    if target is Target.GANG_JOB:
+def _label_of_quorum(what_if: WhatIf, group: Group, changed_object: ChangedObject) -> str:
+    if changed_object is ChangedObject.GANG_JOB:
         return label(what_if.unit.jobs[0].meta.ref)
-    if target is Target.WORKLOAD:
+    if changed_object is ChangedObject.WORKLOAD:
         return label_of_group(what_if.unit.group_name)
     return label(group.meta.ref)
 
@@ -77,16 +79,16 @@ def so_many(number: int, when: When = When.NOW, now: int = 0) -> str:
     return f"1 pod fits{found.removeprefix('fit')}" if number == 1 else f"{number} pods {found}"
 
 
-def _who_sets_quorum(what_if: WhatIf, group: Group) -> Target | None:
+def _who_sets_quorum(what_if: WhatIf, group: Group) -> ChangedObject | None:
     """Return where the number stands or could; None where only the size of a Job decides it."""
     controller = group.meta.controller
     if controller is None or controller.kind == "Workload":
         is_135 = what_if.unit.facts.gang_api_version == "v1alpha1"
-        return Target.WORKLOAD if is_135 else Target.POD_GROUP
+        return ChangedObject.WORKLOAD if is_135 else ChangedObject.POD_GROUP
     job = job_of(what_if, group)
     if job is None or job.meta.ref.uid != what_if.own_uid or job.gang_request is None:
         return None
-    return Target.GANG_JOB if job.gang_request.quorum is not None else None
+    return ChangedObject.GANG_JOB if job.gang_request.quorum is not None else None
 
 
 def job_of(what_if: WhatIf, group: Group) -> Owner | None:
@@ -110,14 +112,14 @@ def lower_size(what_if: WhatIf) -> Iterator[Advice]:
     if len(unit.jobs) != 1:
         return
     job = unit.jobs[0]
-    target = _who_is_resized(what_if, job)
-    if target is None:
+    changed_object = _who_is_resized(what_if, job)
+    if changed_object is None:
         return
     when, most, now = _most_then(what_if)
     size = len(unit.placed) + most
     if size < 1 or size >= (job.parallelism or 0) or not _keeps_its_pods(what_if, job, size):
         return
-    way = way_of(AdviceKind.SIZE, target, unit.facts.kubernetes)
+    method = change_method(AdviceKind.SIZE, changed_object, unit.facts.kubernetes)
     fields = sized(job)
     if job.gang_request is not None and job.gang_request.quorum and not job.gang_request.derived:
         # The API server refuses a minCount above parallelism, and takes both in one change.
@@ -127,15 +129,15 @@ def lower_size(what_if: WhatIf) -> Iterator[Advice]:
         marked(
             f"Lower the {names(fields)} of {label(job.meta.ref)} from {job.parallelism} to {size}: "
             f"that many {fit_when(when, len(unit.placed) + now)}",
-            way,
+            method,
         ),
-        way=way,
+        method=method,
         count=size,
         when_empty=when is When.EMPTY,
     )
 
 
-def _who_is_resized(what_if: WhatIf, job: Owner) -> Target | None:
+def _who_is_resized(what_if: WhatIf, job: Owner) -> ChangedObject | None:
     """Return as what the Job is made smaller; None where somebody else keeps its size or its quorum."""
     unit, group, maker = what_if.unit, what_if.unit.group, job.meta.controller
     if job.meta.ref.uid != what_if.own_uid or job.managed_by or job.delegated_template:
@@ -143,14 +145,14 @@ def _who_is_resized(what_if: WhatIf, job: Owner) -> Target | None:
     if maker is not None and maker.kind != "CronJob":
         return None
     if unit.quorum is None:
-        return Target.JOB if group is not None or not unit.group_name else None
+        return ChangedObject.JOB if group is not None or not unit.group_name else None
     if group is None or group.entry is not None or job_of(what_if, group) is None:
         return None
     asked = job.gang_request
     quorums = {unit.quorum, asked.quorum if asked is not None else unit.quorum}
     if quorums != {job.parallelism}:
         return None
-    return Target.GANG_JOB if asked is not None else Target.UNASKED_GANG_JOB
+    return ChangedObject.GANG_JOB if asked is not None else ChangedObject.UNASKED_GANG_JOB
 
 
 def _keeps_its_pods(what_if: WhatIf, job: Owner, size: int) -> bool:

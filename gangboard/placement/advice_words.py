@@ -18,9 +18,9 @@ _SHOWN = 3
 _EXAMPLES = 2
 
 
-def marked(text: str, way: ChangeMethod) -> str:
+def marked(text: str, method: ChangeMethod) -> str:
     """Return a sentence that ends with how the change is made: `(in place)` or `(recreate)`."""
-    return f"{text} ({way})."
+    return f"{text} ({method})."
 
 
 def sized(job: Owner) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ def _taken_up(arena: Arena, results: Iterable[Result]) -> list[Tried]:
 
 def _played(stage: Stage, tries: Sequence[_Try]) -> Iterator[Tried]:
     enough = _halves(stage, [one for one in tries if one.half is not None])
-    stage.each(lambda one: stage.take(one.half or one.case, one.then, one.advice.way), tries)
+    stage.each(lambda one: stage.take(one.half or one.case, one.then, one.advice.method), tries)
     placed = stage.placed({one.case.name: one.then.quorum for one in tries})
     for one in tries:
         words = placed.get(one.case.name, "")

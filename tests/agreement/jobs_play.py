@@ -220,7 +220,7 @@ class GangStage:
 
     def _put(self, by: _Try, now: Sequence[Json], then: Sequence[Json]) -> None:
         """Make the objects what they are to be, in the way that the advice names."""
-        if by.advice.way is ChangeMethod.IN_PLACE:
+        if by.advice.method is ChangeMethod.IN_PLACE:
             for before, after in zip(now, then, strict=True):
                 body = {
                     key: value

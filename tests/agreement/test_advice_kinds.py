@@ -111,7 +111,7 @@ def free_room(scene: Scene) -> None:
     found = _only(scene, AdviceKind.FREE_ROOM)
     assert found.free == {scene.node("a"): {GPU: 4}, scene.node("b"): {GPU: 4}}
     assert f"4 {GPU} on each of the nodes" in found.text
-    assert found.way is None
+    assert found.method is None
     for name, _ in holders[::2]:
         scene.client.delete("v1", "Pod", name, scene.namespace, grace=0)
     scene.still_waits()
@@ -231,7 +231,7 @@ def tolerate(scene: Scene) -> None:
     scene.make_nodes(a=kept, b=kept)
     _waiting(scene, _run(scene, 2), 2)
     found = scene.advice()[0]
-    assert (found.change, found.way) == (AdviceKind.TOLERATE, ChangeMethod.RECREATE)
+    assert (found.change, found.method) == (AdviceKind.TOLERATE, ChangeMethod.RECREATE)
     assert "dedicated=infra:NoSchedule of 2 nodes" in found.text
     entry = {"key": "dedicated", "operator": "Equal", "value": "infra", "effect": "NoSchedule"}
     _again(scene, _run(scene, 2, tolerations=[entry]))
@@ -246,7 +246,7 @@ def select(scene: Scene) -> None:
     )
     _waiting(scene, _run(scene, 2, select={MODEL: "b200"}), 2)
     found = _only(scene, AdviceKind.SELECT)
-    assert (found.label, found.values, found.way) == (MODEL, ("h100",), ChangeMethod.RECREATE)
+    assert (found.label, found.values, found.method) == (MODEL, ("h100",), ChangeMethod.RECREATE)
     # Of the other value there is one node.
     _again(scene, _run(scene, 2, select={MODEL: "a100"}))
     scene.still_waits()
@@ -258,7 +258,7 @@ def size(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 4), 4)
     found = _only(scene, AdviceKind.SIZE)
-    assert (found.count, found.way) == (2, ChangeMethod.IN_PLACE)
+    assert (found.count, found.method) == (2, ChangeMethod.IN_PLACE)
     assert "parallelism and completions of Job run from 4 to 2" in found.text
     _mend(scene, {"parallelism": 3, "completions": 3})
     scene.still_waits()
@@ -270,7 +270,7 @@ def size_with_its_quorum(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 4, gang=4), 4)
     found = _only(scene, AdviceKind.SIZE)
-    assert (found.count, found.way) == (2, ChangeMethod.IN_PLACE)
+    assert (found.count, found.method) == (2, ChangeMethod.IN_PLACE)
     assert "parallelism, completions and minCount of Job run from 4 to 2" in found.text
     for count in (3, 2):
         policy = {"schedulingPolicy": {"gang": {"minCount": count}}}
@@ -284,7 +284,7 @@ def size_of_a_list(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 4, completions=100), 4)
     found = _only(scene, AdviceKind.SIZE)
-    assert (found.count, found.way) == (2, ChangeMethod.IN_PLACE)
+    assert (found.count, found.method) == (2, ChangeMethod.IN_PLACE)
     assert "Lower the parallelism of Job run from 4 to 2" in found.text
     _mend(scene, {"parallelism": 3})
     scene.still_waits()
@@ -296,7 +296,7 @@ def quorum_left_open(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 4), 4)
     found = _only(scene, AdviceKind.QUORUM)
-    assert (found.count, found.way) == (2, ChangeMethod.IN_PLACE)
+    assert (found.count, found.method) == (2, ChangeMethod.IN_PLACE)
     assert "Set minCount of Job run, which has none, to 2" in found.text
     _lower_quorum(scene, 3)
     scene.still_waits()
@@ -308,7 +308,7 @@ def quorum(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 4, gang=4), 4)
     found = _only(scene, AdviceKind.QUORUM)
-    assert (found.count, found.way) == (2, ChangeMethod.IN_PLACE)
+    assert (found.count, found.method) == (2, ChangeMethod.IN_PLACE)
     _lower_quorum(scene, 3)
     scene.still_waits()
     _lower_quorum(scene, 2)
@@ -326,7 +326,7 @@ def drop_topology(scene: Scene) -> None:
     )
     _waiting(scene, _run(scene, 2, topology="test.gangboard.dev/rack"), 2)
     found = scene.advice()[0]
-    assert (found.change, found.way) == (AdviceKind.DROP_TOPOLOGY, ChangeMethod.RECREATE)
+    assert (found.change, found.method) == (AdviceKind.DROP_TOPOLOGY, ChangeMethod.RECREATE)
     _again(scene, _run(scene, 2))
     scene.wait_bound(2)
 
@@ -335,7 +335,7 @@ def opt_out(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 3, gang=None), 3)
     found = _only(scene, AdviceKind.OPT_OUT)
-    assert (found.count, found.way) == (2, ChangeMethod.RECREATE)
+    assert (found.count, found.method) == (2, ChangeMethod.RECREATE)
     _again(scene, _run(scene, 3, gang=None, indexed=False))
     scene.wait_bound(2)
 

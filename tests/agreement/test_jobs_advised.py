@@ -54,7 +54,7 @@ def test_advice_is_followed_to_the_letter() -> None:
     text = (
         "Lower the parallelism, completions and minCount of Job run from 4 to 2: that many fit now"
     )
-    advice = Advice(AdviceKind.SIZE, text, way=ChangeMethod.IN_PLACE, count=2)
+    advice = Advice(AdviceKind.SIZE, text, method=ChangeMethod.IN_PLACE, count=2)
     (made,) = changed(job, advice, "")
     assert (made["spec"]["parallelism"], made["spec"]["completions"]) == (2, 2)
     assert made["spec"]["scheduling"]["schedulingPolicy"] == {"gang": {"minCount": 2}}
@@ -64,7 +64,9 @@ def test_advice_is_followed_to_the_letter() -> None:
     jobset = gang_objects(workers, "ns", "run")
     assert asked_for(jobset[0]) == 7
     text = "Lower the replicas of replicatedJobs[w] of JobSet run from 3 to 1: that many fit now"
-    fewer = changed(jobset, Advice(AdviceKind.SIZE, text, way=ChangeMethod.RECREATE, count=1), "w")
+    fewer = changed(
+        jobset, Advice(AdviceKind.SIZE, text, method=ChangeMethod.RECREATE, count=1), "w"
+    )
     assert asked_for(fewer[0]) == 1 + 2
     taint = Taint("dedicated", value="infra", effect="NoSchedule")
     tolerating = changed(jobset, Advice(AdviceKind.TOLERATE, "", taint=taint), "w")

@@ -66,7 +66,7 @@ def test_the_least_is_freed_on_the_fewest_nodes() -> None:
     nodes = [node("a", 4, 1), node("b", 4, 3), node("c", 4, 0), node("d", 4, 4)]
     found = only(advise(waiting(nodes, 3, 4, quorum=3)), AdviceKind.FREE_ROOM)
     assert found.free == {"a": {GPU: 1}, "b": {GPU: 3}}
-    assert found.way is None
+    assert found.method is None
     assert [ref.name for ref in found.nodes] == ["a", "b"]
     assert found.text == (
         "Free 1 nvidia.com/gpu on node a and 3 nvidia.com/gpu on node b: then all 3 pods fit."
@@ -215,7 +215,7 @@ def test_a_taint_to_tolerate_is_named_and_how() -> None:
     nodes = [node("a", 4, taints=(INFRA,)), node("b", 4, taints=(INFRA,))]
     found = only(advise(waiting(nodes, 2, 4)), AdviceKind.TOLERATE)
     assert found.taint == INFRA
-    assert found.way is ChangeMethod.RECREATE
+    assert found.method is ChangeMethod.RECREATE
     assert found.text == (
         "Tolerate the taint dedicated=infra:NoSchedule of 2 nodes: then all 2 pods fit (recreate)."
     )
@@ -258,7 +258,7 @@ def test_a_taint_that_somebody_set_is_named_beside_one_of_a_controller() -> None
 def test_the_quorum_that_somebody_set_can_be_lowered() -> None:
     found = only(advise(waiting([node("a", 4), node("b", 4)], 4, 4, quorum=3)), AdviceKind.QUORUM)
     assert found.count == 2
-    assert found.way is ChangeMethod.IN_PLACE
+    assert found.method is ChangeMethod.IN_PLACE
     assert found.text == "Lower the quorum of Job train from 3 to 2: 2 pods fit now (in place)."
 
 
@@ -269,7 +269,7 @@ def replace_minor(unit: Unit, minor: tuple[int, int]) -> Unit:
 def test_the_gang_that_1_36_makes_unasked_can_be_opted_out_of() -> None:
     unit = waiting([node("a", 4), node("b", 4)], 3, 4, quorum=3, asked=False, minor=(1, 36))
     found = only(advise(unit), AdviceKind.OPT_OUT)
-    assert (found.count, found.way) == (2, ChangeMethod.RECREATE)
+    assert (found.count, found.method) == (2, ChangeMethod.RECREATE)
     assert found.text.endswith("its pods are placed one by one, and 2 pods fit now (recreate).")
     assert AdviceKind.OPT_OUT not in kinds(advise(replace_minor(unit, (1, 37))))
 
@@ -278,7 +278,7 @@ def test_a_topology_that_is_the_only_cause_is_to_be_dropped() -> None:
     nodes = [node(name, 4, labels={"rack": rack}) for name, rack in (("a", "r1"), ("b", "r2"))]
     found = advise(waiting(nodes, 2, 4, quorum=2, keys=("rack",)))
     assert found[0].change is AdviceKind.DROP_TOPOLOGY
-    assert found[0].way is ChangeMethod.RECREATE
+    assert found[0].method is ChangeMethod.RECREATE
     assert found[0].text == "Drop the constraint to one rack: then all 2 pods fit (recreate)."
 
 

@@ -33,7 +33,7 @@ def test_the_values_that_do_are_named() -> None:
         "Select model=a100 or model=h100 instead of model=b200, which no node has: then all 2 pods "
         "fit (recreate)."
     )
-    assert (found.label, found.values, found.way) == (
+    assert (found.label, found.values, found.method) == (
         "model",
         ("a100", "h100"),
         ChangeMethod.RECREATE,

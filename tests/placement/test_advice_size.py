@@ -138,7 +138,7 @@ def test_a_list_of_work_keeps_its_completions() -> None:
     job = a_train(completions=100, desired=4)
     for minor in (V135, V136, V137):
         (found,) = told(job, minor=minor)
-        assert found.way is ChangeMethod.IN_PLACE
+        assert found.method is ChangeMethod.IN_PLACE
         assert found.text == (
             "Lower the parallelism of Job train from 4 to 2: that many fit now (in place)."
         )

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import pytest
 
 from gangboard.domain.advice import AdviceKind, ChangeMethod
-from gangboard.placement.ways import V1_35, V1_36, V1_37, Minor, Target, way_of
+from gangboard.placement.change_methods import (
+    V1_35,
+    V1_36,
+    V1_37,
+    ChangedObject,
+    Minor,
+    change_method,
+)
 from tests.controlplane.client import ApiError, Client, Json, wait
 from tests.controlplane.fixtures import Fleets, Namespaces
 from tests.controlplane.nodes import node
@@ -95,7 +102,10 @@ def test_a_job_asks_for_the_pods_that_the_quorum_lacks(cluster: Cluster) -> None
     cluster.group(4)
     cluster.client.create(job("train", cluster.namespace, parallelism=2, pod_group="ring"))
     cluster.wait_pods(2, "Pending")
-    if way_of(AdviceKind.SIZE, Target.GANG_JOB, cluster.minor) is ChangeMethod.RECREATE:
+    if (
+        change_method(AdviceKind.SIZE, ChangedObject.GANG_JOB, cluster.minor)
+        is ChangeMethod.RECREATE
+    ):
         with pytest.raises(ApiError, match="cannot change parallelism"):
             cluster.patch("batch/v1", "Job", "train", {"parallelism": 4, "completions": 4})
         return
@@ -105,7 +115,10 @@ def test_a_job_asks_for_the_pods_that_the_quorum_lacks(cluster: Cluster) -> None
 
 def test_a_lower_quorum_lets_the_pods_through_that_are_there(cluster: Cluster) -> None:
     """`below-quorum`: pods that nobody made a Job for."""
-    if way_of(AdviceKind.QUORUM, Target.POD_GROUP, cluster.minor) is ChangeMethod.RECREATE:
+    if (
+        change_method(AdviceKind.QUORUM, ChangedObject.POD_GROUP, cluster.minor)
+        is ChangeMethod.RECREATE
+    ):
         return
     cluster.group(4)
     for index in range(2):

@@ -186,12 +186,12 @@ class _Reading:
 
 
 def message_about_pods(unit: Unit) -> PlacementReason | None:
-    """Return an reason that turns pods away before any node is looked at."""
+    """Return a reason that turns pods away before any node is looked at."""
     return _told(unit, of_nodes=False)
 
 
 def message_about_nodes(unit: Unit) -> PlacementReason | None:
-    """Return an reason that the scheduler finds on nodes; of several the one on most of them."""
+    """Return a reason that the scheduler finds on nodes; of several the one on most of them."""
     return _told(unit, of_nodes=True)
 
 

@@ -15,7 +15,7 @@ from gangboard.domain.reading.progress import active_jobs, asks_for_nothing, is_
 from gangboard.domain.reading.wording import label, names
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.placement.ways import Target, way_of
+from gangboard.placement.change_methods import ChangedObject, change_method
 
 
 def find(unit: Unit) -> Finding | None:
@@ -47,9 +47,9 @@ def _advice(unit: Unit, jobs: tuple[Owner, ...], subject: str) -> str:
     """Return how it goes on: with the parallelism that was kept when it was paused, if it was."""
     before = jobs[0].paused_parallelism if len(jobs) == 1 else None
     number = f"back to {before}" if before else "above 0"
-    target = Target.JOB if unit.quorum is None else Target.GANG_JOB
-    way = way_of(AdviceKind.SIZE, target, unit.facts.kubernetes)
-    return f"Set spec.parallelism of {subject} {number} ({way})."
+    changed_object = ChangedObject.JOB if unit.quorum is None else ChangedObject.GANG_JOB
+    method = change_method(AdviceKind.SIZE, changed_object, unit.facts.kubernetes)
+    return f"Set spec.parallelism of {subject} {number} ({method})."
 
 
 RULE = UnitRule("paused", Stage.ADMISSION, "Paused", 20, find, health=Health.SUSPENDED)

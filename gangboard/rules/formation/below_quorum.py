@@ -40,7 +40,7 @@ from gangboard.domain.reading.state_since import not_formed_since
 from gangboard.domain.reading.wording import count, label
 from gangboard.domain.registry import UnitRule
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.placement.ways import Target, way_of
+from gangboard.placement.change_methods import ChangedObject, change_method
 
 _CORE = "scheduling.k8s.io"
 # Controllers that say `FailedCreate` of themselves (controller_utils.go, stateful_pod_control.go).
@@ -146,8 +146,8 @@ def _ask_for_more(unit: Unit, number: int) -> str:
     if owner.meta.ref.kind not in ("Job", "JobSet"):
         return more
     fixed = owner.meta.ref.kind == "JobSet" or _is_list_too_short(owner, seats(unit) + number)
-    way = way_of(AdviceKind.SIZE, Target.GANG_JOB, unit.facts.kubernetes)
-    return f"{more} ({ChangeMethod.RECREATE if fixed else way})"
+    method = change_method(AdviceKind.SIZE, ChangedObject.GANG_JOB, unit.facts.kubernetes)
+    return f"{more} ({ChangeMethod.RECREATE if fixed else method})"
 
 
 def _is_list_too_short(job: Owner, pods: int) -> bool:
@@ -164,22 +164,24 @@ def _is_list_too_short(job: Owner, pods: int) -> bool:
 
 def _lower(unit: Unit, quorum: int) -> str:
     """Return `lower the quorum of …`; nothing where it is not set by hand at its group or Job."""
-    target = _target(unit)
-    if target is None or quorum < 1:
+    changed_object = _changed_object(unit)
+    if changed_object is None or quorum < 1:
         return ""
-    way = way_of(AdviceKind.QUORUM, target, unit.facts.kubernetes)
-    whose = label(unit.jobs[0].meta.ref) if target is Target.GANG_JOB else _whose(unit)
-    return f"lower the quorum of {whose} from {unit.quorum} to {quorum} ({way})"
+    method = change_method(AdviceKind.QUORUM, changed_object, unit.facts.kubernetes)
+    whose = (
+        label(unit.jobs[0].meta.ref) if changed_object is ChangedObject.GANG_JOB else _whose(unit)
+    )
+    return f"lower the quorum of {whose} from {unit.quorum} to {quorum} ({method})"
 
 
-def _target(unit: Unit) -> Target | None:
+def _changed_object(unit: Unit) -> ChangedObject | None:
     group = unit.group
     if group is None or group.meta.ref.group != _CORE:
         return None
     if group.meta.controller is None or group.meta.controller.kind == "Workload":
-        return Target.POD_GROUP if group.entry is None else Target.WORKLOAD
+        return ChangedObject.POD_GROUP if group.entry is None else ChangedObject.WORKLOAD
     asked = unit.jobs[0].gang_request if len(unit.jobs) == 1 else None
-    return Target.GANG_JOB if asked is not None and asked.quorum is not None else None
+    return ChangedObject.GANG_JOB if asked is not None and asked.quorum is not None else None
 
 
 def _whose(unit: Unit) -> str:

@@ -1,7 +1,7 @@
 """Whether a change of a gang's own object is made in place or by making the object anew.
 
 Every row was established by a dry run on a real control plane, and is again in each run of the tests
-(tests/placement/test_ways.py). What is not in the table is made anew: that always works.
+(tests/placement/test_change_methods.py). What is not in the table is made anew: that always works.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Minor = tuple[int, int]
 V1_35, V1_36, V1_37 = (1, 35), (1, 36), (1, 37)
 
 
-class Target(StrEnum):
+class ChangedObject(StrEnum):
     """What is changed. One kind can differ by how its pods are scheduled."""
 
     JOB = "Job"
@@ -33,16 +33,18 @@ class Target(StrEnum):
 
 _EVERY = frozenset({V1_35, V1_36, V1_37})
 
-_IN_PLACE: Mapping[tuple[AdviceKind, Target], frozenset[Minor]] = {
-    (AdviceKind.SIZE, Target.JOB): _EVERY,
-    (AdviceKind.SIZE, Target.GANG_JOB): frozenset({V1_37}),
-    (AdviceKind.QUORUM, Target.GANG_JOB): frozenset({V1_37}),
-    (AdviceKind.QUORUM, Target.POD_GROUP): frozenset({V1_37}),
-    (AdviceKind.TOLERATE, Target.POD): _EVERY,
+_IN_PLACE: Mapping[tuple[AdviceKind, ChangedObject], frozenset[Minor]] = {
+    (AdviceKind.SIZE, ChangedObject.JOB): _EVERY,
+    (AdviceKind.SIZE, ChangedObject.GANG_JOB): frozenset({V1_37}),
+    (AdviceKind.QUORUM, ChangedObject.GANG_JOB): frozenset({V1_37}),
+    (AdviceKind.QUORUM, ChangedObject.POD_GROUP): frozenset({V1_37}),
+    (AdviceKind.TOLERATE, ChangedObject.POD): _EVERY,
 }
 
 
-def way_of(change: AdviceKind, target: Target, minor: Minor | None) -> ChangeMethod:
+def change_method(
+    change: AdviceKind, changed_object: ChangedObject, minor: Minor | None
+) -> ChangeMethod:
     """Return how the change is made on a cluster of that minor; None: the minor is not known."""
-    known = _IN_PLACE.get((change, target), frozenset())
+    known = _IN_PLACE.get((change, changed_object), frozenset())
     return ChangeMethod.IN_PLACE if minor in known else ChangeMethod.RECREATE

@@ -10,7 +10,14 @@ from typing import Literal
 import pytest
 
 from gangboard.domain.advice import AdviceKind, ChangeMethod
-from gangboard.placement.ways import V1_35, V1_36, V1_37, Minor, Target, way_of
+from gangboard.placement.change_methods import (
+    V1_35,
+    V1_36,
+    V1_37,
+    ChangedObject,
+    Minor,
+    change_method,
+)
 from tests.controlplane.client import ApiError, Client, Json, PatchType, wait
 from tests.controlplane.objects import JOBSET, job, jobset, pod, podgroup, workload
 
@@ -59,8 +66,8 @@ def _taken(cluster: Cluster, version: str, kind: str, name: str, body: object) -
     return True
 
 
-def _is_in_place(cluster: Cluster, change: AdviceKind, target: Target) -> bool:
-    return way_of(change, target, cluster.minor) is ChangeMethod.IN_PLACE
+def _is_in_place(cluster: Cluster, change: AdviceKind, target: ChangedObject) -> bool:
+    return change_method(change, target, cluster.minor) is ChangeMethod.IN_PLACE
 
 
 def _with_pods(cluster: Cluster, made: Json, pods: int) -> None:
@@ -100,7 +107,7 @@ def test_the_size_of_a_job(cluster: Cluster) -> None:
         4,
     )
     taken = _taken(cluster, "batch/v1", "Job", "j", _lower("parallelism"))
-    assert taken is _is_in_place(cluster, AdviceKind.SIZE, Target.JOB)
+    assert taken is _is_in_place(cluster, AdviceKind.SIZE, ChangedObject.JOB)
     assert not _taken(cluster, "batch/v1", "Job", "j", _lower("parallelism", "completions"))
 
 
@@ -112,7 +119,7 @@ def test_the_size_of_an_indexed_job(cluster: Cluster) -> None:
         cluster.client.create(podgroup("basic", cluster.namespace, version="v1alpha2"))
     _with_pods(cluster, made, 4)
     taken = _taken(cluster, "batch/v1", "Job", "j", _lower("parallelism", "completions"))
-    assert taken is _is_in_place(cluster, AdviceKind.SIZE, Target.JOB)
+    assert taken is _is_in_place(cluster, AdviceKind.SIZE, ChangedObject.JOB)
 
 
 def test_the_size_of_a_list_of_work(cluster: Cluster) -> None:
@@ -122,16 +129,18 @@ def test_the_size_of_a_list_of_work(cluster: Cluster) -> None:
         4,
     )
     taken = _taken(cluster, "batch/v1", "Job", "j", _lower("parallelism"))
-    assert taken is _is_in_place(cluster, AdviceKind.SIZE, Target.JOB)
+    assert taken is _is_in_place(cluster, AdviceKind.SIZE, ChangedObject.JOB)
 
 
 def test_the_size_of_a_job_in_a_gang_that_nobody_asked_for(cluster: Cluster) -> None:
     if cluster.minor != V1_36:
-        assert not _is_in_place(cluster, AdviceKind.SIZE, Target.UNASKED_GANG_JOB)  # it makes none
+        assert not _is_in_place(
+            cluster, AdviceKind.SIZE, ChangedObject.UNASKED_GANG_JOB
+        )  # it makes none
         return
     _with_pods(cluster, job("j", cluster.namespace, parallelism=4, node_selector=NOWHERE), 4)
     taken = _taken(cluster, "batch/v1", "Job", "j", _lower("parallelism", "completions"))
-    assert taken is _is_in_place(cluster, AdviceKind.SIZE, Target.UNASKED_GANG_JOB)
+    assert taken is _is_in_place(cluster, AdviceKind.SIZE, ChangedObject.UNASKED_GANG_JOB)
 
 
 @pytest.mark.parametrize("gang", ["all", 4])
@@ -141,7 +150,9 @@ def test_the_size_of_a_job_in_a_gang(
 ) -> None:
     """The group follows; a quorum that is given stands in the way unless it goes down as well."""
     if cluster.minor != V1_37:
-        assert not _is_in_place(cluster, AdviceKind.SIZE, Target.GANG_JOB)  # it has no such field
+        assert not _is_in_place(
+            cluster, AdviceKind.SIZE, ChangedObject.GANG_JOB
+        )  # it has no such field
         return
     made = job(
         "j",
@@ -158,7 +169,7 @@ def test_the_size_of_a_job_in_a_gang(
         assert not _taken(cluster, "batch/v1", "Job", "j", _lower(*fields))
         fields.append("minCount")
     taken = _taken(cluster, "batch/v1", "Job", "j", _lower(*fields))
-    assert taken is _is_in_place(cluster, AdviceKind.SIZE, Target.GANG_JOB)
+    assert taken is _is_in_place(cluster, AdviceKind.SIZE, ChangedObject.GANG_JOB)
     cluster.client.patch("batch/v1", "Job", "j", _lower(*fields), cluster.namespace)
     _wait_for_quorum(cluster, 2)
 
@@ -177,20 +188,22 @@ def test_the_size_of_a_jobset(cluster: Cluster, fields: tuple[str, ...], *, susp
         {"op": "replace", "path": f"/spec/replicatedJobs/0/{field}", "value": 1} for field in fields
     ]
     taken = _taken(cluster, JOBSET, "JobSet", "s", smaller)
-    assert taken is _is_in_place(cluster, AdviceKind.SIZE, Target.JOBSET)
+    assert taken is _is_in_place(cluster, AdviceKind.SIZE, ChangedObject.JOBSET)
 
 
 @pytest.mark.parametrize("gang", ["all", 4])
 def test_the_quorum_of_a_job(cluster: Cluster, gang: int | Literal["all"]) -> None:
     """Also where none is given: then it is set. The group follows at once."""
     if cluster.minor != V1_37:
-        assert not _is_in_place(cluster, AdviceKind.QUORUM, Target.GANG_JOB)  # it has no such field
+        assert not _is_in_place(
+            cluster, AdviceKind.QUORUM, ChangedObject.GANG_JOB
+        )  # it has no such field
         return
     _with_pods(
         cluster, job("j", cluster.namespace, parallelism=4, gang=gang, node_selector=NOWHERE), 4
     )
     taken = _taken(cluster, "batch/v1", "Job", "j", _lower("minCount"))
-    assert taken is _is_in_place(cluster, AdviceKind.QUORUM, Target.GANG_JOB)
+    assert taken is _is_in_place(cluster, AdviceKind.QUORUM, ChangedObject.GANG_JOB)
     cluster.client.patch("batch/v1", "Job", "j", _lower("minCount"), cluster.namespace)
     _wait_for_quorum(cluster, 2)
 
@@ -202,19 +215,21 @@ def test_the_quorum_of_a_group_brought_along(cluster: Cluster) -> None:
         )
         lower: Json = {"spec": {"podGroups": [{"name": "g", "policy": {"gang": {"minCount": 2}}}]}}
         taken = _taken(cluster, cluster.scheduling, "Workload", "w", lower)
-        assert taken is _is_in_place(cluster, AdviceKind.QUORUM, Target.WORKLOAD)
+        assert taken is _is_in_place(cluster, AdviceKind.QUORUM, ChangedObject.WORKLOAD)
         return
     cluster.client.create(
         podgroup("g", cluster.namespace, version=SCHEDULING[cluster.minor], gang=4)
     )
     lower = {"spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}}
     taken = _taken(cluster, cluster.scheduling, "PodGroup", "g", lower)
-    assert taken is _is_in_place(cluster, AdviceKind.QUORUM, Target.POD_GROUP)
+    assert taken is _is_in_place(cluster, AdviceKind.QUORUM, ChangedObject.POD_GROUP)
 
 
 def test_the_topology_of_a_group(cluster: Cluster) -> None:
     if cluster.minor == V1_35:
-        assert not _is_in_place(cluster, AdviceKind.DROP_TOPOLOGY, Target.WORKLOAD)  # it has none
+        assert not _is_in_place(
+            cluster, AdviceKind.DROP_TOPOLOGY, ChangedObject.WORKLOAD
+        )  # it has none
         return
     made = podgroup(
         "g", cluster.namespace, version=SCHEDULING[cluster.minor], gang=2, topology="rack"
@@ -225,12 +240,14 @@ def test_the_topology_of_a_group(cluster: Cluster) -> None:
         return
     without = {"spec": {"schedulingConstraints": None}}
     taken = _taken(cluster, cluster.scheduling, "PodGroup", "g", without)
-    assert taken is _is_in_place(cluster, AdviceKind.DROP_TOPOLOGY, Target.POD_GROUP)
+    assert taken is _is_in_place(cluster, AdviceKind.DROP_TOPOLOGY, ChangedObject.POD_GROUP)
 
 
 def test_the_topology_of_a_job(cluster: Cluster) -> None:
     if cluster.minor != V1_37:
-        assert not _is_in_place(cluster, AdviceKind.DROP_TOPOLOGY, Target.GANG_JOB)  # it has none
+        assert not _is_in_place(
+            cluster, AdviceKind.DROP_TOPOLOGY, ChangedObject.GANG_JOB
+        )  # it has none
         return
     made = job(
         "j", cluster.namespace, parallelism=2, gang="all", topology="rack", node_selector=NOWHERE
@@ -238,7 +255,7 @@ def test_the_topology_of_a_job(cluster: Cluster) -> None:
     _with_pods(cluster, made, 2)
     without = {"spec": {"scheduling": {"schedulingConstraints": None}}}
     taken = _taken(cluster, "batch/v1", "Job", "j", without)
-    assert taken is _is_in_place(cluster, AdviceKind.DROP_TOPOLOGY, Target.GANG_JOB)
+    assert taken is _is_in_place(cluster, AdviceKind.DROP_TOPOLOGY, ChangedObject.GANG_JOB)
 
 
 def test_a_taint_tolerated_by_a_job(cluster: Cluster) -> None:
@@ -248,7 +265,7 @@ def test_a_taint_tolerated_by_a_job(cluster: Cluster) -> None:
         2,
     )
     taken = _taken(cluster, "batch/v1", "Job", "j", TOLERATED)
-    assert taken is _is_in_place(cluster, AdviceKind.TOLERATE, Target.JOB)
+    assert taken is _is_in_place(cluster, AdviceKind.TOLERATE, ChangedObject.JOB)
 
 
 def test_a_taint_tolerated_by_a_jobset(cluster: Cluster) -> None:
@@ -259,18 +276,18 @@ def test_a_taint_tolerated_by_a_jobset(cluster: Cluster) -> None:
     path = "/spec/replicatedJobs/0/template/spec/template/spec/tolerations"
     more = [{"op": "add", "path": path, "value": [DEDICATED]}]
     taken = _taken(cluster, JOBSET, "JobSet", "s", more)
-    assert taken is _is_in_place(cluster, AdviceKind.TOLERATE, Target.JOBSET)
+    assert taken is _is_in_place(cluster, AdviceKind.TOLERATE, ChangedObject.JOBSET)
 
 
 def test_a_taint_tolerated_by_a_pod(cluster: Cluster) -> None:
     made = cluster.client.create(pod("p", cluster.namespace, node_selector=NOWHERE))
     more = {"spec": {"tolerations": [*made["spec"].get("tolerations", []), DEDICATED]}}
     taken = _taken(cluster, "v1", "Pod", "p", more)
-    assert taken is _is_in_place(cluster, AdviceKind.TOLERATE, Target.POD)
+    assert taken is _is_in_place(cluster, AdviceKind.TOLERATE, ChangedObject.POD)
 
 
 def test_a_minor_that_is_not_known_is_never_promised_anything() -> None:
     for change in AdviceKind:
-        for target in Target:
-            assert way_of(change, target, None) is ChangeMethod.RECREATE
-            assert way_of(change, target, (1, 99)) is ChangeMethod.RECREATE
+        for target in ChangedObject:
+            assert change_method(change, target, None) is ChangeMethod.RECREATE
+            assert change_method(change, target, (1, 99)) is ChangeMethod.RECREATE
