@@ -5,10 +5,12 @@ PROFILE ?= 1.37
 PORT ?= 8000
 # Processes that a whole run of tests is divided among: one waits for control planes, the other computes.
 LANES ?= 2
+# Tests of which `make coverage` tells what they went through: the tier `unit` unless it is told otherwise.
+COVERED ?= not services and not controlplane and not browser
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test tests check lint types fmt venv controlplane packages testcluster screenshots exhaustive interleavings agreement attack lock
+.PHONY: run test tests check lint types fmt venv controlplane packages testcluster screenshots exhaustive interleavings agreement attack coverage lock
 
 run: venv
 	@$(BIN)/python manage.py up --port $(PORT)
@@ -68,6 +70,12 @@ agreement: venv controlplane
 # Attacks on a gangboard that is started for them, about a minute; a line of JSON for each.
 attack: venv
 	@$(BIN)/python -m tests.attack
+
+# Lines and branches of gangboard/ that no test went through. Tests are slower so, and those that measure time may fail.
+coverage: venv
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest -n $(LANES) --dist loadscope -m "$(COVERED)"; status=$$?; \
+	$(BIN)/coverage combine --quiet && $(BIN)/coverage report --skip-covered && exit $$status
 
 screenshots: venv packages
 	@$(BIN)/python -m tests.screenshots
