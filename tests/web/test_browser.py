@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -107,6 +108,37 @@ def test_no_page_is_wider_than_the_screen(page: Page, site: Site, width: int) ->
     for name, path in addresses(site).items():
         page.goto(site.url + path)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+
+
+def test_panels_of_a_silent_cluster_do_not_touch(page: Page, site: Site) -> None:
+    page.goto(f"{site.url}/clusters/lab/")
+    boxes = [panel.bounding_box() for panel in page.locator("main .panel").all()]
+    known = [box for box in boxes if box is not None]
+    assert len(known) == 3
+    gaps = [below["y"] - above["y"] - above["height"] for above, below in pairwise(known)]
+    assert min(gaps) >= 12, gaps
+
+
+def test_buttons_of_a_confirmation_of_several_on_a_phone(page: Page, site: Site) -> None:
+    """Those that are links look like those that are buttons, and stand clear of what is above."""
+    page.set_viewport_size({"width": PHONE, "height": 900})
+    jobs = "".join(f"&target={site.target('llama', index)}" for index in (1, 2))
+    page.goto(f"{site.url}/actions/confirm/?verb=suspend{jobs}")
+    cancel = page.locator(".act-buttons").get_by_role("link", name="Cancel")
+    above, below = cancel.evaluate(
+        """link => {
+          const text = document.createRange();
+          text.selectNodeContents(link);
+          const [inner, outer] = [text.getBoundingClientRect(), link.getBoundingClientRect()];
+          return [inner.top - outer.top, outer.bottom - inner.bottom];
+        }"""
+    )
+    assert abs(above - below) <= 2, (above, below)
+    instead = page.get_by_role("link", name="Suspend JobSet llama instead").bounding_box()
+    said = page.locator(".notice li").last.bounding_box()
+    assert instead is not None
+    assert said is not None
+    assert instead["y"] - said["y"] - said["height"] >= 6
 
 
 class TestLive:
