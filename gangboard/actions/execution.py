@@ -119,7 +119,7 @@ class ActionExecution:
             if columns:
                 actions.change(self.action, columns)
             if step is not None and step_columns:
-                actions.change_step(step, step_columns)
+                actions.change(step, step_columns)
             if also is not None:
                 also()
             if moved or message or step_columns:

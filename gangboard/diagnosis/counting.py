@@ -14,6 +14,7 @@ from gangboard.domain.owner import PodRequests
 from gangboard.domain.reading.preemption import last_preemption
 from gangboard.domain.reading.progress import is_full, ready_count, succeeded
 from gangboard.domain.reading.retry import fits_since
+from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.verdict import Members, UnitMemory
 
@@ -53,12 +54,6 @@ def count_members(facts: GangFacts, units: Iterable[Unit]) -> Members:
         failed=sum(pod.phase == "Failed" for unit in found for pod in unit.pods),
         held=sum(unit.held for unit in found),
     )
-
-
-def decimal_text(amount: Decimal) -> str:
-    """Return an exact amount without exponent or needless zeros: `8`, `0.5`, `1000`."""
-    text = format(amount, "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def total_requests(pod_requests: Iterable[PodRequests]) -> dict[str, Decimal]:

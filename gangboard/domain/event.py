@@ -24,3 +24,8 @@ class Event:
     related: ObjectRef | None = None
     """The other object of it: for `Preempted` the pod or PodGroup that took the room, without a
     name and namespace where only the note tells its uid."""
+
+
+def last_seen_seconds(event: Event) -> float:
+    """Return when it was seen last, in seconds since 1970 to sort by; 0 when it has no time."""
+    return event.last_seen.timestamp() if event.last_seen is not None else 0.0

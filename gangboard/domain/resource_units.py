@@ -22,3 +22,9 @@ def base_units(resource: str, amount: int) -> Decimal:
         return Decimal(amount)
     sign, digits, _ = Decimal(amount).as_tuple()
     return Decimal((sign, digits, -3))
+
+
+def decimal_text(amount: Decimal) -> str:
+    """Return an exact amount without exponent or needless zeros: `8`, `0.5`, `1000`."""
+    text = format(amount, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 from gangboard.domain.capacity import PODS
 from gangboard.domain.reading.wording import count
+from gangboard.domain.resource_units import decimal_text
 from gangboard.placement.amounts import base_units
 
 _BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi")
@@ -33,7 +32,7 @@ def bare(resource: str, amount: int, *, exact: bool = False, up: bool = False) -
     if resource == "cpu":
         if 0 < amount < 1000:
             return f"{amount}m"
-        return plain(base_units(resource, amount))
+        return decimal_text(base_units(resource, amount))
     return _bytes(amount, exact, up) if is_bytes(resource) else str(amount)
 
 
@@ -59,9 +58,3 @@ def _bytes(amount: int, exact: bool, up: bool) -> str:
         size = 1024**power
         tenths, unit = (amount * 10 + (size - 1 if up else 0)) // size, larger
     return f"{tenths // 10}.{tenths % 10}".removesuffix(".0") + unit
-
-
-def plain(amount: Decimal) -> str:
-    """Write a decimal without exponent and without zeros at its end."""
-    text = format(amount, "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text

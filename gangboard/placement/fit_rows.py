@@ -5,8 +5,8 @@ from __future__ import annotations
 from gangboard.domain.capacity import PodSet, Shape
 from gangboard.domain.facts import Unit
 from gangboard.domain.placing import Excluded, Filter, ShapeFit
+from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.verdict import FitReason, FitRow
-from gangboard.placement.amount_words import plain
 from gangboard.placement.matching import undecidable
 
 
@@ -64,4 +64,4 @@ def _excluded(label: Filter, excluded: Excluded) -> FitReason:
 
 def _requests(shape: Shape) -> dict[str, str]:
     """Return what one pod asks for as plain decimal strings, without those of zero."""
-    return {name: plain(amount) for name, amount in sorted(shape.requests.items()) if amount}
+    return {name: decimal_text(amount) for name, amount in sorted(shape.requests.items()) if amount}

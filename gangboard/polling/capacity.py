@@ -13,7 +13,6 @@ from hashlib import blake2b
 
 import msgspec
 
-from gangboard.diagnosis.counting import decimal_text
 from gangboard.domain.capacity import (
     ANTI_AFFINITY,
     PODS,
@@ -24,6 +23,7 @@ from gangboard.domain.capacity import (
     Shape,
 )
 from gangboard.domain.placing import When
+from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.resources import is_accelerator
 from gangboard.placement.amounts import base_units
 from gangboard.placement.anti_affinity import most_one_per_domain

@@ -96,18 +96,11 @@ def cluster_of(action_id: str) -> int:
     return row.first() or 0
 
 
-def change(action: Action, columns: dict[str, Any]) -> None:
-    """Write columns of an action, in the row and in the object at hand."""
-    Action.objects.filter(pk=action.pk).update(**columns)
+def change(row: Action | ActionStep, columns: dict[str, Any]) -> None:
+    """Write columns of an action or a step, in the table and in the object at hand."""
+    type(row)._default_manager.filter(pk=row.pk).update(**columns)
     for name, value in columns.items():
-        setattr(action, name, value)
-
-
-def change_step(step: ActionStep, columns: dict[str, Any]) -> None:
-    """Write columns of a step, in the row and in the object at hand."""
-    ActionStep.objects.filter(pk=step.pk).update(**columns)
-    for name, value in columns.items():
-        setattr(step, name, value)
+        setattr(row, name, value)
 
 
 def tell(cluster_id: int | None) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from gangboard.diagnosis.assemble import assemble
-from gangboard.diagnosis.counting import decimal_text
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.facts import GangFacts, Unobserved
 from gangboard.domain.health import Health
+from gangboard.domain.resource_units import decimal_text
 from gangboard.domain.verdict import UnitMemory, Verdict
 from tests.domain_objects import (
     NOW,

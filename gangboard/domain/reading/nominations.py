@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 
 from gangboard.domain.autoscaling import KARPENTER, NodeClaim
-from gangboard.domain.event import Event
+from gangboard.domain.event import Event, last_seen_seconds
 from gangboard.domain.facts import Unit
 from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.reading.wording import shorten
@@ -128,13 +128,9 @@ def _newest(unit: Unit) -> dict[str, Event]:
         refuses = event.reason == "FailedScheduling" and event.reporter == "karpenter"
         if uid not in waiting or not (refuses or event.reason == "Nominated"):
             continue
-        if uid not in found or _time(event) > _time(found[uid]):
+        if uid not in found or last_seen_seconds(event) > last_seen_seconds(found[uid]):
             found[uid] = event
     return found
-
-
-def _time(event: Event) -> float:
-    return event.last_seen.timestamp() if event.last_seen is not None else 0.0
 
 
 def _by_events(unit: Unit, told: Mapping[str, list[Event]]) -> list[Nomination]:
@@ -144,7 +140,7 @@ def _by_events(unit: Unit, told: Mapping[str, list[Event]]) -> list[Nomination]:
     nodes = {node.name for node in unit.facts.room.nodes}
     found = []
     for name, events in told.items():
-        last = max(events, key=_time)
+        last = max(events, key=last_seen_seconds)
         is_there = any((named_claim(event) or ("", ""))[1] in nodes for event in events)
         if last.last_seen is not None and unit.now - last.last_seen < PATIENCE and not is_there:
             until = last.last_seen + PATIENCE
@@ -153,7 +149,7 @@ def _by_events(unit: Unit, told: Mapping[str, list[Event]]) -> list[Nomination]:
 
 
 def _seen(unit: Unit, name: str, events: list[Event], claim: NodeClaim | None) -> Nomination:
-    last = max(events, key=_time)
+    last = max(events, key=last_seen_seconds)
     if claim is not None:
         progress, text, until = _state(unit, claim)
         return Nomination(
@@ -225,5 +221,5 @@ def _refusal(unit: Unit, name: str) -> str:
     ]
     if not said:
         return ""
-    last = max(said, key=_time)
+    last = max(said, key=last_seen_seconds)
     return f" ({last.reason}: {shorten(_REFUSED.sub('', last.note))})"

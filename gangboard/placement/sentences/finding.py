@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from gangboard.domain.event import Event
+from gangboard.domain.event import Event, last_seen_seconds
 from gangboard.domain.facts import Unit
 from gangboard.domain.health import Health
 from gangboard.domain.placing import Assessment, ShapeFit, Total
@@ -152,7 +152,7 @@ def _autoscalers(unit: Unit) -> Iterator[Evidence]:
         who = _refuses(event)
         if not who or event.regarding.uid not in waiting:
             continue
-        if who not in newest or _time(event) > _time(newest[who]):
+        if who not in newest or last_seen_seconds(event) > last_seen_seconds(newest[who]):
             newest[who] = event
     for who, event in sorted(newest.items()):
         yield Evidence(f"{who} says", event.note, event.regarding)
@@ -184,7 +184,3 @@ def _refuses(event: Event) -> str:
     if event.reason == "FailedScheduling" and event.reporter == "karpenter":
         return "Karpenter"
     return ""
-
-
-def _time(event: Event) -> float:
-    return event.last_seen.timestamp() if event.last_seen is not None else 0.0
