@@ -13,7 +13,7 @@ import msgspec
 MOST_OF_OBJECT = 100_000
 """Fields and items of one object. etcd refuses objects over 1.5 MiB; a pod has some hundreds."""
 MOST_OF_PAGE = 2_000_000
-"""Of one page of a list: 4,000 for each object that is asked for."""
+"""Most fields and items of one page of a list: 4,000 for each object that is asked for."""
 
 # Texts are stepped over, so that a brace in an annotation counts for nothing. Nothing is tried twice,
 # not even in a text that never ends.

@@ -48,8 +48,8 @@ class ListEnvelope(Wire):
 
 
 MOST_OBJECTS = 1000
-"""Of one page: twice as many as are asked for. Whoever sends more does not know `limit`, and would be
-paid for with the memory of the worker that all clusters share."""
+"""Most objects of one page: twice as many as are asked for. A server that sends more does not know
+`limit`, and would cost memory of the worker that all clusters share."""
 _TOO_MANY = f"Expected `array` of at most length {MOST_OBJECTS}"
 """How msgspec says so."""
 

@@ -112,7 +112,7 @@ class PodTerm:
     name: str
     """Such as `team-a/app=train`: terms that say the same the same way have the same name."""
     namespaces: frozenset[str] | None = field(default=None, compare=False)
-    """None: every namespace."""
+    """None stands for every namespace."""
     selector: tuple[Requirement, ...] = field(default=(), compare=False)
     is_exact: bool = field(default=True, compare=False)
     """About just the pods that it matches. Of any other it is only known that it is about none but
@@ -120,8 +120,8 @@ class PodTerm:
     topology_key: str = field(default=HOSTNAME, compare=False)
     """Of affinity and anti-affinity: the label of nodes whose values are the places to share or not."""
     is_count: bool = field(default=False, compare=False)
-    """Of a topology spread constraint: pods count once they are bound, and while nobody deletes
-    them."""
+    """Whether it belongs to a topology spread constraint, for which pods count once they are bound and
+    while nobody deletes them."""
 
     @property
     def is_by_host(self) -> bool:
@@ -210,7 +210,7 @@ class Needs:
     """Required affinity to pods, by one label of nodes. None where it has none, or what is
     `unsupported`."""
     spreads: tuple[Spread, ...] = ()
-    """All its constraints, without `counts_itself`. Empty: it has none, or what is `unsupported`."""
+    """All its constraints, without `counts_itself`. Empty when it has none, or what is `unsupported`."""
     spread_keys: tuple[str, ...] = ()
     """The labels of nodes by which hard topology spread constraints go, worked out or not."""
     unsupported: tuple[str, ...] = ()
@@ -312,7 +312,7 @@ class PlacementRequest:
     pod_sets: tuple[PodSet, ...]
     quorum: int | None = None
     """How many of these must be placed at once: the group's quorum less what holds a node already.
-    None: all of them."""
+    None when all of them must."""
     topology_keys: tuple[str, ...] = ()
     """All members must be on nodes with the same value of each of these labels."""
     domain: tuple[str, ...] | None = None
@@ -372,12 +372,12 @@ class Resident:
     loads: Mapping[str, Load]
     """Node → what its pods take there."""
     whole: bool = True
-    """False: it holds room without being whole."""
+    """Whether all of it runs; False when it holds room without being whole."""
     waits: tuple[PodSet, ...] = ()
-    """Of one that is not whole: its members that have no node and none kept for them."""
+    """The members of one that is not whole that have no node and none kept for them."""
     by_suspending: Mapping[str, Load] | None = None
-    """What of `loads` only goes once somebody suspends it: nothing of pods that are being deleted or
-    whose owner is suspended already. None: all of it."""
+    """What of `loads` goes only once somebody suspends it: nothing of pods that are being deleted or
+    whose owner is suspended already. None when that is all of it."""
     suspendable: bool = True
     """A suspend of it stays: it has an owner that can be suspended, and no controller, queue or
     other manager that would undo it."""

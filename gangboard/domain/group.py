@@ -86,13 +86,13 @@ class Group:
     placed: Condition | None = None
     """The condition that tells whether the scheduler placed it, whatever its name in this version."""
     templates: tuple[GroupTemplate, ...] = ()
-    """Of a Workload."""
+    """Those of a Workload."""
     controller_ref: tuple[str, str, str] | None = None
-    """Of a Workload: (API group, kind, name) of `spec.controllerRef`."""
+    """(API group, kind, name) of `spec.controllerRef` of a Workload."""
     policy_text: str = ""
     """The union members as served when the policy is unknown."""
     entry: WorkloadEntry | None = None
-    """Of a group of 1.35, which has no object: `meta` is that of its Workload."""
+    """The entry that is a group of 1.35. It has no object of its own: `meta` is that of its Workload."""
 
     @property
     def name(self) -> str:

@@ -54,7 +54,7 @@ class Role:
     pods: int
     """Desired pods of each replica."""
     requests: dict[str, Decimal] = field(default_factory=dict)
-    """Of one pod."""
+    """What one of its pods asks for."""
     depends_on: tuple[Dependency, ...] = ()
     group_name: str = ""
     """PodGroup that the pod template names (brought along), or empty."""

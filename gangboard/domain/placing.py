@@ -204,7 +204,7 @@ class Placing:
 
     request: PlacementRequest
     assessment: Assessment | None = None
-    """None: nothing could be asked; `why` says why."""
+    """None when nothing could be asked; `why` says why."""
     shapes: tuple[ShapeFit, ...] = ()
     why: str = ""
     """One clause such as `nodes: forbidden`, when there is no assessment."""

@@ -64,7 +64,7 @@ class OwnerKind:
     child_label: str = ""
     """Label of its child Jobs whose value is its name, so that few are listed; empty: none."""
     current: Callable[[Owner, Owner], bool] | None = None
-    """(owner, child) → whether the child belongs to the owner's current attempt. None: always."""
+    """(owner, child) → whether the child belongs to the owner's current attempt. None when it always does."""
 
 
 @dataclass(frozen=True, slots=True)

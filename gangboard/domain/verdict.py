@@ -78,7 +78,7 @@ class UnitMemory:
     """Since when there is room for its members that wait, by arithmetic; None while there is none."""
     whole_count: int | None = None
     """How many members were ready or had succeeded at `whole_at`. What it needs can have grown since:
-    a Job that works off a queue asks for more with each pod that is done. None: not known."""
+    a Job that works off a queue asks for more with each pod that is done. None when it is not known."""
     gated_at: datetime | None = None
     """Last time at which a member had a scheduling gate: no object says when the gates went."""
 
@@ -157,7 +157,7 @@ class FitRow:
     """Name of the Job or role."""
     waiting: int
     requests: dict[str, str]
-    """Of one pod, decimal strings in base units."""
+    """What one pod asks for, as decimal strings in base units."""
     fits_now: int
     """Pods of this shape alone that fit now."""
     fits_empty: int
@@ -195,7 +195,7 @@ class Verdict:
     priority: str = ""
     """Priority class, or the number as text; empty: none, or not the same for all pods."""
     priority_value: int | None = None
-    """The highest `spec.priority` of its pods; None: no pod says one."""
+    """The highest `spec.priority` of its pods; None when no pod says one."""
     restarts: int = 0
     max_restarts: int | None = None
     fit: tuple[FitRow, ...] = ()

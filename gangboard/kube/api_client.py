@@ -39,7 +39,7 @@ class _Exchange:
 
     asked: Asked
     tls: TLSConnection | None
-    """The connection to use. None: one that was idle, else a new one."""
+    """The connection to use. None takes one that is idle, else a new one."""
     reused: bool = False
     """The pool chose one that was idle: the server may have closed it meanwhile."""
 

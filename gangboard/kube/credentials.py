@@ -32,7 +32,7 @@ class Credentials:
     server: str
     """https://host[:port][/prefix], without a slash at the end."""
     ca_pem: str | None = None
-    """Authorities to trust. None: those of the system. Never: no verification."""
+    """Authorities to trust; None trusts those of the system. Certificates are always verified."""
     token: str | None = None
     client_certificate_pem: str | None = None
     client_key_pem: str | None = None

@@ -199,7 +199,7 @@ def describe(headers: Mapping[str, str], body: bytes, status: int | None = None)
 
 
 def _retry_after(value: str | None) -> float | None:
-    """Seconds, from a number or a date, at most 60. None: it says nothing usable."""
+    """Return the seconds that a number or a date says, at most 60; None when it says nothing usable."""
     if not value:
         return None
     if re.fullmatch(r"[0-9]{1,9}", value.strip()):

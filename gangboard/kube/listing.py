@@ -12,7 +12,7 @@ from gangboard.kube.errors import KubeError
 PAGE_BYTES_TARGET = 64 * 1024 * 1024
 MOST_PAGES = 5000
 MOST_BYTES = 4 * 1024**3
-"""Of one list. 150,000 pods are 300 pages and 0.9 GB."""
+"""Most bytes of one list. 150,000 pods are 300 pages and 0.9 GB."""
 
 
 class Reader(Protocol):

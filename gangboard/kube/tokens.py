@@ -29,7 +29,7 @@ _CLAIMS = msgspec.json.Decoder(_Claims)
 
 
 def token_expiry(token: str) -> datetime | None:
-    """When a JWT ends, by its own `exp` claim; the signature is not verified. None: it does not say."""
+    """Return when a JWT ends, by its `exp` claim, unverified; None when it does not say."""
     parts = token.split(".")
     if len(parts) != 3:
         return None

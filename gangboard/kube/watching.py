@@ -122,7 +122,7 @@ class Watch:
             raise self._error("broken-off", "broke off in the middle of")
 
     def _read(self, wire: DeadlineSocket, heard_at: float, ends_at: float) -> bytes | None:
-        """What has arrived, waiting for at least one byte. Empty: the end. None: we end it."""
+        """Wait for at least one byte and return what has arrived; empty at its end, None when we end it."""
         last = ends_at + self._overdue
         if time.monotonic() >= last:
             # It speaks, but does not know timeoutSeconds. The next watch goes on from here.

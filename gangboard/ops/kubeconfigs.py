@@ -29,7 +29,7 @@ class Access:
 
 
 def read_access(path: Path, *, context: str | None = None) -> Access:
-    """Read one context (None: the current one) of a kubeconfig. Raises kube's CredentialError.
+    """Read one context of a kubeconfig, the current one by default. Raises kube's CredentialError.
 
     Nothing is asked of the cluster: it may be out of reach just now.
     """

@@ -26,7 +26,7 @@ PATH = path_for("", "v1", "pods")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one pass; seconds of CPU of this process."""
+    """What one pass costs; times are seconds of CPU of this process."""
 
     objects: int
     wire: float

@@ -41,7 +41,7 @@ class Child:
     env: Mapping[str, str] = field(default_factory=dict)
     """Added to our own environment."""
     folder: Path | None = None
-    """Where it runs; None: where we run."""
+    """Where it runs; None when that is where we run."""
 
 
 @dataclass(slots=True)

@@ -45,6 +45,6 @@ _IN_PLACE: Mapping[tuple[AdviceKind, ChangedObject], frozenset[Minor]] = {
 def change_method(
     change: AdviceKind, changed_object: ChangedObject, minor: Minor | None
 ) -> ChangeMethod:
-    """Return how the change is made on a cluster of that minor; None: the minor is not known."""
+    """Return how the change is made on a cluster of that minor, None when that is not known."""
     known = _IN_PLACE.get((change, changed_object), frozenset())
     return ChangeMethod.IN_PLACE if minor in known else ChangeMethod.RECREATE

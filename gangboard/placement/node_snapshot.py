@@ -89,7 +89,7 @@ class Texts:
     """One text on every node, as places in a list of all that occur."""
 
     places: Mapping[str | None, int]
-    """None: the node does not have the label."""
+    """Text → its place; None stands for nodes that do not have the label."""
     codes: npt.NDArray[np.int64]
 
     def among(self, values: Iterable[str | None]) -> Mask:

@@ -26,7 +26,7 @@ class _Reach:
 
     most: Whole
     nodes: Sequence[int]
-    """Of a leaf: the one node."""
+    """The one node of a leaf."""
     parts: tuple[_Reach, _Reach] | None = None
 
 

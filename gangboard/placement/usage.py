@@ -31,7 +31,7 @@ class Usage:
         """As they come, nothing on them."""
         self._taken: dict[str, Taken] = {}
         self._terms: dict[str, tuple[PodTerm, ...]] = {}
-        """Of pods that are not finished, with a node or without; none that has none."""
+        """uid → terms of a pod that is not finished and has any, with a node or without."""
         self._neighbours = Neighbours()
         self._infos: dict[str, NodeInfo] = {}
         self._rooms: dict[str, NodeRoom] = {}

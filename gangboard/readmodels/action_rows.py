@@ -122,7 +122,7 @@ class ActionRow:
 
 @dataclass(frozen=True, slots=True)
 class ActionPage:
-    """Some actions, the newest first, and the cursor of the next page (None: there is none)."""
+    """Some actions, the newest first, and the cursor of the next page, None when there is none."""
 
     rows: tuple[ActionRow, ...]
     next_cursor: str | None
@@ -217,7 +217,7 @@ class HoldRow:
     since: datetime | None
     until: datetime | None
     in_force: bool | None
-    """Whether a resume would be turned back. None: not known."""
+    """Whether a resume would be turned back; None when that is not known."""
     checked_at: datetime | None
     """When that was last proved or refuted."""
     lost: bool

@@ -69,7 +69,7 @@ class Board:
     hidden: int
     """Succeeded gangs that are left out."""
     any_cluster: bool
-    """False: nothing is watched, or nothing that this viewer may see."""
+    """Whether any cluster is watched that this viewer may see."""
 
 
 def read_board(

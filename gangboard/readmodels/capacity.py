@@ -31,7 +31,7 @@ class ShapeRow:
     """Which nodes it asks for, such as `pool=h100`; empty: any."""
     waiting: int
     fits_now: int | None
-    """None: it cannot be told, and `why` says why."""
+    """None when it cannot be told; `why` says why."""
     fits_empty: int | None
     unsupported: tuple[str, ...]
     """What else a pod asks for and was not worked out: the numbers are at most so many."""
@@ -53,7 +53,7 @@ class ClusterRow:
     """Why nothing can be said, around an age in it."""
     observed_at: datetime | None = None
     whole: Pool | None = None
-    """All nodes together; None: it has none."""
+    """All nodes together; None when it has none."""
     pools: tuple[Pool, ...] = ()
     shapes: tuple[ShapeRow, ...] = ()
     choose: bool = False
@@ -64,7 +64,7 @@ class ClusterRow:
 
     @property
     def nodes(self) -> int | None:
-        """How many nodes it has; None: it is not known or not added up."""
+        """How many nodes it has; None when that is not known or not added up."""
         if self.blind or self.choose:
             return None
         return self.whole.nodes if self.whole is not None else 0

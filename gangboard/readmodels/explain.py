@@ -31,7 +31,7 @@ class GangAddress:
     namespace: str
     kind: str
     api_group: str | None
-    """None: not said. Empty: the core group, written as `Pod.`."""
+    """None when it is not said, empty for the core group, which is written as `Pod.`."""
     name: str
 
 

@@ -118,7 +118,7 @@ class GangDetail:
 
     @property
     def gone_at(self) -> datetime | None:
-        """When its owner was seen to be deleted; None: it is there."""
+        """When its owner was seen to be deleted; None while it is there."""
         return self.row.gone_at
 
     @property

@@ -50,7 +50,7 @@ class GangFilters:
     cluster: str = ""
     namespace: str = ""
     api_group: str | None = None
-    """None: any. Empty: the core group."""
+    """None asks for any, an empty one for the core group."""
     kind: str = ""
     health: tuple[str, ...] = ()
     code: str = ""

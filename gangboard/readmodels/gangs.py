@@ -101,7 +101,7 @@ class GangRow:
     accelerators: float
     bar: Bar
     members_known: bool
-    """False: its pods cannot be looked at, so their numbers are not numbers."""
+    """Whether its pods can be looked at; their numbers mean nothing otherwise."""
     members_were: bool
     """The numbers of the members are those of the last look."""
     restarts: int
@@ -126,7 +126,7 @@ class GangRow:
 
 @dataclass(frozen=True, slots=True)
 class GangsPage:
-    """Some gangs in order, and the cursor of the next page (None: there is none)."""
+    """Some gangs in order, and the cursor of the next page, None when there is none."""
 
     rows: tuple[GangRow, ...]
     next_cursor: str | None

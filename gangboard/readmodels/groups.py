@@ -99,7 +99,7 @@ class GroupRow:
 
 @dataclass(frozen=True, slots=True)
 class GroupPage:
-    """Some groups in order, and the cursor of the next page (None: there is none)."""
+    """Some groups in order, and the cursor of the next page, None when there is none."""
 
     rows: tuple[GroupRow, ...]
     unseen: tuple[UnseenGroups, ...]

@@ -77,7 +77,7 @@ class _Sign:
 
     at: datetime
     began_at: datetime | None
-    """When whoever gave it broke its silence; None: long ago."""
+    """When its giver came back from its last silence; None when that was long ago."""
 
 
 def read_liveness(*, now: datetime) -> Liveness:

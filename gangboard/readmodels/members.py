@@ -44,7 +44,7 @@ class MemberBlock:
     job: str
     """Empty in the second and later blocks of the same Job."""
     ready: int | None
-    """None: the pods are those of the last look, and nobody knows how many are ready now."""
+    """How many are ready now; None when the pods are those of the last look and nobody knows."""
     pods: int
     """Ready and all pods of the Job, given with its first block."""
     members: tuple[MemberRow, ...]

@@ -26,7 +26,7 @@ class GangCount:
     gangs: int
     accelerators: float
     oldest_since: datetime | None
-    """Since when the one of them that has been so for longest has; None: nobody looks at it now."""
+    """Since when the first of them has been so; None when nobody looks at it now."""
 
 
 @dataclass(frozen=True, slots=True)

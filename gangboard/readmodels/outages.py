@@ -29,7 +29,7 @@ class OutageRow:
     began_at: datetime
     """When the cluster had answered last."""
     ended_at: datetime | None
-    """None: it is silent now."""
+    """None while it is silent."""
     problem: str
     """Code of the error; empty: it was not asked, for no poll worker had time for it."""
     why: str

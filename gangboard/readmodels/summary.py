@@ -37,7 +37,7 @@ class Summary:
     gangs: int
     accelerators: float
     observed_at: datetime | None
-    """The oldest of the clusters' last contacts: nothing here is older. None: not known."""
+    """The oldest of the clusters' last contacts: nothing here is older. None when it is not known."""
     stale: bool
     """Some cluster has not answered for a while; its gangs may count as unknown."""
     unseen: tuple[Unseen, ...]

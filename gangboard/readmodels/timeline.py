@@ -38,7 +38,7 @@ class TimelineRow:
     row: ActionRow | None = None
     """The action."""
     until: datetime | None = None
-    """When the verdict or the outage ended; None: it goes on."""
+    """When the verdict or the outage ended; None while it goes on."""
     health: str = ""
     stage: str = ""
     code: str = ""

@@ -35,7 +35,7 @@ class SpanRow:
 
     began_at: datetime
     ended_at: datetime | None
-    """None: it holds."""
+    """None while it holds."""
     health: str
     face: Face
     stage: str

@@ -110,9 +110,9 @@ class Wait:
 
     started_at: datetime
     from_creation: bool
-    """False: it existed before; what was then is not known."""
+    """Whether it begins when the gang was created; what was before it is not known otherwise."""
     ended_at: datetime | None
-    """None: it waits still."""
+    """None while it waits."""
     end: str
     """running, over (it failed or succeeded without having been seen to run), gone, or empty."""
     seconds: float
@@ -152,7 +152,7 @@ class TypicalWait:
     """How long gangs of the same cluster, queue, shape and size waited, as far as the viewer sees them."""
 
     median_seconds: int | None
-    """None: fewer than FEWEST_CASES, so there is no basis."""
+    """None with fewer cases than FEWEST_CASES: they are no basis."""
     cases: int
 
     @property

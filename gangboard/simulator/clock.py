@@ -97,7 +97,7 @@ class SteppedClock(Clock):
 
     @property
     def next_at(self) -> float | None:
-        """When the next task is due, in seconds since the clock began; None: there is none."""
+        """When the next task is due, in seconds since the clock began; None when there is none."""
         return self._due[0][0] if self._due else None
 
     def advance(self, seconds: float) -> None:

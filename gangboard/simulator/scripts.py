@@ -88,7 +88,7 @@ class Gang:
     age: str = "3h"
     roles: tuple[Role, ...] = ()
     quorum: int | None = None
-    """Of a Job or PodGroup; of a JobSet: of one PodGroup that all its pods share."""
+    """The quorum of a Job or PodGroup, or of the one PodGroup that all pods of a JobSet share."""
     topology: str = ""
     started: str = ""
     """How long its pods have been in their states; nearly all of its age by default."""

@@ -36,7 +36,7 @@ def action_models() -> dict[str, type[Any]]:
 def read_action_context(cluster_id: int, gang: Gang) -> ActionContext | None:
     """Return what is known of a gang now, as the poll saw it last.
 
-    None: its owner is no kind that can be acted on (a bare pod or group), or it is gone. About 6
+    None when its owner is gone, or no kind that can be acted on (a bare pod or group). Costs about 6
     queries, and as many objects as the gang has: whatever else is in its namespace is left alone.
     """
     detail = unpack_detail(bytes(gang.detail))

@@ -47,7 +47,7 @@ _ENDLESS = 2**31 - 1
 _ROUND = frozenset(10**digits for digits in range(3, 10))
 _OF_A_SERIES = frozenset(10**digits for digits in range(10))
 _PUBLIC_PART = re.compile(r"gb_[0-9a-f]{16}(?=_)")
-"""Of a token as it is made here: what stands there may be shown."""
+"""The part of a token, as it is made here, that may be shown."""
 SOMEBODY = "somebody"
 """Who has not signed in."""
 

@@ -33,7 +33,7 @@ class ChoreLock:
     _rest: float = 0.0
 
     def renew(self) -> bool:
-        """Keep it for another lease time; False: it was taken over, stop."""
+        """Keep it for another lease time; return False when it was taken over: then stop."""
         return bool(LEASES.extend(self._row(), self.clock))
 
     def rest(self, seconds: float) -> None:

@@ -48,9 +48,9 @@ class FreeCluster:
 def acquire_lease(cluster_id: int, holder: str) -> ClusterLease | None:
     """Take the cluster, or keep it when `holder` had it last.
 
-    None: another one holds it, or the cluster was removed. The number stays when nobody else has
-    had the cluster since, also after `release_lease`: what its holder knows of it is still true. It goes
-    up at each change of hands.
+    Return None when another one holds it, or the cluster was removed. The number goes up at each change
+    of hands. It stays when nobody else has had the cluster since, also after `release_lease`: what its
+    holder knows of it is still true.
     """
     if not Cluster.objects.filter(pk=cluster_id).exists():
         return None

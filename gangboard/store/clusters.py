@@ -152,7 +152,7 @@ def set_parallelism(*, name: str, on: bool, by: str) -> None:
 
 
 def set_read_only(*, name: str | None, on: bool, by: str) -> None:
-    """Switch a cluster (None: the whole installation) to read-only, or back. Raises ClusterError.
+    """Switch a cluster to read-only, or back; `name` None means all clusters. Raises ClusterError.
 
     While either switch is on nothing is sent that changes a cluster, not even the rest of what has
     begun. What undoes gangboard's own is: an action that ends so removes the Hold that it has armed,

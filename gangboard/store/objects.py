@@ -44,10 +44,10 @@ def unpack(data: bytes, model: type[T]) -> T:
 
 
 def owner_uid(model: object) -> str | None:
-    """Return the uid of whose an object is: what `store.action_context` finds it by.
+    """Return the uid by which `store.action_context` finds an object.
 
-    An owner is its controller's, a Hold the JobSet's, an entry in a queue the owner's that waits in it.
-    None: of nobody, or of another kind of object.
+    That of its controller for an owner, of the JobSet for a Hold, of the owner that waits for an entry
+    in a queue. None when it is nobody's, or another kind of object.
     """
     if isinstance(model, Owner):
         return uid_or_none(model.meta.controller.uid) if model.meta.controller else None

@@ -29,7 +29,7 @@ class RateLimitResult:
     number: int
     """How many were counted within the window that runs now, this one included if it was."""
     wait: int
-    """Seconds until the next is counted; 0: this one was."""
+    """Seconds until the next is counted; 0 when this one was."""
 
 
 def take(*what: object, most: int, window: timedelta, number: int = 1) -> RateLimitResult:

@@ -25,7 +25,7 @@ class DesiredAction:
     now: datetime
     chosen: frozenset[str] = frozenset()
     """uids that are suspended with one confirmation, its own among them: what is true of them as a
-    set is then said once, by `selection`. Empty: this object alone, and all is said of it."""
+    set is then said once, by `selection`. It is empty for an object alone, of which all is said."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,7 +212,7 @@ def kind_of(ref: ObjectRef | Controller) -> OwnerKind | None:
 
 
 def is_paused(job: Owner) -> bool:
-    """Whether gangboard set its parallelism to 0: an annotation alone may be left over."""
+    """Whether gangboard set its parallelism to 0. The annotation alone proves nothing: it may be left over."""
     return job.parallelism == 0 and bool(job.paused_parallelism)
 
 

@@ -8,7 +8,7 @@ from gangboard.domain.reading.wording import count, is_or_are
 
 
 def pods_deleted(pods: int | None, grace_seconds: int) -> str:
-    """Say that so many pods are deleted; None: nobody counts them."""
+    """Return the words for so many deleted pods; `pods` is None when nobody counts them."""
     if pods == 0:
         return "It has no pods now."
     what = "Its pods are" if pods is None else f"Its {count(pods, 'pod')} {is_or_are(pods)}"
@@ -17,7 +17,7 @@ def pods_deleted(pods: int | None, grace_seconds: int) -> str:
 
 
 def pods_made(pods: int) -> str:
-    """Say that so many pods are made; 0: nobody knows how many."""
+    """Return the words for so many pods that are made; `pods` is 0 when nobody knows how many."""
     what = f"Its {count(pods, 'pod')} {is_or_are(pods)}" if pods else "Its pods are"
     room = "it needs" if pods == 1 else "they need"
     return f"{what} made: {room} room, may have to wait, and may get other nodes."

@@ -125,7 +125,7 @@ def hold_unavailable(levers: ClusterLevers) -> PlanRefusal | None:
 def parallelism_unavailable(
     gang: GangIndex, levers: ClusterLevers, job: Owner
 ) -> PlanRefusal | None:
-    """Say why a Job cannot be paused by parallelism 0: half a sentence."""
+    """Return why a Job cannot be paused by parallelism 0, in half a sentence."""
     if not levers.parallelism:
         return PlanRefusal(
             "pausing by parallelism 0 is not enabled here",

@@ -31,7 +31,7 @@ class Restart:
     limit: int | None
     source: ObjectRef
     counted: int | None = None
-    """Of a restart of the owner: how many count towards the limit."""
+    """How many restarts of the owner count towards the limit."""
 
     @property
     def text(self) -> str:

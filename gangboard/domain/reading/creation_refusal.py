@@ -132,10 +132,10 @@ def remedy(unit: Unit, refusal: CreationRefusal) -> tuple[str, ...]:
 def raise_quota(
     refusal: CreationRefusal, objects: int | None, *, at_least: bool
 ) -> tuple[str, ...]:
-    """Say by how much a quota is short for so many objects that all count like the refused one.
+    """Return by how much a quota is short for so many objects that all count like the refused one.
 
-    `objects` None: their number, or what each of them asks for, is not known, so no amount is said.
-    Nothing is said when the quota is not short any more by its own numbers.
+    No amount is said when `objects` is None: then their number, or what each of them asks for, is not
+    known. Nothing is said when the quota is not short any more by its own numbers.
     """
     limits, more = refusal.limits, "at least " if at_least else ""
     short = [_shortage(limit, objects) for limit in limits] if objects is not None else []

@@ -38,7 +38,7 @@ def fits_since(unit: Unit) -> datetime | None:
 def retry_due(unit: Unit) -> datetime | None:
     """Return until when a scheduler that refused members which fit now may still try them again.
 
-    None: nobody refused them, they do not fit, it had its time, or has refused them since.
+    None when nobody refused them, they do not fit, it had its time, or has refused them since.
     """
     since = fits_since(unit)
     if since is None or since + RETRY_GRACE <= unit.now:

@@ -62,7 +62,7 @@ _MAY_PASS = (
     | _OPEN
 )
 _ANY = frozenset(PlacementCause)
-"""Of a code that is not listed."""
+"""The causes of a code that is not listed."""
 _NONE: frozenset[PlacementCause] = frozenset({PlacementCause.NO_ELIGIBLE_NODE})
 _CAUSES: dict[str, frozenset[PlacementCause]] = {
     "no-nodes": _NONE,

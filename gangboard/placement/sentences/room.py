@@ -40,7 +40,7 @@ class Lack:
     there: int
     nodes: int
     labels: str = ""
-    """Of those nodes, where others do not have them."""
+    """The labels of those nodes, where others do not have them."""
 
 
 def code_of_room(assessment: Assessment) -> str:

@@ -44,7 +44,7 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _advice(unit: Unit, group: Group) -> tuple[str, ...]:
-    """Return how the group goes and comes again; nothing where others have pods in it, or all goes.
+    """Return how the group goes and comes again; nothing when others have pods in it, or all goes.
 
     Observed on 1.36.3 and 1.37.0: it goes when the pods of a suspended Job have left; made anew
     under its name it takes the pods of the resumed Job. One that the Job controller made comes back

@@ -68,7 +68,7 @@ class ResourceState(models.Model):
     resource_version = models.CharField(max_length=128, default="")
     """From which the next watch goes on; empty: list first."""
     decoder_version = models.IntegerField(default=0)
-    """By which decoder its objects that have a resourceVersion were read; 0: not known, by several."""
+    """The version of the decoder that read its objects with a resourceVersion; 0 when several did."""
     listed_at = models.DateTimeField(null=True)
     contact_at = models.DateTimeField(null=True)
     objects_count = models.IntegerField(default=0)

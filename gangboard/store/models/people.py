@@ -18,7 +18,7 @@ class Grant(models.Model):
     """viewer, operator or admin."""
     cluster = models.ForeignKey(Cluster, null=True, on_delete=models.CASCADE)
     namespace = models.CharField(max_length=253, default="")
-    """Empty: every namespace."""
+    """Empty for every namespace."""
 
     class Meta:
         """The same grant is not given twice."""
