@@ -174,7 +174,7 @@ def remove_hold(execution: ActionExecution) -> float:
 
 
 def _rolled_back(execution: ActionExecution) -> str | None:
-    """Resume what the armed Hold has suspended; None: it cannot be read now, try again."""
+    """Resume what the armed Hold has suspended; return None when it cannot be read now: try again."""
     try:
         return rollback.roll_back(execution)
     except KubeError as error:

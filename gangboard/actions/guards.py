@@ -41,7 +41,7 @@ def suspicious(cluster_id: int | None = None) -> dict[int, list[str]]:
     """Return ids of guarded actions that the stored objects seem to contradict, by cluster.
 
     Reads the database only: one query per cluster with guarded actions, and a few for all. What is
-    stored may be older than the action, so a live look decides (`inspect_all`). None: of all clusters.
+    stored may be older than the action, so a live look decides (`inspect_all`). None asks for all clusters.
     """
     found: dict[int, list[str]] = {}
     all_guarded = _guarded(cluster_id)

@@ -27,7 +27,7 @@ Model = TypeVar("Model")
 
 LIST_SECONDS = 60.0
 MOST_BYTES = 512 * 1024**2
-"""Of one list, of one namespace: 100,000 Jobs. An action holds a thread and what it read meanwhile."""
+"""Most bytes of one list of one namespace: 100,000 Jobs. An action keeps them and its thread meanwhile."""
 _DEEPEST = 8
 _JOB_NAME = "batch.kubernetes.io/job-name"
 """Label that the Job controller gives its pods (Kubernetes 1.27)."""

@@ -41,7 +41,7 @@ class RequestError(ValueError):
         self.code = code
         self.action_id = action_id
         self.wait = wait
-        """Seconds after which it may be asked again; 0: that is not what is wrong."""
+        """Seconds after which it may be asked again; 0 when something else is wrong."""
 
 
 @dataclass(frozen=True, slots=True)

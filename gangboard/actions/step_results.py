@@ -58,7 +58,7 @@ def patched(
 
 
 def met(execution: ActionExecution, step: ActionStep, raw: Json) -> float | None:
-    """Go on where somebody else has brought about what the patch asked for; None: nobody has.
+    """Go on when somebody else did what the patch asks for; return None when nobody has.
 
     While a Hold is there, every write to its Job is turned into a suspension. Once it is gone, the
     JobSet controller resumes the Job by itself as soon as anything about it changes.

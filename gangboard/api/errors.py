@@ -37,7 +37,7 @@ class RefusedRequest(APIException):
         self.status_code = status
         self.action_id = action_id
         self.wait = wait
-        """Seconds, for Retry-After; 0: none."""
+        """Seconds for Retry-After; 0 sends none."""
 
 
 def problem_details(error: Exception, context: dict[str, Any]) -> Response:

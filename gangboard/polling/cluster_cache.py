@@ -99,7 +99,7 @@ class ClusterCache:
     unobserved: tuple[Unobserved, ...] = ()
     """As of the last assessment of everything."""
     queue_visibility: str | None = None
-    """What was known of queues when gangs were judged last; None: not judged yet."""
+    """What was known of queues when gangs were judged last; None before that."""
     unreadable: dict[str, tuple[Unobserved, ...]] = field(default_factory=dict)
     """Namespace → what of it cannot be read; "" for any. As of the last assessment."""
     trouble: KubeError | None = None
@@ -178,7 +178,7 @@ class ClusterCache:
                 self.node_usage.mark_broken(uid)
 
     def _recall(self, resource: str, version: str, data: bytes) -> bool:
-        """Take a stored object into the caches; False: another decoder has packed what is not understood here.
+        """Take a stored object into the caches; return False when another decoder packed it unreadably.
 
         Then its resource counts as never listed, so that nothing counts as gone before it was.
         """

@@ -48,7 +48,7 @@ class NodeUsageTracker:
         """Roots of gangs that hold room without being whole → their members that wait."""
         self._residents: dict[str, Resident] = {}
         self._stale: set[str] | None = None
-        """Roots whose entry in `_residents` is behind; None: all of them."""
+        """Roots whose entry in `_residents` is behind; None when all of them are."""
         self._ask = partial(self._all_residents)
 
     def put(self, model: Node | Pod | Owner | QueueEntry) -> None:

@@ -40,7 +40,7 @@ class _WaitingPod:
 
     claims: tuple[tuple[ClaimName, PodClaim], ...]
     settled_at: datetime | None
-    """From when on the absence of a claim counts; None: at once, the scheduler has looked, too."""
+    """From when on the absence of a claim counts; None when it counts at once: the scheduler has looked, too."""
 
 
 class PodClaimTracker:

@@ -117,7 +117,7 @@ def _after(start: datetime | None, seconds: int | None) -> datetime | None:
 
 
 def end_time_of(pod: HeldPod, owners: Owners) -> datetime | None:
-    """Return when a pod that nobody deletes has ended by itself, at the latest; None: not known."""
+    """Return when a pod that nobody deletes has ended by itself, at the latest; None when nothing tells."""
     if pod.comes_back or pod.deleted_at is not None:
         return None
     job = owners.get(pod.owner)

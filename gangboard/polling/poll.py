@@ -71,9 +71,9 @@ class PollReport:
 def poll_window(cluster_id: int, holder: str, stopping: threading.Event | None = None) -> bool:
     """Hold the cluster for one window, or until `stopping` is set.
 
-    False: it is not ours to go on with; another worker holds it, or this poll ended in a defect,
-    which is recorded with the cluster and tried again when the lease has run out. `poll_slots.PollSlots` see
-    to it that one worker polls a cluster only once at a time.
+    Return False when it is not ours to go on with: another worker holds it, or this poll ended in a
+    defect, which is recorded with the cluster and tried again when the lease has run out.
+    `poll_slots.PollSlots` see to it that one worker polls a cluster only once at a time.
     """
     held = acquire_lease(cluster_id, holder)
     if held is None:
@@ -164,7 +164,7 @@ def hand_back(cluster_id: int, holder: str, *, keep: bool = True) -> None:
 
 
 def _keep(cluster_id: int, holder: str) -> bool:
-    """Let the cache of a cluster rest; False: there is no room for it.
+    """Let the cache of a cluster rest; return False when there is no room for it.
 
     Who came first stays: clusters come back in turn, and if the one that comes back last pushed out
     the one that comes back next, all would be read anew.

@@ -34,8 +34,8 @@ class PollSlots:
     def begin(self, cluster_id: int) -> bool:
         """Begin a window of the cluster.
 
-        False: no slot is free, or another order of this worker polls the cluster now or soon. The
-        lease does not tell two orders of one worker apart, and each would order the next for ever.
+        Return False when no slot is free, or another order of this worker polls the cluster now or soon.
+        The lease does not tell two orders of one worker apart, and each would order the next for ever.
         """
         now = time.monotonic()
         with self._lock:
@@ -51,8 +51,9 @@ class PollSlots:
     def promise(self, cluster_id: int, following: int) -> bool:
         """Promise the slot of a cluster, whose window is ending, to another one.
 
-        False: that one has a slot of this worker, or was promised one. Without asking, two windows
-        that end together would both give way to the same cluster: the worker's own lease lets both.
+        Return False when that one has a slot of this worker, or was promised one. Without asking, two
+        windows that end together would both give way to the same cluster: the worker's own lease lets
+        both.
         """
         with self._lock:
             if self._has(following):

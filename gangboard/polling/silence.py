@@ -16,7 +16,7 @@ SETTLING = timedelta(seconds=30)
 
 
 def heard_at(visibility: Visibility) -> datetime | None:
-    """Return when these caches last got something of the cluster's objects; None: never yet.
+    """Return when these caches last got something of the cluster's objects; None before that.
 
     What it serves is no sign: an API server whose etcd is away still tells that. Neither is one
     refusal, which needs no etcd; but a cluster that refuses everything is not silent, it refuses.

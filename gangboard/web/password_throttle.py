@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 MOST = 4
 MOST_OF_ONE = 2
-"""Of one sender: a flood from there leaves slots for everybody else."""
+"""Most slots of one sender: a flood from there leaves the others for everybody else."""
 WAITING = 16
 WAITING_OF_ONE = 4
 PATIENCE = 3.0

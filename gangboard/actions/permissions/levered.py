@@ -30,9 +30,9 @@ class Levered:
     field: tuple[str, ...]
     """Path of the field that the lever writes."""
     managers: tuple[str, ...] | None = None
-    """Values of `spec.managedBy` that are not somebody else's; None: it has no such field."""
+    """Values of `spec.managedBy` that are not somebody else's; None when it has no such field."""
     parents: tuple[Parent, ...] | None = ()
-    """Controllers under which it may be changed; None: any."""
+    """Controllers under which it may be changed; None allows any."""
     parallelism: bool = False
     """`spec.parallelism` may be set to 0 and back."""
     listed: bool = False

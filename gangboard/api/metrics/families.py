@@ -23,7 +23,7 @@ _SILENT = "Of a cluster that is not up all gangs are health unknown, code not-ob
 
 
 class MetricsCollector(Collector):
-    """Hands out the figures of one moment. None: the database did not answer, and there are none."""
+    """Hands out the figures of one moment; there are none (None) when the database did not answer."""
 
     def __init__(self, metrics: Metrics | None) -> None:
         self._metrics = metrics
