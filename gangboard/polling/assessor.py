@@ -38,7 +38,6 @@ from gangboard.polling.visibility import (
 )
 from gangboard.store.gangs import unpack_memory
 from gangboard.store.models import Gang
-from gangboard.store.objects import read_objects
 from gangboard.store.observations import (
     mark_gangs_gone,
     next_version,
@@ -179,12 +178,7 @@ class Assessor:
             cache.assessments.drop(root)
             cache.rechecks.drop(root)
             cache.node_usage.mark_whole(root)
-        before: dict[str, dict[str, Any]] = {
-            row["uid"]: dict(row)
-            for row in Gang.objects.filter(
-                cluster_id=cache.claim.cluster_id, uid__in=present
-            ).values()
-        }
+        before = cache.gangs.read(present)
         rows = [self._row(facts, before, moment) for facts in self._facts(present, before, moment)]
         fresh = [row for row in rows if differs(row, before.get(row["uid"]))]
         said = {row["uid"] for row in fresh}
@@ -244,6 +238,10 @@ class Assessor:
             record_verdicts(fresh, before, at=now)
             left = mark_gangs_gone(cluster_id, gone, at=now, version=version) if gone else 0
             end_spans(cluster_id, gone, at=now)
+        for row in (*fresh, *quiet):
+            self._cache.gangs.put_stored(row)
+        for root in gone:
+            self._cache.gangs.drop(root)
         return bool(fresh or left)
 
     def _facts(
@@ -266,7 +264,7 @@ class Assessor:
         discovery = cache.discovery
         kubernetes = kubernetes_minor(discovery.server_version) if discovery is not None else None
         groups, unseen = groups_seen(cache.watched), {one.resource for one in cache.unobserved}
-        objects = read_objects(cache.claim.cluster_id, wanted, cache.models())
+        objects = cache.objects.read(wanted)
         for root in roots:
             if root not in objects:
                 continue

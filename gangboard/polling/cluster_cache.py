@@ -37,6 +37,7 @@ from gangboard.polling.assessment_index import AssessmentIndex, is_whole
 from gangboard.polling.autoscaling import AUTOSCALING, AutoscalingTracker
 from gangboard.polling.capacity import CapacityWriter
 from gangboard.polling.discovery_schedule import DiscoverySchedule
+from gangboard.polling.kept_rows import KeptGangs, KeptObjects
 from gangboard.polling.node_usage import NodeUsageTracker
 from gangboard.polling.pending import Pending
 from gangboard.polling.pod_claims import CLAIMS, PodClaimTracker
@@ -113,6 +114,8 @@ class ClusterCache:
     assessed_all: bool = False
     """Every gang was judged since these caches were made."""
     suspend_history: SuspendHistory = field(default_factory=SuspendHistory)
+    objects: KeptObjects = field(init=False)
+    gangs: KeptGangs = field(init=False)
     node_usage: NodeUsageTracker = field(init=False)
     assessments: AssessmentIndex = field(default_factory=AssessmentIndex)
     preemptions: Preemptions = field(init=False)
@@ -123,6 +126,9 @@ class ClusterCache:
 
     def __post_init__(self) -> None:
         """Make the parts that know others."""
+        models = {key: watched.resource.model for key, watched in self.watched.items()}
+        self.objects = KeptObjects(self.claim.cluster_id, models)
+        self.gangs = KeptGangs(self.claim.cluster_id)
         self.node_usage = NodeUsageTracker(self.ownership_graph, self._ref_of)
         self.pending = Pending(self.assessments)
         self.autoscaling = AutoscalingTracker(self.ownership_graph, self.watched)
@@ -130,9 +136,11 @@ class ClusterCache:
         self.preemptions = Preemptions(self.ownership_graph)
         self.capacity = CapacityWriter(self.claim, self.node_usage, self.assessments)
 
-    def models(self) -> dict[str, type[Any]]:
-        """Resource key → class of the domain, to read stored objects back."""
-        return {key: watched.resource.model for key, watched in self.watched.items()}
+    def rest(self) -> None:
+        """Nobody asks for a while: close the connections, and keep no rows."""
+        self.connection.close()
+        self.objects.clear()
+        self.gangs.clear()
 
     def warm_up(self) -> None:
         """Fill the caches from the store: what an earlier holder left is where we go on.

@@ -183,7 +183,7 @@ def _keep(cluster_id: int, holder: str) -> bool:
         if len(_resting) >= KEPT_CLUSTERS or sum(_resting.values()) + objects > KEPT_OBJECTS:
             return False
         _resting[cluster_id] = objects
-    cache.connection.close()  # nobody asks for a while
+    cache.rest()
     return True
 
 

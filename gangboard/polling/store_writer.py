@@ -17,7 +17,6 @@ from gangboard.polling.assessor import Assessor
 from gangboard.polling.changes import Batch, Changed, Listed, News, Seen
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.watched import SENTENCES_KEPT, Watched
-from gangboard.store.cluster_leases import renew_lease
 from gangboard.store.objects import owner_uid, pack, uid_or_none
 from gangboard.store.observations import (
     CHUNK,
@@ -132,16 +131,7 @@ class StoreWriter:
         Raises LeaseLostError.
         """
         now = datetime.now(UTC)
-        changed = list(self._changed.values())
-        stale, self._cache.stale_events = self._cache.stale_events, set()
-        deleted = [*self._deleted, *stale]
-        self._changed.clear()
-        self._deleted.clear()
-        for start in range(0, len(changed), CHUNK):
-            self._store(changed[start : start + CHUNK], [])
-        for start in range(0, len(deleted), CHUNK):
-            self._store([], deleted[start : start + CHUNK])
-        self._store_views()
+        self._store()
         touched, self._touched = self._touched, set()
         pages_differ, self._pages_differ = self._pages_differ, False
         if self._assessor.assess(touched | self._cache.rechecks.take(now), now, settle=settle):
@@ -150,9 +140,28 @@ class StoreWriter:
             with writing(self._cache.claim):
                 next_version(self._cache.claim.cluster_id)
 
-    def _store(self, changed: list[tuple[str, Changed]], deleted: list[str]) -> None:
-        if not changed and not deleted:
+    def _store(self) -> None:
+        """Store what was taken and from where to go on: in one transaction, of a long list in several.
+
+        From where to go on comes in the last, so that after a crash in between all is read again.
+        """
+        changed = list(self._changed.values())
+        deleted = [*self._deleted, *self._cache.stale_events]
+        self._changed.clear()
+        self._deleted.clear()
+        self._cache.stale_events.clear()
+        while len(changed) + len(deleted) > CHUNK:
+            room = CHUNK - len(changed[:CHUNK])
+            self._write(changed[:CHUNK], deleted[:room], [])
+            changed, deleted = changed[CHUNK:], deleted[room:]
+        self._write(changed, deleted, [one for one in self._cache.watched.values() if one.changed])
+
+    def _write(
+        self, changed: list[tuple[str, Changed]], deleted: list[str], views: list[Watched]
+    ) -> None:
+        if not (changed or deleted or views):
             return
+        cluster_id, kept = self._cache.claim.cluster_id, self._cache.objects
         rows = [
             ObjectRow(
                 key,
@@ -167,18 +176,17 @@ class StoreWriter:
             for key, change in changed
         ]
         with writing(self._cache.claim):
-            save_objects(self._cache.claim.cluster_id, rows)
-            delete_objects(self._cache.claim.cluster_id, deleted)
-        self.written += len(rows) + len(deleted)
-
-    def _store_views(self) -> None:
-        views = [watched for watched in self._cache.watched.values() if watched.changed]
-        if not views:
-            return
-        with writing(self._cache.claim):
-            save_views(self._cache.claim.cluster_id, self._views(views))
+            save_objects(cluster_id, rows)
+            delete_objects(cluster_id, deleted)
+            if views:
+                save_views(cluster_id, self._views(views))
+        for (_, change), row in zip(changed, rows, strict=True):
+            kept.put_stored(row.uid, change.model, row.data)
+        for uid in deleted:
+            kept.drop(uid)
         for watched in views:
             watched.changed = False
+        self.written += len(rows) + len(deleted)
 
     def _views(self, views: Iterable[Watched]) -> list[ResourceView]:
         return [
@@ -227,8 +235,7 @@ class StoreWriter:
         """At the end of a window: also the resourceVersions that moved without any change."""
         for watched in self._cache.watched.values():
             watched.changed = True
-        self._store_views()
-        renew_lease(self._cache.claim)
+        self._store()
 
 
 def _about(model: object) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 import msgspec
@@ -65,14 +65,19 @@ def read_objects(
     cluster_id: int, uids: Iterable[str], models: dict[str, type[Any]]
 ) -> dict[str, Any]:
     """Return the stored objects by uid; resources without a model in `models` are left out."""
+    return {
+        uid: unpack(data, models[resource])
+        for uid, resource, data in read_packed(cluster_id, uids)
+        if resource in models
+    }
+
+
+def read_packed(cluster_id: int, uids: Iterable[str]) -> Iterator[tuple[str, str, bytes]]:
+    """Yield (uid, resource, what `pack` made) of the stored objects."""
     wanted = list(uids)
-    found: dict[str, Any] = {}
     for start in range(0, len(wanted), BATCH):
         rows = WatchedObject.objects.filter(
             cluster_id=cluster_id, uid__in=wanted[start : start + BATCH]
         ).values_list("uid", "resource", "data")
         for uid, resource, data in rows:
-            model = models.get(resource)
-            if model is not None:
-                found[uid] = unpack(bytes(data), model)
-    return found
+            yield uid, resource, bytes(data)

@@ -154,8 +154,14 @@ def save_views(cluster_id: int, views: Iterable[ResourceView]) -> None:
 
 def next_version(cluster_id: int) -> int:
     """Raise the cluster's data version and return it."""
-    Cluster.objects.filter(pk=cluster_id).update(data_version=F("data_version") + 1)
-    return Cluster.objects.values_list("data_version", flat=True).get(pk=cluster_id)
+    table = Cluster._meta.db_table
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE {table} SET data_version = data_version + 1 WHERE id = %s RETURNING data_version",  # noqa: S608  # the name is our own
+            [cluster_id],
+        )
+        (version,) = cursor.fetchone()
+    return int(version)
 
 
 _GANG_COLUMNS = tuple(str(field.column) for field in Gang._meta.concrete_fields)
