@@ -16,7 +16,7 @@ from gangboard.actions import patches, rollback
 from gangboard.actions.actor_client import NoActorError, get_object
 from gangboard.actions.execution import ActionExecution
 from gangboard.domain.action import ActionState, StepKind, StepState, Verb
-from gangboard.kube.errors import KubeError
+from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.store import actions
 from gangboard.store.models import ActionStep
 
@@ -221,7 +221,7 @@ def _try(execution: ActionExecution, step: ActionStep) -> bool:
     try:
         execution.client.delete(hold["path"], uid=raw["metadata"]["uid"])
     except KubeError as error:
-        if not error.is_object_missing and error.code != "conflict":
+        if not error.is_object_missing and error.code != KubeErrorCode.CONFLICT:
             raise
     execution.checkpoint("removal:answered")
     raw = get_object(execution.client, hold["path"])

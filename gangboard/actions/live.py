@@ -20,7 +20,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.registry import DecodeError, OwnerKind, Resource
 from gangboard.kube.discovery import path_for
-from gangboard.kube.errors import KubeError
+from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.kube.listing import pages
 
 Model = TypeVar("Model")
@@ -129,7 +129,9 @@ class Live:
             return tuple(self._list(HOLD, namespace, {}, Hold))
         except KubeError as error:
             unserved = HOLD.key not in self.versions
-            if error.code == "not-found" or (error.code == "forbidden" and unserved):
+            if error.code == KubeErrorCode.NOT_FOUND or (
+                error.code == KubeErrorCode.FORBIDDEN and unserved
+            ):
                 return ()
             raise
 
@@ -172,7 +174,7 @@ class Live:
         try:
             return read_page(body, resource)
         except TooLargeError as error:
-            raise KubeError("too-large", f"{self.client.host}: {error}") from error
+            raise KubeError(KubeErrorCode.TOO_LARGE, f"{self.client.host}: {error}") from error
         except DecodeError as error:
             raise UnreadableError(str(error)) from error
 

@@ -9,7 +9,7 @@ from gangboard.actions.actor_client import get_object
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit
 from gangboard.domain.action import ActionState
-from gangboard.kube.errors import KubeError
+from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.store.models import ActionStep
 
 _PATCH_REJECTED = "the server rejected our request due to an error in our request"
@@ -21,25 +21,25 @@ def exit_for(execution: ActionExecution, step: ActionStep, error: KubeError) -> 
     said = error.said.message or error.sentence
     subject = step.subject
     name = f"{subject['kind']} {subject['name']}"
-    if error.code == "forbidden":
+    if error.code == KubeErrorCode.FORBIDDEN:
         return ActionExit(ActionState.FAILED, _forbidden(said))
     if error.is_object_missing:
         return ActionExit(ActionState.GONE, f"{name} is gone: {said}.")
-    if error.code == "already-exists":
+    if error.code == KubeErrorCode.ALREADY_EXISTS:
         return ActionExit(
             ActionState.CONFLICT, f"{name} is there already and was not made by this action."
         )
-    if error.code == "conflict":
+    if error.code == KubeErrorCode.CONFLICT:
         return ActionExit(ActionState.CONFLICT, f"{name} was changed at the same moment: {said}.")
-    is_rejected = error.code == "invalid" and said.rstrip(".") == _PATCH_REJECTED
+    is_rejected = error.code == KubeErrorCode.INVALID and said.rstrip(".") == _PATCH_REJECTED
     if is_rejected and step.method == "PATCH":
         return _moved_on(execution, step, name)
-    if error.code == "throttled":
+    if error.code == KubeErrorCode.THROTTLED:
         return ActionExit(
             ActionState.FAILED,
             "It was not done: the API server asked to slow down (429). Ask again in a moment.",
         )
-    if error.code == "unauthorized":
+    if error.code == KubeErrorCode.UNAUTHORIZED:
         return ActionExit(
             ActionState.FAILED, f"The API server rejected the actor's credentials: {said}."
         )

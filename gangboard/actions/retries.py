@@ -10,10 +10,17 @@ from gangboard.actions.finishing import ActionExit, exit_early, finish
 from gangboard.actions.live import UnreadableError
 from gangboard.actions.preconditions import is_expired
 from gangboard.domain.action import ActionState, StepState, Verb
-from gangboard.kube.errors import KubeError
+from gangboard.kube.errors import KubeError, KubeErrorCode
 
 TRANSIENT_CODES = frozenset(
-    {"unreachable", "timeout", "throttled", "broken-off", "server-error", "not-json"}
+    {
+        KubeErrorCode.UNREACHABLE,
+        KubeErrorCode.TIMEOUT,
+        KubeErrorCode.THROTTLED,
+        KubeErrorCode.BROKEN_OFF,
+        KubeErrorCode.SERVER_ERROR,
+        KubeErrorCode.NOT_JSON,
+    }
 )
 """Codes of errors that may be over a moment later."""
 UNKNOWN_SECONDS = 1800.0

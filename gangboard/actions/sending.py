@@ -24,7 +24,7 @@ from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early
 from gangboard.actions.verify.guarding import unguard_others
 from gangboard.domain.action import ActionState, Lever, StepKind, StepState, Verb
-from gangboard.kube.errors import KubeError, Reach
+from gangboard.kube.errors import KubeError, KubeErrorCode, Reach
 from gangboard.kube.write_client import Answer
 from gangboard.store.lever_proofs import save_lever_proof
 from gangboard.store.models import ActionStep
@@ -61,7 +61,7 @@ def _rehearse(execution: ActionExecution) -> float:
         try:
             actor_client.send(execution.client, step, dry_run=True)
         except KubeError as error:
-            if error.code in retries.TRANSIENT_CODES - {"server-error"}:
+            if error.code in retries.TRANSIENT_CODES - {KubeErrorCode.SERVER_ERROR}:
                 raise
             found = refusals.exit_for(execution, step, error)
             return exit_early(
@@ -222,7 +222,7 @@ def _failed(execution: ActionExecution, step: ActionStep, error: KubeError) -> f
         execution.checkpoint(f"{step.kind}:recorded")
         return 0.0
     if step.kind == StepKind.DELETE_HOLD.value and (
-        error.is_object_missing or error.code == "conflict"
+        error.is_object_missing or error.code == KubeErrorCode.CONFLICT
     ):
         return unknown_outcomes.resolve(execution, step)
     if step.kind == StepKind.CREATE_HOLD.value:
@@ -241,7 +241,7 @@ def _failed(execution: ActionExecution, step: ActionStep, error: KubeError) -> f
 
 def _met(execution: ActionExecution, step: ActionStep, error: KubeError) -> float | None:
     """Go on when the patch's tests failed because it is so already; None otherwise."""
-    if error.code != "invalid" or step.kind != StepKind.PATCH.value:
+    if error.code != KubeErrorCode.INVALID or step.kind != StepKind.PATCH.value:
         return None
     try:
         raw = actor_client.get_object(execution.client, step.path)

@@ -10,7 +10,7 @@ from gangboard.actions.actor_client import get_object
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import SETTLE_SECONDS, ActionExit, exit_early
 from gangboard.domain.action import ActionState, StepKind, StepState
-from gangboard.kube.errors import KubeError
+from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.store.models import ActionStep
 
 PAUSE = 0.5
@@ -112,7 +112,7 @@ def _deleted(execution: ActionExecution, step: ActionStep) -> float:
     try:
         actor_client.send(execution.client, step)
     except KubeError as error:
-        if not error.is_object_missing and error.code != "conflict":
+        if not error.is_object_missing and error.code != KubeErrorCode.CONFLICT:
             if not error.permanent:
                 raise
             return _lost(execution, step, refusals.exit_for(execution, step, error))

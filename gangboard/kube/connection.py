@@ -11,7 +11,7 @@ from types import TracebackType
 from urllib3.response import HTTPResponse
 
 from gangboard.kube.credentials import Credentials
-from gangboard.kube.errors import KubeError
+from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.kube.faults import (
     WIRE_FAULTS,
     Asked,
@@ -153,7 +153,7 @@ class Connection:
             raise not_json_fault(response.status, response.headers, body, asked)
         if not tail.endswith((b"}", b"]")):
             raise KubeError(
-                "broken-off",
+                KubeErrorCode.BROKEN_OFF,
                 f"The JSON that {asked.host} sent for {asked.request} ends in the middle,"
                 f" after {len(body)} bytes.",
                 status=response.status,
@@ -191,7 +191,8 @@ class Connection:
     def _too_large(self, asked: Asked) -> KubeError:
         limit = f"{self._max_bytes / 1024 / 1024:.3g} MiB"
         return KubeError(
-            "too-large", f"The answer of {asked.host} to {asked.request} is over {limit}."
+            KubeErrorCode.TOO_LARGE,
+            f"The answer of {asked.host} to {asked.request} is over {limit}.",
         )
 
     @staticmethod

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import msgspec
 
 from gangboard.kube.connection import JSON, Connection
-from gangboard.kube.errors import KubeError
+from gangboard.kube.errors import KubeError, KubeErrorCode
 
 AGGREGATED = ",".join(
     [
@@ -23,7 +23,15 @@ AGGREGATED = ",".join(
 )
 """One answer for all groups, since Kubernetes 1.26; older servers send the plain list."""
 
-_OF_THE_WHOLE_SERVER = frozenset({"unreachable", "tls", "unauthorized", "credentials", "throttled"})
+_OF_THE_WHOLE_SERVER = frozenset(
+    {
+        KubeErrorCode.UNREACHABLE,
+        KubeErrorCode.TLS,
+        KubeErrorCode.UNAUTHORIZED,
+        KubeErrorCode.CREDENTIALS,
+        KubeErrorCode.THROTTLED,
+    }
+)
 """Codes that say nothing about the one group that was asked for."""
 
 
@@ -170,7 +178,7 @@ def _server_version(connection: Connection) -> str:
     try:
         return _decode(connection, "/version", connection.get("/version"), _VERSION).git_version
     except KubeError as error:
-        if error.code in ("forbidden", "not-found"):
+        if error.code in (KubeErrorCode.FORBIDDEN, KubeErrorCode.NOT_FOUND):
             return ""  # for people only; some managed clusters hide it
         raise
 
@@ -202,7 +210,7 @@ def _read_aggregated(
             if version.freshness == "Stale":
                 # Its resources are those of some time ago, or none: kubectl treats it so too.
                 found.failed[title] = KubeError(
-                    "server-error",
+                    KubeErrorCode.SERVER_ERROR,
                     f"{connection.host} lists {title}, but the server behind it does not answer:"
                     " its discovery is stale.",
                 )
@@ -268,6 +276,6 @@ def _decode(connection: Connection, path: str, body: bytes, decoder: msgspec.jso
 
 def _no_discovery(connection: Connection, path: str) -> KubeError:
     return KubeError(
-        "not-json",
+        KubeErrorCode.NOT_JSON,
         f"{connection.host} answered GET {path} with JSON that is not a Kubernetes discovery.",
     )

@@ -6,19 +6,61 @@ import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
 
+
+class KubeErrorCode(StrEnum):
+    """What went wrong with a request."""
+
+    UNREACHABLE = "unreachable"
+    """No connection was made: the name or address leads nowhere, or nobody listens."""
+    TIMEOUT = "timeout"
+    """It did not end, or nothing was heard, within the deadline."""
+    TLS = "tls"
+    """The connection is not secure: a certificate, or no TLS at all."""
+    CREDENTIALS = "credentials"
+    """A kubeconfig, token or certificate cannot be used: nothing was sent."""
+    UNAUTHORIZED = "unauthorized"
+    """401: the server rejects the credentials."""
+    FORBIDDEN = "forbidden"
+    """403: who asks may not do that."""
+    NOT_FOUND = "not-found"
+    """404: neither the path nor the object, see `KubeError.is_object_missing`."""
+    GONE = "gone"
+    """410: the state that was asked for, such as a resourceVersion, is not kept any more."""
+    THROTTLED = "throttled"
+    """429: the server asks to slow down."""
+    SERVER_ERROR = "server-error"
+    """5xx, or an answer that no healthy server gives."""
+    REDIRECTED = "redirected"
+    """3xx: it leads elsewhere, which is not followed."""
+    NOT_JSON = "not-json"
+    """The answer is not one of Kubernetes."""
+    TOO_LARGE = "too-large"
+    """The answer is over one of our bounds."""
+    BROKEN_OFF = "broken-off"
+    """The answer ended in the middle."""
+    BAD_REQUEST = "bad-request"
+    """Another 4xx."""
+    ALREADY_EXISTS = "already-exists"
+    """409 to a create: there is an object of that name."""
+    CONFLICT = "conflict"
+    """409: the object is another than the request says."""
+    INVALID = "invalid"
+    """422: the server does not accept what was sent."""
+
+
 PERMANENT = frozenset(
     {
-        "tls",
-        "unauthorized",
-        "forbidden",
-        "not-found",
-        "redirected",
-        "not-json",
-        "too-large",
-        "bad-request",
-        "already-exists",
-        "invalid",
-        "credentials",
+        KubeErrorCode.TLS,
+        KubeErrorCode.UNAUTHORIZED,
+        KubeErrorCode.FORBIDDEN,
+        KubeErrorCode.NOT_FOUND,
+        KubeErrorCode.REDIRECTED,
+        KubeErrorCode.NOT_JSON,
+        KubeErrorCode.TOO_LARGE,
+        KubeErrorCode.BAD_REQUEST,
+        KubeErrorCode.ALREADY_EXISTS,
+        KubeErrorCode.INVALID,
+        KubeErrorCode.CREDENTIALS,
     }
 )
 """Codes that the same request will meet again until a person or the cluster changes something."""
@@ -79,12 +121,7 @@ class Said:
 
 
 class KubeError(Exception):
-    """A request that did not do what was asked. Chained to what caused it.
-
-    Codes: unreachable, timeout, tls, unauthorized, forbidden, not-found, gone, throttled,
-    server-error, redirected, not-json, too-large, broken-off, bad-request, credentials; of writes
-    also already-exists and conflict (409) and invalid (422).
-    """
+    """A request that did not do what was asked. Chained to what caused it. `code` is a KubeErrorCode."""
 
     def __init__(
         self,
@@ -96,8 +133,8 @@ class KubeError(Exception):
         said: Said = Said(),
         audit_id: str = "",
     ) -> None:
-        super().__init__(code, sentence)
-        self.code = code
+        super().__init__(str(code), sentence)
+        self.code = str(code)
         self.sentence = clean_text(sentence)
         """One sentence for a person: which server and path, and what was seen. No secrets."""
         self.status = status
@@ -131,7 +168,7 @@ class CredentialError(KubeError):
     """A kubeconfig, token or certificate that cannot be used, found before any request is sent."""
 
     def __init__(self, sentence: str, *, commands: tuple[str, ...] = ()) -> None:
-        super().__init__("credentials", sentence)
+        super().__init__(KubeErrorCode.CREDENTIALS, sentence)
         # A pickled exception is made again from its arguments.
         self.args = (sentence,)
         self.commands = commands

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 import urllib3.exceptions
 
-from gangboard.kube.errors import KubeError, clean_text
+from gangboard.kube.errors import KubeError, KubeErrorCode, clean_text
 from gangboard.kube.statuses import read_status
 from gangboard.kube.transport import HandshakeTimeoutError, ResolveTimeoutError
 
@@ -26,15 +26,15 @@ LONGEST_QUOTE = 300
 LONGEST_ID = 128
 
 _STATUS_CODES = {
-    401: ("unauthorized", "rejected our credentials for"),
-    403: ("forbidden", "forbids"),
-    404: ("not-found", "found nothing for"),
-    409: ("conflict", "met a conflict in"),
-    410: ("gone", "no longer has this state of"),
-    422: ("invalid", "does not accept"),
-    429: ("throttled", "asks us to slow down for"),
+    401: (KubeErrorCode.UNAUTHORIZED, "rejected our credentials for"),
+    403: (KubeErrorCode.FORBIDDEN, "forbids"),
+    404: (KubeErrorCode.NOT_FOUND, "found nothing for"),
+    409: (KubeErrorCode.CONFLICT, "met a conflict in"),
+    410: (KubeErrorCode.GONE, "no longer has this state of"),
+    422: (KubeErrorCode.INVALID, "does not accept"),
+    429: (KubeErrorCode.THROTTLED, "asks us to slow down for"),
 }
-_ALREADY_EXISTS = ("already-exists", "already has the object of")
+_ALREADY_EXISTS = (KubeErrorCode.ALREADY_EXISTS, "already has the object of")
 _CERTIFICATE_FAULTS = {
     9: "is not valid yet",
     10: "has expired",
@@ -74,23 +74,29 @@ def connect_fault(error: Exception, asked: Asked) -> KubeError:
     """Why there is no connection."""
     host = asked.host
     if isinstance(error, ssl.SSLError):
-        return KubeError("tls", _tls_sentence(error, host))
+        return KubeError(KubeErrorCode.TLS, _tls_sentence(error, host))
     if isinstance(error, socket.gaierror):
         why = clean_text(error.strerror or "unknown", 100)
-        return KubeError("unreachable", f"The name of {host} was not resolved ({why}).")
+        return KubeError(KubeErrorCode.UNREACHABLE, f"The name of {host} was not resolved ({why}).")
     within = f"within {asked.connect_seconds:g} s"
     if isinstance(error, ResolveTimeoutError):
-        return KubeError("unreachable", f"The name of {host} was not resolved {within}.")
+        return KubeError(
+            KubeErrorCode.UNREACHABLE, f"The name of {host} was not resolved {within}."
+        )
     if isinstance(error, HandshakeTimeoutError):
-        return KubeError("timeout", f"{host} did not finish the TLS handshake {within}.")
+        return KubeError(
+            KubeErrorCode.TIMEOUT, f"{host} did not finish the TLS handshake {within}."
+        )
     if isinstance(error, TimeoutError):
-        return KubeError("unreachable", f"{host} did not take a connection {within}.")
+        return KubeError(KubeErrorCode.UNREACHABLE, f"{host} did not take a connection {within}.")
     if isinstance(error, ConnectionRefusedError):
-        return KubeError("unreachable", f"{host} refuses connections: nothing listens there.")
+        return KubeError(
+            KubeErrorCode.UNREACHABLE, f"{host} refuses connections: nothing listens there."
+        )
     if isinstance(error, ConnectionError):
-        return KubeError("unreachable", f"{host} broke off while we connected.")
+        return KubeError(KubeErrorCode.UNREACHABLE, f"{host} broke off while we connected.")
     why = clean_text(getattr(error, "strerror", None) or str(error), 100)
-    return KubeError("unreachable", f"{host} cannot be reached ({why}).")
+    return KubeError(KubeErrorCode.UNREACHABLE, f"{host} cannot be reached ({why}).")
 
 
 def _tls_sentence(error: ssl.SSLError, host: str) -> str:
@@ -116,24 +122,30 @@ def answer_fault(error: Exception, asked: Asked) -> KubeError:
     request = asked.request
     if isinstance(error, TimeoutError | urllib3.exceptions.TimeoutError):
         return KubeError(
-            "timeout", f"{asked.host} did not complete {request} within {asked.seconds:g} s."
+            KubeErrorCode.TIMEOUT,
+            f"{asked.host} did not complete {request} within {asked.seconds:g} s.",
         )
     if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
-        return KubeError("tls", _tls_sentence(error, asked.host))
+        return KubeError(KubeErrorCode.TLS, _tls_sentence(error, asked.host))
     if isinstance(error, http.client.RemoteDisconnected):
         return KubeError(
-            "broken-off", f"{asked.host} closed the connection without an answer to {request}."
+            KubeErrorCode.BROKEN_OFF,
+            f"{asked.host} closed the connection without an answer to {request}.",
         )
     if isinstance(error, urllib3.exceptions.DecodeError):
         return KubeError(
-            "broken-off", f"{asked.host} sent an answer to {request} with damaged compression."
+            KubeErrorCode.BROKEN_OFF,
+            f"{asked.host} sent an answer to {request} with damaged compression.",
         )
     if isinstance(error, http.client.BadStatusLine | http.client.LineTooLong) or (
         type(error) is http.client.HTTPException
     ):
-        return KubeError("not-json", f"{asked.host} does not speak HTTP: {request} got no headers.")
+        return KubeError(
+            KubeErrorCode.NOT_JSON, f"{asked.host} does not speak HTTP: {request} got no headers."
+        )
     return KubeError(
-        "broken-off", f"{asked.host} broke off in the middle of its answer to {request}."
+        KubeErrorCode.BROKEN_OFF,
+        f"{asked.host} broke off in the middle of its answer to {request}.",
     )
 
 
@@ -141,18 +153,18 @@ def status_fault(status: int, headers: Mapping[str, str], body: bytes, asked: As
     """Why a complete answer is not the one that was asked for."""
     if 300 <= status < 400:
         return KubeError(
-            "redirected",
+            KubeErrorCode.REDIRECTED,
             f"{asked.host} redirects {asked.request} elsewhere ({status}), which is not followed;"
             " an API server does not do this.",
             status=status,
         )
     said = read_status(body, asked.secret)
     if status >= 500:
-        code, verb = "server-error", "failed to answer"
+        code, verb = KubeErrorCode.SERVER_ERROR, "failed to answer"
     elif status == 409 and said.reason == "AlreadyExists":
         code, verb = _ALREADY_EXISTS
     else:
-        code, verb = _STATUS_CODES.get(status, ("bad-request", "does not understand"))
+        code, verb = _STATUS_CODES.get(status, (KubeErrorCode.BAD_REQUEST, "does not understand"))
     quote = clean_text(said.message, LONGEST_QUOTE)
     words = quote or f"it sent {describe(headers, body)}, not a Kubernetes status."
     return KubeError(
@@ -176,7 +188,7 @@ def audit_id(headers: Mapping[str, str]) -> str:
 def not_json_fault(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) -> KubeError:
     """A success whose content cannot be an answer of Kubernetes."""
     return KubeError(
-        "not-json",
+        KubeErrorCode.NOT_JSON,
         f"{asked.host} answered {asked.request} with {describe(headers, body, status)} instead of"
         " JSON: something between us and the API server, or no API server at all.",
         status=status,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, TypeVar
 
 from gangboard.kube.connection import Query
-from gangboard.kube.errors import KubeError
+from gangboard.kube.errors import KubeError, KubeErrorCode
 
 PAGE_BYTES_TARGET = 64 * 1024 * 1024
 MOST_PAGES = 5000
@@ -72,13 +72,13 @@ def pages(
             limit = max(1, limit // 2)
         size += len(body)
         if size > most:
-            raise _endless(reader, path, "too-large", f"{most / 1024**3:.3g} GiB")
+            raise _endless(reader, path, KubeErrorCode.TOO_LARGE, f"{most / 1024**3:.3g} GiB")
         page = decode(body)
         del body  # while the caller works on the page, its text need not stay in memory
         token = page.continue_token
         if token in seen:
             raise KubeError(
-                "server-error",
+                KubeErrorCode.SERVER_ERROR,
                 f"{reader.host} goes round in circles: it gave the same continue token twice"
                 f" while listing {path}.",
             )
@@ -87,8 +87,8 @@ def pages(
         if not token:
             return
         if until is not None and time.monotonic() > until:
-            raise _endless(reader, path, "timeout", f"{seconds:g} s")
-    raise _endless(reader, path, "too-large", f"{MOST_PAGES} pages")
+            raise _endless(reader, path, KubeErrorCode.TIMEOUT, f"{seconds:g} s")
+    raise _endless(reader, path, KubeErrorCode.TOO_LARGE, f"{MOST_PAGES} pages")
 
 
 def _endless(reader: Reader, path: str, code: str, most: str) -> KubeError:
@@ -106,6 +106,6 @@ def _page(
         try:
             return reader.get(path, asked), limit
         except KubeError as error:
-            if error.code != "too-large" or limit == 1:
+            if error.code != KubeErrorCode.TOO_LARGE or limit == 1:
                 raise
         limit //= 2

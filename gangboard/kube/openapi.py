@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 
 from gangboard.kube.connection import Connection
-from gangboard.kube.errors import KubeError
+from gangboard.kube.errors import KubeError, KubeErrorCode
 
 LONGEST_HASH = 64
 """Characters that are kept; servers give a SHA-512 in hexadecimal, 128."""
@@ -35,7 +35,7 @@ def schema_hash(connection: Connection, group: str, version: str) -> str:
     try:
         body = connection.get("/openapi/v3")
     except KubeError as error:
-        if error.code in ("forbidden", "not-found"):
+        if error.code in (KubeErrorCode.FORBIDDEN, KubeErrorCode.NOT_FOUND):
             return ""
         raise
     try:

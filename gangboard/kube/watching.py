@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 
 from gangboard.kube.connection import Connection, Query
-from gangboard.kube.errors import KubeError
+from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.kube.faults import WIRE_FAULTS
 from gangboard.kube.framing import FramingError, LineSplitter, LineTooLongError, Unchunker
 from gangboard.kube.transport import DeadlineSocket, TLSConnection
@@ -119,7 +119,7 @@ class Watch:
             if self._closed.is_set():
                 return
         if splitter.has_rest or (frames and not frames.finished):
-            raise self._error("broken-off", "broke off in the middle of")
+            raise self._error(KubeErrorCode.BROKEN_OFF, "broke off in the middle of")
 
     def _read(self, wire: DeadlineSocket, heard_at: float, ends_at: float) -> bytes | None:
         """Wait for at least one byte and return what has arrived; empty at its end, None when we end it."""
@@ -137,18 +137,20 @@ class Watch:
                 return None
             silent = f"{time.monotonic() - heard_at:.3g} s"
             raise self._error(
-                "timeout", "is silently dead: nothing, not even a bookmark, came for", silent
+                KubeErrorCode.TIMEOUT,
+                "is silently dead: nothing, not even a bookmark, came for",
+                silent,
             ) from error
         except WIRE_FAULTS as error:
-            raise self._error("broken-off", "broke off in the middle of") from error
+            raise self._error(KubeErrorCode.BROKEN_OFF, "broke off in the middle of") from error
 
     def _split(self, data: bytes, frames: Unchunker | None, splitter: LineSplitter) -> list[bytes]:
         try:
             return splitter.feed(frames.feed(data) if frames else data)
         except LineTooLongError as error:
-            raise self._error("too-large", "sent a line over 16 MiB in") from error
+            raise self._error(KubeErrorCode.TOO_LARGE, "sent a line over 16 MiB in") from error
         except FramingError as error:
-            raise self._error("broken-off", "garbled") from error
+            raise self._error(KubeErrorCode.BROKEN_OFF, "garbled") from error
 
     def _error(self, code: str, verb: str, silent: str = "") -> KubeError:
         host = self._connection.host

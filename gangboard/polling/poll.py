@@ -11,7 +11,7 @@ from django.conf import settings
 
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
-from gangboard.kube.errors import KubeError
+from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.logs import get_logger
 from gangboard.polling.cluster_cache import ClusterCache, resources
 from gangboard.polling.watched import Watched
@@ -213,7 +213,7 @@ def _new_cache(held: ClusterLease, cluster: Cluster) -> ClusterCache | None:
         connection = Connection(credentials)
     except (SecretUnreadableError, KubeError) as error:
         sentence = error.sentence if isinstance(error, KubeError) else str(error)
-        _record_problem(held, "credentials", sentence)
+        _record_problem(held, KubeErrorCode.CREDENTIALS.value, sentence)
         log.warning("credentials unusable", cluster=cluster.name, why=sentence)
         return None
     cache = ClusterCache(

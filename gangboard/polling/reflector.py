@@ -21,7 +21,7 @@ from gangboard.domain.registry import DecodeError
 from gangboard.domain.watch_state import WatchState
 from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import path_for
-from gangboard.kube.errors import KubeError
+from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.kube.listing import pages
 from gangboard.kube.watching import Watch
 from gangboard.polling.changes import Batch, Changed, Listed, News, Seen
@@ -112,7 +112,7 @@ class Reflector(threading.Thread):
                 self.is_listing = False
                 if self._halted.is_set():
                     return
-                if error.code == "gone" or failures >= FAILURES_BEFORE_LIST:
+                if error.code == KubeErrorCode.GONE or failures >= FAILURES_BEFORE_LIST:
                     self._resource_version = ""
                     if failures == 0:
                         failures = 1
@@ -135,11 +135,13 @@ class Reflector(threading.Thread):
 
     def _report(self, error: KubeError) -> None:
         self.error = error
-        self.vanished = error.code == "not-found"
+        self.vanished = error.code == KubeErrorCode.NOT_FOUND
         if error.retry_after:
             self._watched.put_off = PutOff(error, time.monotonic() + error.retry_after)
         self._watched.tried_at = datetime.now(UTC)
-        state = WatchState.FORBIDDEN if error.code == "forbidden" else WatchState.FAILING
+        state = (
+            WatchState.FORBIDDEN if error.code == KubeErrorCode.FORBIDDEN else WatchState.FAILING
+        )
         self._hand_over(Seen(self._watched.resource.key, state, error.sentence))
 
     def _hand_over(self, news: News) -> None:
@@ -194,9 +196,9 @@ class Reflector(threading.Thread):
         try:
             return read_page(body, self._watched.resource)
         except TooLargeError as error:
-            raise KubeError("too-large", f"{self._connection.host}: {error}") from error
+            raise KubeError(KubeErrorCode.TOO_LARGE, f"{self._connection.host}: {error}") from error
         except DecodeError as error:
-            raise KubeError("not-json", str(error)) from error
+            raise KubeError(KubeErrorCode.NOT_JSON, str(error)) from error
 
     def _hand_on(self, page: Page, seen: set[str], troubled: set[tuple[str, str]]) -> None:
         batch = Batch(self._watched.resource.key, problems=list(page.problems))
@@ -263,7 +265,7 @@ class Reflector(threading.Thread):
             self._vouch()  # it lived for as long as we let it
         elif not lives.is_set() and not self._halted.is_set():
             raise KubeError(
-                "broken-off",
+                KubeErrorCode.BROKEN_OFF,
                 f"The watch of {self._path} on {self._connection.host} ended at once, without a word.",
             )
 
@@ -281,9 +283,9 @@ class Reflector(threading.Thread):
         try:
             event = read_event(line, self._watched.resource)
         except DecodeError as error:
-            raise KubeError("broken-off", str(error)) from error
+            raise KubeError(KubeErrorCode.BROKEN_OFF, str(error)) from error
         if event.type == "ERROR":
-            code = "gone" if event.status_code == 410 else "server-error"
+            code = KubeErrorCode.GONE if event.status_code == 410 else KubeErrorCode.SERVER_ERROR
             raise KubeError(code, event.message or "the watch ended with an error")
         if event.type == "DELETED":
             self._take_deletion(batch, event)

@@ -13,7 +13,7 @@ from gangboard.decode.admission_policies import POLICY
 from gangboard.decode.holds import HOLD
 from gangboard.domain.watch_state import WatchState
 from gangboard.kube.discovery import Discovery, discover
-from gangboard.kube.errors import KubeError
+from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.kube.openapi import schema_hash
 from gangboard.logs import get_logger
 from gangboard.polling.assessor import Assessor
@@ -131,7 +131,9 @@ class Window:
         self.error = schedule.error
         if self.error is None and self._list_only:
             host = self._cache.connection.host
-            self.error = KubeError("timeout", f"{host} did not say in time what it serves.")
+            self.error = KubeError(
+                KubeErrorCode.TIMEOUT, f"{host} did not say in time what it serves."
+            )
         if self.error is not None:
             self.writer.write_contact(None, *self._problem(), at_once=True)
         if not self._list_only:
