@@ -84,11 +84,13 @@ class Engine:
 
     def _take(self, action_id: str) -> ActionExecution | None:
         # A name of its own for each call: two threads of one worker are two holders.
-        held = actions.claim(action_id, f"{self.holder}/{uuid.uuid4().hex[:8]}", self.clock)
-        if held is None:
+        lease = actions.acquire_lease(
+            action_id, f"{self.holder}/{uuid.uuid4().hex[:8]}", self.clock
+        )
+        if lease is None:
             return None
         action = Action.objects.select_related("cluster").get(pk=action_id)
-        execution = ActionExecution(held, self.clock, self.checkpoint, self.open_client, action)
+        execution = ActionExecution(lease, self.clock, self.checkpoint, self.open_client, action)
         execution.reload_steps()
         return execution
 
@@ -115,14 +117,14 @@ class Engine:
             execution.renew()
             delay = _next(execution)
             if execution.action.due_at is None:
-                actions.release(execution.claim)
+                actions.release_lease(execution.lease)
                 return None
             worked = self.clock.monotonic() - started
             others_wait = delay > 0 and bool(
                 actions.due_actions(self.clock, waited=STARVED_SECONDS, most=1)
             )
             if worked + delay > SLICE_SECONDS or delay > NAP_SECONDS or others_wait:
-                actions.put_off(execution.claim, self.clock, delay)
+                actions.put_off(execution.lease, self.clock, delay)
                 return delay
             self.clock.sleep(delay)
 
@@ -140,9 +142,9 @@ class Engine:
         ):
             finishing.exit_early(execution, ActionExit(ActionState.FAILED, STUMBLED))
         if execution.action.due_at is None:
-            actions.release(execution.claim)
+            actions.release_lease(execution.lease)
             return None
-        actions.put_off(execution.claim, self.clock, FALL_PAUSE * falls)
+        actions.put_off(execution.lease, self.clock, FALL_PAUSE * falls)
         return FALL_PAUSE * falls
 
     def finish(self, action_id: str, *, seconds: float = 600.0) -> Action:

@@ -1,6 +1,6 @@
 """The execution of one action by one worker: its row, its steps, and the only way to change them.
 
-Every change goes through `write`: one transaction that confirms the claim, changes the row, adds the
+Every change goes through `write`: one transaction that confirms the lease, changes the row, adds the
 audit line and raises the cluster's data version. Nothing is sent while one is open.
 """
 
@@ -16,7 +16,7 @@ from gangboard.actions.clock import Clock
 from gangboard.domain.action import ActionState
 from gangboard.logs import get_logger
 from gangboard.store import actions
-from gangboard.store.actions import LEASE_SECONDS, ActionLostError, Claim
+from gangboard.store.actions import LEASE_SECONDS, ActionLease, ActionLostError
 from gangboard.store.audit import audit
 from gangboard.store.models import Action, ActionStep
 
@@ -32,7 +32,7 @@ SLOWEST_REQUEST = 15.0
 class ActionExecution:
     """What a worker knows while it carries an action out."""
 
-    claim: Claim
+    lease: ActionLease
     clock: Clock
     checkpoint: Checkpoint
     open_client: ClientFactory
@@ -79,7 +79,7 @@ class ActionExecution:
     def renew(self) -> None:
         """Keep the action for another lease time. Raises ActionLostError."""
         started = self.clock.monotonic()
-        with actions.writing(self.claim, self.clock):
+        with actions.writing(self.lease, self.clock):
             pass
         self._confirmed = started
 
@@ -115,7 +115,7 @@ class ActionExecution:
         if context:
             columns["context"] = self.context
         started = self.clock.monotonic()
-        with actions.writing(self.claim, self.clock):
+        with actions.writing(self.lease, self.clock):
             if columns:
                 actions.change(self.action, columns)
             if step is not None and step_columns:

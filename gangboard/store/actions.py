@@ -1,7 +1,7 @@
 """Actions in and out of their tables: the outbox, its fenced leases.
 
 A worker owns the row of an action as it owns a cluster: by a number that goes up at each change of
-hands. All of its writes go through `writing(claim)`, which confirms the number first, so a worker
+hands. All of its writes go through `writing(lease)`, which confirms the number first, so a worker
 that was taken over writes nothing. Times of leases and of due rows are those of the database.
 """
 
@@ -32,7 +32,7 @@ class ActionLostError(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ActionLease:
     """Proof of holding an action: valid as long as the row still says the same."""
 
     action_id: str
@@ -40,38 +40,38 @@ class Claim:
     number: int
 
 
-def claim(action_id: str, holder: str, clock: DatabaseClock) -> Claim | None:
+def acquire_lease(action_id: str, holder: str, clock: DatabaseClock) -> ActionLease | None:
     """Take an action that is due and that nobody holds; None when there is nothing to take."""
     due = Action.objects.filter(pk=action_id, due_at__lte=clock.database_now())
     number = LEASES.take_numbered(due, holder, clock)
-    return None if number is None else Claim(action_id, holder, number)
+    return None if number is None else ActionLease(action_id, holder, number)
 
 
 @contextmanager
-def writing(held: Claim, clock: DatabaseClock) -> Iterator[None]:
+def writing(lease: ActionLease, clock: DatabaseClock) -> Iterator[None]:
     """Open a transaction that is only committed while the action is ours. Raises ActionLostError."""
     with transaction.atomic():
-        if LEASES.extend(_row(held), clock) != 1:
-            raise ActionLostError(f"action {held.action_id} was taken over")
+        if LEASES.extend(_row(lease), clock) != 1:
+            raise ActionLostError(f"action {lease.action_id} was taken over")
         yield
 
 
-def put_off(held: Claim, clock: DatabaseClock, seconds: float) -> None:
+def put_off(lease: ActionLease, clock: DatabaseClock, seconds: float) -> None:
     """Let go of an action that is to be looked at again in a while. Raises ActionLostError."""
-    with writing(held, clock):
-        Action.objects.filter(pk=held.action_id).update(
+    with writing(lease, clock):
+        Action.objects.filter(pk=lease.action_id).update(
             due_at=clock.database_now(seconds), held_until=None, holder=""
         )
 
 
-def release(held: Claim) -> None:
+def release_lease(lease: ActionLease) -> None:
     """Let go of an action with which nothing is left to do."""
-    _row(held).update(held_until=None, holder="")
+    _row(lease).update(held_until=None, holder="")
 
 
-def _row(held: Claim) -> QuerySet[Action]:
+def _row(lease: ActionLease) -> QuerySet[Action]:
     """Return the row while it says that it is held so."""
-    return Action.objects.filter(pk=held.action_id, holder=held.holder, number=held.number)
+    return Action.objects.filter(pk=lease.action_id, holder=lease.holder, number=lease.number)
 
 
 def due_actions(
