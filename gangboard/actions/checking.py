@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from gangboard.actions import hold_expiry, patches, preconditions, refusals, registered_kinds
@@ -26,7 +26,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.reading.job_holds import hold_on
 from gangboard.domain.reading.wording import label
-from gangboard.store import action_context
+from gangboard.store import action_context, actions
 from gangboard.store.levers import read_levers
 from gangboard.store.models import ActionStep, Cluster, Gang
 
@@ -43,7 +43,7 @@ def check(execution: ActionExecution) -> float:
             execution, ActionExit(ActionState.FAILED, f"Cluster {name} is not watched any more.")
         )
     stored = _stored_ground(execution, cluster)
-    levers = replace(read_levers(cluster), forced=execution.action.forced)
+    levers = read_levers(cluster, forced=execution.action.forced)
     if not levers.has_actor:
         if stored is None:
             return exit_early(execution, _refused(f"Cluster {cluster.name} has no actor.", ""))
@@ -94,11 +94,8 @@ def _plan(execution: ActionExecution, ground: ActionContext, levers: ClusterLeve
     return plan(
         ground,
         levers,
-        verb=Verb(action.verb),
-        uid=action.uid,
-        until=action.until,
+        actions.request_of(action),
         by=action.actor_name,
-        reason=action.reason,
         action=action.pk,
         now=execution.now,
     )

@@ -10,16 +10,12 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, Max, Q
 
 from gangboard.actions.preconditions import VIA_GANGBOARD
-from gangboard.actions.requests import ActionRequest
 from gangboard.actions.seen_holds import Mark, read_holds
-from gangboard.actions.service import GANGBOARD, new_action
-from gangboard.domain.action import ActionContext, ActionTarget, Lever, Verb
+from gangboard.domain.action import ActionContext, ActionRequest, ActionTarget, Lever, Verb
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
-from gangboard.store import action_context
-from gangboard.store.actions import is_read_only
-from gangboard.store.gangs import gang_id
+from gangboard.store import action_context, actions
 from gangboard.store.models import Action, Cluster
 from gangboard.store.row_leases import DatabaseClock
 
@@ -44,7 +40,7 @@ def release_expired(now: datetime, clock: DatabaseClock, seen: Collection[Mark])
     first. However many are overdue, what is known of them is read in a few queries.
     """
     made: list[str] = []
-    if is_read_only(None):
+    if actions.is_read_only(None):
         return made
     for expired in _not_tried_lately(_expired(now, seen), now):
         try:
@@ -120,15 +116,10 @@ def _request_release(expired: ExpiredHold, now: datetime, clock: DatabaseClock) 
     gang = action_context.find_gang(cluster.pk, ref.uid)
     end = expired.until.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     target = ActionTarget(cluster.name, ref.group, ref.kind, ref.namespace, ref.name, ref.uid)
-    return new_action(
-        cluster,
-        ActionRequest(Verb.RESUME, target, f"The Hold was to end at {end}.", via=VIA_GANGBOARD),
-        now=now,
-        gang=gang_id(cluster.name, gang.uid if gang is not None else ref.uid),
-        user_id=None,
-        actor=GANGBOARD,
-        clock=clock,
+    action_request = ActionRequest(
+        Verb.RESUME, target, f"The Hold was to end at {end}.", via=VIA_GANGBOARD
     )
+    return actions.create(action_request, cluster, gang, None, now=now, clock=clock)
 
 
 def was_extended(ground: ActionContext, job: str, now: datetime) -> bool:

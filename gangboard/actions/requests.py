@@ -1,15 +1,25 @@
-"""What a request to act says, the errors that it can meet, and its answers."""
+"""Requests to act: is one complete, may this person make it, does it fit the stored object; and what is answered."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from gangboard.domain.action import ActionTarget, Verb
+from gangboard.actions import registered_kinds
+from gangboard.domain.action import ActionRequest, ActionTarget
+from gangboard.domain.hold import LONGEST_REASON, SHORTEST_REASON
+from gangboard.domain.owner import Owner
+from gangboard.store import action_context
+from gangboard.store.access import Viewer
+from gangboard.store.models import Cluster, Gang
 
 MOST_AT_ONCE = 50
 """Objects of one confirmation."""
+LONGEST_HOLD = timedelta(days=30)
+LONGEST_KEY = 200
+_LONGEST = {"cluster": 63, "api_group": 253, "kind": 63, "namespace": 253, "name": 253, "uid": 64}
+_LARGEST_GENERATION = 2**63 - 1
 
 
 class RequestErrorCode(StrEnum):
@@ -30,6 +40,22 @@ class RequestErrorCode(StrEnum):
     TOO_MANY = "too-many"
     """429: this person has asked for too much within this minute; `wait` is how long it lasts."""
 
+    @property
+    def status(self) -> int:
+        """What it is in HTTP."""
+        return _STATUSES[self]
+
+
+_STATUSES = {
+    RequestErrorCode.INVALID: 400,
+    RequestErrorCode.FORBIDDEN: 403,
+    RequestErrorCode.NOT_FOUND: 404,
+    RequestErrorCode.MOVED_ON: 409,
+    RequestErrorCode.BUSY: 409,
+    RequestErrorCode.KEY_REUSED: 422,
+    RequestErrorCode.TOO_MANY: 429,
+}
+
 
 class RequestError(ValueError):
     """The request cannot be taken. The text is one sentence for the one who asked."""
@@ -42,22 +68,6 @@ class RequestError(ValueError):
         self.action_id = action_id
         self.wait = wait
         """Seconds after which it may be asked again; 0 when something else is wrong."""
-
-
-@dataclass(frozen=True, slots=True)
-class ActionRequest:
-    """What a person asks for. Text is checked here, not trusted."""
-
-    verb: Verb
-    target: ActionTarget
-    reason: str
-    until: datetime | None = None
-    idempotency_key: str = ""
-    """Unique per person; empty: none, as for a form without JavaScript that carries its own."""
-    forced: bool = False
-    """Try a lever that is not proved; for admins."""
-    via: str = "api"
-    """`page` or `api`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +85,121 @@ class RequestResult:
     target: ActionTarget
     action_id: str = ""
     refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a request is about, as stored."""
+
+    cluster: Cluster
+    gang: Gang | None
+    """The one that the object belongs to."""
+
+
+def check(
+    action_request: ActionRequest, *, now: datetime, reason_needed: bool = True
+) -> ActionRequest:
+    """Return the request with its reason stripped. Raises RequestError (INVALID)."""
+    reason = " ".join(action_request.reason.split())
+    target = action_request.target
+    for name, longest in _LONGEST.items():
+        value = getattr(target, name)
+        if "\x00" in value or len(value) > longest or (not value and name != "api_group"):
+            raise _invalid(f"The target's {name} is missing, or longer than {longest} characters.")
+    if target.generation is not None and not 0 < target.generation <= _LARGEST_GENERATION:
+        raise _invalid("The target's generation must be a positive number.")
+    if registered_kinds.owner_kind(target.api_group, target.kind) is None:
+        raise _invalid(f"gangboard does not know how to suspend objects of kind {target.kind}.")
+    if reason_needed and len(reason) < SHORTEST_REASON:
+        raise _invalid(f"A reason of at least {SHORTEST_REASON} characters is needed.")
+    if len(reason) > LONGEST_REASON or "\x00" in reason:
+        raise _invalid(f"The reason has more than {LONGEST_REASON} characters.")
+    if (
+        len(action_request.idempotency_key) > LONGEST_KEY
+        or "\x00" in action_request.idempotency_key
+    ):
+        raise _invalid(f"The idempotency key has more than {LONGEST_KEY} characters.")
+    return replace(action_request, reason=reason, until=_checked_until(action_request.until, now))
+
+
+def _checked_until(until: datetime | None, now: datetime) -> datetime | None:
+    if until is None:
+        return None
+    if until.tzinfo is None:
+        raise _invalid("The end of the Hold needs a time zone.")
+    try:
+        until = until.astimezone(UTC)
+    except OverflowError as error:
+        raise _invalid("The end of the Hold is not a time that a calendar knows.") from error
+    if until <= now:
+        raise _invalid(f"The end of the Hold, {until:%Y-%m-%d %H:%M} UTC, is over already.")
+    if until > now + LONGEST_HOLD:
+        raise _invalid(f"A Hold can last at most {LONGEST_HOLD.days} days.")
+    return until
+
+
+def find_subject(viewer: Viewer, action_request: ActionRequest) -> Subject:
+    """Return where the object of a request is.
+
+    Raises RequestError: NOT_FOUND for what is not there or not visible alike, FORBIDDEN, MOVED_ON.
+    """
+    target = action_request.target
+    kind = registered_kinds.owner_kind(target.api_group, target.kind)
+    cluster = Cluster.objects.filter(name=target.cluster).first()
+    found = None
+    if cluster is not None and kind is not None and viewer.sees(cluster.pk, target.namespace):
+        found = action_context.find_object(
+            cluster, kind.resource.key, target.namespace, target.name
+        )
+    if cluster is None or not isinstance(found, Owner):
+        raise not_found(target)
+    check_rights(viewer, action_request, cluster)
+    _check_same(action_request, found)
+    return Subject(cluster, action_context.find_gang(cluster.pk, target.uid, found))
+
+
+def check_rights(viewer: Viewer, action_request: ActionRequest, cluster: Cluster) -> None:
+    """Raise RequestError (FORBIDDEN) unless this person, with this credential, may ask for it."""
+    target = action_request.target
+    where = f"namespace {target.namespace} of cluster {cluster.name}"
+    if not viewer.may_act:
+        raise RequestError(
+            RequestErrorCode.FORBIDDEN, f"This token may only read; acting in {where} needs more."
+        )
+    if not viewer.may_operate(cluster.pk, target.namespace):
+        raise RequestError(RequestErrorCode.FORBIDDEN, f"{viewer.name} is no operator of {where}.")
+    if action_request.forced and not viewer.administers(cluster.pk, target.namespace):
+        raise RequestError(
+            RequestErrorCode.FORBIDDEN,
+            f"Only an admin of {where} may try a lever that is not proved.",
+        )
+
+
+def _check_same(action_request: ActionRequest, found: Owner) -> None:
+    target, meta = action_request.target, found.meta
+    name = f"{target.kind} {target.name}"
+    if meta.ref.uid != target.uid:
+        raise RequestError(
+            RequestErrorCode.MOVED_ON,
+            f"Another object has the name {target.name} now: its uid is {meta.ref.uid}, "
+            f"you saw {target.uid}.",
+        )
+    # One that saw a newer generation than the poll is not refused: the live look decides.
+    if target.generation is not None and target.generation < meta.generation:
+        raise RequestError(
+            RequestErrorCode.MOVED_ON,
+            f"{name} has changed since you looked: it is at generation {meta.generation}, "
+            f"you saw {target.generation}.",
+        )
+
+
+def not_found(target: ActionTarget) -> RequestError:
+    """Return the error for what is not there, or not visible."""
+    return RequestError(
+        RequestErrorCode.NOT_FOUND,
+        f"There is no {target.kind} {target.namespace}/{target.name} in cluster {target.cluster}.",
+    )
+
+
+def _invalid(sentence: str) -> RequestError:
+    return RequestError(RequestErrorCode.INVALID, sentence)

@@ -4,58 +4,36 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
 from django.db import IntegrityError, transaction
 
-from gangboard.actions import validation
+from gangboard.actions import requests
 from gangboard.actions.dispatch import wake
 from gangboard.actions.requests import (
     MOST_AT_ONCE,
     AcceptedRequest,
-    ActionRequest,
     RequestError,
     RequestErrorCode,
     RequestResult,
 )
 from gangboard.diagnosis.policy.plan import plan
-from gangboard.domain.action import ActionState, Plan
+from gangboard.domain.action import ActionRequest, Plan
 from gangboard.domain.silence import why_closed
 from gangboard.store import action_context, actions, rate_limits
 from gangboard.store.access import Viewer
 from gangboard.store.audit import audit
-from gangboard.store.gangs import gang_id
 from gangboard.store.levers import read_levers
 from gangboard.store.models import Action, Cluster
 from gangboard.store.outages import SILENT_AFTER
 from gangboard.store.row_leases import DatabaseClock, RealDatabaseClock
 
-__all__ = [
-    "MOST_AT_ONCE",
-    "AcceptedRequest",
-    "ActionRequest",
-    "RequestError",
-    "RequestErrorCode",
-    "RequestResult",
-    "begin_export",
-    "end_export",
-    "preview",
-    "request",
-    "request_many",
-    "stop_batch",
-]
-
-LIFE_SECONDS = 300.0
-"""How long a request may wait before it is sent; then the one who asked has moved on."""
 MINUTE = timedelta(minutes=1)
 MOST_A_MINUTE = 2 * MOST_AT_ONCE + 20
 """Requests of one person: two confirmations of the largest kind and some single ones."""
 LONGEST_EXPORT = timedelta(minutes=10)
 DATABASE = RealDatabaseClock()
-GANGBOARD = "gangboard"
-"""The actor of what nobody asked for at that moment: the end of a Hold."""
 
 
 def preview(
@@ -72,47 +50,18 @@ def preview(
     is silent: what would be done is not known then, as on its pages. What is asked for nevertheless
     is taken: the act worker looks for itself.
     """
-    action_request = validation.check_form(action_request, now=now, reason_needed=False)
-    subject = validation.find_subject(viewer, action_request)
+    action_request = requests.check(action_request, now=now, reason_needed=False)
+    subject = requests.find_subject(viewer, action_request)
     cluster = subject.cluster
-    found = stored_plan(cluster, action_request, by=viewer.name, action="", now=now, chosen=chosen)
+    context = action_context.read_action_context(cluster.pk, subject.gang) if subject.gang else None
+    if context is None:
+        raise requests.not_found(action_request.target)
+    levers = read_levers(cluster, forced=action_request.forced)
+    found = plan(context, levers, action_request, by=viewer.name, action="", now=now, chosen=chosen)
     if cluster.contact_at is not None and now - cluster.contact_at <= SILENT_AFTER:
         return found
     why_not = why_closed(cluster.name, cluster.contact_at, cluster.problem)
     return Plan(found.verb, found.subject, found.generation, why_not=why_not)
-
-
-def stored_plan(
-    cluster: Cluster,
-    action_request: ActionRequest,
-    *,
-    by: str,
-    action: str,
-    now: datetime,
-    chosen: frozenset[str] = frozenset(),
-) -> Plan:
-    """Return the plan from the objects as the poll saw them last. Raises RequestError (NOT_FOUND)."""
-    gang = action_context.find_gang(cluster.pk, action_request.target.uid)
-    ground = action_context.read_action_context(cluster.pk, gang) if gang is not None else None
-    if ground is None:
-        target = action_request.target
-        raise RequestError(
-            RequestErrorCode.NOT_FOUND,
-            f"There is no {target.kind} {target.namespace}/{target.name} in cluster "
-            f"{target.cluster}.",
-        )
-    return plan(
-        ground,
-        replace(read_levers(cluster), forced=action_request.forced),
-        verb=action_request.verb,
-        uid=action_request.target.uid,
-        until=action_request.until,
-        by=by,
-        reason=action_request.reason,
-        action=action,
-        now=now,
-        chosen=chosen,
-    )
 
 
 def request(
@@ -136,114 +85,31 @@ def _request(
     now: datetime,
     clock: DatabaseClock,
 ) -> AcceptedRequest:
-    action_request = validation.check_form(action_request, now=now)
+    action_request = requests.check(action_request, now=now)
     earlier = _of_same_key(viewer, action_request)
     if earlier is not None:
         return earlier
     try:
-        subject = validation.find_subject(viewer, action_request)
+        subject = requests.find_subject(viewer, action_request)
     except RequestError as error:
         if error.code is RequestErrorCode.FORBIDDEN:
             _audit_denial(viewer, action_request, str(error), now)
         raise
     try:
         with transaction.atomic():
-            action = _write(viewer, action_request, subject, batch, now, clock)
+            action = actions.create(
+                action_request,
+                subject.cluster,
+                subject.gang,
+                viewer,
+                batch=batch,
+                now=now,
+                clock=clock,
+            )
+            transaction.on_commit(partial(wake, action.pk))
     except IntegrityError:
         return _met(viewer, action_request, subject.cluster)
     return AcceptedRequest(action.pk, created=True)
-
-
-def _write(
-    viewer: Viewer,
-    action_request: ActionRequest,
-    subject: validation.Subject,
-    batch: str,
-    now: datetime,
-    clock: DatabaseClock,
-) -> Action:
-    """Write row and audit. Raises IntegrityError: the key is used, or an action is open."""
-    gang = action_context.find_gang(subject.cluster.pk, action_request.target.uid)
-    root = gang.uid if gang is not None else action_request.target.uid
-    action = new_action(
-        subject.cluster,
-        action_request,
-        now=now,
-        gang=gang_id(subject.cluster.name, root),
-        user_id=viewer.user_id,
-        actor=viewer.name,
-        may_act=viewer.may_act,
-        token=viewer.token,
-        source=viewer.address,
-        batch=batch,
-        clock=clock,
-    )
-    transaction.on_commit(partial(wake, action.pk))
-    return action
-
-
-def new_action(
-    cluster: Cluster,
-    action_request: ActionRequest,
-    *,
-    now: datetime,
-    gang: str,
-    user_id: int | None,
-    actor: str,
-    may_act: bool = True,
-    token: str = "",
-    source: str = "",
-    batch: str = "",
-    clock: DatabaseClock = DATABASE,
-) -> Action:
-    """Write an action and its audit entry; belongs inside a transaction. Raises IntegrityError."""
-    target = action_request.target
-    action = Action.objects.create(
-        id=uuid.uuid4().hex,
-        verb=action_request.verb.value,
-        cluster=cluster,
-        cluster_name=cluster.name,
-        gang_id=gang,
-        api_group=target.api_group,
-        kind=target.kind,
-        namespace=target.namespace,
-        name=target.name,
-        uid=target.uid,
-        generation=target.generation,
-        reason=action_request.reason,
-        until=action_request.until,
-        forced=action_request.forced,
-        user_id=user_id,
-        actor_name=actor,
-        may_act=may_act,
-        token=token,
-        via=action_request.via,
-        idempotency_key=action_request.idempotency_key,
-        body_hash=validation.body_hash(action_request),
-        batch=batch,
-        state=ActionState.REQUESTED.value,
-        message="Waits for a worker.",
-        requested_at=now,
-        expires_at=clock.database_now(LIFE_SECONDS),
-        due_at=clock.database_now(),
-    )
-    actions.tell(cluster.pk)
-    audit(
-        "requested",
-        f"{actor} asked to {action_request.verb.value} {target.kind} {target.namespace}/{target.name}: "
-        f"{action_request.reason}",
-        at=now,
-        actor=actor,
-        action=action,
-        source=source,
-        details={
-            "via": action_request.via,
-            "forced": action_request.forced,
-            "batch": batch,
-            "token": token,
-        },
-    )
-    return action
 
 
 def _of_same_key(viewer: Viewer, action_request: ActionRequest) -> AcceptedRequest | None:
@@ -255,7 +121,7 @@ def _of_same_key(viewer: Viewer, action_request: ActionRequest) -> AcceptedReque
     ).first()
     if found is None:
         return None
-    if found.body_hash != validation.body_hash(action_request):
+    if found.body_hash != actions.body_hash(action_request):
         raise RequestError(
             RequestErrorCode.KEY_REUSED,
             f"This idempotency key was used for another request, action {found.pk}.",

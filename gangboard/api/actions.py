@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.urls import reverse
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import status
@@ -12,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gangboard.actions import service
-from gangboard.actions.validation import LONGEST_KEY
+from gangboard.actions.requests import LONGEST_KEY, RequestError, RequestErrorCode
 from gangboard.api.errors import NOT_FOUND, RefusedRequest
 from gangboard.api.fields import problems
 from gangboard.api.parameters import ActionQuery, ActionRequestQuery, Query, read_query
@@ -23,20 +21,11 @@ from gangboard.api.serializers.actions import (
     PlanSerializer,
 )
 from gangboard.api.views import ReadView, next_url
-from gangboard.domain.action import ActionTarget, Verb
+from gangboard.domain.action import ActionRequest
 from gangboard.readmodels.actions import ActionFilters, CursorError, action_row, actions_page
 
 LARGEST_BODY = 16_384
 """Bytes; the longest names and reason have less than 8,000."""
-_STATUSES = {
-    service.RequestErrorCode.INVALID: 400,
-    service.RequestErrorCode.FORBIDDEN: 403,
-    service.RequestErrorCode.NOT_FOUND: 404,
-    service.RequestErrorCode.MOVED_ON: 409,
-    service.RequestErrorCode.BUSY: 409,
-    service.RequestErrorCode.KEY_REUSED: 422,
-    service.RequestErrorCode.TOO_MANY: 429,
-}
 _KEY = OpenApiParameter(
     "Idempotency-Key",
     str,
@@ -91,7 +80,7 @@ class ActionListView(ReadView):
                 plan = service.preview(self.viewer(), action_request, now=self.now())
                 return Response(PlanSerializer(plan).data)
             accepted = service.request(self.viewer(), action_request, now=self.now())
-        except service.RequestError as error:
+        except RequestError as error:
             raise _refused(error) from error
         row = action_row(viewer=self.viewer(), action_id=accepted.action_id)
         if row is None:  # the right to see it was taken away in between
@@ -119,7 +108,7 @@ class ActionView(ReadView):
         return Response(ActionSerializer(found).data)
 
 
-def _read_action_request(request: Request) -> service.ActionRequest:
+def _read_action_request(request: Request) -> ActionRequest:
     """Return what is asked for. Raises an APIException, for fields with a sentence per field."""
     if int(request.META.get("CONTENT_LENGTH") or 0) > LARGEST_BODY:
         raise RefusedRequest(413, f"A request has at most {LARGEST_BODY} bytes.")
@@ -129,16 +118,8 @@ def _read_action_request(request: Request) -> service.ActionRequest:
         raise ParseError("This is nested too deeply.") from error
     body = ActionRequestSerializer(data=data)
     body.is_valid(raise_exception=True)
-    asked: dict[str, Any] = body.validated_data
-    return service.ActionRequest(
-        verb=Verb(asked["verb"]),
-        target=ActionTarget(**asked["target"]),
-        reason=asked["reason"],
-        until=asked.get("until"),
-        idempotency_key=_read_key(request),
-        forced=asked["force"],
-        via="api",
-    )
+    found: ActionRequest = body.save(idempotency_key=_read_key(request))
+    return found
 
 
 def _read_key(request: Request) -> str:
@@ -150,9 +131,9 @@ def _read_key(request: Request) -> str:
     return key
 
 
-def _refused(error: service.RequestError) -> RefusedRequest:
+def _refused(error: RequestError) -> RefusedRequest:
     # Missing and forbidden objects alike: one sentence, whatever the service knows.
-    missing = error.code is service.RequestErrorCode.NOT_FOUND
+    missing = error.code is RequestErrorCode.NOT_FOUND
     detail = NOT_FOUND if missing else str(error)
     action_id = "" if missing else error.action_id
-    return RefusedRequest(_STATUSES[error.code], detail, action_id, wait=error.wait)
+    return RefusedRequest(error.code.status, detail, action_id, wait=error.wait)

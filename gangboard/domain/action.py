@@ -110,6 +110,25 @@ class ActionTarget:
 
 
 @dataclass(frozen=True, slots=True)
+class ActionRequest:
+    """What is asked for. Form and JSON make one, and it goes down to the row of the action and its audit line.
+
+    Its text is checked by `actions.requests`, not trusted.
+    """
+
+    verb: Verb
+    target: ActionTarget
+    reason: str
+    until: datetime | None = None
+    idempotency_key: str = ""
+    """Unique per person; empty: none, as for a form without JavaScript that carries its own."""
+    forced: bool = False
+    """Try a lever that is not proved; for admins."""
+    via: str = "api"
+    """`page`, `api` or `gangboard`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One request to an API server, complete before anything is sent."""
 

@@ -63,16 +63,16 @@ def read_action_context(cluster_id: int, gang: Gang) -> ActionContext | None:
     )
 
 
-def find_gang(cluster_id: int, uid: str) -> Gang | None:
-    """Return the gang that a stored owner or child Job belongs to, or None."""
+def find_gang(cluster_id: int, uid: str, known: Owner | None = None) -> Gang | None:
+    """Return the gang that a stored owner or child Job belongs to, or None; `known` is it, where it was read."""
     for _ in range(_DEEPEST):
         gang = Gang.objects.filter(cluster_id=cluster_id, uid=uid, gone_at=None).first()
         if gang is not None:
             return gang
-        found = read_objects(cluster_id, [uid], action_models()).get(uid)
+        found = known or read_objects(cluster_id, [uid], action_models()).get(uid)
         if not isinstance(found, Owner) or found.meta.controller is None:
             return None
-        uid = found.meta.controller.uid
+        uid, known = found.meta.controller.uid, None
     return None
 
 

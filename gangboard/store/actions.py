@@ -7,22 +7,34 @@ that was taken over writes nothing. Times of leases and of due rows are those of
 
 from __future__ import annotations
 
+import hashlib
+import json
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 from django.db.models import F, QuerySet, Window
 from django.db.models.functions import RowNumber
 
-from gangboard.store.models import Action, ActionStep, Cluster, Switch
+from gangboard.domain.action import ActionRequest, ActionState, ActionTarget, Verb
+from gangboard.store.access import Viewer
+from gangboard.store.audit import audit
+from gangboard.store.gangs import gang_id
+from gangboard.store.models import Action, ActionStep, Cluster, Gang, Switch
 from gangboard.store.row_leases import DatabaseClock, RowLeases
 
 LEASE_SECONDS = 30.0
 """How long a holder may be silent before another worker takes its action. Longer than the deadline
 of any single request, so that whoever takes over knows that the last request has ended."""
 LEASES = RowLeases("held_until", LEASE_SECONDS)
+LIFE_SECONDS = 300.0
+"""How long a request may wait before it is sent; then the one who asked has moved on."""
+GANGBOARD = "gangboard"
+"""The actor of what nobody asked for at that moment: the end of a Hold."""
 READ_ONLY = "read-only"
 """Name of the switch of the whole installation."""
 
@@ -38,6 +50,114 @@ class ActionLease:
     action_id: str
     holder: str
     number: int
+
+
+def create(
+    action_request: ActionRequest,
+    cluster: Cluster,
+    gang: Gang | None,
+    viewer: Viewer | None,
+    *,
+    batch: str = "",
+    now: datetime,
+    clock: DatabaseClock,
+) -> Action:
+    """Write the row of a request, which is due at once, and its audit line; belongs inside a transaction.
+
+    `viewer` is who asks; None: gangboard itself. Raises IntegrityError: the key is used, or an action is open.
+    """
+    target = action_request.target
+    actor = viewer.name if viewer is not None else GANGBOARD
+    token = viewer.token if viewer is not None else ""
+    action = Action.objects.create(
+        id=uuid.uuid4().hex,
+        verb=action_request.verb.value,
+        cluster=cluster,
+        cluster_name=cluster.name,
+        gang_id=gang.pk if gang is not None else gang_id(cluster.name, target.uid),
+        api_group=target.api_group,
+        kind=target.kind,
+        namespace=target.namespace,
+        name=target.name,
+        uid=target.uid,
+        generation=target.generation,
+        reason=action_request.reason,
+        until=action_request.until,
+        forced=action_request.forced,
+        user_id=viewer.user_id if viewer is not None else None,
+        actor_name=actor,
+        may_act=viewer is None or viewer.may_act,
+        token=token,
+        via=action_request.via,
+        idempotency_key=action_request.idempotency_key,
+        body_hash=body_hash(action_request),
+        batch=batch,
+        state=ActionState.REQUESTED.value,
+        message="Waits for a worker.",
+        requested_at=now,
+        expires_at=clock.database_now(LIFE_SECONDS),
+        due_at=clock.database_now(),
+    )
+    tell(cluster.pk)
+    audit(
+        "requested",
+        f"{actor} asked to {action_request.verb.value} {target.kind} {target.namespace}/{target.name}: "
+        f"{action_request.reason}",
+        at=now,
+        actor=actor,
+        action=action,
+        source=viewer.address if viewer is not None else "",
+        details={
+            "via": action_request.via,
+            "forced": action_request.forced,
+            "batch": batch,
+            "token": token,
+        },
+    )
+    return action
+
+
+def body_hash(action_request: ActionRequest) -> str:
+    """Return a hash of the request: two requests under one key differ in it."""
+    target = action_request.target
+    parts: list[object] = [
+        action_request.verb,
+        target.cluster,
+        target.api_group,
+        target.kind,
+        target.namespace,
+    ]
+    parts += [
+        target.name,
+        target.uid,
+        target.generation,
+        action_request.reason,
+        action_request.forced,
+    ]
+    parts.append(action_request.until.isoformat() if action_request.until is not None else None)
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def request_of(action: Action) -> ActionRequest:
+    """Return what was asked for, from its row."""
+    target = ActionTarget(
+        cluster=action.cluster_name,
+        api_group=action.api_group,
+        kind=action.kind,
+        namespace=action.namespace,
+        name=action.name,
+        uid=action.uid,
+        generation=action.generation,
+    )
+    return ActionRequest(
+        verb=Verb(action.verb),
+        target=target,
+        reason=action.reason,
+        until=action.until,
+        idempotency_key=action.idempotency_key,
+        forced=action.forced,
+        via=action.via,
+    )
 
 
 def acquire_lease(action_id: str, holder: str, clock: DatabaseClock) -> ActionLease | None:

@@ -5,30 +5,30 @@ Actions are asked for only here. The form with its token is never part of what p
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from gangboard.actions import service
-from gangboard.actions.service import RequestError, RequestErrorCode, RequestResult
-from gangboard.domain.action import Verb
+from gangboard.actions.requests import RequestError, RequestErrorCode, RequestResult
+from gangboard.domain.action import ActionRequest, Verb
 from gangboard.readmodels.actions import action_row
 from gangboard.readmodels.selections import SelectionRow, judge_selections
 from gangboard.store.access import Viewer
 from gangboard.web.auth import viewer_for
-from gangboard.web.forms import ActionForm, FormError, read_until
+from gangboard.web.forms import ActionForm
 from gangboard.web.layout import plain_page
 from gangboard.web.preview import Note, TargetPreview, notes, preview_targets, would_hold
 from gangboard.web.progress_views import (
     ACT_HEADER,
-    STATUS_OF_CODE,
     RejectedTarget,
     batch_page,
     progress_dialog,
@@ -50,6 +50,8 @@ class Confirmation:
     may_force: bool = False
     judged: tuple[SelectionRow, ...] = ()
     """What comes of all that is asked for together, gang by gang."""
+    key: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    """Of this form, which was not sent yet."""
 
     @property
     def selections(self) -> tuple[SelectionRow, ...]:
@@ -75,7 +77,7 @@ class Confirmation:
     @property
     def verb_label(self) -> str:
         """`Suspend` or `Resume`."""
-        return self.form.verb.value.capitalize()
+        return str(self.form.cleaned_data["verb"]).capitalize()
 
     @property
     def what(self) -> str:
@@ -90,7 +92,7 @@ class Confirmation:
     @property
     def wants_until(self) -> bool:
         """Whether an end can be given."""
-        return self.form.verb is Verb.SUSPEND and would_hold(self.previews)
+        return self.form.cleaned_data["verb"] is Verb.SUSPEND and would_hold(self.previews)
 
     @property
     def reactions(self) -> tuple[Note, ...]:
@@ -106,18 +108,16 @@ class Confirmation:
     def status(self) -> int:
         """HTTP status of the form when it is shown for the first time."""
         error_code = self.single.error_code if self.single is not None else None
-        return STATUS_OF_CODE.get(error_code, 200) if error_code is not None else 200
+        return error_code.status if error_code is not None else 200
 
 
 @require_http_methods(["GET", "POST"])
 def confirm(request: HttpRequest) -> HttpResponse:
     """Show what would happen, or ask for it. GET sends and writes nothing."""
     viewer = viewer_for(request)
-    query: QueryDict = request.POST if request.method == "POST" else request.GET
-    try:
-        form = ActionForm.read(query)
-    except FormError as error:
-        return _render_problem(request, viewer, str(error), 400)
+    form = ActionForm(request.POST if request.method == "POST" else request.GET)
+    if form.nothing_asked:
+        return _render_problem(request, viewer, form.nothing_asked, 400)
     if request.method == "POST":
         return _submit(request, viewer, form)
     return _show_form(request, viewer, form)
@@ -129,7 +129,7 @@ def _show_form(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpRe
     if all(one.error_code is RequestErrorCode.NOT_FOUND for one in previews):
         return _missing(request, viewer)
     shown = Confirmation(
-        form.with_new_key(),
+        form,
         previews,
         may_force=_may_force(viewer, form, previews),
         judged=judged,
@@ -139,20 +139,20 @@ def _show_form(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpRe
 
 def _submit(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpResponse:
     now = timezone.now()
+    if not form.is_valid():
+        return _show_form_again(request, viewer, form, str(form.errors["until"][0]), 400, now)
+    action_requests = form.requests
     try:
-        until = read_until(form.until)
-        action_requests = [form.request_for(target, until=until) for target in form.targets]
         if len(action_requests) == 1:
             accepted = service.request(viewer, action_requests[0], now=now)
             return _show_accepted(request, viewer, accepted.action_id)
         _, results = service.request_many(viewer, action_requests, now=now)
-    except FormError as error:
-        return _show_form_again(request, viewer, form, str(error), 400, now)
     except RequestError as error:
         if error.code is RequestErrorCode.NOT_FOUND:
             return _missing(request, viewer)
-        status = STATUS_OF_CODE[error.code]
-        return _show_form_again(request, viewer, form, str(error), status, now, error.action_id)
+        return _show_form_again(
+            request, viewer, form, str(error), error.code.status, now, error.action_id
+        )
     return _show_accepted_many(request, viewer, form, results, now)
 
 
@@ -198,7 +198,7 @@ def _show_form_again(
 ) -> HttpResponse:
     """Show the form once more: what was typed, how things are now, and what was wrong."""
     previews, judged = _preview(viewer, form, now)
-    shown = Confirmation(form.with_new_key(), previews, problem, action_id, judged=judged)
+    shown = Confirmation(form, previews, problem, action_id, judged=judged)
     return _render_form(request, viewer, shown, now, status)
 
 
@@ -206,11 +206,21 @@ def _preview(
     viewer: Viewer, form: ActionForm, now: datetime
 ) -> tuple[tuple[TargetPreview, ...], tuple[SelectionRow, ...]]:
     """Return what would come of each object, and of those of a gang together."""
+    given = form.cleaned_data
     judged = judge_selections(
-        viewer=viewer, verb=form.verb, targets=form.targets, forced=form.forced, now=now
+        viewer=viewer,
+        verb=given["verb"],
+        targets=given["target"],
+        forced=given["forced"],
+        now=now,
     )
     together = {uid: one.uids for one in judged for uid in one.uids}
-    return preview_targets(viewer, form, now=now, together=together), judged
+    return preview_targets(viewer, _to_preview(form), now=now, together=together), judged
+
+
+def _to_preview(form: ActionForm) -> list[ActionRequest]:
+    """Return what is asked for without an end: that is typed below the preview, and looked at when it is sent."""
+    return [replace(one, until=None) for one in form.requests]
 
 
 def _render_form(
@@ -251,19 +261,18 @@ def _render(
 
 def _may_force(viewer: Viewer, form: ActionForm, previews: tuple[TargetPreview, ...]) -> bool:
     """Whether to offer an admin a lever that is not proved, where every proved one is refused."""
-    if form.forced or form.verb is not Verb.SUSPEND:
+    if form.cleaned_data["forced"] or form.cleaned_data["verb"] is not Verb.SUSPEND:
         return False
     if any(one.allowed or one.error_code is not None for one in previews):
         return False
-    now = timezone.now()
+    forced = [replace(one, forced=True) for one in _to_preview(form)]
     # Who is admin where the objects are is asked there, as for the API.
-    return any(one.allowed for one in preview_targets(viewer, replace(form, forced=True), now=now))
+    return any(one.allowed for one in preview_targets(viewer, forced, now=timezone.now()))
 
 
 def _back(form: ActionForm) -> str:
-    if form.gang:
-        return reverse("gang", args=[form.gang])
-    return reverse("board")
+    gang = form.cleaned_data["gang"]
+    return reverse("gang", args=[gang]) if gang else reverse("board")
 
 
 def _in_dialog(request: HttpRequest) -> bool:

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-import secrets
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
-from django.http import QueryDict
+from django import forms
+from django.core.exceptions import ValidationError
 
-from gangboard.actions.service import MOST_AT_ONCE, ActionRequest
-from gangboard.domain.action import ActionTarget, Verb
+from gangboard.actions.requests import MOST_AT_ONCE
+from gangboard.domain.action import ActionRequest, ActionTarget, Verb
 from gangboard.domain.hold import LONGEST_REASON, SHORTEST_REASON
 from gangboard.readmodels.action_rows import ActionRow, OfferRow
 
@@ -24,99 +24,124 @@ LONGEST_KEY = 100
 LONGEST_TARGET = 1200
 """Characters; seven names of Kubernetes fit."""
 _TARGET_PIECES = 7
+_LONGEST_UNTIL = 32
 _GANG = re.compile(r"[0-9a-f]{1,32}")
+_NO_VERB = "The address does not say whether to suspend or resume."
 
 Named = OfferRow | ActionRow | ActionTarget
 """What has the names of one object."""
 
 
-class FormError(ValueError):
-    """The address or form does not say what is asked for. The text is one sentence."""
+class LenientField(forms.Field):
+    """A text that cannot be wrong: `read` makes of it what can be used."""
+
+    def __init__(self, read: Callable[[str], object]) -> None:
+        super().__init__(required=False)
+        self._read = read
+
+    def to_python(self, value: str | None) -> object:
+        """Return what can be used of it."""
+        return self._read(value or "")
 
 
-@dataclass(frozen=True, slots=True)
-class ActionForm:
-    """One confirmation: what, with which reason, until when."""
+class TargetsField(forms.Field):
+    """The objects, a word for each."""
+
+    widget = forms.MultipleHiddenInput
+    default_error_messages = {  # noqa: RUF012  # as in its base class
+        "required": "Nothing is selected. Select at least one Job and ask again."
+    }
+
+    def to_python(self, value: Any) -> tuple[ActionTarget, ...]:
+        """Return the objects, each once. Raises ValidationError."""
+        words: list[str] = list(dict.fromkeys(value))
+        if len(words) > MOST_AT_ONCE:
+            raise ValidationError(
+                f"{len(words)} objects are too many for one confirmation; {MOST_AT_ONCE} are the most."
+            )
+        targets = tuple(target for word in words if (target := read_target(word)) is not None)
+        if len(targets) < len(words):
+            raise ValidationError("The address names an object that cannot exist.")
+        return targets
+
+
+class UntilField(forms.Field):
+    """The end of a Hold: UTC where no zone is given."""
+
+    def to_python(self, value: str | None) -> datetime | None:
+        """Return the time in UTC; None if none is given. Raises ValidationError."""
+        text = self.bound_data(value, None)
+        if not text:
+            return None
+        try:
+            until = datetime.fromisoformat(text)
+            return until.replace(tzinfo=UTC) if until.tzinfo is None else until.astimezone(UTC)
+        except (ValueError, OverflowError) as error:
+            raise ValidationError(
+                "The end is not a time: write it as 2026-11-21T18:00, in UTC."
+            ) from error
+
+    def bound_data(self, data: str | None, initial: object) -> str:  # noqa: ARG002  # Django's signature
+        """Return what was typed, as the form shows it again."""
+        return (data or "").strip()[:_LONGEST_UNTIL]
+
+
+class ActionForm(forms.Form):
+    """One confirmation: what, with which reason, until when. Its first error is the one that is told."""
 
     shortest_reason: ClassVar[int] = SHORTEST_REASON
     longest_reason: ClassVar[int] = LONGEST_REASON
-    verb: Verb
-    targets: tuple[ActionTarget, ...]
-    reason: str = ""
-    until: str = ""
-    """As it was typed: UTC, without a zone."""
-    key: str = ""
+    verb = forms.TypedChoiceField(
+        choices=[(verb.value, verb.value) for verb in Verb],
+        coerce=Verb,
+        error_messages={"required": _NO_VERB, "invalid_choice": _NO_VERB},
+    )
+    target = TargetsField()
+    reason = LenientField(lambda text: text.replace("\x00", "").strip()[:LONGEST_REASON])
+    until = UntilField(required=False)
+    key = LenientField(lambda text: text.replace("\x00", "")[:LONGEST_KEY])
     """Made by the server with the form: pressing twice asks once."""
-    forced: bool = False
-    gang: str = ""
+    forced = LenientField(lambda text: text == "1")
+    gang = LenientField(lambda text: text if _GANG.fullmatch(text) else "")
     """The gang from whose page it was asked, to go back to."""
 
-    @classmethod
-    def read(cls, query: QueryDict) -> ActionForm:
-        """Return what an address or a form says. Raises FormError."""
-        try:
-            verb = Verb(query.get("verb", ""))
-        except ValueError as error:
-            raise FormError("The address does not say whether to suspend or resume.") from error
-        words = list(dict.fromkeys(query.getlist("target")))
-        if len(words) > MOST_AT_ONCE:
-            raise FormError(
-                f"{len(words)} objects are too many for one confirmation; {MOST_AT_ONCE} are the most."
+    @property
+    def nothing_asked(self) -> str:
+        """Why nobody can tell what is asked for, in a sentence; empty when one can."""
+        return next(
+            (str(self.errors[name][0]) for name in ("verb", "target") if name in self.errors), ""
+        )
+
+    @property
+    def requests(self) -> tuple[ActionRequest, ...]:
+        """What is asked for, object by object. Several share a key, each with its uid behind it."""
+        given = self.cleaned_data
+        key, targets = given["key"], given["target"]
+        several = bool(key) and len(targets) > 1
+        return tuple(
+            ActionRequest(
+                verb=given["verb"],
+                target=target,
+                reason=given["reason"],
+                until=given.get("until"),
+                idempotency_key=f"{key}.{target.uid}" if several else key,
+                forced=given["forced"],
+                via="page",
             )
-        targets = [read_target(word) for word in words]
-        if not targets:
-            raise FormError("Nothing is selected. Select at least one Job and ask again.")
-        if None in targets:
-            raise FormError("The address names an object that cannot exist.")
-        gang = query.get("gang", "")
-        return cls(
-            verb=verb,
-            targets=tuple(target for target in targets if target is not None),
-            reason=query.get("reason", "").replace("\x00", "").strip()[:LONGEST_REASON],
-            until=query.get("until", "").strip()[:32],
-            key=query.get("key", "").replace("\x00", "")[:LONGEST_KEY],
-            forced=query.get("forced", "") == "1",
-            gang=gang if _GANG.fullmatch(gang) else "",
+            for target in targets
         )
 
     @property
     def query(self) -> str:
         """Return the query of the confirmation's address."""
+        given = self.cleaned_data
         pairs = [
-            ("verb", self.verb.value),
-            *(("target", write_target(target)) for target in self.targets),
-            *([("gang", self.gang)] if self.gang else []),
-            *([("forced", "1")] if self.forced else []),
+            ("verb", given["verb"].value),
+            *(("target", write_target(target)) for target in given["target"]),
+            *([("gang", given["gang"])] if given["gang"] else []),
+            *([("forced", "1")] if given["forced"] else []),
         ]
         return urlencode(pairs)
-
-    def request_for(self, target: ActionTarget, *, until: datetime | None = None) -> ActionRequest:
-        """Return the request for one object. Several share a key, each with its uid behind it."""
-        key = self.key if len(self.targets) == 1 or not self.key else f"{self.key}.{target.uid}"
-        return ActionRequest(
-            verb=self.verb,
-            target=target,
-            reason=self.reason,
-            until=until,
-            idempotency_key=key,
-            forced=self.forced,
-            via="page",
-        )
-
-    def with_new_key(self) -> ActionForm:
-        """Return the same with a key of its own: for a form that was not sent yet."""
-        return replace(self, key=secrets.token_urlsafe(16))
-
-
-def read_until(text: str) -> datetime | None:
-    """Return the end of a Hold from the text of a form, in UTC; None if it is empty. Raises FormError."""
-    if not text:
-        return None
-    try:
-        until = datetime.fromisoformat(text)
-        return until.replace(tzinfo=UTC) if until.tzinfo is None else until.astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise FormError("The end is not a time: write it as 2026-11-21T18:00, in UTC.") from error
 
 
 def write_target(named: Named) -> str:

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest
 
-from gangboard.actions.service import MOST_AT_ONCE
+from gangboard.actions.requests import MOST_AT_ONCE
 from gangboard.readmodels.action_offers import jobs_on_node
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.printable import printable

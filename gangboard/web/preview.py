@@ -8,14 +8,14 @@ from datetime import datetime
 from types import MappingProxyType
 
 from gangboard.actions import service
-from gangboard.actions.service import RequestError, RequestErrorCode
-from gangboard.domain.action import ActionTarget, Lever, Plan, Step
+from gangboard.actions.requests import RequestError, RequestErrorCode
+from gangboard.domain.action import ActionRequest, ActionTarget, Lever, Plan, Step
 from gangboard.readmodels.action_labels import LEVER_LABELS
 from gangboard.readmodels.action_offers import printable_lines
 from gangboard.readmodels.actions import LONGEST_PATCH
 from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
-from gangboard.web.forms import ActionForm, write_target
+from gangboard.web.forms import write_target
 
 NOTHING: Mapping[str, frozenset[str]] = MappingProxyType({})
 
@@ -78,7 +78,7 @@ class Note:
 
 def preview_targets(
     viewer: Viewer,
-    form: ActionForm,
+    action_requests: Iterable[ActionRequest],
     *,
     now: datetime,
     together: Mapping[str, frozenset[str]] = NOTHING,
@@ -88,8 +88,8 @@ def preview_targets(
     `together`: uid → uids of the selection that is judged as a whole and that it is part of.
     """
     return tuple(
-        _preview_target(viewer, form, target, now, together.get(target.uid, frozenset()))
-        for target in form.targets
+        _preview_target(viewer, one, now, together.get(one.target.uid, frozenset()))
+        for one in action_requests
     )
 
 
@@ -112,10 +112,11 @@ def would_hold(previews: Iterable[TargetPreview]) -> bool:
 
 
 def _preview_target(
-    viewer: Viewer, form: ActionForm, target: ActionTarget, now: datetime, chosen: frozenset[str]
+    viewer: Viewer, action_request: ActionRequest, now: datetime, chosen: frozenset[str]
 ) -> TargetPreview:
+    target = action_request.target
     try:
-        plan = service.preview(viewer, form.request_for(target), now=now, chosen=chosen)
+        plan = service.preview(viewer, action_request, now=now, chosen=chosen)
         return _from_plan(target, plan)
     except RequestError as error:
         if error.code is not RequestErrorCode.MOVED_ON or target.generation is None:
@@ -124,7 +125,7 @@ def _preview_target(
     # Whether the object itself is still the one that the person meant, and what is true of it now.
     here = replace(target, generation=None)
     try:
-        plan = service.preview(viewer, form.request_for(here), now=now, chosen=chosen)
+        plan = service.preview(viewer, replace(action_request, target=here), now=now, chosen=chosen)
     except RequestError as error:
         return _from_error(target, error)
     return replace(_from_plan(here, plan), moved=printable(str(moved)))

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from gangboard.actions import service
-from gangboard.actions.service import MOST_AT_ONCE, RequestError, RequestErrorCode, RequestResult
+from gangboard.actions.requests import MOST_AT_ONCE, RequestError, RequestResult
 from gangboard.readmodels.action_rows import ActionRow, BatchRow
 from gangboard.readmodels.actions import action_row, batch_row
 from gangboard.readmodels.liveness import read_liveness
@@ -26,16 +26,6 @@ from gangboard.web.live.fragments import Fragment, FragmentList, write_version
 from gangboard.web.live.views import wait_for_updates
 from gangboard.web.live_page import Fragments, Frame, LivePage
 
-STATUS_OF_CODE = {
-    RequestErrorCode.INVALID: 400,
-    RequestErrorCode.FORBIDDEN: 403,
-    RequestErrorCode.NOT_FOUND: 404,
-    RequestErrorCode.MOVED_ON: 409,
-    RequestErrorCode.BUSY: 409,
-    RequestErrorCode.KEY_REUSED: 422,
-    RequestErrorCode.TOO_MANY: 429,
-}
-"""What an error of the request is in HTTP."""
 ACT_HEADER = "X-Act"
 """Header of answers that a page shows where they belong, whatever their status is."""
 
@@ -136,7 +126,7 @@ def stop(request: HttpRequest, batch: str) -> HttpResponse:
     try:
         stopped = service.stop_batch(viewer, batch, now=timezone.now())
     except RequestError as error:
-        return _say(request, viewer, batch, printable(str(error)), STATUS_OF_CODE[error.code])
+        return _say(request, viewer, batch, printable(str(error)), error.code.status)
     found = batch_row(viewer=viewer, batch=batch)
     if found is None:
         raise Http404

@@ -22,7 +22,8 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 
 from gangboard.actions import service  # noqa: E402
-from gangboard.actions.service import ActionRequest, RequestError  # noqa: E402
+from gangboard.actions.requests import RequestError  # noqa: E402
+from gangboard.domain.action import ActionRequest  # noqa: E402
 from gangboard.simulator import Simulator  # noqa: E402
 from gangboard.store.access import viewer_of  # noqa: E402
 from gangboard.store.models import Action, AuditEntry, Grant  # noqa: E402

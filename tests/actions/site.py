@@ -14,8 +14,7 @@ from django.db.models.functions import Now
 
 from gangboard.actions import service
 from gangboard.actions.engine import Engine
-from gangboard.actions.service import ActionRequest
-from gangboard.domain.action import ActionTarget, Verb
+from gangboard.domain.action import ActionRequest, ActionTarget, Verb
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.polling.poll import poll_once
 from gangboard.simulator import Simulator

@@ -10,8 +10,14 @@ import pytest
 from django.contrib.auth.models import User
 
 from gangboard.actions import service
-from gangboard.actions.service import RequestError, RequestErrorCode
+from gangboard.actions.requests import (
+    MOST_AT_ONCE,
+    AcceptedRequest,
+    RequestError,
+    RequestErrorCode,
+)
 from gangboard.domain.action import Lever
+from gangboard.store import actions
 from gangboard.store.access import viewer_of
 from gangboard.store.models import Action, AuditEntry, Grant
 from tests.actions.site import NAMESPACE, WORKER, Site
@@ -61,6 +67,14 @@ def test_a_request_is_written_with_its_audit(site: Site) -> None:
     assert site.wire.changes == []
 
 
+def test_the_row_says_again_what_was_asked_for(site: Site) -> None:
+    asked = site.action_request(
+        idempotency_key="k", until=site.clock.now() + timedelta(hours=1), via="page"
+    )
+    accepted = service.request(site.viewer, asked, now=site.clock.now(), clock=site.clock)
+    assert actions.request_of(Action.objects.get(pk=accepted.action_id)) == asked
+
+
 def test_the_same_key_is_the_same_action(site: Site) -> None:
     first = service.request(
         site.viewer,
@@ -86,7 +100,7 @@ def test_the_same_key_after_the_object_moved_on_is_still_the_same_action(site: S
     site.engine().finish(first.action_id)
     site.poll()
     again = service.request(site.viewer, action_request, now=site.clock.now(), clock=site.clock)
-    assert again == service.AcceptedRequest(first.action_id, created=False)
+    assert again == AcceptedRequest(first.action_id, created=False)
 
 
 def test_one_open_action_per_object(site: Site) -> None:
@@ -195,7 +209,7 @@ def test_one_export_of_a_person_at_a_time_and_only_what_begins_is_written_down(s
 
 
 def test_two_of_the_largest_confirmations_fit_into_a_minute_and_no_third(site: Site) -> None:
-    action_requests = [site.action_request(uid="gone")] * service.MOST_AT_ONCE
+    action_requests = [site.action_request(uid="gone")] * MOST_AT_ONCE
     for _ in range(2):
         service.request_many(site.viewer, action_requests, now=site.clock.now(), clock=site.clock)
     with pytest.raises(RequestError) as caught:

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from gangboard.actions import service
-from gangboard.actions.service import MOST_AT_ONCE, ActionRequest, RequestError, RequestErrorCode
+from gangboard.actions.requests import MOST_AT_ONCE, RequestError, RequestErrorCode
+from gangboard.domain.action import ActionRequest
 from gangboard.simulator.scripts import Fleet, Gang, NodePool, Role
 from gangboard.store import clusters
 from gangboard.store.models import Action

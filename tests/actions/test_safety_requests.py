@@ -15,7 +15,8 @@ from dataclasses import replace
 import pytest
 
 from gangboard.actions import service
-from gangboard.actions.service import RequestError, RequestErrorCode
+from gangboard.actions.requests import RequestError, RequestErrorCode
+from gangboard.domain.action import ActionRequest
 from gangboard.domain.owner import Owner
 from gangboard.simulator.resources import Resource
 from gangboard.store import action_context
@@ -37,7 +38,7 @@ from tests.live.figures import tell
 KUEUE = Resource("kueue.x-k8s.io", ("v1beta2",), "workloads", "Workload", custom=True)
 
 
-def refused(site: Site, action_request: service.ActionRequest) -> RequestError:
+def refused(site: Site, action_request: ActionRequest) -> RequestError:
     with pytest.raises(RequestError) as caught:
         service.request(site.viewer, action_request, now=site.clock.now(), clock=site.clock)
     return caught.value

@@ -16,6 +16,8 @@ from gangboard.diagnosis.policy.plan import plan
 from gangboard.diagnosis.registry import owner_kinds
 from gangboard.domain.action import (
     ActionContext,
+    ActionRequest,
+    ActionTarget,
     ClusterLevers,
     Lever,
     Plan,
@@ -72,13 +74,13 @@ def _plan(
 ) -> Plan:
     context = _context(site, kind, name)
     subject = next((one for one in context.jobs if one.meta.ref.name == child), context.owner)
+    ref = subject.meta.ref
+    target = ActionTarget("", ref.group, ref.kind, ref.namespace, ref.name, ref.uid)
     made = plan(
         context,
         levers,
-        verb=verb,
-        uid=subject.meta.ref.uid,
+        ActionRequest(verb, target, "contract"),
         by="ann",
-        reason="contract",
         action=f"a-{secrets.token_hex(4)}",
         now=datetime.now(UTC),
     )

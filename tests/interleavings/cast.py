@@ -14,9 +14,9 @@ from django.contrib.auth.models import User
 from gangboard.actions import guards, hold_proofs, service
 from gangboard.actions.actor_client import KubeActorClient
 from gangboard.actions.engine import Engine
-from gangboard.actions.requests import ActionRequest, RequestError, RequestErrorCode
+from gangboard.actions.requests import RequestError, RequestErrorCode
 from gangboard.actions.sweeper import Sweeper
-from gangboard.domain.action import ActionTarget, Verb
+from gangboard.domain.action import ActionRequest, ActionTarget, Verb
 from gangboard.domain.owner import Owner
 from gangboard.store.access import viewer_of
 from gangboard.store.models import Cluster, WatchedObject

@@ -15,7 +15,8 @@ from gangboard.actions.permissions.names import Wanted
 from gangboard.decode.page import build_model
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.policy import steps
-from gangboard.domain.action import ActionContext, Step
+from gangboard.diagnosis.policy.decision import DesiredAction
+from gangboard.domain.action import ActionContext, ClusterLevers, Step, Verb
 from gangboard.domain.owner import Owner
 from gangboard.polling.cluster_cache import resources
 from tests.controlplane.client import ApiError, Client, Json
@@ -33,7 +34,15 @@ from tests.permissions.writes import (
 pytestmark = pytest.mark.controlplane
 
 NO_KUEUE = Wanted(not_served=frozenset({"workloads.kueue.x-k8s.io"}))
-ORDER = steps.HoldOrder("ada", "test", datetime(2030, 1, 1, tzinfo=UTC), "act-1")
+DESIRED = DesiredAction(
+    Verb.SUSPEND,
+    ClusterLevers(),
+    datetime(2029, 12, 31, tzinfo=UTC),
+    by="ada",
+    reason="test",
+    until=datetime(2030, 1, 1, tzinfo=UTC),
+    action="act-1",
+)
 
 
 @pytest.fixture(scope="module", params=["137", "136"])
@@ -104,7 +113,7 @@ def test_the_actor_can_do_what_its_levers_need(
     actor.list("v1", "Pod", ns)
     assert actor.list("gangboard.dev/v1alpha1", "Hold", ns) == []
     context = ActionContext(owner=read(actor.get("jobset.x-k8s.io/v1alpha2", "JobSet", "run", ns)))
-    made = send(actor, steps.create_hold(context, read(child), ORDER))
+    made = send(actor, steps.create_hold(context, read(child), DESIRED))
     assert made["spec"]["until"] == "2030-01-01T00:00:00Z"
     current = read(actor.get("batch/v1", "Job", "run-w-1", ns))
     send(actor, steps.prove_hold(context, current))

@@ -10,7 +10,7 @@ from rest_framework.exceptions import ValidationError
 
 from gangboard.api.fields import PageSerializer, TimeField, WordField
 from gangboard.api.parameters import ACTION_STATES, LEVERS, VERBS
-from gangboard.domain.action import StepState
+from gangboard.domain.action import ActionRequest, ActionTarget, StepState, Verb
 from gangboard.domain.hold import LONGEST_REASON
 
 STEP_STATES = [state.value for state in StepState]
@@ -118,6 +118,18 @@ class ActionRequestSerializer(StrictSerializer):
         help_text="Probing, for admins: try a lever that is not proved. It is a plain suspend that "
         "is watched like every other, and usually ends `reverted` with who undid it.",
     )
+
+    def create(self, validated_data: dict[str, Any]) -> ActionRequest:
+        """Return what is asked for; `save` brings the idempotency key, which is no field of the body."""
+        return ActionRequest(
+            verb=Verb(validated_data["verb"]),
+            target=ActionTarget(**validated_data["target"]),
+            reason=validated_data["reason"],
+            until=validated_data.get("until"),
+            idempotency_key=validated_data["idempotency_key"],
+            forced=validated_data["force"],
+            via="api",
+        )
 
 
 class TargetSerializer(serializers.Serializer[Any]):

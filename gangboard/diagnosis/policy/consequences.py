@@ -39,8 +39,8 @@ def of_suspend(
             f"The Hold keeps it suspended while {gang.name} is restarted, or suspended and "
             f"resumed; it goes when {_parent(job)} is deleted."
         )
-    if desired.order.until is not None:
-        found.append(f"gangboard removes the Hold and resumes it at {moment(desired.order.until)}.")
+    if desired.until is not None:
+        found.append(f"gangboard removes the Hold and resumes it at {moment(desired.until)}.")
     if gang.owner.policies is not None:
         found += _failure(gang, job, lever, desired.chosen)
     if not desired.chosen:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from gangboard.diagnosis.policy.refusals import PlanRefusal
-from gangboard.diagnosis.policy.steps import HoldOrder
 from gangboard.domain.action import ClusterLevers, Lever, Step, Verb
 
 PROVED_SECONDS = 3.0
@@ -17,12 +16,18 @@ _WATCH_SECONDS, _WATCH_BEYOND_GRACE = 15.0, 10.0
 
 @dataclass(frozen=True, slots=True)
 class DesiredAction:
-    """What somebody asks for, and of which cluster."""
+    """What somebody asks for, of which cluster and when."""
 
     verb: Verb
     levers: ClusterLevers
-    order: HoldOrder
     now: datetime
+    by: str = ""
+    """Who asks, for a new Hold; empty, as what follows, where only a button is judged."""
+    reason: str = ""
+    until: datetime | None = None
+    """When the Hold ends; with an offset."""
+    action: str = ""
+    """The id that is left in annotations."""
     chosen: frozenset[str] = frozenset()
     """uids that are suspended with one confirmation, its own among them: what is true of them as a
     set is then said once, by `selection`. It is empty for an object alone, of which all is said."""

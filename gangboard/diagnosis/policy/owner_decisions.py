@@ -23,7 +23,7 @@ def decide(gang: GangIndex, desired: DesiredAction) -> Decision | PlanRefusal:
     refused = refusals.owner_out_of_reach(gang)
     if refused is not None:
         return refused
-    if desired.order.until is not None:
+    if desired.until is not None:
         return refusals.until_misplaced(desired.verb, gang.name)
     if gang.is_queued:
         return _by_queue(gang, desired)
@@ -115,9 +115,7 @@ def _patches(
     context: ActionContext, jobs: tuple[Owner, ...], desired: DesiredAction
 ) -> tuple[Step, ...]:
     suspend = desired.verb is Verb.SUSPEND
-    return tuple(
-        steps.suspend_job(context, job, desired.order.action, suspend=suspend) for job in jobs
-    )
+    return tuple(steps.suspend_job(context, job, desired.action, suspend=suspend) for job in jobs)
 
 
 # The owner's own field
@@ -143,7 +141,7 @@ def _by_field(gang: GangIndex, kind: OwnerKind, desired: DesiredAction) -> Decis
                 kind,
                 "Suspend" if suspend else "Resume",
                 change,
-                {ACTION_ANNOTATION: desired.order.action},
+                {ACTION_ANNOTATION: desired.action},
             ),
         ),
         before={field: shown(not suspend)},

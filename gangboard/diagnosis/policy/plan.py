@@ -9,36 +9,38 @@ from gangboard.diagnosis.policy import owner_decisions, refusals, resuming, susp
 from gangboard.diagnosis.policy.decision import Decision, DesiredAction
 from gangboard.diagnosis.policy.gang_index import GangIndex, index_gang
 from gangboard.diagnosis.policy.refusals import PlanRefusal
-from gangboard.diagnosis.policy.steps import HoldOrder
-from gangboard.domain.action import ActionContext, ClusterLevers, Plan, Verb
+from gangboard.domain.action import ActionContext, ActionRequest, ClusterLevers, Plan, Verb
 from gangboard.domain.objects import Meta
-
-_NO_ORDER = HoldOrder(by="", reason="", until=None, action="")
 
 
 def plan(
     context: ActionContext,
     levers: ClusterLevers,
+    action_request: ActionRequest,
     *,
-    verb: Verb,
-    uid: str,
-    until: datetime | None = None,
     by: str,
-    reason: str,
     action: str,
     now: datetime,
     chosen: frozenset[str] = frozenset(),
 ) -> Plan:
-    """Return what is done to the object with that uid: the topmost owner or one of its Jobs.
+    """Return what is done to the object that is asked for: the topmost owner or one of its Jobs.
 
-    `until` (with an offset) is when a Hold ends; `by` and `reason` go into a new Hold, `action` is
-    the id that is left in annotations; `chosen` are the uids of the selection that it is part of,
-    which `of_selection` judges as a whole. An allowed plan has a lever and steps, a refused one neither.
+    `by` is who asks, for a new Hold; `action` is the id that is left in annotations; `chosen` are the
+    uids of the selection that it is part of, which `of_selection` judges as a whole. An allowed plan has a lever and steps, a refused one neither.
     The same arguments give the same plan, to the byte.
     """
-    order = HoldOrder(by=by, reason=reason, until=until, action=action)
-    desired = DesiredAction(verb, levers, order, now, chosen)
-    return _plan(index_gang(context, levers.queue_visibility), desired, uid, with_steps=True)
+    desired = DesiredAction(
+        action_request.verb,
+        levers,
+        now,
+        by=by,
+        reason=action_request.reason,
+        until=action_request.until,
+        action=action,
+        chosen=chosen,
+    )
+    gang = index_gang(context, levers.queue_visibility)
+    return _plan(gang, desired, action_request.target.uid, with_steps=True)
 
 
 def offers(
@@ -59,7 +61,7 @@ def all_offers(
 
 def _offers(gang: GangIndex, levers: ClusterLevers, uid: str, now: datetime) -> tuple[Plan, Plan]:
     suspend, resume = (
-        _plan(gang, DesiredAction(verb, levers, _NO_ORDER, now), uid, with_steps=False)
+        _plan(gang, DesiredAction(verb, levers, now), uid, with_steps=False)
         for verb in (Verb.SUSPEND, Verb.RESUME)
     )
     return suspend, resume

@@ -26,7 +26,7 @@ _PARALLELISM = ("spec", "parallelism")
 def decide(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
     """Return how a child Job is resumed, or why it is not."""
     name, holds = label(job.meta.ref), gang.holds_on(job)
-    if desired.order.until is not None:
+    if desired.until is not None:
         return refusals.until_misplaced(desired.verb, name)
     if holds:
         return _release(gang, job, desired, holds)
@@ -64,7 +64,7 @@ def _release(
         watch_seconds=PROVED_SECONDS,
         reactions=consequences.of_release(gang, job, refused.why if refused else "", only=only),
         warnings=(
-            *job_warnings.about_holders(holds, desired.order.by),
+            *job_warnings.about_holders(holds, desired.by),
             *(() if only else job_warnings.of_resume(gang, job)),
         ),
     )
@@ -80,13 +80,13 @@ def _release_steps(
 def _resume_steps(context: ActionContext, job: Owner, desired: DesiredAction) -> tuple[Step, ...]:
     return (
         steps.prove_release(context, job),
-        steps.suspend_job(context, job, desired.order.action, suspend=False),
+        steps.suspend_job(context, job, desired.action, suspend=False),
     )
 
 
 def _unpause(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
     kept = job.paused_parallelism or 0
-    notes = {ACTION_ANNOTATION: desired.order.action, PAUSED_PARALLELISM: None}
+    notes = {ACTION_ANNOTATION: desired.action, PAUSED_PARALLELISM: None}
     return Decision(
         Lever.PARALLELISM,
         lambda: (

@@ -12,10 +12,11 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 from urllib.parse import quote
 
+from gangboard.diagnosis.policy.decision import DesiredAction
 from gangboard.diagnosis.policy.gang_index import kind_of
 from gangboard.domain.action import ActionContext, Step, StepKind
 from gangboard.domain.hold import (
@@ -49,38 +50,28 @@ class FieldChange:
     """The value it has, to be tested; None when it may as well not be there."""
 
 
-@dataclass(frozen=True, slots=True)
-class HoldOrder:
-    """What goes into a new Hold."""
-
-    by: str
-    reason: str
-    until: datetime | None
-    action: str
-
-
 def hold_name(job_name: str, action: str) -> str:
     """Return the name of the Hold that an action makes: the same however often it is asked."""
     digest = hashlib.sha256(f"{job_name}\n{action}".encode()).hexdigest()[:_DIGITS]
     return f"{job_name[: _MAX_NAME - _DIGITS - 1].rstrip('-.')}-{digest}"
 
 
-def create_hold(context: ActionContext, job: Owner, order: HoldOrder) -> Step:
+def create_hold(context: ActionContext, job: Owner, desired: DesiredAction) -> Step:
     """Return the creation of a Hold on a child Job, owned by the Job's controller.
 
     Raises ValueError for a Job that no controller owns: the policy would never match it.
     """
     controller, job_ref = _controller(job), job.meta.ref
-    name = hold_name(job_ref.name, order.action)
+    name = hold_name(job_ref.name, desired.action)
     spec = {
         "jobName": job_ref.name,
         "ownerUID": controller.uid,
         # A longer text would be refused.
-        "by": order.by[:LONGEST_BY],
-        "reason": order.reason[:LONGEST_REASON],
+        "by": desired.by[:LONGEST_BY],
+        "reason": desired.reason[:LONGEST_REASON],
     }
-    if order.until is not None:
-        spec["until"] = order.until.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if desired.until is not None:
+        spec["until"] = desired.until.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     body = {
         "apiVersion": f"{HOLD_GROUP}/{_hold_version(context)}",
         "kind": "Hold",
@@ -88,7 +79,7 @@ def create_hold(context: ActionContext, job: Owner, order: HoldOrder) -> Step:
             "name": name,
             "namespace": job_ref.namespace,
             "labels": {"app.kubernetes.io/managed-by": "gangboard"},
-            "annotations": {ACTION_ANNOTATION: order.action},
+            "annotations": {ACTION_ANNOTATION: desired.action},
             # The garbage collector sweeps the Hold with the JobSet.
             "ownerReferences": [
                 {

@@ -40,8 +40,7 @@ def decide(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision | Pl
         return refusals.nothing_to_do(f"{label(job.meta.ref)} is suspended already")
     if isinstance(lever, PlanRefusal):
         return lever
-    order = desired.order
-    if order.until is not None:
+    if desired.until is not None:
         if lever is not Lever.HOLD:
             return refusals.until_misplaced(desired.verb, label(job.meta.ref))
         refused = _end_impossible(gang, job, desired)
@@ -113,7 +112,7 @@ _CHECKS: dict[Lever, Callable[[GangIndex, ClusterLevers, Owner], PlanRefusal | N
 
 
 def _end_impossible(gang: GangIndex, job: Owner, desired: DesiredAction) -> PlanRefusal | None:
-    until = desired.order.until
+    until = desired.until
     if until is None:
         return None
     if until <= desired.now:
@@ -130,7 +129,7 @@ def _end_impossible(gang: GangIndex, job: Owner, desired: DesiredAction) -> Plan
 def _hold(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
     """Return create, prove, patch; of a Hold that is there already only prove and patch."""
     there = gang.holds_on(job)
-    made = steps.hold_name(job.meta.ref.name, desired.order.action)
+    made = steps.hold_name(job.meta.ref.name, desired.action)
     name = there[0].meta.ref.name if there else made
     return Decision(
         Lever.HOLD,
@@ -152,16 +151,16 @@ def _hold(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
 def _hold_steps(
     context: ActionContext, job: Owner, desired: DesiredAction, create: bool
 ) -> tuple[Step, ...]:
-    patch = steps.suspend_job(context, job, desired.order.action, suspend=True)
+    patch = steps.suspend_job(context, job, desired.action, suspend=True)
     proof = steps.prove_hold(context, job)
     if not create:
         return (proof, patch)
-    return (steps.create_hold(context, job, desired.order), proof, patch)
+    return (steps.create_hold(context, job, desired), proof, patch)
 
 
 def _pause(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
     kept = job.parallelism or 0
-    notes = {ACTION_ANNOTATION: desired.order.action, PAUSED_PARALLELISM: str(kept)}
+    notes = {ACTION_ANNOTATION: desired.action, PAUSED_PARALLELISM: str(kept)}
     return Decision(
         Lever.PARALLELISM,
         lambda: (
@@ -185,7 +184,7 @@ def _plain(gang: GangIndex, job: Owner, desired: DesiredAction) -> Decision:
     native = gang.is_native(desired.levers)
     return Decision(
         Lever.NATIVE,
-        lambda: (steps.suspend_job(gang.context, job, desired.order.action, suspend=True),),
+        lambda: (steps.suspend_job(gang.context, job, desired.action, suspend=True),),
         before={"spec.suspend": "false"},
         after={"spec.suspend": "true"},
         watch_seconds=watch(job.grace_seconds),

@@ -7,7 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from gangboard.diagnosis.policy.plan import plan
-from gangboard.domain.action import ActionContext, ClusterLevers, Plan, PolicyState, Verb
+from gangboard.domain.action import (
+    ActionContext,
+    ActionRequest,
+    ActionTarget,
+    ClusterLevers,
+    Plan,
+    PolicyState,
+    Verb,
+)
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Condition
 from gangboard.domain.owner import Owner, Policies
@@ -80,8 +88,10 @@ def ask(
     **fields: Any,
 ) -> Plan:
     """Plan for the object of that name, as a page would ask."""
-    given = {"by": "ann", "reason": "rack 7 is serviced", "action": "a-1", "now": NOW, **fields}
-    return plan(context, levers, verb=Verb(verb), uid=f"uid-{name}", **given)
+    target = ActionTarget("east", "", "", "ns", name, f"uid-{name}")
+    reason = fields.pop("reason", "rack 7 is serviced")
+    asked = ActionRequest(Verb(verb), target, reason, until=fields.pop("until", None))
+    return plan(context, levers, asked, **{"by": "ann", "action": "a-1", "now": NOW, **fields})
 
 
 def bodies(found: Plan) -> list[Any]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from gangboard.diagnosis.policy.plan import plan
 from gangboard.diagnosis.policy.selection import Selection, of_selection
 from gangboard.domain.action import ActionContext, ClusterLevers, Lever, Verb
 from gangboard.domain.owner import Dependency, FailureRule, Owner, Policies
@@ -25,6 +24,7 @@ from tests.diagnosis.policy.making import (
     a_standalone,
     a_trio,
     an_entry,
+    ask,
     text,
 )
 from tests.domain_objects import NOW, a_group, a_jobset, a_role, succeeded
@@ -268,10 +268,8 @@ class TestEachOfThem:
     """What a plan says of one Job that is chosen with others."""
 
     def _said(self, owner: Owner, name: str, *chosen: str) -> str:
-        found = plan(
-            a_context(owner), READY, verb=Verb.SUSPEND, uid=f"uid-{name}", by="ann", reason="r",
-            action="a-1", now=NOW, chosen=frozenset(f"uid-{one}" for one in chosen),
-        )  # fmt: skip
+        uids = frozenset(f"uid-{one}" for one in chosen)
+        found = ask(a_context(owner), name, Verb.SUSPEND, chosen=uids)
         assert found.allowed
         return text(found)
 

@@ -1,0 +1,131 @@
+"""The form of a confirmation: what it makes of what a browser sends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.http import QueryDict
+
+from gangboard.api.serializers.actions import ActionRequestSerializer
+from gangboard.domain.action import ActionRequest, ActionTarget, Verb
+from gangboard.web.forms import ActionForm
+
+WORD = "eu-train/batch/Job/research/workers-0/uid-0/3"
+TARGET = ActionTarget("eu-train", "batch", "Job", "research", "workers-0", "uid-0", 3)
+ASKED = ActionRequest(
+    verb=Verb.SUSPEND,
+    target=TARGET,
+    reason="gpu-07 throws ECC errors",
+    until=datetime(2026, 11, 21, 18, tzinfo=UTC),
+    idempotency_key="k-1",
+    forced=True,
+    via="page",
+)
+
+
+def sent(**changes: Any) -> ActionForm:
+    """Return the form as a browser sends it; a list is one field several times."""
+    given = {
+        "verb": "suspend",
+        "target": WORD,
+        "reason": ASKED.reason,
+        "until": "2026-11-21T18:00",
+        "key": "k-1",
+        "forced": "1",
+        **changes,
+    }
+    query = QueryDict(mutable=True)
+    for name, value in given.items():
+        query.setlist(name, value if isinstance(value, list) else [value])
+    form = ActionForm(query)
+    form.full_clean()
+    return form
+
+
+def test_form_and_json_make_the_same_request() -> None:
+    form = sent()
+    assert form.is_valid()
+    assert form.requests == (ASKED,)
+    body = ActionRequestSerializer(
+        data={
+            "verb": "suspend",
+            "target": {
+                "cluster": "eu-train",
+                "api_group": "batch",
+                "kind": "Job",
+                "namespace": "research",
+                "name": "workers-0",
+                "uid": "uid-0",
+                "generation": 3,
+            },
+            "reason": ASKED.reason,
+            "until": "2026-11-21T19:00:00+01:00",
+            "force": True,
+        }
+    )
+    assert body.is_valid()
+    assert body.save(idempotency_key="k-1") == replace(ASKED, via="api")
+
+
+def test_each_of_several_has_a_key_of_its_own() -> None:
+    other = WORD.replace("-0", "-1")
+    form = sent(target=[WORD, other, WORD])
+    assert [one.idempotency_key for one in form.requests] == ["k-1.uid-0", "k-1.uid-1"]
+    assert [one.idempotency_key for one in sent(target=[WORD, other], key="").requests] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "expected"),
+    [
+        ({"reason": " a\x00b "}, "reason", "ab"),
+        ({"reason": "r" * 2000}, "reason", "r" * 1024),
+        ({"key": " \x00k" + "k" * 200}, "idempotency_key", " " + "k" * 99),
+        ({"forced": "yes"}, "forced", False),
+        ({"forced": ["1", "0"]}, "forced", False),
+        ({"until": " "}, "until", None),
+        ({"until": "2026-11-21T19:00+01:00"}, "until", ASKED.until),
+    ],
+)
+def test_what_cannot_be_used_is_left_out(
+    changes: dict[str, Any], field: str, expected: object
+) -> None:
+    form = sent(**changes)
+    assert form.is_valid()
+    assert getattr(form.requests[0], field) == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (
+            {"verb": "explode", "target": "x"},
+            "The address does not say whether to suspend or resume.",
+        ),
+        ({"verb": []}, "The address does not say whether to suspend or resume."),
+        ({"target": []}, "Nothing is selected. Select at least one Job and ask again."),
+        ({"target": [WORD, "x"]}, "The address names an object that cannot exist."),
+        (
+            {"target": [f"{WORD}{number}" for number in range(51)]},
+            "51 objects are too many for one confirmation; 50 are the most.",
+        ),
+    ],
+)
+def test_what_is_not_told_is_said_in_one_sentence(changes: dict[str, Any], sentence: str) -> None:
+    assert sent(**changes).nothing_asked == sentence
+
+
+def test_an_end_that_is_no_time_stands_in_the_form_as_it_was_typed() -> None:
+    form = sent(until=" tomorrow, " + "after lunch " * 5)
+    assert form.nothing_asked == ""
+    assert form.errors["until"] == ["The end is not a time: write it as 2026-11-21T18:00, in UTC."]
+    assert form["until"].value() == "tomorrow, after lunch after lunc"
+    assert form.requests == (replace(ASKED, until=None),)
+
+
+def test_the_address_says_what_is_asked_for_and_nothing_that_was_typed() -> None:
+    word = WORD.replace("/", "%2F")
+    assert sent(gang="0a1b").query == f"verb=suspend&target={word}&gang=0a1b&forced=1"
+    assert sent(gang="no gang", forced="").query == f"verb=suspend&target={word}"
