@@ -36,7 +36,7 @@ _read: dict[str, Variable] = {}
 
 
 def variables() -> tuple[Variable, ...]:
-    """All variables read so far, by name."""
+    """Return all variables read so far, by name."""
     return tuple(_read[name] for name in sorted(_read))
 
 

@@ -13,10 +13,10 @@ class Clock(DatabaseClock, Protocol):
     """Now, waiting, and now by the clock of the database."""
 
     def now(self) -> datetime:
-        """The time, in UTC."""
+        """Return the time, in UTC."""
 
     def monotonic(self) -> float:
-        """Seconds that only go up."""
+        """Return seconds that only go up."""
 
     def sleep(self, seconds: float) -> None:
         """Wait."""
@@ -26,11 +26,11 @@ class RealClock(RealDatabaseClock):
     """This machine's clock."""
 
     def now(self) -> datetime:
-        """The time, in UTC."""
+        """Return the time, in UTC."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """Seconds that only go up."""
+        """Return seconds that only go up."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:

@@ -100,7 +100,7 @@ class GroupLink(NamedTuple):
         return self.name[1:] if self.is_named else None
 
     def beside(self, kind: str, name: str) -> Name:
-        """The name of another object of its API group and namespace."""
+        """Return the name of another object of its API group and namespace."""
         return self.name[0], kind, self.name[2], name
 
 

@@ -63,19 +63,19 @@ def find_members(
 
 @cache
 def owner_kinds() -> tuple[OwnerKind, ...]:
-    """All kinds of owners, by resource key."""
+    """Return all kinds of owners, by resource key."""
     return find_members(gangboard.owners, "OWNER", (OwnerKind,), lambda kind: kind.resource.key)
 
 
 @cache
 def grouping_apis() -> tuple[GroupingAPI, ...]:
-    """All grouping APIs, by API group."""
+    """Return all grouping APIs, by API group."""
     return find_members(gangboard.groups, "GROUPING", (GroupingAPI,), lambda api: api.group)
 
 
 @cache
 def queue_systems() -> tuple[QueueSystem, ...]:
-    """All admission systems, by label."""
+    """Return all admission systems, by label."""
     return find_members(gangboard.queues, "QUEUE", (QueueSystem,), lambda queue: queue.label)
 
 
@@ -90,7 +90,7 @@ def resources() -> tuple[Resource, ...]:
 
 @cache
 def rules() -> tuple[GangRule | UnitRule, ...]:
-    """All reasons, by code."""
+    """Return all reasons, by code."""
     return find_members(gangboard.rules, "RULE", (GangRule, UnitRule), lambda rule: rule.code)
 
 

@@ -226,7 +226,7 @@ class Client(ApiClient):
 
 
 def _wire_fault(error: Exception) -> Exception:
-    """What was met on the wire, out of what urllib3 and the client have made of it."""
+    """Return what was met on the wire, out of what urllib3 and the client have made of it."""
     if isinstance(error, ApiException) and isinstance(error.__context__, Exception):
         error = error.__context__
     wraps = isinstance(error, urllib3.exceptions.ProtocolError | urllib3.exceptions.SSLError)

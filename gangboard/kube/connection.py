@@ -83,7 +83,7 @@ class Connection:
     def get(
         self, path: str, query: Query = None, *, deadline: float | None = None, accept: str = JSON
     ) -> bytes:
-        """The complete JSON answer. Raises KubeError.
+        """Return the complete JSON answer. Raises KubeError.
 
         `path` starts with a slash and is URL-safe. `deadline`: seconds from now to the last byte;
         None means the connection's own.

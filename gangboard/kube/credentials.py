@@ -81,13 +81,13 @@ class Credentials:
         return urlsplit(self.server).path
 
     def to_document(self) -> dict[str, str]:
-        """All fields that are set, secrets in clear: for the store, which encrypts it."""
+        """Return all fields that are set, secrets in clear: for the store, which encrypts it."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in found.items() if value is not None}
 
     @classmethod
     def from_document(cls, document: Any) -> Credentials:
-        """The reverse of `to_document`. Raises CredentialError when it is something else."""
+        """Read what `to_document` returned. Raises CredentialError when it is something else."""
         names = {field.name for field in fields(cls)}
         if not isinstance(document, dict) or not document.get("server"):
             raise CredentialError("The stored credentials have no server.")
@@ -113,7 +113,7 @@ def read_kubeconfig(
 
 
 def in_cluster(directory: Path = SERVICE_ACCOUNT) -> Credentials:
-    """The pod's own service account. Its token is read again while it is used (`token_file`).
+    """Return credentials of the pod's own service account; its token is read again (`token_file`).
 
     Raises CredentialError when this process does not run in a pod, or the account is not mounted.
     """
@@ -133,7 +133,7 @@ def in_cluster(directory: Path = SERVICE_ACCOUNT) -> Credentials:
 
 
 def _checked_server(server: str) -> str:
-    """The address without a slash at the end. Refuses anything but plain https.
+    """Return the address without a slash at the end. Refuses anything but plain https.
 
     What may be a secret is not repeated: a user with a password, and what stands in a query.
     """

@@ -57,7 +57,7 @@ class Discovery:
     """`group/version` (core: `v1`) → why we do not know what it serves. Never "not served"."""
 
     def failure_of(self, group: str) -> KubeError | None:
-        """Why something of this group may be served although it is not listed."""
+        """Return why something of this group may be served although it is not listed."""
         for name, error in self.failed.items():
             if name.rpartition("/")[0] == group:
                 return error
@@ -168,7 +168,7 @@ def discover(connection: Connection, *, groups: Collection[str] | None = None) -
 
 
 def path_for(group: str, version: str, plural: str, namespace: str | None = None) -> str:
-    """The URL path of a list: of one namespace, or of the whole cluster."""
+    """Return the URL path of a list: of one namespace, or of the whole cluster."""
     root = ("apis", group, version) if group else ("api", version)
     inside = ("namespaces", namespace) if namespace else ()
     return "/" + "/".join(quote(part, safe="") for part in (*root, *inside, plural))

@@ -70,7 +70,7 @@ LONGEST_SENTENCE = 4000
 
 
 def clean_text(text: str, limit: int = LONGEST_SENTENCE) -> str:
-    """One line without control, bidirectional or invisible characters, cut to `limit` characters.
+    """Return one line without control, bidirectional or invisible characters, cut to `limit`.
 
     What servers write ends up on pages and in logs, where such characters forge lines.
     """

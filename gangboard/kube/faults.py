@@ -71,7 +71,7 @@ class Asked:
 
 
 def connect_fault(error: Exception, asked: Asked) -> KubeError:
-    """Why there is no connection."""
+    """Return why there is no connection."""
     host = asked.host
     if isinstance(error, ssl.SSLError):
         return KubeError(KubeErrorCode.TLS, _tls_sentence(error, host))
@@ -118,7 +118,7 @@ def _tls_sentence(error: ssl.SSLError, host: str) -> str:
 
 
 def answer_fault(error: Exception, asked: Asked) -> KubeError:
-    """Why the answer did not arrive, or not to its end."""
+    """Return why the answer did not arrive, or not to its end."""
     request = asked.request
     if isinstance(error, TimeoutError | urllib3.exceptions.TimeoutError):
         return KubeError(
@@ -150,7 +150,7 @@ def answer_fault(error: Exception, asked: Asked) -> KubeError:
 
 
 def status_fault(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) -> KubeError:
-    """Why a complete answer is not the one that was asked for."""
+    """Return why a complete answer is not the one that was asked for."""
     if 300 <= status < 400:
         return KubeError(
             KubeErrorCode.REDIRECTED,
@@ -178,7 +178,7 @@ def status_fault(status: int, headers: Mapping[str, str], body: bytes, asked: As
 
 
 def audit_id(headers: Mapping[str, str]) -> str:
-    """Under which id the server's audit log has the request; empty when it does not say.
+    """Return the id by which the server's audit log has the request; empty when it does not say.
 
     Every answer of a Kubernetes API server has it (apiserver, endpoints/filters/audit_init.go).
     """
@@ -186,7 +186,7 @@ def audit_id(headers: Mapping[str, str]) -> str:
 
 
 def not_json_fault(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) -> KubeError:
-    """A success whose content cannot be an answer of Kubernetes."""
+    """Return what is wrong with a success whose content cannot be an answer of Kubernetes."""
     return KubeError(
         KubeErrorCode.NOT_JSON,
         f"{asked.host} answered {asked.request} with {describe(headers, body, status)} instead of"

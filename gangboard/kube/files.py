@@ -11,7 +11,7 @@ LARGEST_FILE = 1024 * 1024
 
 
 def read_small_file(path: Path, what: str) -> str:
-    """Text of a file of at most 1 MiB, or CredentialError. Devices and pipes are refused."""
+    """Return the text of a file of at most 1 MiB, no device or pipe. Raises CredentialError."""
     name = clean_text(str(path))
     try:
         if not path.is_file():

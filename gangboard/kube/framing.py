@@ -33,7 +33,7 @@ class Unchunker:
         self._in_trailers = False
 
     def feed(self, data: bytes) -> bytes:
-        """The payload in these bytes, perhaps nothing. Raises FramingError."""
+        """Return the payload in these bytes, perhaps nothing. Raises FramingError."""
         payload = bytearray()
         position = 0
         while position < len(data) and not self.finished:
@@ -83,7 +83,7 @@ class LineSplitter:
         return bool(self._tail.strip())
 
     def feed(self, data: bytes) -> list[bytes]:
-        """All lines that these bytes complete; empty ones are left out. Raises LineTooLongError."""
+        """Return the lines that these bytes complete, without empty ones. Raises LineTooLongError."""
         first, *others = data.split(b"\n")
         self._tail += first
         if len(self._tail) > self._longest:

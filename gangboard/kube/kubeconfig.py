@@ -52,7 +52,7 @@ class Entry(TypedDict):
 
 
 def selected_entry(text: str, *, context: str | None, directory: Path | None) -> Entry:
-    """What one context says. Raises CredentialError."""
+    """Return what one context says. Raises CredentialError."""
     document = load_document(text)
     if not isinstance(document, dict) or not ({"clusters", "contexts"} & document.keys()):
         raise CredentialError("This is not a kubeconfig: it has neither clusters nor contexts.")

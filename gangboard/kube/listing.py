@@ -98,7 +98,7 @@ def _endless(reader: Reader, path: str, code: str, most: str) -> KubeError:
 def _page(
     reader: Reader, path: str, fixed: list[tuple[str, str]], limit: int, token: str
 ) -> tuple[bytes, int]:
-    """The text of one page, and the limit with which it fitted."""
+    """Return the text of one page, and the limit with which it fitted."""
     while True:
         asked = [*fixed, ("limit", str(limit))]
         if token:

@@ -18,7 +18,7 @@ _BROKEN = (ValueError, TypeError, UnsupportedAlgorithm)
 
 
 def load_certificates(pem: str, what: str) -> list[x509.Certificate]:
-    """All certificates in the text, at least one, or CredentialError that names `what`."""
+    """Return all certificates in the text, at least one. Raises CredentialError that names `what`."""
     try:
         return x509.load_pem_x509_certificates(pem.encode())
     except _BROKEN as error:
@@ -26,7 +26,7 @@ def load_certificates(pem: str, what: str) -> list[x509.Certificate]:
 
 
 def certificate_expiry(pem: str) -> datetime:
-    """When the first certificate in the text ends (UTC). Raises CredentialError if it is none."""
+    """Return when the first certificate in the text ends (UTC). Raises CredentialError."""
     return load_certificates(pem, "The certificate")[0].not_valid_after_utc
 
 

@@ -14,7 +14,7 @@ DEEPEST = 32
 
 
 def load_document(text: str) -> Any:
-    """The one document in the text, as plain values. Raises CredentialError.
+    """Return the one document in the text, as plain values. Raises CredentialError.
 
     Aliases (`*name`) are refused: no kubeconfig has them, and they are how ten lines become gigabytes.
     """

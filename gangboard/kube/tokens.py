@@ -62,7 +62,7 @@ class TokenFile:
         self._read_at = 0.0
 
     def current(self) -> str:
-        """The token as it is now: read again when the file changed, and every 60 s in any case."""
+        """Return the token as it is now: read again when the file changed, and every 60 s in any case."""
         with self._lock:
             stamp = self._look()
             stale = time.monotonic() - self._read_at >= REREAD_SECONDS

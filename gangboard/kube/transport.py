@@ -72,7 +72,7 @@ class DeadlineSocket(ssl.SSLSocket):
         return self.reader
 
     def arrived(self, most: int) -> bytes:
-        """What is here already, at most about `most` bytes, without waiting.
+        """Return what is here already, at most about `most` bytes, without waiting.
 
         Only right after `reader.read1(n)` with a large n: then the reader itself holds nothing back.
         """

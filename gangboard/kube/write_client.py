@@ -145,7 +145,7 @@ def _query(dry_run: bool, field_manager: str) -> list[tuple[str, str]]:
 
 
 def _reach(error: KubeError, method: str) -> Reach:
-    """What is known about a write of which a byte has left.
+    """Return what is known about a write of which a byte has left.
 
     A 4xx is a refusal, whoever between us and the store gives it; a 408 is a proxy that has waited
     too long. A 5xx may come after the object was stored (504 `Timeout`, 500 `InternalError` of a

@@ -102,9 +102,9 @@ class SimulatedClusters:
         return True
 
     def _kubeconfig(self, name: str) -> Path:
-        """Of the account that only reads: that is all that watching needs."""
+        """Return the kubeconfig's path of the account that only reads: watching needs no more."""
         return self.folder / f"{name}.kubeconfig"
 
     def _actor_kubeconfig(self, name: str) -> Path:
-        """Of the account that acts."""
+        """Return the kubeconfig's path of the account that acts."""
         return self.folder / f"{name}-admin.kubeconfig"

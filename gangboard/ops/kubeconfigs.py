@@ -88,7 +88,7 @@ def expiry_sentence(access: Access, what: str = "These credentials") -> str:
 
 
 def _expiry(credentials: Credentials) -> datetime | None:
-    """When the first of what is needed ends; a token that is renewed in place does not count."""
+    """Return when the first of what is needed ends; a token that is renewed in place does not count."""
     ends: list[datetime | None] = []
     if credentials.client_certificate_pem is not None:
         ends.append(certificate_expiry(credentials.client_certificate_pem))

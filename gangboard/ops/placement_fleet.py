@@ -255,7 +255,7 @@ def _in_group(pod: Pod, name: str) -> Pod:
 
 
 def _mixed(name: str, size: int, driver: _Template, worker: _Template) -> Gang:
-    """A JobSet of one driver and its workers, all in one group."""
+    """Return a JobSet of one driver and its workers, all in one group."""
     roles = (
         Role("driver", 1, 1, driver.requests, child_names=(f"{name}-driver",)),
         Role("workers", 1, size, worker.requests, child_names=(f"{name}-workers",)),

@@ -159,7 +159,7 @@ class Reflector(threading.Thread):
         self._on_contact()
 
     def _vouch(self) -> None:
-        """What was taken is all there is up to now: a list came to its end, or a watch lives."""
+        """Say that what was taken is all there is up to now: a list came to its end, or a watch lives."""
         if self._has_dropped:
             return
         self._answered()

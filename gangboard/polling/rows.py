@@ -89,7 +89,7 @@ _LAST = ("last_health", "last_code", "last_since", "last_since_first_seen")
 
 
 def _last_known(health: Health, before: dict[str, Any] | None) -> dict[str, Any]:
-    """What it was before it became unknown; empty while it is known."""
+    """Return what it was before it became unknown; empty while it is known."""
     if health is not Health.UNKNOWN or before is None:
         return dict(zip(_LAST, ("", "", None, False), strict=True))
     if before["health"] == Health.UNKNOWN.value:

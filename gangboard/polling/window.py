@@ -166,7 +166,7 @@ class Window:
             save_jobset_build(self._cache.claim, found)
 
     def _jobset_build(self) -> str | None:
-        """What tells this build of JobSet from others; None when that cannot be read now."""
+        """Return what tells this build of JobSet from others; None when that cannot be read now."""
         watched = self._cache.watched[_JOBSETS]
         try:
             return schema_hash(self._cache.connection, watched.resource.group, watched.version)
@@ -201,7 +201,7 @@ class Window:
                 self._take_away(watched)
 
     def _take_away(self, watched: Watched) -> None:
-        """A resource that is not served any more has no objects any more.
+        """Forget the objects of a resource that is not served any more.
 
         But an API server that has just started does not know its custom resources yet: what was
         there a moment ago is kept until the absence has lasted.
@@ -307,7 +307,7 @@ class Window:
         return self.error if self._contact.at is None else None
 
     def _last_error(self, reflectors: list[Reflector]) -> KubeError | None:
-        """The problem at the end of a window; one in which nothing answered asks for its reason."""
+        """Return the problem at the end of a window; when nothing answered, ask for the reason."""
         error = self._common_error(reflectors)
         if self._contact.at is not None or not reflectors:
             return error

@@ -278,7 +278,7 @@ class Builder:
         return self._now - span(gang.age)
 
     def _began(self, gang: Gang) -> datetime:
-        """When its pods came into their states."""
+        """Return when its pods came into their states."""
         if gang.started:
             return self._now - span(gang.started)
         return self._born(gang) + timedelta(seconds=3)

@@ -60,7 +60,7 @@ def _card(state: ClusterState) -> Fragment:
 
 
 def _shown(state: ClusterState) -> tuple[object, ...]:
-    """All that a card prints besides what a clock changes."""
+    """Return all that a card prints besides what a clock changes."""
     return (
         state.freshness.shown,
         state.headline,

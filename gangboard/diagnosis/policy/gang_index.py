@@ -117,7 +117,7 @@ class GangIndex:
         return WaitReason(f"{self.name} is suspended", until) if self.owner.suspended else None
 
     def wait_of(self, job: Owner) -> WaitReason | None:
-        """Why a child Job may not run now: because of its owner, or of a queue of its own."""
+        """Return why a child Job may not run now: because of its owner, or of a queue of its own."""
         own = self.queue_statuses[job.meta.ref.uid]
         if self.wait is not None or own.may_run or not job.suspended:
             return self.wait
