@@ -30,11 +30,11 @@ _LEVEL = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def last_writer(entries: msgspec.Raw | bytes, pointer: str) -> tuple[str, str]:
-    """Return who owns a field, and when it was set (RFC 3339); empty texts: nobody says.
+    """Return who owns a field, and when it was set (RFC 3339); empty texts when nobody says.
 
     `entries` is the JSON of `managedFields`; what cannot be read of it says nothing. `pointer` is a
-    JSON pointer such as `/spec/suspend`. Of several owners (they applied the same value) the one
-    that wrote last is meant. gangboard itself is named only when nobody else owns the field.
+    JSON pointer such as `/spec/suspend`. The owner is the one that
+    wrote last where several applied the same value, and gangboard only when nobody else owns the field.
     """
     path = [f"f:{key}" for key in pointer.strip("/").split("/")]
     try:

@@ -177,7 +177,7 @@ def read_page(body: bytes, resource: Resource) -> Page:
 
 
 def _why_no_list(kind: str, resource_version: str) -> str:
-    """Return what an answer lacks that every page of every list of Kubernetes has; empty: nothing.
+    """Return what an answer lacks that every page of every list of Kubernetes has; empty for nothing.
 
     A list's kind ends in `List`, and its `metadata.resourceVersion` is where a watch goes on
     (API conventions, "Types (Kinds)" and "Metadata").

@@ -1,8 +1,8 @@
 """Divides a gang into its units: what gets a stage of its own.
 
 Each PodGroup (1.35: entry of a Workload) with pods, Jobs or roles of the gang is one, named after
-its Job when it is for that Job alone. Of what is in no group, each child Job is one, the missing
-Jobs of each role are one, and the pods that the owner makes itself are one.
+its Job when it is for that Job alone. So is each child Job in no group, and so are together the
+missing Jobs of each role in no group, and the pods that the owner makes itself.
 """
 
 from __future__ import annotations

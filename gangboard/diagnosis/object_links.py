@@ -259,7 +259,7 @@ class ObjectLinks:
         return uid if uid is not None and self.groups[uid].is_named else None
 
     def controllers_naming(self, place: Place) -> Iterable[str]:
-        """Return the controllers' uids (empty: none) of the pods that name a group.
+        """Return the controllers' uids (empty for none) of the pods that name a group.
 
         DaemonSet and static pods are left out: they belong to no gang.
         """

@@ -34,7 +34,7 @@ def entry_groups(
     that is the gang itself has a group for each entry that nobody names, too: it waits for pods.
     A name that no Workload has an entry for gives none: that group is missing.
     """
-    # Of two of one name (the deletion of one was not seen yet) the newer counts.
+    # The newer of two with one name counts: the deletion of the other was not seen yet.
     known = sorted(filter(has_entries, workloads), key=_age)
     if not known:
         return ()

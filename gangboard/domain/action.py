@@ -121,7 +121,7 @@ class ActionRequest:
     reason: str
     until: datetime | None = None
     idempotency_key: str = ""
-    """Unique per person; empty: none, as for a form without JavaScript that carries its own."""
+    """Unique per person; empty for none, as for a form without JavaScript that carries its own."""
     forced: bool = False
     """Try a lever that is not proved; for admins."""
     via: str = "api"

@@ -83,9 +83,9 @@ class FailureRule:
     action: str
     reasons: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
-    """ReplicatedJobs that it is about; empty: all."""
+    """ReplicatedJobs that it is about; empty for all."""
     patterns: tuple[str, ...] = ()
-    """`onJobFailureMessagePatterns`: it is about failures with such a message only; empty: any."""
+    """`onJobFailureMessagePatterns`: it is about failures with such a message only; empty for any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Policies:
     success_operator: str = "All"
     """`All` or `Any`."""
     success_roles: tuple[str, ...] = ()
-    """Roles that count for success; empty: all."""
+    """Roles that count for success; empty for all."""
     failure_rules: tuple[FailureRule, ...] = ()
     restart_strategy: str = ""
     in_order: bool = False

@@ -62,7 +62,7 @@ class OwnerKind:
     suspend_field: tuple[str, ...] = ("spec", "suspend")
     """Where lever `suspend` writes."""
     child_label: str = ""
-    """Label of its child Jobs whose value is its name, so that few are listed; empty: none."""
+    """Label of its child Jobs whose value is its name, so that few are listed; empty for none."""
     current: Callable[[Owner, Owner], bool] | None = None
     """(owner, child) → whether the child belongs to the owner's current attempt. None when it always does."""
 

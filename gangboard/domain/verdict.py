@@ -193,7 +193,7 @@ class Verdict:
     recheck_at: datetime | None = None
     memory: dict[str, UnitMemory] = field(default_factory=dict)
     priority: str = ""
-    """Priority class, or the number as text; empty: none, or not the same for all pods."""
+    """Priority class, or the number as text; empty when none, or not the same for all pods."""
     priority_value: int | None = None
     """The highest `spec.priority` of its pods; None when no pod says one."""
     restarts: int = 0

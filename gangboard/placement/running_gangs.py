@@ -62,9 +62,9 @@ class Shares:
     ) -> Gains:
         """Return how many pods of a shape more fit in a domain when one of them alone is away.
 
-        `feasible` is of `snapshot`, `codes` is the domain of each of its nodes, -1 for none. Of several
-        together the sum is a guess: two on one node can make the same place, or one place that
-        neither makes alone.
+        `feasible` is of `snapshot`, `codes` is the domain of each of its nodes, -1 for none. The
+        sum is a guess for several together: two on one node can make the same place, or one place
+        that neither makes alone.
         """
         # With the snapshot, which a gang with members on nodes has of its own: it goes with the what-if.
         kept: dict[Hashable, Gains] = snapshot.cache.setdefault(("gains", self), {})

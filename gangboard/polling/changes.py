@@ -31,7 +31,7 @@ class Batch:
     understood: list[tuple[str, str]] = field(default_factory=list)
     """(namespace, name) of objects that were a problem before and are not any more."""
     resource_version: str = ""
-    """From which the next watch goes on once this is stored; empty: not yet."""
+    """From which the next watch goes on once this is stored; empty before that."""
 
     def __len__(self) -> int:
         return len(self.changed) + len(self.deleted) + len(self.problems)

@@ -28,7 +28,7 @@ class ShapeRow:
     requests: tuple[tuple[str, str], ...]
     """The same as (resource, quantity in base units)."""
     where: str
-    """Which nodes it asks for, such as `pool=h100`; empty: any."""
+    """Which nodes it asks for, such as `pool=h100`; empty for any."""
     waiting: int
     fits_now: int | None
     """None when it cannot be told; `why` says why."""
@@ -70,7 +70,7 @@ class ClusterRow:
         return self.whole.nodes if self.whole is not None else 0
 
     def why(self, now: datetime) -> str:
-        """Return why there are no numbers, for those who cannot follow a link; empty: there are."""
+        """Return why there are no numbers, for those who cannot follow a link; empty when there are."""
         if self.choose:
             return (
                 "This cluster is too large to be added up beside others: "
@@ -80,7 +80,7 @@ class ClusterRow:
 
     @property
     def pool_label(self) -> str:
-        """The label by which all of its pools stand together; empty: they have different ones."""
+        """The label by which all of its pools stand together; empty when they have different ones."""
         labels = {pool.label for pool in self.pools}
         return labels.pop() if len(labels) == 1 else ""
 
@@ -104,7 +104,7 @@ class Capacity:
 def read_capacity(
     *, viewer: Viewer, cluster: str, by: str, clusters: Mapping[int, Freshness]
 ) -> Capacity:
-    """Return the page (3 queries). `by`: a label of nodes; empty: pools by their well-known labels.
+    """Return the page (3 queries). `by`: a label of nodes; empty for pools by their well-known labels.
 
     `clusters` are all that the viewer sees. Who sees only some namespaces of one gets its numbers.
     """

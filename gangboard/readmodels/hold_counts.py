@@ -40,8 +40,8 @@ class HoldCount:
 def hold_counts(*, viewer: Viewer, clusters: Mapping[int, Freshness]) -> tuple[HoldCount, ...]:
     """Return the Holds of the clusters (2 queries, and 5 more where there are any).
 
-    A cluster whose Holds can be listed has a line for each word, zeros included. Of one whose Holds
-    cannot be seen now, those of the last look are unknown, and without any it has no line.
+    A cluster whose Holds can be listed has a line for each word, zeros included. The Holds
+    of the last look are unknown in one whose Holds cannot be seen now; without any it has no line.
     """
     states = _resource_states(clusters)
     seen = {

@@ -31,7 +31,7 @@ class OutageRow:
     ended_at: datetime | None
     """None while it is silent."""
     problem: str
-    """Code of the error; empty: it was not asked, for no poll worker had time for it."""
+    """Code of the error; empty when it was not asked, for no poll worker had time for it."""
     why: str
     """The error in words; empty for who may not read cluster-wide texts."""
 

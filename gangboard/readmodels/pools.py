@@ -81,11 +81,11 @@ class Amount:
     allocatable: str
     used: str
     held: str
-    """The part of `used` that gangs hold that are not whole; empty: none."""
+    """The part of `used` that gangs hold that are not whole; empty for none."""
     free: str
     """On nodes that are ready and not cordoned, each overfull node counted as 0."""
     away: str
-    """What is free on the other nodes, which is not free; empty: nothing."""
+    """What is free on the other nodes, which is not free; empty for nothing."""
     unreadable: int
     """Nodes whose amount could not be read: they are in none of the numbers."""
     bar: tuple[float, float, float, float]
@@ -98,7 +98,7 @@ class Pool:
     """Some nodes together."""
 
     label: str
-    """The label by which they stand together; empty: they have none of those asked for."""
+    """The label by which they stand together; empty when they have none of those asked for."""
     value: str
     nodes: int
     ready: int

@@ -58,7 +58,7 @@ class NodeRoom:
         return cls(meta["name"], meta.get("labels", {}), taints, cordoned, room, dict(room))
 
     def refuses(self, pod: Json, needs: dict[str, int]) -> tuple[list[str], bool]:
-        """Return why a pod cannot go here (empty: it can) and whether preemption might help."""
+        """Return why a pod cannot go here (empty when it can) and whether preemption might help."""
         spec = pod["spec"]
         if self.cordoned:
             return ["node(s) were unschedulable"], False

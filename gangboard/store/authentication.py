@@ -84,7 +84,7 @@ def find_sign_in_link(secret: str) -> User | None:
 def consume_sign_in_link(secret: str) -> User | None:
     """Return whom the link signs in and make it worthless; None when it does not work (any more).
 
-    Of two simultaneous uses exactly one wins: the row is claimed by a conditional update.
+    Exactly one of two simultaneous uses wins: the row is claimed by a conditional update.
     """
     now = timezone.now()
     link = _working_link(secret, now)

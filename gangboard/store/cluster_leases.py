@@ -40,7 +40,7 @@ class FreeCluster:
 
     cluster_id: int
     last_holder: str
-    """Who held it last; empty: nobody, or it has other credentials since and is read anew."""
+    """Who held it last; empty for nobody, or when it has other credentials since and is read anew."""
     waited: float
     """Seconds since then; infinite when nobody ever did."""
 

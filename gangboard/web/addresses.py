@@ -130,7 +130,7 @@ def read_address(page: str, kind: type[Filters], query: QueryDict) -> Address[Fi
 
 
 def read_cursor(query: QueryDict) -> str:
-    """Return where in its list a page stands; empty: at the beginning."""
+    """Return where in its list a page stands; empty at the beginning."""
     return query.get("cursor", "")[: cursors.LONGEST]
 
 

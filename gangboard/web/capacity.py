@@ -16,7 +16,7 @@ class CapacityFilters:
 
     cluster: str = ""
     by: str = ""
-    """Any label of nodes; empty: pools by their well-known labels."""
+    """Any label of nodes; empty for pools by their well-known labels."""
 
 
 class CapacityPage(FilteredPage[Capacity, CapacityFilters]):

@@ -18,10 +18,10 @@ class Wanted:
     """What one cluster is to allow."""
 
     policy_version: str = POLICY_VERSIONS[0]
-    """In which version it serves mutating policies; empty: it does not, so there is no Hold."""
+    """In which version it serves mutating policies; empty when it does not, so there is no Hold."""
     not_served: frozenset[str] = frozenset()
     """Keys of resources that it does not serve: the actor gets no lever on those."""
     parallelism: bool = False
     """The lever `parallelism` is switched on."""
     namespaces: tuple[str, ...] = ()
-    """Where gangboard may act; empty: everywhere."""
+    """Where gangboard may act; empty for everywhere."""

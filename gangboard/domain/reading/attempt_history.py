@@ -110,7 +110,7 @@ def _others_run(unit: Unit) -> bool:
 def _was_whole_before_silence(unit: Unit) -> bool:
     """Whether silent nodes alone make it unready.
 
-    Of a pod on a silent node only `Ready` turns False; its containers still say that they are
+    Only `Ready` turns False in a pod on a silent node; its containers still say that they are
     ready, as its kubelet reported last (observed on 1.37.0).
     """
     silent = sum(

@@ -29,7 +29,7 @@ class Preemption:
 
     at: datetime
     by: tuple[ObjectRef, ...] = ()
-    """The gangs that it was for, else the groups or pods that events name; empty: nobody knows."""
+    """The gangs that it was for, else the groups or pods that events name; empty when nobody knows."""
     event: Event | None = None
     """The newest that tells of it, while it is kept."""
 
@@ -111,7 +111,7 @@ def _counts(unit: Unit, at: datetime) -> bool:
 def _is_of(unit: Unit, event: Event) -> bool:
     """Whether the pod, which may be gone, was one of this unit.
 
-    Of one that is gone the name tells, where no other Job of the gang could have made it.
+    The name tells it when the pod is gone and no other Job of the gang could have made it.
     """
     name = event.regarding.name
     if any(pod.meta.ref.uid == event.regarding.uid for pod in unit.pods):

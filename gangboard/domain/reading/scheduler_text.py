@@ -125,7 +125,7 @@ def _scheduler_message(condition: Condition, source: ObjectRef) -> SchedulerMess
 def best_scheduler_message(said: tuple[SchedulerMessage, ...]) -> SchedulerMessage | None:
     """Return the most specific text: `0/4 nodes are available: …` before any text of the group.
 
-    Of several equally specific ones it is the one said of most pods.
+    It is the one said of most pods when several are equally specific.
     """
     often = Counter(message.text for message in said)
     ranked = sorted(

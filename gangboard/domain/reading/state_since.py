@@ -93,7 +93,7 @@ def fell_since(unit: Unit) -> datetime | None:
 
 
 def _lacking(unit: Unit) -> list[datetime]:
-    """Return when each member that it lacks began to be lacking, the first first; empty: not known.
+    """Return when each member that it lacks began to be lacking, the first first; empty when not known.
 
     One that takes the place of another is lacking since it was made.
     """
@@ -122,7 +122,7 @@ def not_formed_since(unit: Unit) -> datetime | None:
 def unmade_since(unit: Unit, due: datetime | None) -> datetime | None:
     """Return `due`, when its controller should have begun, if it is seen that it made no others before.
 
-    Of pods that were there and went, no object says when; their Job still counts them.
+    No object says when pods that were there have gone; their Job still counts them.
     """
     there = len(unit.current)
     counted = sum(job.active_pods or 0 for job in unit.jobs)

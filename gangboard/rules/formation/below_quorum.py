@@ -1,6 +1,6 @@
 """`below-quorum`: fewer live pods than the quorum, and nothing says that the rest was refused.
 
-Of a group that nobody makes pods for it is said when all that it had are gone, too.
+It is said, too, of a group that nobody makes pods for, when all that it had are gone.
 
 The scheduler tries no member before the quorum exists, and writes neither a condition nor an event
 about it (k/k#141900, by design; observed on 1.35.4 to 1.37.0). Until the count has not changed for

@@ -4,7 +4,7 @@ What they hold is lost to everybody until the rest comes. Only where nothing kee
 without a group, or with a basic one, whose condition turns True with its first pod (observed on
 1.37.0). Members are those of the whole gang: a JobSet of which one Job runs and another finds no
 room holds nodes without being whole, whichever of its Jobs is looked at. Why there is no room is part
-of the sentence. Of a gang that ran before, the loss is told, and the reason beside it.
+of the sentence. The loss is told of a gang that ran before, and the reason beside it.
 """
 
 from __future__ import annotations

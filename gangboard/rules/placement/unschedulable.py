@@ -1,8 +1,8 @@
 """`unschedulable`: the scheduler finds no room, and arithmetic cannot tell why, or contradicts it.
 
 The sentence says what stands in the way (nodes forbidden, not read yet, too many ways to try, what is
-not worked out) and quotes the scheduler. Of a gang often only one pod carries the text that tells why
-(`0/4 nodes are available: …`), the others repeat the group's; that one is quoted. At its quorum a
+not worked out) and quotes the scheduler. Often only one pod of a gang carries the text that tells why
+(`0/4 nodes are available: …`) while the others repeat the group's; that one is quoted. At its quorum a
 gang is past placement and this is silent.
 """
 

@@ -43,7 +43,7 @@ class Action(models.Model):
     may_act = models.BooleanField(default=True)
     """Whether the credential that asked could act; checked again before sending."""
     token = models.CharField(max_length=16, default="")
-    """Public part of the token by which it was asked; empty: by none. It must still be valid then."""
+    """Public part of the token by which it was asked; empty for none. It must still be valid then."""
     via = models.CharField(max_length=16)
     """page, api or gangboard."""
     idempotency_key = models.CharField(max_length=200, default="")

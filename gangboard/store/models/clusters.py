@@ -66,7 +66,7 @@ class ResourceState(models.Model):
     sentence = models.TextField(default="")
     needed = models.BooleanField(default=False)
     resource_version = models.CharField(max_length=128, default="")
-    """From which the next watch goes on; empty: list first."""
+    """From which the next watch goes on; empty to list first."""
     decoder_version = models.IntegerField(default=0)
     """The version of the decoder that read its objects with a resourceVersion; 0 when several did."""
     listed_at = models.DateTimeField(null=True)
@@ -93,7 +93,7 @@ class Outage(models.Model):
     """When it had answered last."""
     ended_at = models.DateTimeField()
     problem = models.CharField(max_length=32, default="")
-    """Code of the error; empty: it was not asked, for no poll worker had time for it."""
+    """Code of the error; empty when it was not asked, for no poll worker had time for it."""
     sentence = models.TextField(default="")
 
     class Meta:
