@@ -204,7 +204,7 @@ class ClusterLevers:
     build: str = ""
     """What tells this build of JobSet from others, to show."""
     queue_visibility: str = ""
-    """Whether entries in queues can be there, in the words of `GangFacts.queue_visibility`."""
+    """A `QueueVisibility`: whether entries in queues can be there."""
     forced: bool = False
     """An admin asked to try an unproved lever: a plain suspend, watched like every other."""
 

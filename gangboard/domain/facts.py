@@ -86,8 +86,7 @@ class GangFacts:
     entries: tuple[QueueEntry, ...] = ()
     """What admission systems keep for its owner and its Jobs."""
     queue_visibility: str = ""
-    """`served` where an entry that is not known does not exist, `not-served` where there can be none;
-    empty where nobody can tell."""
+    """A `QueueVisibility`: whether an entry that is not known does not exist."""
     queue_systems: tuple[str, ...] = ()
     """Names of the admission systems that are meant by that."""
     room: ClusterRoom = NO_ROOM

@@ -14,8 +14,16 @@ from enum import StrEnum
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 
-SERVED, NOT_SERVED, NOT_KNOWN = "served", "not-served", ""
-"""Whether entries can be there: all that exist are known; there can be none; nobody can tell."""
+
+class QueueVisibility(StrEnum):
+    """Whether entries in queues can be there."""
+
+    SERVED = "served"
+    """All that exist are known."""
+    NOT_SERVED = "not-served"
+    """There can be none: no admission system is served."""
+    NOT_KNOWN = ""
+    """Nobody can tell."""
 
 
 class QueueStanding(StrEnum):
@@ -61,7 +69,7 @@ def queue_statuses_of(
 ) -> Mapping[str, QueueStatus]:
     """Return how a queue stands to the owner and to each of its Jobs, by uid.
 
-    `entries` are those about any of them, `visibility` is SERVED, NOT_SERVED or NOT_KNOWN. An entry says
+    `entries` are those about any of them, `visibility` is a `QueueVisibility`. An entry says
     that a queue manages its owner, whatever labels that has (`manageJobsWithoutQueueName` of Kueue).
     Without one the label tells, unless the owner above is managed: what that is made of is admitted
     with it and has no entries (jobset-kueue.md §3.2). While it is not admitted, its Jobs are kept
@@ -70,7 +78,7 @@ def queue_statuses_of(
     own: dict[str, list[QueueEntry]] = defaultdict(list)
     for entry in entries:
         # Where none are served, what is still stored of them is left over.
-        if visibility != NOT_SERVED and entry.is_in_use:
+        if visibility != QueueVisibility.NOT_SERVED and entry.is_in_use:
             own[entry.owner_uid].append(entry)
     uid = owner.meta.ref.uid
     whole = _queue_status(owner, own.get(uid, ()), visibility, by_label=True)
@@ -104,9 +112,9 @@ def _of_entries(entries: tuple[QueueEntry, ...]) -> QueueStanding:
 
 
 def _of_label(subject: Owner, visibility: str) -> QueueStanding:
-    if visibility == NOT_SERVED:
+    if visibility == QueueVisibility.NOT_SERVED:
         return QueueStanding.NOBODY
     if not subject.suspended:
         # What is not admitted is kept suspended, so before its entry is there that tells.
         return QueueStanding.ADMITTED
-    return QueueStanding.WAITS if visibility == SERVED else QueueStanding.NOT_KNOWN
+    return QueueStanding.WAITS if visibility == QueueVisibility.SERVED else QueueStanding.NOT_KNOWN

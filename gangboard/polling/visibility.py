@@ -13,7 +13,7 @@ from gangboard.decode.nodes import NODE
 from gangboard.decode.provisioning_requests import PROVISIONING_REQUEST
 from gangboard.domain.facts import Unobserved
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.queue_status import NOT_KNOWN, NOT_SERVED, SERVED
+from gangboard.domain.queue_status import QueueVisibility
 from gangboard.domain.watch_state import WatchState
 from gangboard.polling.watched import Watched
 
@@ -166,12 +166,16 @@ def groups_seen(visibility: Visibility) -> Watched | None:
     )
 
 
-def queue_visibility(visibility: Visibility, now: datetime) -> str:
+def queue_visibility(visibility: Visibility, now: datetime) -> QueueVisibility:
     """Return `GangFacts.queue_visibility`: whether entries in queues can be there, and are all known."""
     served = [one for one in _of_queues(visibility) if one.state != WatchState.NOT_SERVED]
     if not served:
-        return NOT_SERVED
-    return SERVED if all(tells_absence(one, now) for one in served) else NOT_KNOWN
+        return QueueVisibility.NOT_SERVED
+    return (
+        QueueVisibility.SERVED
+        if all(tells_absence(one, now) for one in served)
+        else QueueVisibility.NOT_KNOWN
+    )
 
 
 def _of_queues(visibility: Visibility) -> list[Watched]:

@@ -18,7 +18,7 @@ from gangboard.domain.action import ClusterLevers, Lever
 from gangboard.domain.hold import AdmissionPolicy
 from gangboard.domain.hold_manifest import POLICY_VERSIONS
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.queue_status import NOT_KNOWN, NOT_SERVED, SERVED
+from gangboard.domain.queue_status import QueueVisibility
 from gangboard.domain.watch_state import WatchState
 from gangboard.store.actions import READ_ONLY
 from gangboard.store.models import Cluster, LeverRecord, ResourceState, Switch, WatchedObject
@@ -109,15 +109,19 @@ def _queue_keys() -> tuple[str, ...]:
     )
 
 
-def _queue_visibility(states: Iterable[str]) -> str:
+def _queue_visibility(states: Iterable[str]) -> QueueVisibility:
     """Return whether entries in queues can be there, by the states of their resources.
 
     A resource of which nothing is stored yet was not looked for.
     """
     served = [state for state in states if state != WatchState.NOT_SERVED]
     if not served:
-        return NOT_SERVED
-    return SERVED if all(state == WatchState.OK for state in served) else NOT_KNOWN
+        return QueueVisibility.NOT_SERVED
+    return (
+        QueueVisibility.SERVED
+        if all(state == WatchState.OK for state in served)
+        else QueueVisibility.NOT_KNOWN
+    )
 
 
 def _is_honoured(cluster: Cluster, found: _Found) -> bool:

@@ -13,7 +13,12 @@ from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Controller, ObjectRef
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.queue_status import NOT_KNOWN, QueueStanding, QueueStatus, queue_statuses_of
+from gangboard.domain.queue_status import (
+    QueueStanding,
+    QueueStatus,
+    QueueVisibility,
+    queue_statuses_of,
+)
 from gangboard.domain.reading.wording import label, names
 from gangboard.domain.registry import OwnerKind
 
@@ -150,7 +155,9 @@ class GangIndex:
         )
 
 
-def index_gang(context: ActionContext, queue_visibility: str = NOT_KNOWN) -> GangIndex:
+def index_gang(
+    context: ActionContext, queue_visibility: str = QueueVisibility.NOT_KNOWN
+) -> GangIndex:
     """Index a gang; `queue_visibility` as in `ClusterLevers`. The cost is one pass over its objects."""
     owner = context.owner
     jobs = {job.meta.ref.uid: job for job in context.jobs if job.meta.ref.uid != owner.meta.ref.uid}
