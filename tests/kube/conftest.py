@@ -10,7 +10,7 @@ import pytest
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
 from tests.kube.certificates import Issued, issue
-from tests.kube.server import Script, Server
+from tests.kube.server import GOES_ON, Clock, Script, Server
 
 TOKEN = "secret-token-of-the-reader"  # not a secret
 
@@ -41,8 +41,20 @@ def serve(server_certificate: Issued) -> Iterator[Callable[..., Server]]:
 
 
 @pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """What the client takes for the time."""
+    found = Clock()
+    for module in ("connection", "transport", "watching"):
+        monkeypatch.setattr(f"gangboard.kube.{module}.time", found)
+    return found
+
+
+@pytest.fixture
 def connect(authority: Issued) -> Iterator[Callable[..., Connection]]:
-    """`connect(server, **changes)` → a Connection that trusts the authority of the tests."""
+    """`connect(server, **changes)` → a Connection that trusts the authority of the tests.
+
+    It waits long for a server to be reached: a test of that deadline says another.
+    """
     connections: list[Connection] = []
 
     def make(
@@ -51,7 +63,8 @@ def connect(authority: Issued) -> Iterator[Callable[..., Connection]]:
         fields: dict[str, Any] = {"ca_pem": authority.certificate_pem, "token": TOKEN}
         fields |= login or {}
         url = server if isinstance(server, str) else server.url
-        connections.append(Connection(Credentials(url, **fields), **settings))
+        waits = {"connect_deadline": GOES_ON, **settings}
+        connections.append(Connection(Credentials(url, **fields), **waits))
         return connections[-1]
 
     yield make

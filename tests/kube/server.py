@@ -9,12 +9,16 @@ import ssl
 import struct
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tests.kube.certificates import Issued
+
+GOES_ON = 60.0
+"""Seconds for which a server does to a client what the client must not wait for."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,16 @@ class Request:
     @property
     def query(self) -> dict[str, str]:
         return {name: values[0] for name, values in parse_qs(urlsplit(self.target).query).items()}
+
+
+class Clock:
+    """The client's clock: as far ahead of the real one as a test, or its server, has set it."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
 
 
 class Wire:
@@ -71,16 +85,15 @@ class Wire:
     def end_chunks(self) -> None:
         self.send(b"0\r\n\r\n")
 
-    def drip(self, data: bytes, pause: float) -> None:
-        """One byte at a time, as long as the client listens."""
+    def drip(self, data: bytes, clock: Clock) -> None:
+        """One byte in each second of the clock, as long as the client listens."""
         for position in range(len(data)):
             self.send(data[position : position + 1])
-            if self._stopping.wait(pause):
-                return
+            clock.ahead += 1
 
     def hold(self) -> None:
         """Say nothing more until the test is over."""
-        self._stopping.wait(20)
+        self._stopping.wait(GOES_ON)
         self.is_open = False
 
     def close(self) -> None:
@@ -143,7 +156,7 @@ class Server:
 
     def _serve(self, raw: socket.socket) -> None:
         try:
-            raw.settimeout(5)
+            raw.settimeout(GOES_ON)
             with self._context.wrap_socket(
                 raw, server_side=True, do_handshake_on_connect=False
             ) as sock:
@@ -183,7 +196,7 @@ class Server:
             if not piece:
                 return None
             data += piece
-        sock.settimeout(20)
+        sock.settimeout(GOES_ON)
         head, _, body = data.partition(b"\r\n\r\n")
         line, *fields = head.decode().split("\r\n")
         pairs = (field.partition(": ") for field in fields)
@@ -194,8 +207,10 @@ class Server:
 
 
 @contextlib.contextmanager
-def listening(behave: Callable[[socket.socket], None] | None = None) -> Iterator[int]:
-    """A TCP port without TLS; `behave` gets each connection, which is then closed."""
+def listening(
+    behave: Callable[[socket.socket], None] | None = None, *, keep: bool = False
+) -> Iterator[int]:
+    """A TCP port without TLS; `behave` gets each connection, which is then closed, or kept."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         stopping = threading.Event()
         kept: list[socket.socket] = []
@@ -205,11 +220,12 @@ def listening(behave: Callable[[socket.socket], None] | None = None) -> Iterator
             while not stopping.is_set():
                 with contextlib.suppress(OSError):
                     connection, _ = listener.accept()
-                    connection.settimeout(5)
+                    connection.settimeout(GOES_ON)
                     kept.append(connection)
                     if behave is not None:
                         behave(connection)
-                        connection.close()
+                        if not keep:
+                            connection.close()
 
         thread = threading.Thread(target=accept)
         thread.start()

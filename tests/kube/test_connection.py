@@ -14,7 +14,7 @@ from gangboard.kube.connection import Connection
 from gangboard.kube.errors import KubeError
 from tests.kube.conftest import TOKEN
 from tests.kube.reads import PODS, ok, refused
-from tests.kube.server import Request, Server, Wire, listening
+from tests.kube.server import GOES_ON, Clock, Request, Server, Wire, listening
 
 Serve = Callable[..., Server]
 Connect = Callable[..., Connection]
@@ -47,7 +47,7 @@ def test_one_connection_serves_many_requests(serve: Serve, connect: Connect) -> 
 
 
 def test_threads_ask_at_the_same_time(serve: Serve, connect: Connect) -> None:
-    together = threading.Barrier(4, timeout=5)
+    together = threading.Barrier(4, timeout=GOES_ON)
 
     def script(request: Request, wire: Wire) -> None:
         together.wait()
@@ -62,7 +62,7 @@ def test_threads_ask_at_the_same_time(serve: Serve, connect: Connect) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(5)
+        thread.join(GOES_ON)
     assert sorted(answers) == [b'{"path": "/%d"}' % n for n in range(4)]
 
 
@@ -95,44 +95,40 @@ def test_a_connection_that_dies_under_the_next_request_is_replaced_once(
 
 
 def test_a_server_that_drips_its_body_meets_the_total_deadline(
-    serve: Serve, connect: Connect
+    serve: Serve, connect: Connect, clock: Clock
 ) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.head(Content_Length="1000")
-        wire.drip(b"{" + b" " * 999, 0.05)
+        wire.drip(b"{" + b" " * 998 + b"}", clock)
 
-    started = time.monotonic()
-    error = refused(connect(serve(script), total_deadline=0.4))
+    error = refused(connect(serve(script), total_deadline=50.0))
     assert (error.code, error.permanent) == ("timeout", False)
-    assert "within 0.4 s" in error.sentence
-    assert time.monotonic() - started < 0.8
+    assert "within 50 s" in error.sentence
 
 
 def test_a_server_that_drips_its_headers_meets_the_total_deadline(
-    serve: Serve, connect: Connect
+    serve: Serve, connect: Connect, clock: Clock
 ) -> None:
     def script(request: Request, wire: Wire) -> None:
-        wire.drip(b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 1000, 0.05)
+        wire.drip(b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 1000 + b"\r\n\r\n", clock)
 
-    started = time.monotonic()
-    assert refused(connect(serve(script), total_deadline=0.4)).code == "timeout"
-    assert time.monotonic() - started < 0.8
+    assert refused(connect(serve(script), total_deadline=50.0)).code == "timeout"
 
 
 def test_a_server_that_drips_chunks_meets_the_total_deadline(
-    serve: Serve, connect: Connect
+    serve: Serve, connect: Connect, clock: Clock
 ) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.head(Transfer_Encoding="chunked")
-        wire.drip(b"1\r\n{\r\n" * 200, 0.03)
+        wire.drip(b"1\r\n{\r\n" * 200, clock)
 
-    assert refused(connect(serve(script), total_deadline=0.3)).code == "timeout"
+    assert refused(connect(serve(script), total_deadline=50.0)).code == "timeout"
 
 
 def test_a_server_that_never_answers_meets_the_deadline_of_the_call(
     serve: Serve, connect: Connect
 ) -> None:
-    error = refused(connect(serve(lambda request, wire: wire.hold())), deadline=0.2)
+    error = refused(connect(serve(lambda request, wire: wire.hold())), deadline=1.0)
     assert error.code == "timeout"
 
 
@@ -163,7 +159,7 @@ def test_a_black_hole_is_unreachable_after_the_connect_deadline(connect: Connect
         )
         assert (error.code, error.permanent) == ("unreachable", False)
         assert "within 0.3 s" in error.sentence
-        assert time.monotonic() - started < 0.7
+        assert time.monotonic() - started < GOES_ON, "the kernel tries for two minutes"
 
 
 def test_a_refused_connection_is_unreachable(connect: Connect) -> None:
@@ -183,16 +179,21 @@ def test_a_name_that_does_not_exist_is_unreachable(connect: Connect) -> None:
 def test_a_resolver_that_hangs_does_not_hold_us_up(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    asked, given_up = threading.Event(), threading.Event()
+
     def hang(*_: object, **__: object) -> None:
-        time.sleep(0.6)
+        asked.set()
+        given_up.wait(GOES_ON)
         raise socket.gaierror(socket.EAI_AGAIN, "late")
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
     started = time.monotonic()
     error = refused(connect("https://slow.example:6443", connect_deadline=0.2))
+    assert time.monotonic() - started < GOES_ON
+    given_up.set()
     assert error.code == "unreachable"
     assert "not resolved within 0.2 s" in error.sentence
-    assert time.monotonic() - started < 0.5
+    assert asked.wait(GOES_ON)
 
 
 def test_a_port_that_takes_connections_and_is_silent_meets_the_connect_deadline(

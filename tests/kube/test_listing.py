@@ -161,5 +161,5 @@ def test_each_page_has_the_deadline_for_itself(serve: Serve, connect: Connect) -
 
     seen: list[Items] = []
     with pytest.raises(KubeError) as caught:
-        seen.extend(pages(connect(serve(script), total_deadline=0.3), PODS, decode, limit=1))
+        seen.extend(pages(connect(serve(script), total_deadline=2.0), PODS, decode, limit=1))
     assert (caught.value.code, len(seen)) == ("timeout", 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import pytest
 from gangboard.kube.connection import Connection
 from gangboard.kube.errors import KubeError
 from gangboard.kube.watching import Watch
-from tests.kube.server import Request, Server, Wire, listening
+from tests.kube.server import GOES_ON, Clock, Request, Server, Wire, listening
 
 Serve = Callable[..., Server]
 Connect = Callable[..., Connection]
@@ -21,7 +22,7 @@ EVENT = b'{"type":"ADDED","object":{}}'
 
 
 def watch(connection: Connection, **settings: Any) -> Watch:
-    return Watch(connection, PODS, "7", **{"timeout_seconds": 10, **settings})
+    return Watch(connection, PODS, "7", **{"timeout_seconds": 600, **settings})
 
 
 def failure(watching: Watch) -> tuple[KubeError, list[bytes]]:
@@ -62,30 +63,38 @@ def test_lines_that_arrive_together_are_one_batch(serve: Serve, connect: Connect
 
 
 def test_events_that_waited_for_us_are_one_batch(serve: Serve, connect: Connect) -> None:
+    sent = threading.Event()
+
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         for _ in range(51):
             wire.chunk(EVENT + b"\n")
         wire.end_chunks()
+        sent.set()
 
     batches = []
     for lines in watch(connect(serve(script))):
         batches.append(len(lines))
-        time.sleep(0.2)
+        assert sent.wait(GOES_ON)
     assert sum(batches) == 51
     assert len(batches) <= 3
 
 
 def test_what_came_before_a_reset_is_given_out(serve: Serve, connect: Connect) -> None:
+    came = threading.Event()
+
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
-        wire.chunk(EVENT + b"\n")
-        wire.chunk(EVENT + b"\n")
-        time.sleep(0.1)
+        wire.send((b"%x\r\n%b\n\r\n" % (len(EVENT) + 1, EVENT)) * 2)
+        assert came.wait(GOES_ON)  # a reset takes away what was not read yet
         wire.reset()
 
-    error, seen = failure(watch(connect(serve(script))))
-    assert (error.code, seen) == ("broken-off", [EVENT, EVENT])
+    batches = iter(watch(connect(serve(script))))
+    assert next(batches) == [EVENT, EVENT]
+    came.set()
+    with pytest.raises(KubeError) as caught:
+        next(batches)
+    assert caught.value.code == "broken-off"
 
 
 def test_a_watch_without_chunks_ends_with_the_connection(serve: Serve, connect: Connect) -> None:
@@ -98,19 +107,24 @@ def test_a_watch_without_chunks_ends_with_the_connection(serve: Serve, connect: 
 
 
 def test_a_small_event_is_seen_within_50_ms(serve: Serve, connect: Connect) -> None:
+    """The next one comes when it was seen, so it is not seen thanks to the next one."""
     sent: list[float] = []
+    came: list[float] = []
+    seen = threading.Semaphore(0)
 
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
-        for _ in range(5):
-            time.sleep(0.03)
+        for _ in range(10):
             sent.append(time.monotonic())
             wire.chunk(EVENT + b"\n")
+            assert seen.acquire(timeout=GOES_ON)
         wire.end_chunks()
 
-    came = [time.monotonic() for _ in watch(connect(serve(script)))]
-    lags = sorted(seen - at for seen, at in zip(came, sent, strict=True))
-    assert lags[2] < 0.05, lags
+    for lines in watch(connect(serve(script))):
+        came.extend(time.monotonic() for _ in lines)
+        seen.release()
+    lags = [seen_at - at for seen_at, at in zip(came, sent, strict=True)]
+    assert min(lags) < 0.05, lags
 
 
 def test_an_event_is_seen_although_its_chunk_is_not_complete(
@@ -131,51 +145,60 @@ def test_the_opening_is_reported_before_the_first_change(serve: Serve, connect: 
 
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
-        opened.wait(5)
+        opened.wait(GOES_ON)
         wire.end_chunks()
 
     assert list(watch(connect(serve(script)), on_open=opened.set)) == []
     assert opened.is_set()
 
 
-def close_soon(watching: Watch) -> tuple[threading.Thread, list[float]]:
-    """Iterate in a thread; returns it and, when it has ended, the moment."""
-    ended: list[float] = []
+def closes_at_once(watching: Watch, waits: threading.Event) -> None:
+    """Close a watch that another thread iterates, once `waits` says that it waits there.
+
+    What it waits for would come, or be over, in `GOES_ON` seconds: it ends before that.
+    """
+    ended = threading.Event()
 
     def run() -> None:
         assert list(watching) == []
-        ended.append(time.monotonic())
+        ended.set()
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    time.sleep(0.15)
-    return thread, ended
-
-
-def closes_at_once(watching: Watch) -> None:
-    thread, ended = close_soon(watching)
-    closed_at = time.monotonic()
+    threading.Thread(target=run, daemon=True).start()
+    assert waits.wait(GOES_ON)
+    time.sleep(0.1)  # the last step to where it waits; closed before that, it ends as well
     watching.close()
-    thread.join(3)
-    assert ended, "the iteration did not end, or raised"
-    assert ended[0] - closed_at < 0.2
+    assert ended.wait(GOES_ON / 2), "the iteration did not end, or raised"
 
 
 def test_close_ends_a_silent_watch(serve: Serve, connect: Connect) -> None:
+    opened = threading.Event()
+
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         wire.hold()
 
-    closes_at_once(watch(connect(serve(script))))
+    closes_at_once(watch(connect(serve(script)), on_open=opened.set), opened)
 
 
 def test_close_ends_a_watch_that_waits_for_headers(serve: Serve, connect: Connect) -> None:
-    closes_at_once(watch(connect(serve(lambda request, wire: wire.hold()))))
+    asked = threading.Event()
+
+    def script(request: Request, wire: Wire) -> None:
+        asked.set()
+        wire.hold()
+
+    closes_at_once(watch(connect(serve(script), total_deadline=GOES_ON)), asked)
 
 
 def test_close_ends_a_watch_in_the_handshake(connect: Connect) -> None:
-    with listening() as port:
-        closes_at_once(watch(connect(f"https://127.0.0.1:{port}")))
+    begun = threading.Event()
+
+    def look(sock: socket.socket) -> None:
+        assert sock.recv(1, socket.MSG_PEEK), "the client speaks first"
+        begun.set()
+
+    with listening(look, keep=True) as port:
+        closes_at_once(watch(connect(f"https://127.0.0.1:{port}")), begun)
 
 
 def test_close_before_the_start_asks_nothing(serve: Serve, connect: Connect) -> None:
@@ -266,23 +289,30 @@ def test_a_silently_dead_watch_is_noticed(serve: Serve, connect: Connect) -> Non
         wire.chunk(EVENT + b"\n")
         wire.hold()
 
-    started = time.monotonic()
-    error, seen = failure(watch(connect(serve(script)), silence_deadline=0.3))
+    error, seen = failure(watch(connect(serve(script)), silence_deadline=1.0))
     assert (error.code, seen) == ("timeout", [EVENT])
     assert f"The watch of {PODS} on 127.0.0.1" in error.sentence
     assert "silently dead" in error.sentence
-    assert time.monotonic() - started < 0.8
 
 
-def test_bookmarks_are_signs_of_life(serve: Serve, connect: Connect) -> None:
+def test_bookmarks_are_signs_of_life(serve: Serve, connect: Connect, clock: Clock) -> None:
+    seen = threading.Semaphore(0)
+    opened = threading.Event()
+
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
+        assert opened.wait(GOES_ON)
         for _ in range(6):
-            time.sleep(0.1)
+            clock.ahead += 50
             wire.chunk(b'{"type":"BOOKMARK"}\n')
+            assert seen.acquire(timeout=GOES_ON)
         wire.end_chunks()
 
-    assert len(list(watch(connect(serve(script)), silence_deadline=0.4))) == 6
+    batches = 0
+    for _ in watch(connect(serve(script)), silence_deadline=90.0, on_open=opened.set):
+        batches += 1
+        seen.release()
+    assert batches == 6
 
 
 def test_a_dead_watch_that_should_have_ended_is_noticed(serve: Serve, connect: Connect) -> None:
@@ -290,22 +320,28 @@ def test_a_dead_watch_that_should_have_ended_is_noticed(serve: Serve, connect: C
         wire.stream()
         wire.hold()
 
-    error, _ = failure(watch(connect(serve(script)), timeout_seconds=0, overdue=0.2))
+    error, _ = failure(watch(connect(serve(script)), timeout_seconds=0, overdue=1.0))
     assert error.code == "timeout"
 
 
 def test_a_server_that_ignores_timeout_seconds_is_left_in_time(
-    serve: Serve, connect: Connect
+    serve: Serve, connect: Connect, clock: Clock
 ) -> None:
+    seen = threading.Semaphore(0)
+
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
-        while wire.is_open:
+        for _ in range(100):
             wire.chunk(EVENT + b"\n")
-            time.sleep(0.02)
+            assert seen.acquire(timeout=GOES_ON)
+        wire.reset()
 
-    started = time.monotonic()
-    assert list(watch(connect(serve(script)), timeout_seconds=0, overdue=0.3))
-    assert time.monotonic() - started < 0.8
+    batches = 0
+    for _ in watch(connect(serve(script)), timeout_seconds=60, overdue=30.0):
+        batches += 1
+        clock.ahead += 20
+        seen.release()
+    assert batches == 5, "the fifth comes 80 s after the beginning, the next would after 100"
 
 
 def test_two_watches_and_a_list_share_one_connection_object(serve: Serve, connect: Connect) -> None:

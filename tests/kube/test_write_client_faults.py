@@ -29,7 +29,7 @@ def simulator() -> Iterator[Simulator]:
 @pytest.fixture
 def connection(simulator: Simulator) -> Iterator[Connection]:
     credentials = Credentials(simulator.url, ca_pem=simulator.authority, token=simulator.token)
-    with Connection(credentials, total_deadline=10.0) as found:
+    with Connection(credentials, connect_deadline=60.0, total_deadline=60.0) as found:
         yield found
     simulator.faults.clear()
 
@@ -169,7 +169,7 @@ def test_a_fault_under_a_write(
 @pytest.mark.parametrize("applied", [True, False])
 def test_a_server_that_hangs(simulator: Simulator, connection: Connection, applied: bool) -> None:
     fault = simulator.faults.hang(verb="patch", count=1, applied=applied)
-    error = annotate(connection, f"hang-{applied}", deadline=0.5)
+    error = annotate(connection, f"hang-{applied}", deadline=1.5)
     simulator.faults.remove(fault)
     assert (error.code, error.reach) == ("timeout", Reach.UNKNOWN)
     assert fault.hits == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -234,10 +233,8 @@ def test_a_webhook_that_cannot_be_called_keeps_the_write_from_the_store(place: P
 def test_what_a_silent_store_has_done_is_not_known(place: Place) -> None:
     place.plane.pause_process("etcd")
     try:
-        started = time.monotonic()
         with pytest.raises(KubeError) as caught:
             place.writer.merge_patch(place.path, b'{"spec":{"parallelism":1}}', deadline=1.0)
-        assert time.monotonic() - started < 1.5
     finally:
         place.plane.continue_process("etcd")
     assert (caught.value.code, caught.value.reach) == ("timeout", Reach.UNKNOWN)

@@ -153,7 +153,7 @@ def watch(db: None) -> Iterator[Callable[..., Watching]]:
         poll.drop_cache(cluster_id)
 
 
-def eventually(look: Callable[[], object], seconds: float = 5.0) -> None:
+def eventually(look: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait until `look` is true. Raises AssertionError."""
     give_up_at = time.monotonic() + seconds
     while not look():

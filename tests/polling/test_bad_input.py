@@ -206,7 +206,7 @@ def test_a_black_hole_delays_no_other_cluster(watch: Watch, db: None) -> None:
         replace_credentials(name="bad", document=document, server=document["server"])
         started = time.monotonic()
         assert not bad.once().ok
-        assert time.monotonic() - started < 8
+        assert time.monotonic() - started < 20, "an answer is waited for 30 s"
     assert good.once().ok
     assert bad.fresh().problem == "timeout"
 

@@ -2,83 +2,136 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.conf import settings
 
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.kube.discovery import Discovery
 from gangboard.kube.errors import KubeError
 from gangboard.polling import cluster_cache, discovery_schedule, poll, window
-from gangboard.polling.store_writer import StoreWriter
+from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.window import Window
-from gangboard.store import cluster_leases
-from gangboard.store.cluster_leases import acquire_lease
+from gangboard.store.cluster_leases import ClusterLease, acquire_lease
+from gangboard.store.models import WatchedObject
 from tests.polling.conftest import HOLDER, Watching, eventually
 
 Watch = Callable[..., Watching]
 PODS = "pods"
+PATIENCE = 60.0
+"""Seconds in which a slow machine has done what is waited for."""
 
 
-def _hold(watching: Watching, seconds: float, *, deadline: float) -> Window:
-    """Hold the cluster for a window with this deadline for each request."""
+def _hold(
+    watching: Watching,
+    seconds: float,
+    *,
+    deadline: float = PATIENCE,
+    until: Callable[[ClusterCache], bool] = lambda _: False,
+) -> None:
+    """Hold the cluster for a window with this deadline for each request, or until that is true."""
     held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
     found = poll._cache_of(held)
     assert found is not None
     credentials = read_kubeconfig(watching.simulator.kubeconfig_text())
     found.connection.close()
-    found.connection = Connection(credentials, total_deadline=deadline)
-    held_window = Window(found, seconds=seconds, repair_interval=900)
-    held_window.run()
-    return held_window
+    found.connection = Connection(credentials, connect_deadline=PATIENCE, total_deadline=deadline)
+    stopping = threading.Event()
+    held_window = Window(found, seconds=seconds, repair_interval=900, stopping=stopping)
+
+    def look() -> None:
+        while not stopping.wait(0.01):
+            if until(found):
+                stopping.set()
+
+    looking = threading.Thread(target=look, daemon=True)
+    looking.start()
+    try:
+        held_window.run()
+    finally:
+        stopping.set()
+        looking.join()
 
 
-def _let_others_try(monkeypatch: pytest.MonkeyPatch, watching: Watching) -> None:
-    """Shorten the lease, and let another worker try to take the cluster right before a write."""
-    monkeypatch.setattr(cluster_leases, "LEASES", replace(cluster_leases.LEASES, seconds=1.0))
-    monkeypatch.setattr(window, "CONTACT_EVERY", 0.2)
-    monkeypatch.setattr(cluster_cache, "RENEW_EVERY", 0.2)
-    write = StoreWriter.write_contact
+def _hold_until(watching: Watching, look: Callable[[], bool], *, deadline: float) -> None:
+    """Hold the cluster for one short window after the other until that is true. Raises AssertionError."""
+    give_up_at = time.monotonic() + PATIENCE
+    while not look():
+        assert time.monotonic() < give_up_at, "did not come true"
+        _hold(watching, 0.5, deadline=deadline)
 
-    def then_write(writer: StoreWriter, *given: Any, **options: Any) -> None:
-        assert acquire_lease(watching.cluster.pk, "another") is None
-        write(writer, *given, **options)
 
-    monkeypatch.setattr(StoreWriter, "write_contact", then_write)
+def _has_problem(watching: Watching, problem: str) -> Callable[[], bool]:
+    return lambda: watching.fresh().problem == problem
+
+
+def _has_listed(resource: str) -> Callable[[ClusterCache], bool]:
+    return lambda cache: bool(cache.watched[resource].resource_version)
+
+
+class _Gate:
+    """What a cluster serves is asked when the gate is open; then it is asked as always."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.opened = threading.Event()
+        ask = window.discover
+
+        def ask_when_open(*given: Any, **options: Any) -> Discovery:
+            assert self.opened.wait(PATIENCE), "the gate was not opened"
+            return ask(*given, **options)
+
+        monkeypatch.setattr(window, "discover", ask_when_open)
 
 
 def test_a_server_that_hangs_keeps_its_worker_and_is_named(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The question goes on until the lease was renewed, and then until its deadline."""
     watching = watch()
-    _let_others_try(monkeypatch, watching)
+    monkeypatch.setattr(window, "CONTACT_EVERY", 0.2)
+    monkeypatch.setattr(discovery_schedule, "UNKNOWN_PAUSE", 0.0)
+    gate = _Gate(monkeypatch)
+    renew = window.renew_lease
+
+    def renew_and_open(lease: ClusterLease) -> None:
+        renew(lease)
+        assert acquire_lease(watching.cluster.pk, "another") is None
+        gate.opened.set()
+
+    monkeypatch.setattr(window, "renew_lease", renew_and_open)
     watching.simulator.faults.hang(path="/version")
-    _hold(watching, 4.0, deadline=2.5)
+    _hold(watching, 2 * PATIENCE, deadline=1.5)
     assert watching.fresh().problem == "timeout"
-    assert "did not complete GET /version within 2.5 s" in watching.fresh().sentence
+    assert "did not complete GET /version within 1.5 s" in watching.fresh().sentence
 
 
-def test_a_question_that_outlasts_the_window_is_waited_for_in_the_next(watch: Watch) -> None:
+def test_a_question_that_outlasts_the_window_is_waited_for_in_the_next(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
     watching = watch()
+    monkeypatch.setattr(discovery_schedule, "UNKNOWN_PAUSE", 0.0)
+    gate = _Gate(monkeypatch)
     fault = watching.simulator.faults.hang(path="/version")
-    _hold(watching, 0.5, deadline=1.5)
+    _hold(watching, 0.5, deadline=1.0)
     assert watching.fresh().problem == ""
-    time.sleep(1.2)
-    _hold(watching, 0.5, deadline=1.5)
+    gate.opened.set()
+    _hold(watching, PATIENCE, deadline=PATIENCE)
     assert watching.fresh().problem == "timeout"
     assert fault.hits == 1
 
 
 def test_a_schema_that_does_not_come_delays_no_list(watch: Watch) -> None:
+    """It would delay them for as long as this window lasts."""
     watching = watch()
-    watching.simulator.faults.hang(path="/openapi/v3")
-    _hold(watching, 2.0, deadline=6.0)
+    fault = watching.simulator.faults.hang(path="/openapi/v3")
+    _hold(watching, PATIENCE, until=lambda cache: fault.hits > 0 and _has_listed(PODS)(cache))
     assert watching.objects(PODS) > 0
     assert watching.state(PODS).state == "ok"
 
@@ -89,35 +142,34 @@ def test_a_slow_question_does_not_blind_a_cluster_that_is_known(
     monkeypatch.setattr(discovery_schedule, "INTERVAL", 0.0)
     monkeypatch.setattr(window, "REFRESH_SECONDS", 0.2)
     watching = watch()
-    _hold(watching, 1.5, deadline=4.0)
+    watching.settle()
     before = watching.objects(PODS)
-    watching.simulator.faults.hang(path="/version")
+    fault = watching.simulator.faults.hang(path="/version")
     pod = watching.simulator.objects.list("v1", "Pod")[0]["metadata"]
-    threading.Timer(
-        0.8,
-        watching.simulator.objects.delete,
-        ("v1", "Pod", pod["name"], pod["namespace"]),
-    ).start()
-    _hold(watching, 2.0, deadline=4.0)
+    gone = threading.Event()
+
+    def is_seen_gone(cache: ClusterCache) -> bool:
+        if fault.hits and not gone.is_set():
+            watching.simulator.objects.delete("v1", "Pod", pod["name"], pod["namespace"])
+            gone.set()
+        return gone.is_set() and pod["uid"] not in cache.versions[PODS]
+
+    _hold(watching, PATIENCE / 2, until=is_seen_gone)
     assert watching.objects(PODS) < before
     assert watching.fresh().problem == ""
 
 
 def test_a_known_cluster_that_falls_silent_is_named(watch: Watch) -> None:
     watching = watch()
-    _hold(watching, 1.5, deadline=1.5)
+    watching.settle()
     watching.simulator.faults.hang()
-    give_up_at = time.monotonic() + 15
-    while not watching.fresh().problem and time.monotonic() < give_up_at:
-        _hold(watching, 0.7, deadline=1.5)
-    assert watching.fresh().problem == "timeout"
+    _hold_until(watching, _has_problem(watching, "timeout"), deadline=1.5)
     assert "GET /version" in watching.fresh().sentence
     # It is said until something answers, not from one window to the next.
     _hold(watching, 0.7, deadline=1.5)
     assert watching.fresh().problem == "timeout"
     watching.simulator.faults.clear()
-    _hold(watching, 1.5, deadline=1.5)
-    assert watching.fresh().problem == ""
+    _hold_until(watching, _has_problem(watching, ""), deadline=PATIENCE)
 
 
 def test_what_a_first_answer_left_open_is_asked_again_soon(
@@ -126,14 +178,13 @@ def test_what_a_first_answer_left_open_is_asked_again_soon(
     monkeypatch.setattr(discovery_schedule, "FIRST_PAUSE", 0.3)
     watching = watch()
     watching.simulator.faults.status(500, path="/api", verb="discovery", count=1)
-    _hold(watching, 1.0, deadline=5.0)
+    _hold(watching, PATIENCE, until=lambda cache: cache.discovery is not None)
     assert watching.state(PODS).state == "failing"
-    _hold(watching, 1.5, deadline=5.0)
-    assert watching.state(PODS).state == "ok"
+    _hold_until(watching, lambda: watching.state(PODS).state == "ok", deadline=PATIENCE)
     assert watching.objects(PODS) > 0
     # The whole answer serves for five minutes.
     again = watching.simulator.faults.status(500, verb="discovery", count=1)
-    _hold(watching, 0.5, deadline=5.0)
+    _hold(watching, 0.5)
     assert again.hits == 0
 
 
@@ -141,11 +192,13 @@ def test_what_was_known_stays_while_a_part_fails(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
-    _hold(watching, 1.5, deadline=5.0)
+    watching.settle()
     before = watching.objects(PODS)
     watching.forget()
-    watching.simulator.faults.status(500, path="/api", verb="discovery", count=1)
-    _hold(watching, 3.0, deadline=5.0)
+    fault = watching.simulator.faults.status(500, path="/api", verb="discovery", count=1)
+    monkeypatch.setattr(window, "REFRESH_SECONDS", PATIENCE)
+    _hold(watching, 1.0)
+    assert fault.hits == 1
     assert watching.objects(PODS) == before > 0
     assert watching.state(PODS).state == "ok"
 
@@ -187,23 +240,29 @@ def test_what_hastens_a_question_does_not_overrule_the_server() -> None:
 def test_throttled_discovery_asks_again_when_it_was_told_to(watch: Watch) -> None:
     watching = watch()
     fault = watching.simulator.faults.throttled(4, path="/version", count=2)
-    _hold(watching, 0.5, deadline=5.0)
-    assert watching.fresh().problem == "throttled"
+    _hold_until(watching, _has_problem(watching, "throttled"), deadline=PATIENCE)
     began = time.monotonic()
-    while fault.hits < 2 and time.monotonic() - began < 8:
-        _hold(watching, 0.5, deadline=5.0)
+
+    def is_asked_again() -> bool:
         assert watching.fresh().problem == "throttled"
-    assert 3.0 < time.monotonic() - began < 6
+        return fault.hits == 2
+
+    _hold_until(watching, is_asked_again, deadline=PATIENCE)
+    assert time.monotonic() - began > 3.0
 
 
-def test_a_worker_that_is_told_to_stop_does_not_wait_for_an_answer(watch: Watch) -> None:
+def test_a_worker_that_is_told_to_stop_does_not_wait_for_an_answer(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer comes when the window is over, or never, and the window lasts long."""
+    monkeypatch.setattr(settings, "POLL_WINDOW", 2 * PATIENCE)
     watching = watch()
-    watching.simulator.faults.hang(path="/version")
+    _Gate(monkeypatch)
     stopping = threading.Event()
     threading.Timer(0.5, stopping.set).start()
     began = time.monotonic()
     assert poll.poll_window(watching.cluster.pk, HOLDER, stopping)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < PATIENCE / 2
 
 
 def test_poll_once_never_calls_a_cluster_good_that_has_not_answered(
@@ -220,18 +279,23 @@ def test_poll_once_never_calls_a_cluster_good_that_has_not_answered(
 def test_the_lease_is_kept_while_the_caches_are_filled(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """After each portion of rows, for a renewal is due at once here."""
     watching = watch()
     assert watching.once().ok
-    _let_others_try(monkeypatch, watching)
+    monkeypatch.setattr(cluster_cache, "RENEW_EVERY", 0.0)
     monkeypatch.setattr(cluster_cache, "PORTION", 20)
-    remember = cluster_cache.ClusterCache.remember
+    rows = WatchedObject.objects.filter(cluster=watching.cluster).count()
+    assert rows > 60
+    renew = cluster_cache.renew_lease
+    renewed: list[ClusterLease] = []
 
-    def slowly(one: cluster_cache.ClusterCache, model: Any) -> set[str]:
-        time.sleep(0.01)
-        return remember(one, model)
+    def renew_and_count(lease: ClusterLease) -> None:
+        renew(lease)
+        renewed.append(lease)
 
-    monkeypatch.setattr(cluster_cache.ClusterCache, "remember", slowly)
+    monkeypatch.setattr(cluster_cache, "renew_lease", renew_and_count)
     held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
     assert poll._cache_of(held) is not None
+    assert len(renewed) == math.ceil(rows / 20)
     assert acquire_lease(watching.cluster.pk, "another") is None

@@ -18,7 +18,7 @@ from gangboard.polling.changes import Batch, News
 from gangboard.polling.reflector import Reflector
 from gangboard.polling.watched import Watched
 
-SOON = 5.0
+SOON = 30.0
 """Seconds within which a reader must have ended; what these ones read takes longer."""
 
 
