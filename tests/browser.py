@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 # Nothing but the pages under test is asked for: no updates, no background requests of the browser.
 ARGUMENTS = [
@@ -21,6 +21,10 @@ ARGUMENTS = [
     "--disable-sync",
     "--disable-dev-shm-usage",
 ]
+
+PATIENCE = 20_000
+"""Milliseconds in which a busy machine shows what is expected; five seconds, if nobody says it."""
+expect.set_options(timeout=PATIENCE)
 
 
 @contextmanager

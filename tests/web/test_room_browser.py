@@ -11,7 +11,7 @@ from tests.web.site import NAME, PASSWORD, Site
 
 pytestmark = pytest.mark.browser
 
-SOON = 5_000
+SOON = 20_000
 RACK = "topology.kubernetes.io/rack"
 
 
