@@ -86,7 +86,7 @@ def child_held(scene: Scene) -> None:
             _wait_suspended(scene, not active)
             time.sleep(2)
         scene.wait_running(2, "run-w-0")
-    assert witness.looks > 20
+        wait(lambda: witness.looks > 20, what="the witness to have looked often")
     assert witness.lapses == []
     shown = scene.shown_job("run", "run-w-1")
     assert shown is not None

@@ -132,6 +132,15 @@ class Scene:
 
         return wait(look, what=f"it to be said of {gang}: {message}", seen=lambda: last[-1])
 
+    def tells(self, gang: str, words: str) -> Json:
+        """Return the gang once one of its findings has these words."""
+
+        def look() -> Json | None:
+            found = self.gang(gang)
+            return found if words in " ".join(map(str, found["findings"])) else None
+
+        return wait(look, what=f"it to be told of {gang}: {words}", seen=lambda: self.gang(gang))
+
     # Acting
 
     def target(self, obj: Json, *, generation: bool = True) -> Json:

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.controlplane]
 MINORS = ("1.37", "1.36")
 HELD_SECONDS = 60.0
 API_SERVER_KILLS = 3
-PROVED_SECONDS = 150.0
+PROVED_SECONDS = 300.0
 JOB, SIBLINGS = "run-w-1", ("run-w-0", "run-w-2")
 PODS = 2
 
@@ -103,17 +103,16 @@ def _held_through_everything(scene: Scene, siblings: dict[str, set[str]]) -> Non
         _fail_a_sibling(scene)
         left = HELD_SECONDS - (time.monotonic() - began)
         until(max(left, 10), touch)
-    assert witness.looks > 100
+        wait(lambda: witness.looks > 100, what="the witness to have looked often")
     assert witness.lapses == []
     assert witness.uids > {first_uid}, "the restart made a new Job of the same name"
     assert scene.pods(JOB) == []
+    gang = scene.tells("run", "born suspended after restart 1")
+    assert gang["code"] == "job-suspended"
+    assert "1 of 3" in gang["message"]
     shown = scene.shown_job("run", JOB)
     assert shown is not None
     assert (shown["held"], shown["suspended"]) == (True, True)
-    gang = scene.code("run", "job-suspended")
-    assert "1 of 3" in gang["message"]
-    told = " ".join(str(finding) for finding in gang["findings"])
-    assert "born suspended after restart 1" in told, "the board says that a restart kept it"
     # A proof that met the moment of the restart, or a killed API server, says "not known"; the next
     # comes a minute later.
     hold = wait(lambda: _proved(scene), timeout=PROVED_SECONDS, what="the Hold to be proved again")
@@ -154,7 +153,7 @@ def _held_through_suspend_of_all(scene: Scene) -> None:
         assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
         for job in SIBLINGS:
             scene.wait_running(PODS, job)
-    assert witness.looks > 20
+        wait(lambda: witness.looks > 20, what="the witness to have looked often")
     assert witness.lapses == []
     shown = scene.shown_job("run", JOB)
     assert shown is not None
@@ -190,4 +189,4 @@ def _collected(scene: Scene) -> None:
 def test_one_job_of_three_is_held_for_a_minute(
     stories: dict[str, Future[None]], minor: str
 ) -> None:
-    stories[minor].result(timeout=600)
+    stories[minor].result(timeout=1200)

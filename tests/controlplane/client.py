@@ -32,7 +32,7 @@ _CONTENT_TYPES: dict[str, str] = {
 PATIENCE = 180.0
 """Seconds for which a state is waited for: a busy machine may need long, a quick one waits no longer
 than it takes."""
-_TIMEOUT = urllib3.Timeout(connect=3, read=30)
+_TIMEOUT = urllib3.Timeout(connect=30, read=60)
 
 
 class ApiError(Exception):

@@ -271,7 +271,7 @@ def test_nothing_is_left_of_a_killed_test(controlplane_137: ControlPlane) -> Non
     finally:
         parent.send_signal(signal.SIGKILL)
         parent.wait()
-    wait(lambda: not folder.exists(), timeout=15, what=f"{folder} to be gone")
+    wait(lambda: not folder.exists(), timeout=60, what=f"{folder} to be gone")
     assert _processes_with(str(folder)) == []
 
 

@@ -22,10 +22,9 @@ from tests.live.poll_worker import Database, Worker, second_worker, wait_until
 
 pytestmark = pytest.mark.slow
 
-LEASE_SECONDS = 15.0
-TAKE_OVER_SECONDS = 5.0
-"""Beyond the lease: to notice, to order a poll and to read."""
 WINDOW_SECONDS = 10.0
+TAKE_OVER_SECONDS = 60.0
+"""The lease ends after 15 s; then a busy machine has to notice, to order a poll and to read."""
 CLUSTERS = ("one", "two")
 GANGS = 30
 JOB, NAMESPACE = "gang-0", "load-0"
@@ -112,14 +111,16 @@ def test_a_worker_stopped_past_its_lease_writes_nothing(scene: Scene) -> None:
         scene.suspend(True)
         seconds = wait_until(
             lambda: scene.shows("suspended"),
-            LEASE_SECONDS + TAKE_OVER_SECONDS,
+            TAKE_OVER_SECONDS,
             "the second worker to take over and show the change",
         )
         tell(f"stopped worker: its clusters are true again after {seconds:.1f} s")
         assert scene.are_held_by(scene.second.holder)
         # It has not read these: its sockets hold the news of all this time.
         newest = scene.suspend(False)
-        wait_until(lambda: scene.shows("running"), 5, "the second worker to show the next change")
+        wait_until(
+            lambda: scene.shows("running"), PATIENCE, "the second worker to show the next change"
+        )
     finally:
         os.kill(scene.first.pid, signal.SIGCONT)
     _nothing_goes_back(scene, newest, WINDOW_SECONDS)
@@ -130,7 +131,7 @@ def test_a_worker_stopped_past_its_lease_writes_nothing(scene: Scene) -> None:
     }
     assert scene.gangs() == gangs
     scene.suspend(True)
-    wait_until(lambda: scene.shows("suspended"), 3, "the second worker to go on")
+    wait_until(lambda: scene.shows("suspended"), PATIENCE, "the second worker to go on")
 
 
 def _nothing_goes_back(scene: Scene, newest: dict[str, int], seconds: float) -> None:
@@ -150,13 +151,13 @@ def test_another_worker_takes_over_from_one_that_was_killed(scene: Scene) -> Non
     scene.suspend(True)
     seconds = wait_until(
         lambda: scene.shows("suspended"),
-        LEASE_SECONDS + TAKE_OVER_SECONDS,
+        TAKE_OVER_SECONDS,
         "another worker to take over and show the change",
     )
     tell(f"killed worker: its clusters are true again after {seconds:.1f} s")
     assert not any(lease.holder == scene.first.holder for lease in scene.database.leases().values())
     scene.suspend(False)
-    wait_until(lambda: scene.shows("running"), 3, "it to go on")
+    wait_until(lambda: scene.shows("running"), PATIENCE, "it to go on")
     assert scene.gangs() == gangs, "no gang is lost or doubled"
 
 

@@ -74,7 +74,7 @@ class Up:
 
     def get(self, path: str, cookie: str = "") -> tuple[int, dict[str, str], bytes]:
         assert self.link.hostname is not None
-        asked = http.client.HTTPConnection(self.link.hostname, self.link.port, timeout=10)
+        asked = http.client.HTTPConnection(self.link.hostname, self.link.port, timeout=60)
         with closing(asked):
             asked.request("GET", path, headers={"Cookie": cookie} if cookie else {})
             answer = asked.getresponse()
@@ -149,7 +149,7 @@ def _keeps_others_from_the_folder(up: Up) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=30,
+        timeout=120,
     )
     assert second.returncode == 1
     assert f"running from this folder already, at http://{up.link.netloc}/" in second.stderr

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tests.controlplane.client import Json
 from tests.controlplane.objects import job, jobset, pod, quota
-from tests.scenarios.scenario import Scenario, Stage
+from tests.scenarios.scenario import WHEN_TOLD, Scenario, Stage
 
 Where = Mapping[str, str]
 
@@ -102,14 +102,16 @@ def _restarting(ns: str, where: Where) -> list[Json]:
             ns,
             max_restarts=3,
             jobs={
-                "a": {"pods": 2, "start_after": "25s", "node_selector": where},
-                "b": {"pods": 1, "start_after": "25s", "node_selector": where},
+                "a": {"pods": 2, "start_after": WHEN_TOLD, "node_selector": where},
+                "b": {"pods": 1, "start_after": WHEN_TOLD, "node_selector": where},
             },
         )
     ]
 
 
 def _fail_one(stage: Stage) -> None:
+    """One pod fails; the JobSet makes all pods anew, and those do not start."""
+    stage.start(3)
     first = stage.wait_running(3)[0]
     stage.wait_seen()
     stage.script(first, fail_after="1s")

@@ -160,7 +160,7 @@ class Stage:
         """Wait until that many pods are being started, and tell them to run (see `WHEN_TOLD`)."""
 
         def look() -> list[Json] | None:
-            found = [pod for pod in self.pods() if pod["status"].get("containerStatuses")]
+            found = [pod for pod in self.pods() if _is_starting(pod)]
             return found if len(found) >= count else None
 
         for pod in wait(look, timeout=PATIENCE, what=f"{count} pods in {self.namespace} to start"):
@@ -177,6 +177,13 @@ def is_ready(pod: Json) -> bool:
     return "deletionTimestamp" not in pod["metadata"] and any(
         condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions
     )
+
+
+def _is_starting(pod: Json) -> bool:
+    """Whether the kubelet has a pod that does not run yet."""
+    status = pod["status"]
+    starts = status.get("phase") == "Pending" and bool(status.get("containerStatuses"))
+    return starts and "deletionTimestamp" not in pod["metadata"]
 
 
 @dataclass(frozen=True)

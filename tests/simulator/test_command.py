@@ -72,7 +72,7 @@ def test_it_ends_with_its_parent(tmp_path: Path) -> None:
         parent.kill()
         parent.wait()
     child = int(number.read_text())
-    wait(lambda: not _is_alive(child), timeout=5, what="the simulator to end")
+    wait(lambda: not _is_alive(child), timeout=60, what="the simulator to end")
 
 
 def _is_alive(process: int) -> bool:

@@ -97,7 +97,7 @@ def test_gangs_that_wait_only_for_room_are_not_frozen(start: Start, tmp_path: Pa
         return bool(found["status"].get("ready") == 4)
 
     # Its four nodes are what the next gang in that pool has waited for.
-    client.wait_for("batch/v1", "Job", "llama-70b-sft", "team-nlp", until=placed, timeout=10)
+    client.wait_for("batch/v1", "Job", "llama-70b-sft", "team-nlp", until=placed, timeout=60)
 
 
 def test_a_script_that_cannot_be_is_refused() -> None:

@@ -9,7 +9,7 @@ from tests.controlplane.client import Json
 from tests.controlplane.nodes import silence_node, wake_node
 from tests.controlplane.objects import JOBSET, JobOptions, jobset
 from tests.scenarios.making import Objects, all_of, holders
-from tests.scenarios.scenario import POOL, Room, Scenario, Stage, Step
+from tests.scenarios.scenario import POOL, WHEN_TOLD, Room, Scenario, Stage, Step
 
 IN_ORDER = {"startupPolicy": {"startupPolicyOrder": "InOrder"}}
 ROLE = "jobset.sigs.k8s.io/replicatedjob-name"
@@ -88,8 +88,8 @@ def _fail_one(stage: Stage) -> None:
     stage.script(stage.wait_running(2)[0], fail_after="1s")
 
 
-def _nothing(stage: Stage) -> None:
-    """Let time pass."""
+def _start(stage: Stage) -> None:
+    stage.start(2)
 
 
 PLAIN_JOBSETS: tuple[Scenario, ...] = (
@@ -155,17 +155,17 @@ PLAIN_JOBSETS: tuple[Scenario, ...] = (
         _with_loader("init-crash-loop"), nodes=1, says=("setup",),
         members={"desired": 3, "scheduled": 3, "ready": 2}, twin="call-plain-loader-crash"),
     # One pod fails, its Job with it, and the JobSet makes all Jobs anew: restart 1 of 3. The new pods
-    # take 20 s to come up, then it is over.
+    # take their time to come up, then it is over.
     Scenario("call-plain-second-try", "JobSet", "run", "running", "running",
-        _set({"workers": {"pods": 2, "start_after": "20s"}}, max_restarts=3), nodes=1,
-        members={"desired": 2, "ready": 2},
+        _set({"workers": {"pods": 2, "start_after": WHEN_TOLD}}, max_restarts=3), nodes=1,
+        act=_start, members={"desired": 2, "ready": 2},
         steps=(
             Step(_fail_one, "restarting", "degraded", ("1 of 3",), {"desired": 2}),
-            Step(_nothing, "running", "running", members={"ready": 2}),
+            Step(_start, "running", "running", members={"ready": 2}),
         ), twin="call-plain-no-second-try"),
     # The same with nobody who allowed a restart.
     Scenario("call-plain-no-second-try", "JobSet", "run", "failed", "failed",
-        _set({"workers": {"pods": 2, "start_after": "20s"}}), nodes=1, act=_fail_one,
+        _set({"workers": {"pods": 2}}), nodes=1, act=_fail_one,
         says=("workers",), twin="call-plain-second-try"),
     # A cell needs 6 CPU. Holders have 4 of each 8: none fits. One holder goes: one cell. The other
     # goes: whole. Then a cell is lost and its node cordoned; the other node has 2 free.
