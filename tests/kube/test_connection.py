@@ -110,7 +110,8 @@ def test_a_server_that_drips_its_headers_meets_the_total_deadline(
     serve: Serve, connect: Connect, clock: Clock
 ) -> None:
     def script(request: Request, wire: Wire) -> None:
-        wire.drip(b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 1000 + b"\r\n\r\n", clock)
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Slow: " + b"x" * 1000
+        wire.drip(head + b"\r\n\r\n{}", clock)
 
     assert refused(connect(serve(script), total_deadline=50.0)).code == "timeout"
 
@@ -120,7 +121,8 @@ def test_a_server_that_drips_chunks_meets_the_total_deadline(
 ) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.head(Transfer_Encoding="chunked")
-        wire.drip(b"1\r\n{\r\n" * 200, clock)
+        spaces = b"1\r\n \r\n" * 200
+        wire.drip(b"1\r\n{\r\n" + spaces + b"1\r\n}\r\n0\r\n\r\n", clock)
 
     assert refused(connect(serve(script), total_deadline=50.0)).code == "timeout"
 
