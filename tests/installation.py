@@ -19,6 +19,7 @@ from typing import Any, Self
 
 import urllib3
 
+from tests.commands import Commands
 from tests.controlplane.supervisor import Started, Supervisor
 from tests.services import free_port
 from tests.sign_in import sign_in
@@ -64,22 +65,12 @@ class Installation:
         self._actors = dict(actors or {})
         self._process: Started | None = None
         self._pool = urllib3.PoolManager(maxsize=8, retries=False)
+        self._commands = Commands(self.environment, START_SECONDS)
         self.token = ""
 
     def manage(self, *arguments: str) -> str:
         """Run a management command and return what it printed. Raises with its errors."""
-        done = subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=ROOT,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=START_SECONDS,
-            check=False,
-        )
-        if done.returncode:
-            raise AssertionError(f"manage.py {' '.join(arguments)}: {done.stdout}{done.stderr}")
-        return done.stdout.strip()
+        return self._commands.run(*arguments)
 
     def __enter__(self) -> Self:
         try:
@@ -225,6 +216,7 @@ class Installation:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(STOP_SECONDS)
         self._process = None
+        self._commands.close()
         self._guard.close()
         self._pool.clear()
 
