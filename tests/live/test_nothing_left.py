@@ -69,7 +69,7 @@ def test_nothing_is_left_of_a_killed_test(script: str, processes: int) -> None:
         parent.kill()
         parent.wait()
     wait_until(lambda: not Path(folder).exists(), END_SECONDS, f"{folder} to be gone")
-    assert _processes_of(folder) == []
+    wait_until(lambda: not _processes_of(folder), END_SECONDS, f"the processes of {folder} to end")
 
 
 def _processes_of(folder: str) -> list[str]:

@@ -13,12 +13,12 @@ from django.conf import settings
 
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import read_kubeconfig
-from gangboard.kube.discovery import Discovery
+from gangboard.kube.discovery import Discovery, discover
 from gangboard.kube.errors import KubeError
 from gangboard.polling import cluster_cache, discovery_schedule, poll, window
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.window import Window
-from gangboard.store.cluster_leases import ClusterLease, acquire_lease
+from gangboard.store.cluster_leases import ClusterLease, acquire_lease, renew_lease
 from gangboard.store.models import WatchedObject
 from tests.polling.conftest import HOLDER, Watching, eventually
 
@@ -81,11 +81,10 @@ class _Gate:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.opened = threading.Event()
-        ask = window.discover
 
         def ask_when_open(*given: Any, **options: Any) -> Discovery:
             assert self.opened.wait(PATIENCE), "the gate was not opened"
-            return ask(*given, **options)
+            return discover(*given, **options)
 
         monkeypatch.setattr(window, "discover", ask_when_open)
 
@@ -98,10 +97,9 @@ def test_a_server_that_hangs_keeps_its_worker_and_is_named(
     monkeypatch.setattr(window, "CONTACT_EVERY", 0.2)
     monkeypatch.setattr(discovery_schedule, "UNKNOWN_PAUSE", 0.0)
     gate = _Gate(monkeypatch)
-    renew = window.renew_lease
 
     def renew_and_open(lease: ClusterLease) -> None:
-        renew(lease)
+        renew_lease(lease)
         assert acquire_lease(watching.cluster.pk, "another") is None
         gate.opened.set()
 
@@ -286,11 +284,10 @@ def test_the_lease_is_kept_while_the_caches_are_filled(
     monkeypatch.setattr(cluster_cache, "PORTION", 20)
     rows = WatchedObject.objects.filter(cluster=watching.cluster).count()
     assert rows > 60
-    renew = cluster_cache.renew_lease
     renewed: list[ClusterLease] = []
 
     def renew_and_count(lease: ClusterLease) -> None:
-        renew(lease)
+        renew_lease(lease)
         renewed.append(lease)
 
     monkeypatch.setattr(cluster_cache, "renew_lease", renew_and_count)
