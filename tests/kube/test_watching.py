@@ -198,7 +198,7 @@ def test_close_ends_a_watch_in_the_handshake(connect: Connect) -> None:
         begun.set()
 
     with listening(look, keep=True) as port:
-        closes_at_once(watch(connect(f"https://127.0.0.1:{port}")), begun)
+        closes_at_once(watch(connect(f"https://127.0.0.1:{port}", total_deadline=GOES_ON)), begun)
 
 
 def test_close_before_the_start_asks_nothing(serve: Serve, connect: Connect) -> None:
