@@ -139,6 +139,9 @@ def test_buttons_of_a_confirmation_of_several_on_a_phone(page: Page, site: Site)
     assert instead is not None
     assert said is not None
     assert instead["y"] - said["y"] - said["height"] >= 6
+    # The longest name that a JobSet can have.
+    page.locator(".notice .button").evaluate("link => { link.textContent = 'llama-'.repeat(10); }")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE
 
 
 class TestLive:
