@@ -73,6 +73,15 @@ def test_the_least_is_freed_on_the_fewest_nodes() -> None:
     )
 
 
+def test_room_is_made_in_the_rack_where_it_costs_least() -> None:
+    # In r1 one place lacks, for 4 GPUs; in r2 both, for 3; in r3 there is no second node.
+    used = {"a": ("r1", 0), "b": ("r1", 4), "c": ("r2", 1), "d": ("r2", 2), "e": ("r3", 0)}
+    nodes = [node(name, 4, taken, labels={"rack": rack}) for name, (rack, taken) in used.items()]
+    in_one_rack = waiting(nodes, 2, 4, quorum=2, keys=("rack",))
+    found = only(advise(in_one_rack), AdviceKind.FREE_ROOM)
+    assert found.free == {"c": {GPU: 1}, "d": {GPU: 2}}
+
+
 def test_what_fits_then_is_what_the_quorum_needs() -> None:
     found = only(
         advise(waiting([node("a", 4, 1), node("b", 4)], 3, 4, quorum=2)), AdviceKind.FREE_ROOM
