@@ -103,7 +103,6 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.staticfiles",
     "django_htmx",
-    "django_filters",
     "rest_framework",
     "drf_spectacular",
     "gangboard.store",

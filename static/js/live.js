@@ -160,40 +160,33 @@ function replace(template) {
   const old = element(template.dataset.part);
   const fresh = template.content.firstElementChild;
   if (!old || !fresh) return [];
-  exchange(old, fresh);
-  return [fresh];
+  morph(old, fresh);
+  return [element(template.dataset.part)];
 }
 
-// What a person has opened, ticked and scrolled stays so in what takes its place.
-function exchange(old, fresh) {
-  const now = fresh.querySelectorAll("details");
-  old.querySelectorAll("details").forEach((details, place) => {
-    if (details.open) now[place]?.setAttribute("open", "");
-  });
-  for (const box of old.querySelectorAll("input[type=checkbox][id]:checked")) {
-    const again = fresh.querySelector(`#${CSS.escape(box.id)}`);
-    if (again) again.checked = true;
-  }
-  const scrolled = [...old.querySelectorAll(SCROLLABLE)].map((one) => [one.scrollLeft, one.scrollTop]);
-  old.replaceWith(fresh);
-  // What is not in the page yet cannot be scrolled.
-  fresh.querySelectorAll(SCROLLABLE).forEach((one, place) => {
-    const [left, top] = scrolled[place] ?? [0, 0];
-    if (left || top) one.scrollTo({ left, top, behavior: "instant" });
-  });
-}
+// What is the same stays the very element, with its focus, its scroll and what is marked in it; what a
+// person has opened or ticked stays so.
+const OPENED = { open: "DETAILS", checked: "INPUT" };
+const MORPH = {
+  morphStyle: "outerHTML",
+  callbacks: {
+    beforeAttributeUpdated: (name, node) => !(OPENED[name] === node.nodeName && node[name]),
+  },
+};
+const morph = (old, fresh) => Idiomorph.morph(old, fresh, MORPH);
 
 function putRows(template) {
   const parent = element(template.dataset.rows);
   if (!parent) return [];
-  const fresh = [...template.content.children];
-  for (const row of fresh) {
+  const ids = [];
+  for (const row of [...template.content.children]) {
+    ids.push(row.id);
     const old = element(row.id);
-    if (old) exchange(old, row);
+    if (old) morph(old, row);
     else parent.append(row);
   }
   if (template.dataset.order !== undefined) order(parent, template.dataset.order.split(" "));
-  return fresh;
+  return ids.map(element);
 }
 
 function order(parent, ids) {

@@ -187,6 +187,19 @@ class TestLive:
         site.write("UPDATE store_gang SET message = 'All 8 fit now.' WHERE name = 'llama-sft'")
         expect(page.locator("#verdict .sentence")).to_have_text("All 8 fit now.", timeout=SOON)
 
+    def test_what_somebody_opened_and_marked_stays(self, page: Page, site: Site) -> None:
+        page.goto(f"{site.url}/?q=is-waiting")
+        row = page.locator("#gangs tr", has=page.get_by_role("link", name="is-waiting"))
+        row.get_by_label("Actions on is-waiting").click()
+        menu = row.locator("details")
+        expect(menu).to_have_attribute("open", "")
+        name = row.get_by_role("link", name="is-waiting")
+        name.evaluate("(element) => getSelection().selectAllChildren(element)")
+        site.write("UPDATE store_gang SET message = 'Read on.' WHERE name = 'is-waiting'")
+        expect(row).to_contain_text("Read on.", timeout=SOON)
+        assert page.evaluate("getSelection().toString()") == "is-waiting"
+        expect(menu).to_have_attribute("open", "")
+
     def test_focus_and_scroll_of_a_wide_table_stay(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/clusters/eu-train/")
         # Constructed in the page: the policy of the pages refuses a style element.
@@ -200,7 +213,7 @@ class TestLive:
         table.evaluate("(element) => { element.scrollLeft = 120; element.old = true; }")
         site.write("UPDATE store_resourcestate SET objects_count = 4321")
         expect(page.locator("#resources")).to_contain_text("4,321", timeout=SOON)
-        assert not table.evaluate("(element) => element.old === true")
+        assert table.evaluate("(element) => element.old === true"), "it is the very element"
         expect(table).to_be_focused()
         assert table.evaluate("(element) => element.scrollLeft") == 120
 
