@@ -33,6 +33,9 @@ SLOWEST = 30
 WORTH_TELLING = 1.0
 """Seconds; a test that took less is not among the slow ones, however few there are."""
 
+LONG_FILE = 10.0
+"""Seconds; files that took less are not told of, lane by lane."""
+
 _TIER = "tier"
 """The property of a test by which the process that tells of the run learns its tier."""
 _FIGURES = "figures"
@@ -54,6 +57,11 @@ def tier_of(item: pytest.Item) -> str:
     return "unit"
 
 
+def _by_lane(span: tuple[tuple[str, str], tuple[float, float]]) -> tuple[str, float]:
+    (lane, _), (began, _) = span
+    return lane, began
+
+
 class Tiers:
     """Counts outcomes and seconds by tier."""
 
@@ -68,6 +76,8 @@ class Tiers:
         """Why a run in CI is a failure although no test failed."""
         self.seconds: dict[str, float] = {}
         """By node id, with setting up and clearing away."""
+        self.spans: dict[tuple[str, str], tuple[float, float]] = {}
+        """(lane, file) → when its first test began and its last one ended, by the clock."""
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(
@@ -92,6 +102,10 @@ class Tiers:
         self.seconds[report.nodeid] = took
         tier = str(dict(report.user_properties)[_TIER])
         self.tier_of[report.nodeid] = tier
+        if hasattr(report, "node"):  # set by pytest-xdist
+            of = report.node.gateway.id, report.nodeid.partition("::")[0]
+            began, _ = self.spans.get(of, (report.start, 0.0))
+            self.spans[of] = began, report.stop
         if report.outcome == "rerun":  # type: ignore[comparison-overlap]  # the plugin's own word
             self.second_tries[report.nodeid] = report.longreprtext
         elif report.when == "call" or report.outcome != "passed":
@@ -123,6 +137,7 @@ class Tiers:
             terminalreporter.section("slowest tests")
             for name, seconds in slow:
                 terminalreporter.write_line(f"{seconds:7.1f} s  {name}")
+        self._tell_lanes(terminalreporter)
         terminalreporter.section("tests by tier")
         for tier in TIERS:
             counts = self.counts[tier]
@@ -137,6 +152,18 @@ class Tiers:
             terminalreporter.section("why this run in CI is a failure")
             for complaint in self.complaints:
                 terminalreporter.write_line(complaint)
+
+    def _tell_lanes(self, terminalreporter: Any) -> None:
+        """Say which lane was at which file when: what the others wait for is at the end."""
+        if not self.spans:
+            return
+        terminalreporter.section("lanes")
+        first = min(began for began, _ in self.spans.values())
+        for (lane, file), (began, ended) in sorted(self.spans.items(), key=_by_lane):
+            if ended - began >= LONG_FILE:
+                terminalreporter.write_line(
+                    f"{lane} from {began - first:6.0f} s  {ended - began:6.1f} s  {file}"
+                )
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
