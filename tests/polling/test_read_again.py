@@ -16,6 +16,8 @@ from gangboard.store.objects import UnpackError, pack, unpack
 from tests.polling.conftest import HOLDER, Watching
 
 JOBS = "jobs.batch"
+OURS = next(one.decoder_version for one in cluster_cache.resources() if one.key == JOBS)
+"""The version of the decoder of Jobs."""
 
 
 def rows(watching: Watching) -> dict[str, tuple[str, bytes]]:
@@ -40,7 +42,7 @@ def lose_a_field(watching: Watching) -> str:
 
 
 def update_to(monkeypatch: pytest.MonkeyPatch, version: int) -> None:
-    """Be a release with another version of the decoder of Jobs."""
+    """Be a release with that version of the decoder of Jobs."""
     found = [
         replace(one, decoder_version=version) if one.key == JOBS else one
         for one in cluster_cache.resources()
@@ -54,7 +56,7 @@ def listed(watching: Watching) -> dict[str, datetime | None]:
     return dict(found.values_list("resource", "listed_at"))
 
 
-@pytest.mark.parametrize("version", [1, 2], ids=["same", "other"])
+@pytest.mark.parametrize("version", [OURS, OURS + 1], ids=["same", "other"])
 @pytest.mark.parametrize("as_worker", [True, False], ids=["worker", "once"])
 def test_the_first_poll_after_the_update(
     watch: Callable[..., Watching],
@@ -78,12 +80,12 @@ def test_the_first_poll_after_the_update(
     assert after.keys() == before.keys()
     assert gangs(watching) == shown
     # Its twin: by the same decoder an object that has not changed is not stored again.
-    assert (after[older] != before[older]) is (version == 2)
+    assert (after[older] != before[older]) is (version != OURS)
     assert all(version for version, _ in after.values())
     assert watching.state(JOBS).decoder_version == version
     if as_worker:
         anew = {key for key, at in listed(watching).items() if at != listed_before[key]}
-        assert anew == ({JOBS} if version == 2 else set())
+        assert anew == ({JOBS} if version != OURS else set())
 
 
 def test_what_waits_to_be_read_again_is_not_said_to_be_known(
@@ -91,7 +93,7 @@ def test_what_waits_to_be_read_again_is_not_said_to_be_known(
 ) -> None:
     watching = watch(fleet="east")
     watching.once()
-    update_to(monkeypatch, 2)
+    update_to(monkeypatch, OURS + 1)
     watching.forget()
     held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
@@ -113,16 +115,16 @@ def test_rolled_back_in_the_middle_of_the_list(
     watching.once()
     older = lose_a_field(watching)
     before = rows(watching)
-    update_to(monkeypatch, 2)
+    update_to(monkeypatch, OURS + 1)
     watching.forget()
     held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
     poll._cache_of(held)
     watching.forget()
-    update_to(monkeypatch, 1)
+    update_to(monkeypatch, OURS)
     watching.settle()
     assert rows(watching)[older] != before[older]
-    assert watching.state(JOBS).decoder_version == 1
+    assert watching.state(JOBS).decoder_version == OURS
 
 
 def test_what_a_later_release_has_stored_and_this_one_cannot_read(
@@ -133,7 +135,7 @@ def test_what_a_later_release_has_stored_and_this_one_cannot_read(
     watching.once()
     shown, spans = gangs(watching), VerdictSpan.objects.count()
     WatchedObject.objects.filter(resource=JOBS).update(data=b"\x81\xa4meta\x05")
-    ResourceState.objects.filter(resource=JOBS).update(decoder_version=2)
+    ResourceState.objects.filter(resource=JOBS).update(decoder_version=OURS + 1)
     watching.forget()
     watching.settle()
     assert gangs(watching) == shown

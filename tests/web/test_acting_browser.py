@@ -152,10 +152,10 @@ class TestSeveral:
         expect(dialog.get_by_role("heading", name="Suspend 2 Jobs")).to_be_visible()
         expect(dialog).to_contain_text("Not possible")
         dialog.get_by_label("Reason").fill(REASON)
-        dialog.get_by_role("button", name="Suspend 2 Jobs").click()
-        expect(dialog).to_contain_text("2 of 2 not sent yet.", timeout=SOON)
         # News would take the button away before somebody presses it twice.
         page.route("**/live/batches/**", lambda _route: None)
+        dialog.get_by_role("button", name="Suspend 2 Jobs").click()
+        expect(dialog).to_contain_text("2 of 2 not sent yet.", timeout=SOON)
         dialog.get_by_role("button", name="Stop what has not been sent").click()
         expect(dialog).to_contain_text("2 were stopped before anything was sent.", timeout=SOON)
         dialog.get_by_role("button", name="Stop what has not been sent").click()
