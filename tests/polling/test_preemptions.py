@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -192,10 +191,10 @@ def try_again(simulator: Simulator) -> None:
 
 
 def play(watching: Watching, *acts: Callable[[Simulator], None]) -> None:
-    """Let things happen one by one while the cluster is watched."""
-    for number, act in enumerate(acts):
-        threading.Timer(0.3 + 0.3 * number, act, (watching.simulator,)).start()
-    watching.window(0.9 + 0.3 * len(acts))
+    """Let things happen one by one; each is seen and judged before the next."""
+    for act in acts:
+        act(watching.simulator)
+        watching.settle()
 
 
 def is_told(watching: Watching) -> None:
@@ -211,7 +210,7 @@ def is_told(watching: Watching) -> None:
 def test_the_event_comes_before_the_pod_is_gone(watch: Watch) -> None:
     watching = watch()
     two_jobs(watching.simulator)
-    watching.window(0.8)
+    watching.settle()
     play(watching, tell, lose, try_again)
     is_told(watching)
 
@@ -219,7 +218,7 @@ def test_the_event_comes_before_the_pod_is_gone(watch: Watch) -> None:
 def test_the_event_comes_after_the_pod_is_gone(watch: Watch) -> None:
     watching = watch()
     two_jobs(watching.simulator)
-    watching.window(0.8)
+    watching.settle()
     play(watching, lose, tell, try_again)
     is_told(watching)
 
@@ -227,7 +226,7 @@ def test_the_event_comes_after_the_pod_is_gone(watch: Watch) -> None:
 def test_another_worker_takes_the_cluster_over_before_new_pods_are_made(watch: Watch) -> None:
     watching = watch()
     two_jobs(watching.simulator)
-    watching.window(0.8)
+    watching.settle()
     play(watching, tell, lose)
     watching.forget()
     play(watching, try_again)
@@ -236,7 +235,7 @@ def test_another_worker_takes_the_cluster_over_before_new_pods_are_made(watch: W
     watching.simulator.objects.delete("v1", "Pod", "usurper-0", "default")
     watching.simulator.objects.delete("batch/v1", "Job", "usurper", "default")
     watching.forget()
-    watching.window(0.8)
+    watching.settle()
     is_told(watching)
 
 
@@ -251,7 +250,7 @@ def test_a_victim_that_leaves_is_told_with_the_gang_that_waits_for_it(watch: Wat
     def leave(simulator: Simulator) -> None:
         simulator.objects.put(victim)
 
-    watching.window(0.8)
+    watching.settle()
     assert watching.gang("usurper").code != "preempting"
     # Nothing of the gang that takes the room changes: its victim and the event about it do.
     play(watching, tell, leave)
