@@ -42,13 +42,14 @@ def take(*what: object, most: int, window: timedelta, number: int = 1) -> RateLi
     rows = Attempts.objects.filter(key=key)
     with transaction.atomic():
         counted = rows.filter(ends_at__lte=now).update(number=number, ends_at=now + window)
-        room = rows.filter(number__lte=most - number)
-        counted = counted or room.update(number=F("number") + number)
         if not counted and not rows.exists():
             _make_room()
             Attempts.objects.bulk_create(
                 [Attempts(key=key, ends_at=now + window)], ignore_conflicts=True
             )
+        if not counted:
+            # Asked last: somebody else may have made the row since it was looked for.
+            room = rows.filter(number__lte=most - number)
             counted = room.update(number=F("number") + number)
         row = rows.get()
     wait = 0 if counted else max(1, math.ceil((row.ends_at - now).total_seconds()))

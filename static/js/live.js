@@ -168,7 +168,6 @@ function replace(template) {
 // person has opened or ticked stays so.
 const OPENED = { open: "DETAILS", checked: "INPUT" };
 const MORPH = {
-  morphStyle: "outerHTML",
   callbacks: {
     beforeAttributeUpdated: (name, node) => !(OPENED[name] === node.nodeName && node[name]),
   },

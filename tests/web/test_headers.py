@@ -13,7 +13,8 @@ from tests.personas import Person
 from tests.web.conftest import World
 
 TEMPLATES = sorted(Path(settings.BASE_DIR, "templates").rglob("*.html"))
-SCRIPTS = sorted(Path(settings.BASE_DIR, "static").rglob("*.js"))
+SCRIPTS = sorted(Path(settings.BASE_DIR, "static", "js").rglob("*.js"))
+VENDORED = sorted(Path(settings.BASE_DIR, "static", "vendor").rglob("*.js"))
 
 
 @pytest.mark.parametrize(
@@ -74,6 +75,13 @@ class TestTemplates:
 def test_scripts_write_no_markup(script: Path) -> None:
     text = script.read_text(encoding="utf-8")
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text)
+
+
+@pytest.mark.parametrize("script", VENDORED, ids=lambda path: path.name)
+def test_vendored_scripts_write_no_markup(script: Path) -> None:
+    """idiomorph calls two ways to morph `innerHTML` and `outerHTML`; it never assigns to them."""
+    text = script.read_text(encoding="utf-8")
+    assert not re.search(r"(?:inner|outer)HTML\s*=[^=]|insertAdjacentHTML|\.write\(|eval\(", text)
 
 
 def test_htmx_is_told_to_be_careful(owner: Person) -> None:
