@@ -44,10 +44,7 @@ class Commands:
     def close(self) -> None:
         """End the process."""
         with self._lock:
-            if self._process is not None:
-                self._process.kill()
-                self._process.communicate()
-                self._process = None
+            self._end()
 
     def _ask(self, arguments: tuple[str, ...]) -> str:
         process = self._process = self._process or self._start()
@@ -59,8 +56,16 @@ class Commands:
         ready, _, _ = select.select([process.stdout], [], [], self._seconds)
         answer = process.stdout.readline() if ready else ""
         if not answer:
+            # One that comes later must not be taken for that of the next command.
+            self._end()
             raise AssertionError(f"manage.py {' '.join(arguments)}: no answer")
         return answer
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
 
     def _start(self) -> subprocess.Popen[str]:
         return subprocess.Popen(
