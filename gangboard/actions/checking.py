@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from gangboard.actions import hold_expiry, patches, preconditions, refusals, registered_kinds
+from gangboard.actions import hold_expiry, patches, preconditions, refusals
 from gangboard.actions.actor_client import object_path
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early
 from gangboard.actions.live import Live, LiveOwner
 from gangboard.decode.holds import HOLD
+from gangboard.diagnosis import registry
 from gangboard.diagnosis.policy.plan import plan
 from gangboard.domain.action import (
     ActionContext,
@@ -74,7 +75,7 @@ def _stored_ground(execution: ActionExecution, cluster: Cluster) -> ActionContex
 
 def _target(execution: ActionExecution, live: Live) -> LiveOwner | ActionExit:
     action = execution.action
-    kind = registered_kinds.owner_kind(action.api_group, action.kind)
+    kind = registry.owner_kind(action.api_group, action.kind)
     assert kind is not None  # noqa: S101  # checked when it was asked
     seen = live.seen(kind, action.namespace, action.name)
     if seen is None:
@@ -171,9 +172,18 @@ def _to_compare_with(live: Live, ground: ActionContext, planned: Plan) -> dict[s
                 for pod in siblings
             },
         },
-        "above": _above(live, ground.owner) if ground.owner.meta.ref.uid != uid else None,
+        "above": _above(live, maker) if (maker := _maker_of(ground, uid)) is not None else None,
         "claim": ground.owner.independent_claim,
     }
+
+
+def _maker_of(ground: ActionContext, uid: str) -> Owner | None:
+    """Return what made a Job of the gang; None for the gang's owner itself."""
+    job = next((job for job in ground.jobs if job.meta.ref.uid == uid), None)
+    controller = job.meta.controller if job is not None else None
+    makers = (*ground.middle, ground.owner)
+    made_by = controller.uid if controller is not None else ""
+    return next((one for one in makers if one.meta.ref.uid == made_by), None)
 
 
 def _found_hold(ground: ActionContext, planned: Plan, live: Live) -> dict[str, Any] | None:
@@ -223,7 +233,7 @@ def _restarts(pod: Pod) -> int:
 def _above(live: Live, owner: Owner) -> dict[str, Any] | None:
     """Return where the owner is and how often it has restarted."""
     ref = owner.meta.ref
-    kind = registered_kinds.owner_kind(ref.group, ref.kind)
+    kind = registry.owner_kind(ref.group, ref.kind)
     if kind is None:
         return None
     version = live.version(kind.resource)

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from gangboard.actions import registered_kinds
 from gangboard.actions.actor_client import ActorClient, Json, get_body, object_path
 from gangboard.decode.holds import HOLD
 from gangboard.decode.page import Page, TooLargeError, build_model, read_object, read_page
 from gangboard.decode.pods import POD
+from gangboard.diagnosis import registry
 from gangboard.diagnosis.current_attempt import current_uids
+from gangboard.diagnosis.ownership_tree import tree_of
 from gangboard.domain.action import ActionContext
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
@@ -70,16 +71,20 @@ class Live:
         chain = self._chain(target.owner)
         top = chain[-1]
         namespace = top.meta.ref.namespace
+        if chain[0] is top:
+            chain = [*self._makers_below(top), top]
         uids = {owner.meta.ref.uid for owner in chain}
         if top.meta.ref.is_job:
             jobs = [top]
         else:
             jobs = [job for job in self._jobs_of(chain) if _controller(job) in uids]
         current = current_uids(top, [*chain[:-1], *jobs])
+        tree = tree_of(top, [*chain[:-1], *jobs], current)
         uids.update(job.meta.ref.uid for job in jobs)
         queued = any(one.queue for one in (top, *jobs)) or bool(stored and stored.entries)
         return ActionContext(
-            owner=top,
+            owner=tree[0],
+            middle=tuple(one for one in tree[1:] if not one.meta.ref.is_job),
             jobs=tuple(job for job in jobs if job.meta.ref.uid in current),
             old_jobs=tuple(job for job in jobs if job.meta.ref.uid not in current),
             groups=stored.groups if stored is not None else (),
@@ -96,7 +101,7 @@ class Live:
         """Return the owner and the known owners above it, the topmost last."""
         chain = [owner]
         while len(chain) < _DEEPEST and (above := chain[-1].meta.controller) is not None:
-            kind = registered_kinds.owner_kind(above.group, above.kind)
+            kind = registry.owner_kind(above.group, above.kind)
             if kind is None:
                 break
             seen = self.seen(kind, owner.meta.ref.namespace, above.name)
@@ -105,14 +110,32 @@ class Live:
             chain.append(seen.owner)
         return chain
 
+    def _makers_below(self, top: Owner) -> list[Owner]:
+        """Return what an owner has made that makes its Jobs for it, the lowest first."""
+        found: list[Owner] = []
+        layer = [top]
+        for _ in range(_DEEPEST):
+            layer = [made for owner in layer for made in self._made_by(owner)]
+            found = [*layer, *found]
+        return found
+
+    def _made_by(self, owner: Owner) -> Iterator[Owner]:
+        ref = owner.meta.ref
+        kind = registry.owner_kind(ref.group, ref.kind)
+        for group, name_of_kind, name in kind.makers(ref) if kind and kind.makers else ():
+            below = registry.owner_kind(group, name_of_kind)
+            seen = self.seen(below, ref.namespace, name) if below is not None else None
+            if seen is not None and _controller(seen.owner) == ref.uid:
+                yield seen.owner
+
     def _jobs_of(self, chain: list[Owner]) -> Iterator[Owner]:
         """Yield the Jobs that may be below the chain, by the label of the lowest owner with one."""
-        kind = registered_kinds.owner_kind("batch", "Job")
+        kind = registry.owner_kind("batch", "Job")
         assert kind is not None  # noqa: S101  # a file of its own in owners/
         selector: dict[str, str] = {}
         for owner in chain:
             ref = owner.meta.ref
-            found = registered_kinds.owner_kind(ref.group, ref.kind)
+            found = registry.owner_kind(ref.group, ref.kind)
             if found is not None and found.child_label:
                 selector = {"labelSelector": f"{found.child_label}={ref.name}"}
                 break
@@ -136,7 +159,7 @@ class Live:
             raise
 
     def _entries(self, namespace: str) -> Iterator[QueueEntry]:
-        for resource in registered_kinds.queue_resources():
+        for resource in registry.queue_entry_resources():
             if resource.key in self.versions:
                 yield from self._list(resource, namespace, {}, QueueEntry)
 

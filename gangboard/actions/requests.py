@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from gangboard.actions import registered_kinds
+from gangboard.diagnosis import registry
 from gangboard.domain.action import ActionRequest, ActionTarget
 from gangboard.domain.hold import LONGEST_REASON, SHORTEST_REASON
 from gangboard.domain.owner import Owner
@@ -108,7 +108,7 @@ def check(
             raise _invalid(f"The target's {name} is missing, or longer than {longest} characters.")
     if target.generation is not None and not 0 < target.generation <= _LARGEST_GENERATION:
         raise _invalid("The target's generation must be a positive number.")
-    if registered_kinds.owner_kind(target.api_group, target.kind) is None:
+    if registry.owner_kind(target.api_group, target.kind) is None:
         raise _invalid(f"gangboard does not know how to suspend objects of kind {target.kind}.")
     if reason_needed and len(reason) < SHORTEST_REASON:
         raise _invalid(f"A reason of at least {SHORTEST_REASON} characters is needed.")
@@ -144,7 +144,7 @@ def find_subject(viewer: Viewer, action_request: ActionRequest) -> Subject:
     Raises RequestError: NOT_FOUND for what is not there or not visible alike, FORBIDDEN, MOVED_ON.
     """
     target = action_request.target
-    kind = registered_kinds.owner_kind(target.api_group, target.kind)
+    kind = registry.owner_kind(target.api_group, target.kind)
     cluster = Cluster.objects.filter(name=target.cluster).first()
     found = None
     if cluster is not None and kind is not None and viewer.sees(cluster.pk, target.namespace):

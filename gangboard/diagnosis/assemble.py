@@ -9,6 +9,7 @@ from typing import TypeVar
 from gangboard.diagnosis.bare_objects import as_owner
 from gangboard.diagnosis.current_attempt import current_uids, natural
 from gangboard.diagnosis.object_links import WORKLOAD, Linked
+from gangboard.diagnosis.ownership_tree import tree_of
 from gangboard.diagnosis.workload_entries import entry_groups
 from gangboard.domain.autoscaling import NOT_SEEN, Autoscaling
 from gangboard.domain.capacity import ClusterRoom
@@ -73,6 +74,7 @@ def assemble(
     owners = [thing for thing in known.values() if isinstance(thing, Owner)]
     current = current_uids(root, owners) if isinstance(root, Owner) else frozenset()
     old = frozenset(owner.meta.ref.uid for owner in owners) - current
+    tree = tree_of(root, owners, current) if isinstance(root, Owner) else ()
     kept = [thing for thing in known.values() if not _is_left_behind(thing, old)]
     pods = _ordered(thing for thing in kept if isinstance(thing, Pod))
     all_groups = _ordered(thing for thing in kept if isinstance(thing, Group))
@@ -84,11 +86,10 @@ def assemble(
     )
     gone = known.keys() - {thing.meta.ref.uid for thing in kept}
     return GangFacts(
-        owner=as_owner(root, groups, pods, others),
+        owner=tree[0] if tree else as_owner(root, groups, pods, others),
         now=now,
-        jobs=_ordered(
-            thing for thing in kept if isinstance(thing, Owner) and thing.meta.ref.is_job
-        ),
+        jobs=_ordered(owner for owner in tree if owner.meta.ref.is_job),
+        middle=tuple(owner for owner in tree[1:] if not owner.meta.ref.is_job),
         groups=groups,
         workloads=workloads,
         pods=pods,

@@ -50,11 +50,8 @@ def current_uids(root: Owner, owners: Iterable[Owner]) -> frozenset[str]:
 
 
 def _is_current(parent: Owner, child: Owner) -> bool:
-    ref = parent.meta.ref
-    for kind in registry.owner_kinds():
-        if (kind.resource.group, kind.resource.kind) == (ref.group, ref.kind):
-            return kind.current is None or kind.current(parent, child)
-    return True
+    kind = registry.owner_kind(parent.meta.ref.group, parent.meta.ref.kind)
+    return kind is None or kind.current is None or kind.current(parent, child)
 
 
 def standing(pods: Iterable[Pod], jobs: Collection[Owner]) -> tuple[Pod, ...]:

@@ -84,13 +84,13 @@ class _Division:
 
         Planned for JobSet v0.13 (`spec.scheduling: {}`): until pods exist, nothing else tells.
         """
-        owner = self._facts.owner.meta.ref
+        makers = {one.meta.ref.uid for one in self._facts.makers if not one.meta.ref.is_job}
         made = [
             name
             for name, group in self._groups.items()
-            if (maker := _maker(group)) is not None and maker.uid == owner.uid
+            if (maker := _maker(group)) is not None and maker.uid in makers
         ]
-        return made[0] if len(made) == 1 and owner.kind != "Job" else ""
+        return made[0] if len(made) == 1 else ""
 
     def _group_of_job(self, job: Owner) -> str:
         """Return the group that a Job's pods are in or will be in; empty for none.

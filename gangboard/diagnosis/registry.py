@@ -13,6 +13,7 @@ import gangboard.groups
 import gangboard.owners
 import gangboard.queues
 import gangboard.rules
+from gangboard.domain.queue import QueueEntry
 from gangboard.domain.registry import (
     GangRule,
     GroupingAPI,
@@ -67,6 +68,14 @@ def owner_kinds() -> tuple[OwnerKind, ...]:
     return find_members(gangboard.owners, "OWNER", (OwnerKind,), lambda kind: kind.resource.key)
 
 
+def owner_kind(group: str, kind: str) -> OwnerKind | None:
+    """Return what is known of a kind of an API group; None where no file in `owners/` is about it."""
+    wanted = group, kind
+    return next(
+        (one for one in owner_kinds() if (one.resource.group, one.resource.kind) == wanted), None
+    )
+
+
 @cache
 def grouping_apis() -> tuple[GroupingAPI, ...]:
     """Return all grouping APIs, by API group."""
@@ -77,6 +86,17 @@ def grouping_apis() -> tuple[GroupingAPI, ...]:
 def queue_systems() -> tuple[QueueSystem, ...]:
     """Return all admission systems, by label."""
     return find_members(gangboard.queues, "QUEUE", (QueueSystem,), lambda queue: queue.label)
+
+
+@cache
+def queue_entry_resources() -> tuple[Resource, ...]:
+    """Return the resources in which admission systems keep an entry per owner."""
+    return tuple(
+        resource
+        for queue in queue_systems()
+        for resource in queue.resources
+        if resource.model is QueueEntry
+    )
 
 
 def resources() -> tuple[Resource, ...]:

@@ -216,6 +216,8 @@ class ActionContext:
     owner: Owner
     jobs: tuple[Owner, ...] = ()
     """Jobs of the current attempt; of a standalone Job it is that one itself."""
+    middle: tuple[Owner, ...] = ()
+    """What stands between the owner and its Jobs, parents first."""
     old_jobs: tuple[Owner, ...] = ()
     """Jobs of former restart attempts that are still there."""
     groups: tuple[Group, ...] = ()

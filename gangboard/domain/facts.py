@@ -57,6 +57,8 @@ class GangFacts:
     now: datetime
     jobs: tuple[Owner, ...] = ()
     """Child Jobs of the current attempt. A standalone Job is its own only entry."""
+    middle: tuple[Owner, ...] = ()
+    """What stands between the owner and those Jobs, parents first: the JobSet of a TrainJob."""
     groups: tuple[Group, ...] = ()
     """Its PodGroups and CompositePodGroups, those that its pods name included; on 1.35 the entries
     of Workloads, which have no object (`Group.entry`)."""
@@ -112,6 +114,11 @@ class GangFacts:
         """Ask once how queues stand to it: rules ask for each of its Jobs."""
         found = queue_statuses_of(self.owner, self.jobs, self.entries, self.queue_visibility)
         object.__setattr__(self, "queue_statuses", found)
+
+    @property
+    def makers(self) -> tuple[Owner, ...]:
+        """The owner and what makes its Jobs for it, parents first."""
+        return self.owner, *self.middle
 
     @property
     def queue(self) -> QueueStatus:

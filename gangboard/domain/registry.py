@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gangboard.domain.action import Lever
 from gangboard.domain.facts import GangFacts, Unit
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.verdict import Finding
 
@@ -65,6 +66,12 @@ class OwnerKind:
     """Label of its child Jobs whose value is its name, so that few are listed; empty for none."""
     current: Callable[[Owner, Owner], bool] | None = None
     """(owner, child) → whether the child belongs to the owner's current attempt. None when it always does."""
+    complete: Callable[[Owner, Sequence[Owner]], Owner] | None = None
+    """(owner, what it made of known kinds for its current attempt) → the owner with the size, the roles and the
+    policies that it has by these. None where its own spec says all of it."""
+    makers: Callable[[ObjectRef], Iterable[tuple[str, str, str]]] | None = None
+    """Owner → (API group, kind, name) of the owners that it makes and that make its Jobs for it, in its
+    namespace. None where it makes Jobs itself, or none."""
 
 
 @dataclass(frozen=True, slots=True)

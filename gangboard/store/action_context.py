@@ -10,6 +10,7 @@ from typing import Any
 from gangboard.decode.holds import HOLD
 from gangboard.diagnosis import registry
 from gangboard.diagnosis.current_attempt import current_uids
+from gangboard.diagnosis.ownership_tree import tree_of
 from gangboard.domain.action import ActionContext
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
@@ -47,13 +48,15 @@ def read_action_context(cluster_id: int, gang: Gang) -> ActionContext | None:
         return None
     below = _below(cluster_id, owner)
     current = current_uids(owner, below)
+    tree = tree_of(owner, below, current)
     jobs = [one for one in below if one.meta.ref.is_job]
     if owner.meta.ref.is_job:
         jobs = [owner]
     uids = [owner.meta.ref.uid, *(one.meta.ref.uid for one in below)]
     kept = _of_owners(cluster_id, uids, (Hold, QueueEntry))
     return ActionContext(
-        owner=owner,
+        owner=tree[0],
+        middle=tuple(one for one in tree[1:] if not one.meta.ref.is_job),
         jobs=_by_name(job for job in jobs if job.meta.ref.uid in current),
         old_jobs=_by_name(job for job in jobs if job.meta.ref.uid not in current),
         groups=tuple(model for uid in wanted if isinstance(model := found.get(uid), Group)),

@@ -17,7 +17,6 @@ from gangboard.diagnosis.policy.installation import installation
 from gangboard.domain.action import ClusterLevers, Lever
 from gangboard.domain.hold import AdmissionPolicy
 from gangboard.domain.hold_manifest import POLICY_VERSIONS
-from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueVisibility
 from gangboard.domain.watch_state import WatchState
 from gangboard.store.actions import READ_ONLY
@@ -100,13 +99,7 @@ def _levers(cluster: Cluster, found: _Found, everywhere: bool, forced: bool) -> 
 
 
 def _queue_keys() -> tuple[str, ...]:
-    """Return the resources in which queues keep an entry per owner."""
-    return tuple(
-        resource.key
-        for queue in registry.queue_systems()
-        for resource in queue.resources
-        if resource.model is QueueEntry
-    )
+    return tuple(resource.key for resource in registry.queue_entry_resources())
 
 
 def _queue_visibility(states: Iterable[str]) -> QueueVisibility:

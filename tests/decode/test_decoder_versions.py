@@ -32,6 +32,7 @@ KNOWN: dict[str, tuple[int, str]] = {
     "provisioningrequests.autoscaling.x-k8s.io": (1, "514febf08b75"),
     "resourceclaims.resource.k8s.io": (1, "74a018cdb1bc"),
     "storageclasses.storage.k8s.io": (1, "94ea2bacd232"),
+    "trainjobs.trainer.kubeflow.org": (1, "8f8f9750ff53"),
     "workloads.kueue.x-k8s.io": (1, "3159eeede0d3"),
     "workloads.scheduling.k8s.io": (1, "bbad3400db0f"),
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from gangboard.actions import registered_kinds
 from gangboard.actions.actor_client import Json, get_object
 from gangboard.actions.checking import restarts_of
 from gangboard.actions.execution import ActionExecution
@@ -13,6 +12,7 @@ from gangboard.actions.finishing import ActionExit, exit_early, finish
 from gangboard.actions.live import Live
 from gangboard.actions.verify import holding, kept, leaving_pods, siblings
 from gangboard.actions.verify.guarding import guard
+from gangboard.diagnosis import registry
 from gangboard.diagnosis.policy.refusals import hold_unavailable
 from gangboard.domain.action import ActionState, Lever, Verb
 from gangboard.domain.pod import Pod
@@ -186,7 +186,7 @@ def _restart(execution: ActionExecution, above: dict[str, Any]) -> list[str]:
     raw = get_object(execution.client, above["path"])
     if raw is None or raw["metadata"]["uid"] != above["uid"]:
         return [f"{above['name']} is gone."]
-    kind = registered_kinds.owner_kind(above["group"], above["kind"])
+    kind = registry.owner_kind(above["group"], above["kind"])
     assert kind is not None  # noqa: S101  # it was when it was written down
     seen = _live(execution).seen(kind, execution.action.namespace, raw["metadata"]["name"])
     restarts = restarts_of(seen.owner) if seen is not None else 0

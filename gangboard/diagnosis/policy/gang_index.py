@@ -10,7 +10,6 @@ from gangboard.diagnosis import registry
 from gangboard.domain.action import ActionContext, ClusterLevers, Lever
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
-from gangboard.domain.objects import Controller, ObjectRef
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import (
@@ -182,7 +181,7 @@ def index_gang(
     groups = [group for group in context.groups if group.meta.ref.kind == _POD_GROUP]
     return GangIndex(
         context=context,
-        kind=kind_of(owner.meta.ref),
+        kind=registry.owner_kind(owner.meta.ref.group, owner.meta.ref.kind),
         jobs=jobs,
         old_jobs={job.meta.ref.uid: job for job in context.old_jobs},
         holds={key: tuple(found) for key, found in holds.items()},
@@ -208,14 +207,6 @@ def index_gang(
 def system() -> str:
     """Return what admits owners of queues: `Kueue`."""
     return names(queue.label for queue in registry.queue_systems())
-
-
-def kind_of(ref: ObjectRef | Controller) -> OwnerKind | None:
-    """Return the registered kind of an object, or None."""
-    for kind in registry.owner_kinds():
-        if (kind.resource.group, kind.resource.kind) == (ref.group, ref.kind):
-            return kind
-    return None
 
 
 def is_paused(job: Owner) -> bool:

@@ -68,6 +68,9 @@ def _offers(gang: GangIndex, levers: ClusterLevers, uid: str, now: datetime) -> 
 
 
 def _plan(gang: GangIndex, desired: DesiredAction, uid: str, *, with_steps: bool) -> Plan:
+    between = next((one for one in gang.context.middle if one.meta.ref.uid == uid), None)
+    if between is not None:
+        return _refused(desired, between.meta, refusals.made_by_owner(gang, between))
     meta = _meta_of(gang, uid)
     if meta is None:
         owner = gang.owner.meta

@@ -39,6 +39,13 @@ def not_of_gang(gang: GangIndex, uid: str) -> PlanRefusal:
     )
 
 
+def made_by_owner(gang: GangIndex, made: Owner) -> PlanRefusal:
+    """Refuse what stands between the owner and its Jobs: its controller writes it anew."""
+    return PlanRefusal(
+        f"{label(made.meta.ref)} is made by {gang.name}, which would undo this: act on that one."
+    )
+
+
 def cluster_closed(levers: ClusterLevers) -> PlanRefusal | None:
     """Refuse where nothing may be sent."""
     if levers.read_only:

@@ -16,8 +16,8 @@ from datetime import UTC
 from typing import Any
 from urllib.parse import quote
 
+from gangboard.diagnosis import registry
 from gangboard.diagnosis.policy.decision import DesiredAction
-from gangboard.diagnosis.policy.gang_index import kind_of
 from gangboard.domain.action import ActionContext, Step, StepKind
 from gangboard.domain.hold import (
     ACTION_ANNOTATION,
@@ -262,7 +262,7 @@ def _controller(job: Owner) -> Controller:
 def _parent_version(context: ActionContext, job: Owner) -> str:
     """Return the apiVersion of the object that controls a child Job."""
     controller = _controller(job)
-    kind = kind_of(controller)
+    kind = registry.owner_kind(controller.group, controller.kind)
     version = context.api_versions.get(kind.resource.key, "") if kind else ""
     if not version and controller.uid == context.owner.meta.ref.uid:
         version = context.owner.meta.api_version

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from gangboard.diagnosis import registry
 from gangboard.diagnosis.policy import consequences, job_warnings, refusals, steps
 from gangboard.diagnosis.policy.decision import (
     PROVED_SECONDS,
@@ -14,7 +15,7 @@ from gangboard.diagnosis.policy.decision import (
     shown,
     watch,
 )
-from gangboard.diagnosis.policy.gang_index import GangIndex, is_paused, kind_of
+from gangboard.diagnosis.policy.gang_index import GangIndex, is_paused
 from gangboard.diagnosis.policy.phrases import moment
 from gangboard.diagnosis.policy.refusals import PlanRefusal
 from gangboard.diagnosis.policy.steps import FieldChange
@@ -67,7 +68,9 @@ def _stopped_already(gang: GangIndex, job: Owner) -> PlanRefusal | None:
 def _choose(gang: GangIndex, job: Owner, levers: ClusterLevers) -> Lever | PlanRefusal:
     """Return the best lever of the kind above the Job that works here."""
     controller = job.meta.controller
-    kind = kind_of(controller) if controller is not None else None
+    kind = (
+        registry.owner_kind(controller.group, controller.kind) if controller is not None else None
+    )
     name = label(job.meta.ref)
     if controller is None or kind is None or not kind.child_levers:
         above = f"a {controller.kind}" if controller is not None else gang.name

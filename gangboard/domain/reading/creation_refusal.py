@@ -183,7 +183,7 @@ def _is_about_followers(event: Event) -> bool:
 
 
 def _events(unit: Unit) -> Iterator[Event]:
-    about = {job.meta.ref.uid for job in unit.jobs} | {unit.owner.meta.ref.uid}
+    about = {one.meta.ref.uid for one in (*unit.jobs, *unit.facts.makers)}
     about |= {pod.meta.controller.uid for pod in unit.pods if pod.meta.controller is not None}
     seen = set()
     for event in (*unit.events, *unit.facts.events):
