@@ -30,12 +30,23 @@ class RegistryError(RuntimeError):
     """A file in a registry folder is half-made or says what another one says already."""
 
 
-def _modules(package: ModuleType) -> Iterator[ModuleType]:
-    """Import every module below the package; packages themselves are only folders."""
-    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+def _modules(package: ModuleType, constant: str) -> Iterator[ModuleType]:
+    """Import every module below the package.
+
+    A package that offers the constant itself is a member in several files, any other is only a folder.
+    """
+    for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         module = importlib.import_module(found.name)
-        if not found.ispkg:
+        if found.ispkg and not _offered(module, constant):
+            yield from _modules(module, constant)
+        else:
             yield module
+
+
+def _offered(module: ModuleType, constant: str) -> tuple[object, ...]:
+    """Return what a module offers: nothing, one thing, or several."""
+    one = getattr(module, constant, None)
+    return tuple(getattr(module, f"{constant}S", ())) or (() if one is None else (one,))
 
 
 def find_members(
@@ -50,8 +61,8 @@ def find_members(
     Raises RegistryError when a module has neither, has another type there, or repeats a key.
     """
     members: dict[str, Member] = {}
-    for module in _modules(package):
-        for member in getattr(module, f"{constant}S", ()) or (getattr(module, constant, None),):
+    for module in _modules(package, constant):
+        for member in _offered(module, constant) or (None,):
             if not isinstance(member, types):
                 names = " or ".join(type_.__name__ for type_ in types)
                 raise RegistryError(f"{module.__name__} has no constant {constant} of type {names}")

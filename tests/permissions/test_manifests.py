@@ -51,6 +51,7 @@ def test_the_actor_may_do_what_its_levers_need_and_no_more() -> None:
     assert rights(role) == {
         "jobs.batch": {"get", "list", "patch"},
         "jobsets.jobset.x-k8s.io": {"get", "patch"},
+        "trainjobs.trainer.kubeflow.org": {"get", "patch"},
         "workloads.kueue.x-k8s.io": {"get", "list", "patch"},
         "pods": {"list"},
         "holds.gangboard.dev": {"create", "delete", "get", "list"},

@@ -8,16 +8,6 @@ from typing import Any
 
 from gangboard.decode.annotations import WireActed
 from gangboard.decode.jobs import DEFAULT_GRACE, read_gang_request
-from gangboard.decode.jobsets import (
-    WireJobSet,
-    WireJobSetLabels,
-    WireJobSetScheduling,
-    WireJobSetSpec,
-    WireJobSetStatus,
-    child_name,
-    read_independent_claim,
-    read_policies,
-)
 from gangboard.decode.managers import last_writer
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import deliver
@@ -35,6 +25,16 @@ from gangboard.domain.owner import (
     Role,
 )
 from gangboard.domain.registry import OwnerKind, Resource
+from gangboard.owners.jobset.wire import (
+    WireJobSet,
+    WireJobSetLabels,
+    WireJobSetScheduling,
+    WireJobSetSpec,
+    WireJobSetStatus,
+    child_name,
+    read_independent_claim,
+    read_policies,
+)
 
 _OWN_MANAGERS = ("jobset.sigs.k8s.io/jobset-controller",)
 # More child Jobs of one role than a control plane can carry; names beyond are not made up.
