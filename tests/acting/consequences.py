@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from tests.acting.scene import Json, Scene
-from tests.controlplane.client import wait
+from tests.acting.scene import Json, Scene, wait
 from tests.controlplane.objects import JOBSET, JobOptions, jobset
 from tests.scenarios.scenario import WHEN_TOLD
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import yaml
 
 from gangboard.actions.permissions.names import ACTOR, NAMESPACE, READER
-from tests.controlplane.client import ApiError, Client, Json, wait
+from tests.acting.scene import wait
+from tests.controlplane.client import ApiError, Client, Json
 from tests.controlplane.cluster import ControlPlane
 from tests.installation import Installation
 
@@ -29,6 +30,8 @@ def install(
 
     Without `holds` the Hold resource and its policy are left out.
     """
+    # What is printed depends on what the cluster serves.
+    wait(lambda: _is_read(installation, cluster), what=f"gangboard to have read {cluster}")
     printed = installation.manage("print_rbac", "--cluster", cluster)
     objects = [obj for obj in yaml.safe_load_all(printed) if obj]
     kept = [obj for obj in objects if holds or obj["kind"] not in HOLD_KINDS]
@@ -54,6 +57,10 @@ def remove(installation: Installation, plane: ControlPlane, cluster: str) -> Non
                 plane.client.delete(*at)
         if obj["kind"] == "CustomResourceDefinition":
             plane.client.wait_gone(*at)
+
+
+def _is_read(installation: Installation, cluster: str) -> bool:
+    return installation.get(f"clusters/{cluster}/")["listed_at"] is not None
 
 
 def _sees_hold(installation: Installation, cluster: str) -> bool:

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from tests.acting.identities import allow_parallelism
-from tests.acting.scene import Scene
-from tests.controlplane.client import ApiError, wait
+from tests.acting.scene import Scene, wait
+from tests.controlplane.client import ApiError
 from tests.controlplane.objects import JobOptions, jobset
 
 
 def refused_without_policy(scene: Scene) -> None:
     """Without the Hold nothing is sent; an admin who forces it sees JobSet undo it."""
-    workers: JobOptions = {"replicas": 3, "node_selector": scene.where}
+    workers: JobOptions = {"replicas": 3, "grace": 1, "node_selector": scene.where}
     scene.set_up(jobset("run", scene.namespace, jobs={"w": workers}))
     scene.wait_running(3)
     scene.seen("run", "run-w-1")
@@ -79,6 +79,7 @@ def without_policy_on_136(scene: Scene) -> None:
         scene.client.patch("batch/v1", "Job", "pair-w-1", nothing, scene.namespace, dry_run=True)
     assert scene.job("pair-w-1")["spec"]["parallelism"] == 2
     assert scene.uids("pair-w-1") == before
+    scene.installation.manage("set_lever", scene.cluster, "parallelism", "off")
 
 
 def refused_on_135(scene: Scene) -> None:

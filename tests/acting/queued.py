@@ -6,8 +6,8 @@ import json
 import time
 from http import HTTPStatus
 
-from tests.acting.scene import Json, Scene, Witness
-from tests.controlplane.client import ApiError, wait
+from tests.acting.scene import Json, Scene, Witness, wait
+from tests.controlplane.client import ApiError
 from tests.controlplane.objects import JOBSET, JobOptions, job, jobset
 from tests.controlplane.queues import KUEUE, make_queue
 
@@ -20,7 +20,7 @@ def _set_up(scene: Scene) -> None:
     made = jobset(
         "run",
         scene.namespace,
-        jobs={"w": {"replicas": 2, "pods": 2, "node_selector": scene.where}},
+        jobs={"w": {"replicas": 2, "pods": 2, "grace": 1, "node_selector": scene.where}},
         labels={"kueue.x-k8s.io/queue-name": queue},
     )
     scene.client.create(made)
@@ -102,7 +102,8 @@ def nobody_admits(scene: Scene) -> None:
     """A queue label where no Kueue is served: blocked, and the owner's own field resumes it."""
     scene.set_up()
     labels = {"kueue.x-k8s.io/queue-name": "team-queue"}
-    workers: JobOptions = {"pods": 2, "node_selector": scene.where}
+    # Half a minute of grace, as most pods have: here alone an action is watched for that long.
+    workers: JobOptions = {"pods": 2, "grace": 30, "node_selector": scene.where}
     made = jobset("run", scene.namespace, jobs={"w": workers}, suspend=True, labels=labels)
     scene.client.create(made)
     gang = scene.code("run", "queue-evaluating")
@@ -204,7 +205,7 @@ def _create_below(scene: Scene, job: Json) -> None:
 def managed_without_a_label(scene: Scene) -> None:
     """Kueue manages what names no queue (`manageJobsWithoutQueueName`): suspended by nobody's hand."""
     scene.set_up()
-    workers: JobOptions = {"pods": 2, "node_selector": scene.where}
+    workers: JobOptions = {"pods": 2, "grace": 1, "node_selector": scene.where}
     scene.client.create(jobset("run", scene.namespace, jobs={"w": workers}))
     wait(lambda: scene.client.list(KUEUE, "Workload", scene.namespace), what="its Workload")
     _wait_suspended(scene, True)

@@ -11,8 +11,9 @@ from typing import Any
 
 import urllib3
 
+from tests.controlplane import client
 from tests.controlplane.clearing import delete_namespace
-from tests.controlplane.client import PATIENCE, ApiError, Client, WaitError, wait
+from tests.controlplane.client import PATIENCE, ApiError, Client, T, WaitError
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.nodes import delete_nodes, make_nodes, node
 from tests.controlplane.objects import JOBSET
@@ -24,6 +25,20 @@ Json = dict[str, Any]
 _AWAY = (ApiError, OSError, urllib3.exceptions.HTTPError)
 """What a client meets while an API server is restarted."""
 
+_EVERY = 0.4
+"""Seconds between two looks: twenty stories that look ten times a second cost more than they wait."""
+
+
+def wait(
+    look: Callable[[], T | None],
+    *,
+    timeout: float = PATIENCE,
+    what: str = "condition",
+    seen: Callable[[], object] = lambda: None,
+) -> T:
+    """Call `look` until it returns something true and return that. Raises `WaitError`."""
+    return client.wait(look, timeout=timeout, every=_EVERY, what=what, seen=seen)
+
 
 @dataclass(frozen=True)
 class Scene:
@@ -34,6 +49,8 @@ class Scene:
     cluster: str
     """The name by which gangboard knows it."""
     namespace: str
+    may_go_on: threading.Event = field(default_factory=threading.Event)
+    """Set by a story that lets the next of this cluster begin before its own end."""
 
     @property
     def client(self) -> Client:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.acting.identities import install, remove
 from tests.acting.scene import Scene
 from tests.browser import follow_link
-from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.objects import JobOptions, jobset
-from tests.installation import Installation
 from tests.live.figures import Figures
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
@@ -25,16 +21,11 @@ PATIENCE = 120_000
 
 
 @pytest.fixture(scope="module")
-def scene(controlplane_137: ControlPlane) -> Iterator[Scene]:
-    with Installation({"real": controlplane_137.kubeconfig}) as installation:
-        install(installation, controlplane_137, "real")
-        scene = Scene(installation, controlplane_137, "real", "clicked")
-        workers: JobOptions = {"replicas": 3, "grace": 1, "node_selector": scene.where}
-        scene.set_up(jobset("run", scene.namespace, jobs={"w": workers}))
-        scene.wait_running(3)
-        yield scene
-        scene.clear()
-        remove(installation, controlplane_137, "real")
+def scene(visit: Scene) -> Scene:
+    workers: JobOptions = {"replicas": 3, "grace": 1, "node_selector": visit.where}
+    visit.set_up(jobset("run", visit.namespace, jobs={"w": workers}))
+    visit.wait_running(3)
+    return visit
 
 
 def _face(place: Locator, label: str) -> Locator:

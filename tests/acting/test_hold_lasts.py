@@ -2,191 +2,20 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
-
 import pytest
 
-from tests.acting.identities import install
-from tests.acting.scene import Scene, Witness, until
-from tests.controlplane.client import wait
-from tests.controlplane.cluster import ControlPlane
-from tests.controlplane.objects import JOBSET, JobOptions, jobset, podgroup
-from tests.installation import Installation
-from tests.scenarios.scenario import is_ready
+from tests.acting.lasting import lasts
+from tests.acting.playing import Playing, name_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.controlplane]
 
-MINORS = ("1.37", "1.36")
-HELD_SECONDS = 60.0
-API_SERVER_KILLS = 3
-PROVED_SECONDS = 300.0
-JOB, SIBLINGS = "run-w-1", ("run-w-0", "run-w-2")
-PODS = 2
 
-
-@pytest.fixture(scope="module")
-def stories() -> Iterator[dict[str, Future[None]]]:
-    """Play the story on both control planes at once. They are our own: their servers are killed."""
-    with (
-        ControlPlane.start("1.37") as new,
-        ControlPlane.start("1.36") as old,
-        Installation({"k137": new.kubeconfig, "k136": old.kubeconfig}) as installation,
-        ThreadPoolExecutor(2) as pool,
-    ):
-        install(installation, new, "k137")
-        install(installation, old, "k136")
-        yield {
-            "1.37": pool.submit(_story, Scene(installation, new, "k137", "lasts")),
-            "1.36": pool.submit(_story, Scene(installation, old, "k136", "lasts")),
-        }
-
-
-def _story(scene: Scene) -> None:
-    """Everything of the first line that the Hold was made for, in the order in which it is told."""
-    brings_group = scene.plane.minor >= 37
-    workers: JobOptions = {"replicas": 3, "pods": PODS, "grace": 1, "node_selector": scene.where}
-    if brings_group:
-        workers["pod_group"] = "together"
-    made = jobset("run", scene.namespace, jobs={"w": workers}, max_restarts=3)
-    group = [podgroup("together", scene.namespace, gang=PODS)] if brings_group else []
-    scene.set_up(*group, made)
-    scene.wait_running(3 * PODS)
-    groups = {_group(pod) for pod in scene.pods(JOB)}
-    assert len(groups) == 1
-    assert groups != {""}
-
-    action = scene.hold("run", JOB)
-    assert [step["result"] != "" for step in action["steps"]]
-    assert scene.pods(JOB) == []
-    siblings = {job: scene.uids(job) for job in SIBLINGS}
-    _held_through_everything(scene, siblings)
-    _held_through_suspend_of_all(scene)
-    _released(scene, groups)
-    _collected(scene)
-
-
-def _group(pod: dict[str, object]) -> str:
-    spec = pod["spec"]
-    assert isinstance(spec, dict)
-    return str((spec.get("schedulingGroup") or {}).get("podGroupName", ""))
-
-
-def _held_through_everything(scene: Scene, siblings: dict[str, set[str]]) -> None:
-    witness = Witness(scene.client, scene.namespace, JOB)
-    first_uid = scene.job(JOB)["metadata"]["uid"]
-    began = time.monotonic()
-
-    def touch() -> None:
-        stamp = {"metadata": {"annotations": {"test/touched": str(time.time())}}}
-        for job in SIBLINGS:
-            scene.client.patch("batch/v1", "Job", job, stamp, scene.namespace)
-
-    with witness.watching():
-        until(10, touch, every=0.5)
-        scene.plane.restart_process("jobset", kill=True)
-        until(5, touch, every=0.5)
-        # Touched all the while: JobSet must be at work in the moment in which the server comes up.
-        with ThreadPoolExecutor(1) as busy:
-            touching = busy.submit(until, 15, touch, 0.1)
-            for _ in range(API_SERVER_KILLS):
-                scene.plane.restart_process("kube-apiserver", kill=True)
-                time.sleep(1)
-            touching.result()
-        until(5, touch, every=0.5)
-        assert {job: scene.uids(job) for job in SIBLINGS} == siblings, (
-            "the siblings were left alone"
-        )
-        assert scene.jobset("run")["status"].get("restarts", 0) == 0
-        _fail_a_sibling(scene)
-        left = HELD_SECONDS - (time.monotonic() - began)
-        until(max(left, 10), touch)
-        wait(lambda: witness.looks > 100, what="the witness to have looked often")
-    assert witness.lapses == []
-    assert witness.uids > {first_uid}, "the restart made a new Job of the same name"
-    assert scene.pods(JOB) == []
-    gang = scene.tells("run", "born suspended after restart 1")
-    assert gang["code"] == "job-suspended"
-    assert "1 of 3" in gang["message"]
-    shown = scene.shown_job("run", JOB)
-    assert shown is not None
-    assert (shown["held"], shown["suspended"]) == (True, True)
-    # A proof that met the moment of the restart, or a killed API server, says "not known"; the next
-    # comes a minute later.
-    hold = wait(lambda: _proved(scene), timeout=PROVED_SECONDS, what="the Hold to be proved again")
-    assert hold["job"] == JOB
-
-
-def _proved(scene: Scene) -> dict[str, Any] | None:
-    (hold,) = scene.installation.get("holds/", cluster=scene.cluster)["results"]
-    assert hold["in_force"] is not False
-    return hold if hold["in_force"] else None
-
-
-def _fail_a_sibling(scene: Scene) -> None:
-    """Let a pod of a sibling fail: the Job fails (no retries) and the JobSet restarts all of them."""
-    pod = next(pod for pod in scene.pods(SIBLINGS[0]) if is_ready(pod))
-    note = {"metadata": {"annotations": {"test.gangboard.dev/fail-after": "1s"}}}
-    scene.client.patch("v1", "Pod", pod["metadata"]["name"], note, scene.namespace)
-    wait(
-        lambda: scene.jobset("run")["status"].get("restarts") == 1,
-        what="the JobSet to restart",
-    )
-    for job in SIBLINGS:
-        scene.wait_running(PODS, job)
-
-
-def _held_through_suspend_of_all(scene: Scene) -> None:
-    """Suspend and resume the whole JobSet by gangboard while one of its Jobs is held."""
-    witness = Witness(scene.client, scene.namespace, JOB)
-    with witness.watching():
-        scene.seen("run")
-        ended = scene.act(
-            "suspend", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"}
-        )
-        assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
-        wait(lambda: not scene.pods(), what="all pods to be gone")
-        scene.seen("run")
-        ended = scene.act("resume", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
-        assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
-        for job in SIBLINGS:
-            scene.wait_running(PODS, job)
-        wait(lambda: witness.looks > 20, what="the witness to have looked often")
-    assert witness.lapses == []
-    shown = scene.shown_job("run", JOB)
-    assert shown is not None
-    assert shown["held"]
-
-
-def _released(scene: Scene, groups: set[str]) -> None:
-    scene.seen("run", JOB)
-    siblings = {job: scene.uids(job) for job in SIBLINGS}
-    job = {**scene.job(JOB), "apiVersion": "batch/v1", "kind": "Job"}
-    ended = scene.act("resume", job)
-    assert (ended["state"], ended["lever"]) == ("verified", "hold"), ended
-    pods = scene.wait_running(PODS, JOB)
-    if scene.plane.minor >= 37:
-        assert {_group(pod) for pod in pods} == groups, "they are in the group they had"
-    else:
-        # On 1.36 the Job controller makes the group, and a restart made a new Job with a new one.
-        assert all(_group(pod).startswith(f"{JOB}-") for pod in pods)
-    assert scene.holds() == []
-    assert {job: scene.uids(job) for job in SIBLINGS} == siblings
-    scene.code("run", "running")
-
-
-def _collected(scene: Scene) -> None:
-    """A Hold goes with its JobSet."""
-    scene.hold("run", JOB)
-    assert len(scene.holds()) == 1
-    scene.client.delete(JOBSET, "JobSet", "run", scene.namespace)
-    wait(lambda: not scene.holds(), what="the Hold to be collected")
-
-
-@pytest.mark.parametrize("minor", MINORS)
-def test_one_job_of_three_is_held_for_a_minute(
-    stories: dict[str, Future[None]], minor: str
-) -> None:
-    stories[minor].result(timeout=1200)
+@pytest.mark.parametrize(
+    "story",
+    [
+        pytest.param(name_of("k137", lasts), id="1.37"),
+        pytest.param(name_of("k136", lasts), id="1.36"),
+    ],
+)
+def test_one_job_of_three_is_held_for_a_minute(playing: Playing, story: str) -> None:
+    playing.result(story)

@@ -54,6 +54,8 @@ class ControlPlane:
         self._resting: list[str] = []
         """Processes that `rest` has stopped in their tracks."""
         self._waking = threading.Lock()
+        self._users = 0
+        """Those who keep it awake."""
         began = time.monotonic()
         self._supervisor = Supervisor(directory)
         self.folder = self._supervisor.folder
@@ -142,12 +144,25 @@ class ControlPlane:
     def rest(self) -> None:
         """Stop it in its tracks until somebody asks for its client or its kubeconfig.
 
-        One that nobody uses costs a tenth of a core while it runs.
+        One that nobody uses costs a tenth of a core while it runs. Nothing happens while it is kept
+        `awake`.
         """
-        if not self._resting:
-            self._resting = list(self.process_ids)
-            for name in self._resting:
-                self.pause_process(name)
+        with self._waking:
+            if not self._resting and not self._users:
+                self._resting = list(self.process_ids)
+                for name in self._resting:
+                    self.pause_process(name)
+
+    @contextmanager
+    def awake(self) -> Iterator[None]:
+        """Keep it awake in this block: somebody uses it in the background while other tests begin."""
+        with self._waking:
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._waking:
+                self._users -= 1
 
     def _wake(self) -> None:
         """Let it go on, in the order of its start, and wait until its parts answer again."""

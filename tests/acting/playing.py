@@ -1,0 +1,229 @@
+"""All stories of `tests/acting` at the same time, under one gangboard that watches all of their clusters.
+
+Each plays in a namespace and on nodes of its own. A cluster that is over is left at once: what runs on
+costs the others time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+
+from tests.acting import consequences, lasting, levers, queued
+from tests.acting.identities import install, remove
+from tests.acting.scene import Scene
+from tests.controlplane.cluster import ControlPlane
+from tests.installation import Installation
+
+Story = Callable[[Scene], None]
+MOST_SECONDS = 1200.0
+"""For a story, all of which play at once."""
+
+
+@dataclass(frozen=True)
+class Act:
+    """Stories that play at the same time on one cluster; the next act begins when they let it."""
+
+    stories: tuple[Story, ...]
+    holds: bool = False
+    """Whether the Hold is installed."""
+    kueue: Mapping[str, object] = field(default_factory=dict)
+    """Settings of Kueue that are its own."""
+
+
+ACTS: dict[str, tuple[Act, ...]] = {
+    "k137": (
+        Act((lasting.lasts,), holds=True),
+        Act(
+            (
+                consequences.failure_policy,
+                consequences.success_policy,
+                consequences.depends_on,
+                consequences.time_to_live,
+                consequences.coordinator,
+                levers.relocated,
+            ),
+            holds=True,
+        ),
+    ),
+    "k136": (Act((levers.without_policy_on_136,)), Act((lasting.lasts,), holds=True)),
+    "kueue": (
+        Act(
+            (
+                queued.owner_deactivated,
+                queued.child_held,
+                queued.waits_for_quota,
+                queued.jobs_of_their_own,
+            ),
+            holds=True,
+        ),
+        Act(
+            (queued.managed_without_a_label,),
+            holds=True,
+            kueue={"manageJobsWithoutQueueName": True},
+        ),
+    ),
+    "plain": (Act((levers.paused_by_parallelism, queued.nobody_admits)),),
+    "k135served": (Act((levers.refused_without_effect,), holds=True),),
+    "k135map": (Act((levers.held_on_135,), holds=True),),
+    "k135": (Act((levers.refused_on_135,)),),
+}
+"""By cluster, in the order in which they begin: what takes longest is first."""
+
+PLANES = {
+    "k137": "controlplane_137",
+    "k136": "controlplane_136",
+    "kueue": "controlplane_kueue",
+    "plain": "controlplane_plain",
+    "k135served": "controlplane_135_served",
+    "k135map": "controlplane_135_map",
+    "k135": "controlplane_135",
+}
+"""The fixtures of the clusters."""
+
+VISITED = "k137"
+"""Where the tests themselves play, too."""
+
+
+def name_of(cluster: str, story: Story) -> str:
+    """Return the name by which a test asks for a story."""
+    return f"{cluster}-{story.__name__}"
+
+
+class Playing:
+    """The stories that were asked for: `begin` each cluster, ask for `result`s, `end` all of it."""
+
+    def __init__(self, wanted: Collection[str], *, is_visited: bool) -> None:
+        """`wanted` are names of stories; `is_visited`: somebody will ask for a `visit`."""
+        self.acts = _acts(wanted, is_visited=is_visited)
+        self._told: dict[str, Future[None]] = {name: Future() for name in wanted}
+        self._planes: dict[str, ControlPlane] = {}
+        self._installation: Installation | None = None
+        self._installed: Future[Installation] = Future()
+        self._visit_may_begin: Future[None] = Future()
+        self._visit_is_over = threading.Event()
+        if not is_visited:
+            self._visit_is_over.set()
+        self._pool = ThreadPoolExecutor(1 + len(ACTS) + len(wanted))
+        self._performing: list[Future[None]] = []
+
+    def begin(self, cluster: str, plane: ControlPlane) -> None:
+        """Let the stories of a cluster begin; the first cluster brings gangboard with it."""
+        self._planes[cluster] = plane
+        is_first = self._installation is None
+        if self._installation is None:
+            self._installation = Installation({cluster: plane.kubeconfig})
+            self._installed = self._pool.submit(self._installation.__enter__)
+        self._performing.append(self._pool.submit(self._perform, cluster, is_first))
+
+    def result(self, story: str) -> None:
+        """Wait until a story is over; raise what went wrong in it."""
+        self._told[story].result(timeout=MOST_SECONDS)
+
+    def visit(self, namespace: str) -> Scene:
+        """Return a scene for a test that measures, once only stories that take a minute go on."""
+        self._visit_may_begin.result(timeout=MOST_SECONDS)
+        short = [one for name, one in self._told.items() if lasting.lasts.__name__ not in name]
+        wait(short, timeout=MOST_SECONDS)
+        return Scene(self._installed.result(), self._planes[VISITED], VISITED, namespace)
+
+    def end_visit(self) -> None:
+        """Say that the scene has been cleared."""
+        self._visit_is_over.set()
+
+    def end(self) -> None:
+        """Wait for what still plays, and end gangboard. Raises what went wrong in leaving a cluster."""
+        self._visit_is_over.set()
+        wait(self._performing)
+        if self._installation is not None:
+            self._installation.stop()
+        self._pool.shutdown()
+        for one in self._performing:
+            one.result()
+
+    def _perform(self, cluster: str, is_first: bool) -> None:
+        plane = self._planes[cluster]
+        try:
+            with plane.awake():
+                installation = self._installed.result()
+                if not is_first:
+                    file = str(plane.kubeconfig)
+                    installation.manage("add_cluster", cluster, "--kubeconfig", file)
+                playing = self._play(installation, cluster, plane)
+                wait(playing)
+                if cluster == VISITED:
+                    self._visit_is_over.wait()
+                remove(installation, plane, cluster)
+                installation.manage("remove_cluster", cluster)
+        except BaseException as error:
+            self._fail(cluster, error)
+            raise
+        plane.rest()
+        for one in playing:
+            one.result()
+
+    def _play(
+        self, installation: Installation, cluster: str, plane: ControlPlane
+    ) -> list[Future[None]]:
+        """Play one act after the other; return what goes on when the last one need not be waited for."""
+        playing = []
+        holds: bool | None = None
+        for act in self.acts[cluster]:
+            if act.holds is not holds:
+                install(installation, plane, cluster, holds=act.holds)
+                holds = act.holds
+            with plane.kueue_configured(**act.kueue) if act.kueue else nullcontext():
+                scenes = {
+                    story: Scene(installation, plane, cluster, _namespace(story))
+                    for story in act.stories
+                }
+                playing += [self._pool.submit(self._tell, *one) for one in scenes.items()]
+                for scene in scenes.values():
+                    scene.may_go_on.wait()
+        if cluster == VISITED:
+            self._visit_may_begin.set_result(None)
+        return playing
+
+    def _tell(self, story: Story, scene: Scene) -> None:
+        told = self._told[name_of(scene.cluster, story)]
+        try:
+            story(scene)
+        except BaseException as error:  # noqa: BLE001  # raised again to whoever asks for the result
+            told.set_exception(error)
+        else:
+            told.set_result(None)
+        finally:
+            scene.may_go_on.set()
+        scene.clear()
+
+    def _fail(self, cluster: str, error: BaseException) -> None:
+        """Tell whoever waits for a cluster why nothing comes."""
+        names = [name_of(cluster, story) for act in self.acts[cluster] for story in act.stories]
+        waited_for = [self._told[name] for name in names]
+        if cluster == VISITED:
+            waited_for.append(self._visit_may_begin)
+        for one in waited_for:
+            if not one.done():
+                one.set_exception(error)
+
+
+def _acts(wanted: Collection[str], *, is_visited: bool) -> dict[str, list[Act]]:
+    """Return the clusters that are needed, each with the wanted stories of its acts."""
+    found = {}
+    for cluster, acts in ACTS.items():
+        chosen = [
+            replace(act, stories=tuple(s for s in act.stories if name_of(cluster, s) in wanted))
+            for act in acts
+        ]
+        if is_visited and cluster == VISITED:
+            found[cluster] = chosen
+        elif kept := [act for act in chosen if act.stories]:
+            found[cluster] = kept
+    return found
+
+
+def _namespace(story: Story) -> str:
+    return f"acting-{story.__name__}".replace("_", "-")
