@@ -53,6 +53,9 @@ class _Try:
             return None
         return taken(self.case, self.advice, half=True)
 
+    def tried(self, end: End, words: str) -> Tried:
+        return Tried(self.case, self.advice, end, self.half is not None, words)
+
 
 def play(arena: Arena, cases: Sequence[Case]) -> Iterator[tuple[list[Result], list[Tried]]]:
     """Play the cases a batch at a time; yield each batch's results, and its misfits as tried."""
@@ -88,14 +91,11 @@ def _played(stage: Stage, tries: Sequence[_Try]) -> Iterator[Tried]:
     stage.each(lambda one: stage.take(one.half or one.case, one.then, one.advice.method), tries)
     placed = stage.placed({one.case.name: one.then.quorum for one in tries})
     for one in tries:
-        words = placed.get(one.case.name, "")
-        halved = one.half is not None
         if one.case.name in enough:
-            yield Tried(one.case, one.advice, End.HALF, halved, enough[one.case.name])
-        elif words:
-            yield Tried(one.case, one.advice, End.FREED, halved, words)
-        else:
-            yield _pinned(stage, one, halved)
+            yield one.tried(End.HALF, enough[one.case.name])
+        elif one.case.name in placed:
+            yield one.tried(End.FREED, placed[one.case.name])
+    yield from _pinned(stage, [one for one in tries if one.case.name not in {*enough, *placed}])
 
 
 def _halves(stage: Stage, tries: Sequence[_Try]) -> dict[str, str]:
@@ -117,15 +117,23 @@ def _halves(stage: Stage, tries: Sequence[_Try]) -> dict[str, str]:
     }
 
 
-def _pinned(stage: Stage, one: _Try, halved: bool) -> Tried:
-    look, said = stage.look(one.case.name)
-    mine = ours(Reading(look), look.group)
-    if mine.answer is not FitAnswer.YES:
-        return Tried(one.case, one.advice, End.MISSED, halved, f"ours then: {mine.why}; {said}")
-    played = replace(one.result.played, case=one.then)
-    judgement, words = stage.arena.try_pinned(played, mine.placement)
-    end = End.ORDER if judgement is Judgement.FITS else End.MISSED
-    return Tried(one.case, one.advice, end, halved, f"{said}; pinned: {judgement}: {words}")
+def _pinned(stage: Stage, tries: Iterable[_Try]) -> Iterator[Tried]:
+    """Let the scheduler try what it still refuses as we would place it."""
+    said, placements = {}, []
+    waiting = []
+    for one in tries:
+        look, said[one.case.name] = stage.look(one.case.name)
+        mine = ours(Reading(look), look.group)
+        if mine.answer is FitAnswer.YES:
+            waiting.append(one)
+            placements.append((one.then, mine.placement))
+        else:
+            yield one.tried(End.MISSED, f"ours then: {mine.why}; {said[one.case.name]}")
+    judged = stage.arena.try_pinned(placements)
+    for one in waiting:
+        judgement, words = judged[one.case.name]
+        end = End.ORDER if judgement is Judgement.FITS else End.MISSED
+        yield one.tried(end, f"{said[one.case.name]}; pinned: {judgement}: {words}")
 
 
 class Stage:

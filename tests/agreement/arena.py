@@ -1,8 +1,9 @@
 """Cases on a real control plane: made, left to its scheduler, judged, and cleared away.
 
     with Arena(plane.client) as arena:
-        for played in arena.play(cases):
-            played.judgement, played.before, played.after
+        for batch in arena.play(cases):
+            for played in batch:
+                played.judgement, played.before, played.after
 
 All cases of a call play at once, each on nodes of its own. The PodGroups come last: without them the
 scheduler tries nothing, so `before` holds every pod as it waits, and the first try sees all of them.
@@ -90,15 +91,15 @@ class Arena:
         finally:
             self._pool.shutdown()
 
-    def play(self, cases: Iterable[Case]) -> Iterator[Played]:
-        """Play the cases, fifty at a time; what a batch made stays until the next one is asked for.
+    def play(self, cases: Iterable[Case]) -> Iterator[list[Played]]:
+        """Yield the cases as played, fifty at a time; what they made stays until the next are asked for.
 
         So whoever reads a case may try things on its nodes (`advice applied to the cluster`).
         """
         left = list(cases)
         while left:
             batch, left = left[:BATCH], left[BATCH:]
-            yield from self._play(batch)
+            yield self._play(batch)
             self.clear()
 
     def _play(self, batch: Sequence[Case]) -> list[Played]:
@@ -125,10 +126,6 @@ class Arena:
         ]
 
     # Judging
-
-    def judge(self, group: str, quorum: int) -> tuple[Judgement, str]:
-        """Wait until the scheduler has spoken of one group; return what it did and says."""
-        return self.judge_all({group: quorum})[group]
 
     def judge_all(self, quorums: Mapping[str, int]) -> dict[str, tuple[Judgement, str]]:
         """Wait until the scheduler has spoken of all groups (name → quorum) and stands by it.
@@ -166,21 +163,33 @@ class Arena:
             for name, quorum in quorums.items()
         }
 
-    def try_pinned(self, played: Played, placement: Mapping[str, str]) -> tuple[Judgement, str]:
-        """Let the scheduler itself place the gang as it is told (pod → node): is that a placement?
+    def try_pinned(
+        self, placements: Iterable[tuple[Case, Mapping[str, str]]]
+    ) -> dict[str, tuple[Judgement, str]]:
+        """Let the scheduler itself place the gangs as it is told (pod → node): are these placements?
 
-        The case's own gang goes away before; it must not have been placed.
+        Return what it did and says by the name of the case. The cases' own gangs go away before; they
+        must not have been placed.
         """
-        case, ns = played.case, self.namespace
+        pinned = {case.name: self._pinned(case, placement) for case, placement in placements}
+        if not pinned:
+            return {}
+        self._each(self.client.create_all, pinned.values())
+        groups = {name: made[-1]["metadata"]["name"] for name, made in pinned.items()}
+        said = self.judge_all({groups[name]: len(made) - 1 for name, made in pinned.items()})
+        return {name: said[group] for name, group in groups.items()}
+
+    def _pinned(self, case: Case, placement: Mapping[str, str]) -> list[Json]:
+        """Take the gang of a case away; return what pins it to its nodes: its members, and the group."""
+        ns = self.namespace
         made = objects.pinned(
             case, objects.members(case, ns, self.run), placement, f"p{secrets.token_hex(2)}"
         )
         self.remove_gang(case)
         name = made[0]["spec"]["schedulingGroup"]["podGroupName"]
-        again = podgroup(name, ns, gang=len(made))
-        again["metadata"]["labels"] = {objects.RUN: self.run, objects.POOL: case.name}
-        self.client.create_all([*made, again])
-        return self.judge(name, len(made))
+        group = podgroup(name, ns, gang=len(made))
+        group["metadata"]["labels"] = {objects.RUN: self.run, objects.POOL: case.name}
+        return [*made, group]
 
     def remove_gang(self, case: Case) -> None:
         """Take the members and the group of a case away; what runs on its nodes stays."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from gangboard.domain.placing import FitAnswer
-from tests.agreement.arena import Arena, Judgement, Look, Played
+from tests.agreement.arena import Arena, Judgement, Played
 from tests.agreement.cases import Case
 from tests.agreement.ours import Ours, Reading, ours
 from tests.agreement.reckoning import is_boundary
@@ -48,34 +48,24 @@ class Result:
         return "\n".join(lines)
 
 
-class Readings:
-    """Looks through the product's decoders, each decoded once."""
-
-    def __init__(self) -> None:
-        """Start with none."""
-        self._last: tuple[int, Reading] | None = None
-
-    def of(self, look: Look) -> Reading:
-        """Return what is read from a look; looks of one batch share their nodes and pods."""
-        key = id(look.pods)
-        if self._last is None or self._last[0] != key:
-            self._last = key, Reading(look)
-        return self._last[1]
-
-
 def compare(arena: Arena, cases: Iterable[Case]) -> Iterator[Result]:
     """Play the cases and yield each with its outcome."""
-    before, after = Readings(), Readings()
-    for played in arena.play(cases):
-        mine = ours(before.of(played.before), played.before.group)
-        again = None
-        if played.judgement is Judgement.REFUSED:
-            # What the product sees of a gang that waits, and what it must make the same of.
-            again = ours(after.of(played.after), played.after.group)
-        yield _compared(arena, played, mine, again)
+    for batch in arena.play(cases):
+        # All looks of a batch share their nodes and pods.
+        before, after = Reading(batch[0].before), Reading(batch[0].after)
+        results = []
+        for played in batch:
+            mine = ours(before, played.before.group)
+            again = None
+            if played.judgement is Judgement.REFUSED:
+                # What the product sees of a gang that waits, and what it must make the same of.
+                again = ours(after, played.after.group)
+            results.append(_compared(played, mine, again))
+        yield from _proved(arena, results)
 
 
-def _compared(arena: Arena, played: Played, mine: Ours, again: Ours | None) -> Result:
+def _compared(played: Played, mine: Ours, again: Ours | None) -> Result:
+    """Return how the answers stand to each other; that the scheduler missed is still to be proved."""
     if again is not None and mine.answer is FitAnswer.CANNOT_TELL:
         # What the scheduler says can settle what nodes alone do not (placement/devices.py).
         mine = again
@@ -95,9 +85,21 @@ def _compared(arena: Arena, played: Played, mine: Ours, again: Ours | None) -> R
     if played.case.is_spread:
         # Pinned pods would be spread over one node each: it says nothing. Equal pods are not missed.
         return Result(played, mine, Outcome.WRONG, "refused, and we say that it fits")
-    judgement, words = arena.try_pinned(played, mine.placement)
-    outcome = Outcome.MISSED if judgement is Judgement.FITS else Outcome.WRONG
-    return Result(played, mine, outcome, f"pinned to {mine.placement}: {judgement}: {words}")
+    return Result(played, mine, Outcome.MISSED)
+
+
+def _proved(arena: Arena, results: Sequence[Result]) -> Iterator[Result]:
+    """Let the scheduler try what it missed as we would place it: what it refuses then, we had wrong."""
+    missed = [one for one in results if one.outcome is Outcome.MISSED]
+    said = arena.try_pinned((one.played.case, one.ours.placement) for one in missed)
+    for one in results:
+        if one.outcome is not Outcome.MISSED:
+            yield one
+            continue
+        judgement, words = said[one.played.case.name]
+        outcome = Outcome.MISSED if judgement is Judgement.FITS else Outcome.WRONG
+        note = f"pinned to {one.ours.placement}: {judgement}: {words}"
+        yield replace(one, outcome=outcome, note=note)
 
 
 @dataclass

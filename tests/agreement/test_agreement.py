@@ -3,44 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 
-import pytest
-
 from gangboard.domain.placing import FitAnswer
-from tests.agreement.arena import Arena, Judgement
-from tests.agreement.cases import Ask, Case, NodeSpec, PodSetSpec, SpreadSpec
-from tests.agreement.drawing import make_case, make_cases, make_rack_case, make_spreads_case
-from tests.agreement.figures import Figures, Outcome, Result, compare
+from tests.agreement import kept_cases as kept
+from tests.agreement.arena import Judgement
+from tests.agreement.cases import Ask, PodSetSpec, SpreadSpec
+from tests.agreement.conftest import Judged
+from tests.agreement.drawing import make_cases
+from tests.agreement.figures import Figures, Outcome
+from tests.agreement.kept_cases import made_case, pod_set, small_node
 from tests.agreement.reckoning import is_boundary, most
-from tests.controlplane.cluster import ControlPlane
-
-SEEDS = (7, 2026)
-CASES_OF_EACH = 20
-RACK_SEED = 40326
-SPREADS_SEED = 51127
 
 
-@pytest.fixture
-def arena(controlplane_137: ControlPlane) -> Iterator[Arena]:
-    """Where cases play, cleared afterwards."""
-    with Arena(controlplane_137.client) as found:
-        yield found
-
-
-def test_arithmetic_and_scheduler_agree(arena: Arena) -> None:
+def test_arithmetic_and_scheduler_agree(advised: Judged) -> None:
     """Of forty drawn cases none is wrong, and we cannot tell of two at most."""
-    cases = [case for seed in SEEDS for case in make_cases(seed, CASES_OF_EACH)]
-    figures = Figures(list(compare(arena, cases)))
+    figures = Figures(advised.of(kept.FORTY))
     print(*figures.lines(), *figures.disagreements, sep="\n")
-    assert len(figures.results) == len(cases)
+    assert len(figures.results) == 40
     assert not figures.faults, "\n".join(figures.faults)
 
 
-def test_who_shares_a_rack_is_never_wrong(arena: Arena) -> None:
+def test_who_shares_a_rack_is_never_wrong(judged: Judged) -> None:
     """Pods of a set share no rack. Where members of several kinds are in one set we cannot tell."""
-    results = list(compare(arena, [make_rack_case(RACK_SEED, number) for number in range(16)]))
+    results = judged.of(kept.RACKS)
     outcomes = Counter(one.outcome for one in results)
     print(outcomes)
     assert not [one for one in results if one.outcome is Outcome.WRONG]
@@ -49,11 +35,9 @@ def test_who_shares_a_rack_is_never_wrong(arena: Arena) -> None:
     assert answers == {FitAnswer.YES, FitAnswer.NO}
 
 
-def test_two_spread_constraints_are_never_wrong(arena: Arena) -> None:
+def test_two_spread_constraints_are_never_wrong(judged: Judged) -> None:
     """That they fit is never said; that they do not is said of nearly all that are refused."""
-    results = list(
-        compare(arena, [make_spreads_case(SPREADS_SEED, number) for number in range(24)])
-    )
+    results = judged.of(kept.SPREADS)
     outcomes = Counter((one.played.judgement, one.outcome) for one in results)
     print(outcomes)
     assert not [one for one in results if one.outcome is Outcome.WRONG]
@@ -87,147 +71,97 @@ def test_draws_are_fair_and_repeatable() -> None:
 
 def test_a_case_has_the_kind_that_was_drawn() -> None:
     """The reckoning itself: two nodes with four GPUs each, of which one is taken on one."""
-    nodes = (_node("kept-n0", gpus=4), _node("kept-n1", gpus=4, runs=(Ask(gpus=1),)))
-    assert most(_case(nodes, _pod_set("w", 4, gpus=2), quorum=3)) == 3
-    assert is_boundary(_case(nodes, _pod_set("w", 4, gpus=2), quorum=4))
-    assert not is_boundary(_case(nodes, _pod_set("w", 4, gpus=2), quorum=2))
-    assert most(_case(nodes, _pod_set("w", 1, gpus=4), _pod_set("p", 4, gpus=1), quorum=5)) == 4
+    nodes = (small_node("n0", gpus=4), small_node("n1", gpus=4, runs=(Ask(gpus=1),)))
+    assert most(made_case(nodes, pod_set("w", 4, gpus=2), quorum=3)) == 3
+    assert is_boundary(made_case(nodes, pod_set("w", 4, gpus=2), quorum=4))
+    assert not is_boundary(made_case(nodes, pod_set("w", 4, gpus=2), quorum=2))
+    assert most(made_case(nodes, pod_set("w", 1, gpus=4), pod_set("p", 4, gpus=1), quorum=5)) == 4
 
 
 def test_the_reckoning_of_spread() -> None:
     """Rack b takes two pods, and rack a may have one more than b."""
     old = Ask(gpus=1, counted=True)
     nodes = (
-        replace(_node("kept-n0", gpus=8), rack="a"),
-        replace(_node("kept-n1", gpus=2), rack="b"),
+        replace(small_node("n0", gpus=8), rack="a"),
+        replace(small_node("n1", gpus=2), rack="b"),
     )
     member = PodSetSpec("w", 8, Ask(gpus=1, counted=True), spread=SpreadSpec("rack"))
-    assert most(_case(nodes, member, quorum=8)) == 2 + 3
+    assert most(made_case(nodes, member, quorum=8)) == 2 + 3
     held = (replace(nodes[0], runs=(old, old)), nodes[1])
-    assert most(_case(held, member, quorum=8)) == 2 + 1
-    assert most(_case(nodes, replace(member, spread=SpreadSpec("rack", 1, 3)), quorum=8)) == 2
+    assert most(made_case(held, member, quorum=8)) == 2 + 1
+    assert most(made_case(nodes, replace(member, spread=SpreadSpec("rack", 1, 3)), quorum=8)) == 2
 
 
 # Disagreements, kept: those that were drawn, then those that were made to show one thing.
 
-DRAWN = (
-    *((709755, number) for number in (29, 72, 210, 236, 295)),
-    *((514373, number) for number in (131, 133, 208, 238, 292)),
-    *((568696, number) for number in (101, 120, 145, 285, 297)),
-    *((320102, number) for number in (77, 92, 134, 216, 242, 269, 274, 292)),
-    *((524054, number) for number in (20, 22, 45, 61, 104, 119, 133, 168, 187, 249, 297)),
-)
-"""Seed and number. The scheduler refused each of these, and bound the same pods when each was pinned
-to the node that we name: its order missed the placement."""
 
-
-def test_drawn_disagreements_are_never_ours(arena: Arena) -> None:
+def test_drawn_disagreements_are_never_ours(judged: Judged) -> None:
     """Nodes of equal score are chosen by chance: another time the scheduler may find the way."""
-    results = list(compare(arena, [make_case(seed, number) for seed, number in DRAWN]))
-    assert len(results) == len(DRAWN)
-    for result in results:
+    for result in judged.of(kept.ORDER_MISSED):
         assert result.ours.answer is FitAnswer.YES, result
         assert result.outcome in (Outcome.MISSED, Outcome.AGREED), result
 
 
-SETTLED = tuple((514373, number) for number in (20, 167, 207, 281, 291))
-"""No node that the pods select has a GPU: whether a DeviceClass serves some there only the scheduler's
-`Insufficient nvidia.com/gpu` tells (placement/devices.py)."""
-
-
-def test_what_the_scheduler_says_settles_what_nodes_do_not(arena: Arena) -> None:
-    results = list(compare(arena, [make_case(seed, number) for seed, number in SETTLED]))
-    assert len(results) == len(SETTLED)
-    for result in results:
+def test_what_the_scheduler_says_settles_what_nodes_do_not(judged: Judged) -> None:
+    """Of a gang for one rack it tells what it met in one of them, and any may be that: then we cannot tell."""
+    for result in judged.of(kept.SETTLED):
         assert result.played.judgement is Judgement.REFUSED, result
-        assert result.ours.answer is FitAnswer.NO, result
-        assert result.outcome is Outcome.AGREED, result
+        if "Insufficient nvidia.com/gpu" in result.played.words:
+            assert result.ours.answer is FitAnswer.NO, result
+            assert result.outcome is Outcome.AGREED, result
+        else:
+            assert result.played.case.topology, result
+            assert result.ours.answer is FitAnswer.CANNOT_TELL, result
 
 
-def test_small_pods_that_are_spread_keep_a_large_one_out(arena: Arena) -> None:
+def test_small_pods_that_are_spread_keep_a_large_one_out(judged: Judged) -> None:
     """The scheduler puts each small pod on the emptier node; then no node is whole for the large one.
 
     Placed together on one node they would leave the other free. It takes pod after pod and never
     takes one back (podGroupSchedulingDefaultAlgorithm, 1.37.0): it refuses a gang that fits, and
     places the same pods when each is told its node. Ours says that it fits, and that is true.
     """
-    nodes = (_node("kept-n0", cpu=4000), _node("kept-n1", cpu=4000))
-    case = _case(nodes, _pod_set("small", 2, cpu=1000), _pod_set("large", 1, cpu=4000), quorum=3)
-    result = _play(arena, case)
+    result = judged.results[kept.SMALL_FIRST]
     assert result.played.judgement is Judgement.REFUSED, result
     assert result.ours.answer is FitAnswer.YES, result
     assert result.outcome is Outcome.MISSED, result
 
 
-def test_the_large_pod_first_and_it_is_placed(arena: Arena) -> None:
+def test_the_large_pod_first_and_it_is_placed(judged: Judged) -> None:
     """The same gang, its large member made first: the order in which pods are made decides."""
-    nodes = (_node("kept-n0", cpu=4000), _node("kept-n1", cpu=4000))
-    case = _case(nodes, _pod_set("large", 1, cpu=4000), _pod_set("small", 2, cpu=1000), quorum=3)
-    result = _play(arena, case)
+    result = judged.results[kept.LARGE_FIRST]
     assert result.played.judgement is Judgement.FITS, result
     assert result.outcome is Outcome.AGREED, result
 
 
-def test_a_pod_that_has_only_the_label_is_seen(arena: Arena) -> None:
+def test_a_pod_that_has_only_the_label_is_seen(judged: Judged) -> None:
     """The member may not be where a pod with that label is, whatever that pod's rules."""
-    old = Ask(cpu=100, apart="w", bystander=True)
-    nodes = (_node("kept-n0", runs=(old,)), _node("kept-n1"))
-    member = PodSetSpec("w", 2, Ask(cpu=100, apart="w"))
-    result = _play(arena, _case(nodes, member, quorum=2))
+    result = judged.results[kept.ONLY_THE_LABEL]
     assert result.played.judgement is Judgement.REFUSED, result
     assert result.outcome is Outcome.AGREED, result
 
 
-def test_a_rule_of_a_pod_that_runs_is_seen(arena: Arena) -> None:
+def test_a_rule_of_a_pod_that_runs_is_seen(judged: Judged) -> None:
     """No pod with that label may come to a pod that has the rule."""
-    old = Ask(cpu=100, apart="w")
-    nodes = (_node("kept-n0", runs=(old,)),)
-    member = PodSetSpec("w", 2, Ask(cpu=100, apart="w", bystander=True))
-    result = _play(arena, _case(nodes, member, quorum=2))
+    result = judged.results[kept.RULE_OF_A_RUNNING_POD]
     assert result.played.judgement is Judgement.REFUSED, result
     assert result.outcome is Outcome.AGREED, result
 
 
-def test_without_a_rule_on_either_side_they_share_a_node(arena: Arena) -> None:
-    old = Ask(cpu=100, apart="w", bystander=True)
-    member = PodSetSpec("w", 2, Ask(cpu=100, apart="w", bystander=True))
-    result = _play(arena, _case((_node("kept-n0", runs=(old,)),), member, quorum=2))
+def test_without_a_rule_on_either_side_they_share_a_node(judged: Judged) -> None:
+    result = judged.results[kept.NO_RULE]
     assert result.played.judgement is Judgement.FITS, result
     assert result.outcome is Outcome.AGREED, result
 
 
-def test_members_with_a_rule_about_others_share_a_node_with_their_like_only(arena: Arena) -> None:
+def test_members_with_a_rule_about_others_share_a_node_with_their_like_only(judged: Judged) -> None:
     """The rule of the first is about the second: two of a kind are together, both kinds are not."""
-    first = PodSetSpec("w", 2, Ask(cpu=100, shuns="p"))
-    second = PodSetSpec("p", 2, Ask(cpu=100, apart="p", bystander=True))
-    one = _play(arena, _case((_node("kept-n0"),), first, second, quorum=4))
+    one = judged.results[kept.SHUNNED_ON_ONE_NODE]
     assert one.played.judgement is Judgement.REFUSED, one
     assert one.outcome is Outcome.AGREED, one
 
 
-def test_members_with_a_rule_about_others_find_two_nodes(arena: Arena) -> None:
-    first = PodSetSpec("w", 2, Ask(cpu=100, shuns="p"))
-    second = PodSetSpec("p", 2, Ask(cpu=100, apart="p", bystander=True))
-    two = _play(arena, _case((_node("kept-n0"), _node("kept-n1")), first, second, quorum=4))
+def test_members_with_a_rule_about_others_find_two_nodes(judged: Judged) -> None:
+    two = judged.results[kept.SHUNNED_ON_TWO_NODES]
     assert two.ours.answer is FitAnswer.YES, two
     assert two.outcome in (Outcome.AGREED, Outcome.MISSED), two
-
-
-def _play(arena: Arena, case: Case) -> Result:
-    (result,) = compare(arena, [case])
-    return result
-
-
-def _node(
-    name: str, *, cpu: int = 8000, gpus: int = 0, runs: tuple[Ask, ...] = (), pods: int = 110
-) -> NodeSpec:
-    return NodeSpec(name, cpu, 32768, gpus, pods, "ssd", runs=runs)
-
-
-def _pod_set(name: str, count: int, *, cpu: int = 0, gpus: int = 0) -> PodSetSpec:
-    return PodSetSpec(name, count, Ask(cpu=cpu, gpus=gpus))
-
-
-def _case(nodes: tuple[NodeSpec, ...], *pod_sets: PodSetSpec, quorum: int) -> Case:
-    order = tuple(pod_set.name for pod_set in pod_sets for _ in range(pod_set.count))
-    return Case(0, 0, nodes, pod_sets, quorum, order=order)

@@ -20,9 +20,6 @@ from tests.agreement.jobs import (
 from tests.agreement.jobs_figures import faults, lines, told
 from tests.agreement.jobs_play import play
 from tests.agreement.reckoning import most
-from tests.agreement.test_agreement import arena
-
-__all__ = ["arena"]
 
 SEED, NUMBERS = 2601, (0, 1, 2, 3, 5, 8, 9, 10, 14, 16, 21, 22, 29, 34)
 """Two of each kind, and those of which own members once stood in the way."""
