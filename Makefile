@@ -3,8 +3,8 @@
 PYTHON ?= python3
 PROFILE ?= 1.37
 PORT ?= 8000
-# Processes that a whole run of tests is divided among: one waits for control planes, the other computes.
-LANES ?= 2
+# Processes that a whole run of tests is divided among: all but one wait for control planes, the last computes.
+LANES ?= 3
 # Tests of which `make coverage` tells what they went through: the tier `unit` unless it is told otherwise.
 COVERED ?= not services and not controlplane and not browser
 VENV := .venv

@@ -1,4 +1,4 @@
-"""A pytest plugin: which tests of a run go side by side (`pytest -n 2 --dist loadscope`).
+"""A pytest plugin: which tests of a run go side by side (`pytest -n 3 --dist loadscope`).
 
 A lane is a process of pytest-xdist that takes one piece of work after the other. A piece is a file of
 tests, or all files of one line of `WAITING`, which use the same control planes: so these are started in
@@ -21,13 +21,15 @@ from xdist.workermanage import WorkerController
 WAITING: tuple[Sequence[str], ...] = (
     (
         "acting/",
-        "agreement/",
-        "controlplane/",
-        "contract/",
         "permissions/",
         "decode/test_admission_policies.py",
-        "decode/test_what_a_scheduler_counts.py",
         "kube/test_write_client_real.py",
+    ),
+    (
+        "controlplane/",
+        "agreement/",
+        "contract/",
+        "decode/test_what_a_scheduler_counts.py",
         "placement/test_change_methods.py",
         "rules/test_steps_taken.py",
     ),
